@@ -1,0 +1,212 @@
+use pullnet_rng::Stream;
+use pullnet_settings::Settings;
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+
+use crate::Header;
+
+/// A host's address as the network knows it. Opaque to a transport.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct HostAddr(pub u32);
+
+/// A connection as its opener numbers it; unique together with the opener's address while it is remembered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct ConnId(pub u32);
+
+/// What a transport knows of the host it runs on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostInfo {
+    /// The host's own address.
+    pub addr: HostAddr,
+    /// Rate of the host's link.
+    pub rate: BitsPerSec,
+}
+
+/// Data that the application offers to one peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowSpec {
+    /// The driver's number for it; unused by any open flow of this host.
+    pub conn: ConnId,
+    /// The receiver.
+    pub to: HostAddr,
+    /// Payload bytes; `None` never ends.
+    pub size: Option<Bytes>,
+    /// 0 is ordinary; a higher number goes first wherever the transport has a choice.
+    pub priority: u8,
+    /// Number of equal-cost paths to the receiver, at least 1.
+    pub paths: u16,
+}
+
+/// How a switch sees a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Carries payload and may be trimmed.
+    Data,
+    /// Header-sized and urgent.
+    Control,
+}
+
+/// What happened to a packet on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Arrived as it was sent.
+    Whole,
+    /// A switch cut the payload; the header arrived.
+    Trimmed,
+    /// A switch cut the payload and sent the header back to where it came from.
+    Returned,
+}
+
+/// A packet that has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received<H> {
+    /// The other host: the sender, or for a returned header the host that it was meant for.
+    pub from: HostAddr,
+    /// The path label that the packet carried.
+    pub path: u16,
+    /// Number of equal-cost paths to `from`, at least 1.
+    pub paths: u16,
+    /// Bytes on the wire when it was sent, header included.
+    pub wire: u16,
+    /// Whole, trimmed or returned.
+    pub fate: Fate,
+    /// The protocol's header.
+    pub header: H,
+}
+
+/// A packet to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transmit<H> {
+    /// The receiver.
+    pub to: HostAddr,
+    /// Path label, below the number of paths.
+    pub path: u16,
+    /// Bytes on the wire, header included.
+    pub wire: u16,
+    /// How switches treat it.
+    pub class: Class,
+    /// Whether payload of this packet was sent before.
+    pub again: bool,
+    /// The protocol's header.
+    pub header: H,
+}
+
+/// What a transport reports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Receiver: a connection began. `slot` names it until another `Opened` reuses the number.
+    Opened {
+        /// The receiver's own number for it, small and reused.
+        slot: u32,
+        /// The sender.
+        peer: HostAddr,
+        /// The sender's number for it.
+        conn: ConnId,
+    },
+    /// Receiver: payload that was not there before.
+    Delivered {
+        /// Which connection.
+        slot: u32,
+        /// New payload bytes.
+        bytes: u32,
+    },
+    /// Receiver: everything up to the last packet is there.
+    Received {
+        /// Which connection.
+        slot: u32,
+    },
+    /// Sender: a packet was acknowledged.
+    Acked {
+        /// Which connection.
+        conn: ConnId,
+        /// Time since the packet was first sent.
+        latency: Picos,
+    },
+    /// Sender: everything was acknowledged.
+    Completed {
+        /// Which connection.
+        conn: ConnId,
+    },
+    /// Sender: gave up.
+    Failed {
+        /// Which connection.
+        conn: ConnId,
+        /// Why, in words.
+        reason: &'static str,
+    },
+    /// Sender: a retransmission timer ran out for one packet.
+    TimedOut {
+        /// Which connection.
+        conn: ConnId,
+    },
+}
+
+/// When to call [`Transport::handle_timeout`], and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Deadline {
+    /// When.
+    pub at: Instant,
+    /// Name of the timer, for traces and the stall detector.
+    pub why: &'static str,
+}
+
+/// Which end of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// The host that opened the flow.
+    Sender,
+    /// The host that the data goes to.
+    Receiver,
+}
+
+/// How an open flow stands, for the stall detector and the end of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowStatus {
+    /// Seen from which end.
+    pub side: Side,
+    /// The other host.
+    pub peer: HostAddr,
+    /// The sender's number for the flow.
+    pub conn: ConnId,
+    /// Payload bytes acknowledged (sender) or received (receiver).
+    pub bytes: u64,
+    /// When that number last grew, or when the flow began.
+    pub last_progress: Instant,
+    /// What it waits for, in words.
+    pub waiting_for: &'static str,
+}
+
+/// A transport's endpoint on one host: all its flows, both directions.
+pub trait Transport {
+    /// The protocol's header.
+    type Header: Header;
+
+    /// The application offers data.
+    fn open(&mut self, now: Instant, flow: FlowSpec);
+    /// A packet has arrived.
+    fn handle(&mut self, now: Instant, packet: Received<Self::Header>);
+    /// The deadline of [`Transport::poll_timeout`] has come.
+    fn handle_timeout(&mut self, now: Instant);
+    /// Asked when the link can take a packet. `None`: nothing to send until the next input.
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Self::Header>>;
+    /// The next report, oldest first.
+    fn poll_event(&mut self) -> Option<Event>;
+    /// The next deadline.
+    fn poll_timeout(&self) -> Option<Deadline>;
+    /// Visits every flow that has not ended, in a fixed order.
+    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus));
+}
+
+/// What makes a transport known to scenarios: a name, settings and endpoints.
+pub trait Protocol {
+    /// The name in `[transport] kind = "..."`.
+    const NAME: &'static str;
+    /// One line for `pullnet list protocols`.
+    const SUMMARY: &'static str;
+    /// Its settings; one that exists is valid.
+    type Config: Settings + Clone;
+    /// Its state machine.
+    type Endpoint: Transport;
+
+    /// The endpoint of one host.
+    fn endpoint(config: &Self::Config, host: HostInfo, chance: Stream) -> Self::Endpoint;
+}

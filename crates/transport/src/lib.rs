@@ -1,0 +1,17 @@
+//! The contract between a transport and whatever drives it.
+//!
+//! A transport is a state machine without I/O, clock or randomness of its own. Time, commands and packets come in
+//! as arguments; packets, events and the next deadline come out by polling, until dry, after every input. The same
+//! state machine runs in the simulator, on Linux and in a replay.
+#![no_std]
+
+extern crate alloc;
+
+mod api;
+mod packed;
+
+pub use api::{
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Protocol, Received, Side,
+    Transmit, Transport,
+};
+pub use packed::{Header, Packed};

@@ -1,0 +1,139 @@
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Index, IndexMut};
+
+/// A typed index into an [`IdVec`]: small, `Copy`, without arithmetic.
+pub trait Id: Copy + Eq + Ord + fmt::Debug {
+    /// The id of the element at `index`. Panics above 2^32 - 1 elements.
+    fn from_index(index: usize) -> Self;
+    /// The position in the vector.
+    fn index(self) -> usize;
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub struct $name(pub u32);
+
+        impl Id for $name {
+            fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).expect("fewer than 2^32 elements"))
+            }
+            fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// A host, counted from 0 in the order that the topology states.
+    HostId
+);
+id!(
+    /// A node of a topology: a host or a switch.
+    NodeId
+);
+id!(
+    /// The egress port of a switch: one direction of a link.
+    PortId
+);
+
+/// A vector that only its own kind of id can index.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IdVec<I, T> {
+    items: Vec<T>,
+    id: PhantomData<fn(I)>,
+}
+
+impl<I: Id, T> IdVec<I, T> {
+    /// An empty vector.
+    pub const fn new() -> Self {
+        Self { items: Vec::new(), id: PhantomData }
+    }
+
+    /// Appends `item` and returns its id.
+    pub fn push(&mut self, item: T) -> I {
+        self.items.push(item);
+        I::from_index(self.items.len() - 1)
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The element of `id`, or `None` beyond the end.
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.items.get(id.index())
+    }
+
+    /// All ids, ascending.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+        (0..self.items.len()).map(I::from_index)
+    }
+
+    /// Elements in order of their ids.
+    pub fn iter(&self) -> core::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// Elements in order of their ids, mutable.
+    pub fn iter_mut(&mut self) -> core::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+
+    /// Ids with their elements, ascending.
+    pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+        self.items.iter().enumerate().map(|(index, item)| (I::from_index(index), item))
+    }
+
+    /// The elements as a slice.
+    pub fn as_slice(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<I: Id, T> Default for IdVec<I, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I: Id, T: fmt::Debug> fmt::Debug for IdVec<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.items.fmt(f)
+    }
+}
+
+impl<I: Id, T> FromIterator<T> for IdVec<I, T> {
+    fn from_iter<S: IntoIterator<Item = T>>(iter: S) -> Self {
+        Self { items: iter.into_iter().collect(), id: PhantomData }
+    }
+}
+
+impl<I: Id, T> Index<I> for IdVec<I, T> {
+    type Output = T;
+    fn index(&self, id: I) -> &T {
+        &self.items[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.items[id.index()]
+    }
+}

@@ -1,0 +1,15 @@
+//! Quantities as types: a unit slip does not compile.
+//!
+//! Time is counted in whole picoseconds, sizes in bytes, rates in bits per second. Text carries its unit
+//! (`"10 Gbps"`, `"9000 B"`, `"1 us"`); a number without one is refused.
+#![no_std]
+
+extern crate alloc;
+
+mod id;
+mod quantity;
+mod text;
+
+pub use id::{HostId, Id, IdVec, NodeId, PortId};
+pub use quantity::{BitsPerSec, Bytes, Instant, Packets, Picos};
+pub use text::{ParseError, QueueSize};
