@@ -1,7 +1,17 @@
 //! What a run leaves: raw rows from the engine, tables whose columns know their units, and the summary.
 
 mod raw;
+mod spread;
+mod summary;
+mod table;
+mod tables;
 
 pub use raw::{
     ControlRow, FlowRow, HostRow, LatencyRow, PortRow, RunRecord, SeriesKey, SeriesRow, StuckFlow, Totals,
 };
+pub use spread::Spread;
+pub use summary::{
+    About, Cost, CostSummary, FlowCounts, Goodput, PacketCounts, Range, StuckSummary, Summary, TagSummary,
+};
+pub use table::{Column, Data, Table};
+pub use tables::{Wanted, tables};

@@ -6,10 +6,10 @@
 
 extern crate alloc;
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt;
 
-use pullnet_units::{BitsPerSec, Bytes, Packets, ParseError, Picos, QueueSize};
+mod kinds;
 
 /// A value as a scenario file writes it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -39,9 +39,9 @@ impl fmt::Display for Refused {
 pub struct Field {
     /// The key in the file.
     pub name: &'static str,
-    /// What kind of value: "time", "size", "rate", "packets", "queue size", "integer", "number", "bool", "choice".
+    /// What kind of value: "text", "time", "size", "rate", "packets", "queue size", "integer", "number", "bool", "choice".
     pub kind: &'static str,
-    /// The default as it would be written in a file.
+    /// The default as it would be written in a file, text without its quotes; empty where there is none.
     pub default: &'static str,
     /// Smallest and largest value as they would be written; empty where anything goes.
     pub range: (&'static str, &'static str),
@@ -49,6 +49,8 @@ pub struct Field {
     pub choices: &'static [&'static str],
     /// Help, with unit and source.
     pub doc: &'static str,
+    /// Whether a file has to state it; `default` is then an example only.
+    pub required: bool,
 }
 
 /// A table of settings.
@@ -60,6 +62,28 @@ pub trait Settings: Default {
     fn set(&mut self, name: &str, value: Value<'_>) -> Option<Result<(), Refused>>;
     /// The field `name` as it would be written in a file.
     fn get(&self, name: &str) -> Option<String>;
+}
+
+/// A table of settings whose type is known only at run time: what a registry chose by name.
+pub trait AnySettings {
+    /// Its rows, as [`Settings::FIELDS`].
+    fn fields(&self) -> &'static [Field];
+    /// As [`Settings::set`].
+    fn set_field(&mut self, name: &str, value: Value<'_>) -> Option<Result<(), Refused>>;
+    /// As [`Settings::get`].
+    fn get_field(&self, name: &str) -> Option<String>;
+}
+
+impl<S: Settings> AnySettings for S {
+    fn fields(&self) -> &'static [Field] {
+        S::FIELDS
+    }
+    fn set_field(&mut self, name: &str, value: Value<'_>) -> Option<Result<(), Refused>> {
+        self.set(name, value)
+    }
+    fn get_field(&self, name: &str) -> Option<String> {
+        self.get(name)
+    }
 }
 
 /// A type that a setting can have.
@@ -75,96 +99,6 @@ pub trait Setting: Sized + Clone {
     /// Whether it lies between `low` and `high`, both inclusive. Kinds without an order always do.
     fn within(&self, _low: &Self, _high: &Self) -> bool {
         true
-    }
-}
-
-macro_rules! quantity {
-    ($type:ty, $kind:literal, $example:literal) => {
-        impl Setting for $type {
-            const KIND: &'static str = $kind;
-            fn read(value: Value<'_>) -> Result<Self, Refused> {
-                match value {
-                    Value::Text(text) => text.parse().map_err(|e: ParseError| Refused(e.to_string())),
-                    _ => Err(Refused(concat!("has no unit; write it as text, for instance \"", $example, "\"").to_string())),
-                }
-            }
-            fn write(&self) -> String {
-                alloc::format!("\"{self}\"")
-            }
-            fn within(&self, low: &Self, high: &Self) -> bool {
-                low <= self && self <= high
-            }
-        }
-    };
-}
-quantity!(Picos, "time", "1 us");
-quantity!(Bytes, "size", "9000 B");
-quantity!(BitsPerSec, "rate", "10 Gbps");
-quantity!(Packets, "packets", "8 packets");
-
-impl Setting for QueueSize {
-    const KIND: &'static str = "queue size";
-    fn read(value: Value<'_>) -> Result<Self, Refused> {
-        match value {
-            Value::Text(text) => text.parse().map_err(|e: ParseError| Refused(e.to_string())),
-            _ => Err(Refused("has no unit; write it as text, for instance \"8 packets\" or \"12 kB\"".to_string())),
-        }
-    }
-    fn write(&self) -> String {
-        alloc::format!("\"{self}\"")
-    }
-    fn within(&self, low: &Self, high: &Self) -> bool {
-        match (low, self, high) {
-            (Self::Packets(low), Self::Packets(this), Self::Packets(high)) => low <= this && this <= high,
-            _ => true,
-        }
-    }
-}
-
-impl Setting for bool {
-    const KIND: &'static str = "bool";
-    fn read(value: Value<'_>) -> Result<Self, Refused> {
-        match value {
-            Value::Bool(value) => Ok(value),
-            _ => Err(Refused("is neither true nor false".to_string())),
-        }
-    }
-    fn write(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Setting for u32 {
-    const KIND: &'static str = "integer";
-    fn read(value: Value<'_>) -> Result<Self, Refused> {
-        let refused = || Refused("is not a whole number from 0 to 4294967295".to_string());
-        match value {
-            Value::Integer(value) => value.try_into().map_err(|_| refused()),
-            _ => Err(refused()),
-        }
-    }
-    fn write(&self) -> String {
-        self.to_string()
-    }
-    fn within(&self, low: &Self, high: &Self) -> bool {
-        low <= self && self <= high
-    }
-}
-
-impl Setting for f64 {
-    const KIND: &'static str = "number";
-    fn read(value: Value<'_>) -> Result<Self, Refused> {
-        match value {
-            Value::Integer(value) => Ok(value as f64),
-            Value::Float(value) if value.is_finite() => Ok(value),
-            _ => Err(Refused("is not a number".to_string())),
-        }
-    }
-    fn write(&self) -> String {
-        alloc::format!("{self:?}")
-    }
-    fn within(&self, low: &Self, high: &Self) -> bool {
-        low <= self && self <= high
     }
 }
 
@@ -219,6 +153,9 @@ pub fn out_of_range(low: &str, high: &str) -> Refused {
 
 /// A struct of settings from one description.
 ///
+/// A field of type `Option<T>` with the default `""` may be left out. A field marked `; required` has to be stated;
+/// its literal is then an example, and stands in the struct until the field is set.
+///
 /// ```
 /// use pullnet_units::{Bytes, Packets};
 /// pullnet_settings::settings! {
@@ -237,7 +174,7 @@ pub fn out_of_range(low: &str, high: &str) -> Refused {
 #[macro_export]
 macro_rules! settings {
     ($(#[$doc:meta])* pub struct $name:ident {
-        $($(#[doc = $field_doc:literal])+ $field:ident : $type:ty = $default:literal $(in $low:literal => $high:literal)?),+ $(,)?
+        $($(#[doc = $field_doc:literal])+ $field:ident : $type:ty = $default:literal $(in $low:literal => $high:literal)? $(; $required:ident)?),+ $(,)?
     }) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Debug)]
@@ -257,6 +194,7 @@ macro_rules! settings {
                 range: $crate::__range!($($low, $high)?),
                 choices: <$type as $crate::Setting>::CHOICES,
                 doc: concat!($($field_doc, "\n"),+),
+                required: $crate::__required!($($required)?),
             }),+];
 
             fn set(&mut self, name: &str, value: $crate::Value<'_>) -> Option<Result<(), $crate::Refused>> {
@@ -291,6 +229,17 @@ macro_rules! __range {
     };
 }
 
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __required {
+    () => {
+        false
+    };
+    (required) => {
+        true
+    };
+}
+
 /// A literal of a settings description as a [`Value`].
 pub trait IntoValue {
     /// The value.
@@ -321,6 +270,7 @@ impl IntoValue for f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pullnet_units::{Bytes, Picos};
 
     choice! {
         /// A choice.
@@ -343,6 +293,10 @@ mod tests {
             ratio: u32 = 10 in 1 => 1000,
             /// A switch.
             on: bool = true,
+            /// May be left out.
+            limit: Option<Picos> = "" in "1 ns" => "1 s",
+            /// Has to be stated.
+            label: String = "web"; required,
         }
     }
 
@@ -350,7 +304,10 @@ mod tests {
     fn defaults_reading_and_writing_agree() {
         let mut sample = Sample::default();
         for field in Sample::FIELDS {
-            assert_eq!(sample.get(field.name).unwrap().trim_matches('"').replace("9 kB", "9000 B"), field.default);
+            assert_eq!(
+                sample.get(field.name).unwrap().trim_matches('"').replace("9 kB", "9000 B"),
+                field.default
+            );
         }
         assert_eq!(sample.set("mtu", Value::Text("1500 B")), Some(Ok(())));
         assert_eq!(sample.mtu, Bytes(1500));
@@ -358,11 +315,31 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_left_out_and_what_may_not() {
+        let mut sample = Sample::default();
+        assert_eq!((sample.limit, sample.get("limit").unwrap().as_str()), (None, ""));
+        assert_eq!(sample.set("limit", Value::Text("2 us")), Some(Ok(())));
+        assert_eq!(sample.get("limit").unwrap(), "\"2 us\"");
+        assert_eq!(
+            sample.set("limit", Value::Text("2 s")).unwrap().unwrap_err().0,
+            "is out of range; use 1 ns to 1 s"
+        );
+        let required: alloc::vec::Vec<_> =
+            Sample::FIELDS.iter().filter(|f| f.required).map(|f| f.name).collect();
+        assert_eq!(required, ["label"]);
+        assert_eq!(sample.set("label", Value::Text("a\"b\n")), Some(Ok(())));
+        assert_eq!(sample.get("label").unwrap(), r#""a\"b\n""#);
+    }
+
+    #[test]
     fn refusals_say_what_would_work() {
         let mut sample = Sample::default();
         let mut refused = |name, value| sample.set(name, value).unwrap().unwrap_err().0;
         assert_eq!(refused("mtu", Value::Text("1 B")), "is out of range; use 64 B to 60000 B");
-        assert_eq!(refused("mtu", Value::Integer(1500)), "has no unit; write it as text, for instance \"9000 B\"");
+        assert_eq!(
+            refused("mtu", Value::Integer(1500)),
+            "has no unit; write it as text, for instance \"9000 B\""
+        );
         assert_eq!(refused("colour", Value::Text("green")), "is none of the choices; use \"red\", \"blue\"");
         assert_eq!(refused("on", Value::Integer(1)), "is neither true nor false");
     }

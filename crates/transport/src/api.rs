@@ -125,6 +125,8 @@ pub enum Event {
     Completed {
         /// Which connection.
         conn: ConnId,
+        /// What it took.
+        counts: SendCounts,
     },
     /// Sender: gave up.
     Failed {
@@ -132,6 +134,8 @@ pub enum Event {
         conn: ConnId,
         /// Why, in words.
         reason: &'static str,
+        /// What was tried.
+        counts: SendCounts,
     },
     /// Sender: a retransmission timer ran out for one packet.
     TimedOut {
@@ -173,6 +177,8 @@ pub struct FlowStatus {
     pub last_progress: Instant,
     /// What it waits for, in words.
     pub waiting_for: &'static str,
+    /// What the sender counted; zeros at the receiver.
+    pub counts: SendCounts,
 }
 
 /// A transport's endpoint on one host: all its flows, both directions.
@@ -196,6 +202,26 @@ pub trait Transport {
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus));
 }
 
+/// How a transport cuts data into packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Framing {
+    /// Payload bytes of a full packet.
+    pub mtu: u32,
+    /// Bytes on the wire beside the payload; no packet is shorter.
+    pub header: u32,
+}
+
+/// What a sender counted for one flow.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SendCounts {
+    /// Data packets sent, repetitions included.
+    pub sent: u32,
+    /// Of these, packets that were sent before.
+    pub again: u32,
+    /// Retransmission timers that ran out.
+    pub timeouts: u32,
+}
+
 /// What makes a transport known to scenarios: a name, settings and endpoints.
 pub trait Protocol {
     /// The name in `[transport] kind = "..."`.
@@ -207,6 +233,8 @@ pub trait Protocol {
     /// Its state machine.
     type Endpoint: Transport;
 
+    /// How data is cut into packets.
+    fn framing(config: &Self::Config) -> Framing;
     /// The endpoint of one host.
     fn endpoint(config: &Self::Config, host: HostInfo, chance: Stream) -> Self::Endpoint;
 }

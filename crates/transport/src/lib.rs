@@ -11,7 +11,7 @@ mod api;
 mod packed;
 
 pub use api::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Protocol, Received, Side,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostAddr, HostInfo, Protocol, Received, SendCounts, Side,
     Transmit, Transport,
 };
 pub use packed::{Header, Packed};

@@ -1,1 +1,72 @@
-//! Registry.
+//! The list of protocols. A new one is a folder beside this one and a line here.
+#![no_std]
+
+extern crate alloc;
+
+use alloc::string::String;
+
+pub use pullnet_ndp::Ndp;
+use pullnet_settings::{Field, Refused, Settings, Value};
+use pullnet_transport::Protocol;
+
+/// A row of the list of protocols.
+#[derive(Clone, Copy, Debug)]
+pub struct ProtocolEntry {
+    /// The name in `[transport] kind = "..."`.
+    pub name: &'static str,
+    /// One line of help.
+    pub summary: &'static str,
+    /// Its settings.
+    pub fields: &'static [Field],
+    /// The settings with their defaults.
+    pub default: fn() -> ProtocolConfig,
+}
+
+macro_rules! protocols {
+    ($($variant:ident),+ $(,)?) => {
+        /// The settings of a transport, by protocol.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum ProtocolConfig {
+            $(#[doc = concat!("Settings of [`", stringify!($variant), "`].")] $variant(<$variant as Protocol>::Config)),+
+        }
+
+        /// Every protocol that a scenario can name.
+        pub static PROTOCOLS: &[ProtocolEntry] = &[$(ProtocolEntry {
+            name: <$variant>::NAME,
+            summary: <$variant>::SUMMARY,
+            fields: <<$variant as Protocol>::Config as Settings>::FIELDS,
+            default: || ProtocolConfig::$variant(Default::default()),
+        }),+];
+
+        impl ProtocolConfig {
+            /// The name in `[transport] kind = "..."`.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => <$variant>::NAME),+ }
+            }
+
+            /// Sets one setting. `None`: there is no such setting.
+            pub fn set(&mut self, name: &str, value: Value<'_>) -> Option<Result<(), Refused>> {
+                match self { $(Self::$variant(config) => config.set(name, value)),+ }
+            }
+
+            /// One setting as it would be written in a file.
+            pub fn get(&self, name: &str) -> Option<String> {
+                match self { $(Self::$variant(config) => config.get(name)),+ }
+            }
+        }
+
+        /// Calls `$body` with `$config` bound to the settings and `$P` naming the protocol: how a driver turns the
+        /// run-time choice into a compiled one.
+        #[macro_export]
+        macro_rules! with_protocol {
+            ($value:expr, |$config:ident: $P:ident| $body:expr) => {
+                match $value { $($crate::ProtocolConfig::$variant($config) => { type $P = $crate::$variant; $body })+ }
+            };
+        }
+
+    };
+}
+
+protocols! {
+    Ndp,
+}

@@ -1,0 +1,12 @@
+.PHONY: setup demo test bench fmt
+
+setup:            ## leaves the command at .venv/bin/pullnet; does nothing where nothing has changed
+	@tools/setup.sh
+demo: setup       ## runs the main job and shows its summary
+	.venv/bin/pullnet run scenarios/demo.toml --out results/demo --force
+test: setup       ## everything that must hold
+	@tools/test.sh
+bench: setup      ## packet-hops per CPU-second
+	cargo bench -p pullnet-sim
+fmt: setup
+	cargo fmt --all && .venv/bin/ruff format python && .venv/bin/ruff check --fix python

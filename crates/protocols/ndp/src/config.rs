@@ -1,0 +1,84 @@
+use pullnet_pull::{Spacing, Spread};
+use pullnet_settings::settings;
+use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
+
+settings! {
+    /// Settings of NDP hosts.
+    pub struct NdpConfig {
+        /// Payload of a full packet. Bytes. Source: NDP section 6, 9000 B.
+        mtu: Bytes = "9000 B" in "1 B" => "60000 B",
+        /// Bytes on the wire of a control packet, and of the header of a data packet. Source: NDP section 3.2.4, 64 B.
+        header: Bytes = "64 B" in "1 B" => "128 B",
+        /// Packets that are pushed before the first pull; should cover one bandwidth-delay product.
+        /// Source: NDP section 6, 30 "except where noted"; section 6.2 needs 20.
+        initial_window: Packets = "30 packets" in "1 packets" => "65535 packets",
+        /// How the packets of a connection are spread over the paths. Source: NDP section 3.1.1, permutation.
+        paths: Spread = "permutation",
+        /// Whether paths with outlying NACK ratios or losses are left out for a while. Source: NDP section 3.2.3.
+        scoreboard: bool = true,
+        /// Whether an ACK or NACK carries the pull when the pull queue is empty. Source: NDP section 3.2, Fig. 3.
+        piggyback: bool = true,
+        /// How far apart pulls leave: "paced", or a measured distribution such as "1.1 us:0.1, 1.3 us:1".
+        /// Source: NDP sections 3.2 and 6 (Fig. 12).
+        pull_spacing: Spacing = "paced",
+        /// Rate of the data that pulls ask for, as a share of the host's link rate. Source: NDP section 3.2, 1.
+        pull_rate: f64 = 1.0 in 0.01 => 10.0,
+        /// Time without ACK or NACK after which a packet is sent again on another path; doubles with each repetition
+        /// up to 64 times. Source: NDP section 3.2.4, 1 ms.
+        timeout: Picos = "1 ms" in "1 us" => "100 s",
+        /// Time for which a connection is remembered after its end, at both ends. The paper asks for one segment
+        /// lifetime, below 1 ms; the default also outlasts repeated ACK loss.
+        time_wait: Picos = "50 ms" in "1 us" => "100 s",
+        /// Time without any word from the receiver after which a flow fails.
+        give_up: Picos = "5 s" in "1 ms" => "10000 s",
+    }
+}
+
+/// [`NdpConfig`] in the form in which connections use it.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    pub mtu: u32,
+    pub header: u32,
+    pub initial_window: u32,
+    pub spread: Spread,
+    pub scoreboard: bool,
+    pub piggyback: bool,
+    pub timeout: Picos,
+    pub time_wait: Picos,
+    pub give_up: Picos,
+    pub spacing: Spacing,
+    /// Picoseconds between pulls for each byte on the wire, in 1/65536: rounded up, so that pulls never ask for more
+    /// than the link carries.
+    pull_picos_per_byte: u64,
+}
+
+impl Rules {
+    pub fn new(config: &NdpConfig, rate: BitsPerSec) -> Self {
+        let pulled = rate.get() as f64 * config.pull_rate;
+        Self {
+            mtu: config.mtu.0 as u32,
+            header: config.header.0 as u32,
+            initial_window: config.initial_window.0,
+            spread: config.paths,
+            scoreboard: config.scoreboard,
+            piggyback: config.piggyback,
+            timeout: config.timeout,
+            time_wait: config.time_wait,
+            give_up: config.give_up,
+            spacing: config.pull_spacing.clone(),
+            pull_picos_per_byte: libm_ceil(8e12 * 65536.0 / pulled),
+        }
+    }
+
+    /// Time between a pull for a packet of `wire` bytes and the next pull.
+    #[inline]
+    pub fn pull_interval(&self, wire: u16) -> Picos {
+        Picos((u64::from(wire) * self.pull_picos_per_byte).div_ceil(65536))
+    }
+}
+
+/// `f64::ceil` as an integer, which `core` lacks.
+fn libm_ceil(value: f64) -> u64 {
+    let whole = value as u64;
+    if (whole as f64) < value { whole + 1 } else { whole }
+}

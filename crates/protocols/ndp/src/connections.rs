@@ -1,0 +1,66 @@
+use alloc::vec::Vec;
+
+use hashbrown::HashMap;
+use pullnet_transport::{ConnId, HostAddr};
+use rustc_hash::FxBuildHasher;
+
+/// Connections by slot, found by peer and number. The map is only asked, never walked, so its order does not matter.
+#[derive(Clone, Debug)]
+pub(crate) struct Connections<T> {
+    slots: Vec<Option<T>>,
+    free: Vec<u32>,
+    by_key: HashMap<(HostAddr, ConnId), u32, FxBuildHasher>,
+    latest: Option<((HostAddr, ConnId), u32)>,
+}
+
+impl<T> Default for Connections<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), by_key: HashMap::default(), latest: None }
+    }
+}
+
+impl<T> Connections<T> {
+    /// The slot of a connection.
+    #[inline]
+    pub fn find(&mut self, peer: HostAddr, conn: ConnId) -> Option<u32> {
+        let key = (peer, conn);
+        match self.latest {
+            Some((latest, slot)) if latest == key => Some(slot),
+            _ => {
+                let slot = *self.by_key.get(&key)?;
+                self.latest = Some((key, slot));
+                Some(slot)
+            }
+        }
+    }
+
+    /// Adds a connection.
+    pub fn insert(&mut self, peer: HostAddr, conn: ConnId, connection: T) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() as u32 - 1
+        });
+        self.slots[slot as usize] = Some(connection);
+        self.by_key.insert((peer, conn), slot);
+        slot
+    }
+
+    /// Forgets a connection.
+    pub fn remove(&mut self, peer: HostAddr, conn: ConnId) -> Option<T> {
+        let slot = self.by_key.remove(&(peer, conn))?;
+        self.latest = None;
+        self.free.push(slot);
+        self.slots[slot as usize].take()
+    }
+
+    /// The connection in `slot`.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
+        self.slots.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// All connections in order of their slots.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().flatten()
+    }
+}

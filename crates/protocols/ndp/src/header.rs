@@ -1,0 +1,144 @@
+use pullnet_transport::{ConnId, Header, Packed};
+
+/// What an NDP packet says. Numbers count packets from 0 within a connection; pull numbers count from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NdpHeader {
+    /// Payload, or what a trim left of it.
+    Data {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Packet number: with `syn` also the offset from the first packet.
+        seq: u32,
+        /// Belongs to the first window: may open the connection.
+        syn: bool,
+        /// The last packet that the sender has.
+        last: bool,
+        /// What the application asked for; the receiver pulls higher numbers first.
+        priority: u8,
+    },
+    /// The packet arrived whole.
+    Ack {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Which packet.
+        seq: u32,
+        /// The pull that it carries, if any.
+        pull: Option<u32>,
+    },
+    /// The packet arrived without its payload.
+    Nack {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Which packet.
+        seq: u32,
+        /// The pull that it carries, if any.
+        pull: Option<u32>,
+    },
+    /// Send the packets that this number is ahead of the last.
+    Pull {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Pulls sent on this connection so far.
+        number: u32,
+    },
+    /// The sender waits for a pull that may be lost.
+    Probe {
+        /// The sender's connection.
+        conn: ConnId,
+        /// A packet that it wants to send.
+        seq: u32,
+    },
+}
+
+const DATA: u8 = 0;
+const ACK: u8 = 1;
+const NACK: u8 = 2;
+const PULL: u8 = 3;
+const PROBE: u8 = 4;
+const SYN: u8 = 0x10;
+const LAST: u8 = 0x20;
+const CARRIES_PULL: u8 = 0x40;
+
+impl NdpHeader {
+    /// The connection, as its opener numbers it.
+    pub fn conn(&self) -> ConnId {
+        match *self {
+            Self::Data { conn, .. }
+            | Self::Ack { conn, .. }
+            | Self::Nack { conn, .. }
+            | Self::Pull { conn, .. }
+            | Self::Probe { conn, .. } => conn,
+        }
+    }
+}
+
+/// An ACK or NACK in compact form.
+fn answer(kind: u8, conn: ConnId, seq: u32, pull: Option<u32>) -> Packed {
+    let flag = if pull.is_some() { CARRIES_PULL } else { 0 };
+    Packed { kind: kind | flag, words: [conn.0, seq, pull.unwrap_or(0)] }
+}
+
+impl Header for NdpHeader {
+    const KINDS: &'static [&'static str] = &["data", "ack", "nack", "pull", "probe"];
+
+    #[inline]
+    fn pack(self) -> Packed {
+        match self {
+            Self::Data { conn, seq, syn, last, priority } => {
+                let flags = if syn { SYN } else { 0 } | if last { LAST } else { 0 };
+                Packed { kind: DATA | flags, words: [conn.0, seq, priority.into()] }
+            }
+            Self::Ack { conn, seq, pull } => answer(ACK, conn, seq, pull),
+            Self::Nack { conn, seq, pull } => answer(NACK, conn, seq, pull),
+            Self::Pull { conn, number } => Packed { kind: PULL, words: [conn.0, number, 0] },
+            Self::Probe { conn, seq } => Packed { kind: PROBE, words: [conn.0, seq, 0] },
+        }
+    }
+
+    #[inline]
+    fn unpack(packed: Packed) -> Self {
+        let [conn, second, third] = packed.words;
+        let conn = ConnId(conn);
+        let pull = (packed.kind & CARRIES_PULL != 0).then_some(third);
+        match packed.kind & 0x0f {
+            DATA => Self::Data {
+                conn,
+                seq: second,
+                syn: packed.kind & SYN != 0,
+                last: packed.kind & LAST != 0,
+                priority: third as u8,
+            },
+            ACK => Self::Ack { conn, seq: second, pull },
+            NACK => Self::Nack { conn, seq: second, pull },
+            PULL => Self::Pull { conn, number: second },
+            _ => Self::Probe { conn, seq: second },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_header() -> impl Strategy<Value = NdpHeader> {
+        let parts = (any::<u32>(), any::<u32>(), any::<bool>(), any::<bool>(), any::<u8>(), any::<Option<u32>>(), 0..5);
+        parts.prop_map(|(conn, seq, syn, last, priority, pull, kind)| {
+            let conn = ConnId(conn);
+            match kind {
+                0 => NdpHeader::Data { conn, seq, syn, last, priority },
+                1 => NdpHeader::Ack { conn, seq, pull },
+                2 => NdpHeader::Nack { conn, seq, pull },
+                3 => NdpHeader::Pull { conn, number: seq },
+                _ => NdpHeader::Probe { conn, seq },
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn packing_loses_nothing(header in any_header()) {
+            prop_assert_eq!(NdpHeader::unpack(header.pack()), header);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The receiving half of a connection: the rules of the specification in its order.
+
+use pullnet_pull::{PathSet, ReceivedSet};
+use pullnet_rng::Stream;
+use pullnet_transport::{ConnId, HostAddr};
+use pullnet_units::Instant;
+
+use crate::config::Rules;
+
+/// What a data packet or header turned out to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Arrival {
+    /// Whether its payload is new.
+    pub new: bool,
+    /// ACK or NACK.
+    pub acknowledge: bool,
+    /// Whether it earns a pull.
+    pub pull: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    pub peer: HostAddr,
+    pub conn: ConnId,
+    pub priority: u8,
+    received: ReceivedSet,
+    /// Packets in all, once the last one was seen.
+    total: Option<u32>,
+    /// Pulls sent so far: the number of the last one.
+    pulled: u32,
+    /// Pulls that wait in the host's pull queue.
+    pub pending: u32,
+    /// Bytes on the wire of the latest packet when it was sent: what a pull will bring.
+    pub wire: u16,
+    paths: PathSet,
+    pub bytes: u64,
+    pub last_progress: Instant,
+    pub last_heard: Instant,
+    /// When a finished connection is forgotten.
+    pub forget_at: Instant,
+}
+
+impl Receiver {
+    /// Rule 1: any packet of the first window opens the connection, whole or trimmed.
+    pub fn open(now: Instant, peer: HostAddr, conn: ConnId, paths: u16, rules: &Rules, chance: &mut Stream) -> Self {
+        Self {
+            peer,
+            conn,
+            priority: 0,
+            received: ReceivedSet::default(),
+            total: None,
+            pulled: 0,
+            pending: 0,
+            wire: 0,
+            paths: PathSet::new(paths, rules.spread, false, chance),
+            bytes: 0,
+            last_progress: now,
+            last_heard: now,
+            forget_at: Instant::NEVER,
+        }
+    }
+
+    /// Rules 2, 3 and 6: whole data is stored and acknowledged, a header is answered with a NACK; each earns a pull.
+    /// What is there already is acknowledged again; a second copy of payload earns nothing, for its first copy did.
+    pub fn on_data(&mut self, now: Instant, seq: u32, last: bool, whole: bool) -> Arrival {
+        self.last_heard = now;
+        if last {
+            self.total = Some(seq + 1);
+        }
+        if !whole {
+            let known = self.received.contains(seq);
+            return Arrival { new: false, acknowledge: known, pull: self.wants_pull() };
+        }
+        let new = self.received.insert(seq);
+        if new {
+            self.last_progress = now;
+        }
+        Arrival { new, acknowledge: true, pull: new && self.wants_pull() }
+    }
+
+    /// Rule 5, the last packet: pulls never exceed what is still missing, so that none is left when all is there,
+    /// and none is taken away from packets that were trimmed.
+    fn wants_pull(&self) -> bool {
+        self.total.is_none_or(|total| self.pending < total - self.received.count())
+    }
+
+    /// Pulls that the last packet made superfluous.
+    pub fn excess_pulls(&self) -> u32 {
+        self.total.map_or(0, |total| self.pending.saturating_sub(total - self.received.count()))
+    }
+
+    /// A probe: the sender misses a pull. True if one has to be queued.
+    pub fn on_probe(&mut self, now: Instant) -> bool {
+        self.last_heard = now;
+        self.pending == 0 && !self.complete()
+    }
+
+    /// Whether packet `seq` is there.
+    pub fn has(&self, seq: u32) -> bool {
+        self.received.contains(seq)
+    }
+
+    /// Whether everything up to the last packet is there.
+    pub fn complete(&self) -> bool {
+        self.total.is_some_and(|total| self.received.cumulative() >= total)
+    }
+
+    /// The number of the pull that leaves now.
+    pub fn next_pull(&mut self) -> u32 {
+        self.pulled = self.pulled.wrapping_add(1);
+        self.pulled
+    }
+
+    /// A path for a control packet.
+    pub fn control_path(&mut self, chance: &mut Stream) -> u16 {
+        self.paths.next(chance)
+    }
+
+    /// Rule 7: a finished connection is remembered until `forget_at`, with little memory.
+    pub fn enter_time_wait(&mut self, forget_at: Instant) {
+        self.forget_at = forget_at;
+        self.received.forget_bitmap();
+    }
+
+    /// Whether it has finished.
+    pub fn in_time_wait(&self) -> bool {
+        self.forget_at != Instant::NEVER
+    }
+}

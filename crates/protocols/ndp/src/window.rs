@@ -1,0 +1,93 @@
+use alloc::collections::VecDeque;
+
+use pullnet_units::Instant;
+
+/// How a packet that was sent stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// On its way: its timer runs.
+    Sent,
+    /// Trimmed or returned: waits for a pull to be sent again.
+    Waiting,
+    /// To be sent again without a pull.
+    Urgent,
+    /// Arrived.
+    Acked,
+}
+
+/// What a sender remembers of a packet until it and all packets before it are acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub first_sent: Instant,
+    pub sent: Instant,
+    pub path: u16,
+    pub state: State,
+    /// Whether anything was heard of it.
+    pub heard: bool,
+    /// Timeouts of it so far.
+    pub timeouts: u8,
+}
+
+/// The packets from the oldest unacknowledged one to the newest one sent.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Window {
+    first: u32,
+    slots: VecDeque<Slot>,
+}
+
+impl Window {
+    /// Number of the next new packet.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.first + self.slots.len() as u32
+    }
+
+    /// The oldest unacknowledged packet, or the next new one.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Packets in the window, acknowledged ones between others included.
+    pub fn len(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// A new packet is sent.
+    #[inline]
+    pub fn push(&mut self, now: Instant, path: u16) {
+        let state = State::Sent;
+        self.slots.push_back(Slot { first_sent: now, sent: now, path, state, heard: false, timeouts: 0 });
+    }
+
+    /// The packet `seq` if it was sent and is not acknowledged together with everything before it.
+    #[inline]
+    pub fn get_mut(&mut self, seq: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(seq.checked_sub(self.first)? as usize)
+    }
+
+    /// Whether packet `seq` is in `state`.
+    #[inline]
+    pub fn is(&self, seq: u32, state: State) -> bool {
+        let index = seq.checked_sub(self.first);
+        index.and_then(|index| self.slots.get(index as usize)).is_some_and(|slot| slot.state == state)
+    }
+
+    /// Forgets acknowledged packets at the beginning.
+    #[inline]
+    pub fn advance(&mut self) {
+        while self.slots.front().is_some_and(|slot| slot.state == State::Acked) {
+            self.slots.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Packets with their numbers.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Slot)> {
+        let first = self.first;
+        self.slots.iter_mut().enumerate().map(move |(index, slot)| (first + index as u32, slot))
+    }
+}

@@ -1,0 +1,231 @@
+use alloc::vec::Vec;
+
+use pullnet_rng::Stream;
+use pullnet_settings::choice;
+
+choice! {
+    /// How a host spreads its packets over the paths to a peer.
+    pub enum Spread {
+        /// Every path once in random order, then a new order (NDP, section 3.1.1).
+        Permutation = "permutation",
+        /// An independent uniform path for each packet.
+        Random = "random",
+        /// One random path for the whole connection.
+        Single = "single",
+    }
+}
+
+/// What a sender learns about a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Feedback {
+    /// A packet arrived whole.
+    Ack,
+    /// A packet was trimmed.
+    Nack,
+    /// A header came back: counts as three NACKs (public NDP code).
+    Return,
+    /// A packet was lost.
+    Loss,
+}
+
+/// Feedback on one path so far.
+#[derive(Clone, Copy, Default, Debug)]
+struct Score {
+    acks: u32,
+    nacks: u32,
+    /// How many times in a row this path is left out before it is tried once.
+    avoid: u32,
+    /// How many times it was left out since it was last tried.
+    skipped: u32,
+    /// NACKs per hundred packets as last counted into the mean.
+    ratio: u32,
+}
+
+/// A path is judged once it has this much feedback (public NDP code: more than 100).
+const JUDGED_AFTER: u32 = 100;
+/// NACK ratio that is never bad, percent (public NDP code).
+const TOLERATED: u32 = 30;
+/// ACKs below which a NACK ratio says nothing (public NDP code).
+const ENOUGH_ACKS: u32 = 10;
+/// What a loss adds to the rounds that a path is left out.
+const LOSS_PENALTY: u32 = 4;
+/// Most rounds that a path is left out before it is tried again: a repaired path is found again.
+const MAX_AVOID: u32 = 64;
+
+/// The paths to one peer, their order and their scoreboard.
+#[derive(Clone, Debug)]
+pub struct PathSet {
+    order: Vec<u16>,
+    at: usize,
+    spread: Spread,
+    scores: Vec<Score>,
+    ratio_sum: u64,
+}
+
+impl PathSet {
+    /// `count` paths (at least 1). Without a scoreboard no path is ever left out.
+    pub fn new(count: u16, spread: Spread, scoreboard: bool, chance: &mut Stream) -> Self {
+        let count = count.max(1);
+        let order = if spread == Spread::Single {
+            alloc::vec![chance.below(count.into()) as u16]
+        } else {
+            (0..count).collect()
+        };
+        let scored = scoreboard && spread == Spread::Permutation && count > 1;
+        let scores = if scored { alloc::vec![Score::default(); count.into()] } else { Vec::new() };
+        Self { order, at: 0, spread, scores, ratio_sum: 0 }
+    }
+
+    /// The path of the next packet.
+    #[inline]
+    pub fn next(&mut self, chance: &mut Stream) -> u16 {
+        if self.order.len() == 1 {
+            return self.order[0];
+        }
+        if self.spread == Spread::Random {
+            return self.order[chance.below(self.order.len() as u32) as usize];
+        }
+        let mut path = self.draw(chance);
+        // If every path is bad, one of them is taken nevertheless.
+        for _ in 0..self.order.len() {
+            if !self.skip(path) {
+                break;
+            }
+            path = self.draw(chance);
+        }
+        path
+    }
+
+    /// Whether `path` is left out this time.
+    #[inline]
+    fn skip(&mut self, path: u16) -> bool {
+        let Some(score) = self.scores.get_mut(usize::from(path)) else { return false };
+        let skip = score.skipped < score.avoid;
+        score.skipped = if skip { score.skipped + 1 } else { 0 };
+        skip
+    }
+
+    /// A path other than `not`, if there is one.
+    pub fn next_except(&mut self, not: u16, chance: &mut Stream) -> u16 {
+        let path = self.next(chance);
+        if path != not || self.order.len() == 1 {
+            return path;
+        }
+        if self.spread == Spread::Random {
+            return (path + 1 + chance.below(self.order.len() as u32 - 1) as u16) % self.order.len() as u16;
+        }
+        let another = self.draw(chance);
+        // The new round may begin with the same path; its successor cannot be the same again.
+        if another == not { self.draw(chance) } else { another }
+    }
+
+    /// One step of a Fisher-Yates shuffle that starts anew after every round.
+    #[inline]
+    fn draw(&mut self, chance: &mut Stream) -> u16 {
+        let (at, count) = (self.at, self.order.len());
+        let chosen = at + chance.below((count - at) as u32) as usize;
+        self.order.swap(at, chosen);
+        self.at = if at + 1 == count { 0 } else { at + 1 };
+        self.order[at]
+    }
+
+    /// Counts feedback on `path` and leaves the path out for a while if it is an outlier.
+    #[inline]
+    pub fn feedback(&mut self, path: u16, feedback: Feedback) {
+        let Some(score) = self.scores.get_mut(usize::from(path)) else { return };
+        match feedback {
+            Feedback::Ack => {
+                score.acks += 1;
+                score.avoid = score.avoid.saturating_sub(u32::from(score.acks + score.nacks <= JUDGED_AFTER));
+            }
+            Feedback::Nack => score.nacks += 1,
+            Feedback::Return => score.nacks += 3,
+            Feedback::Loss => score.avoid = (score.avoid + LOSS_PENALTY).min(MAX_AVOID),
+        }
+        if score.acks + score.nacks > JUDGED_AFTER {
+            self.judge(path);
+        }
+    }
+
+    /// Bad: a NACK ratio above 1.25 times the mean of all paths and above 30% (public NDP code).
+    fn judge(&mut self, path: u16) {
+        let paths = self.scores.len() as u64;
+        let score = &mut self.scores[usize::from(path)];
+        let ratio = if score.acks <= ENOUGH_ACKS { 100 * score.nacks / (score.acks + score.nacks) } else { 100 * score.nacks / score.acks };
+        self.ratio_sum = self.ratio_sum - u64::from(score.ratio) + u64::from(ratio);
+        score.ratio = ratio;
+        let outlier = ratio > TOLERATED && 4 * u64::from(ratio) * paths > 5 * self.ratio_sum;
+        score.avoid = if outlier { (score.avoid + 1).min(MAX_AVOID) } else { score.avoid.saturating_sub(1) };
+        // An old record must not outweigh what the path does now.
+        if score.acks + score.nacks > FORGET_ABOVE {
+            (score.acks, score.nacks) = (score.acks / 2, score.nacks / 2);
+        }
+    }
+}
+
+/// Feedback counts are halved above this number.
+const FORGET_ABOVE: u32 = 400;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use pullnet_rng::Seed;
+
+    proptest! {
+        #[test]
+        fn every_round_uses_each_path_once(count in 1u16..200, packets in 0usize..1000, seed: u64) {
+            let mut chance = Seed(seed).stream("test", 0);
+            let mut paths = PathSet::new(count, Spread::Permutation, true, &mut chance);
+            let mut used = alloc::vec![0u32; count.into()];
+            for _ in 0..packets {
+                used[usize::from(paths.next(&mut chance))] += 1;
+            }
+            prop_assert!(used.iter().max().unwrap() - used.iter().min().unwrap() <= 1);
+        }
+
+        #[test]
+        fn a_resent_packet_changes_its_path(count in 2u16..50, spread in prop::sample::select(&[Spread::Permutation, Spread::Random]), seed: u64) {
+            let mut chance = Seed(seed).stream("test", 0);
+            let mut paths = PathSet::new(count, spread, true, &mut chance);
+            for _ in 0..500 {
+                let first = paths.next(&mut chance);
+                let second = paths.next_except(first, &mut chance);
+                prop_assert!(first != second && second < count);
+            }
+        }
+    }
+
+    /// How many of 1600 packets use path 3 of 16 if it trims that share of its packets.
+    fn uses_of_bad_path(scoreboard: bool, nack_percent: u32) -> usize {
+        let mut chance = Seed(1).stream("test", 0);
+        let mut paths = PathSet::new(16, Spread::Permutation, scoreboard, &mut chance);
+        let mut send = |paths: &mut PathSet| {
+            let path = paths.next(&mut chance);
+            let nack = path == 3 && chance.below(100) < nack_percent;
+            paths.feedback(path, if nack { Feedback::Nack } else { Feedback::Ack });
+            path
+        };
+        for _ in 0..4000 {
+            send(&mut paths);
+        }
+        (0..1600).filter(|_| send(&mut paths) == 3).count()
+    }
+
+    #[test]
+    fn a_bad_path_is_left_out_by_the_scoreboard_alone() {
+        assert_eq!(uses_of_bad_path(false, 80), 100);
+        assert!(uses_of_bad_path(true, 80) < 20);
+        assert_eq!(uses_of_bad_path(true, 10), 100);
+    }
+
+    #[test]
+    fn all_paths_bad_still_yields_a_path() {
+        let mut chance = Seed(1).stream("test", 0);
+        let mut paths = PathSet::new(4, Spread::Permutation, true, &mut chance);
+        for path in 0..4 {
+            (0..1000).for_each(|_| paths.feedback(path, Feedback::Loss));
+        }
+        assert!((0..100).all(|_| paths.next(&mut chance) < 4));
+    }
+}

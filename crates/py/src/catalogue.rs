@@ -1,0 +1,41 @@
+//! What there is to choose from, and small readers.
+
+use pullnet_scenario::Listed;
+use pullnet_units::Picos;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+
+use crate::errors;
+
+/// JSON schema of a scenario file.
+#[pyfunction]
+pub fn schema() -> String {
+    format!("{:#}", pullnet_scenario::schema())
+}
+
+/// A scenario to start from.
+#[pyfunction]
+pub fn template(name: &str) -> String {
+    pullnet_scenario::template(name)
+}
+
+/// Names and one line each, of `protocols`, `switches`, `topologies`, `traffic` or `distributions`.
+#[pyfunction]
+pub fn catalogue(what: &str) -> PyResult<Vec<(&'static str, &'static str)>> {
+    let listed = match what {
+        "protocols" => pullnet_scenario::protocols(),
+        "switches" => pullnet_scenario::switches(),
+        "topologies" => pullnet_scenario::topologies(),
+        "traffic" => pullnet_scenario::traffic_kinds(),
+        "distributions" => pullnet_scenario::distributions(),
+        _ => return Err(PyKeyError::new_err(what.to_owned())),
+    };
+    Ok(listed.into_iter().map(|Listed { name, summary }| (name, summary)).collect())
+}
+
+/// Reads a time with its unit. Unit: picoseconds.
+#[pyfunction]
+pub fn picoseconds(py: Python<'_>, text: &str) -> PyResult<u64> {
+    let time = text.parse::<Picos>().map_err(|error| errors::input(py, vec![format!("`{text}` {error}")]))?;
+    Ok(time.0)
+}

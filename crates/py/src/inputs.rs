@@ -1,0 +1,24 @@
+//! The files that a scenario names.
+
+use pullnet_scenario::{Disk, Files};
+use pyo3::prelude::*;
+
+/// The file system; flow lists in Parquet are turned into CSV by `pullnet.inputs`.
+pub struct Inputs;
+
+impl Files for Inputs {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        if path.to_ascii_lowercase().ends_with(".parquet") {
+            Python::attach(|py| csv(py, path).map_err(|error| error.value(py).to_string()))
+        } else {
+            Disk.read(path)
+        }
+    }
+}
+
+fn csv(py: Python<'_>, path: &str) -> PyResult<Vec<u8>> {
+    py.import("pullnet.inputs")?
+        .getattr("parquet_as_csv")?
+        .call1((path,))?
+        .extract()
+}

@@ -1,0 +1,36 @@
+//! The module `pullnet._core`: scenarios, simulations and their tables, as thin as they can be.
+//!
+//! Everything that a user meets is in the Python package; here is only what has to be in Rust. Errors are mapped in
+//! one place, [`errors`]; whatever takes long runs detached from the interpreter in [`fault::guarded`].
+
+mod catalogue;
+mod errors;
+mod fault;
+mod inputs;
+mod scenario;
+mod simulation;
+mod table;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::catalogue::{catalogue, picoseconds, schema, template};
+    #[pymodule_export]
+    use crate::fault::provoke_fault;
+    #[pymodule_export]
+    use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::simulation::{Progress, Record, Simulation, Stuck};
+    #[pymodule_export]
+    use crate::table::{Column, Table};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::fault::keep_messages();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

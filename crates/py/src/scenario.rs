@@ -1,0 +1,49 @@
+//! From text to a scenario that can be simulated.
+
+use pullnet_scenario::compile;
+use pyo3::prelude::*;
+
+use crate::inputs::Inputs;
+use crate::{errors, fault};
+
+/// A scenario without errors.
+#[pyclass(frozen, module = "pullnet._core")]
+pub struct Scenario(pub pullnet_scenario::Scenario);
+
+#[pymethods]
+impl Scenario {
+    /// Compiles `text`; `path` names it in errors, and the files it names lie beside it.
+    #[staticmethod]
+    fn compile(
+        py: Python<'_>,
+        path: &str,
+        text: &str,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let compiled = fault::guarded(py, || compile(path, text, &overrides, &Inputs))?;
+        compiled
+            .map(Self)
+            .map_err(|errors| errors::input(py, errors.iter().map(ToString::to_string).collect()))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    #[getter]
+    fn hosts(&self) -> usize {
+        self.0.topology.hosts.len()
+    }
+
+    /// TOML text with every value and where it comes from.
+    #[getter]
+    fn resolved(&self) -> String {
+        self.0.resolved.to_string()
+    }
+}

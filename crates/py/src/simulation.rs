@@ -1,0 +1,241 @@
+//! A run, driven in slices of wall-clock time so that Python can show progress and react to Ctrl-C.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pullnet_record::{About, Cost, Summary, Wanted, tables};
+use pullnet_scenario::Stop;
+use pullnet_sim::{Progress as Stepped, Run};
+use pullnet_units::Instant as SimulatedInstant;
+use pyo3::prelude::*;
+
+use crate::scenario::Scenario;
+use crate::table::Table;
+use crate::{errors, fault};
+
+/// A running simulation.
+#[pyclass(frozen, module = "pullnet._core")]
+pub struct Simulation {
+    /// `None` after the end, and after a fault.
+    state: Mutex<Option<State>>,
+    about: About,
+    wanted: Wanted,
+    /// The stated end; `None` if the run ends with its flows.
+    end_ps: Option<u64>,
+}
+
+struct State {
+    run: Box<dyn Run>,
+    /// Windows per call, so that a call takes a fraction of the time it is given.
+    windows: u64,
+}
+
+/// How far a run has come.
+#[pyclass(frozen, get_all, module = "pullnet._core")]
+pub struct Progress {
+    now_ps: u64,
+    end_ps: Option<u64>,
+    started: u64,
+    done: u64,
+    failed: u64,
+    packet_hops: u64,
+    ended: bool,
+}
+
+/// A flow that has not moved for a while.
+#[pyclass(frozen, get_all, module = "pullnet._core")]
+pub struct Stuck {
+    flow: u32,
+    src: u32,
+    dst: u32,
+    bytes: u64,
+    size: Option<u64>,
+    last_progress_ps: u64,
+    waiting_for: &'static str,
+}
+
+/// What a run has left.
+#[pyclass(frozen, module = "pullnet._core")]
+pub struct Record {
+    #[pyo3(get)]
+    summary: String,
+    tables: Mutex<Vec<pullnet_record::Table>>,
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    fn new(py: Python<'_>, scenario: &Scenario, threads: usize) -> PyResult<Self> {
+        let scenario = &scenario.0;
+        let run = fault::guarded(py, || pullnet_sim::start(scenario, threads))?;
+        let about = About {
+            scenario: scenario.name.clone(),
+            seed: scenario.seed,
+            threads: u32::try_from(threads).unwrap_or(u32::MAX),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            interrupted: false,
+        };
+        Ok(Self {
+            state: Mutex::new(Some(State { run, windows: 1 })),
+            about,
+            wanted: wanted(scenario),
+            end_ps: stated_end(scenario.stop),
+        })
+    }
+
+    /// Simulates for about `seconds` on the wall, or to the end.
+    fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<Progress> {
+        let mut state = self.take(py)?;
+        let budget = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let (state, progress) = fault::guarded(py, move || {
+            let progress = state.advance(budget);
+            (state, progress)
+        })?;
+        self.put_back(state);
+        Ok(Progress::new(progress, self.end_ps))
+    }
+
+    /// At most `limit` flows that have not moved since `since_ps`, those that have waited longest first.
+    fn stuck(&self, py: Python<'_>, since_ps: u64, limit: usize) -> PyResult<Vec<Stuck>> {
+        let state = self.take(py)?;
+        let (state, stuck) = fault::guarded(py, move || {
+            let stuck = state.run.stuck(SimulatedInstant(since_ps), limit);
+            (state, stuck)
+        })?;
+        self.put_back(state);
+        Ok(stuck.into_iter().map(Stuck::from).collect())
+    }
+
+    /// Ends the run, wherever it is. The cost is what was measured so far.
+    fn finish(
+        &self,
+        py: Python<'_>,
+        interrupted: bool,
+        wall_s: f64,
+        cpu_s: f64,
+        peak_rss_bytes: u64,
+    ) -> PyResult<Record> {
+        let state = self.take(py)?;
+        let (about, wanted) = (
+            About {
+                interrupted,
+                ..self.about.clone()
+            },
+            self.wanted,
+        );
+        let cost = Cost {
+            wall_s,
+            cpu_s,
+            peak_rss_bytes,
+        };
+        fault::guarded(py, move || {
+            let record = state.run.finish();
+            let summary = Summary::of(&record, about, cost);
+            Record {
+                summary: summary.to_json(),
+                tables: Mutex::new(tables(&record, wanted)),
+            }
+        })
+    }
+}
+
+impl Simulation {
+    fn take(&self, py: Python<'_>) -> PyResult<State> {
+        let state = self
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        state.ok_or_else(|| errors::internal(py, "the simulation has ended already".to_owned()))
+    }
+
+    fn put_back(&self, state: State) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+    }
+}
+
+#[pymethods]
+impl Record {
+    /// Hands out the tables, once.
+    fn take_tables(&self) -> Vec<Table> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.drain(..).map(Table::from).collect()
+    }
+}
+
+impl State {
+    /// Simulates until `budget` is spent. Calls start small and grow to a quarter of it.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the edge: only how often Python is told depends on this clock"
+    )]
+    fn advance(&mut self, budget: Duration) -> Stepped {
+        let begin = Instant::now();
+        let mut before = Duration::ZERO;
+        loop {
+            let progress = self.run.advance(self.windows);
+            let spent = begin.elapsed();
+            self.windows = paced(self.windows, spent - before, budget / 4);
+            if progress.ended || spent >= budget {
+                return progress;
+            }
+            before = spent;
+        }
+    }
+}
+
+/// Windows for the next call, when one with `windows` took `took` and should take `target`.
+fn paced(windows: u64, took: Duration, target: Duration) -> u64 {
+    if took < target / 2 {
+        windows.saturating_mul(2)
+    } else if took > target {
+        (windows / 2).max(1)
+    } else {
+        windows
+    }
+}
+
+fn wanted(scenario: &pullnet_scenario::Scenario) -> Wanted {
+    let probes = &scenario.probes;
+    Wanted {
+        occupancy: probes.ports,
+        series: probes.series.is_some(),
+        latency: probes.latency,
+        control: probes.control,
+    }
+}
+
+fn stated_end(stop: Stop) -> Option<u64> {
+    match stop {
+        Stop::At(end) => Some(end.0),
+        Stop::FlowsDone { .. } => None,
+    }
+}
+
+impl Progress {
+    fn new(progress: Stepped, end_ps: Option<u64>) -> Self {
+        Self {
+            now_ps: progress.now.0,
+            end_ps,
+            started: progress.started,
+            done: progress.received,
+            failed: progress.failed,
+            packet_hops: progress.packet_hops,
+            ended: progress.ended,
+        }
+    }
+}
+
+impl From<pullnet_record::StuckFlow> for Stuck {
+    fn from(flow: pullnet_record::StuckFlow) -> Self {
+        Self {
+            flow: flow.flow,
+            src: flow.src.0,
+            dst: flow.dst.0,
+            bytes: flow.bytes,
+            size: flow.size,
+            last_progress_ps: flow.last_progress.0,
+            waiting_for: flow.waiting_for,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+use pullnet_settings::{Field, Settings};
+
+use crate::{DropTailConfig, SharedBufferConfig, TrimConfig};
+
+/// A row of the list of disciplines.
+#[derive(Clone, Copy, Debug)]
+pub struct SwitchEntry {
+    /// The name in `[switch] kind = "..."`.
+    pub name: &'static str,
+    /// One line of help.
+    pub summary: &'static str,
+    /// Its settings.
+    pub fields: &'static [Field],
+    /// The settings with their defaults.
+    pub default: fn() -> SwitchConfig,
+}
+
+macro_rules! switches {
+    ($($variant:ident($config:ty) = $name:literal: $summary:literal),+ $(,)?) => {
+        /// The settings of a switch, by discipline.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum SwitchConfig {
+            $(#[doc = $summary] $variant($config)),+
+        }
+
+        /// Every discipline that a scenario can name. A new one is one line.
+        pub static SWITCHES: &[SwitchEntry] = &[$(SwitchEntry {
+            name: $name,
+            summary: $summary,
+            fields: <$config as Settings>::FIELDS,
+            default: || SwitchConfig::$variant(<$config>::default()),
+        }),+];
+
+        impl SwitchConfig {
+            /// The name in `[switch] kind = "..."`.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name),+ }
+            }
+
+            /// Sets one setting. `None`: there is no such setting.
+            pub fn set(&mut self, name: &str, value: pullnet_settings::Value<'_>) -> Option<Result<(), pullnet_settings::Refused>> {
+                match self { $(Self::$variant(config) => config.set(name, value)),+ }
+            }
+
+            /// One setting as it would be written in a file.
+            pub fn get(&self, name: &str) -> Option<alloc::string::String> {
+                match self { $(Self::$variant(config) => config.get(name)),+ }
+            }
+        }
+    };
+}
+
+switches! {
+    Trim(TrimConfig) = "trim": "NDP switch: shallow data queue, trims to headers, control first 10:1, returns to sender",
+    DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; what finds no room is dropped",
+    SharedBuffer(SharedBufferConfig) = "shared-buffer": "Drop-tail ports that share one memory per switch",
+}

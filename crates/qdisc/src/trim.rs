@@ -1,0 +1,214 @@
+use pullnet_settings::{choice, settings};
+use pullnet_units::{Bytes, QueueSize};
+
+use crate::{Discipline, DropReason, Item, Limit, Outcome, Ring};
+
+choice! {
+    /// Which packet loses its payload when the data queue is full.
+    pub enum Victim {
+        /// The arriving packet or the newest waiting one, by a fair coin: breaks phase effects (NDP, section 3.1).
+        Coin = "coin",
+        /// Always the arriving packet, as NetFPGA and the OMNeT++ model do.
+        Arriving = "arriving",
+    }
+}
+
+settings! {
+    /// The NDP switch: two queues, trimming, 10:1 service, return-to-sender (NDP, SIGCOMM 2017, section 3.1).
+    pub struct TrimConfig {
+        /// Room for data packets, the one in service included. Packets or bytes. Source: NDP section 3.1, 8 packets.
+        data_queue: QueueSize = "8 packets" in "1 packets" => "1000000 packets",
+        /// Room for control packets and headers, the one in service excluded. Source: NDP section 3.2.4: the memory
+        /// of 8 packets of 9 kB, that is 1125 headers of 64 B.
+        control_queue: QueueSize = "72 kB" in "1 packets" => "100000000 packets",
+        /// Control packets that are served for each data packet while both wait. Source: NDP section 3.1, 10.
+        control_per_data: u32 = 10 in 1 => 1000000,
+        /// Bytes on the wire that a trim leaves. Source: NDP section 3.2.4, 64 B.
+        trim_to: Bytes = "64 B" in "1 B" => "9000 B",
+        /// Which packet loses its payload. Source: NDP section 3.1, "coin".
+        victim: Victim = "coin",
+        /// Whether a header without room goes back to its sender instead of being dropped. Source: NDP section 3.2.4.
+        return_to_sender: bool = true,
+    }
+}
+
+/// No control packet is longer, in bytes on the wire.
+const LONGEST_CONTROL: u32 = 128;
+
+/// [`TrimConfig`] in the form in which ports use it.
+#[derive(Clone, Copy, Debug)]
+pub struct TrimRules {
+    data: Limit,
+    control: Limit,
+    control_per_data: u32,
+    trim_to: u32,
+    victim: Victim,
+    return_to_sender: bool,
+}
+
+/// One port of an NDP switch.
+#[derive(Clone, Debug)]
+pub struct Trim<P> {
+    data: Ring<P>,
+    control: Ring<P>,
+    data_bytes: u32,
+    control_bytes: u32,
+    /// Bytes of the data packet in service; 0 if there is none.
+    serving: u32,
+    /// Control packets served in this round while data waited.
+    turn: u32,
+}
+
+impl<P: Item> Trim<P> {
+    #[inline]
+    fn data_fits(&self, rules: &TrimRules, size: u32) -> bool {
+        rules.data.admits(self.data_held(), u64::from(self.data_bytes + self.serving), size)
+    }
+
+    #[inline]
+    fn push_data(&mut self, packet: P) {
+        self.data_bytes += packet.wire();
+        self.data.push(packet);
+    }
+
+    /// A control packet waits, or there is no room for it.
+    #[inline]
+    fn push_control(&mut self, rules: &TrimRules, packet: P) -> Result<(), P> {
+        let size = packet.wire();
+        if !rules.control.admits(self.control.len() as u32, u64::from(self.control_bytes), size) {
+            return Err(packet);
+        }
+        self.control_bytes += size;
+        self.control.push(packet);
+        Ok(())
+    }
+
+    /// Chooses who loses the payload; the other one waits. Returns the header.
+    fn trim_one(&mut self, rules: &TrimRules, arriving: P, coin: impl FnOnce() -> bool) -> P {
+        let spare_tail = self.data.is_empty() || rules.victim == Victim::Arriving || coin();
+        let mut victim = arriving;
+        if !spare_tail && let Some(tail) = self.data.back_mut() {
+            victim = core::mem::replace(tail, arriving);
+            self.data_bytes = self.data_bytes - victim.wire() + arriving.wire();
+        }
+        victim.trim(rules.trim_to);
+        victim
+    }
+
+    /// A header or control packet that found no room.
+    fn refuse(rules: &TrimRules, packet: P, trimmed: bool) -> Outcome<P> {
+        if rules.return_to_sender && packet.returnable() {
+            Outcome::Returned(packet)
+        } else {
+            Outcome::Dropped { packet, why: DropReason::ControlQueueFull, trimmed }
+        }
+    }
+}
+
+impl<P: Item> Discipline<P> for Trim<P> {
+    const SHARES: bool = false;
+    type Config = TrimConfig;
+    type Rules = TrimRules;
+    type Shared = ();
+
+    fn rules(config: &TrimConfig) -> TrimRules {
+        TrimRules {
+            data: config.data_queue.into(),
+            control: config.control_queue.into(),
+            control_per_data: config.control_per_data,
+            trim_to: config.trim_to.0 as u32,
+            victim: config.victim,
+            return_to_sender: config.return_to_sender,
+        }
+    }
+
+    fn shared(_: &TrimRules, _: usize) {}
+
+    fn new(_: &TrimRules) -> Self {
+        let (data, control) = (Ring::default(), Ring::default());
+        Self { data, control, data_bytes: 0, control_bytes: 0, serving: 0, turn: 0 }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, rules: &TrimRules, _: &mut (), packet: P, coin: impl FnOnce() -> bool) -> Outcome<P> {
+        if packet.is_control() {
+            return match self.push_control(rules, packet) {
+                Ok(()) => Outcome::Queued,
+                Err(packet) => Self::refuse(rules, packet, false),
+            };
+        }
+        if self.data_fits(rules, packet.wire()) {
+            self.push_data(packet);
+            return Outcome::Queued;
+        }
+        let header = self.trim_one(rules, packet, coin);
+        match self.push_control(rules, header) {
+            Ok(()) => Outcome::Trimmed(header),
+            Err(header) => Self::refuse(rules, header, true),
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, rules: &TrimRules, _: &mut ()) -> Option<P> {
+        let both = !self.data.is_empty() && !self.control.is_empty();
+        let control_next = if both { self.turn < rules.control_per_data } else { self.data.is_empty() };
+        if both {
+            self.turn = if control_next { self.turn + 1 } else { 0 };
+        }
+        if control_next {
+            let packet = self.control.pop()?;
+            self.control_bytes -= packet.wire();
+            Some(packet)
+        } else {
+            let packet = self.data.pop()?;
+            self.serving = packet.wire();
+            self.data_bytes -= self.serving;
+            Some(packet)
+        }
+    }
+
+    #[inline]
+    fn complete(&mut self, _: &TrimRules, _: &mut ()) {
+        self.serving = 0;
+    }
+
+    fn waiting(&self, visit: &mut dyn FnMut(&P)) {
+        self.control.iter().chain(self.data.iter()).for_each(visit);
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.data.is_empty() && self.control.is_empty()
+    }
+
+    #[inline]
+    fn data_held(&self) -> u32 {
+        self.data.len() as u32 + u32::from(self.serving > 0)
+    }
+
+    #[inline]
+    fn control_held(&self) -> u32 {
+        self.control.len() as u32
+    }
+
+    #[inline]
+    fn may_trim(&self, rules: &TrimRules, packets: u32, bytes: u64) -> bool {
+        let (held, held_bytes) = (self.data_held(), u64::from(self.data_bytes + self.serving));
+        packets > 0 && !rules.data.holds(held + packets, held_bytes + bytes)
+    }
+
+    #[inline]
+    fn may_return(&self, rules: &TrimRules, packets: u32) -> bool {
+        let (held, longest) = (self.control_held() + packets, u64::from(rules.trim_to.max(LONGEST_CONTROL)));
+        rules.return_to_sender && !rules.control.holds(held, u64::from(self.control_bytes) + u64::from(packets) * longest)
+    }
+
+    #[inline]
+    fn shortest_next(&self) -> Option<u32> {
+        self.control.front().or(self.data.front()).map(Item::wire)
+    }
+
+    fn trimmed_size(rules: &TrimRules) -> Option<u32> {
+        Some(rules.trim_to)
+    }
+}

@@ -1,0 +1,233 @@
+use std::collections::BTreeMap;
+
+/// The values of a column. Where a value is missing, a zero stands in its place.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Data {
+    /// Numbers of things: flows, hosts, ports.
+    U32(Vec<u32>),
+    /// Counts and times, signed so that differences of two columns are what one expects.
+    I64(Vec<i64>),
+    /// Ratios and times for people.
+    F64(Vec<f64>),
+    /// Yes or no.
+    Bool(Vec<bool>),
+    /// Words: an index into `words` per row.
+    Text {
+        /// One per row.
+        codes: Vec<u32>,
+        /// What the codes mean.
+        words: Vec<String>,
+    },
+}
+
+impl Data {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U32(values) => values.len(),
+            Self::I64(values) => values.len(),
+            Self::F64(values) => values.len(),
+            Self::Bool(values) => values.len(),
+            Self::Text { codes, .. } => codes.len(),
+        }
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A column that knows what it holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    /// Name, which ends in the unit where there is one: `start_ps`.
+    pub name: &'static str,
+    /// Unit, empty for names, numbers of things and ratios.
+    pub unit: &'static str,
+    /// What it is, for a reader who does not know the program.
+    pub doc: &'static str,
+    /// The values.
+    pub data: Data,
+    /// Whether there is a value, one bit per row, least significant bit first. `None`: none is missing.
+    pub valid: Option<Vec<u8>>,
+}
+
+/// Columns of one length.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// Name of the table and of its file.
+    pub name: &'static str,
+    /// What a row is.
+    pub doc: &'static str,
+    /// The columns, all of one length.
+    pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.data.len())
+    }
+
+    /// The column called `name`.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+}
+
+/// Makes a table from a slice of rows, one column after another.
+pub(crate) struct Builder<'a, R> {
+    rows: &'a [R],
+    table: Table,
+}
+
+impl<'a, R> Builder<'a, R> {
+    pub(crate) fn new(name: &'static str, doc: &'static str, rows: &'a [R]) -> Self {
+        Self { rows, table: Table { name, doc, columns: Vec::new() } }
+    }
+
+    pub(crate) fn finish(self) -> Table {
+        self.table
+    }
+
+    fn push(mut self, label: Label, data: Data, valid: Option<Vec<u8>>) -> Self {
+        let [name, unit, doc] = label;
+        self.table.columns.push(Column { name, unit, doc, data, valid });
+        self
+    }
+
+    /// The number of the row, from 0.
+    pub(crate) fn numbered(self, label: Label) -> Self {
+        let numbers = (0..self.rows.len()).map(|row| row as u32).collect();
+        self.push(label, Data::U32(numbers), None)
+    }
+
+    pub(crate) fn id(self, label: Label, of: impl Fn(&R) -> u32) -> Self {
+        let values = self.rows.iter().map(of).collect();
+        self.push(label, Data::U32(values), None)
+    }
+
+    pub(crate) fn flag(self, label: Label, of: impl Fn(&R) -> bool) -> Self {
+        let values = self.rows.iter().map(of).collect();
+        self.push(label, Data::Bool(values), None)
+    }
+
+    pub(crate) fn maybe_id(self, label: Label, of: impl Fn(&R) -> Option<u32>) -> Self {
+        let (values, valid) = with_gaps(self.rows.iter().map(of));
+        self.push(label, Data::U32(values), valid)
+    }
+
+    pub(crate) fn count(self, label: Label, of: impl Fn(&R) -> u64) -> Self {
+        let values = self.rows.iter().map(|row| signed(of(row))).collect();
+        self.push(label, Data::I64(values), None)
+    }
+
+    pub(crate) fn maybe_count(self, label: Label, of: impl Fn(&R) -> Option<u64>) -> Self {
+        let (values, valid) = with_gaps(self.rows.iter().map(|row| of(row).map(signed)));
+        self.push(label, Data::I64(values), valid)
+    }
+
+    pub(crate) fn ratio(self, label: Label, of: impl Fn(&R) -> f64) -> Self {
+        self.maybe_ratio(label, |row| Some(of(row)))
+    }
+
+    /// Not-a-number and infinity count as missing.
+    pub(crate) fn maybe_ratio(self, label: Label, of: impl Fn(&R) -> Option<f64>) -> Self {
+        let (values, valid) =
+            with_gaps(self.rows.iter().map(|row| of(row).filter(|value| value.is_finite())));
+        self.push(label, Data::F64(values), valid)
+    }
+
+    pub(crate) fn text<'t>(self, label: Label, of: impl Fn(&'t R) -> &'t str) -> Self
+    where
+        'a: 't,
+    {
+        self.maybe_text(label, |row| Some(of(row)))
+    }
+
+    pub(crate) fn maybe_text<'t>(self, label: Label, of: impl Fn(&'t R) -> Option<&'t str>) -> Self
+    where
+        'a: 't,
+    {
+        let rows = self.rows;
+        let mut dictionary = Dictionary::default();
+        let (codes, valid) = with_gaps(rows.iter().map(|row| of(row).map(|word| dictionary.code(word))));
+        self.push(label, Data::Text { codes, words: dictionary.words }, valid)
+    }
+}
+
+/// Name, unit and doc of a column.
+pub(crate) type Label = [&'static str; 3];
+
+/// Numbers words in order of their first use.
+#[derive(Default)]
+struct Dictionary<'t> {
+    codes: BTreeMap<&'t str, u32>,
+    words: Vec<String>,
+}
+
+impl<'t> Dictionary<'t> {
+    fn code(&mut self, word: &'t str) -> u32 {
+        *self.codes.entry(word).or_insert_with(|| {
+            self.words.push(word.to_owned());
+            self.words.len() as u32 - 1
+        })
+    }
+}
+
+/// Counts and times stay far below 2^63; "never" becomes the largest number.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Values with zeroes for what is missing, and the bitmap of what is there.
+fn with_gaps<T: Default>(values: impl ExactSizeIterator<Item = Option<T>>) -> (Vec<T>, Option<Vec<u8>>) {
+    let mut bits = vec![0u8; values.len().div_ceil(8)];
+    let mut complete = true;
+    let filled = values
+        .enumerate()
+        .map(|(row, value)| {
+            bits[row / 8] |= u8::from(value.is_some()) << (row % 8);
+            complete &= value.is_some();
+            value.unwrap_or_default()
+        })
+        .collect();
+    (filled, (!complete).then_some(bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn gaps_are_where_values_are_missing(values: Vec<Option<u32>>) {
+            let (filled, valid) = with_gaps(values.iter().copied());
+            for (row, value) in values.iter().enumerate() {
+                let present = valid.as_ref().is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1);
+                prop_assert_eq!(present, value.is_some());
+                prop_assert_eq!(filled[row], value.unwrap_or(0));
+            }
+            prop_assert_eq!(valid.is_none(), values.iter().all(Option::is_some));
+        }
+
+        #[test]
+        fn codes_lead_back_to_their_words(words: Vec<String>) {
+            let table = Builder::new("t", "", &words).text(["word", "", ""], |word| word).finish();
+            let Data::Text { codes, words: dictionary } = &table.columns[0].data else { unreachable!() };
+            let back: Vec<_> = codes.iter().map(|code| dictionary[*code as usize].clone()).collect();
+            prop_assert_eq!(back, words);
+        }
+    }
+
+    #[test]
+    fn a_ratio_that_is_no_number_is_missing() {
+        let table =
+            Builder::new("t", "", &[1.0, f64::NAN, f64::INFINITY]).ratio(["x", "", ""], |x| *x).finish();
+        assert_eq!(table.columns[0].data, Data::F64(vec![1.0, 0.0, 0.0]));
+        assert_eq!(table.columns[0].valid, Some(vec![0b001]));
+    }
+}

@@ -1,0 +1,234 @@
+use pullnet_units::{Instant, Picos};
+
+use crate::table::{Builder, Table};
+use crate::{FlowRow, PortRow, RunRecord, SeriesKey, SeriesRow};
+
+/// Which of the optional tables a run was asked for. One that was asked for exists even if it has no rows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Wanted {
+    /// `occupancy`: how long each port held how many packets.
+    pub occupancy: bool,
+    /// `series`: goodput and queueing over time.
+    pub series: bool,
+    /// `latency`: one row per acknowledged packet.
+    pub latency: bool,
+    /// `control`: one row per control packet that left a host.
+    pub control: bool,
+}
+
+/// All tables of a run.
+pub fn tables(record: &RunRecord, wanted: Wanted) -> Vec<Table> {
+    let mut tables = vec![flows(record), hosts(record), ports(record)];
+    tables.extend(wanted.occupancy.then(|| occupancy(record)));
+    tables.extend(wanted.series.then(|| series(record)));
+    tables.extend(wanted.latency.then(|| latency(record)));
+    tables.extend(wanted.control.then(|| control(record)));
+    tables
+}
+
+impl FlowRow {
+    /// Flow completion time: from the offer to the last payload byte at the receiver.
+    pub(crate) fn fct(&self) -> Option<Picos> {
+        self.received.map(|received| received.since(self.start))
+    }
+
+    /// Completion time over the least that the unloaded network needs.
+    pub(crate) fn slowdown(&self) -> Option<f64> {
+        Some(self.fct()?.0 as f64 / self.ideal?.0 as f64).filter(|ratio| ratio.is_finite())
+    }
+
+    /// `completed`, `failed` or `unfinished`. Data that has arrived whole has, even if its sender never learnt of it.
+    pub(crate) fn state(&self) -> &'static str {
+        match (self.received, self.failed) {
+            (Some(_), _) => "completed",
+            (None, Some(_)) => "failed",
+            (None, None) => "unfinished",
+        }
+    }
+}
+
+/// Gb/s of `bytes` within `span`; `None` for no time.
+pub(crate) fn gbps(bytes: u64, span: Picos) -> Option<f64> {
+    (span > Picos::ZERO).then(|| bytes as f64 * 8_000.0 / span.0 as f64)
+}
+
+fn flows(record: &RunRecord) -> Table {
+    let window = record.window.1.since(record.window.0);
+    let tag = |row: &FlowRow| record.tags.get(usize::from(row.tag)).map_or("", String::as_str);
+    let tags: Vec<_> = record.flows.iter().map(|row| (row, tag(row))).collect();
+    Builder::new("flows", "One row per flow, in order of start.", &tags)
+        .numbered(["flow", "", "Number of the flow, from 0."])
+        .id(["src", "", "Number of the sending host."], |(row, _)| row.src.0)
+        .id(["dst", "", "Number of the receiving host."], |(row, _)| row.dst.0)
+        .maybe_count(["size_bytes", "B", "Payload; missing for a flow that never ends."], |(row, _)| row.size)
+        .text(["tag", "", "Name that the scenario gave to the traffic."], |(_, tag)| tag)
+        .id(["priority", "", "0 is ordinary; higher goes first."], |(row, _)| row.priority.into())
+        .text(["state", "", "completed (all data at the receiver), failed or unfinished."], |(row, _)| {
+            row.state()
+        })
+        .maybe_text(["reason", "", "Why the sender gave up."], |(row, _)| row.failed)
+        .count(["start_ps", "ps", "When the application offered the data."], |(row, _)| row.start.0)
+        .maybe_count(
+            ["received_ps", "ps", "When the last payload byte arrived."],
+            |(row, _)| ps(row.received),
+        )
+        .maybe_count(["acknowledged_ps", "ps", "When the sender knew that all had arrived."], |(row, _)| {
+            ps(row.acknowledged)
+        })
+        .maybe_ratio(["fct_us", "us", "Flow completion time: received_ps - start_ps."], |(row, _)| {
+            row.fct().map(Picos::as_micros_f64)
+        })
+        .maybe_ratio(["ideal_fct_us", "us", "Least time that the unloaded network needs."], |(row, _)| {
+            row.ideal.map(Picos::as_micros_f64)
+        })
+        .maybe_ratio(["slowdown", "", "fct_us / ideal_fct_us; never below 1."], |(row, _)| row.slowdown())
+        .count(["delivered_bytes", "B", "Payload that reached the receiver."], |(row, _)| row.delivered)
+        .count(["window_bytes", "B", "The same within the measurement window."], |(row, _)| {
+            row.delivered_in_window
+        })
+        .maybe_ratio(["window_gbps", "Gb/s", "window_bytes over the length of the window."], |(row, _)| {
+            gbps(row.delivered_in_window, window)
+        })
+        .count(["packets_sent", "packets", "Data packets sent, repetitions included."], |(row, _)| {
+            row.packets_sent.into()
+        })
+        .count(["retransmitted", "packets", "Data packets sent again."], |(row, _)| row.retransmitted.into())
+        .count(["timeouts", "", "Retransmission timers that ran out."], |(row, _)| row.timeouts.into())
+        .finish()
+}
+
+fn ps(instant: Option<Instant>) -> Option<u64> {
+    instant.map(|at| at.0)
+}
+
+fn hosts(record: &RunRecord) -> Table {
+    let window = record.window.1.since(record.window.0);
+    Builder::new("hosts", "One row per host.", &record.hosts)
+        .numbered(["host", "", "Number of the host, from 0."])
+        .ratio(["rate_gbps", "Gb/s", "Rate of the host's link."], |row| row.rate_bps as f64 / 1e9)
+        .flag(["receives", "", "Whether any flow was addressed to it."], |row| row.receives)
+        .count(["window_bytes", "B", "Payload received within the measurement window."], |row| {
+            row.delivered_in_window
+        })
+        .maybe_ratio(["window_gbps", "Gb/s", "window_bytes over the length of the window."], |row| {
+            gbps(row.delivered_in_window, window)
+        })
+        .maybe_ratio(["utilisation", "", "window_gbps / rate_gbps."], |row| {
+            gbps(row.delivered_in_window, window).map(|rate| rate * 1e9 / row.rate_bps as f64)
+        })
+        .finish()
+}
+
+fn ports(record: &RunRecord) -> Table {
+    let simulated = record.simulated.0 as f64;
+    Builder::new("ports", "One row per egress port of a switch and per host's NIC.", &record.ports)
+        .numbered(["row", "", "Number of the row; the table occupancy refers to it."])
+        .maybe_id(["port", "", "Number of the port in the topology; missing for a NIC."], |row| {
+            row.port.map(|port| port.0)
+        })
+        .text(["name", "", "Where it is and where it leads."], |row| &row.name)
+        .text(["level", "", "Tiers that it joins, for instance tor->agg."], |row| &row.level)
+        .count(["packets", "packets", "Packets sent on the link."], |row| row.packets)
+        .count(["bytes", "B", "Bytes sent on the link, headers included."], |row| row.bytes)
+        .count(["data_packets", "packets", "Of the packets, whole data packets."], |row| row.data_packets)
+        .count(["trimmed", "packets", "Data packets that lost their payload here."], |row| row.trimmed)
+        .count(["returned", "packets", "Headers sent back to their sender from here."], |row| row.returned)
+        .count(["dropped", "packets", "Packets dropped for want of room."], |row| row.dropped)
+        .count(["lost", "packets", "Packets lost on the link: down, lossy or corrupting."], |row| row.lost)
+        .count(["busy_ps", "ps", "Time during which the link was sending."], |row| row.busy.0)
+        .ratio(["utilisation", "", "busy_ps over the simulated time."], |row| row.busy.0 as f64 / simulated)
+        .id(["peak_data", "packets", "Most data packets held, the one in service included."], |row| {
+            row.peak_data
+        })
+        .id(["peak_control", "packets", "Most control packets held."], |row| row.peak_control)
+        .maybe_ratio(
+            ["mean_data", "packets", "Mean over time of the data packets held; with the port probe."],
+            mean_data,
+        )
+        .finish()
+}
+
+/// Mean over time of the number of data packets held.
+fn mean_data(row: &PortRow) -> Option<f64> {
+    let total: f64 = row.occupancy.iter().map(|time| time.0 as f64).sum();
+    let held: f64 = row.occupancy.iter().enumerate().map(|(n, time)| n as f64 * time.0 as f64).sum();
+    (total > 0.0).then(|| held / total)
+}
+
+fn occupancy(record: &RunRecord) -> Table {
+    let cells: Vec<(usize, usize, Picos)> = record.ports.iter().enumerate().flat_map(occupancy_of).collect();
+    Builder::new(
+        "occupancy",
+        "How long each port held how many data packets; numbers that never occurred are left out.",
+        &cells,
+    )
+    .id(["row", "", "Row of the table ports."], |cell| cell.0 as u32)
+    .id(["held", "packets", "Data packets held, the one in service included."], |cell| cell.1 as u32)
+    .count(["time_ps", "ps", "For how long in all."], |cell| cell.2.0)
+    .finish()
+}
+
+fn occupancy_of((row, port): (usize, &PortRow)) -> impl Iterator<Item = (usize, usize, Picos)> {
+    let cells = port.occupancy.iter().enumerate().map(move |(held, time)| (row, held, *time));
+    cells.filter(|cell| cell.2 > Picos::ZERO)
+}
+
+fn series(record: &RunRecord) -> Table {
+    let interval = record.series_interval.unwrap_or_default();
+    let end = record.simulated;
+    // The last interval may have been cut short by the end of the run.
+    let length = |row: &SeriesRow| interval.min(end.since(row.at));
+    Builder::new("series", "One row per interval and thing measured.", &record.series)
+        .count(["at_ps", "ps", "Start of the interval."], |row| row.at.0)
+        .text(["of", "", "What is measured: total, host, flow or tag."], |row| kind(row.key))
+        .maybe_id(
+            ["number", "", "Number of the host or flow, or position of the tag; missing for the total."],
+            |row| number(row.key),
+        )
+        .count(["delivered_bytes", "B", "Payload that arrived in the interval."], |row| row.delivered)
+        .maybe_ratio(["goodput_gbps", "Gb/s", "delivered_bytes over the length of the interval."], |row| {
+            gbps(row.delivered, length(row))
+        })
+        .maybe_count(
+            ["queued", "packets", "Data packets held by all switch ports at its end; for the total."],
+            |row| row.queued,
+        )
+        .finish()
+}
+
+fn kind(key: SeriesKey) -> &'static str {
+    match key {
+        SeriesKey::Total => "total",
+        SeriesKey::Host(_) => "host",
+        SeriesKey::Flow(_) => "flow",
+        SeriesKey::Tag(_) => "tag",
+    }
+}
+
+fn number(key: SeriesKey) -> Option<u32> {
+    match key {
+        SeriesKey::Total => None,
+        SeriesKey::Host(host) => Some(host.0),
+        SeriesKey::Flow(flow) => Some(flow),
+        SeriesKey::Tag(tag) => Some(tag.into()),
+    }
+}
+
+fn latency(record: &RunRecord) -> Table {
+    Builder::new("latency", "One row per acknowledged packet.", &record.latencies)
+        .id(["flow", "", "Number of the flow."], |row| row.flow)
+        .count(["at_ps", "ps", "When the ACK arrived."], |row| row.at.0)
+        .count(
+            ["latency_ps", "ps", "Time since the packet was first sent, retransmissions included."],
+            |row| row.latency.0,
+        )
+        .finish()
+}
+
+fn control(record: &RunRecord) -> Table {
+    Builder::new("control", "One row per control packet that left a host.", &record.control)
+        .id(["host", "", "Number of the host."], |row| row.host.0)
+        .count(["at_ps", "ps", "When its first bit was sent."], |row| row.at.0)
+        .text(["kind", "", "Packet type, as the protocol names it."], |row| row.kind)
+        .finish()
+}

@@ -1,0 +1,219 @@
+//! Tables and summary of a small run that is written out by hand.
+
+use pullnet_record::{
+    About, Column, Cost, Data, FlowRow, HostRow, PortRow, RunRecord, SeriesKey, SeriesRow, Summary, Table,
+    Totals, Wanted, tables,
+};
+use pullnet_units::{HostId, Instant, Picos, PortId};
+
+fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str>) -> FlowRow {
+    FlowRow {
+        src: HostId(0),
+        dst: HostId(1),
+        size,
+        start: Instant(5_000_000),
+        received: received_us.map(|us| Instant(us * 1_000_000)),
+        acknowledged: None,
+        failed,
+        delivered: 9_000,
+        delivered_in_window: 4_500,
+        ideal: size.map(|_| Picos::from_micros(10)),
+        priority: 0,
+        tag: u16::from(size.is_none()),
+        packets_sent: 3,
+        retransmitted: 1,
+        timeouts: 0,
+    }
+}
+
+fn port(occupancy: Vec<Picos>) -> PortRow {
+    PortRow {
+        port: Some(PortId(7)),
+        name: "tor 0 -> host 1".to_owned(),
+        level: "tor->host".to_owned(),
+        packets: 3,
+        bytes: 27_000,
+        data_packets: 3,
+        trimmed: 1,
+        returned: 0,
+        dropped: 0,
+        lost: 0,
+        busy: Picos::from_micros(25),
+        peak_data: 2,
+        peak_control: 1,
+        occupancy,
+    }
+}
+
+fn record() -> RunRecord {
+    let host =
+        |delivered_in_window, receives| HostRow { delivered_in_window, rate_bps: 10_000_000_000, receives };
+    RunRecord {
+        fingerprint: 0xabc,
+        simulated: Instant(100_000_000),
+        complete: true,
+        window: (Instant(0), Instant(100_000_000)),
+        tags: vec!["short".to_owned(), "long".to_owned()],
+        flows: vec![
+            flow(Some(9_000), Some(25), None),
+            flow(Some(9_000), Some(35), Some("late")),
+            flow(Some(9_000), None, Some("no answer")),
+            flow(None, None, None),
+        ],
+        hosts: vec![host(0, false), host(62_500, true), host(125_000, true)],
+        ports: vec![port(vec![Picos(50), Picos(0), Picos(50)]), port(Vec::new())],
+        series: vec![SeriesRow {
+            key: SeriesKey::Host(HostId(1)),
+            at: Instant(90_000_000),
+            delivered: 12_500,
+            queued: None,
+        }],
+        series_interval: Some(Picos::from_micros(20)),
+        latencies: Vec::new(),
+        control: Vec::new(),
+        stuck: Vec::new(),
+        totals: Totals {
+            packet_hops: 1_000,
+            trimmed_by_level: vec![("tor->host".to_owned(), 1)],
+            ..Totals::default()
+        },
+    }
+}
+
+fn summary() -> Summary {
+    let about = About { scenario: "by hand".to_owned(), seed: 3, threads: 2, version: "0.1.0".to_owned(), interrupted: true };
+    Summary::of(&record(), about, Cost { wall_s: 1.0, cpu_s: 2.0, peak_rss_bytes: 4_096 })
+}
+
+fn all() -> Vec<Table> {
+    tables(&record(), Wanted { occupancy: true, series: true, latency: true, control: true })
+}
+
+fn column(table: &str, name: &str) -> Column {
+    let all = all();
+    let table = all.iter().find(|candidate| candidate.name == table).expect("a table of that name");
+    table.column(name).expect("a column of that name").clone()
+}
+
+#[test]
+fn every_flow_is_counted_once() {
+    let flows = summary().flows;
+    assert_eq!((flows.completed, flows.failed, flows.unfinished, flows.endless), (2, 1, 1, 1));
+    assert_eq!(flows.started, flows.completed + flows.failed + flows.unfinished);
+}
+
+#[test]
+fn only_a_flow_that_never_arrived_counts_as_a_failure() {
+    assert_eq!(summary().failures.into_iter().collect::<Vec<_>>(), [("no answer", 1)]);
+}
+
+#[test]
+fn completion_times_run_from_the_offer_to_the_last_byte() {
+    let summary = summary();
+    assert_eq!(
+        (summary.fct_us.min, summary.fct_us.mean, summary.fct_us.max),
+        (Some(20.0), Some(25.0), Some(30.0))
+    );
+    assert_eq!((summary.slowdown.min, summary.slowdown.max), (Some(2.0), Some(3.0)));
+}
+
+#[test]
+fn utilisation_is_over_hosts_that_receive() {
+    let summary = summary();
+    // 62500 B in 100 us are 5 Gb/s, half of the link.
+    assert_eq!(
+        (summary.utilisation.min, summary.utilisation.mean, summary.utilisation.max),
+        (Some(0.5), Some(0.75), Some(1.0))
+    );
+    assert_eq!((summary.goodput_gbps.total, summary.goodput_gbps.mean), (Some(15.0), Some(7.5)));
+}
+
+#[test]
+fn an_empty_window_has_no_utilisation() {
+    let record = RunRecord { window: (Instant(5), Instant(5)), ..record() };
+    let about = About { scenario: String::new(), seed: 0, threads: 1, version: String::new(), interrupted: true };
+    assert_eq!(Summary::of(&record, about, Cost::default()).utilisation.mean, None);
+}
+
+#[test]
+fn only_a_run_that_is_not_complete_was_interrupted() {
+    assert_eq!(summary().ended, "stated end");
+    let about = About { scenario: String::new(), seed: 0, threads: 1, version: String::new(), interrupted: true };
+    let broken_off = RunRecord { complete: false, ..record() };
+    assert_eq!(Summary::of(&broken_off, about, Cost::default()).ended, "interrupted");
+}
+
+#[test]
+fn tags_are_summed_apart() {
+    let by_tag = summary().by_tag;
+    assert_eq!(by_tag["short"].flows.started, 3);
+    assert_eq!(by_tag["long"].flows.endless, 1);
+    assert_eq!(by_tag["long"].fct_us.mean, None);
+}
+
+#[test]
+fn the_summary_as_json_has_the_promised_keys() {
+    let text = summary().to_json();
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["fingerprint"], "0000000000000abc");
+    assert_eq!(json["packets"]["trimmed_by_tier"]["tor->host"], 1);
+    assert_eq!(json["cost"]["packet_hops_per_cpu_s"], 500.0);
+    for path in [
+        "/flows/unfinished",
+        "/fct_us/p90",
+        "/slowdown/p99",
+        "/utilisation/min",
+        "/goodput_gbps/total",
+        "/timeouts",
+    ] {
+        assert!(json.pointer(path).is_some(), "{path}");
+    }
+}
+
+#[test]
+fn columns_of_a_table_have_one_length_and_a_doc() {
+    for table in all() {
+        for column in &table.columns {
+            assert_eq!(column.data.len(), table.rows(), "{}.{}", table.name, column.name);
+            assert!(column.doc.ends_with('.') && !table.doc.is_empty(), "{}.{}", table.name, column.name);
+        }
+    }
+}
+
+#[test]
+fn a_unit_in_a_name_is_the_unit_of_the_column() {
+    for column in all().iter().flat_map(|table| &table.columns) {
+        let suffix = [("_ps", "ps"), ("_us", "us"), ("_gbps", "Gb/s"), ("_bytes", "B")];
+        for (_, unit) in suffix.iter().filter(|(suffix, _)| column.name.ends_with(suffix)) {
+            assert_eq!(column.unit, *unit, "{}", column.name);
+        }
+    }
+}
+
+#[test]
+fn tables_that_nobody_asked_for_are_left_out() {
+    let names: Vec<_> = tables(&record(), Wanted::default()).iter().map(|table| table.name).collect();
+    assert_eq!(names, ["flows", "hosts", "ports"]);
+}
+
+#[test]
+fn what_a_flow_lacks_is_missing_in_its_row() {
+    let sizes = column("flows", "size_bytes");
+    assert_eq!(sizes.data, Data::I64(vec![9_000, 9_000, 9_000, 0]));
+    assert_eq!(sizes.valid, Some(vec![0b0111]));
+    assert_eq!(column("flows", "fct_us").valid, Some(vec![0b0011]));
+    assert_eq!(column("flows", "start_ps").valid, None);
+}
+
+#[test]
+fn occupancy_leaves_out_what_never_occurred() {
+    assert_eq!(column("occupancy", "held").data, Data::U32(vec![0, 2]));
+    assert_eq!(column("ports", "mean_data").data, Data::F64(vec![1.0, 0.0]));
+    assert_eq!(column("ports", "mean_data").valid, Some(vec![0b01]));
+}
+
+#[test]
+fn a_last_interval_that_was_cut_short_counts_only_its_length() {
+    // 12500 B in the 10 us that were left of the interval of 20 us.
+    assert_eq!(column("series", "goodput_gbps").data, Data::F64(vec![10.0]));
+}

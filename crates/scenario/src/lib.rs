@@ -1,0 +1,177 @@
+//! From the text of a scenario to something that can be run, or every error in it.
+//!
+//! The text is TOML. [`compile`] reads it into a tree in which every value knows its place, applies overrides, and
+//! reads tables that are each described once, with [`pullnet_settings::settings!`]. From the same descriptions come
+//! the JSON schema ([`schema()`]), the reference ([`reference()`]) and the resolved text ([`Resolved`]).
+//!
+//! A [`Scenario`] cannot be made in another way and has no setting left to complain about.
+
+mod adapt;
+mod document;
+mod error;
+mod fault;
+mod files;
+mod links;
+mod nearest;
+mod overrides;
+mod probes;
+mod reference;
+mod report;
+mod resolved;
+mod run;
+mod schema;
+mod shape;
+mod switch;
+mod table;
+mod template;
+mod together;
+mod topology;
+mod traffic;
+mod transport;
+mod words;
+
+use std::cell::RefCell;
+
+pub use error::{Origin, Problem, SpecError};
+pub use files::{Disk, Files};
+pub use probes::{Per, Probes, Series};
+use pullnet_protocols::ProtocolConfig;
+use pullnet_qdisc::SwitchConfig;
+use pullnet_topology::{Schedules, Topology};
+use pullnet_units::{Instant, Picos};
+use pullnet_workload::{Network, WorkloadSpec};
+pub use reference::{
+    Listed, ReferenceRow, distributions, protocols, reference, switches, topologies, traffic as traffic_kinds,
+};
+pub use resolved::{Resolved, ResolvedTable, ResolvedValue};
+pub use schema::schema;
+pub use switch::Forwarding;
+pub use template::template;
+
+use crate::document::Table;
+use crate::error::Errors;
+use crate::shape::{Shape, SubTable};
+use crate::table::{Context, Reader};
+
+/// What ends a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// A fixed time.
+    At(Instant),
+    /// Every flow has ended and none can start; at `limit` the run is given up.
+    FlowsDone {
+        /// When to give up.
+        limit: Instant,
+    },
+}
+
+/// Everything that a run needs, checked.
+#[derive(Debug)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// What ends the run.
+    pub stop: Stop,
+    /// The measurement window; its end is [`Instant::NEVER`] if the run ends with its flows.
+    pub measure: (Instant, Instant),
+    /// Hosts, switches and links.
+    pub topology: Topology,
+    /// What goes wrong with which link.
+    pub faults: Schedules,
+    /// The protocol of every host.
+    pub transport: ProtocolConfig,
+    /// The discipline of every switch port.
+    pub switch: SwitchConfig,
+    /// Who chooses among equal paths.
+    pub forwarding: Forwarding,
+    /// Which flows there are.
+    pub workload: WorkloadSpec,
+    /// What is recorded beyond the flows and the sums.
+    pub probes: Probes,
+    /// Every value in force, with its origin.
+    pub resolved: Resolved,
+}
+
+impl Scenario {
+    /// What the workload has to know of the network; `signal` is the time until the end of a flow can cause the start
+    /// of another.
+    pub fn network(&self, signal: Picos) -> Network {
+        traffic::network(&self.topology, signal)
+    }
+}
+
+/// Compiles the scenario `text`, found in the file `name`, with `overrides` as `("topology.k", "8")`.
+///
+/// Errors come all at once, in order of their place; those of overrides last. Files that the scenario names are read
+/// through `files`, relative to the folder of `name`.
+pub fn compile(
+    name: &str,
+    text: &str,
+    overrides: &[(String, String)],
+    files: &dyn Files,
+) -> Result<Scenario, Vec<SpecError>> {
+    let resolved = RefCell::new(Resolved { file: name.to_owned(), tables: Vec::new() });
+    let context = Context { file: name, errors: Errors::new(name), resolved, files };
+    let Some(mut table) = document::parse(text, &context.errors) else {
+        return Err(context.errors.into_sorted());
+    };
+    for (path, value) in overrides {
+        overrides::apply(&mut table, path, value, &context.errors);
+    }
+    let scenario = read(&context, &table);
+    match scenario {
+        Some(scenario) if context.errors.is_empty() => {
+            Ok(Scenario { resolved: context.resolved.into_inner(), ..scenario })
+        }
+        _ => Err(context.errors.into_sorted()),
+    }
+}
+
+/// What a scenario may hold.
+pub(crate) fn root_shape() -> Shape {
+    let shape = run::groups().with(run::measure_table());
+    shape
+        .with(SubTable::required("topology", "Hosts, switches and links.", topology::shape()))
+        .with(SubTable::required("transport", "The protocol of every host.", transport::shape()))
+        .with(SubTable::required("switch", "The discipline of every switch port.", switch::shape()))
+        .with(SubTable::list("traffic", "Who sends what to whom, and when.", traffic::shape()))
+        .with(fault::table())
+        .with(probes::table())
+}
+
+fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
+    let root = Reader::root(context, table);
+    root.no_other_keys_than(&root_shape());
+    let run = run::read(&root);
+    let stop = run.as_ref().map(|run| run.stop);
+    let topology = topology::read(&root);
+    let faults = fault::read(&root, topology.as_ref(), stop);
+    let transport = transport::read(&root);
+    let switch = switch::read(&root);
+    let workload =
+        traffic::read(&root, topology.as_ref(), transport.as_ref().map(ProtocolConfig::name), stop);
+    if let (Some(transport), Some((switch, forwarding))) = (&transport, &switch) {
+        together::check(&root, transport, switch, *forwarding);
+    }
+    let probes = probes::read(&root);
+    let (run, (switch, forwarding)) = (run?, switch?);
+    let run::Run { name, seed, stop, measure } = run;
+    let (topology, transport) = (topology?, transport?);
+    let resolved = Resolved::default();
+    Some(Scenario {
+        name,
+        seed,
+        stop,
+        measure,
+        topology,
+        faults,
+        transport,
+        switch,
+        forwarding,
+        workload,
+        probes,
+        resolved,
+    })
+}

@@ -1,0 +1,86 @@
+//! The links of a topology: one for all, or one for each class.
+
+use pullnet_settings::{Settings, settings};
+use pullnet_topology::Link;
+use pullnet_units::{BitsPerSec, Picos};
+
+use crate::shape::{Shape, SubTable};
+use crate::table::{Located, Reader};
+
+settings! {
+    /// One class of links.
+    pub struct LinkSettings {
+        /// Rate of each direction. Bits per second.
+        rate: BitsPerSec = "10 Gbps",
+        /// Propagation delay, without the time on the wire. Never zero.
+        delay: Picos = "1 us" in "1 ps" => "1 s",
+    }
+}
+
+/// A class of links that can differ from `link`: key and help.
+pub(crate) type LinkClass = (&'static str, &'static str);
+
+pub(crate) const FAT_TREE_LINKS: [LinkClass; 3] = [
+    ("host_link", "Links between hosts and ToRs, where they differ from `link`."),
+    (
+        "agg_link",
+        "Links between ToRs and aggregation switches (two tiers: spines), where they differ from `link`.",
+    ),
+    ("core_link", "Links between aggregation switches and cores, where they differ from `link`."),
+];
+pub(crate) const LEAF_SPINE_LINKS: [LinkClass; 2] = [
+    ("host_link", "Links between hosts and leaves, where they differ from `link`."),
+    ("spine_link", "Links between leaves and spines, where they differ from `link`."),
+];
+pub(crate) const DUMBBELL_LINKS: [LinkClass; 2] = [
+    ("host_link", "Links between hosts and switches, where they differ from `link`."),
+    ("bottleneck", "The link between the two switches, where it differs from `link`."),
+];
+const LINK_EXAMPLE: &str = "rate = \"10 Gbps\", delay = \"1 us\"";
+
+pub(crate) fn link_tables(classes: &[LinkClass]) -> Vec<SubTable> {
+    let shape = || Shape::of(&[LinkSettings::FIELDS]);
+    let all = SubTable::optional("link", "Rate and delay of every link.", shape());
+    let rest = classes.iter().map(|(name, doc)| SubTable::optional(name, doc, shape()));
+    std::iter::once(all).chain(rest).collect()
+}
+
+/// The links of each class; `link` gives what a class leaves open.
+pub(crate) fn class_links<const N: usize>(
+    reader: &Reader<'_>,
+    classes: &[LinkClass; N],
+) -> Option<[Link; N]> {
+    let base = table_or_defaults(reader, "link").unrecorded().read::<LinkSettings>();
+    let own = classes.map(|(key, _)| class_link(reader, key, &base));
+    for field in ["rate", "delay"] {
+        let overridden = own.iter().all(|class| class.origin(field) != base.origin(field));
+        if overridden
+            && base.is_written(field)
+            && let Some(link) = reader.table("link", LINK_EXAMPLE)
+        {
+            link.no_effect(field, format!("each class of links states its own {field}; leave it out here"));
+        }
+    }
+    let good = base.good && own.iter().all(|class| class.good);
+    good.then(|| own.map(|class| as_link(&class.value)))
+}
+
+fn class_link(reader: &Reader<'_>, key: &str, base: &Located<LinkSettings>) -> Located<LinkSettings> {
+    let own = table_or_defaults(reader, key);
+    own.read_after(base.value.clone(), &base.origins)
+}
+
+fn table_or_defaults<'a>(reader: &Reader<'a>, key: &str) -> Reader<'a> {
+    let table = reader.table(key, LINK_EXAMPLE).unwrap_or_else(|| reader.unwritten(key));
+    table.no_other_keys_than(&Shape::of(&[LinkSettings::FIELDS]));
+    table
+}
+
+pub(crate) fn one_link(reader: &Reader<'_>) -> Option<Link> {
+    let link = table_or_defaults(reader, "link").read::<LinkSettings>();
+    link.good.then(|| as_link(&link.value))
+}
+
+fn as_link(settings: &LinkSettings) -> Link {
+    Link { rate: settings.rate, delay: settings.delay }
+}

@@ -1,0 +1,94 @@
+use std::fmt::{self, Write as _};
+
+use crate::error::Origin;
+
+/// A setting with its value and where the value came from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ResolvedValue {
+    /// The key.
+    pub key: String,
+    /// The value as TOML.
+    pub value: String,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// A table of the resolved scenario.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ResolvedTable {
+    /// Path with the numbers of list entries, for instance `traffic.0.sizes`; empty for the top.
+    pub path: String,
+    /// Its settings.
+    pub values: Vec<ResolvedValue>,
+}
+
+/// A scenario with every value that is in force, written or not. Its text is a scenario that compiles to the same.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Resolved {
+    /// Name of the file that the values were read from.
+    pub file: String,
+    /// The tables, in the order in which they can be written.
+    pub tables: Vec<ResolvedTable>,
+}
+
+impl Resolved {
+    /// The value of `path`, for instance `topology.link.rate`, as TOML.
+    pub fn get(&self, path: &str) -> Option<&ResolvedValue> {
+        let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+        let table = self.tables.iter().find(|found| found.path == table)?;
+        table.values.iter().find(|value| value.key == key)
+    }
+
+    pub(crate) fn open(&mut self, path: &str) {
+        if !self.tables.iter().any(|table| table.path == path) {
+            self.tables.push(ResolvedTable { path: path.to_owned(), values: Vec::new() });
+        }
+    }
+
+    pub(crate) fn put(&mut self, path: &str, key: &str, value: String, origin: Origin) {
+        self.open(path);
+        let table = self.tables.iter_mut().find(|table| table.path == path).expect("it was just opened");
+        table.values.push(ResolvedValue { key: key.to_owned(), value, origin });
+    }
+
+    fn origin(&self, origin: &Origin) -> String {
+        match origin {
+            Origin::Text { line, .. } => format!("{}:{line}", self.file),
+            Origin::Override => "--set".to_owned(),
+            Origin::Default => "default".to_owned(),
+        }
+    }
+}
+
+/// Column at which the origins stand.
+const COMMENT_COLUMN: usize = 44;
+
+impl fmt::Display for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, table) in self.tables.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write_header(f, &table.path)?;
+            for value in &table.values {
+                let mut line = format!("{} = {}", value.key, value.value);
+                let width = line.chars().count();
+                write!(line, "{:1$}", "", COMMENT_COLUMN.saturating_sub(width).max(2))?;
+                writeln!(f, "{line}# {}", self.origin(&value.origin))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `[table]`, or `[[table]]` for an entry of a list; numbers are not part of a header.
+fn write_header(f: &mut fmt::Formatter<'_>, path: &str) -> fmt::Result {
+    let parts: Vec<&str> = path.split('.').collect();
+    let is_number = |part: &&str| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty();
+    let name = parts.iter().filter(|part| !is_number(part)).copied().collect::<Vec<_>>().join(".");
+    match parts.last() {
+        _ if path.is_empty() => Ok(()),
+        Some(last) if is_number(last) => writeln!(f, "[[{name}]]"),
+        _ => writeln!(f, "[{name}]"),
+    }
+}

@@ -1,0 +1,71 @@
+//! What a table may hold: from this come the reader's checks, the schema and the reference.
+
+use pullnet_settings::Field;
+
+/// The settings and tables that a table may hold.
+#[derive(Clone, Default)]
+pub(crate) struct Shape {
+    /// Rows of settings, in groups.
+    pub groups: Vec<&'static [Field]>,
+    /// Tables within it.
+    pub tables: Vec<SubTable>,
+    /// Where `kind` selects the rest: what there is to choose from.
+    pub kinds: Vec<Kind>,
+}
+
+/// A table within a table.
+#[derive(Clone)]
+pub(crate) struct SubTable {
+    pub name: &'static str,
+    pub doc: &'static str,
+    /// One table, or a list of them.
+    pub list: bool,
+    pub required: bool,
+    pub shape: Shape,
+}
+
+/// One of the forms that a table with a `kind` has.
+#[derive(Clone)]
+pub(crate) struct Kind {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub shape: Shape,
+}
+
+impl Shape {
+    pub fn of(groups: &[&'static [Field]]) -> Self {
+        Self { groups: groups.to_vec(), ..Self::default() }
+    }
+
+    pub fn with(mut self, table: SubTable) -> Self {
+        self.tables.push(table);
+        self
+    }
+
+    pub fn fields(&self) -> impl Iterator<Item = &'static Field> + '_ {
+        self.groups.iter().flat_map(|group| group.iter())
+    }
+
+    /// Every key that the table may hold.
+    pub fn keys(&self) -> Vec<&'static str> {
+        let kind = (!self.kinds.is_empty()).then_some("kind");
+        kind.into_iter()
+            .chain(self.fields().map(|f| f.name))
+            .chain(self.tables.iter().map(|t| t.name))
+            .collect()
+    }
+}
+
+impl SubTable {
+    pub fn optional(name: &'static str, doc: &'static str, shape: Shape) -> Self {
+        Self { name, doc, list: false, required: false, shape }
+    }
+
+    pub fn required(name: &'static str, doc: &'static str, shape: Shape) -> Self {
+        Self { required: true, ..Self::optional(name, doc, shape) }
+    }
+
+    pub fn list(name: &'static str, doc: &'static str, shape: Shape) -> Self {
+        Self { list: true, ..Self::optional(name, doc, shape) }
+    }
+}

@@ -1,0 +1,50 @@
+//! `[switch]`: the discipline of every switch port, and who chooses the path.
+
+use pullnet_qdisc::{SWITCHES, SwitchConfig};
+use pullnet_settings::{Settings, choice, settings};
+
+use crate::adapt::Chosen;
+use crate::shape::{Kind, Shape};
+use crate::table::Reader;
+
+choice! {
+    /// Who chooses among equal paths.
+    pub enum Forwarding {
+        /// The sender: its label decides at every switch (NDP, section 3.1).
+        Path = "path",
+        /// Every switch, at random for every packet.
+        Random = "random",
+        /// Every switch, by a hash of the flow: one path for each flow.
+        Ecmp = "ecmp",
+    }
+}
+
+settings! {
+    /// What every switch has, whatever its discipline.
+    pub struct SwitchSettings {
+        /// Who chooses among equal paths: the sender's label (path), the switch at random for every packet (random),
+        /// or the switch by a hash of the flow (ecmp).
+        forwarding: Forwarding = "path",
+    }
+}
+
+/// The table and what it may hold.
+pub(crate) fn shape() -> Shape {
+    let kind = |row: &'static pullnet_qdisc::SwitchEntry| Kind {
+        name: row.name,
+        summary: row.summary,
+        shape: Shape::of(&[row.fields]),
+    };
+    Shape { kinds: SWITCHES.iter().map(kind).collect(), ..Shape::of(&[SwitchSettings::FIELDS]) }
+}
+
+/// Reads `[switch]`.
+pub(crate) fn read(root: &Reader<'_>) -> Option<(SwitchConfig, Forwarding)> {
+    let reader = root.required_table("switch", "kind = \"trim\"")?;
+    let row = &SWITCHES[reader.kind(&shape(), "trim")?];
+    let config = (row.default)();
+    let mut chosen = Chosen { config, fields: row.fields, set: SwitchConfig::set, get: SwitchConfig::get };
+    reader.read_into(&mut chosen, &[]);
+    let own = reader.read::<SwitchSettings>();
+    Some((chosen.config, own.value.forwarding))
+}

@@ -1,0 +1,253 @@
+//! Reads settings out of a table, with their origin, and reports what is wrong with them.
+
+use std::cell::RefCell;
+
+use pullnet_settings::{AnySettings, Field, Settings, Value};
+
+use crate::document::{Entry, Item, Node, Table};
+use crate::error::{Errors, Origin};
+use crate::files::{Files, beside};
+use crate::nearest::{listed, remedy};
+use crate::resolved::Resolved;
+use crate::shape::Shape;
+use crate::words::{example, kind_in_words, with_remedy};
+
+/// What all readers of one scenario share.
+pub(crate) struct Context<'a> {
+    pub file: &'a str,
+    pub errors: Errors,
+    pub resolved: RefCell<Resolved>,
+    pub files: &'a dyn Files,
+}
+
+/// A table at a path.
+#[derive(Clone)]
+pub(crate) struct Reader<'a> {
+    pub context: &'a Context<'a>,
+    pub path: String,
+    /// Where its key stands.
+    pub origin: Origin,
+    pub table: &'a Table,
+    /// Whether what is read is in force as it stands here.
+    record: bool,
+}
+
+/// The origin of each setting of a table.
+pub(crate) type Origins = Vec<(&'static str, Origin)>;
+
+/// Settings with the origin of each.
+pub(crate) struct Located<S> {
+    pub value: S,
+    pub origins: Origins,
+    /// Whether all of them could be read.
+    pub good: bool,
+}
+
+impl<S> Located<S> {
+    /// Where `field` was written.
+    pub fn origin(&self, field: &str) -> Origin {
+        let found = self.origins.iter().find(|(name, _)| *name == field);
+        found.map_or(Origin::Default, |(_, origin)| origin.clone())
+    }
+
+    /// Whether somebody wrote `field`.
+    pub fn is_written(&self, field: &str) -> bool {
+        self.origin(field) != Origin::Default
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub fn root(context: &'a Context<'a>, table: &'a Table) -> Self {
+        Self {
+            context,
+            path: String::new(),
+            origin: Origin::Text { line: 1, column: 1 },
+            table,
+            record: true,
+        }
+    }
+
+    /// The path of `key` in this table.
+    pub fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// The same table, read without a record: other settings take its values over.
+    pub fn unrecorded(self) -> Self {
+        Self { record: false, ..self }
+    }
+
+    /// Reads one group of settings.
+    pub fn read<S: Settings>(&self) -> Located<S> {
+        self.read_after(S::default(), &[])
+    }
+
+    /// Reads settings of which some have a value already; `before` says where that comes from.
+    pub fn read_after<S: Settings>(&self, mut value: S, before: &[(&'static str, Origin)]) -> Located<S> {
+        let errors = self.context.errors.count();
+        let origins = self.read_into(&mut value, before);
+        Located { value, origins, good: self.context.errors.count() == errors }
+    }
+
+    /// Reads settings whose type a registry chose. Returns where each was written.
+    pub fn read_into(&self, settings: &mut dyn AnySettings, before: &[(&'static str, Origin)]) -> Origins {
+        if self.record {
+            self.context.resolved.borrow_mut().open(&self.path);
+        }
+        let mut origins = Vec::new();
+        for field in settings.fields() {
+            let unwritten =
+                || before.iter().find(|(name, _)| *name == field.name).map(|(_, origin)| origin.clone());
+            let written = self.read_field(field, settings);
+            let origin = written.or_else(unwritten).unwrap_or(Origin::Default);
+            self.resolve(field.name, settings, &origin);
+            origins.push((field.name, origin));
+        }
+        origins
+    }
+
+    fn resolve(&self, name: &str, settings: &dyn AnySettings, origin: &Origin) {
+        let text = settings.get_field(name).unwrap_or_default();
+        if !text.is_empty() && text != "\"\"" {
+            self.put(name, text, origin.clone());
+        }
+    }
+
+    /// Puts a value on record.
+    pub fn put(&self, key: &str, value: String, origin: Origin) {
+        if self.record {
+            self.context.resolved.borrow_mut().put(&self.path, key, value, origin);
+        }
+    }
+
+    /// Where the field was written, if it was; errors go to the list.
+    fn read_field(&self, field: &Field, settings: &mut dyn AnySettings) -> Option<Origin> {
+        let Some(Entry { node, .. }) = self.table.get(field.name) else {
+            if field.required {
+                self.missing(field.name, format!("write for instance {}", example(field)));
+            }
+            return None;
+        };
+        let refused = match node.value() {
+            Some(Value::Text("")) => Some("is empty; leave the key out or give it a value".to_owned()),
+            Some(value) => {
+                settings.set_field(field.name, value)?.err().map(|refused| with_remedy(refused.0, field))
+            }
+            None => Some(format!("is not {}; write for instance {}", kind_in_words(field), example(field))),
+        };
+        if let Some(reason) = refused {
+            self.refuse_node(field.name, node, reason);
+        }
+        Some(node.origin.clone())
+    }
+
+    /// Whether `key` is there.
+    pub fn has(&self, key: &str) -> bool {
+        self.table.get(key).is_some()
+    }
+
+    /// The table `key`, if it is there and is one.
+    pub fn table(&self, key: &str, example: &str) -> Option<Reader<'a>> {
+        let entry = self.table.get(key)?;
+        match &entry.node.item {
+            Item::Table(table) => Some(self.child(key, entry.origin.clone(), table)),
+            _ => {
+                let reason = format!("is not a table; write for instance {key} = {{ {example} }}");
+                self.refuse_node(key, &entry.node, reason);
+                None
+            }
+        }
+    }
+
+    /// The table `key`; an error if it is missing.
+    pub fn required_table(&self, key: &str, example: &str) -> Option<Reader<'a>> {
+        if !self.has(key) {
+            self.missing(key, format!("write for instance {key} = {{ {example} }}"));
+        }
+        self.table(key, example)
+    }
+
+    /// The tables of the list `key`.
+    pub fn list(&self, key: &str) -> Vec<Reader<'a>> {
+        let Some(entry) = self.table.get(key) else { return Vec::new() };
+        let Item::Array(items) = &entry.node.item else {
+            self.refuse(key, format!("is not a list; begin each block with [[{key}]]"));
+            return Vec::new();
+        };
+        items.iter().enumerate().filter_map(|(index, node)| self.list_entry(key, index, node)).collect()
+    }
+
+    /// Whether `key` is a list without entries.
+    pub fn is_empty_list(&self, key: &str) -> bool {
+        self.node(key).is_some_and(|node| matches!(&node.item, Item::Array(items) if items.is_empty()))
+    }
+
+    fn list_entry(&self, key: &str, index: usize, node: &'a Node) -> Option<Reader<'a>> {
+        let key = format!("{key}.{index}");
+        match &node.item {
+            Item::Table(table) => Some(self.child(&key, node.origin.clone(), table)),
+            _ => {
+                self.refuse_node(&key, node, "is not a table; write { key = value, ... }".to_owned());
+                None
+            }
+        }
+    }
+
+    fn child(&self, key: &str, origin: Origin, table: &'a Table) -> Reader<'a> {
+        Reader { context: self.context, path: self.path_of(key), origin, table, record: self.record }
+    }
+
+    /// An empty table in the place of one that nobody wrote, so that its defaults are on record.
+    pub fn unwritten(&self, key: &str) -> Reader<'a> {
+        static EMPTY: Table = Table { entries: Vec::new() };
+        self.child(key, self.origin.clone(), &EMPTY)
+    }
+
+    /// The number in `shape.kinds` of the one that `kind` names. Keys that it does not have are reported.
+    pub fn kind(&self, shape: &Shape, example: &str) -> Option<usize> {
+        let names: Vec<_> = shape.kinds.iter().map(|kind| kind.name).collect();
+        let Some(Entry { node, .. }) = self.table.get("kind") else {
+            self.missing(
+                "kind",
+                format!("write for instance kind = \"{example}\"; there is {}", listed(&names)),
+            );
+            return None;
+        };
+        let Item::Text(written) = &node.item else {
+            self.refuse_node("kind", node, format!("is not text; there is {}", listed(&names)));
+            return None;
+        };
+        let Some(found) = names.iter().position(|name| name == written) else {
+            self.refuse_node("kind", node, format!("is not known; {}", remedy(written, &names)));
+            return None;
+        };
+        self.put("kind", node.shown(), node.origin.clone());
+        self.no_other_keys_than_of(shape, Some(&shape.kinds[found]));
+        Some(found)
+    }
+
+    /// The bytes of the file that `key` names; a file that cannot be read is an error.
+    pub fn file(&self, key: &str, file: &str) -> Option<Vec<u8>> {
+        match self.context.files.read(&beside(self.context.file, file)) {
+            Ok(bytes) => Some(bytes),
+            Err(reason) => {
+                self.refuse_file(
+                    key,
+                    file,
+                    &format!("{reason}; names are relative to the folder of the scenario"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The text of the file that `key` names.
+    pub fn text_of_file(&self, key: &str, file: &str) -> Option<String> {
+        let text = String::from_utf8(self.file(key, file)?);
+        text.map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            self.refuse_file(key, file, &format!("byte {at} is not UTF-8; save it as text"));
+        })
+        .ok()
+    }
+}

@@ -1,0 +1,65 @@
+//! What settings of different tables say to each other: a transport's packets have to fit the switches.
+
+use pullnet_protocols::ProtocolConfig;
+use pullnet_qdisc::SwitchConfig;
+use pullnet_settings::{Setting, Value};
+use pullnet_units::{Bytes, QueueSize};
+
+use crate::switch::Forwarding;
+use crate::table::Reader;
+
+/// Reports contradictions between `[transport]` and `[switch]`.
+pub(crate) fn check(
+    root: &Reader<'_>,
+    transport: &ProtocolConfig,
+    switch: &SwitchConfig,
+    forwarding: Forwarding,
+) {
+    let Some(reader) = root.table("switch", "") else { return };
+    let of_transport = |key| transport.get(key).and_then(|text| size(&text));
+    let (Some(mtu), header) = (of_transport("mtu"), of_transport("header").unwrap_or(0)) else { return };
+    let full = Bytes(mtu + header);
+    if let Some(trimmed) = switch.get("trim_to").and_then(|text| size(&text))
+        && trimmed < header
+    {
+        let header = Bytes(header);
+        reader.refuse(
+            "trim_to",
+            format!("cuts into the header of transport.header = \"{header}\"; use at least \"{header}\""),
+        );
+    }
+    for key in ["data_queue", "queue", "pool"] {
+        if switch.get(key).and_then(|text| size(&text)).is_some_and(|room| room < full.0) {
+            reader.refuse(
+                key,
+                format!("has no room for a packet of \"{full}\" (transport.mtu and header); use more"),
+            );
+        }
+    }
+    if forwarding != Forwarding::Path {
+        paths_without_effect(root, transport);
+    }
+}
+
+/// Where switches choose the path, the sender's choice changes nothing.
+fn paths_without_effect(root: &Reader<'_>, transport: &ProtocolConfig) {
+    let Some(reader) = root.table("transport", "") else { return };
+    let row = pullnet_protocols::PROTOCOLS.iter().find(|row| row.name == transport.name());
+    let defaults = row.map(|row| (row.default)());
+    for key in ["paths", "scoreboard"] {
+        if transport.get(key) != defaults.as_ref().and_then(|defaults| defaults.get(key)) {
+            reader.no_effect(
+                key,
+                "switch.forwarding lets the switches choose the path; leave one of the two out",
+            );
+        }
+    }
+}
+
+/// The bytes of a size as a setting writes it; `None` for what counts packets.
+fn size(text: &str) -> Option<u64> {
+    match QueueSize::read(Value::Text(text.trim_matches('"'))) {
+        Ok(QueueSize::Bytes(Bytes(bytes))) => Some(bytes),
+        _ => None,
+    }
+}

@@ -1,0 +1,273 @@
+//! `[topology]`: kinds, their keys and builders. A new kind is one line in [`KINDS`].
+
+use pullnet_settings::{Settings, settings};
+use pullnet_topology::{
+    BackToBack, Dumbbell, FatTree, LeafSpine, Link, LoadOptions, Star, Topology, TopologyError, load,
+};
+
+use crate::shape::{Kind, Shape, SubTable};
+use pullnet_units::{BitsPerSec, Picos};
+use pullnet_workload::FileName;
+
+use crate::links::{DUMBBELL_LINKS, FAT_TREE_LINKS, LEAF_SPINE_LINKS, class_links, link_tables, one_link};
+use crate::table::Reader;
+
+settings! {
+    /// A k-ary fat tree.
+    pub struct FatTreeSettings {
+        /// Ports of a switch: even, 2 to 128. With three tiers k^3/4 hosts.
+        k: u32 = 8 in 2 => 128; required,
+        /// Tiers of switches.
+        tiers: u32 = 3 in 2 => 3,
+    }
+}
+
+settings! {
+    /// Oversubscription of a fat tree, by tier. 1 is full bandwidth.
+    pub struct OversubscriptionSettings {
+        /// n:1 at the ToRs: k/2 * n hosts each. k = 8 with 4 is the 512-host network of the NDP paper.
+        tor: u32 = 1 in 1 => 1024,
+        /// n:1 at the aggregation switches: k/2 / n links to cores each; n divides k/2.
+        agg: u32 = 1 in 1 => 64,
+    }
+}
+
+settings! {
+    /// Two tiers, every leaf joined to every spine.
+    pub struct LeafSpineSettings {
+        /// Number of leaves.
+        leaves: u32 = 4 in 1 => 65535; required,
+        /// Number of spines.
+        spines: u32 = 8 in 1 => 65535; required,
+        /// Hosts of each leaf.
+        hosts_per_leaf: u32 = 8 in 1 => 65534; required,
+        /// Parallel links between each leaf and each spine.
+        lanes: u32 = 1 in 1 => 1024,
+    }
+}
+
+settings! {
+    /// Hosts around one switch.
+    pub struct StarSettings {
+        /// Number of hosts.
+        hosts: u32 = 8 in 2 => 65535; required,
+    }
+}
+
+settings! {
+    /// Two switches, hosts at each, and one link between.
+    pub struct DumbbellSettings {
+        /// Hosts at the first switch.
+        left: u32 = 4 in 1 => 65534; required,
+        /// Hosts at the second switch.
+        right: u32 = 4 in 1 => 65534; required,
+    }
+}
+
+settings! {
+    /// A network from a file: our own (.toml), htsim's (.topo), HPCC's (.txt) or SNDlib's (.xml).
+    pub struct FileSettings {
+        /// The file, relative to the folder of the scenario. Its ending names its format.
+        file: FileName = "network.toml"; required,
+        /// Most shortest paths that are used between two hosts; 64 if left out. Not for .topo files.
+        max_paths: Option<u16> = "" in 1 => 65535,
+        /// Delay of every link; 1 ms if left out. Only for SNDlib, whose files do not state it.
+        delay: Option<Picos> = "" in "1 ps" => "1 s",
+        /// Rate of the hosts' links; if left out, what all other links of the node carry together. Only for SNDlib.
+        host_rate: Option<BitsPerSec> = "",
+        /// What a capacity of 1 means, where the file does not state it. Only for SNDlib.
+        capacity_unit: Option<BitsPerSec> = "",
+    }
+}
+
+/// A form of `[topology]`.
+pub(crate) struct TopologyKind {
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub fields: &'static [pullnet_settings::Field],
+    pub tables: fn() -> Vec<SubTable>,
+    pub build: fn(&Reader<'_>) -> Option<Topology>,
+}
+
+/// Every topology that a scenario can name.
+pub(crate) static KINDS: &[TopologyKind] = &[
+    TopologyKind {
+        name: "fat-tree",
+        summary: "k-ary fat tree of two or three tiers, oversubscribed or not",
+        fields: FatTreeSettings::FIELDS,
+        tables: || {
+            let oversubscription = Shape::of(&[OversubscriptionSettings::FIELDS]);
+            let mut tables = link_tables(&FAT_TREE_LINKS);
+            tables.push(SubTable::optional(
+                "oversubscription",
+                "Oversubscription by tier.",
+                oversubscription,
+            ));
+            tables
+        },
+        build: fat_tree,
+    },
+    TopologyKind {
+        name: "leaf-spine",
+        summary: "two tiers, every leaf joined to every spine",
+        fields: LeafSpineSettings::FIELDS,
+        tables: || link_tables(&LEAF_SPINE_LINKS),
+        build: leaf_spine,
+    },
+    TopologyKind {
+        name: "star",
+        summary: "hosts around one switch",
+        fields: StarSettings::FIELDS,
+        tables: || link_tables(&[]),
+        build: star,
+    },
+    TopologyKind {
+        name: "back-to-back",
+        summary: "two hosts joined by one link",
+        fields: &[],
+        tables: || link_tables(&[]),
+        build: back_to_back,
+    },
+    TopologyKind {
+        name: "dumbbell",
+        summary: "two switches with hosts at each and one link between",
+        fields: DumbbellSettings::FIELDS,
+        tables: || link_tables(&DUMBBELL_LINKS),
+        build: dumbbell,
+    },
+    TopologyKind {
+        name: "file",
+        summary: "a network from a file: .toml (own), .topo (htsim), .txt (HPCC) or .xml (SNDlib)",
+        fields: FileSettings::FIELDS,
+        tables: Vec::new,
+        build: from_file,
+    },
+];
+
+/// The table and what it may hold.
+pub(crate) fn shape() -> Shape {
+    let kind = |row: &TopologyKind| Kind {
+        name: row.name,
+        summary: row.summary,
+        shape: Shape { groups: vec![row.fields], tables: (row.tables)(), kinds: Vec::new() },
+    };
+    Shape { kinds: KINDS.iter().map(kind).collect(), ..Shape::default() }
+}
+
+/// Reads `[topology]`.
+pub(crate) fn read(root: &Reader<'_>) -> Option<Topology> {
+    let reader = root.required_table("topology", "kind = \"fat-tree\", k = 8")?;
+    let index = reader.kind(&shape(), "fat-tree")?;
+    (KINDS[index].build)(&reader)
+}
+
+fn fat_tree(reader: &Reader<'_>) -> Option<Topology> {
+    let own = reader.read::<FatTreeSettings>();
+    let over = reader.table("oversubscription", "tor = 4");
+    let over = over.unwrap_or_else(|| reader.unwritten("oversubscription"));
+    over.no_other_keys_than(&Shape::of(&[OversubscriptionSettings::FIELDS]));
+    let ratio = over.read::<OversubscriptionSettings>();
+    let links =
+        if own.value.tiers == 2 { two_tier_links(reader) } else { class_links(reader, &FAT_TREE_LINKS) };
+    let links = links.filter(|_| own.good && ratio.good)?;
+    let FatTreeSettings { k, tiers } = own.value;
+    let oversubscription = [ratio.value.tor, ratio.value.agg];
+    built(reader, FatTree { k, tiers, oversubscription, links }.build())
+}
+
+/// Two tiers have no cores.
+fn two_tier_links(reader: &Reader<'_>) -> Option<[Link; 3]> {
+    reader.no_effect("core_link", "two tiers have no links to cores; leave it out or use tiers = 3");
+    let [host, spine] = class_links(reader, &[FAT_TREE_LINKS[0], FAT_TREE_LINKS[1]])?;
+    Some([host, spine, spine])
+}
+
+fn leaf_spine(reader: &Reader<'_>) -> Option<Topology> {
+    let own = reader.read::<LeafSpineSettings>();
+    let [host_link, spine_link] = class_links(reader, &LEAF_SPINE_LINKS)?;
+    let LeafSpineSettings { leaves, spines, hosts_per_leaf, lanes } = own.value;
+    let topology = LeafSpine { leaves, spines, hosts_per_leaf, lanes, host_link, spine_link };
+    if own.good { built(reader, topology.build()) } else { None }
+}
+
+fn star(reader: &Reader<'_>) -> Option<Topology> {
+    let own = reader.read::<StarSettings>();
+    let link = one_link(reader)?;
+    if own.good { built(reader, Star { hosts: own.value.hosts, link }.build()) } else { None }
+}
+
+fn back_to_back(reader: &Reader<'_>) -> Option<Topology> {
+    built(reader, BackToBack { link: one_link(reader)? }.build())
+}
+
+fn dumbbell(reader: &Reader<'_>) -> Option<Topology> {
+    let own = reader.read::<DumbbellSettings>();
+    let [host_link, bottleneck] = class_links(reader, &DUMBBELL_LINKS)?;
+    let DumbbellSettings { left, right } = own.value;
+    let topology = Dumbbell { left, right, host_link, bottleneck };
+    if own.good { built(reader, topology.build()) } else { None }
+}
+
+fn from_file(reader: &Reader<'_>) -> Option<Topology> {
+    let own = reader.read::<FileSettings>();
+    let FileSettings { file: FileName(file), max_paths, delay, host_rate, capacity_unit } = own.value;
+    if !own.good {
+        return None;
+    }
+    if !file.ends_with(".xml") {
+        for key in ["delay", "host_rate", "capacity_unit"] {
+            reader.no_effect(key, "only files of SNDlib (.xml) leave it open; leave it out");
+        }
+    }
+    if file.ends_with(".topo") {
+        reader.no_effect(
+            "max_paths",
+            "a .topo file describes a tree, all of whose paths are used; leave it out",
+        );
+    }
+    let text = reader.text_of_file("file", &file)?;
+    let options = LoadOptions { max_paths, delay, host_rate, capacity_unit };
+    match load(&file, &text, &options) {
+        Ok(topology) => Some(topology),
+        Err(TopologyError::File { line, what, remedy, .. }) => {
+            reader.refuse_file("file", &file, &format!("line {line}: {what}; {remedy}"));
+            None
+        }
+        Err(TopologyError::Graph { what, remedy, .. }) => {
+            reader.refuse_file("file", &file, &format!("{what}; {remedy}"));
+            None
+        }
+        Err(error) => {
+            reader.refuse_file("file", &file, &error.to_string());
+            None
+        }
+    }
+}
+
+/// The topology, or its error at the key that it speaks of.
+fn built(reader: &Reader<'_>, result: Result<Topology, TopologyError>) -> Option<Topology> {
+    let error = match result {
+        Ok(topology) => return Some(topology),
+        Err(error) => error,
+    };
+    match error {
+        TopologyError::Parameter { key, value, remedy, .. } => {
+            let key = scenario_key(key);
+            match reader.shown(key) {
+                Some(_) => reader.refuse(key, format!("is not possible; {remedy}")),
+                None => reader.refuse_table(format!("{key} = {value} is not possible; {remedy}")),
+            }
+        }
+        other => reader.refuse("kind", other.to_string()),
+    }
+    None
+}
+
+/// The scenario's key for a builder's.
+fn scenario_key(key: &str) -> &str {
+    match key {
+        "oversubscription of the ToRs" => "oversubscription.tor",
+        "oversubscription of the aggregation switches" => "oversubscription.agg",
+        other => other,
+    }
+}

@@ -1,0 +1,49 @@
+//! Kinds of values in words and examples, for messages.
+
+use pullnet_settings::Field;
+
+/// A refusal that names no remedy gets an example.
+pub(crate) fn with_remedy(reason: String, field: &Field) -> String {
+    if reason.contains(';') { reason } else { format!("{reason}; write for instance {}", example(field)) }
+}
+
+/// `key = value` for an error message.
+pub(crate) fn example(field: &Field) -> String {
+    let quoted = !matches!(field.kind, "integer" | "number" | "bool");
+    let value = match (field.default, field.choices) {
+        ("", [first, ..]) => first,
+        ("", []) => kind_example(field.kind),
+        (default, _) => default,
+    };
+    if quoted { format!("{} = \"{value}\"", field.name) } else { format!("{} = {value}", field.name) }
+}
+
+/// A value of `kind`, for messages and the schema.
+pub(crate) fn kind_example(kind: &str) -> &'static str {
+    match kind {
+        "time" => "1 us",
+        "size" => "9000 B",
+        "rate" => "10 Gbps",
+        "packets" | "queue size" => "8 packets",
+        "integer" => "1",
+        "number" => "0.5",
+        "bool" => "true",
+        "flow size" => "90 kB",
+        _ => "...",
+    }
+}
+
+pub(crate) fn kind_in_words(field: &Field) -> &'static str {
+    match field.kind {
+        "time" => "a time",
+        "size" => "a size",
+        "flow size" => "a size or \"endless\"",
+        "rate" => "a rate",
+        "packets" => "a number of packets",
+        "queue size" => "a number of packets or a size",
+        "integer" => "a whole number",
+        "number" => "a number",
+        "bool" => "true or false",
+        _ => "text",
+    }
+}

@@ -1,0 +1,215 @@
+//! What a right scenario becomes: values, defaults, overrides, and a resolved text that says the same again.
+
+use std::collections::BTreeMap;
+
+use pullnet_scenario::{Origin, Resolved, Scenario, Stop, compile, reference, template};
+use pullnet_units::{Instant, Picos};
+
+const EXAMPLE: &str = r#"
+name = "NDP, 432-host permutation"
+seed = 7
+duration = "20 ms"
+measure = { from = "5 ms", to = "20 ms" }
+
+[topology]
+kind = "fat-tree"
+k = 12
+link = { rate = "10 Gbps", delay = "1 us" }
+
+[transport]
+kind = "ndp"
+mtu = "9000 B"
+initial_window = "23 packets"
+
+[switch]
+kind = "trim"
+data_queue = "8 packets"
+
+[[traffic]]
+kind = "permutation"
+size = "endless"
+"#;
+
+type Memory = BTreeMap<String, Vec<u8>>;
+
+fn with(text: &str, set: &[(&str, &str)], files: &Memory) -> Scenario {
+    let set: Vec<_> = set.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+    compile("runs/example.toml", text, &set, files).unwrap_or_else(|errors| {
+        panic!("{}\n{text}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    })
+}
+
+fn compiled(text: &str) -> Scenario {
+    with(text, &[], &Memory::new())
+}
+
+/// Tables, keys and values, without their origins.
+fn values(resolved: &Resolved) -> Vec<(String, String, String)> {
+    let rows = |table: &pullnet_scenario::ResolvedTable| {
+        let row = |v: &pullnet_scenario::ResolvedValue| (table.path.clone(), v.key.clone(), v.value.clone());
+        table.values.iter().map(row).collect::<Vec<_>>()
+    };
+    resolved.tables.iter().flat_map(rows).collect()
+}
+
+#[test]
+fn the_example_says_what_it_says() {
+    let scenario = compiled(EXAMPLE);
+    assert_eq!(scenario.name, "NDP, 432-host permutation");
+    assert_eq!(scenario.seed, 7);
+    assert_eq!(scenario.topology.hosts.len(), 432);
+    assert_eq!(scenario.stop, Stop::At(Instant(20_000_000_000)));
+    assert_eq!(scenario.measure, (Instant(5_000_000_000), Instant(20_000_000_000)));
+    assert_eq!(scenario.transport.get("initial_window").unwrap(), "\"23 packets\"");
+    assert_eq!(scenario.switch.name(), "trim");
+    assert_eq!(scenario.workload.traffic.len(), 1);
+    assert!(scenario.faults.is_empty());
+    assert_eq!(scenario.network(Picos(1)).rates.len(), 432);
+}
+
+#[test]
+fn every_value_has_an_origin() {
+    let scenario = with(EXAMPLE, &[("switch.data_queue", "6 packets")], &Memory::new());
+    let origin = |path| scenario.resolved.get(path).unwrap().origin.clone();
+    assert_eq!(origin("topology.k"), Origin::Text { line: 9, column: 5 });
+    assert_eq!(origin("topology.core_link.delay"), Origin::Text { line: 10, column: 36 });
+    assert_eq!(origin("topology.tiers"), Origin::Default);
+    assert_eq!(origin("switch.data_queue"), Origin::Override);
+    let text = scenario.resolved.to_string();
+    assert!(text.contains("k = 12                                      # runs/example.toml:9\n"), "{text}");
+    assert!(text.contains("data_queue = \"6 packets\"                    # --set\n"), "{text}");
+    assert!(text.contains("forwarding = \"path\"                         # default\n"), "{text}");
+}
+
+#[test]
+fn overrides_are_toml_or_bare_words() {
+    let set = [
+        ("topology.k", "4"),
+        ("transport.initial_window", "11 packets"),
+        ("transport.mtu", "\"1500 B\""),
+        ("switch.return_to_sender", "false"),
+        ("traffic.0.size", "90 kB"),
+        ("measure", "{ from = \"1 ms\" }"),
+        ("probes.series", "{ interval = \"10 us\" }"),
+        ("seed", "1"),
+        ("seed", "2"),
+    ];
+    let scenario = with(EXAMPLE, &set, &Memory::new());
+    assert_eq!((scenario.topology.hosts.len(), scenario.seed), (16, 2));
+    let value = |path| scenario.resolved.get(path).unwrap().value.clone();
+    assert_eq!(value("transport.initial_window"), "\"11 packets\"");
+    assert_eq!(value("transport.mtu"), "\"1500 B\"");
+    assert_eq!(value("switch.return_to_sender"), "false");
+    assert_eq!(value("traffic.0.size"), "\"90 kB\"");
+    assert_eq!(scenario.measure, (Instant(1_000_000_000), Instant(20_000_000_000)));
+    assert_eq!(scenario.probes.series.unwrap().interval, Picos(10_000_000));
+}
+
+#[test]
+fn links_take_what_they_leave_open_from_link() {
+    let text = EXAMPLE.replace("[transport]", "core_link.rate = \"1 Gbps\"\n[transport]");
+    let scenario = compiled(&text);
+    let value = |path| scenario.resolved.get(path).unwrap().value.clone();
+    assert_eq!(value("topology.core_link.rate"), "\"1 Gbps\"");
+    assert_eq!(value("topology.core_link.delay"), "\"1 us\"");
+    assert_eq!(value("topology.agg_link.rate"), "\"10 Gbps\"");
+    assert!(scenario.resolved.get("topology.link.rate").is_none());
+}
+
+#[test]
+fn a_run_ends_with_its_flows_or_at_its_limit() {
+    let text =
+        EXAMPLE.replace("duration = \"20 ms\"", "until = \"all flows done\"").replace("endless", "1 MB");
+    let scenario = compiled(&text);
+    assert_eq!(scenario.stop, Stop::FlowsDone { limit: Instant(10_000_000_000_000) });
+    let scenario = compiled(&text.replace(", to = \"20 ms\"", ""));
+    assert_eq!(scenario.measure.1, Instant::NEVER);
+}
+
+#[test]
+fn files_are_read_beside_the_scenario() {
+    let traffic = "kind = \"poisson\"\nload = 0.5\nsizes = { file = \"data/x.csv\", read = \"steps\" }\n";
+    let text = EXAMPLE.replace("kind = \"permutation\"\nsize = \"endless\"\n", traffic);
+    let files = Memory::from([("runs/data/x.csv".to_owned(), b"bytes,cdf\n100,0.5\n200,1\n".to_vec())]);
+    let scenario = with(&text, &[], &files);
+    assert!(scenario.workload.files.contains_key("data/x.csv"));
+    assert_eq!(
+        values(&with(&scenario.resolved.to_string(), &[], &files).resolved),
+        values(&scenario.resolved)
+    );
+}
+
+/// The example with other tables in place of its own.
+fn variants() -> Vec<String> {
+    let traffic = |keys: &str| EXAMPLE.replace("kind = \"permutation\"\nsize = \"endless\"", keys);
+    let topology = |keys: &str| EXAMPLE.replace("kind = \"fat-tree\"\nk = 12", keys);
+    vec![
+        EXAMPLE.to_owned(),
+        template("start"),
+        topology("kind = \"fat-tree\"\nk = 8\noversubscription = { tor = 4 }"),
+        topology("kind = \"fat-tree\"\nk = 8\ntiers = 2\nagg_link.rate = \"40 Gbps\""),
+        topology(
+            "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 8\nspine_link = { rate = \"40 Gbps\" }",
+        ),
+        topology("kind = \"star\"\nhosts = 9"),
+        topology("kind = \"back-to-back\""),
+        topology("kind = \"dumbbell\"\nleft = 3\nright = 2\nbottleneck = { rate = \"1 Gbps\" }"),
+        EXAMPLE.replace(
+            "kind = \"trim\"\ndata_queue = \"8 packets\"",
+            "kind = \"drop-tail\"\nforwarding = \"ecmp\"",
+        ),
+        EXAMPLE.replace("kind = \"trim\"\ndata_queue = \"8 packets\"", "kind = \"shared-buffer\""),
+        traffic("kind = \"random\"\nflows_per_host = 2\navoid = \"3\""),
+        traffic("kind = \"incast\"\ndegree = 100\nsize = \"450 kB\"\nto = \"last 1\"\nrepeat = 3"),
+        traffic("kind = \"outcast\"\ndegree = 4"),
+        traffic("kind = \"in-and-out\""),
+        traffic("kind = \"all-to-all\"\nsize = \"10 kB\"\nhosts = \"0..7\""),
+        traffic("kind = \"poisson\"\nload = 0.6\nsizes = { distribution = \"web-search\" }\ntag = \"web\""),
+        traffic(
+            "kind = \"closed-loop\"\nthink = \"1 ms\"\nsizes.fixed = \"90 kB\"\nfrom = \"0\"\nto = \"1\"",
+        ),
+        traffic("kind = \"request-response\"\nresponse = \"90 kB\"\npriority = 1\nstart = \"1 ms\""),
+        format!(
+            "{EXAMPLE}[[fault]]\nplace = \"link core 0 - agg 0\"\ndown = true\nfrom = \"1 ms\"\nuntil = \"2 ms\"\n"
+        ),
+        format!("{EXAMPLE}[[fault]]\nplace = \"level agg->core\"\nloss = 0.01\nrate = \"1 Gbps\"\n"),
+        format!("{EXAMPLE}[probes]\nports = true\nseries = {{ interval = \"100 us\", per = \"tag\" }}\n"),
+    ]
+}
+
+#[test]
+fn the_resolved_text_says_the_same() {
+    for text in variants() {
+        let first = compiled(&text).resolved;
+        let second = compiled(&first.to_string()).resolved;
+        assert_eq!(values(&second), values(&first), "{text}");
+        assert!(values(&first).iter().all(|(_, _, value)| !value.is_empty()));
+    }
+}
+
+#[test]
+fn faults_reach_their_links() {
+    let text =
+        format!("{EXAMPLE}[[fault]]\nplace = \"link core 0 - agg 0\"\nloss = 0.5\nrate = \"1 Gbps\"\n");
+    let scenario = compiled(&text);
+    assert_eq!(scenario.faults.len(), 2);
+    let state = scenario.faults.iter().next().unwrap().1.at(Instant(1));
+    assert_eq!((state.rate.get(), state.loss), (1_000_000_000, 0.5));
+}
+
+#[test]
+fn the_reference_has_every_key_once_with_help() {
+    let rows = reference();
+    let mut keys: Vec<_> = rows.iter().map(|row| (&row.table, row.of_kind, row.field.name)).collect();
+    let count = keys.len();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), count);
+    assert!(
+        rows.iter().all(|row| row.field.doc.trim().ends_with(['.', ')', ':']) || !row.field.doc.is_empty())
+    );
+    assert!(rows.iter().any(|row| row.table == "topology.link" && row.field.name == "rate"));
+    assert!(
+        rows.iter().any(|row| row.table == "transport" && row.of_kind == "ndp" && row.field.name == "mtu")
+    );
+}

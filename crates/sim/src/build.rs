@@ -1,0 +1,113 @@
+//! From a scenario to shards.
+
+use std::ops::Range;
+
+use pullnet_qdisc::Discipline;
+use pullnet_rng::Seed;
+use pullnet_topology::LinkRef;
+use pullnet_transport::{HostInfo, Protocol};
+use pullnet_units::{HostId, NodeId, PortId};
+
+use crate::agenda::{Agenda, NOT_ARMED};
+use crate::host::Host;
+use crate::line::Line;
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::port::Port;
+use crate::probe::{Held, HostLog};
+use crate::shard::{Shard, SharedSwitch};
+
+/// The processes of `net`, divided among `threads` shards along the parts of the topology.
+pub fn shards<P: Protocol, Q: Discipline<Packet>>(
+    net: &Network,
+    config: &P::Config,
+    rules: &Q::Rules,
+    threads: usize,
+) -> Vec<Shard<P::Endpoint, Q>> {
+    let owned = |part: u32, shard: usize| part as usize * threads / net.topology().parts as usize == shard;
+    let part = |node: NodeId| net.topology().nodes[node].part;
+    let port_part = |process: &PortId| part(net.topology().ports[*process].node);
+    let host_part = |process: &HostId| part(net.topology().hosts[*process].node);
+    let numbering = &net.numbering;
+    let shard = |shard: usize| {
+        let ports = range(&numbering.port, |port| owned(port_part(port), shard));
+        let hosts = range(&numbering.host, |host| owned(host_part(host), shard));
+        self::shard::<P, Q>(net, config, rules, ports, hosts)
+    };
+    (0..threads).map(shard).collect()
+}
+
+/// The range of positions whose items are `mine`; they stand together.
+fn range<I>(items: &[I], mine: impl Fn(&I) -> bool) -> Range<u32> {
+    let first = items.iter().position(&mine).unwrap_or(0);
+    let count = items[first..].iter().take_while(|item| mine(item)).count();
+    first as u32..(first + count) as u32
+}
+
+fn shard<P: Protocol, Q: Discipline<Packet>>(
+    net: &Network,
+    config: &P::Config,
+    rules: &Q::Rules,
+    port_range: Range<u32>,
+    host_range: Range<u32>,
+) -> Shard<P::Endpoint, Q> {
+    let ids = |range: &Range<u32>| range.start as usize..range.end as usize;
+    let port_ids = &net.numbering.port[ids(&port_range)];
+    let ports: Vec<_> = port_ids.iter().map(|port_id| port::<Q>(net, rules, *port_id)).collect();
+    let hosts: Vec<_> = net.numbering.host[ids(&host_range)].iter().map(|id| host::<P>(net, config, *id)).collect();
+    let switches = if Q::SHARES { switches::<Q>(&ports, rules) } else { Vec::new() };
+    let units = if Q::SHARES { switches.len() } else { ports.len() };
+    let of_port = switches.iter().zip(0..).flat_map(|(switch, number)| switch.ports.clone().map(move |_| number));
+    Shard {
+        switch_of_port: of_port.collect(),
+        port_agenda: Agenda::new(units),
+        host_agenda: Agenda::new(hosts.len()),
+        nothing_shared: Q::shared(rules, 0),
+        rules: rules.clone(),
+        port_range,
+        host_range,
+        ports,
+        hosts,
+        switches,
+        out: Vec::new(),
+        abroad: Vec::new(),
+        reports: Vec::new(),
+        log: HostLog::default(),
+        worked: false,
+    }
+}
+
+/// Groups neighbouring ports by their switch.
+fn switches<Q: Discipline<Packet>>(ports: &[Port<Q>], rules: &Q::Rules) -> Vec<SharedSwitch<Q::Shared>> {
+    let mut switches: Vec<SharedSwitch<Q::Shared>> = Vec::new();
+    for (position, port) in (0..).zip(ports) {
+        match switches.last_mut() {
+            Some(last) if last.node == port.node => last.ports.end = position + 1,
+            _ => {
+                let shared = Q::shared(rules, 0);
+                switches.push(SharedSwitch { node: port.node, ports: position..position + 1, shared, armed: NOT_ARMED });
+            }
+        }
+    }
+    switches
+}
+
+fn port<Q: Discipline<Packet>>(net: &Network, rules: &Q::Rules, id: PortId) -> Port<Q> {
+    let port = &net.topology().ports[id];
+    let chance = Seed(net.scenario.seed).small_stream("switch.port", id.0.into());
+    let line = Line::new(net, LinkRef::Port(id), net.next_of_port(id), port.ingress, chance);
+    let first = net.topology().nodes[port.node].ports.start;
+    let probes = net.probes();
+    let held = Held::new(probes.ports, probes.series.as_ref().map(|series| series.interval.0));
+    Port::new(rules, line, port.node, (id.0 - first) as u16, held)
+}
+
+fn host<P: Protocol>(net: &Network, config: &P::Config, id: HostId) -> Host<P::Endpoint> {
+    let seed = Seed(net.scenario.seed);
+    let (next, ingress) = net.next_of_host(id);
+    let line = Line::new(net, LinkRef::Nic(id), next, ingress, seed.small_stream("host.nic", id.0.into()));
+    let info = HostInfo { addr: net.topology().addr(id), rate: net.topology().hosts[id].link.rate };
+    let transport = P::endpoint(config, info, seed.stream("host.transport", id.0.into()));
+    Host::new(id, info.addr, transport, line)
+}
+

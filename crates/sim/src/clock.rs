@@ -1,0 +1,93 @@
+use pullnet_units::{BitsPerSec, Bytes};
+
+/// A stretch of time in which logical processes do not see each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// First picosecond.
+    pub start: u64,
+    /// First picosecond after it, or the end of the run if that is earlier.
+    pub end: u64,
+    /// Its number.
+    pub index: u64,
+}
+
+/// How long windows are: the largest power of two of picoseconds that no packet undercuts between two processes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grid {
+    shift: u32,
+}
+
+impl Grid {
+    /// Windows no longer than `lookahead` picoseconds.
+    pub fn new(lookahead: u64) -> Self {
+        Self { shift: lookahead.max(1).ilog2() }
+    }
+
+    /// Length of a window in picoseconds.
+    pub fn length(self) -> u64 {
+        1 << self.shift
+    }
+
+    /// The window that `at` lies in.
+    #[inline]
+    pub fn index(self, at: u64) -> u64 {
+        at >> self.shift
+    }
+
+    /// Window number `index` of a run that ends at `end`.
+    pub fn window(self, index: u64, end: u64) -> Window {
+        let start = index << self.shift;
+        Window { start, end: (start + self.length()).min(end), index }
+    }
+}
+
+/// Time on the wire at one rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    rate: BitsPerSec,
+    /// Exact picoseconds for each byte; 0 if that is no whole number.
+    per_byte: u32,
+}
+
+impl Pace {
+    /// The pace of `rate`.
+    pub fn new(rate: BitsPerSec) -> Self {
+        let picos = 8_000_000_000_000u64;
+        let whole = if picos.is_multiple_of(rate.get()) { picos / rate.get() } else { 0 };
+        Self { rate, per_byte: whole.try_into().unwrap_or(0) }
+    }
+
+    /// Picoseconds for `size` bytes, rounded up.
+    #[inline]
+    pub fn time(&self, size: u32) -> u64 {
+        if self.per_byte != 0 {
+            u64::from(size) * u64::from(self.per_byte)
+        } else {
+            self.rate.serialization(Bytes(size.into())).0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pace_agrees_with_the_definition() {
+        for bps in [10_000_000_000, 1_000_000_000, 100_000_000_000, 3_000_000_001, 7_000, 400_000_000_000] {
+            let rate = BitsPerSec::new(bps).unwrap();
+            for size in [1, 64, 1500, 9064, 65_535] {
+                assert_eq!(Pace::new(rate).time(size), rate.serialization(Bytes(size.into())).0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_is_no_longer_than_the_lookahead() {
+        let grid = Grid::new(1_051_200);
+        assert_eq!(grid.length(), 1 << 20);
+        assert_eq!(grid.index(grid.window(5, u64::MAX).start), 5);
+        assert_eq!(grid.index(grid.window(5, u64::MAX).end), 6);
+        assert_eq!(grid.window(5, 5_300_000).end, 5_300_000);
+    }
+}

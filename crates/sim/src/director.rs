@@ -1,0 +1,171 @@
+//! What is decided once for all threads between two windows: which flows start, and when the run ends.
+
+use std::sync::Arc;
+
+use pullnet_record::FlowRow;
+use pullnet_rng::Seed;
+use pullnet_scenario::Stop;
+use pullnet_transport::Side;
+use pullnet_units::{Instant, Picos};
+use pullnet_workload::{Completion, FlowStart, Workload};
+
+use crate::clock::Window;
+use crate::host::{News, Report};
+use crate::network::Network;
+
+/// Serial state of a run.
+pub struct Director {
+    net: Arc<Network>,
+    workload: Workload,
+    stop: Stop,
+    /// All flows so far.
+    pub flows: Vec<FlowRow>,
+    /// Flows with an end that have neither been received and acknowledged nor failed.
+    open: u64,
+    /// Flows received.
+    pub received: u64,
+    /// Flows failed.
+    pub failed: u64,
+    starts: Vec<FlowStart>,
+    completions: Vec<Completion>,
+    /// When the run ended, if it did.
+    pub ended: Option<u64>,
+    /// Whether it ended as the scenario wants it to.
+    pub complete: bool,
+}
+
+impl Director {
+    /// The start of a run. The scenario was checked, so that its workload exists.
+    pub fn new(net: Arc<Network>) -> Self {
+        let scenario = &net.scenario;
+        let network = scenario.network(Picos(net.grid.length()));
+        let workload = Workload::new(&scenario.workload, &network, Seed(scenario.seed))
+            .unwrap_or_else(|errors| panic!("a compiled scenario has a workload: {errors:?}"));
+        let stop = scenario.stop;
+        Self {
+            net,
+            workload,
+            stop,
+            flows: Vec::new(),
+            open: 0,
+            received: 0,
+            failed: 0,
+            starts: Vec::new(),
+            completions: Vec::new(),
+            ended: None,
+            complete: false,
+        }
+    }
+
+    /// The latest end of the run.
+    pub fn end(&self) -> u64 {
+        match self.stop {
+            Stop::At(end) | Stop::FlowsDone { limit: end } => end.0,
+        }
+    }
+
+    /// Names of the tags.
+    pub fn tags(&self) -> Vec<String> {
+        self.workload.tags().to_vec()
+    }
+
+    /// Earliest start already known.
+    pub fn next_start(&self) -> Option<u64> {
+        self.workload.next_start().map(|at| at.0)
+    }
+
+    /// Takes note of what happened in the windows before `next`, and gives out what starts in it.
+    pub fn decide(&mut self, next: Window, reports: &mut Vec<Report>, mut start: impl FnMut(FlowStart)) {
+        self.note(reports);
+        if next.start >= self.end() {
+            self.ended = Some(self.end());
+            self.complete = matches!(self.stop, Stop::At(_));
+            return;
+        }
+        self.workload.starts_before(Instant(next.end), &mut self.starts);
+        for flow in core::mem::take(&mut self.starts) {
+            self.flows.push(self.row(&flow));
+            self.open += u64::from(flow.size.is_some());
+            start(flow);
+        }
+        let done = self.open == 0 && self.workload.exhausted();
+        if done && matches!(self.stop, Stop::FlowsDone { .. }) {
+            self.ended = Some(next.start);
+            self.complete = true;
+        }
+    }
+
+    fn row(&self, start: &FlowStart) -> FlowRow {
+        let framing = self.net.framing;
+        let ideal = |size| self.net.topology().ideal_fct(start.src, start.dst, size, framing.mtu, framing.header);
+        FlowRow {
+            src: start.src,
+            dst: start.dst,
+            size: start.size.map(|size| size.0),
+            start: start.at,
+            received: None,
+            acknowledged: None,
+            failed: None,
+            delivered: 0,
+            delivered_in_window: 0,
+            ideal: start.size.map(|size| ideal(size.0)),
+            priority: start.priority,
+            tag: start.tag,
+            packets_sent: 0,
+            retransmitted: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// Enters news of flows, in an order that does not depend on threads.
+    fn note(&mut self, reports: &mut Vec<Report>) {
+        reports.sort_by_key(|report| (report.at, report.flow, matches!(report.news, News::Acknowledged(_))));
+        for report in reports.drain(..) {
+            self.enter(&report);
+        }
+        for completion in core::mem::take(&mut self.completions) {
+            self.workload.completed(completion);
+        }
+    }
+
+    /// Enters one piece of news.
+    pub fn enter(&mut self, report: &Report) {
+        let at = Instant(report.at);
+        let row = &mut self.flows[report.flow as usize];
+        let (side, failed) = match report.news {
+            News::Received { delivered, in_window } => {
+                (row.received, row.delivered, row.delivered_in_window) = (Some(at), delivered, in_window);
+                self.received += 1;
+                (Side::Receiver, false)
+            }
+            News::Acknowledged(counts) => {
+                row.acknowledged = Some(at);
+                row.count(counts);
+                self.open -= 1;
+                (Side::Sender, false)
+            }
+            News::Failed(reason, counts) => {
+                row.failed = Some(reason);
+                row.count(counts);
+                self.failed += 1;
+                self.open -= u64::from(row.size.is_some());
+                (Side::Sender, true)
+            }
+            News::Unfinished { delivered, in_window } => {
+                (row.delivered, row.delivered_in_window) = (delivered, in_window);
+                return;
+            }
+        };
+        self.completions.push(Completion { flow: report.flow, at, side, failed });
+    }
+}
+
+trait Count {
+    fn count(&mut self, counts: pullnet_transport::SendCounts);
+}
+
+impl Count for FlowRow {
+    fn count(&mut self, counts: pullnet_transport::SendCounts) {
+        (self.packets_sent, self.retransmitted, self.timeouts) = (counts.sent, counts.again, counts.timeouts);
+    }
+}

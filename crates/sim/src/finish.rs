@@ -1,0 +1,289 @@
+//! From the state at the end of a run to its record.
+
+
+use std::collections::BTreeMap;
+
+use pullnet_qdisc::Discipline;
+use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, SeriesKey, SeriesRow, StuckFlow, Totals};
+use pullnet_scenario::{Per, Series};
+use pullnet_topology::LinkRef;
+use pullnet_transport::{FlowStatus, Side, Transport};
+use pullnet_units::{HostId, Id, Instant, Picos};
+
+use crate::director::Director;
+use crate::fingerprint::Fingerprint;
+use crate::host::{Host, HostCounts, Report};
+use crate::line::Line;
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::port::Port;
+use crate::probe::{HostLog, Share};
+use crate::shard::Shard;
+
+/// Flows without progress that a record names at most.
+const MOST_STUCK: usize = 100;
+
+/// The record of a run that stopped at `now`.
+pub fn record<T: Transport, Q: Discipline<Packet>>(
+    net: &Network,
+    mut shards: Vec<Shard<T, Q>>,
+    mut director: Director,
+    mut reports: Vec<Report>,
+    now: Instant,
+) -> RunRecord {
+    let mut log = HostLog::default();
+    for shard in &mut shards {
+        shard.hosts.iter_mut().for_each(|host| host.finish(now.0, &mut reports, &mut shard.log));
+        log.shares.append(&mut shard.log.shares);
+        log.latencies.append(&mut shard.log.latencies);
+        log.control.append(&mut shard.log.control);
+    }
+    reports.iter().for_each(|report| director.enter(report));
+    enter_counts(&shards, &mut director.flows);
+    let stuck = stuck(net, &shards, &director.flows, now, MOST_STUCK);
+    let totals = totals(net, &shards);
+    let fingerprint = fingerprint(net, &shards);
+    let changes = held_changes(&shards);
+    let series = net.probes().series.as_ref();
+    let rows = series.map(|series| series_rows(series, &log.shares, &director.flows, &changes, now));
+    log.latencies.sort_by_key(|row| (row.flow, row.at));
+    log.control.sort_by_key(|row| (row.host, row.at));
+    RunRecord {
+        fingerprint,
+        simulated: now,
+        complete: director.complete,
+        window: (Instant(net.measure.0).min(now), Instant(net.measure.1).min(now)),
+        tags: director.tags(),
+        hosts: host_rows(net, &shards, &director.flows),
+        flows: director.flows,
+        ports: port_rows(net, shards, now),
+        series: rows.unwrap_or_default(),
+        series_interval: series.map(|series| series.interval),
+        latencies: log.latencies,
+        control: log.control,
+        stuck,
+        totals,
+    }
+}
+
+fn hosts<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> impl Iterator<Item = &Host<T>> {
+    shards.iter().flat_map(|shard| &shard.hosts)
+}
+
+fn ports<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> impl Iterator<Item = &Port<Q>> {
+    shards.iter().flat_map(|shard| &shard.ports)
+}
+
+/// Visits every sender's view of its open flows, with the host that it is on.
+fn senders<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>], mut visit: impl FnMut(HostId, FlowStatus)) {
+    for host in hosts(shards) {
+        host.transport().open_flows(&mut |status| {
+            if status.side == Side::Sender {
+                visit(host.id, status);
+            }
+        });
+    }
+}
+
+/// Packets sent for flows that are still open.
+fn enter_counts<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>], flows: &mut [FlowRow]) {
+    senders(shards, |_, status| {
+        if let Some(row) = flows.get_mut(status.conn.0 as usize) {
+            row.packets_sent = status.counts.sent;
+            row.retransmitted = status.counts.again;
+            row.timeouts = status.counts.timeouts;
+        }
+    });
+}
+
+/// Open flows that have not moved since `since`, those first that have waited longest.
+pub fn stuck<T: Transport, Q: Discipline<Packet>>(
+    net: &Network,
+    shards: &[Shard<T, Q>],
+    flows: &[FlowRow],
+    since: Instant,
+    most: usize,
+) -> Vec<StuckFlow> {
+    let mut stuck = Vec::new();
+    senders(shards, |src, status| {
+        let (Some(row), Some(dst)) = (flows.get(status.conn.0 as usize), net.topology().host(status.peer)) else { return };
+        if status.last_progress < since {
+            let FlowStatus { bytes, last_progress, waiting_for, .. } = status;
+            stuck.push(StuckFlow { flow: status.conn.0, src, dst, bytes, size: row.size, last_progress, waiting_for });
+        }
+    });
+    stuck.sort_by_key(|flow| (flow.last_progress, flow.flow));
+    stuck.truncate(most);
+    stuck
+}
+
+/// Hashes of all places, in the order of the topology and not of processes.
+fn fingerprint<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: &[Shard<T, Q>]) -> u64 {
+    let hosts: Vec<_> = hosts(shards).map(|host| host.fingerprint).collect();
+    let ports: Vec<_> = ports(shards).map(|port| port.fingerprint).collect();
+    let hosts = net.numbering.of_host.iter().map(|process| hosts[*process as usize]);
+    Fingerprint::join(hosts.chain(net.numbering.of_port.iter().map(|process| ports[*process as usize])))
+}
+
+fn totals<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: &[Shard<T, Q>]) -> Totals {
+    let mut totals = Totals::default();
+    let mut in_flight = 0;
+    let mut count = |packet: &Packet| in_flight += u64::from(packet.was_data());
+    for host in hosts(shards) {
+        totals.add_host(&host.counts);
+        totals.add_line(&host.line);
+        host.packets(&mut count);
+    }
+    let mut by_level: BTreeMap<String, u64> = BTreeMap::new();
+    for (port, id) in ports(shards).zip(&net.numbering.port) {
+        let counts = &port.counts;
+        totals.trimmed += counts.trimmed;
+        totals.returned += counts.returned;
+        totals.dropped += counts.dropped;
+        totals.data_dropped += counts.data_dropped;
+        totals.add_line(&port.line);
+        port.packets(&mut count);
+        *by_level.entry(net.topology().ports[*id].level.to_string()).or_default() += counts.trimmed;
+    }
+    let unsent = shards.iter().flat_map(|shard| shard.abroad.iter().chain(&shard.out));
+    unsent.for_each(|emission| count(&emission.packet));
+    totals.data_in_flight = in_flight;
+    totals.trimmed_by_level = by_level.into_iter().collect();
+    totals
+}
+
+trait Add {
+    fn add_host(&mut self, counts: &HostCounts);
+    fn add_line(&mut self, line: &Line);
+}
+
+impl Add for Totals {
+    fn add_host(&mut self, counts: &HostCounts) {
+        self.data_sent += counts.data_sent;
+        self.retransmitted += counts.retransmitted;
+        self.data_delivered += counts.data_delivered;
+        self.headers_delivered += counts.headers_delivered;
+        self.headers_returned += counts.headers_returned;
+        self.timeouts += counts.timeouts;
+        self.packet_hops += counts.packet_hops;
+    }
+
+    fn add_line(&mut self, line: &Line) {
+        self.lost += line.lost;
+        self.data_lost += line.data_lost;
+    }
+}
+
+fn host_rows<T: Transport, Q: Discipline<Packet>>(
+    net: &Network,
+    shards: &[Shard<T, Q>],
+    flows: &[FlowRow],
+) -> Vec<HostRow> {
+    let by_process: Vec<_> = hosts(shards).map(|host| host.counts.delivered_in_window).collect();
+    let row = |id: HostId| HostRow {
+        delivered_in_window: by_process[net.numbering.of_host[id.index()] as usize],
+        rate_bps: net.topology().hosts[id].link.rate.get(),
+        receives: false,
+    };
+    let mut rows: Vec<_> = net.topology().hosts.ids().map(row).collect();
+    flows.iter().for_each(|flow| rows[flow.dst.index()].receives = true);
+    rows
+}
+
+/// NICs in order of their hosts, then ports in order of their numbers.
+fn port_rows<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: Vec<Shard<T, Q>>, now: Instant) -> Vec<PortRow> {
+    let topology = net.topology();
+    let (mut nics, mut rows) = (Vec::new(), Vec::new());
+    for shard in shards {
+        for host in shard.hosts {
+            let row = line_row(&host.line, topology.nic_name(host.id), topology.nic_level().to_string(), now);
+            nics.push((host.id, row));
+        }
+        for (port, id) in shard.ports.into_iter().zip(&net.numbering.port[shard.port_range.start as usize..]) {
+            let level = topology.level(LinkRef::Port(*id)).to_string();
+            let row = line_row(&port.line, topology.port_name(*id), level, now);
+            let occupancy = port.held.map(|held| held.finish(now.0)).unwrap_or_default();
+            rows.push(PortRow {
+                port: Some(*id),
+                trimmed: port.counts.trimmed,
+                returned: port.counts.returned,
+                dropped: port.counts.dropped,
+                peak_data: port.counts.peak_data,
+                peak_control: port.counts.peak_control,
+                occupancy: occupancy.into_iter().map(Picos).collect(),
+                ..row
+            });
+        }
+    }
+    nics.sort_by_key(|(host, _)| *host);
+    rows.sort_by_key(|row| row.port);
+    nics.into_iter().map(|(_, row)| row).chain(rows).collect()
+}
+
+/// What the sending end of a link knows. What is still being sent at the end counts as far as it got.
+fn line_row(line: &Line, name: String, level: String, now: Instant) -> PortRow {
+    let ahead = line.busy_until.saturating_sub(now.0);
+    PortRow {
+        port: None,
+        name,
+        level,
+        packets: line.packets,
+        bytes: line.bytes,
+        data_packets: line.data_packets,
+        trimmed: 0,
+        returned: 0,
+        dropped: 0,
+        lost: line.lost,
+        busy: Picos(line.busy().saturating_sub(ahead)),
+        peak_data: 0,
+        peak_control: 0,
+        occupancy: Vec::new(),
+    }
+}
+
+/// Change of the number of data packets in all ports, by interval.
+fn held_changes<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> Vec<i64> {
+    let mut sum: Vec<i64> = Vec::new();
+    for held in ports(shards).filter_map(|port| port.held.as_ref()) {
+        sum.resize(sum.len().max(held.changes.len()), 0);
+        held.changes.iter().zip(&mut sum).for_each(|(change, total)| *total += change);
+    }
+    sum
+}
+
+/// One row for every key in every interval, empty ones included, so that a sum over keys is a total.
+fn series_rows(series: &Series, shares: &[Share], flows: &[FlowRow], changes: &[i64], now: Instant) -> Vec<SeriesRow> {
+    let mut bytes: BTreeMap<SeriesKey, Vec<u64>> = BTreeMap::new();
+    let intervals = now.0.div_ceil(series.interval.0) as usize;
+    for share in shares {
+        let row = bytes.entry(key(series.per, share.flow, flows)).or_insert_with(|| vec![0; intervals]);
+        if let Some(sum) = row.get_mut(share.index as usize) {
+            *sum += share.bytes;
+        }
+    }
+    if series.per == Per::Total {
+        bytes.entry(SeriesKey::Total).or_insert_with(|| vec![0; intervals]);
+    }
+    let mut queued = 0;
+    let queued: Vec<i64> = (0..intervals).map(|index| { queued += changes.get(index).unwrap_or(&0); queued }).collect();
+    let rows = |(key, row): (SeriesKey, Vec<u64>)| {
+        let queued = &queued;
+        row.into_iter().enumerate().map(move |(index, delivered)| SeriesRow {
+            key,
+            at: Instant(index as u64 * series.interval.0),
+            delivered,
+            queued: (key == SeriesKey::Total).then(|| queued[index].max(0) as u64),
+        }).collect::<Vec<_>>()
+    };
+    bytes.into_iter().flat_map(rows).collect()
+}
+
+fn key(per: Per, flow: u32, flows: &[FlowRow]) -> SeriesKey {
+    match per {
+        Per::Total => SeriesKey::Total,
+        Per::Host => SeriesKey::Host(flows[flow as usize].dst),
+        Per::Flow => SeriesKey::Flow(flow),
+        Per::Tag => SeriesKey::Tag(flows[flow as usize].tag),
+    }
+}
+

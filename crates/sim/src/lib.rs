@@ -1,0 +1,66 @@
+//! The packet-level engine.
+//!
+//! There is no global event queue. Time advances in windows that are no longer than the time any packet needs from
+//! one logical process to the next; within a window processes do not see each other, so that the order of visits is
+//! free and threads need to meet only between windows. `ARCHITECTURE.md` tells the whole story.
+
+mod agenda;
+mod barrier;
+mod build;
+mod clock;
+mod director;
+mod fingerprint;
+mod finish;
+mod host;
+mod line;
+mod network;
+mod packet;
+mod port;
+mod probe;
+mod run;
+mod shard;
+
+use std::sync::Arc;
+
+use pullnet_protocols::with_protocol;
+use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+pub use packet::{MAX_TRIM, Packet, TRIM_UNIT};
+use pullnet_scenario::Scenario;
+use pullnet_transport::Protocol;
+pub use run::{Progress, Run};
+
+use crate::network::Network;
+
+/// Starts a run of `scenario`. Results are the same for any number of threads.
+pub fn start(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn Run> {
+    with_protocol!(&scenario.transport, |config: P| with_switch::<P>(scenario, config, threads))
+}
+
+fn with_switch<P>(scenario: &Arc<Scenario>, transport: &P::Config, threads: usize) -> Box<dyn Run>
+where
+    P: Protocol,
+    P::Endpoint: Send + 'static,
+{
+    match &scenario.switch {
+        SwitchConfig::Trim(switch) => engine::<P, Trim<Packet>>(scenario, transport, switch, threads),
+        SwitchConfig::DropTail(switch) => engine::<P, DropTail<Packet>>(scenario, transport, switch, threads),
+        SwitchConfig::SharedBuffer(switch) => engine::<P, SharedBuffer<Packet>>(scenario, transport, switch, threads),
+    }
+}
+
+fn engine<P, Q>(scenario: &Arc<Scenario>, transport: &P::Config, switch: &Q::Config, threads: usize) -> Box<dyn Run>
+where
+    P: Protocol,
+    P::Endpoint: Send + 'static,
+    Q: Discipline<Packet> + Send + 'static,
+    Q::Rules: 'static,
+    Q::Shared: 'static,
+{
+    let rules = Q::rules(switch);
+    let framing = P::framing(transport);
+    let shortest = Q::trimmed_size(&rules).map_or(framing.header, |trimmed| trimmed.min(framing.header));
+    let net = Arc::new(Network::new(Arc::clone(scenario), framing, shortest));
+    let threads = threads.clamp(1, scenario.topology.parts as usize);
+    let shards = build::shards::<P, Q>(&net, transport, &rules, threads);
+    Box::new(run::Engine::<P::Endpoint, Q>::new(net, shards))
+}

@@ -1,0 +1,231 @@
+//! What all processes may read and none may change.
+
+use std::sync::Arc;
+
+use pullnet_rng::SmallStream;
+use pullnet_scenario::{Forwarding, Probes, Scenario};
+use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, Peer, Topology, TreeHop};
+use pullnet_transport::{Framing, HostAddr};
+use pullnet_units::{HostId, Id, Instant, NodeId, PortId};
+
+use crate::clock::Grid;
+use crate::packet::Packet;
+
+/// Processes are numbered part by part, so that neighbours are neighbours in memory and a thread owns a range.
+#[derive(Debug)]
+pub struct Numbering {
+    /// Process of each port, by [`PortId`].
+    pub of_port: Vec<u32>,
+    /// Port of each process.
+    pub port: Vec<PortId>,
+    /// Process of each host, by [`HostId`].
+    pub of_host: Vec<u32>,
+    /// Host of each process.
+    pub host: Vec<HostId>,
+}
+
+impl Numbering {
+    fn new(topology: &Topology) -> Self {
+        let part_of = |node: NodeId| topology.nodes[node].part;
+        let mut port: Vec<PortId> = topology.ports.ids().collect();
+        port.sort_by_key(|port| part_of(topology.ports[*port].node));
+        let mut host: Vec<HostId> = topology.hosts.ids().collect();
+        host.sort_by_key(|host| part_of(topology.hosts[*host].node));
+        Self { of_port: inverse(&port), of_host: inverse(&host), port, host }
+    }
+}
+
+/// Position of each id in `order`.
+fn inverse<I: Id>(order: &[I]) -> Vec<u32> {
+    let mut position = vec![0; order.len()];
+    for (process, id) in (0..).zip(order) {
+        position[id.index()] = process;
+    }
+    position
+}
+
+/// What a link leads to, in terms of processes.
+#[derive(Clone, Copy, Debug)]
+pub enum Next {
+    /// A host.
+    Host(u32),
+    /// A switch of a tree; `down` and `up` are process numbers.
+    Tree(TreeHop),
+    /// A switch whose paths are in tables.
+    Table(NodeId),
+}
+
+/// A process that a packet goes to: a port, or with the top bit a host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Target(u32);
+
+const HOST: u32 = 1 << 31;
+
+impl Target {
+    /// The host process, or else the port process.
+    #[inline]
+    pub fn split(self) -> Result<u32, u32> {
+        if self.0 & HOST == 0 { Err(self.0) } else { Ok(self.0 & !HOST) }
+    }
+}
+
+/// The network as processes see it.
+#[derive(Debug)]
+pub struct Network {
+    /// The scenario; it owns the topology.
+    pub scenario: Arc<Scenario>,
+    /// Numbers of processes.
+    pub numbering: Numbering,
+    /// Windows.
+    pub grid: Grid,
+    /// Packet sizes.
+    pub framing: Framing,
+    /// Measurement window in picoseconds.
+    pub measure: (u64, u64),
+}
+
+impl Network {
+    /// The network of `scenario`; no packet is shorter than `shortest` bytes.
+    pub fn new(scenario: Arc<Scenario>, framing: Framing, shortest: u32) -> Self {
+        let numbering = Numbering::new(&scenario.topology);
+        let grid = Grid::new(lookahead(&scenario, shortest));
+        let measure = (scenario.measure.0.0, scenario.measure.1.0);
+        Self { scenario, numbering, grid, framing, measure }
+    }
+
+    /// Hosts, switches and links.
+    pub fn topology(&self) -> &Topology {
+        &self.scenario.topology
+    }
+
+    /// What is recorded.
+    pub fn probes(&self) -> &Probes {
+        &self.scenario.probes
+    }
+
+    /// What becomes of a link; `None` if it stays sound.
+    pub fn schedule(&self, link: LinkRef) -> Option<&LinkSchedule> {
+        self.scenario.faults.get(link)
+    }
+
+    /// How switch `node` forwards, with process numbers.
+    pub fn next_at(&self, node: NodeId) -> Next {
+        match self.topology().hop(node) {
+            Hop::Tree(hop) => {
+                let process = |port: PortId, used: bool| if used { PortId(self.numbering.of_port[port.index()]) } else { port };
+                let (down, up) = (process(hop.down, true), process(hop.up, hop.ups > 0));
+                Next::Tree(TreeHop { down, up, ..hop })
+            }
+            Hop::Table => Next::Table(node),
+        }
+    }
+
+    /// What port `port` leads to.
+    pub fn next_of_port(&self, port: PortId) -> Next {
+        match self.topology().ports[port].peer {
+            Peer::Host(host) => Next::Host(self.numbering.of_host[host.index()]),
+            Peer::Switch(node) => self.next_at(node),
+        }
+    }
+
+    /// What the NIC of `host` leads to, and the index of the NIC among the links into it.
+    pub fn next_of_host(&self, host: HostId) -> (Next, u16) {
+        match self.topology().hosts[host].peer {
+            HostPeer::Switch { switch, ingress, .. } => (self.next_at(switch), ingress),
+            HostPeer::Host(other) => (Next::Host(self.numbering.of_host[other.index()]), 0),
+        }
+    }
+
+    /// The process that `packet` goes to next, arriving at `at`.
+    #[inline]
+    pub fn target(&self, next: &Next, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
+        match next {
+            Next::Host(host) => Target(HOST | host),
+            Next::Tree(hop) if self.scenario.forwarding == Forwarding::Path => {
+                Target(hop.port(packet.to().0, packet.label).0)
+            }
+            Next::Tree(hop) => self.tree_choice(hop, packet, chance, at),
+            Next::Table(node) => self.table_choice(*node, packet, chance, at),
+        }
+    }
+
+    /// A switch of a tree that chooses by itself.
+    fn tree_choice(&self, hop: &TreeHop, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
+        let below = hop.below(packet.to().0);
+        let (first, count) = if below {
+            let first = hop.down.0 + ((packet.to().0 >> hop.shift) & hop.index_mask) * u32::from(hop.lanes);
+            (first, u32::from(hop.lanes))
+        } else {
+            (hop.up.0, u32::from(hop.ups))
+        };
+        self.choose(count, |n| first + n, first, packet, chance, at)
+    }
+
+    /// A switch of a graph.
+    fn table_choice(&self, node: NodeId, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
+        let topology = self.topology();
+        let process = |port: PortId| self.numbering.of_port[port.index()];
+        let labelled = topology.table_port(node, packet.from(), packet.to(), packet.label);
+        if let (Forwarding::Path, Some(port)) = (self.scenario.forwarding, labelled) {
+            return Target(process(port));
+        }
+        let choices = topology.choices(node, packet.to());
+        let nth = |n: u32| process(choices.get(n));
+        self.choose(choices.len(), nth, node.0, packet, chance, at)
+    }
+
+    /// One of `count` ports: at random, or by a hash of the flow that differs from switch to switch (`salt`). A port
+    /// whose link is down is passed over if another one works.
+    fn choose(
+        &self,
+        count: u32,
+        nth: impl Fn(u32) -> u32,
+        salt: u32,
+        packet: &Packet,
+        chance: &mut SmallStream,
+        at: u64,
+    ) -> Target {
+        let first = match self.scenario.forwarding {
+            Forwarding::Random => chance.below(count),
+            Forwarding::Path | Forwarding::Ecmp => spread(flow_hash(packet, salt), count),
+        };
+        let usable = (0..count).map(|step| nth((first + step) % count)).find(|port| self.works(*port, at));
+        Target(usable.unwrap_or_else(|| nth(first)))
+    }
+
+    /// Whether the link of a port process is up at `at`.
+    fn works(&self, process: u32, at: u64) -> bool {
+        let port = LinkRef::Port(self.numbering.port[process as usize]);
+        self.scenario.faults.is_empty() || self.schedule(port).is_none_or(|schedule| schedule.at(Instant(at)).up)
+    }
+
+    /// Number of links on the way between two hosts.
+    pub fn hops(&self, from: HostAddr, to: HostAddr) -> u64 {
+        let topology = self.topology();
+        match (topology.host(from), topology.host(to)) {
+            (Some(from), Some(to)) => topology.route(from, to, 0).len() as u64 + 1,
+            _ => 0,
+        }
+    }
+}
+
+/// Time that no packet undercuts from one process to the next: delay and serialisation of the shortest packet.
+fn lookahead(scenario: &Scenario, shortest: u32) -> u64 {
+    let size = pullnet_units::Bytes(shortest.into());
+    let topology = &scenario.topology;
+    let links = topology.links().map(|link| topology.link(link));
+    links.map(|link| link.delay.0 + link.rate.serialization(size).0).min().unwrap_or(1)
+}
+
+/// A hash of source, destination and label: the label stands for the ports of a flow.
+fn flow_hash(packet: &Packet, salt: u32) -> u64 {
+    let ends = u64::from(packet.from().0) << 32 | u64::from(packet.to().0);
+    let mixed = (ends ^ u64::from(salt) << 24 ^ u64::from(packet.label) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// Maps a hash to `0..count`.
+fn spread(hash: u64, count: u32) -> u32 {
+    (((hash >> 32) * u64::from(count)) >> 32) as u32
+}
+

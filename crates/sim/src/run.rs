@@ -1,0 +1,245 @@
+//! Runs: windows, threads, and what lies between two windows.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pullnet_qdisc::Discipline;
+use pullnet_record::{RunRecord, StuckFlow};
+use pullnet_transport::Transport;
+use pullnet_units::{Id, Instant};
+use pullnet_workload::FlowStart;
+
+use crate::barrier::Barrier;
+use crate::clock::Window;
+use crate::director::Director;
+use crate::finish;
+use crate::host::Report;
+use crate::line::Emission;
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::shard::Shard;
+
+/// How far a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Virtual time.
+    pub now: Instant,
+    /// Latest end of the run.
+    pub end: Instant,
+    /// Flows started.
+    pub started: u64,
+    /// Flows whose data has all arrived.
+    pub received: u64,
+    /// Flows that failed.
+    pub failed: u64,
+    /// Data packets delivered times links on their path.
+    pub packet_hops: u64,
+    /// Whether the run is over.
+    pub ended: bool,
+}
+
+/// A run that can be stepped.
+pub trait Run: Send {
+    /// Works off at most `windows` windows (about 1 us each where links have 1 us delay).
+    fn advance(&mut self, windows: u64) -> Progress;
+    /// Flows that have not moved since `since`, at most `most` of them, those that have waited longest first.
+    fn stuck(&self, since: Instant, most: usize) -> Vec<StuckFlow>;
+    /// The record of the run so far.
+    fn finish(self: Box<Self>) -> RunRecord;
+}
+
+/// What goes from one thread to another between two windows.
+struct Post {
+    /// Packets, by parity of the window and by receiving shard.
+    packets: [Vec<Mutex<Vec<Emission>>>; 2],
+    /// Flows that start, by shard.
+    starts: Vec<Mutex<Vec<(u32, FlowStart)>>>,
+    /// News of flows from all shards.
+    reports: Mutex<Vec<Report>>,
+    /// The earliest window in which any shard has something to do.
+    next_busy: AtomicU64,
+}
+
+impl Post {
+    fn new(shards: usize) -> Self {
+        let boxes = || (0..shards).map(|_| Mutex::default()).collect();
+        Self {
+            packets: [boxes(), boxes()],
+            starts: (0..shards).map(|_| Mutex::default()).collect(),
+            reports: Mutex::default(),
+            next_busy: AtomicU64::new(0),
+        }
+    }
+}
+
+/// A lock whose holder may have panicked: the panic itself is reported elsewhere.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the threads of a run share.
+struct Shared {
+    net: Arc<Network>,
+    director: Mutex<Director>,
+    post: Post,
+    /// Number of the next window.
+    next: AtomicU64,
+    ended: AtomicBool,
+    /// Latest end of the run.
+    end: u64,
+    /// First process number of hosts and of ports beyond each shard.
+    bounds: Vec<(u32, u32)>,
+}
+
+impl Shared {
+    fn window(&self, index: u64) -> Window {
+        self.net.grid.window(index, self.end)
+    }
+
+    /// Between two windows: what starts in window `next`, and which window is really next.
+    fn decide(&self, next: u64) {
+        let (mut director, mut reports) = (lock(&self.director), lock(&self.post.reports));
+        let busy = self.post.next_busy.swap(u64::MAX, Ordering::AcqRel);
+        let start = director.next_start().map_or(u64::MAX, |at| self.net.grid.index(at));
+        // News may cause starts, so that nothing is skipped after it; nor is the window in which the run ends.
+        let last = self.net.grid.index(self.end).max(next);
+        let next = if reports.is_empty() { busy.min(start).clamp(next, last) } else { next };
+        director.decide(self.window(next), &mut reports, |start| {
+            let process = self.net.numbering.of_host[start.src.index()];
+            let owner = self.bounds.iter().position(|bound| process < bound.0);
+            lock(&self.post.starts[owner.unwrap_or(0)]).push((process, start));
+        });
+        self.next.store(next, Ordering::Release);
+        self.ended.store(director.ended.is_some(), Ordering::Release);
+    }
+
+    /// The shard that a packet goes to.
+    fn owner(&self, emission: &Emission) -> usize {
+        let before = |bound: &(u32, u32)| match emission.target.split() {
+            Ok(host) => host < bound.0,
+            Err(port) => port < bound.1,
+        };
+        self.bounds.iter().position(before).unwrap_or(0)
+    }
+}
+
+/// The engine for one transport and one discipline.
+pub struct Engine<T: Transport, Q: Discipline<Packet>> {
+    shared: Shared,
+    shards: Vec<Shard<T, Q>>,
+}
+
+impl<T: Transport, Q: Discipline<Packet>> Engine<T, Q> {
+    /// A run at its beginning.
+    pub fn new(net: Arc<Network>, shards: Vec<Shard<T, Q>>) -> Self {
+        let director = Director::new(Arc::clone(&net));
+        let shared = Shared {
+            end: director.end(),
+            director: Mutex::new(director),
+            post: Post::new(shards.len()),
+            next: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+            bounds: shards.iter().map(|shard| (shard.host_range.end, shard.port_range.end)).collect(),
+            net,
+        };
+        shared.decide(0);
+        Self { shared, shards }
+    }
+
+    fn progress(&self) -> Progress {
+        let director = lock(&self.shared.director);
+        let counts = self.shards.iter().flat_map(|shard| &shard.hosts).map(|host| host.counts.packet_hops);
+        let now = self.shared.window(self.shared.next.load(Ordering::Acquire)).start;
+        Progress {
+            now: Instant(director.ended.unwrap_or(now)),
+            end: Instant(self.shared.end),
+            started: director.flows.len() as u64,
+            received: director.received,
+            failed: director.failed,
+            packet_hops: counts.sum(),
+            ended: director.ended.is_some(),
+        }
+    }
+}
+
+/// What a thread does: windows, one after the other, in step with the others.
+struct Worker<'a, T: Transport, Q: Discipline<Packet>> {
+    shared: &'a Shared,
+    barrier: &'a Barrier,
+    number: usize,
+    shard: &'a mut Shard<T, Q>,
+}
+
+impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
+    fn work(&mut self, windows: u64) {
+        for _ in 0..windows {
+            if self.shared.ended.load(Ordering::Acquire) {
+                return;
+            }
+            let index = self.shared.next.load(Ordering::Acquire);
+            self.receive(index);
+            self.shard.work(&self.shared.net, self.shared.window(index));
+            self.hand_over(index);
+            self.barrier.meet(|| self.shared.decide(index + 1));
+        }
+    }
+
+    /// Takes what the others and the director have left for this window.
+    fn receive(&mut self, index: u64) {
+        let (net, shared) = (&self.shared.net, self.shared);
+        if let Some(before) = index.checked_sub(1) {
+            let before = shared.window(before);
+            let mut mail = lock(&shared.post.packets[before.index as usize % 2][self.number]);
+            mail.drain(..).for_each(|emission| self.shard.accept(net, before, &emission));
+        }
+        let mut starts = lock(&shared.post.starts[self.number]);
+        let window = shared.window(index);
+        starts.drain(..).for_each(|(process, start)| self.shard.plan(net, window, process, start));
+    }
+
+    /// Leaves what concerns others.
+    fn hand_over(&mut self, index: u64) {
+        let post = &self.shared.post;
+        for emission in self.shard.abroad.drain(..) {
+            lock(&post.packets[index as usize % 2][self.shared.owner(&emission)]).push(emission);
+        }
+        if !self.shard.reports.is_empty() {
+            lock(&post.reports).append(&mut self.shard.reports);
+        }
+        let busy = if self.shard.worked { index + 1 } else { self.shard.next_busy(index + 1) };
+        post.next_busy.fetch_min(busy, Ordering::AcqRel);
+    }
+}
+
+impl<T, Q> Run for Engine<T, Q>
+where
+    T: Transport + Send,
+    Q: Discipline<Packet> + Send,
+    Q::Shared: Send,
+{
+    fn advance(&mut self, windows: u64) -> Progress {
+        let (shared, barrier) = (&self.shared, &Barrier::new(self.shards.len()));
+        std::thread::scope(|scope| {
+            let workers = self.shards.iter_mut().enumerate();
+            let mut workers = workers.map(|(number, shard)| Worker { shared, barrier, number, shard });
+            let own = workers.next();
+            for mut worker in workers {
+                scope.spawn(move || worker.work(windows));
+            }
+            own.into_iter().for_each(|mut worker| worker.work(windows));
+        });
+        self.progress()
+    }
+
+    fn stuck(&self, since: Instant, most: usize) -> Vec<StuckFlow> {
+        finish::stuck(&self.shared.net, &self.shards, &lock(&self.shared.director).flows, since, most)
+    }
+
+    fn finish(self: Box<Self>) -> RunRecord {
+        let now = self.progress().now;
+        let Self { shared, shards } = *self;
+        let director = shared.director.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let reports = shared.post.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        finish::record(&shared.net, shards, director, reports, now)
+    }
+}

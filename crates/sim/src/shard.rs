@@ -1,0 +1,203 @@
+//! The processes that one thread owns, and how a window is worked off.
+
+use pullnet_qdisc::Discipline;
+use pullnet_transport::Transport;
+use pullnet_units::NodeId;
+use pullnet_workload::FlowStart;
+
+use crate::agenda::{Agenda, NOT_ARMED, members};
+use crate::clock::Window;
+use crate::host::{Host, HostContext, Report};
+use crate::line::Emission;
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::port::{Port, PortContext};
+use crate::probe::HostLog;
+
+/// Packets that are collected before they are put into the inboxes of their next processes.
+const BATCH: usize = 32;
+
+/// A switch as the unit of work: its ports share state and are worked off together, in order of time.
+#[derive(Debug)]
+pub struct SharedSwitch<S> {
+    /// The switch.
+    pub node: NodeId,
+    /// Its ports, as positions in the shard.
+    pub ports: core::ops::Range<u32>,
+    /// What they share.
+    pub shared: S,
+    /// The window that the switch is to be visited in.
+    pub armed: u64,
+}
+
+/// Processes of one thread: a range of ports and a range of hosts.
+#[derive(Debug)]
+pub struct Shard<T, Q: Discipline<Packet>> {
+    /// Process numbers of its ports.
+    pub port_range: core::ops::Range<u32>,
+    /// Process numbers of its hosts.
+    pub host_range: core::ops::Range<u32>,
+    /// Ports in order of their process numbers.
+    pub ports: Vec<Port<Q>>,
+    /// Hosts in order of their process numbers.
+    pub hosts: Vec<Host<T>>,
+    /// Switches whose ports share state; empty if the port is the unit of work.
+    pub switches: Vec<SharedSwitch<Q::Shared>>,
+    /// Position in `switches`, by port; empty if the port is the unit of work.
+    pub switch_of_port: Vec<u32>,
+    /// What ports share if they share nothing.
+    pub nothing_shared: Q::Shared,
+    /// Settings of the queues.
+    pub rules: Q::Rules,
+    /// Ports, or switches, by window.
+    pub port_agenda: Agenda,
+    /// Hosts by window.
+    pub host_agenda: Agenda,
+    /// Packets for processes of this shard or others.
+    pub out: Vec<Emission>,
+    /// Packets for processes of other shards.
+    pub abroad: Vec<Emission>,
+    /// News of flows.
+    pub reports: Vec<Report>,
+    /// Records.
+    pub log: HostLog,
+    /// Whether anything was done in the latest window.
+    pub worked: bool,
+}
+
+impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
+    /// Lets everything happen that lies in `window`. Packets for other shards lie in `abroad` afterwards.
+    pub fn work(&mut self, net: &Network, window: Window) {
+        self.worked = false;
+        for word in 0..self.host_agenda.words() {
+            let bits = self.host_agenda.take(window.index, word);
+            self.worked |= bits != 0;
+            members(word, bits).for_each(|host| self.visit_host(net, window, host));
+        }
+        for word in 0..self.port_agenda.words() {
+            let bits = self.port_agenda.take(window.index, word);
+            self.worked |= bits != 0;
+            for process in members(word, bits) {
+                if Q::SHARES { self.visit_switch(net, window, process) } else { self.visit_port(net, window, process) }
+            }
+        }
+        self.deliver(net, window);
+    }
+
+    fn visit_host(&mut self, net: &Network, window: Window, position: u32) {
+        let host = &mut self.hosts[position as usize];
+        host.armed = NOT_ARMED;
+        let (out, reports, log) = (&mut self.out, &mut self.reports, &mut self.log);
+        host.visit(&mut HostContext { net, out, reports, log, window });
+        let next = host.next_event(window);
+        if next != u64::MAX {
+            let due = net.grid.index(next).max(window.index + 1);
+            self.host_agenda.arm(&mut host.armed, position, due, window.index);
+        }
+        self.deliver_if_many(net, window);
+    }
+
+    fn visit_port(&mut self, net: &Network, window: Window, position: u32) {
+        let port = &mut self.ports[position as usize];
+        port.armed = NOT_ARMED;
+        let (rules, shared, out) = (&self.rules, &mut self.nothing_shared, &mut self.out);
+        port.visit(&mut PortContext { net, rules, shared, out, window });
+        if let Some(due) = port.due(net, rules, window) {
+            let due = due.max(window.index + 1);
+            self.port_agenda.arm(&mut port.armed, position, due, window.index);
+        }
+        self.deliver_if_many(net, window);
+    }
+
+    /// Ports that share state see each other's events in order of time; at one time the lower port comes first.
+    fn visit_switch(&mut self, net: &Network, window: Window, position: u32) {
+        let switch = &mut self.switches[position as usize];
+        switch.armed = NOT_ARMED;
+        let ports = &mut self.ports[switch.ports.start as usize..switch.ports.end as usize];
+        let (rules, shared, out) = (&self.rules, &mut switch.shared, &mut self.out);
+        let mut cx = PortContext { net, rules, shared, out, window };
+        loop {
+            let Some(first) = ports.iter_mut().min_by_key(|port| port.next_event(window)) else { break };
+            let at = first.next_event(window);
+            if at >= window.end {
+                if at != u64::MAX {
+                    let due = net.grid.index(at).max(window.index + 1);
+                    self.port_agenda.arm(&mut switch.armed, position, due, window.index);
+                }
+                break;
+            }
+            first.step(&mut cx);
+        }
+        self.deliver_if_many(net, window);
+    }
+
+    #[inline]
+    fn deliver_if_many(&mut self, net: &Network, window: Window) {
+        if self.out.len() >= BATCH {
+            self.deliver(net, window);
+        }
+    }
+
+    /// Puts collected packets into the inboxes of their next processes. They arrive in a later window, so that it
+    /// does not matter when in this window that is done.
+    fn deliver(&mut self, net: &Network, window: Window) {
+        let out = core::mem::take(&mut self.out);
+        for emission in &out {
+            self.accept(net, window, emission);
+        }
+        self.out = out;
+        self.out.clear();
+    }
+
+    /// One packet for a process of this shard or another.
+    #[inline]
+    pub fn accept(&mut self, net: &Network, window: Window, emission: &Emission) {
+        match emission.target.split() {
+            Ok(host) if self.host_range.contains(&host) => {
+                let position = host - self.host_range.start;
+                let host = &mut self.hosts[position as usize];
+                let due = net.grid.index(host.expect(window, emission.packet));
+                if due < host.armed {
+                    self.host_agenda.arm(&mut host.armed, position, due, window.index);
+                }
+            }
+            Err(port) if self.port_range.contains(&port) => self.accept_at_port(net, window, port, emission.packet),
+            _ => self.abroad.push(*emission),
+        }
+    }
+
+    #[inline]
+    fn accept_at_port(&mut self, net: &Network, window: Window, process: u32, packet: Packet) {
+        let position = process - self.port_range.start;
+        let port = &mut self.ports[position as usize];
+        let due = port.expect(net, &self.rules, window, packet);
+        if Q::SHARES {
+            let position = self.switch_of_port[position as usize];
+            let switch = &mut self.switches[position as usize];
+            let due = net.grid.index(packet.time(window));
+            if due < switch.armed {
+                self.port_agenda.arm(&mut switch.armed, position, due, window.index);
+            }
+        } else {
+            let due = due.max(window.index + 1);
+            if due < port.armed {
+                self.port_agenda.arm(&mut port.armed, position, due, window.index);
+            }
+        }
+    }
+
+    /// An application of this shard will open a flow. `window` is the one before which it may not start.
+    pub fn plan(&mut self, net: &Network, window: Window, process: u32, start: FlowStart) {
+        let position = process - self.host_range.start;
+        let host = &mut self.hosts[position as usize];
+        let due = net.grid.index(host.plan(start)).max(window.index);
+        if due < host.armed {
+            self.host_agenda.arm(&mut host.armed, position, due, window.index);
+        }
+    }
+
+    /// The earliest window from `window` on in which something is to be done, within the horizon of the agendas.
+    pub fn next_busy(&self, window: u64) -> u64 {
+        self.host_agenda.next_busy(window).min(self.port_agenda.next_busy(window))
+    }
+}

@@ -1,0 +1,78 @@
+//! Faults: what goes wrong where and when, and what that makes of each link.
+
+mod error;
+mod place;
+mod schedule;
+
+use std::collections::BTreeMap;
+
+use pullnet_units::{BitsPerSec, Instant};
+
+use crate::names::LinkRef;
+use crate::topology::Topology;
+
+pub use error::FaultError;
+pub use place::Place;
+pub use schedule::{LinkSchedule, LinkState, Schedules};
+
+/// What goes wrong.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Effect {
+    /// Nothing passes.
+    Down,
+    /// The link is slower than it was built.
+    Rate(BitsPerSec),
+    /// Packets vanish with this probability, above 0 and at most 1.
+    Loss(f64),
+    /// Packets arrive damaged with this probability, above 0 and at most 1.
+    Corrupt(f64),
+}
+
+/// Something that goes wrong.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fault {
+    /// Where.
+    pub place: Place,
+    /// From when on.
+    pub from: Instant,
+    /// When it is over; `None`: never.
+    pub until: Option<Instant>,
+    /// What happens.
+    pub effect: Effect,
+}
+
+/// What the faults make of the links. Faults that overlap combine; see [`LinkState`].
+pub fn schedules(topology: &Topology, faults: &[Fault]) -> Result<Schedules, FaultError> {
+    let mut hit: BTreeMap<LinkRef, Vec<&Fault>> = BTreeMap::new();
+    for fault in faults {
+        let links = place::places(topology, &fault.place)?;
+        check(topology, fault, &links)?;
+        for link in links {
+            hit.entry(link).or_default().push(fault);
+        }
+    }
+    let schedule =
+        |(link, faults): (LinkRef, Vec<_>)| (link, LinkSchedule::new(topology.link(link).rate, &faults));
+    Ok(Schedules(hit.into_iter().map(schedule).collect()))
+}
+
+fn check(topology: &Topology, fault: &Fault, links: &[LinkRef]) -> Result<(), FaultError> {
+    let place = fault.place.to_string();
+    if let Some(until) = fault.until.filter(|until| *until <= fault.from) {
+        return Err(FaultError::Times {
+            place,
+            from: fault.from.since(Instant::ZERO),
+            until: until.since(Instant::ZERO),
+        });
+    }
+    match fault.effect {
+        Effect::Loss(value) | Effect::Corrupt(value) if !(value > 0.0 && value <= 1.0) => {
+            Err(FaultError::Probability { place, value })
+        }
+        Effect::Rate(rate) => match links.iter().map(|link| topology.link(*link).rate).max() {
+            Some(fastest) if rate >= fastest => Err(FaultError::Rate { place, rate, fastest }),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}

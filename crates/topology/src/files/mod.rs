@@ -1,0 +1,189 @@
+//! Topologies from files.
+
+mod hpcc;
+mod htsim;
+mod native;
+mod sndlib;
+
+use pullnet_units::{BitsPerSec, Picos};
+
+use crate::error::TopologyError;
+use crate::graph::Graph;
+use crate::model::Link;
+use crate::topology::Topology;
+
+/// What a file leaves open. An option that the file's format has no use for is refused.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct LoadOptions {
+    /// Most paths that are listed between two switches, 1 to 65535; 64 unless set. Not for `.topo`, where all paths
+    /// are there by construction.
+    pub max_paths: Option<u16>,
+    /// Delay of every link of an SNDlib network; 1 ms unless set.
+    pub delay: Option<Picos>,
+    /// Rate of the hosts' links of an SNDlib network; unless set, what all the other links of the node carry together.
+    pub host_rate: Option<BitsPerSec>,
+    /// What capacity 1 of an SNDlib network means; needed where the file states no unit.
+    pub capacity_unit: Option<BitsPerSec>,
+}
+
+impl LoadOptions {
+    /// Names of the options that only SNDlib files use and that are set.
+    fn for_sndlib_only(&self) -> Option<&'static str> {
+        let set = [
+            ("delay", self.delay.is_some()),
+            ("host_rate", self.host_rate.is_some()),
+            ("capacity_unit", self.capacity_unit.is_some()),
+        ];
+        set.into_iter().find(|(_, set)| *set).map(|(name, _)| name)
+    }
+
+    fn graph(&self, file: &str) -> Graph {
+        let mut graph = Graph::new(file);
+        graph.max_paths = self.max_paths.unwrap_or(graph.max_paths);
+        graph
+    }
+}
+
+/// Reads a topology. The end of `name` tells the format:
+///
+/// | name | format | hosts |
+/// |---|---|---|
+/// | `*.toml` | the project's own, below | in order of the file |
+/// | `*.topo` | tree of htsim: `Nodes`, `Tiers`, `Podsize`, `Tier` blocks | pod by pod |
+/// | `*.txt` | HPCC: counts, switch ids, one link per line | nodes that are no switches, by id |
+/// | `*.xml` | SNDlib: nodes and links with capacities | one per node |
+///
+/// `name` is also what errors call the file; nothing is opened. A whole network in the own format:
+///
+/// ```
+/// let text = r#"
+/// name = "two racks"              # otherwise the name of the file
+///
+/// [defaults]                      # for links that do not say
+/// rate = "10 Gbps"
+/// delay = "1 us"
+///
+/// [[switch]]
+/// name = "left"
+/// [[switch]]
+/// name = "right"
+/// [[host]]
+/// name = "a"
+/// [[host]]
+/// name = "b"
+///
+/// [[link]]
+/// between = ["a", "left"]
+/// [[link]]
+/// between = ["b", "right"]
+/// rate = "25 Gbps"
+/// [[link]]
+/// between = ["left", "right"]
+/// lanes = 2                       # parallel links
+/// "#;
+/// let topology = pullnet_topology::load("racks.toml", text, &Default::default())?;
+/// let (a, b) = (pullnet_units::HostId(0), pullnet_units::HostId(1));
+/// assert_eq!(topology.path_count(topology.addr(a), topology.addr(b)), 2);
+/// # Ok::<(), pullnet_topology::TopologyError>(())
+/// ```
+pub fn load(name: &str, text: &str, options: &LoadOptions) -> Result<Topology, TopologyError> {
+    let file = File::new(name, text);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let foreign = options.for_sndlib_only().filter(|_| ending != "xml");
+    if let Some(option) = foreign {
+        return Err(file.refuse(1, format!("{option} has no effect on this format"), "leave it out"));
+    }
+    match ending {
+        "toml" => native::load(&file, options),
+        "topo" => htsim::load(&file, options),
+        "txt" => hpcc::load(&file, options),
+        "xml" => sndlib::load(&file, options),
+        _ => Err(file.refuse(
+            1,
+            format!("ending \".{ending}\" names no format"),
+            "use .toml (own format), .topo (htsim), .txt (HPCC) or .xml (SNDlib)",
+        )),
+    }
+}
+
+/// A file being read.
+struct File<'a> {
+    name: &'a str,
+    text: &'a str,
+    /// Where lines end.
+    ends: Vec<usize>,
+}
+
+impl<'a> File<'a> {
+    fn new(name: &'a str, text: &'a str) -> Self {
+        Self { name, text, ends: text.match_indices('\n').map(|(at, _)| at).collect() }
+    }
+
+    fn refuse(&self, line: usize, what: impl Into<String>, remedy: impl Into<String>) -> TopologyError {
+        TopologyError::File { file: self.name.to_string(), line, what: what.into(), remedy: remedy.into() }
+    }
+
+    /// The line, counted from 1, of a place in the text.
+    fn line_of(&self, offset: usize) -> usize {
+        1 + self.ends.partition_point(|end| *end < offset)
+    }
+
+    /// A number of a line that ought to be there.
+    fn number<T: core::str::FromStr>(
+        &self,
+        line: usize,
+        key: &str,
+        text: Option<&str>,
+    ) -> Result<T, TopologyError> {
+        let Some(text) = text else {
+            return Err(self.refuse(line, format!("{key} is missing"), "write a number"));
+        };
+        text.parse()
+            .map_err(|_| self.refuse(line, format!("{key} = \"{text}\" is no number"), "write a number"))
+    }
+
+    /// A quantity with its unit.
+    fn quantity<T: core::str::FromStr<Err: core::fmt::Display>>(
+        &self,
+        line: usize,
+        key: &str,
+        text: &str,
+    ) -> Result<T, TopologyError> {
+        text.parse().map_err(|error: T::Err| {
+            let error = error.to_string();
+            let (what, remedy) = error.split_once("; ").unwrap_or((&error, "write a number with its unit"));
+            self.refuse(line, format!("{key} = \"{text}\" {what}"), remedy)
+        })
+    }
+
+    /// Gives an error of the graph the line where it arose.
+    fn at<T>(&self, line: usize, result: Result<T, TopologyError>) -> Result<T, TopologyError> {
+        result.map_err(|error| match error {
+            TopologyError::Graph { what, remedy, .. } => self.refuse(line, what, remedy),
+            other => other,
+        })
+    }
+
+    /// Joins two nodes by their names.
+    fn link(
+        &self,
+        line: usize,
+        graph: &mut Graph,
+        ends: [&str; 2],
+        link: Link,
+        lanes: u32,
+    ) -> Result<(), TopologyError> {
+        let unknown = |end| {
+            self.refuse(line, format!("there is no node \"{end}\""), "name a host or switch of this file")
+        };
+        let [a, b] = ends.map(|end| graph.find(end).ok_or_else(|| unknown(end)));
+        let (a, b) = (a?, b?);
+        (0..lanes).try_for_each(|_| self.at(line, graph.link(a, b, link)))
+    }
+
+    /// What a topology is called if its file does not say.
+    fn stem(&self) -> String {
+        let base = self.name.rsplit(['/', '\\']).next().unwrap_or(self.name);
+        base.rsplit_once('.').map_or(base, |(stem, _)| stem).to_string()
+    }
+}

@@ -1,0 +1,351 @@
+//! Any network: hosts, switches and links by name, and the shortest paths through it.
+
+use std::collections::BTreeMap;
+
+use pullnet_units::{HostId, Id, IdVec, NodeId, PortId};
+
+use crate::error::TopologyError;
+use crate::model::{Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port};
+use crate::names::Names;
+use crate::paths::Paths;
+use crate::topology::{Routing, Topology};
+
+/// Most links of a switch: ports are counted in 16 bits.
+const MAX_DEGREE: u32 = 65_535;
+/// Most links of a graph, so that a small file cannot ask for all memory.
+const MAX_CABLES: usize = 1 << 24;
+
+/// A network under construction. Hosts and switches are numbered in the order in which they are added.
+///
+/// ```
+/// use pullnet_topology::{Graph, Link};
+/// use pullnet_units::{BitsPerSec, Picos};
+///
+/// let link = Link { rate: BitsPerSec::gbps(10), delay: Picos::from_micros(1) };
+/// let mut graph = Graph::new("pair");
+/// let switch = graph.switch("s")?;
+/// for name in ["a", "b"] {
+///     let host = graph.host(name)?;
+///     graph.link(host, switch, link)?;
+/// }
+/// assert_eq!(graph.build()?.hosts.len(), 2);
+/// # Ok::<(), pullnet_topology::TopologyError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Graph {
+    name: String,
+    /// Most paths that are listed between two switches, 1 to 65535; 64 unless set.
+    pub max_paths: u16,
+    vertices: Vec<Vertex>,
+    cables: Vec<Cable>,
+    by_name: BTreeMap<String, VertexId>,
+}
+
+/// A host or switch of a [`Graph`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VertexId(usize);
+
+#[derive(Clone, Debug)]
+struct Vertex {
+    name: String,
+    host: bool,
+    cables: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cable {
+    ends: [usize; 2],
+    link: Link,
+}
+
+impl Graph {
+    /// A graph without nodes.
+    pub fn new(name: impl Into<String>) -> Self {
+        let by_name = BTreeMap::new();
+        Self { name: name.into(), max_paths: 64, vertices: Vec::new(), cables: Vec::new(), by_name }
+    }
+
+    fn refuse(&self, what: impl Into<String>, remedy: impl Into<String>) -> TopologyError {
+        TopologyError::Graph { graph: self.name.clone(), what: what.into(), remedy: remedy.into() }
+    }
+
+    fn add(&mut self, name: &str, host: bool) -> Result<VertexId, TopologyError> {
+        let id = VertexId(self.vertices.len());
+        if name.is_empty() {
+            return Err(self.refuse("a node has an empty name", "give it a name"));
+        }
+        if self.by_name.contains_key(name) {
+            return Err(self.refuse(format!("there are two nodes named \"{name}\""), "rename one of them"));
+        }
+        self.by_name.insert(name.to_string(), id);
+        self.vertices.push(Vertex { name: name.to_string(), host, cables: 0 });
+        Ok(id)
+    }
+
+    /// Adds a host.
+    pub fn host(&mut self, name: &str) -> Result<VertexId, TopologyError> {
+        self.add(name, true)
+    }
+
+    /// Adds a switch.
+    pub fn switch(&mut self, name: &str) -> Result<VertexId, TopologyError> {
+        self.add(name, false)
+    }
+
+    /// The node with that name.
+    pub fn find(&self, name: &str) -> Option<VertexId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Joins two nodes by a cable that is alike in both directions. Further ones between the same switches are
+    /// parallel links.
+    pub fn link(&mut self, a: VertexId, b: VertexId, link: Link) -> Result<(), TopologyError> {
+        if let Some((what, remedy)) = self.against([a.0, b.0], link) {
+            let [from, to] = [a.0, b.0].map(|end| &self.vertices[end].name);
+            return Err(self.refuse(format!("link between \"{from}\" and \"{to}\": {what}"), remedy));
+        }
+        [a.0, b.0].iter().for_each(|end| self.vertices[*end].cables += 1);
+        self.cables.push(Cable { ends: [a.0, b.0], link });
+        Ok(())
+    }
+
+    /// What speaks against a link, and the remedy.
+    fn against(&self, ends: [usize; 2], link: Link) -> Option<(String, &'static str)> {
+        let vertices = ends.map(|end| &self.vertices[end]);
+        let refuse = |what: &str, remedy| Some((what.to_string(), remedy));
+        if ends[0] == ends[1] {
+            return refuse("both ends are the same node", "name two nodes");
+        }
+        if link.delay.0 == 0 {
+            return refuse("delay = 0", "a link needs a delay, for instance \"1 us\"");
+        }
+        if vertices.iter().all(|vertex| vertex.host) {
+            return refuse(
+                "both ends are hosts",
+                "join hosts by a switch, or use the topology \"back-to-back\"",
+            );
+        }
+        if let Some(host) = vertices.iter().find(|vertex| vertex.host && vertex.cables > 0) {
+            let remedy = "a host has one NIC; keep one link, or describe each NIC as a host of its own";
+            return Some((format!("host \"{}\" has a link already", host.name), remedy));
+        }
+        if let Some(full) = vertices.iter().find(|vertex| vertex.cables >= MAX_DEGREE) {
+            return Some((
+                format!("\"{}\" has {MAX_DEGREE} links", full.name),
+                "spread the links over more switches",
+            ));
+        }
+        let full = self.cables.len() >= MAX_CABLES;
+        full.then(|| (format!("there are {MAX_CABLES} links"), "use fewer links or a regular topology"))
+    }
+
+    /// The topology. Ports of a switch: to its hosts by their numbers, then to switches in the order in which the
+    /// links were added.
+    pub fn build(self) -> Result<Topology, TopologyError> {
+        self.check()?;
+        let plan = Plan::new(&self);
+        let nodes: IdVec<NodeId, Node> = plan.nodes();
+        let (hosts, ports) = (plan.hosts(), plan.ports());
+        let given = plan.order.iter().map(|vertex| self.vertices[*vertex].name.clone()).collect();
+        let names = Names::given(given, plan.host_count as u32);
+        let paths = Paths::new(&hosts, &nodes, &ports, self.max_paths);
+        let parts = plan.parts();
+        if let Some((a, b)) = paths.unreachable() {
+            let name = |host: HostId| &self.vertices[plan.order[host.index()]].name;
+            let what = format!("no path leads from host \"{}\" to host \"{}\"", name(a), name(b));
+            return Err(self.refuse(what, "add links between their switches"));
+        }
+        Ok(Topology { name: self.name, nodes, ports, hosts, parts, names, routing: Routing::Graph(paths) })
+    }
+
+    fn check(&self) -> Result<(), TopologyError> {
+        let hosts = self.vertices.iter().filter(|vertex| vertex.host).count();
+        if hosts < 2 {
+            return Err(self.refuse(format!("hosts = {hosts}"), "a network needs at least 2 hosts"));
+        }
+        if hosts > 1 << 24 {
+            return Err(self.refuse(format!("hosts = {hosts}"), "use at most 16777216 hosts"));
+        }
+        if self.max_paths == 0 {
+            return Err(self.refuse("max_paths = 0", "use 1 to 65535"));
+        }
+        if let Some(alone) = self.vertices.iter().find(|vertex| vertex.cables == 0) {
+            let kind = if alone.host { "host" } else { "switch" };
+            return Err(
+                self.refuse(format!("{kind} \"{}\" has no link", alone.name), "add a link or remove it")
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Numbers of nodes and ports.
+struct Plan<'a> {
+    graph: &'a Graph,
+    /// Vertices as nodes: hosts, then switches.
+    order: Vec<usize>,
+    /// The inverse.
+    node: Vec<u32>,
+    host_count: usize,
+    /// Per switch: cables in the order of its ports.
+    cables: Vec<Vec<u32>>,
+    /// Per switch: its first port, and one entry more.
+    first: Vec<u32>,
+    /// Per cable: the index among the ports of a switch, for both ends.
+    index: Vec<[u32; 2]>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let kind = |host| (0..graph.vertices.len()).filter(move |v| graph.vertices[*v].host == host);
+        let order: Vec<usize> = kind(true).chain(kind(false)).collect();
+        let host_count = kind(true).count();
+        let mut node = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(place, vertex)| node[*vertex] = place as u32);
+        let mut plan =
+            Self { graph, order, node, host_count, cables: Vec::new(), first: vec![0], index: Vec::new() };
+        plan.cables = plan.sorted_cables();
+        plan.index = vec![[0; 2]; graph.cables.len()];
+        for (switch, cables) in plan.cables.iter().enumerate() {
+            plan.first.push(plan.first[switch] + cables.len() as u32);
+            for (index, cable) in cables.iter().enumerate() {
+                let side = usize::from(
+                    plan.node[graph.cables[*cable as usize].ends[1]] as usize == host_count + switch,
+                );
+                plan.index[*cable as usize][side] = index as u32;
+            }
+        }
+        plan
+    }
+
+    /// Cables of each switch: hosts by number, then switches in the order of the links.
+    fn sorted_cables(&self) -> Vec<Vec<u32>> {
+        let mut cables = vec![Vec::new(); self.order.len() - self.host_count];
+        for (number, cable) in self.graph.cables.iter().enumerate() {
+            let nodes = cable.ends.map(|end| self.node[end]);
+            for (this, other) in [(nodes[0], nodes[1]), (nodes[1], nodes[0])] {
+                if let Some(switch) = (this as usize).checked_sub(self.host_count) {
+                    let host = (other as usize) < self.host_count;
+                    cables[switch].push((!host, if host { other } else { number as u32 }, number as u32));
+                }
+            }
+        }
+        cables.iter_mut().for_each(|cables| cables.sort_unstable());
+        cables.into_iter().map(|cables| cables.into_iter().map(|(.., number)| number).collect()).collect()
+    }
+
+    fn is_host(&self, node: u32) -> bool {
+        (node as usize) < self.host_count
+    }
+
+    /// The port of a switch at one end of a cable.
+    fn port(&self, cable: usize, side: usize) -> PortId {
+        let node = self.node[self.graph.cables[cable].ends[side]] as usize;
+        PortId(self.first[node - self.host_count] + self.index[cable][side])
+    }
+
+    fn has_hosts(&self, switch: usize) -> bool {
+        let ends = |cable: &u32| self.graph.cables[*cable as usize].ends;
+        self.cables[switch]
+            .first()
+            .is_some_and(|cable| ends(cable).iter().any(|end| self.is_host(self.node[*end])))
+    }
+
+    fn edge_switches(&self) -> usize {
+        (0..self.cables.len()).filter(|switch| self.has_hosts(*switch)).count()
+    }
+
+    /// One part per switch that has hosts.
+    fn parts(&self) -> u32 {
+        self.edge_switches() as u32
+    }
+
+    fn nodes(&self) -> IdVec<NodeId, Node> {
+        let edges = self.edge_switches();
+        let inner = (self.cables.len() - edges).max(1);
+        let (mut edge, mut other) = (0, 0);
+        let mut switches = Vec::new();
+        for switch in 0..self.cables.len() {
+            let tier = u8::from(!self.has_hosts(switch));
+            let count = if tier == 0 { &mut edge } else { &mut other };
+            let part = if tier == 0 { *count } else { *count * edges / inner };
+            *count += 1;
+            let ports = self.first[switch]..self.first[switch + 1];
+            switches.push(Node {
+                kind: NodeKind::Switch,
+                tier,
+                number: switch as u32,
+                part: part as u32,
+                ports,
+            });
+        }
+        let mut hosts = vec![0; self.host_count];
+        for (switch, node) in switches.iter().enumerate() {
+            self.hosts_of(switch).for_each(|host| hosts[host as usize] = node.part);
+        }
+        let host = |(number, part)| {
+            let kind = NodeKind::Host(HostId::from_index(number));
+            Node { kind, tier: 0, number: number as u32, part, ports: 0..0 }
+        };
+        hosts.into_iter().enumerate().map(host).chain(switches).collect()
+    }
+
+    fn hosts_of(&self, switch: usize) -> impl Iterator<Item = u32> + '_ {
+        let ends = self.cables[switch].iter().flat_map(|cable| self.graph.cables[*cable as usize].ends);
+        ends.map(|end| self.node[end]).filter(|node| self.is_host(*node))
+    }
+
+    fn hosts(&self) -> IdVec<HostId, Host> {
+        let mut hosts = vec![None; self.host_count];
+        for (number, cable) in self.graph.cables.iter().enumerate() {
+            for side in 0..2 {
+                let (host, switch) = (self.node[cable.ends[side]], self.node[cable.ends[1 - side]]);
+                if self.is_host(host) {
+                    let ingress = self.index[number][1 - side] as u16;
+                    let peer = HostPeer::Switch {
+                        switch: NodeId(switch),
+                        down: self.port(number, 1 - side),
+                        ingress,
+                    };
+                    hosts[host as usize] = Some(Host { node: NodeId(host), link: cable.link, peer });
+                }
+            }
+        }
+        hosts.into_iter().flatten().collect()
+    }
+
+    fn ports(&self) -> IdVec<PortId, Port> {
+        let switches = self.cables.iter().enumerate();
+        switches
+            .flat_map(|(switch, cables)| cables.iter().map(move |c| (switch, *c)))
+            .map(|(s, c)| self.make(s, c))
+            .collect()
+    }
+
+    fn make(&self, switch: usize, number: u32) -> Port {
+        let cable = self.graph.cables[number as usize];
+        let node = (self.host_count + switch) as u32;
+        let far = usize::from(self.node[cable.ends[0]] == node);
+        let other = self.node[cable.ends[far]];
+        let link = cable.link;
+        if self.is_host(other) {
+            let peer = Peer::Host(HostId(other));
+            return Port {
+                node: NodeId(node),
+                peer,
+                reverse: None,
+                link,
+                ingress: 0,
+                level: Level::SwitchHost,
+            };
+        }
+        Port {
+            node: NodeId(node),
+            peer: Peer::Switch(NodeId(other)),
+            reverse: Some(self.port(number as usize, far)),
+            link,
+            ingress: self.index[number as usize][far] as u16,
+            level: Level::SwitchSwitch,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The least time that an unloaded network needs for a flow.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pullnet_units::{BitsPerSec, Bytes, HostId, NodeId, Picos, PortId};
+
+use crate::model::Link;
+use crate::names::LinkRef;
+use crate::topology::{Routing, Topology};
+use crate::tree::Tree;
+
+/// The links that a packet may take at one hop of its way.
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    /// The rate of the fastest of them, the delay of the shortest.
+    best: Link,
+    /// How many there are.
+    links: u64,
+}
+
+/// A flow as packets: `full` of one size, then perhaps a shorter one.
+#[derive(Clone, Copy, Debug)]
+struct Train {
+    full: u64,
+    size: Bytes,
+    last: Option<Bytes>,
+}
+
+impl Train {
+    fn new(payload: u64, mtu: u32, header: u32) -> Self {
+        let (mtu, header) = (u64::from(mtu.max(1)), u64::from(header));
+        let rest = payload % mtu;
+        let last = (rest > 0 || payload == 0).then_some(Bytes(rest + header));
+        Self { full: payload / mtu, size: Bytes(mtu + header), last }
+    }
+}
+
+impl Topology {
+    /// Time from the first bit sent to the last bit received for `payload` bytes in an empty network that stores and
+    /// forwards: packets of `mtu` bytes payload (at least 1) and one shorter last packet, each with `header` bytes
+    /// more on the wire. Propagation delay is part of it, the way back is not.
+    ///
+    /// Exact where there is one path, or where no link between the switches is slower than the hosts' links;
+    /// elsewhere a bound that no choice of paths can beat.
+    pub fn ideal_fct(&self, src: HostId, dst: HostId, payload: u64, mtu: u32, header: u32) -> Picos {
+        let train = Train::new(payload, mtu, header);
+        let stages = self.stages(src, dst);
+        let time = if stages.iter().all(|stage| stage.links == 1) {
+            in_order(&stages, train)
+        } else {
+            let first = if train.full > 0 { train.size } else { train.last.unwrap_or(train.size) };
+            let least =
+                if matches!(self.routing, Routing::Graph(_)) { self.least_time(src, dst, first) } else { 0 };
+            spread(&stages, train).max(least)
+        };
+        Picos(time.try_into().unwrap_or(u64::MAX))
+    }
+}
+
+impl Topology {
+    /// The hops between two hosts, and how many links share the load at each.
+    fn stages(&self, src: HostId, dst: HostId) -> Vec<Stage> {
+        match &self.routing {
+            Routing::Tree(tree) => self.tree_stages(tree, src, dst),
+            Routing::Graph(_) => self.graph_stages(src, dst),
+            Routing::Direct => vec![Stage { best: self.hosts[src].link, links: 1 }],
+        }
+    }
+
+    /// All paths of a tree are alike.
+    fn tree_stages(&self, tree: &Tree, src: HostId, dst: HostId) -> Vec<Stage> {
+        let route = self.route(src, dst, 0);
+        let links =
+            core::iter::once(self.hosts[src].link).chain(route.iter().map(|port| self.ports[*port].link));
+        let stage =
+            |(hop, best): (usize, Link)| Stage { best, links: tree.links_at(hop.min(route.len() - hop)) };
+        links.enumerate().map(stage).collect()
+    }
+
+    fn graph_stages(&self, src: HostId, dst: HostId) -> Vec<Stage> {
+        let stage = |ports: &[PortId]| {
+            let links = ports.iter().map(|port| self.ports[*port].link);
+            let rate = links.clone().map(|link| link.rate).max()?;
+            let delay = links.map(|link| link.delay).min()?;
+            Some(Stage { best: Link { rate, delay }, links: ports.len() as u64 })
+        };
+        let nic = Stage { best: self.hosts[src].link, links: 1 };
+        core::iter::once(nic).chain(self.layers(src, dst).iter().filter_map(|ports| stage(ports))).collect()
+    }
+
+    /// The ports that shortest paths take at their first, second, ... switch.
+    fn layers(&self, src: HostId, dst: HostId) -> Vec<Vec<PortId>> {
+        let to = self.addr(dst);
+        let mut layers = Vec::new();
+        let mut at = BTreeSet::from([self.link_ends(LinkRef::Nic(src)).1]);
+        while !at.is_empty() {
+            let ports: Vec<PortId> =
+                at.iter().flat_map(|node| self.choices(*node, to).iter().collect::<Vec<_>>()).collect();
+            at = ports
+                .iter()
+                .filter(|port| self.ports[**port].reverse.is_some())
+                .map(|port| self.next(*port))
+                .collect();
+            layers.push(ports);
+        }
+        layers
+    }
+
+    fn next(&self, port: PortId) -> NodeId {
+        self.link_ends(LinkRef::Port(port)).1
+    }
+
+    /// The time of a single packet on its fastest way, where ways of a graph differ.
+    fn least_time(&self, src: HostId, dst: HostId, size: Bytes) -> u128 {
+        let cost = |link: Link| time(link.rate, size) + u128::from(link.delay.0);
+        let start = (self.link_ends(LinkRef::Nic(src)).1, cost(self.hosts[src].link));
+        let mut reached = BTreeMap::from([start]);
+        for ports in self.layers(src, dst) {
+            let mut next = BTreeMap::new();
+            for port in ports {
+                let arrival = reached[&self.ports[port].node] + cost(self.ports[port].link);
+                next.entry(self.next(port))
+                    .and_modify(|best: &mut u128| *best = arrival.min(*best))
+                    .or_insert(arrival);
+            }
+            reached = next;
+        }
+        reached.into_values().min().unwrap_or(0)
+    }
+}
+
+fn time(rate: BitsPerSec, size: Bytes) -> u128 {
+    u128::from(rate.serialization(size).0)
+}
+
+fn times(count: u64, each: u128) -> u128 {
+    each.saturating_mul(u128::from(count))
+}
+
+fn alone(stages: &[Stage], size: Bytes) -> u128 {
+    stages.iter().map(|stage| time(stage.best.rate, size) + u128::from(stage.best.delay.0)).sum()
+}
+
+/// One path: every packet follows the one before. The last full packet leaves a link after all the links so far and
+/// after the slowest of them has sent the packets before it; the shorter one follows it or waits for it.
+fn in_order(stages: &[Stage], train: Train) -> u128 {
+    let (mut through, mut slowest, mut last) = (0, 0, 0);
+    for Stage { best, .. } in stages {
+        let (full, delay) = (time(best.rate, train.size), u128::from(best.delay.0));
+        through += full;
+        slowest = full.max(slowest);
+        let sent = if train.full > 0 { times(train.full - 1, slowest).saturating_add(through) } else { 0 };
+        let short = train.last.map_or(0, |size| time(best.rate, size));
+        last = sent.max(last).saturating_add(short + delay);
+        through += delay;
+    }
+    last
+}
+
+/// Several paths: at each hop the packets share all its links, and a short last packet may overtake between the
+/// first and the last hop, which all packets share.
+fn spread(stages: &[Stage], train: Train) -> u128 {
+    let ahead = |stage: &Stage| train.full.saturating_sub(1) / stage.links;
+    let queued =
+        stages.iter().map(|stage| times(ahead(stage), time(stage.best.rate, train.size))).max().unwrap_or(0);
+    let full = if train.full > 0 { queued.saturating_add(alone(stages, train.size)) } else { 0 };
+    let Some(size) = train.last else { return full };
+    let [first, .., end] = stages else { return full };
+    let before = times(train.full, time(first.best.rate, train.size));
+    let short = before.saturating_add(alone(stages, size));
+    full.max(short).max(last_hop(&stages[..stages.len() - 1], end, train, size, before))
+}
+
+/// The last hop sends everything after whatever reaches it first.
+fn last_hop(until: &[Stage], end: &Stage, train: Train, size: Bytes, before: u128) -> u128 {
+    if train.full == 0 {
+        return 0;
+    }
+    let reached = alone(until, train.size).min(before.saturating_add(alone(until, size)));
+    let work = times(train.full, time(end.best.rate, train.size));
+    work.saturating_add(time(end.best.rate, size) + u128::from(end.best.delay.0)).saturating_add(reached)
+}

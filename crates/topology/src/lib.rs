@@ -1,0 +1,27 @@
+//! Topologies, the paths through them, and the faults of their links.
+//!
+//! Regular trees (fat tree, leaf-spine, star) never store a path: an address is a few bit fields, a label one digit
+//! per tier, and forwarding a few integer operations ([`TreeHop`]). Graphs from files keep their shortest paths in
+//! tables that are filled when first asked for.
+
+mod build;
+mod error;
+mod fault;
+mod files;
+mod graph;
+mod ideal;
+mod model;
+mod names;
+mod paths;
+mod regular;
+mod topology;
+mod tree;
+
+pub use error::TopologyError;
+pub use fault::{Effect, Fault, FaultError, LinkSchedule, LinkState, Place, Schedules, schedules};
+pub use files::{LoadOptions, load};
+pub use graph::{Graph, VertexId};
+pub use model::{Hop, Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port, TreeHop};
+pub use names::LinkRef;
+pub use regular::{BackToBack, Dumbbell, FatTree, LeafSpine, Star};
+pub use topology::{Choices, Topology};

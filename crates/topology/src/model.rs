@@ -1,0 +1,216 @@
+use core::fmt;
+use core::ops::Range;
+
+use pullnet_units::{BitsPerSec, HostId, NodeId, Picos, PortId};
+
+/// One direction of a cable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Link {
+    /// Bits that leave per second.
+    pub rate: BitsPerSec,
+    /// Time from the last bit sent to the last bit received. Never zero in a built topology.
+    pub delay: Picos,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NodeKind {
+    /// An end system with one NIC.
+    Host(HostId),
+    /// A switch.
+    Switch,
+}
+
+/// A host or a switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// Host or switch.
+    pub kind: NodeKind,
+    /// Of a switch: 0 ToR or leaf, 1 aggregation or spine, 2 core. In a graph: 0 with hosts, 1 without. 0 for a host.
+    pub tier: u8,
+    /// It is the n-th of its tier (the n-th switch of a graph, the n-th host), counted from 0.
+    pub number: u32,
+    /// Below [`Topology::parts`](crate::Topology::parts): nodes of one part are near each other.
+    pub part: u32,
+    /// The egress ports of a switch as [`PortId`] numbers; empty for a host.
+    pub ports: Range<u32>,
+}
+
+/// What a host's NIC leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HostPeer {
+    /// A switch.
+    Switch {
+        /// The switch.
+        switch: NodeId,
+        /// The switch's port back to this host.
+        down: PortId,
+        /// Index of this NIC among the links into the switch.
+        ingress: u16,
+    },
+    /// Straight to the only other host.
+    Host(HostId),
+}
+
+/// An end system with one NIC.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Host {
+    /// The host as a node.
+    pub node: NodeId,
+    /// From the NIC towards the network.
+    pub link: Link,
+    /// What the NIC leads to.
+    pub peer: HostPeer,
+}
+
+/// What a port leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Peer {
+    /// A host.
+    Host(HostId),
+    /// Another switch.
+    Switch(NodeId),
+}
+
+/// The egress port of a switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Port {
+    /// The switch that it belongs to.
+    pub node: NodeId,
+    /// What it leads to.
+    pub peer: Peer,
+    /// The port of the peer at the other end of the same cable; `None` if the peer is a host.
+    pub reverse: Option<PortId>,
+    /// The direction away from the switch.
+    pub link: Link,
+    /// Index of this link among the links into the peer; 0 for a host.
+    pub ingress: u16,
+    /// Between which tiers it leads, for counts.
+    pub level: Level,
+}
+
+macro_rules! levels {
+    ($($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
+        /// Between which tiers a link leads, in its direction.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Level { $($(#[$doc])* $variant),+ }
+
+        impl Level {
+            /// All levels, in the order of their declaration.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// For instance `"tor->agg"`.
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+
+            /// The level that [`text`](Self::text) calls so.
+            pub fn named(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|level| level.text() == text)
+            }
+        }
+    };
+}
+
+levels! {
+    /// From a NIC into a tree.
+    HostTor = "host->tor",
+    /// From a NIC to the switch of a star or graph.
+    HostSwitch = "host->switch",
+    /// From a NIC to the other host.
+    HostHost = "host->host",
+    /// Down to a host of a tree.
+    TorHost = "tor->host",
+    /// Up within a pod.
+    TorAgg = "tor->agg",
+    /// Up to the core.
+    AggCore = "agg->core",
+    /// Down from the core.
+    CoreAgg = "core->agg",
+    /// Down within a pod.
+    AggTor = "agg->tor",
+    /// Up, with two tiers.
+    TorSpine = "tor->spine",
+    /// Down, with two tiers.
+    SpineTor = "spine->tor",
+    /// From the switch of a star or graph to a host.
+    SwitchHost = "switch->host",
+    /// Between switches of a graph.
+    SwitchSwitch = "switch->switch",
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// How a switch forwards by the label of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hop {
+    /// A few integer operations; see [`TreeHop::port`]. Every switch of a fat tree, leaf-spine, star or `.topo` file.
+    Tree(TreeHop),
+    /// Ask [`Topology::table_port`](crate::Topology::table_port). Every switch of a graph or dumbbell.
+    Table,
+}
+
+/// Forwarding of one switch of a tree: down if the destination is below, otherwise up as the label says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TreeHop {
+    /// With `prefix`: the destination lies below if `addr & mask == prefix`.
+    pub mask: u32,
+    /// See `mask`.
+    pub prefix: u32,
+    /// The child is number `(addr >> shift) & index_mask`.
+    pub shift: u8,
+    /// See `shift`.
+    pub index_mask: u32,
+    /// Parallel links to each child, at least 1.
+    pub lanes: u16,
+    /// The link to the child is number `((label >> lane_shift) & lane_mask) % lanes`.
+    pub lane_shift: u8,
+    /// See `lane_shift`.
+    pub lane_mask: u16,
+    /// First port down: child by child, lane by lane.
+    pub down: PortId,
+    /// First port up.
+    pub up: PortId,
+    /// Number of ports up; 0 at the top.
+    pub ups: u16,
+    /// The port up is number `(label >> digit_shift) & digit_mask`, below `ups` for every label that
+    /// [`Topology::label`](crate::Topology::label) makes.
+    pub digit_shift: u8,
+    /// See `digit_shift`.
+    pub digit_mask: u16,
+}
+
+impl TreeHop {
+    /// Whether the host at `addr` lies below this switch.
+    #[inline]
+    pub const fn below(&self, addr: u32) -> bool {
+        addr & self.mask == self.prefix
+    }
+
+    /// The port that a packet to `addr` with `label` leaves by.
+    #[inline]
+    pub const fn port(&self, addr: u32, label: u16) -> PortId {
+        if self.below(addr) { self.down_port(addr, label) } else { self.up_port(label) }
+    }
+
+    /// The port down to `addr`, which lies below.
+    #[inline]
+    pub const fn down_port(&self, addr: u32, label: u16) -> PortId {
+        let child = (addr >> self.shift) & self.index_mask;
+        if self.lanes == 1 {
+            return PortId(self.down.0 + child);
+        }
+        let lane = ((label >> self.lane_shift) & self.lane_mask) % self.lanes;
+        PortId(self.down.0 + child * self.lanes as u32 + lane as u32)
+    }
+
+    /// The port up that `label` names.
+    #[inline]
+    pub const fn up_port(&self, label: u16) -> PortId {
+        PortId(self.up.0 + ((label >> self.digit_shift) & self.digit_mask) as u32)
+    }
+}

@@ -1,0 +1,128 @@
+//! The ideal time of a flow against a step-by-step calculation and against schedules that try to beat it.
+
+use proptest::prelude::*;
+use pullnet_topology::{BackToBack, FatTree, LeafSpine, Link, Star, Topology};
+use pullnet_units::{BitsPerSec, Bytes, HostId, Picos};
+
+fn packets(payload: u64, mtu: u32, header: u32) -> Vec<Bytes> {
+    let count = payload.div_ceil(u64::from(mtu)).max(1);
+    let size = |i| if i + 1 < count { u64::from(mtu) } else { payload - (count - 1) * u64::from(mtu) };
+    (0..count).map(|i| Bytes(size(i) + u64::from(header))).collect()
+}
+
+/// Sends the packets in order, packet `i` over path `paths(i)`, each link serving what reaches it first.
+fn simulate(
+    topology: &Topology,
+    (src, dst): (HostId, HostId),
+    sizes: &[Bytes],
+    paths: impl Fn(usize) -> u16,
+) -> u64 {
+    let nic = topology.hosts[src].link;
+    let mut sent = 0;
+    let mut waiting: Vec<(u64, usize, usize, Vec<_>)> = Vec::new();
+    for (i, size) in sizes.iter().enumerate() {
+        sent += nic.rate.serialization(*size).0;
+        waiting.push((sent + nic.delay.0, i, 0, topology.route(src, dst, paths(i))));
+    }
+    let mut free = vec![0u64; topology.ports.len()];
+    let mut done =
+        waiting.iter().filter(|(.., route)| route.is_empty()).map(|(at, ..)| *at).max().unwrap_or(0);
+    waiting.retain(|(.., route)| !route.is_empty());
+    while let Some(next) =
+        waiting.iter().enumerate().min_by_key(|(_, (at, i, ..))| (*at, *i)).map(|(place, _)| place)
+    {
+        let (at, i, hop, route) = waiting.swap_remove(next);
+        let port = route[hop];
+        let link = topology.ports[port].link;
+        let end = at.max(free[port.0 as usize]) + link.rate.serialization(sizes[i]).0;
+        free[port.0 as usize] = end;
+        let arrival = end + link.delay.0;
+        if hop + 1 == route.len() {
+            done = done.max(arrival)
+        } else {
+            waiting.push((arrival, i, hop + 1, route))
+        }
+    }
+    done
+}
+
+fn any_link() -> impl Strategy<Value = Link> {
+    (1u64..=40, 1u64..=3_000_000)
+        .prop_map(|(gbps, delay)| Link { rate: BitsPerSec::gbps(gbps), delay: Picos(delay) })
+}
+
+fn single_path() -> impl Strategy<Value = (Topology, HostId, HostId)> {
+    let direct = any_link().prop_map(|link| (BackToBack { link }.build().unwrap(), HostId(0), HostId(1)));
+    let star = any_link().prop_map(|link| (Star { hosts: 3, link }.build().unwrap(), HostId(0), HostId(2)));
+    let chain = (any_link(), any_link(), any_link()).prop_map(|(a, b, c)| {
+        let tree = FatTree { k: 2, tiers: 3, oversubscription: [2, 1], links: [a, b, c] }.build().unwrap();
+        (tree, HostId(0), HostId(3))
+    });
+    prop_oneof![direct, star, chain]
+}
+
+fn several_paths() -> impl Strategy<Value = Topology> {
+    let fat = (any_link(), any_link(), any_link()).prop_map(|(a, b, c)| {
+        FatTree { k: 4, tiers: 3, oversubscription: [1, 1], links: [a, b, c] }.build().unwrap()
+    });
+    let leaf = (any_link(), any_link(), 1u32..4).prop_map(|(host_link, spine_link, lanes)| {
+        LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 8, lanes, host_link, spine_link }.build().unwrap()
+    });
+    prop_oneof![fat, leaf]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+
+    #[test]
+    fn one_path_is_exact((topology, src, dst) in single_path(), payload in 0u64..100_000, mtu in 64u32..9000, header in 0u32..100) {
+        let sizes = packets(payload, mtu, header);
+        prop_assume!(sizes.len() < 40 && sizes[0].0 > 0);
+        let expected = simulate(&topology, (src, dst), &sizes, |_| 0);
+        prop_assert_eq!(topology.ideal_fct(src, dst, payload, mtu, header), Picos(expected));
+    }
+
+    #[test]
+    fn no_choice_of_paths_beats_it(topology in several_paths(), payload in 1u64..60_000, mtu in 500u32..9000, choice in prop::collection::vec(any::<u16>(), 40)) {
+        let (src, dst) = (HostId(0), HostId(15));
+        let sizes = packets(payload, mtu, 64);
+        prop_assume!(sizes.len() <= 40);
+        let paths = topology.path_count(topology.addr(src), topology.addr(dst));
+        let spread = simulate(&topology, (src, dst), &sizes, |i| i as u16 % paths);
+        let chosen = simulate(&topology, (src, dst), &sizes, |i| choice[i] % paths);
+        let single = simulate(&topology, (src, dst), &sizes, |_| choice[0] % paths);
+        let ideal = topology.ideal_fct(src, dst, payload, mtu, 64).0;
+        prop_assert!(ideal <= spread && ideal <= chosen && ideal <= single);
+        if sizes.len() == 1 {
+            prop_assert_eq!(ideal, single);
+        }
+    }
+
+    #[test]
+    fn equal_links_and_full_packets_are_exact(count in 1u64..60, path in 0u16..4) {
+        let topology = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
+        let ends = (HostId(0), HostId(15));
+        let expected = simulate(&topology, ends, &packets(9000 * count, 9000, 64), |_| path);
+        prop_assert_eq!(topology.ideal_fct(ends.0, ends.1, 9000 * count, 9000, 64), Picos(expected));
+    }
+}
+
+#[test]
+fn one_full_packet_between_pods() {
+    let topology = FatTree::default().build().unwrap();
+    assert_eq!(
+        topology.ideal_fct(HostId(0), HostId(127), 9000, 9000, 64),
+        Picos(6 * (7_251_200 + 1_000_000))
+    );
+}
+
+#[test]
+fn enormous_flows_do_not_overflow() {
+    let topology = FatTree::default().build().unwrap();
+    let slow = Link { rate: BitsPerSec::new(1).unwrap(), delay: Picos::MAX };
+    let slowest = FatTree { links: [slow; 3], ..FatTree::default() }.build().unwrap();
+    for (topology, to) in [(&topology, 1), (&topology, 127), (&slowest, 1), (&slowest, 127)] {
+        assert_eq!(topology.ideal_fct(HostId(0), HostId(to), u64::MAX, 1, u32::MAX), Picos::MAX);
+        assert_eq!(topology.ideal_fct(HostId(0), HostId(to), u64::MAX, 2, u32::MAX), Picos::MAX);
+    }
+}

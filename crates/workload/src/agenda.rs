@@ -1,0 +1,168 @@
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use pullnet_transport::Side;
+use pullnet_units::{Bytes, HostId, Instant, Picos};
+
+/// Which ends of a flow its pattern wants to hear of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Watch {
+    /// None: the flow runs on its own.
+    #[default]
+    Nothing,
+    /// All data arrived.
+    Received,
+    /// All data was acknowledged.
+    Acknowledged,
+    /// Both, each on its own.
+    Both,
+}
+
+impl Watch {
+    /// Whether the end at `side` is wanted.
+    pub(crate) fn wants(self, side: Side) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Received => side == Side::Receiver,
+            Self::Acknowledged => side == Side::Sender,
+            Self::Both => true,
+        }
+    }
+
+    /// What is still wanted once `side` was reported.
+    pub(crate) fn without(self, side: Side) -> Self {
+        match (self, side) {
+            (Self::Both, Side::Receiver) => Self::Acknowledged,
+            (Self::Both, Side::Sender) => Self::Received,
+            (watch, side) if watch.wants(side) => Self::Nothing,
+            (watch, _) => watch,
+        }
+    }
+}
+
+/// A flow as a pattern plans it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// The sender.
+    pub src: HostId,
+    /// The receiver.
+    pub dst: HostId,
+    /// Payload bytes; `None` never ends.
+    pub size: Option<Bytes>,
+    /// Priority of its own; `None` takes that of the traffic block.
+    pub priority: Option<u8>,
+    /// Tag of its own, from [`crate::Scene::tag`]; `None` takes that of the traffic block.
+    pub tag: Option<u16>,
+    /// Which ends the pattern wants to hear of.
+    pub watch: Watch,
+}
+
+impl Flow {
+    /// A flow that nobody watches, with the block's priority and tag.
+    pub const fn new(src: HostId, dst: HostId, size: Option<Bytes>) -> Self {
+        Self { src, dst, size, priority: None, tag: None, watch: Watch::Nothing }
+    }
+
+    /// The same, watched.
+    pub const fn watched(self, watch: Watch) -> Self {
+        Self { watch, ..self }
+    }
+}
+
+/// The end of a watched flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// The lane that the flow was planned on.
+    pub lane: u64,
+    /// When it ended.
+    pub at: Instant,
+    /// Which end.
+    pub side: Side,
+    /// Whether it failed; the other end is not reported then.
+    pub failed: bool,
+}
+
+/// A planned flow. The order is that of starts: time, traffic block, lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Planned {
+    pub at: Instant,
+    pub block: u32,
+    pub lane: u64,
+    pub flow: Flow,
+}
+
+impl Planned {
+    fn key(&self) -> (Instant, u32, u64) {
+        (self.at, self.block, self.lane)
+    }
+}
+
+impl PartialOrd for Planned {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Planned {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// All starts that are known, earliest first.
+#[derive(Default)]
+pub(crate) struct Agenda {
+    heap: BinaryHeap<Reverse<Planned>>,
+}
+
+impl Agenda {
+    pub fn next(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse(planned)| planned.at)
+    }
+
+    pub fn pop_before(&mut self, before: Instant) -> Option<Planned> {
+        if self.next()? >= before {
+            return None;
+        }
+        self.heap.pop().map(|Reverse(planned)| planned)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.heap.clear();
+    }
+}
+
+/// Where a pattern plans its flows.
+pub struct Planner<'a> {
+    pub(crate) agenda: &'a mut Agenda,
+    pub(crate) block: u32,
+    /// No flow may start before this.
+    pub(crate) earliest: Instant,
+}
+
+impl Planner<'_> {
+    /// Plans `flow` for `at`, or for the earliest time that can still be told to everybody.
+    ///
+    /// Of flows that start at the same time, that on the lower `lane` goes first: a pattern numbers its connections
+    /// and never has two flows for the same time on one lane. A flow planned for [`Instant::NEVER`] is forgotten.
+    pub fn plan(&mut self, at: Instant, lane: u64, flow: Flow) {
+        let at = at.max(self.earliest);
+        if at < Instant::NEVER {
+            self.agenda.heap.push(Reverse(Planned { at, block: self.block, lane, flow }));
+        }
+    }
+
+    /// The earliest time at which a flow can start in reply to what has just happened.
+    pub fn earliest(&self) -> Instant {
+        self.earliest
+    }
+
+    /// Plans `flow` for `pause` after `since`.
+    pub fn plan_after(&mut self, since: Instant, pause: Picos, lane: u64, flow: Flow) {
+        self.plan(since.after(pause), lane, flow);
+    }
+}

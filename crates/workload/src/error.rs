@@ -1,0 +1,328 @@
+use std::fmt;
+
+/// What is wrong with a workload.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// There is no traffic at all.
+    #[error("there is no traffic: add at least one [[traffic]] block")]
+    Empty,
+    /// A block cannot be made.
+    #[error("traffic[{block}] ({kind}): {problem}")]
+    InBlock {
+        /// Which block, from 0.
+        block: u32,
+        /// Its kind.
+        kind: &'static str,
+        /// What is wrong.
+        problem: Problem,
+    },
+}
+
+impl WorkloadError {
+    pub(crate) fn in_block(block: u32, kind: &'static str, problem: Problem) -> Self {
+        Self::InBlock { block, kind, problem }
+    }
+}
+
+/// What is wrong with a traffic block.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Problem {
+    /// A setting that cannot be met, by itself or together with others.
+    #[error("{key} = {value:?} {reason}")]
+    Setting {
+        /// The key; those of the table `sizes` as "sizes.file".
+        key: &'static str,
+        /// The value as stated.
+        value: String,
+        /// Why not, and what would work; continues a sentence that begins with the value.
+        reason: String,
+    },
+    /// A setting that has to be stated.
+    #[error("{key} is missing: {remedy}")]
+    Missing {
+        /// The key.
+        key: &'static str,
+        /// What to write.
+        remedy: &'static str,
+    },
+    /// A file that cannot be used.
+    #[error("{error}")]
+    File {
+        /// The key that names the file.
+        key: &'static str,
+        /// What is wrong in it.
+        error: FileError,
+    },
+}
+
+impl Problem {
+    /// A [`Problem::Setting`].
+    pub fn new(key: &'static str, value: impl Into<String>, reason: impl fmt::Display) -> Self {
+        Self::Setting { key, value: value.into(), reason: reason.to_string() }
+    }
+
+    /// The key that it is about.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Setting { key, .. } | Self::Missing { key, .. } | Self::File { key, .. } => key,
+        }
+    }
+
+    pub(crate) fn in_file(key: &'static str) -> impl FnOnce(FileError) -> Self {
+        move |error| Self::File { key, error }
+    }
+}
+
+/// What is wrong in a file, and where.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("{file}:{line}: {fault}")]
+pub struct FileError {
+    /// Its name.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong there.
+    pub fault: Fault,
+}
+
+/// What is wrong at a place in a file.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Fault {
+    /// Bytes that are no text.
+    #[error("the line is not UTF-8 text; save the file as text")]
+    NotText,
+    /// In a size distribution.
+    #[error(transparent)]
+    Sizes(#[from] SizesFault),
+    /// In a flow list.
+    #[error(transparent)]
+    List(#[from] ListFault),
+    /// In a connection matrix or an HPCC flow file.
+    #[error(transparent)]
+    Matrix(#[from] MatrixFault),
+}
+
+/// What is wrong in a size distribution.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum SizesFault {
+    /// The first line is not the header.
+    #[error("the header is \"{0}\"; the first line must be \"bytes,cdf\"")]
+    Header(String),
+    /// Not two values.
+    #[error("the row has {0} values; write a size and a cumulative share, as \"1500,0.25\"")]
+    Columns(usize),
+    /// Not a size.
+    #[error("\"{0}\" is no size; write a whole number of bytes below 2^63")]
+    NotASize(String),
+    /// Not a share.
+    #[error("\"{0}\" is no cumulative share; write a number from 0 to 1")]
+    NotAShare(String),
+    /// A size below that of the row before.
+    #[error("the size falls from {before} to {value}; sort the rows by size")]
+    SizeFalls {
+        /// The row before.
+        before: u64,
+        /// This row.
+        value: u64,
+    },
+    /// A share below that of the row before.
+    #[error("the cdf falls from {before} to {value}; a cumulative share never falls")]
+    ShareFalls {
+        /// The row before.
+        before: f64,
+        /// This row.
+        value: f64,
+    },
+    /// The last share is not 1.
+    #[error("the cdf ends at {0}; the last row must be 1")]
+    End(f64),
+    /// Flows without a byte.
+    #[error(
+        "a share of {0} of the flows would have 0 bytes; give the first size at least 1 byte, or its row the cdf 0"
+    )]
+    ZeroSize(f64),
+    /// No rows.
+    #[error("there are no rows; add at least one, as \"1500,1\"")]
+    Empty,
+}
+
+/// What is wrong in a flow list.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum ListFault {
+    /// A column that there is not.
+    #[error(
+        "the column \"{0}\" is unknown; use src, dst, bytes, start (or start_ps, start_ns, start_us, start_ms, start_s), priority, tag"
+    )]
+    UnknownColumn(String),
+    /// A column that is there more than once.
+    #[error("the column \"{0}\" is there twice; keep one")]
+    ColumnTwice(String),
+    /// A column that has to be there.
+    #[error("the column \"{0}\" is missing; the header must name at least src,dst,bytes,start")]
+    MissingColumn(&'static str),
+    /// A row that cannot be read.
+    #[error("the row cannot be read: {0}; write one value per column, separated by commas")]
+    Row(String),
+    /// A value that cannot be read.
+    #[error("{column} = \"{value}\" is not {wanted}")]
+    Value {
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        value: String,
+        /// What would work.
+        wanted: &'static str,
+    },
+    /// A flow to its own sender.
+    #[error("src and dst are both {0}; a flow needs two hosts")]
+    Self_(u32),
+    /// A host that is not there.
+    #[error("host {host} is beyond the block's {count} hosts; use 0 to {}", count.saturating_sub(1))]
+    Host {
+        /// The host named.
+        host: u32,
+        /// How many hosts the block has.
+        count: usize,
+    },
+    /// No rows.
+    #[error("there are no flows; add at least one row")]
+    Empty,
+}
+
+/// What is wrong in a connection matrix or an HPCC flow file.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum MatrixFault {
+    /// The file is something else.
+    #[error(
+        "\"{0}\" begins no connection matrix; expected \"Nodes N\" (htsim .cm, .tm) or the number of flows (HPCC flow.txt)"
+    )]
+    NotAMatrix(String),
+    /// A line that begins with an unknown word.
+    #[error(
+        "\"{0}\" is unknown here; a line begins with Nodes, Connections, Triggers, Failures, \"src->dst\", trigger or failure"
+    )]
+    UnknownLine(String),
+    /// An unknown word within a line.
+    #[error("\"{word}\" is unknown here; use {known}")]
+    UnknownWord {
+        /// The word.
+        word: String,
+        /// What there is.
+        known: &'static str,
+    },
+    /// A word without its value.
+    #[error("\"{0}\" has no value; write a number after it")]
+    NoValue(String),
+    /// A value that cannot be read.
+    #[error("{what} \"{value}\" is not {wanted}")]
+    Value {
+        /// What it is the value of.
+        what: &'static str,
+        /// What stands there.
+        value: String,
+        /// What would work.
+        wanted: &'static str,
+    },
+    /// The id 0.
+    #[error("{0} id 0 is reserved; number from 1")]
+    IdZero(&'static str),
+    /// An id that is there more than once.
+    #[error("{what} id {id} was used on line {line} already; give every {what} its own id")]
+    IdTwice {
+        /// A flow or a trigger.
+        what: &'static str,
+        /// The id.
+        id: u32,
+        /// Where it was used first.
+        line: u64,
+    },
+    /// Neither or both of a start time and a trigger.
+    #[error(
+        "the flow has {0} a start time and a trigger; state exactly one of \"start t\" and \"trigger id\""
+    )]
+    StartOrTrigger(&'static str),
+    /// No size.
+    #[error("the flow has no size; add \"size bytes\" (0 is endless)")]
+    NoSize,
+    /// The unit of a start time is not known.
+    #[error(
+        "start {0} has no unit, and readers differ; set start_unit = \"ps\" (htsim's NDP and EQDS programs) or \"us\" (its Swift and UEC programs)"
+    )]
+    StartUnit(String),
+    /// The header's count is not met.
+    #[error(
+        "the header says {stated} {what}, the file has {found}; correct the header, or complete the file"
+    )]
+    Count {
+        /// Connections, triggers, failures or flows.
+        what: &'static str,
+        /// The header's number.
+        stated: u64,
+        /// What there is.
+        found: u64,
+    },
+    /// A header line that is missing.
+    #[error("the header has no \"{0}\" line; add it before the first connection")]
+    NoHeader(&'static str),
+    /// A trigger without an id, or without or with two kinds.
+    #[error(
+        "the trigger has {0}; write \"trigger id n oneshot\", \"trigger id n multishot\" or \"trigger id n barrier count m\""
+    )]
+    TriggerForm(&'static str),
+    /// A trigger that is used and not described.
+    #[error("trigger {0} is used here and described nowhere; add a line \"trigger id {0} oneshot\"")]
+    NoTrigger(u32),
+    /// Triggers that wait for each other.
+    #[error("the triggers wait for each other: {0}; start one of these flows at a time instead")]
+    Cycle(String),
+    /// A trigger that cannot fire often enough.
+    #[error(
+        "trigger {trigger} never starts this flow: {gets} flows activate it and it needs {needs}; let more flows activate it, or lower its count"
+    )]
+    NeverFires {
+        /// The trigger.
+        trigger: u32,
+        /// How often it is activated at most.
+        gets: u64,
+        /// How often it would have to be.
+        needs: u64,
+    },
+    /// A flow to its own sender.
+    #[error("a flow leads from host {0} to itself; a flow needs two hosts")]
+    Self_(u32),
+    /// A host beyond the header's number.
+    #[error("host {host} is beyond the header's {nodes} nodes; use 0 to {}", nodes.saturating_sub(1))]
+    BeyondNodes {
+        /// The host.
+        host: u32,
+        /// The header's number.
+        nodes: u32,
+    },
+    /// A host that the block does not have.
+    #[error("host {host} is beyond the block's {count} hosts; use a larger topology, or select more hosts")]
+    Host {
+        /// The host.
+        host: u32,
+        /// How many the block has.
+        count: usize,
+    },
+    /// A failed link, which is no traffic.
+    #[error(
+        "failures are part of the topology; state them as [[fault]] and remove them and the Failures line here"
+    )]
+    Failures,
+    /// A feature that is not offered.
+    #[error(
+        "\"addon\" (htsim's re-arming barriers) is not supported; remove it, and use one barrier per round"
+    )]
+    Addon,
+    /// No flows.
+    #[error("there are no flows; add at least one connection")]
+    Empty,
+}
+
+impl FileError {
+    pub(crate) fn new(file: &str, line: u64, fault: impl Into<Fault>) -> Self {
+        Self { file: file.to_string(), line, fault: fault.into() }
+    }
+}

@@ -1,0 +1,34 @@
+use pullnet_transport::Side;
+use pullnet_units::{Bytes, HostId, Instant};
+
+/// A flow that starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowStart {
+    /// Dense number, from 0, in the order in which starts are given out.
+    pub flow: u32,
+    /// When the application offers the data.
+    pub at: Instant,
+    /// The sender.
+    pub src: HostId,
+    /// The receiver, never the sender.
+    pub dst: HostId,
+    /// Payload bytes, at least 1; `None` never ends.
+    pub size: Option<Bytes>,
+    /// 0 is ordinary; a higher number goes first.
+    pub priority: u8,
+    /// Index into [`crate::Workload::tags`].
+    pub tag: u16,
+}
+
+/// One end of a flow that is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// Number from [`FlowStart::flow`].
+    pub flow: u32,
+    /// When.
+    pub at: Instant,
+    /// [`Side::Receiver`]: all data arrived. [`Side::Sender`]: all of it was acknowledged, or the sender gave up.
+    pub side: Side,
+    /// Whether the flow failed; nothing more is reported of it then.
+    pub failed: bool,
+}

@@ -1,0 +1,76 @@
+use pullnet_units::{Bytes, Instant};
+
+use super::script::{Begin, Script, ScriptFlow};
+use crate::error::{FileError, MatrixFault};
+use crate::text::{scaled, shown, utf8};
+
+/// Picoseconds in a second.
+const SECOND: u64 = 1_000_000_000_000;
+
+/// Reads HPCC's flow.txt: the number of flows, then that many lines `src dst priority_group dst_port bytes
+/// start_seconds`. As its reader does, lines beyond that number are left out ([`Script::ignored_lines`]). The
+/// priority group (a class of Ethernet PAUSE) and the port have no meaning here.
+pub fn parse_hpcc_flows(file: &str, contents: &[u8]) -> Result<Script, FileError> {
+    let lines = (1..).zip(utf8(file, contents)?.lines()).filter(|(_, content)| !content.trim().is_empty());
+    let mut lines = lines.peekable();
+    let fail = |line: u64, fault| FileError::new(file, line, fault);
+    let (first, content) = lines.next().ok_or_else(|| fail(1, MatrixFault::Empty))?;
+    let stated =
+        content.trim().parse::<u32>().map_err(|_| fail(first, MatrixFault::NotAMatrix(shown(content))))?;
+    let mut script = Script::default();
+    for (line, content) in lines {
+        if script.flows.len() as u64 == u64::from(stated) {
+            script.ignored_lines += 1;
+            continue;
+        }
+        script.flows.push(flow(line, content).map_err(|fault| fail(line, fault))?);
+    }
+    let found = script.flows.len() as u64;
+    match found {
+        0 => Err(fail(first, MatrixFault::Empty)),
+        found if found < stated.into() => {
+            Err(fail(first, MatrixFault::Count { what: "flows", stated: stated.into(), found }))
+        }
+        _ => Ok(script),
+    }
+}
+
+fn flow(line: u64, content: &str) -> Result<ScriptFlow, MatrixFault> {
+    let words: Vec<&str> = content.split_whitespace().collect();
+    let [src, dst, _group, _port, bytes, start] = words[..] else {
+        let wanted = "six numbers: src dst priority_group dst_port bytes start_seconds";
+        return Err(MatrixFault::Value { what: "flow", value: shown(content), wanted });
+    };
+    let (src, dst) = (host("src", src)?, host("dst", dst)?);
+    if src == dst {
+        return Err(MatrixFault::Self_(src));
+    }
+    Ok(ScriptFlow {
+        line,
+        src,
+        dst,
+        size: Some(size(bytes)?),
+        begin: Begin::At(seconds(start)?),
+        priority: None,
+        tag: None,
+        when_sent: None,
+        when_received: None,
+    })
+}
+
+fn host(what: &'static str, text: &str) -> Result<u32, MatrixFault> {
+    let wanted = "a host number, from 0";
+    text.parse().map_err(|_| MatrixFault::Value { what, value: shown(text), wanted })
+}
+
+fn size(text: &str) -> Result<Bytes, MatrixFault> {
+    let size = text.parse::<u64>().ok().filter(|size| (1..1 << 63).contains(size));
+    let wanted = "a whole number of bytes from 1 to 2^63 - 1";
+    size.map(Bytes).ok_or_else(|| MatrixFault::Value { what: "bytes", value: shown(text), wanted })
+}
+
+fn seconds(text: &str) -> Result<Instant, MatrixFault> {
+    let wanted = "a time in seconds, at most 213 days, with at most twelve decimals";
+    let wrong = || MatrixFault::Value { what: "start_seconds", value: shown(text), wanted };
+    scaled(text, SECOND).map(Instant).ok_or_else(wrong)
+}

@@ -1,0 +1,147 @@
+use csv::{ReaderBuilder, StringRecord, Trim};
+use pullnet_settings::{Setting, Value};
+use pullnet_units::{Bytes, Instant, Picos};
+
+use super::script::{Begin, Script, ScriptFlow};
+use crate::error::{FileError, ListFault};
+use crate::text::{scaled, shown, utf8};
+
+/// Columns of a flow list other than the start time.
+const COLUMNS: [&str; 5] = ["src", "dst", "bytes", "priority", "tag"];
+/// Columns of the start time, with picoseconds per unit; 0 where the value carries its unit.
+const STARTS: [(&str, u64); 6] = [
+    ("start", 0),
+    ("start_ps", 1),
+    ("start_ns", 1_000),
+    ("start_us", 1_000_000),
+    ("start_ms", 1_000_000_000),
+    ("start_s", 1_000_000_000_000),
+];
+
+/// Reads a flow list: CSV with a header that names at least `src,dst,bytes,start`, in any order.
+///
+/// `start` carries its unit (`10 us`); `start_ps` to `start_s` are plain numbers, rounded to a picosecond. `bytes` is
+/// a whole number, a size with its unit, or `endless`. `priority` and `tag` replace those of the block where they
+/// are not empty. Lines that begin with `#` are left out.
+pub fn parse_flow_list(file: &str, contents: &[u8]) -> Result<Script, FileError> {
+    let text = utf8(file, contents)?;
+    let mut reader =
+        ReaderBuilder::new().comment(Some(b'#')).trim(Trim::All).flexible(false).from_reader(text.as_bytes());
+    let header = reader.headers().map_err(|e| row_error(file, &e))?.clone();
+    let columns = Columns::of(&header).map_err(|fault| FileError::new(file, 1, fault))?;
+    let mut flows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|e| row_error(file, &e))?;
+        let line = record.position().map_or(1, csv::Position::line);
+        flows.push(columns.flow(line, &record).map_err(|fault| FileError::new(file, line, fault))?);
+    }
+    if flows.is_empty() {
+        return Err(FileError::new(file, 1, ListFault::Empty));
+    }
+    Ok(Script { flows, ..Script::default() })
+}
+
+fn row_error(file: &str, error: &csv::Error) -> FileError {
+    let line = error.position().map_or(1, csv::Position::line);
+    let reason = match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("it has {len} values and the header {expected_len}")
+        }
+        _ => error.to_string(),
+    };
+    FileError::new(file, line, ListFault::Row(reason))
+}
+
+/// Where each column stands.
+struct Columns {
+    src: usize,
+    dst: usize,
+    bytes: usize,
+    start: usize,
+    /// Name of the start column, and picoseconds per unit.
+    unit: (&'static str, u64),
+    priority: Option<usize>,
+    tag: Option<usize>,
+}
+
+impl Columns {
+    fn of(header: &StringRecord) -> Result<Self, ListFault> {
+        for (index, name) in header.iter().enumerate() {
+            if !COLUMNS.contains(&name) && STARTS.iter().all(|start| start.0 != name) {
+                return Err(ListFault::UnknownColumn(shown(name)));
+            }
+            if header.iter().take(index).any(|earlier| earlier == name) {
+                return Err(ListFault::ColumnTwice(shown(name)));
+            }
+        }
+        let find = |name: &str| header.iter().position(|column| column == name);
+        let need = |name: &'static str| find(name).ok_or(ListFault::MissingColumn(name));
+        let mut starts = STARTS.iter().filter_map(|unit| find(unit.0).map(|column| (column, *unit)));
+        let (start, unit) = starts.next().ok_or(ListFault::MissingColumn("start"))?;
+        if let Some((_, (other, _))) = starts.next() {
+            return Err(ListFault::ColumnTwice(other.to_string()));
+        }
+        let (src, dst, bytes) = (need("src")?, need("dst")?, need("bytes")?);
+        Ok(Self { src, dst, bytes, start, unit, priority: find("priority"), tag: find("tag") })
+    }
+
+    fn flow(&self, line: u64, record: &StringRecord) -> Result<ScriptFlow, ListFault> {
+        let value = |column: usize| record.get(column).unwrap_or("");
+        let (src, dst) = (host("src", value(self.src))?, host("dst", value(self.dst))?);
+        if src == dst {
+            return Err(ListFault::Self_(src));
+        }
+        let optional = |column: Option<usize>| column.map(value).filter(|text| !text.is_empty());
+        Ok(ScriptFlow {
+            line,
+            src,
+            dst,
+            size: size(value(self.bytes))?,
+            begin: Begin::At(start(self.unit, value(self.start))?),
+            priority: optional(self.priority).map(priority).transpose()?,
+            tag: optional(self.tag).map(str::to_string),
+            when_sent: None,
+            when_received: None,
+        })
+    }
+}
+
+fn wrong(column: &'static str, text: &str, wanted: &'static str) -> ListFault {
+    ListFault::Value { column, value: shown(text), wanted }
+}
+
+fn host(column: &'static str, text: &str) -> Result<u32, ListFault> {
+    text.parse().map_err(|_| wrong(column, text, "a host number; write a whole number from 0"))
+}
+
+fn priority(text: &str) -> Result<u8, ListFault> {
+    text.parse().map_err(|_| wrong("priority", text, "a priority; write a whole number from 0 to 255"))
+}
+
+fn size(text: &str) -> Result<Option<Bytes>, ListFault> {
+    if text == "endless" {
+        return Ok(None);
+    }
+    let plain = text.parse::<u64>().ok().filter(|size| *size < 1 << 63).map(Bytes);
+    let size = plain.or_else(|| Bytes::read(Value::Text(text)).ok()).filter(|size| size.0 > 0);
+    let wanted = "a size; write whole bytes from 1 to 2^63 - 1, a size as \"90 kB\", or \"endless\"";
+    size.map(Some).ok_or_else(|| wrong("bytes", text, wanted))
+}
+
+fn start((column, factor): (&'static str, u64), text: &str) -> Result<Instant, ListFault> {
+    if factor == 0 {
+        let wanted = "a time; write it with its unit, as \"10 us\", or name the column start_us";
+        return text.parse::<Picos>().map(|at| Instant(at.0)).map_err(|_| wrong(column, text, wanted));
+    }
+    let wanted = "a time; write a number from 0, without a unit, of at most 213 days";
+    scaled(text, factor)
+        .or_else(|| rounded(text, factor))
+        .map(Instant)
+        .ok_or_else(|| wrong(column, text, wanted))
+}
+
+/// As [`scaled`], to the nearest picosecond, for numbers that passed through floating point.
+fn rounded(text: &str, factor: u64) -> Option<u64> {
+    let picos = text.parse::<f64>().ok()? * factor as f64;
+    (0.0..1.8e19).contains(&picos).then(|| picos.round() as u64)
+}

@@ -1,0 +1,117 @@
+use pullnet_settings::choice;
+use pullnet_units::{Bytes, Instant};
+
+choice! {
+    /// The unit of `start` in an htsim matrix, which its readers take differently.
+    pub enum StartUnit {
+        /// Picoseconds: htsim's NDP and EQDS programs.
+        Ps = "ps",
+        /// Microseconds: htsim's Swift and UEC programs.
+        Us = "us",
+    }
+}
+
+choice! {
+    /// What a matrix file is.
+    pub enum MatrixFormat {
+        /// As the first line says.
+        Auto = "auto",
+        /// htsim's .cm and .tm.
+        Htsim = "htsim",
+        /// HPCC's flow.txt.
+        Hpcc = "hpcc",
+    }
+}
+
+/// Flows that are all known beforehand, as a file states them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Script {
+    /// The number of hosts that the file says it is made for.
+    pub nodes: Option<u32>,
+    /// The flows, in the order of the file.
+    pub flows: Vec<ScriptFlow>,
+    /// The triggers, by id.
+    pub triggers: Vec<Trigger>,
+    /// Links that the file wants to fail. They are part of a topology, not of traffic.
+    pub failures: Vec<Failure>,
+    /// Lines that the format says are not read.
+    pub ignored_lines: u64,
+}
+
+/// When a flow of a script starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Begin {
+    /// At a time from the beginning of the block.
+    At(Instant),
+    /// When this trigger (index into [`Script::triggers`]) fires for it.
+    Trigger(usize),
+}
+
+/// A flow of a script.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScriptFlow {
+    /// The line that states it, from 1.
+    pub line: u64,
+    /// The sender's number within the file.
+    pub src: u32,
+    /// The receiver's number within the file.
+    pub dst: u32,
+    /// Payload bytes; `None` never ends.
+    pub size: Option<Bytes>,
+    /// When it starts.
+    pub begin: Begin,
+    /// A priority of its own.
+    pub priority: Option<u8>,
+    /// A tag of its own.
+    pub tag: Option<String>,
+    /// The trigger that it activates when all was acknowledged.
+    pub when_sent: Option<usize>,
+    /// The trigger that it activates when all was received.
+    pub when_received: Option<usize>,
+}
+
+/// What a trigger does when flows activate it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TriggerKind {
+    /// The first activation starts all its flows; later ones do nothing (htsim stops there).
+    OneShot,
+    /// Each activation starts the next of its flows, in the order of the file.
+    MultiShot,
+    /// That many activations start all its flows; later ones do nothing (htsim stops there).
+    Barrier(u32),
+}
+
+/// A trigger of a script.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trigger {
+    /// Its number in the file.
+    pub id: u32,
+    /// The line that describes it.
+    pub line: u64,
+    /// What it does.
+    pub kind: TriggerKind,
+}
+
+/// The switch that a failure line names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FailedSwitch {
+    /// Next to hosts.
+    Tor,
+    /// In the middle.
+    Agg,
+    /// At the top.
+    Core,
+}
+
+/// A failure line of an htsim matrix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The line.
+    pub line: u64,
+    /// The kind of switch.
+    pub switch: FailedSwitch,
+    /// Its number among its kind.
+    pub number: u32,
+    /// Which of its links.
+    pub link: u32,
+}

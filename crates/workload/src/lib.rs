@@ -1,0 +1,51 @@
+//! Which flow starts when.
+//!
+//! A [`Workload`] is one serial, deterministic state machine: the engine asks it between windows which flows start,
+//! and tells it which have ended. It holds no clock; chance comes from streams that are named by traffic block and
+//! connection, so that the n-th flow of a connection is the same whatever transport carries it.
+//!
+//! A traffic pattern is one file under `patterns` and one line in [`PATTERNS`]: a table of settings (from which the
+//! scenario's reader, schema and help are made) and a [`Pattern`] that plans flows.
+//!
+//! ```
+//! use pullnet_rng::Seed;
+//! use pullnet_units::{BitsPerSec, Instant, Picos};
+//! use pullnet_workload::{Network, Permutation, TrafficSpec, Workload, WorkloadSpec};
+//!
+//! let spec = WorkloadSpec::of([TrafficSpec::new(Permutation::default())]);
+//! let network = Network::uniform(16, BitsPerSec::gbps(10), Picos::from_micros(1));
+//! let mut workload = Workload::new(&spec, &network, Seed(1)).unwrap();
+//! let mut starts = Vec::new();
+//! workload.starts_before(Instant(1), &mut starts);
+//! assert_eq!(starts.len(), 16);
+//! ```
+
+mod agenda;
+mod distribution;
+mod error;
+mod flow;
+mod hosts;
+mod import;
+mod pattern;
+mod patterns;
+mod shipped;
+mod sizes;
+mod spec;
+mod text;
+mod workload;
+
+pub use agenda::{Ended, Flow, Planner, Watch};
+pub use distribution::{Reading, SizeDistribution};
+pub use error::{Fault, FileError, ListFault, MatrixFault, Problem, SizesFault, WorkloadError};
+pub use flow::{Completion, FlowStart};
+pub use hosts::{Hosts, HostsError};
+pub use import::{
+    Begin, FailedSwitch, Failure, MatrixFormat, Script, ScriptFlow, StartUnit, Trigger, TriggerKind,
+    parse_flow_list, parse_hpcc_flows, parse_matrix,
+};
+pub use pattern::{Pattern, Scene, Traffic};
+pub use patterns::*;
+pub use shipped::{SHIPPED, Shipped};
+pub use sizes::{FileName, FlowSize, Sizes};
+pub use spec::{Common, Network, TrafficSpec, WorkloadSpec};
+pub use workload::Workload;

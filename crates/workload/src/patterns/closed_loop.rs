@@ -1,0 +1,118 @@
+use pullnet_rng::Stream;
+use pullnet_settings::settings;
+use pullnet_units::{HostId, Instant, Picos};
+
+use super::plan::{Others, Spread, WaitFor, affordable};
+use crate::agenda::{Ended, Planner};
+use crate::hosts::Hosts;
+use crate::pattern::{Pattern, Scene, Traffic};
+use crate::{Flow, Problem, SizeDistribution};
+
+settings! {
+    /// Every sender keeps a number of connections busy: when a flow has ended, or failed, the next one starts after a
+    /// pause. With one connection from one host to another it is the probe of NDP's Figure 15.
+    pub struct ClosedLoop {
+        /// Pause between the end of a flow and the start of the next.
+        think: Picos = "0 ps",
+        /// Whether the pause varies.
+        think_spread: Spread = "fixed",
+        /// Flows that every sender has open or in its pause.
+        connections_per_host: u32 = 1 in 1 => 100000,
+        /// Which of the block's hosts send.
+        from: Hosts = "all",
+        /// Which of the block's hosts receive; every flow goes to a random one other than its sender.
+        to: Hosts = "all",
+        /// Which end of a flow counts (NDP's transfer program waits for the last ACK).
+        wait_for: WaitFor = "acknowledged",
+        /// The first flows start at random within this time; at 0 they all start at once.
+        ramp: Picos = "0 ps",
+        /// No flow starts later than this after the block's start.
+        until: Option<Picos> = "",
+        /// No connection carries more flows than this.
+        flows_per_connection: Option<u32> = "" in 1 => 2000000000,
+    }
+}
+
+impl Pattern for ClosedLoop {
+    fn name(&self) -> &'static str {
+        "closed-loop"
+    }
+
+    fn summary(&self) -> &'static str {
+        "every host keeps a number of connections busy"
+    }
+
+    fn takes_sizes(&self) -> bool {
+        true
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+        let sizes = scene.sizes()?;
+        let from = scene.select("from", &self.from)?;
+        let others = Others::new(scene, &from, scene.select("to", &self.to)?)?;
+        affordable("connections_per_host", self.connections_per_host, from.len())?;
+        let hosts = from.iter().flat_map(|host| (0..self.connections_per_host).map(|_| *host));
+        let left = self.flows_per_connection.unwrap_or(u32::MAX);
+        let connection = |(lane, src)| Connection { src, left, chance: scene.stream(lane) };
+        let start = scene.start();
+        Ok(Box::new(Loops {
+            connections: (0..).zip(hosts).map(connection).collect(),
+            sizes,
+            others,
+            start,
+            until: self.until.map_or(Instant::NEVER, |until| start.after(until)),
+            settings: self.clone(),
+        }))
+    }
+}
+
+/// One connection; the lane is its index.
+struct Connection {
+    src: HostId,
+    /// Flows that it may still carry; u32::MAX for any number.
+    left: u32,
+    /// Its own, so that its n-th flow does not depend on when the others end.
+    chance: Stream,
+}
+
+/// A closed loop at work.
+struct Loops {
+    settings: ClosedLoop,
+    connections: Vec<Connection>,
+    sizes: SizeDistribution,
+    others: Others,
+    start: Instant,
+    until: Instant,
+}
+
+impl Loops {
+    fn plan_next(&mut self, at: Instant, lane: u64, planner: &mut Planner<'_>) {
+        let connection = &mut self.connections[lane as usize];
+        if connection.left == 0 || at.max(planner.earliest()) > self.until {
+            return;
+        }
+        if connection.left != u32::MAX {
+            connection.left -= 1;
+        }
+        let size = self.sizes.sample(&mut connection.chance);
+        let dst = self.others.pick(connection.src, &mut connection.chance);
+        let flow = Flow::new(connection.src, dst, Some(size)).watched(self.settings.wait_for.watch());
+        planner.plan(at, lane, flow);
+    }
+}
+
+impl Traffic for Loops {
+    fn begin(&mut self, planner: &mut Planner<'_>) {
+        let ramp = self.settings.ramp.0 as f64;
+        for lane in 0..self.connections.len() {
+            let late = if ramp > 0.0 { (self.connections[lane].chance.unit() * ramp) as u64 } else { 0 };
+            self.plan_next(self.start.after(Picos(late)), lane as u64, planner);
+        }
+    }
+
+    fn ended(&mut self, ended: &Ended, planner: &mut Planner<'_>) {
+        let chance = &mut self.connections[ended.lane as usize].chance;
+        let pause = self.settings.think_spread.draw(self.settings.think, chance);
+        self.plan_next(ended.at.after(pause), ended.lane, planner);
+    }
+}

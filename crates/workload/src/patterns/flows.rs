@@ -1,0 +1,212 @@
+use pullnet_settings::settings;
+use pullnet_transport::Side;
+use pullnet_units::{HostId, Instant, Picos};
+
+use crate::agenda::{Ended, Planner};
+use crate::error::{Fault, FileError, ListFault, MatrixFault};
+use crate::import::{
+    Begin, MatrixFormat, Script, ScriptFlow, StartUnit, TriggerKind, fired, parse_flow_list,
+    parse_hpcc_flows, parse_matrix,
+};
+use crate::pattern::{Pattern, Scene, Traffic};
+use crate::sizes::FileName;
+use crate::{Flow, Problem, Watch};
+
+settings! {
+    /// Flows from a list: CSV with the columns src,dst,bytes,start and perhaps priority,tag. Host numbers count within
+    /// the block's hosts.
+    pub struct Flows {
+        /// The list.
+        file: FileName = "flows.csv"; required,
+    }
+}
+
+settings! {
+    /// Flows from a connection matrix: htsim's .cm or .tm with triggers and barriers, or HPCC's flow.txt. Host numbers
+    /// count within the block's hosts.
+    pub struct Matrix {
+        /// The matrix.
+        file: FileName = "matrix.cm"; required,
+        /// What the file is.
+        format: MatrixFormat = "auto",
+        /// Unit of start in an htsim matrix. Its readers differ; it has to be stated unless all starts are 0.
+        start_unit: Option<StartUnit> = "",
+    }
+}
+
+impl Pattern for Flows {
+    fn name(&self) -> &'static str {
+        "flows"
+    }
+
+    fn summary(&self) -> &'static str {
+        "flows from a list (CSV)"
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+        let script = parse_flow_list(&self.file.0, scene.file("file", &self.file)?)
+            .map_err(Problem::in_file("file"))?;
+        Scripted::build(scene, &self.file, &script, |host, count| ListFault::Host { host, count }.into())
+    }
+}
+
+impl Pattern for Matrix {
+    fn name(&self) -> &'static str {
+        "matrix"
+    }
+
+    fn summary(&self) -> &'static str {
+        "flows from a connection matrix (htsim .cm and .tm, HPCC flow.txt)"
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+        let contents = scene.file("file", &self.file)?;
+        let script = if self.is_hpcc(contents) {
+            self.no_start_unit()?;
+            parse_hpcc_flows(&self.file.0, contents)
+        } else {
+            parse_matrix(&self.file.0, contents, self.start_unit)
+        };
+        let script = script.map_err(Problem::in_file("file"))?;
+        if let Some(failure) = script.failures.first() {
+            let error = FileError::new(&self.file.0, failure.line, MatrixFault::Failures);
+            return Err(Problem::in_file("file")(error));
+        }
+        Scripted::build(scene, &self.file, &script, |host, count| MatrixFault::Host { host, count }.into())
+    }
+}
+
+impl Matrix {
+    /// HPCC's file begins with a number.
+    fn is_hpcc(&self, contents: &[u8]) -> bool {
+        let first = contents.iter().find(|byte| !byte.is_ascii_whitespace());
+        match self.format {
+            MatrixFormat::Auto => first.is_some_and(u8::is_ascii_digit),
+            MatrixFormat::Hpcc => true,
+            MatrixFormat::Htsim => false,
+        }
+    }
+
+    fn no_start_unit(&self) -> Result<(), Problem> {
+        let reason = "has no effect on an HPCC flow file, which counts in seconds; remove it";
+        let problem =
+            |unit: StartUnit| Problem::new("start_unit", format!("{unit:?}").to_lowercase(), reason);
+        self.start_unit.map_or(Ok(()), |unit| Err(problem(unit)))
+    }
+}
+
+/// What the ends of a flow activate.
+#[derive(Clone, Copy)]
+struct Links {
+    when_sent: Option<usize>,
+    when_received: Option<usize>,
+}
+
+/// A trigger at work.
+struct Firing {
+    kind: TriggerKind,
+    activations: u64,
+    /// Lanes of the flows that wait for it.
+    targets: Vec<u32>,
+}
+
+/// A script at work. Lane: index of the flow.
+struct Scripted {
+    flows: Vec<Flow>,
+    links: Vec<Links>,
+    triggers: Vec<Firing>,
+    /// Start and lane of the flows with a start time, in order.
+    timed: Vec<(Instant, u32)>,
+    next: usize,
+}
+
+impl Scripted {
+    fn build(
+        scene: &mut Scene<'_>,
+        file: &FileName,
+        script: &Script,
+        beyond: fn(u32, usize) -> Fault,
+    ) -> Result<Box<dyn Traffic>, Problem> {
+        let count = scene.hosts().len();
+        let triggers = script.triggers.iter();
+        let triggers = triggers.map(|t| Firing { kind: t.kind, activations: 0, targets: Vec::new() });
+        let mut built = Self {
+            flows: Vec::new(),
+            links: Vec::new(),
+            triggers: triggers.collect(),
+            timed: Vec::new(),
+            next: 0,
+        };
+        let start = Picos(scene.start().0);
+        for (lane, flow) in (0..).zip(&script.flows) {
+            let missing =
+                |host: u32| FileError { file: file.0.clone(), line: flow.line, fault: beyond(host, count) };
+            let find = |host: u32| {
+                let host_id = scene.hosts().get(host as usize).copied();
+                host_id.ok_or_else(|| Problem::in_file("file")(missing(host)))
+            };
+            let (src, dst) = (find(flow.src)?, find(flow.dst)?);
+            let tag = flow.tag.as_deref().map(|tag| scene.tag(tag)).transpose()?;
+            built.add(lane, flow, (src, dst), tag, start);
+        }
+        built.timed.sort_unstable();
+        Ok(Box::new(built))
+    }
+
+    fn add(
+        &mut self,
+        lane: u32,
+        flow: &ScriptFlow,
+        (src, dst): (HostId, HostId),
+        tag: Option<u16>,
+        start: Picos,
+    ) {
+        match flow.begin {
+            Begin::At(at) => self.timed.push((at.after(start), lane)),
+            Begin::Trigger(trigger) => self.triggers[trigger].targets.push(lane),
+        }
+        let watch = match (flow.when_sent, flow.when_received) {
+            (None, None) => Watch::Nothing,
+            (Some(_), None) => Watch::Acknowledged,
+            (None, Some(_)) => Watch::Received,
+            (Some(_), Some(_)) => Watch::Both,
+        };
+        self.flows.push(Flow { src, dst, size: flow.size, priority: flow.priority, tag, watch });
+        self.links.push(Links { when_sent: flow.when_sent, when_received: flow.when_received });
+    }
+
+    fn plan_timed(&mut self, planner: &mut Planner<'_>) {
+        if let Some((at, lane)) = self.timed.get(self.next) {
+            self.next += 1;
+            planner.plan(*at, (*lane).into(), self.flows[*lane as usize]);
+        }
+    }
+}
+
+impl Traffic for Scripted {
+    fn begin(&mut self, planner: &mut Planner<'_>) {
+        self.plan_timed(planner);
+    }
+
+    /// A flow with a start time is followed by the next one; only one of them is planned at a time.
+    fn started(&mut self, lane: u64, _at: Instant, planner: &mut Planner<'_>) {
+        if self.next > 0 && u64::from(self.timed[self.next - 1].1) == lane {
+            self.plan_timed(planner);
+        }
+    }
+
+    /// A flow that failed activates nothing: what waits for it never starts.
+    fn ended(&mut self, ended: &Ended, planner: &mut Planner<'_>) {
+        let links = self.links[ended.lane as usize];
+        let trigger = match ended.side {
+            Side::Sender => links.when_sent,
+            Side::Receiver => links.when_received,
+        };
+        let Some(trigger) = trigger.filter(|_| !ended.failed) else { return };
+        let firing = &mut self.triggers[trigger];
+        firing.activations += 1;
+        for lane in fired(firing.kind, firing.activations, &firing.targets) {
+            planner.plan(ended.at, (*lane).into(), self.flows[*lane as usize]);
+        }
+    }
+}

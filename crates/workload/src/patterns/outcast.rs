@@ -1,0 +1,41 @@
+use pullnet_settings::settings;
+
+use super::plan::{Choose, Fixed, degree, some_of};
+use crate::hosts::Hosts;
+use crate::pattern::{Pattern, Scene, Traffic};
+use crate::{Flow, FlowSize, Problem};
+
+settings! {
+    /// One host sends to many at the same time.
+    pub struct Outcast {
+        /// How many receivers; by default every other host.
+        degree: Option<u32> = "" in 1 => 16777216,
+        /// Bytes of every flow, or "endless".
+        size: FlowSize = "endless",
+        /// The sender.
+        from: Hosts = "first 1",
+        /// Which of the block's hosts may receive; the sender never does.
+        to: Hosts = "all",
+        /// Which of them do.
+        receivers: Choose = "last",
+    }
+}
+
+impl Pattern for Outcast {
+    fn name(&self) -> &'static str {
+        "outcast"
+    }
+
+    fn summary(&self) -> &'static str {
+        "one host sends to many at the same time"
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+        let from = scene.select_one("from", &self.from)?;
+        let mut pool = scene.select("to", &self.to)?;
+        pool.retain(|host| *host != from);
+        let degree = degree(self.degree, &pool)?;
+        let receivers = some_of(&pool, degree, self.receivers, &mut scene.stream(0));
+        Ok(Fixed::at(scene.start(), receivers.into_iter().map(|dst| Flow::new(from, dst, self.size.0))))
+    }
+}

@@ -1,0 +1,167 @@
+//! What several patterns share.
+
+use pullnet_rng::Stream;
+use pullnet_settings::choice;
+use pullnet_units::{HostId, Id, Instant, Picos};
+
+use crate::agenda::{Flow, Planner};
+use crate::pattern::{Scene, Traffic};
+use crate::{Problem, Watch};
+
+choice! {
+    /// Which hosts of several.
+    pub enum Choose {
+        /// The last ones in the order of the selection.
+        Last = "last",
+        /// The first ones.
+        First = "first",
+        /// Random ones, drawn anew each time.
+        Random = "random",
+    }
+}
+
+choice! {
+    /// How a pause varies.
+    pub enum Spread {
+        /// Always the same.
+        Fixed = "fixed",
+        /// Exponential, with the stated pause as its mean.
+        Exponential = "exponential",
+    }
+}
+
+choice! {
+    /// Which end of a flow counts as its end.
+    pub enum WaitFor {
+        /// The sender knows that all has arrived.
+        Acknowledged = "acknowledged",
+        /// All has arrived.
+        Received = "received",
+    }
+}
+
+impl WaitFor {
+    pub(crate) const fn watch(self) -> Watch {
+        match self {
+            Self::Acknowledged => Watch::Acknowledged,
+            Self::Received => Watch::Received,
+        }
+    }
+}
+
+impl Spread {
+    /// A pause with the mean `mean`.
+    pub(crate) fn draw(self, mean: Picos, chance: &mut Stream) -> Picos {
+        match self {
+            Self::Fixed => mean,
+            Self::Exponential => exponential(mean.0 as f64, chance),
+        }
+    }
+}
+
+/// An exponential time with the mean `mean` picoseconds. The logarithm is the same on every machine.
+pub(crate) fn exponential(mean: f64, chance: &mut Stream) -> Picos {
+    Picos((-libm::log(1.0 - chance.unit()) * mean).round() as u64)
+}
+
+/// Every order equally likely (Fisher and Yates).
+pub(crate) fn shuffle<T>(items: &mut [T], chance: &mut Stream) {
+    for left in (2..=items.len()).rev() {
+        items.swap(left - 1, below(left, chance));
+    }
+}
+
+/// Uniform below `bound`.
+pub(crate) fn below(bound: usize, chance: &mut Stream) -> usize {
+    chance.below(u32::try_from(bound).unwrap_or(u32::MAX)) as usize
+}
+
+/// `count` (at most all) of `pool`, each once.
+pub(crate) fn some_of(pool: &[HostId], count: usize, how: Choose, chance: &mut Stream) -> Vec<HostId> {
+    match how {
+        Choose::First => pool[..count].to_vec(),
+        Choose::Last => pool[pool.len() - count..].to_vec(),
+        Choose::Random => {
+            let mut pool = pool.to_vec();
+            for taken in 0..count {
+                let other = taken + below(pool.len() - taken, chance);
+                pool.swap(taken, other);
+            }
+            pool.truncate(count);
+            pool
+        }
+    }
+}
+
+/// The `degree` of an incast or outcast: that many of `pool`, or all where none is stated.
+pub(crate) fn degree(stated: Option<u32>, pool: &[HostId]) -> Result<usize, Problem> {
+    let wanted = stated.map_or(pool.len(), |degree| degree as usize);
+    if pool.is_empty() {
+        return Err(Problem::new("hosts", "1", "host is too few; select at least 2"));
+    }
+    let reason = || format!("is more than the {} other hosts; use 1 to {0}", pool.len());
+    if wanted <= pool.len() { Ok(wanted) } else { Err(Problem::new("degree", wanted.to_string(), reason())) }
+}
+
+/// The most flows or connections that one block has at the same time.
+const MOST: u64 = 4_000_000;
+
+/// `hosts` times `each` (the setting `key`), unless that is too much to keep.
+pub(crate) fn affordable(key: &'static str, each: u32, hosts: usize) -> Result<(), Problem> {
+    let most = MOST / (hosts as u64).max(1);
+    let reason = || format!("is too much for {hosts} hosts at the same time; use at most {most}");
+    if u64::from(each) <= most { Ok(()) } else { Err(Problem::new(key, each.to_string(), reason())) }
+}
+
+/// Random destinations other than the sender itself.
+pub(crate) struct Others {
+    to: Vec<HostId>,
+    /// Where each host stands in `to`.
+    position: Vec<Option<u32>>,
+}
+
+impl Others {
+    /// Destinations among `to`; every one of `from` must have one.
+    pub fn new(scene: &Scene<'_>, from: &[HostId], to: Vec<HostId>) -> Result<Self, Problem> {
+        let others = Self { position: scene.positions(&to), to };
+        match from.iter().find(|host| others.choices(**host) == 0) {
+            Some(host) => {
+                let reason = format!("leaves host {} nobody to send to; select at least 2 hosts", host.0);
+                Err(Problem::new("hosts", host.0.to_string(), reason))
+            }
+            None => Ok(others),
+        }
+    }
+
+    fn choices(&self, src: HostId) -> usize {
+        self.to.len() - usize::from(self.position[src.index()].is_some())
+    }
+
+    /// A destination for `src`, each equally likely.
+    pub fn pick(&self, src: HostId, chance: &mut Stream) -> HostId {
+        let drawn = below(self.choices(src), chance);
+        let skip = self.position[src.index()].is_some_and(|own| drawn >= own as usize);
+        self.to[drawn + usize::from(skip)]
+    }
+}
+
+/// Flows that are known from the beginning and that nobody waits for.
+pub(crate) struct Fixed {
+    at: Instant,
+    flows: Vec<Flow>,
+}
+
+impl Fixed {
+    /// All of `flows` at one time.
+    pub fn at(at: Instant, flows: impl IntoIterator<Item = Flow>) -> Box<dyn Traffic> {
+        Box::new(Self { at, flows: flows.into_iter().collect() })
+    }
+}
+
+impl Traffic for Fixed {
+    fn begin(&mut self, planner: &mut Planner<'_>) {
+        for (lane, flow) in (0..).zip(self.flows.drain(..)) {
+            planner.plan(self.at, lane, flow);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+use pullnet_rng::Stream;
+use pullnet_settings::{choice, settings};
+use pullnet_units::{HostId, Instant, Picos};
+
+use super::permutation::derangement;
+use super::plan::{Others, exponential};
+use crate::agenda::Planner;
+use crate::hosts::Hosts;
+use crate::pattern::{Pattern, Scene, Traffic};
+use crate::{Flow, Problem, SizeDistribution};
+
+choice! {
+    /// Who sends to whom.
+    pub enum Pairs {
+        /// Every flow goes to a uniformly random host.
+        Random = "random",
+        /// All flows of a host go to one other, in a permutation.
+        Permutation = "permutation",
+    }
+}
+
+settings! {
+    /// Flows that arrive by a Poisson process at every sending host, whatever becomes of earlier ones.
+    pub struct Poisson {
+        /// Payload offered by every sender, as a share of its link rate. Exactly one of load and rate.
+        load: Option<f64> = "" in 0.000001 => 10.0,
+        /// Flows per second of every sender.
+        rate: Option<f64> = "" in 0.000001 => 1000000000000.0,
+        /// Who sends to whom.
+        pairs: Pairs = "random",
+        /// Which of the block's hosts send.
+        from: Hosts = "all",
+        /// Which of the block's hosts receive.
+        to: Hosts = "all",
+        /// No flow arrives later than this after the block's start.
+        until: Option<Picos> = "",
+        /// No more flows than this arrive, all senders together.
+        flows: Option<u64> = "" in 1 => 2000000000,
+    }
+}
+
+impl Pattern for Poisson {
+    fn name(&self) -> &'static str {
+        "poisson"
+    }
+
+    fn summary(&self) -> &'static str {
+        "flows arrive at random, at a load or rate, with sizes from a distribution"
+    }
+
+    fn takes_sizes(&self) -> bool {
+        true
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+        let sizes = scene.sizes()?;
+        let from = scene.select("from", &self.from)?;
+        let rates = self.rates(scene, &from, &sizes)?;
+        let mut below = Vec::with_capacity(rates.len());
+        let total = rates.iter().fold(0.0, |sum, rate| {
+            below.push(sum + rate);
+            sum + rate
+        });
+        let gap = 1e12 / total;
+        if gap < SHORTEST_GAP {
+            return Err(self.too_many(gap));
+        }
+        Ok(Box::new(Arrivals {
+            partners: self.partners(scene, &from)?,
+            from,
+            below,
+            gap,
+            sizes,
+            at: scene.start(),
+            until: self.until.map_or(Instant::NEVER, |until| scene.start().after(until)),
+            left: self.flows.unwrap_or(u64::MAX),
+            gaps: scene.stream(0),
+            ends: scene.stream(1),
+            bytes: scene.stream(2),
+        }))
+    }
+}
+
+/// The shortest mean time between arrivals that whole picoseconds still express well. Unit: picoseconds.
+const SHORTEST_GAP: f64 = 20.0;
+
+impl Poisson {
+    fn too_many(&self, gap: f64) -> Problem {
+        let (key, value) =
+            self.load.map(|load| ("load", load)).or(self.rate.map(|rate| ("rate", rate))).unwrap_or_default();
+        let reason = format!(
+            "makes a flow arrive every {gap} ps; use at most {}, or larger flows",
+            value * gap / SHORTEST_GAP
+        );
+        Problem::new(key, value.to_string(), reason)
+    }
+
+    /// Flows per second of each sender.
+    fn rates(
+        &self,
+        scene: &Scene<'_>,
+        from: &[HostId],
+        sizes: &SizeDistribution,
+    ) -> Result<Vec<f64>, Problem> {
+        match (self.load, self.rate) {
+            (Some(load), None) => {
+                let rate = |host: &HostId| load * scene.rate(*host).get() as f64 / 8.0 / sizes.mean();
+                Ok(from.iter().map(rate).collect())
+            }
+            (None, Some(rate)) => Ok(vec![rate; from.len()]),
+            (Some(_), Some(rate)) => {
+                Err(Problem::new("rate", rate.to_string(), "contradicts load; keep one of them"))
+            }
+            (None, None) => Err(Problem::Missing {
+                key: "load",
+                remedy: "state load (as 0.6) or rate (flows per second and host)",
+            }),
+        }
+    }
+
+    fn partners(&self, scene: &Scene<'_>, from: &[HostId]) -> Result<Partners, Problem> {
+        let to = scene.select("to", &self.to)?;
+        match self.pairs {
+            Pairs::Random => Others::new(scene, from, to).map(Partners::Any),
+            Pairs::Permutation if to == from => derangement(from, &mut scene.stream(3)).map(Partners::Fixed),
+            Pairs::Permutation => Err(Problem::new(
+                "to",
+                self.to.to_string(),
+                "differs from from, which a permutation cannot; use hosts",
+            )),
+        }
+    }
+}
+
+/// Where flows go.
+enum Partners {
+    Any(Others),
+    /// One for each sender.
+    Fixed(Vec<HostId>),
+}
+
+/// The arrivals of all senders, which are one Poisson process whose every arrival belongs to a sender by chance.
+/// Only the next one is known. Lane: 0.
+struct Arrivals {
+    from: Vec<HostId>,
+    partners: Partners,
+    /// Flows per second of all senders up to and with this one.
+    below: Vec<f64>,
+    /// Mean time between two arrivals. Unit: picoseconds.
+    gap: f64,
+    sizes: SizeDistribution,
+    at: Instant,
+    until: Instant,
+    left: u64,
+    /// Chance has a stream for each purpose, so that another load leaves sizes and pairs as they are.
+    gaps: Stream,
+    ends: Stream,
+    bytes: Stream,
+}
+
+impl Arrivals {
+    fn plan_next(&mut self, planner: &mut Planner<'_>) {
+        self.at = self.at.after(exponential(self.gap, &mut self.gaps));
+        if self.left == 0 || self.at > self.until {
+            return;
+        }
+        self.left -= 1;
+        let sender = self.sender();
+        let src = self.from[sender];
+        let dst = match &self.partners {
+            Partners::Any(others) => others.pick(src, &mut self.ends),
+            Partners::Fixed(to) => to[sender],
+        };
+        planner.plan(self.at, 0, Flow::new(src, dst, Some(self.sizes.sample(&mut self.bytes))));
+    }
+
+    fn sender(&mut self) -> usize {
+        let last = self.below.len() - 1;
+        let drawn = self.ends.unit() * self.below[last];
+        self.below.partition_point(|below| *below <= drawn).min(last)
+    }
+}
+
+impl Traffic for Arrivals {
+    fn begin(&mut self, planner: &mut Planner<'_>) {
+        self.plan_next(planner);
+    }
+
+    fn started(&mut self, _lane: u64, _at: Instant, planner: &mut Planner<'_>) {
+        self.plan_next(planner);
+    }
+}

@@ -1,0 +1,48 @@
+use pullnet_settings::settings;
+use pullnet_units::HostId;
+
+use super::plan::{Fixed, Others, affordable};
+use crate::hosts::Hosts;
+use crate::pattern::{Pattern, Scene, Traffic};
+use crate::{Flow, FlowSize, Problem};
+
+settings! {
+    /// Every host sends some flows, each to a uniformly random other host; a host may receive any number.
+    pub struct Random {
+        /// Bytes of every flow, or "endless".
+        size: FlowSize = "endless",
+        /// Flows that every sender opens.
+        flows_per_host: u32 = 1 in 1 => 100000,
+        /// Which of the block's hosts send.
+        from: Hosts = "all",
+        /// Which of the block's hosts may receive.
+        to: Hosts = "all",
+        /// Hosts that neither send nor receive.
+        avoid: Option<Hosts> = "",
+    }
+}
+
+impl Pattern for Random {
+    fn name(&self) -> &'static str {
+        "random"
+    }
+
+    fn summary(&self) -> &'static str {
+        "every host sends flows to uniformly random others"
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+        let avoid = self.avoid.as_ref().map_or(Ok(Vec::new()), |hosts| scene.select("avoid", hosts))?;
+        let kept = |hosts: Vec<HostId>| hosts.into_iter().filter(|host| !avoid.contains(host)).collect();
+        let from: Vec<HostId> = kept(scene.select("from", &self.from)?);
+        let others = Others::new(scene, &from, kept(scene.select("to", &self.to)?))?;
+        if from.is_empty() {
+            return Err(Problem::new("avoid", "all", "leaves no host to send; avoid fewer"));
+        }
+        affordable("flows_per_host", self.flows_per_host, from.len())?;
+        let mut chance = scene.stream(0);
+        let senders = from.iter().flat_map(|src| (0..self.flows_per_host).map(|_| *src));
+        let flows = senders.map(|src| Flow::new(src, others.pick(src, &mut chance), self.size.0));
+        Ok(Fixed::at(scene.start(), flows))
+    }
+}

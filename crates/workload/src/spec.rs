@@ -1,0 +1,165 @@
+use std::collections::BTreeMap;
+
+use pullnet_rng::Seed;
+use pullnet_settings::settings;
+use pullnet_units::{BitsPerSec, HostId, IdVec, Picos};
+
+use crate::error::WorkloadError;
+use crate::hosts::Hosts;
+use crate::pattern::{Pattern, Scene, tag_number};
+use crate::sizes::{FileName, Sizes};
+use crate::workload::Block;
+
+settings! {
+    /// What every traffic block can state.
+    pub struct Common {
+        /// When the block begins; times within it count from here.
+        start: Picos = "0 ps",
+        /// Which flows go first where the transport has a choice: a higher number before a lower one.
+        priority: u8 = 0,
+        /// A name for the block's flows in results; by default the kind of traffic.
+        tag: Option<String> = "",
+        /// The hosts that take part: "all", "0..63", "0,5,9", "first 4", "last 64", "all but 0,431", joined by commas.
+        hosts: Hosts = "all",
+        /// The transport that carries the block; by default, and for now only, that of the scenario.
+        transport: Option<String> = "",
+    }
+}
+
+/// One `[[traffic]]` block.
+#[derive(Clone, Debug)]
+pub struct TrafficSpec {
+    /// What every block can state.
+    pub common: Common,
+    /// The table `sizes`; of use where [`Pattern::takes_sizes`].
+    pub sizes: Sizes,
+    /// The pattern with its settings.
+    pub pattern: Box<dyn Pattern>,
+}
+
+impl TrafficSpec {
+    /// A block of `pattern` with the defaults of everything else.
+    pub fn new(pattern: impl Pattern + 'static) -> Self {
+        Self::boxed(Box::new(pattern))
+    }
+
+    /// A block of the pattern called `kind` with all defaults; `None` if there is no such pattern.
+    pub fn named(kind: &str) -> Option<Self> {
+        crate::PATTERNS.iter().map(|make| make()).find(|pattern| pattern.name() == kind).map(Self::boxed)
+    }
+
+    fn boxed(pattern: Box<dyn Pattern>) -> Self {
+        Self { common: Common::default(), sizes: Sizes::default(), pattern }
+    }
+
+    /// The same with sizes.
+    pub fn with_sizes(self, sizes: Sizes) -> Self {
+        Self { sizes, ..self }
+    }
+
+    /// The same with other common settings.
+    pub fn with(self, change: impl FnOnce(&mut Common)) -> Self {
+        let mut block = self;
+        change(&mut block.common);
+        block
+    }
+
+    /// Every file that the block names: read them into [`WorkloadSpec::files`]. They are the settings of kind
+    /// "file", of the pattern and of `sizes`.
+    pub fn file_names(&self) -> Vec<FileName> {
+        let pattern = &*self.pattern;
+        let named = pattern.fields().iter().filter(|field| field.kind == FileName::KIND_NAME);
+        let texts = named.filter_map(|field| pattern.get_field(field.name));
+        let own = texts.map(|text| FileName::unquoted(&text));
+        let sizes = self.sizes.file.clone().filter(|_| pattern.takes_sizes());
+        own.chain(sizes).filter(|name| !name.0.is_empty()).collect()
+    }
+}
+
+/// All traffic of a scenario.
+#[derive(Clone, Debug, Default)]
+pub struct WorkloadSpec {
+    /// The blocks, in the order stated; flows that start at the same time start in this order.
+    pub traffic: Vec<TrafficSpec>,
+    /// Contents of the files that blocks name, by the name as stated.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+impl WorkloadSpec {
+    /// The workload of `traffic`, without files.
+    pub fn of(traffic: impl IntoIterator<Item = TrafficSpec>) -> Self {
+        Self { traffic: traffic.into_iter().collect(), files: BTreeMap::new() }
+    }
+
+    /// The same with a file.
+    pub fn with_file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
+        self.files.insert(name.to_string(), contents.into());
+        self
+    }
+
+    /// Everything that is wrong with it on `network`.
+    pub fn check(&self, network: &Network) -> Vec<WorkloadError> {
+        blocks(self, network, Seed(0)).err().unwrap_or_default()
+    }
+}
+
+/// What a workload has to know of the network.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Link rate of every host.
+    pub rates: IdVec<HostId, BitsPerSec>,
+    /// How long it takes until the end of a flow can cause the start of another, anywhere.
+    pub signal: Picos,
+}
+
+impl Network {
+    /// `hosts` hosts of one link rate.
+    pub fn uniform(hosts: u32, rate: BitsPerSec, signal: Picos) -> Self {
+        Self { rates: (0..hosts).map(|_| rate).collect(), signal }
+    }
+}
+
+/// The blocks of `spec` at work and the names of their tags.
+pub(crate) fn blocks(
+    spec: &WorkloadSpec,
+    network: &Network,
+    seed: Seed,
+) -> Result<(Vec<Block>, Vec<String>), Vec<WorkloadError>> {
+    let (mut blocks, mut tags, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    if spec.traffic.is_empty() {
+        errors.push(WorkloadError::Empty);
+    }
+    for (number, block) in (0..).zip(&spec.traffic) {
+        match make_block(spec, block, number, network, seed, &mut tags) {
+            Ok(block) => blocks.push(block),
+            Err(problem) => errors.push(WorkloadError::in_block(number, block.pattern.name(), problem)),
+        }
+    }
+    if errors.is_empty() { Ok((blocks, tags)) } else { Err(errors) }
+}
+
+fn make_block(
+    spec: &WorkloadSpec,
+    block: &TrafficSpec,
+    number: u32,
+    network: &Network,
+    seed: Seed,
+    tags: &mut Vec<String>,
+) -> Result<Block, crate::Problem> {
+    if !block.sizes.is_unstated() && !block.pattern.takes_sizes() {
+        return Err(crate::Problem::new(
+            "sizes",
+            "{ ... }",
+            "has no effect on this kind of traffic; use size",
+        ));
+    }
+    let all: Vec<HostId> = network.rates.ids().collect();
+    let hosts = block.common.hosts.among(&all, all.len());
+    let hosts = hosts.map_err(|e| crate::Problem::new("hosts", block.common.hosts.to_string(), e))?;
+    let name = block.common.tag.as_deref().unwrap_or(block.pattern.name());
+    let too_many = || crate::Problem::new("tag", name.to_string(), "is one tag too many; use at most 65535");
+    let tag = tag_number(tags, name).ok_or_else(too_many)?;
+    let mut scene = Scene { spec, block, number, network, seed, tags, hosts };
+    let traffic = block.pattern.traffic(&mut scene)?;
+    Ok(Block { traffic, priority: block.common.priority, tag })
+}

@@ -1,0 +1,128 @@
+use std::collections::BTreeMap;
+
+use pullnet_rng::Seed;
+use pullnet_units::{Instant, Picos};
+
+use crate::agenda::{Agenda, Ended, Planned, Planner, Watch};
+use crate::pattern::Traffic;
+use crate::spec::{self, Network, WorkloadSpec};
+use crate::{Completion, FlowStart, WorkloadError};
+
+/// One traffic block at work.
+pub(crate) struct Block {
+    pub traffic: Box<dyn Traffic>,
+    pub priority: u8,
+    pub tag: u16,
+}
+
+/// A watched flow that has not ended.
+struct Open {
+    block: u32,
+    lane: u64,
+    watch: Watch,
+}
+
+/// Decides which flow starts when. See the crate's description.
+///
+/// The caller must have handed over every completion up to `t` before it asks for starts after `t` plus the signal
+/// delay; what a completion causes then always lies ahead.
+pub struct Workload {
+    agenda: Agenda,
+    blocks: Vec<Block>,
+    open: BTreeMap<u32, Open>,
+    tags: Vec<String>,
+    signal: Picos,
+    next_flow: u32,
+    /// Everything before this has been given out.
+    horizon: Instant,
+}
+
+impl Workload {
+    /// The workload of `spec` on `network`, or everything that is wrong with it.
+    pub fn new(spec: &WorkloadSpec, network: &Network, seed: Seed) -> Result<Self, Vec<WorkloadError>> {
+        let (blocks, tags) = spec::blocks(spec, network, seed)?;
+        let mut workload = Self {
+            agenda: Agenda::default(),
+            blocks,
+            open: BTreeMap::new(),
+            tags,
+            signal: network.signal,
+            next_flow: 0,
+            horizon: Instant::ZERO,
+        };
+        for (number, block) in (0u32..).zip(&mut workload.blocks) {
+            let mut planner =
+                Planner { agenda: &mut workload.agenda, block: number, earliest: Instant::ZERO };
+            block.traffic.begin(&mut planner);
+        }
+        Ok(workload)
+    }
+
+    /// The earliest start already known.
+    pub fn next_start(&self) -> Option<Instant> {
+        self.agenda.next()
+    }
+
+    /// Appends every start before `before`, in order of time, traffic block and connection, and numbers the flows.
+    /// How the caller slices time makes no difference.
+    pub fn starts_before(&mut self, before: Instant, out: &mut Vec<FlowStart>) {
+        while let Some(planned) = self.agenda.pop_before(before) {
+            out.push(self.start(&planned));
+            let mut planner =
+                Planner { agenda: &mut self.agenda, block: planned.block, earliest: planned.at };
+            let block = &mut self.blocks[planned.block as usize];
+            block.traffic.started(planned.lane, planned.at, &mut planner);
+            if self.next_flow == u32::MAX {
+                self.agenda.clear(); // flow numbers are used up: nothing can start any more
+            }
+        }
+        self.horizon = self.horizon.max(before);
+    }
+
+    fn start(&mut self, planned: &Planned) -> FlowStart {
+        let Planned { at, block, lane, flow } = *planned;
+        let number = self.next_flow;
+        self.next_flow += 1;
+        if flow.watch != Watch::Nothing {
+            self.open.insert(number, Open { block, lane, watch: flow.watch });
+        }
+        let common = &self.blocks[block as usize];
+        FlowStart {
+            flow: number,
+            at,
+            src: flow.src,
+            dst: flow.dst,
+            size: flow.size,
+            priority: flow.priority.unwrap_or(common.priority),
+            tag: flow.tag.unwrap_or(common.tag),
+        }
+    }
+
+    /// One end of a flow is done. Completions come in order of time and flow; one of a flow that nobody watches, or
+    /// that was reported before, changes nothing.
+    pub fn completed(&mut self, done: Completion) {
+        let Some(open) = self.open.get_mut(&done.flow) else { return };
+        if !done.failed && !open.watch.wants(done.side) {
+            return;
+        }
+        open.watch = if done.failed { Watch::Nothing } else { open.watch.without(done.side) };
+        let (number, lane) = (open.block, open.lane);
+        if open.watch == Watch::Nothing {
+            self.open.remove(&done.flow);
+        }
+        let earliest = done.at.after(self.signal).max(self.horizon);
+        let mut planner = Planner { agenda: &mut self.agenda, block: number, earliest };
+        let ended = Ended { lane, at: done.at, side: done.side, failed: done.failed };
+        self.blocks[number as usize].traffic.ended(&ended, &mut planner);
+    }
+
+    /// Whether no start is known, and none can come unless an open flow completes.
+    pub fn exhausted(&self) -> bool {
+        self.agenda.is_empty()
+    }
+
+    /// Names behind [`FlowStart::tag`].
+    pub fn tags(&self) -> &[String] {
+        &self.tags
+    }
+}

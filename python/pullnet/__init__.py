@@ -1,0 +1,39 @@
+"""A laboratory for data-centre transport.
+
+>>> import pullnet
+>>> result = pullnet.run("scenarios/first.toml", seed=7)
+>>> result.summary.fct_us.p99
+>>> result.flows.filter(state="completed")
+
+Simulations run in Rust; tables come back as Polars data frames whose columns carry their units.
+"""
+
+from pullnet._core import __version__
+from pullnet.errors import InputError, InternalError, NotRecordedError, PullnetError
+from pullnet.pool import Job, iter_many, run_many
+from pullnet.result import ColumnInfo, Result, load
+from pullnet.runner import run
+from pullnet.scenario import Checked, Overrides, ScenarioSource, catalogue, check, schema
+from pullnet.summary import Summary
+
+__all__ = [
+    "Checked",
+    "ColumnInfo",
+    "InputError",
+    "InternalError",
+    "Job",
+    "NotRecordedError",
+    "Overrides",
+    "PullnetError",
+    "Result",
+    "ScenarioSource",
+    "Summary",
+    "__version__",
+    "catalogue",
+    "check",
+    "iter_many",
+    "load",
+    "run",
+    "run_many",
+    "schema",
+]

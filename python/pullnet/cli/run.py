@@ -1,0 +1,152 @@
+"""`pullnet run`."""
+
+import json
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pullnet import _core
+from pullnet.directory import default_directory, refuse_existing
+from pullnet.errors import InputError
+from pullnet.progress import LineProgress, TerminalProgress
+from pullnet.result import Result
+from pullnet.runner import Watcher, execute
+from pullnet.scenario import compiled
+from pullnet.show import show
+from pullnet.stall import DEFAULT_AFTER, StallDetector
+
+ENDED_EARLY = 3
+
+Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files.", show_default=False)]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Replace a setting, for instance topology.k=8.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Replace the scenario's seed.", show_default=False)]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scenario that has been checked, and where its result goes."""
+
+    scenario: Path
+    name: str
+    out: Path
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How runs are driven and shown."""
+
+    settings: list[str]
+    seed: int | None
+    threads: int
+    force: bool
+    quiet: bool
+    stall_after_ps: int
+    log: Console
+
+
+def run(
+    scenarios: Scenarios,
+    settings: Settings = None,
+    seed: Seed = None,
+    threads: Annotated[int, typer.Option(help="Threads; no result depends on them.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the result goes; results/NAME-SEED if not given.", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors, and JSON if asked for.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
+    stall_after: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="Simulated time without any delivery after which stuck flows are named."),
+    ] = DEFAULT_AFTER,
+) -> None:
+    """Run scenarios and write their results."""
+    stall_after_ps = _core.picoseconds(stall_after)
+    manner = Manner(settings or [], seed, threads, force, quiet, stall_after_ps, Console(stderr=True))
+    results = []
+    for plan in _plans(scenarios, manner, out):
+        results.append(_run(plan, manner))
+        if not as_json and not quiet:
+            show(results[-1], Console())
+        if results[-1].summary.ended == "interrupted":
+            break
+    if as_json:
+        typer.echo(_json(results, single=len(scenarios) == 1))
+    raise typer.Exit(_status(results))
+
+
+def _plans(scenarios: list[Path], manner: Manner, out: Path | None) -> list[Plan]:
+    """Check everything before anything runs; all errors at once."""
+    plans: list[Plan] = []
+    errors: list[str] = []
+    for scenario in scenarios:
+        try:
+            core = compiled(scenario, set=manner.settings, seed=manner.seed)
+            plans.append(Plan(scenario, core.name, _place(core, out, alone=len(scenarios) == 1)))
+            refuse_existing(plans[-1].out, force=manner.force)
+        except InputError as error:
+            errors += error.errors
+    errors += _clashes(plans)
+    if errors:
+        raise InputError(errors)
+    return plans
+
+
+def _place(core: _core.Scenario, out: Path | None, *, alone: bool) -> Path:
+    if out is None:
+        return default_directory(core.name, core.seed)
+    return out if alone else default_directory(core.name, core.seed, out)
+
+
+def _clashes(plans: list[Plan]) -> list[str]:
+    """Two scenarios whose results would go to one place."""
+    first: dict[Path, Plan] = {}
+    for plan in plans:
+        first.setdefault(plan.out, plan)
+    remedy = "give them different names, or run them one by one with --out"
+    return [
+        f"{plan.scenario}: its result would go to {plan.out}, and so would that of {first[plan.out].scenario}; {remedy}"
+        for plan in plans
+        if first[plan.out] is not plan
+    ]
+
+
+def _run(plan: Plan, manner: Manner) -> Result:
+    core = compiled(plan.scenario, set=manner.settings, seed=manner.seed)
+    with ExitStack() as shown:
+        watchers: list[Watcher] = [StallDetector(manner.stall_after_ps, lambda lines: _say(manner.log, lines))]
+        if not manner.quiet:
+            watchers.append(shown.enter_context(_progress(manner.log, plan.name)))
+        return execute(core, threads=manner.threads, out=plan.out, force=manner.force, watchers=watchers)
+
+
+def _progress(log: Console, name: str) -> AbstractContextManager[Watcher]:
+    return TerminalProgress(log, name) if log.is_terminal else LineProgress(log, name)
+
+
+def _say(log: Console, lines: list[str]) -> None:
+    for line in lines:
+        log.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _json(results: list[Result], *, single: bool) -> str:
+    summaries = [json.loads(result.summary_json) for result in results]
+    return json.dumps(summaries[0] if single else summaries, indent=2, ensure_ascii=False)
+
+
+def _status(results: list[Result]) -> int:
+    bad = any(not result.summary.complete or result.summary.flows.failed for result in results)
+    return ENDED_EARLY if bad else 0

@@ -1,0 +1,64 @@
+"""`pullnet check`, `schema`, `list` and `new`."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pullnet import scenario as scenario_files
+from pullnet.cli.run import Scenarios, Seed, Settings
+from pullnet.errors import InputError
+
+What = Literal["protocols", "switches", "topologies", "traffic", "distributions"]
+
+
+def check(scenarios: Scenarios, settings: Settings = None, seed: Seed = None) -> None:
+    """Name every error at once, or show the scenario with every value and where it comes from."""
+    errors: list[str] = []
+    resolved: list[str] = []
+    for scenario in scenarios:
+        try:
+            resolved.append(scenario_files.check(scenario, set=settings or [], seed=seed).resolved)
+        except InputError as error:
+            errors += error.errors
+    if errors:
+        raise InputError(errors)
+    typer.echo("\n".join(resolved).rstrip("\n"))
+
+
+def schema() -> None:
+    """Print the JSON schema of a scenario file, for editors."""
+    typer.echo(json.dumps(scenario_files.schema(), indent=2, ensure_ascii=False))
+
+
+def list_names(
+    what: Annotated[What, typer.Argument(help="What to list.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List what a scenario can choose from."""
+    names = scenario_files.catalogue(what)
+    if as_json:
+        typer.echo(json.dumps(names, indent=2, ensure_ascii=False))
+        return
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, summary in names.items():
+        table.add_row(name, summary)
+    Console(markup=False, highlight=False).print(table)
+
+
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.", show_default=False)],
+) -> None:
+    """Write a scenario to start from: NAME.toml."""
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(scenario_files.template(path.stem))
+    except FileExistsError:
+        raise InputError(f"{path}: exists already; choose another name") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}; choose another place") from None
+    typer.echo(f"{path} written; run it with: pullnet run {path}")

@@ -1,0 +1,90 @@
+"""A result's directory: written beside its place and renamed, so that what is there is whole."""
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pullnet.errors import InputError
+from pullnet.result import Result
+
+PARTIAL = "PARTIAL"
+"""A file of this name marks the result of a run that was broken off."""
+
+
+def default_directory(name: str, seed: int, parent: Path = Path("results")) -> Path:
+    """Return results/<name>-<seed>, the name in small letters and without what a shell would trip over."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].rstrip("-")
+    return parent / f"{slug or 'run'}-{seed}"
+
+
+@contextmanager
+def staged(target: Path, *, force: bool) -> Iterator["Staging"]:
+    """Reserve `target` before a run. What is not placed when the block ends is removed."""
+    refuse_existing(target, force=force)
+    staging = Staging(target)
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging.folder, ignore_errors=True)
+
+
+def refuse_existing(target: Path, *, force: bool) -> None:
+    """Raise `InputError` where a result may not be put."""
+    if not os.path.lexists(target):
+        return
+    if not force:
+        raise InputError(f"{target}: exists already; choose another with --out, or replace it with --force")
+    if not target.is_dir():
+        raise InputError(f"{target}: is not a directory; choose another with --out")
+    if any(target.iterdir()) and not (target / "summary.json").is_file():
+        raise InputError(f"{target}: holds something else than a result and is not replaced; choose another with --out")
+
+
+class Staging:
+    """A directory beside its later place."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.folder = target.parent / f".{target.name}.unfinished-{os.getpid()}"
+        with _refusal(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir()
+
+    def place(self, result: Result) -> Result:
+        """Write the result and put it into its place."""
+        from pullnet import tables
+
+        with _refusal(self.target):
+            (self.folder / "scenario.toml").write_text(result.scenario, encoding="utf-8")
+            for name in result.table_names:
+                tables.write(result.arrow(name), self.folder / f"{name}.parquet")
+            if result.summary.ended == "interrupted":
+                (self.folder / PARTIAL).write_text(_partial(result), encoding="utf-8")
+            (self.folder / "summary.json").write_text(result.summary_json, encoding="utf-8")
+            self._rename()
+        result.path = self.target
+        return result
+
+    def _rename(self) -> None:
+        old = self.folder.with_name(self.folder.name + "-old")
+        with contextlib.suppress(FileNotFoundError):
+            self.target.rename(old)
+        self.folder.rename(self.target)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _partial(result: Result) -> str:
+    return f"The run was interrupted after {result.summary.simulated_us} us; what is here ends there.\n"
+
+
+@contextmanager
+def _refusal(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written: {error.strerror}; choose another with --out") from None

@@ -1,0 +1,27 @@
+"""What can go wrong, by whose fault it is."""
+
+
+class PullnetError(Exception):
+    """Anything that pullnet raises on purpose."""
+
+
+class InputError(PullnetError):
+    """The input is wrong: a scenario, an option, a place to write to. All errors at once."""
+
+    def __init__(self, errors: list[str] | str) -> None:
+        self.errors = [errors] if isinstance(errors, str) else errors
+        super().__init__(self.errors)
+
+    def __str__(self) -> str:
+        return "\n".join(self.errors)
+
+
+class NotRecordedError(PullnetError, LookupError):
+    """A table that the run was not asked to keep."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class InternalError(PullnetError):
+    """A fault of pullnet itself."""

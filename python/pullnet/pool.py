@@ -1,0 +1,126 @@
+"""Many runs side by side, each worker a process of its own."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from pullnet.result import Result
+from pullnet.runner import run
+from pullnet.scenario import Overrides, ScenarioSource
+
+Finished = tuple[int, Result | Exception]
+"""Number of a job, and its result or why it has none."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a scenario, what is changed in it, and the seed (that of the file if `None`)."""
+
+    scenario: ScenarioSource
+    set: Overrides = ()
+    seed: int | None = None
+
+
+JobLike = Job | tuple[ScenarioSource, Overrides, int | None]
+
+
+def run_many(
+    jobs: Iterable[JobLike],
+    *,
+    workers: int | None = None,
+    threads: int = 1,
+    keep: Iterable[str] | None = None,
+    out: "str | os.PathLike[str] | None" = None,
+    progress: bool = False,
+) -> list[Result]:
+    """Run all jobs in local processes and return their results in order.
+
+    `workers` defaults to the processors there are over `threads`. `keep` names the tables that come back (`None`:
+    all); `out` is a directory that gets one result directory for each job. The first failure is raised; `iter_many`
+    yields failures beside results. A script that calls this needs `if __name__ == "__main__":`, because workers
+    import it.
+    """
+    listed = list(jobs)
+    results: dict[int, Result] = {}
+    with _bar(len(listed), progress) as step:
+        for number, outcome in iter_many(listed, workers=workers, threads=threads, keep=keep, out=out):
+            if isinstance(outcome, Exception):
+                raise outcome
+            results[number] = outcome
+            step()
+    return [results[number] for number in range(len(listed))]
+
+
+def iter_many(
+    jobs: Iterable[JobLike],
+    *,
+    workers: int | None = None,
+    threads: int = 1,
+    keep: Iterable[str] | None = None,
+    out: "str | os.PathLike[str] | None" = None,
+) -> Iterator[Finished]:
+    """Do what `run_many` does, and yield each job's number with its outcome as soon as it has one."""
+    tasks = [_task(number, job, threads, keep, out) for number, job in enumerate(jobs)]
+    if not tasks:
+        return
+    size = min(len(tasks), workers or max(1, len(os.sched_getaffinity(0)) // threads))
+    # Workers start afresh: a fork would copy locks that other threads of this process may hold.
+    with ProcessPoolExecutor(size, mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(_run, task): task.number for task in tasks}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], _outcome(future)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class _Task:
+    number: int
+    job: Job
+    threads: int
+    keep: frozenset[str] | None
+    out: Path | None
+
+
+def _task(number: int, job: JobLike, threads: int, keep: Iterable[str] | None, out: object) -> _Task:
+    job = job if isinstance(job, Job) else Job(*job)
+    folder = Path(str(out)) / f"{number:04}" if out is not None else None
+    return _Task(number, job, threads, frozenset(keep) if keep is not None else None, folder)
+
+
+def _run(task: _Task) -> Result:
+    job = task.job
+    result = run(job.scenario, set=job.set, seed=job.seed, threads=task.threads, out=task.out)
+    return result if task.keep is None else result.keep(set(task.keep))
+
+
+def _outcome(future: "Future[Result]") -> Result | Exception:
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if isinstance(error, Exception):
+        return error
+    raise error
+
+
+@contextmanager
+def _bar(total: int, shown: bool) -> Iterator[Callable[[], None]]:
+    """A bar on the terminal, or none; yields what is to be called after each run."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("runs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("ETA"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=not shown) as bar:
+        task = bar.add_task("runs", total=total)
+        yield lambda: bar.advance(task)

@@ -1,0 +1,107 @@
+"""Showing on a terminal, or in a log, how a run gets on."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from pullnet import _core
+from pullnet.cost import rss_bytes
+
+LINE_EVERY_S = 10.0
+"""How often a line goes to a log that is no terminal. Unit: seconds."""
+
+
+class Speed:
+    """Packet-hops per second of wall time, smoothed over about a second."""
+
+    def __init__(self) -> None:
+        self._at = time.monotonic()
+        self._hops = 0
+        self.value = 0.0
+
+    def update(self, hops: int) -> float:
+        """Take in that `hops` have been made so far."""
+        now = time.monotonic()
+        elapsed = now - self._at
+        if elapsed > 0:
+            latest = (hops - self._hops) / elapsed
+            weight = min(1.0, elapsed) if self.value else 1.0
+            self.value += weight * (latest - self.value)
+            self._at, self._hops = now, hops
+        return self.value
+
+
+class TerminalProgress:
+    """A bar with simulated time, ETA, speed, memory and open flows."""
+
+    def __init__(self, console: Console, name: str) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[simulated]}"),
+            TextColumn("ETA"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[facts]}"),
+        )
+        self._bar = Progress(*columns, console=console, transient=True)
+        self._task: TaskID = self._bar.add_task(name, total=None, simulated="", facts="setting up")
+        self._speed = Speed()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def update(self, _simulation: _core.Simulation, progress: _core.Progress) -> None:
+        """Show the latest."""
+        self._bar.update(
+            self._task,
+            total=progress.end_ps,
+            completed=progress.now_ps,
+            simulated=simulated(progress),
+            facts=facts(progress, self._speed.update(progress.packet_hops)),
+        )
+
+
+class LineProgress:
+    """A line now and then, for logs."""
+
+    def __init__(self, console: Console, name: str) -> None:
+        self._console = console
+        self._name = name
+        self._speed = Speed()
+        self._next = time.monotonic() + LINE_EVERY_S
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        pass
+
+    def update(self, _simulation: _core.Simulation, progress: _core.Progress) -> None:
+        """Write a line if it is time for one."""
+        speed = self._speed.update(progress.packet_hops)
+        if time.monotonic() >= self._next:
+            self._next += LINE_EVERY_S
+            line = f"{self._name}: {simulated(progress)}, {facts(progress, speed)}"
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def simulated(progress: _core.Progress) -> str:
+    """Return "3.20 of 20 ms"."""
+    now = f"{progress.now_ps / 1e9:.2f}"
+    return f"{now} ms" if progress.end_ps is None else f"{now} of {progress.end_ps / 1e9:g} ms"
+
+
+def facts(progress: _core.Progress, speed: float) -> str:
+    """Return "5.2 M packet-hops/s, 212 MB, 431 flows open"."""
+    open_flows = progress.started - progress.done - progress.failed
+    parts = [f"{speed / 1e6:.1f} M packet-hops/s", f"{rss_bytes() / 1e6:.0f} MB", f"{open_flows} flows open"]
+    if progress.failed:
+        parts.append(f"{progress.failed} failed")
+    return ", ".join(parts)

@@ -1,0 +1,156 @@
+"""What a run leaves, in memory or on disk."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pullnet.errors import InputError, NotRecordedError
+from pullnet.summary import Summary
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+
+_PROBES = {
+    "occupancy": "ports = true",
+    "series": 'series = { interval = "10 us", per = "total" }',
+    "latency": "latency = true",
+    "control": "control = true",
+}
+
+
+@dataclass(frozen=True)
+class ColumnInfo:
+    """What a column holds."""
+
+    unit: str
+    doc: str
+
+
+class Result:
+    """What a run leaves: a summary, tables, and the scenario as it was resolved."""
+
+    def __init__(
+        self,
+        summary_json: str,
+        scenario: str,
+        tables: Mapping[str, Any],
+        path: Path | None = None,
+    ) -> None:
+        self.summary_json = summary_json
+        """The text of `summary.json`."""
+        self.scenario = scenario
+        """TOML text with every value and where it comes from."""
+        self.path = path
+        """The directory on disk, if there is one."""
+        self._tables = dict(tables)
+
+    def __repr__(self) -> str:
+        summary = self.summary
+        return f"<Result of {summary.scenario!r}, seed {summary.seed}, fingerprint {summary.fingerprint}>"
+
+    @cached_property
+    def summary(self) -> Summary:
+        """What the run came to."""
+        return Summary.from_json(json.loads(self.summary_json))
+
+    @cached_property
+    def flows(self) -> "pl.DataFrame":
+        """One row per flow."""
+        return self.table("flows")
+
+    @cached_property
+    def hosts(self) -> "pl.DataFrame":
+        """One row per host."""
+        return self.table("hosts")
+
+    @cached_property
+    def ports(self) -> "pl.DataFrame":
+        """One row per egress port and NIC."""
+        return self.table("ports")
+
+    @cached_property
+    def occupancy(self) -> "pl.DataFrame":
+        """How long each port held how many packets; needs the probe `ports`."""
+        return self.table("occupancy")
+
+    @cached_property
+    def series(self) -> "pl.DataFrame":
+        """Goodput and queueing over time; needs the probe `series`."""
+        return self.table("series")
+
+    @cached_property
+    def latency(self) -> "pl.DataFrame":
+        """One row per acknowledged packet; needs the probe `latency`."""
+        return self.table("latency")
+
+    @cached_property
+    def control(self) -> "pl.DataFrame":
+        """One row per control packet that left a host; needs the probe `control`."""
+        return self.table("control")
+
+    @property
+    def table_names(self) -> list[str]:
+        """Names of the tables there are."""
+        on_disk = [file.stem for file in self.path.glob("*.parquet")] if self.path else []
+        return sorted({*self._tables, *on_disk})
+
+    def table(self, name: str) -> "pl.DataFrame":
+        """Return the table `name` as a Polars data frame; its `to_pandas()` gives one of pandas."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.arrow(name))
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def arrow(self, name: str) -> Any:
+        """Return the table `name` as a `pyarrow.Table`, units in the metadata of its fields."""
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    def _read(self, name: str) -> Any:
+        from pullnet import tables
+
+        file = self.path / f"{name}.parquet" if self.path else None
+        if file is None or not file.is_file():
+            raise NotRecordedError(_not_recorded(name, self.table_names))
+        return tables.read(file)
+
+    def columns(self, name: str) -> dict[str, ColumnInfo]:
+        """Units and meanings of the columns of the table `name`."""
+        text = {field.name: field.metadata or {} for field in self.arrow(name).schema}
+        info = {column: (data.get(b"unit", b""), data.get(b"doc", b"")) for column, data in text.items()}
+        return {column: ColumnInfo(unit.decode(), doc.decode()) for column, (unit, doc) in info.items()}
+
+    def keep(self, names: "set[str]") -> "Result":
+        """Return the same result with only these tables in memory."""
+        kept = {name: table for name, table in self._tables.items() if name in names}
+        return Result(self.summary_json, self.scenario, kept, self.path)
+
+
+def _not_recorded(name: str, there: list[str]) -> str:
+    if name in _PROBES:
+        return f"the run kept no table `{name}`; ask for it under [probes] with {_PROBES[name]}"
+    return f"there is no table `{name}`; there are {', '.join(there)}"
+
+
+def load(path: "str | os.PathLike[str]") -> Result:
+    """Load the result in the directory `path`. Tables are read when they are asked for."""
+    folder = Path(path)
+    try:
+        summary = (folder / "summary.json").read_text(encoding="utf-8")
+        scenario = (folder / "scenario.toml").read_text(encoding="utf-8")
+        result = Result(summary, scenario, {}, folder)
+        _ = result.summary
+    except OSError as error:
+        raise InputError(f"{folder}: is not a result: {error.strerror}: {error.filename}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{folder}: summary.json cannot be used: {error}; was it written by another version?"
+        ) from None
+    return result

@@ -1,0 +1,122 @@
+"""Driving a simulation from its start to its result."""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+from pullnet import _core
+from pullnet.cost import Meter
+from pullnet.directory import staged
+from pullnet.errors import InputError
+from pullnet.result import Result
+from pullnet.scenario import Overrides, ScenarioSource, compiled
+
+SLICE_S = 0.1
+"""How long Rust simulates before Python looks after progress and signals. Unit: seconds on the wall."""
+
+MAX_THREADS = 256
+
+
+class Watcher(Protocol):
+    """Somebody who wants to know how a run gets on."""
+
+    def update(self, simulation: _core.Simulation, progress: _core.Progress) -> None:
+        """Called about ten times a second."""
+
+
+def run(
+    scenario: ScenarioSource,
+    *,
+    set: Overrides = (),
+    seed: int | None = None,
+    threads: int = 1,
+    out: "str | os.PathLike[str] | None" = None,
+    force: bool = False,
+) -> Result:
+    """Run a scenario, given as a path or as text, and return its result.
+
+    `set` replaces settings of the file, `seed` its seed. No result depends on `threads`. With `out`, the result is
+    also written to that directory, which must not exist unless `force` is given. Ctrl-C raises `KeyboardInterrupt`
+    after what there is has been written. Raises `InputError` with every error of the scenario at once.
+    """
+    core = compiled(scenario, set=set, seed=seed)
+    result = execute(core, threads=threads, out=Path(out) if out is not None else None, force=force)
+    if result.summary.ended == "interrupted":
+        raise KeyboardInterrupt
+    return result
+
+
+def execute(
+    scenario: _core.Scenario,
+    *,
+    threads: int = 1,
+    out: Path | None = None,
+    force: bool = False,
+    watchers: Iterable[Watcher] = (),
+) -> Result:
+    """Run a compiled scenario. After Ctrl-C the result says in its summary that it was interrupted."""
+    if not 1 <= threads <= MAX_THREADS:
+        raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
+    if out is None:
+        return _simulate(scenario, threads, watchers)
+    with staged(out, force=force) as staging:
+        return staging.place(_simulate(scenario, threads, watchers))
+
+
+def _simulate(scenario: _core.Scenario, threads: int, watchers: Iterable[Watcher]) -> Result:
+    meter = Meter()
+    with interruptible() as interruption:
+        simulation = _core.Simulation(scenario, threads)
+        drive(simulation, list(watchers), interruption)
+        cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
+        record = simulation.finish(interruption.asked, *cost)
+        return _result(record, scenario.resolved)
+
+
+def _result(record: _core.Record, resolved: str) -> Result:
+    from pullnet import tables
+
+    arrow = {table.name: tables.arrow_table(table) for table in record.take_tables()}
+    return Result(record.summary, resolved, arrow)
+
+
+def drive(simulation: _core.Simulation, watchers: list[Watcher], interruption: "Interruption") -> None:
+    """Advance to the end, or until somebody asks to stop."""
+    while True:
+        progress = simulation.advance(SLICE_S)
+        for watcher in watchers:
+            watcher.update(simulation, progress)
+        if progress.ended or interruption.asked:
+            return
+
+
+class Interruption:
+    """Whether somebody has asked to stop."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def note(self, _signal: int, _frame: FrameType | None) -> None:
+        """Remember the first time; the second time, stop at once."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+
+@contextmanager
+def interruptible() -> Iterator[Interruption]:
+    """Turn Ctrl-C and a request to terminate into a flag, where signals can be caught at all."""
+    interruption = Interruption()
+    if threading.current_thread() is not threading.main_thread():
+        yield interruption
+        return
+    with contextlib.ExitStack() as restore:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            restore.callback(signal.signal, number, signal.signal(number, interruption.note))
+        yield interruption

@@ -1,0 +1,107 @@
+"""A result as a person reads it on a terminal."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+from pullnet.result import Result
+from pullnet.stall import stuck_flow
+from pullnet.summary import FlowCounts, Spread, Summary
+
+
+def show(result: Result, console: Console) -> None:
+    """Print the summary of `result`, and where it lies."""
+    summary = result.summary
+    console.print(f"{summary.scenario}, seed {summary.seed}", style="bold", markup=False, highlight=False)
+    console.print(_facts(summary))
+    if summary.fct_us.p50 is not None:
+        console.print(_flows(summary))
+    for line in notes(summary):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if result.path is not None:
+        console.print(f"result: {result.path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _facts(summary: Summary) -> Table:
+    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, value in _rows(summary):
+        table.add_row(name, value)
+    return table
+
+
+def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
+    packets, cost = summary.packets, summary.cost
+    yield "simulated", f"{summary.simulated_us:g} us, {summary.ended}"
+    yield "flows", flow_counts(summary.flows)
+    yield "goodput", f"{number(summary.goodput_gbps.total)} Gb/s in {window(summary)}"
+    use = summary.utilisation
+    yield "utilisation", f"{number(use.mean)} (worst host {number(use.min)}, best {number(use.max)})"
+    yield (
+        "data packets",
+        f"{packets.data_sent} sent, {packets.data_delivered} delivered, {packets.retransmitted} sent again",
+    )
+    yield (
+        "in the network",
+        f"{packets.trimmed} trimmed, {packets.returned} returned, {packets.dropped} dropped, {packets.lost} lost",
+    )
+    if packets.trimmed:
+        yield (
+            "trimmed at",
+            ", ".join(f"{tier} {count}" for tier, count in packets.trimmed_by_tier.items() if count),
+        )
+    yield "timeouts", str(summary.timeouts)
+    speed = "" if cost.packet_hops_per_cpu_s is None else f", {cost.packet_hops_per_cpu_s / 1e6:.2f} M packet-hops/s"
+    yield "cost", f"{cost.wall_s:.2f} s, {cost.cpu_s:.2f} CPU-s{speed}, {cost.peak_rss_bytes / 1e6:.0f} MB"
+    yield "fingerprint", summary.fingerprint
+
+
+def window(summary: Summary) -> str:
+    """Return the measurement window in words."""
+    start, end = summary.window_us
+    return f"{start:g} to {end:g} us"
+
+
+def flow_counts(flows: FlowCounts) -> str:
+    """Return "17 started, 16 completed, ..."."""
+    parts = [f"{flows.started} started", f"{flows.completed} completed"]
+    parts += [f"{flows.failed} failed"] if flows.failed else []
+    parts += [f"{flows.unfinished} unfinished"] if flows.unfinished else []
+    parts += [f"{flows.endless} of them endless"] if flows.endless else []
+    return ", ".join(parts)
+
+
+def _flows(summary: Summary) -> Table:
+    table = Table(title_justify="left", title="flow completion times in us, and slowdown over the unloaded network")
+    table.add_column("traffic")
+    for heading in ("flows", "min", "mean", "p50", "p90", "p99", "max", "slowdown p50", "p99"):
+        table.add_column(heading, justify="right")
+    for tag, of_tag in summary.by_tag.items():
+        table.add_row(tag or "-", *_cells(of_tag.flows, of_tag.fct_us, of_tag.slowdown))
+    if len(summary.by_tag) > 1:
+        table.add_row("all", *_cells(summary.flows, summary.fct_us, summary.slowdown))
+    return table
+
+
+def _cells(flows: FlowCounts, fct: Spread, slowdown: Spread) -> list[str]:
+    values = [fct.min, fct.mean, fct.p50, fct.p90, fct.p99, fct.max, slowdown.p50, slowdown.p99]
+    return [str(flows.completed), *(number(value) for value in values)]
+
+
+def number(value: float | None) -> str:
+    """Return four significant digits, or a dash for what was not measured."""
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def notes(summary: Summary) -> Iterator[str]:
+    """Return what a reader must not overlook."""
+    if summary.ended == "interrupted":
+        yield "interrupted: everything here ends where the run was broken off"
+    elif not summary.complete:
+        yield "ended early: the time limit came while flows were open"
+    for reason, count in summary.failures.items():
+        yield f"failed: {count} flows: {reason}"
+    for flow in summary.stuck:
+        yield f"stuck: {stuck_flow(flow)}"

@@ -1,0 +1,47 @@
+"""From the columns of Rust to Arrow tables and Parquet files, units in the metadata."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pullnet import _core
+
+_TYPES = {
+    "uint32": pa.uint32(),
+    "int64": pa.int64(),
+    "double": pa.float64(),
+    "bool": pa.bool_(),
+    "text": pa.uint32(),
+}
+
+
+def arrow_table(table: _core.Table) -> Any:
+    """Wrap the columns of `table`, without copying numbers, in a `pyarrow.Table`."""
+    columns = table.take_columns()
+    schema = pa.schema([_field(column) for column in columns], metadata={"doc": table.doc})
+    return pa.table([_array(column, table.rows) for column in columns], schema=schema)
+
+
+def _field(column: _core.Column) -> Any:
+    kind = pa.string() if column.kind == "text" else _TYPES[column.kind]
+    return pa.field(column.name, kind, metadata={"unit": column.unit, "doc": column.doc})
+
+
+def _array(column: _core.Column, rows: int) -> Any:
+    valid = pa.py_buffer(column.valid) if column.valid is not None else None
+    array = pa.Array.from_buffers(_TYPES[column.kind], rows, [valid, pa.py_buffer(column.data)])
+    if column.kind != "text":
+        return array
+    return pa.DictionaryArray.from_arrays(array, pa.array(column.words, pa.string())).dictionary_decode()
+
+
+def write(table: Any, path: Path) -> None:
+    """Write a table as Parquet."""
+    pq.write_table(table, path, compression="zstd")
+
+
+def read(path: Path) -> Any:
+    """Read a table with its metadata."""
+    return pq.read_table(path)

@@ -1,0 +1,86 @@
+"""Tests run the installed command as a user does."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = Path(sys.executable).with_name("pullnet")
+
+# 16 hosts, a permutation beside an incast, every probe on: a fraction of a second.
+SMALL = """
+name = "Small"
+seed = 3
+until = "all flows done"
+limit = "100 ms"
+
+[topology]
+kind = "fat-tree"
+k = 4
+link = { rate = "10 Gbps", delay = "1 us" }
+
+[transport]
+kind = "ndp"
+
+[switch]
+kind = "trim"
+
+[[traffic]]
+kind = "permutation"
+size = "90 kB"
+tag = "bulk"
+
+[[traffic]]
+kind = "incast"
+degree = 8
+size = "45 kB"
+to = 0
+tag = "incast"
+
+[probes]
+ports = true
+latency = true
+control = true
+series = { interval = "10 us", per = "total" }
+"""
+
+# Flows that never end, and more of them than a test waits for.
+LONG = SMALL.replace('until = "all flows done"\nlimit = "100 ms"', 'duration = "100 s"').replace("90 kB", "endless")
+
+Pullnet = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def pullnet(tmp_path: Path) -> Pullnet:
+    """The command, run in a folder of its own."""
+
+    def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        command = [str(COMMAND), *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=timeout, check=False)
+
+    return run
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """The small scenario as a file."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    """The long scenario as a file."""
+    path = tmp_path / "long.toml"
+    path.write_text(LONG)
+    return path
+
+
+def summary_of(folder: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return summary

@@ -1,0 +1,261 @@
+"""`pullnet run`: what it leaves, what it refuses, how it ends."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from .conftest import COMMAND, SMALL, Pullnet, summary_of
+
+TABLES = {"flows", "hosts", "ports", "occupancy", "series", "latency", "control"}
+
+PROMISED = {
+    "": "scenario seed threads version fingerprint simulated_us flows fct_us slowdown utilisation goodput_gbps packets "
+    "timeouts cost",
+    "flows": "started completed failed unfinished",
+    "fct_us": "min mean p50 p90 p99 max",
+    "slowdown": "mean p50 p99",
+    "utilisation": "mean min max",
+    "packets": "data_sent data_delivered trimmed returned dropped retransmitted trimmed_by_tier",
+    "cost": "wall_s cpu_s packet_hops packet_hops_per_cpu_s peak_rss_bytes",
+}
+
+
+def test_a_run_leaves_a_whole_directory(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    done = pullnet("run", "small.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    folder = tmp_path / "results" / "small-3"
+    assert {file.name for file in folder.iterdir()} == {"scenario.toml", "summary.json"} | {
+        f"{name}.parquet" for name in TABLES
+    }
+    assert "result: results/small-3" in done.stdout
+    assert [entry.name for entry in folder.parent.iterdir()] == ["small-3"]
+
+
+def test_the_summary_has_what_is_promised(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    done = pullnet("run", "small.toml", "--json", "--quiet", "--out", "out")
+    summary = json.loads(done.stdout)
+    assert summary == summary_of(tmp_path / "out")
+    for part, keys in PROMISED.items():
+        assert set(keys.split()) <= set(summary[part] if part else summary), part
+    assert summary["flows"] == {"started": 24, "completed": 24, "failed": 0, "unfinished": 0, "endless": 0}
+    assert (summary["ended"], summary["complete"]) == ("stated end", True)
+
+
+def test_tables_and_summary_agree(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    pullnet("run", "small.toml", "--out", "out")
+    summary = summary_of(tmp_path / "out")
+    table = {name: pl.read_parquet(tmp_path / "out" / f"{name}.parquet") for name in TABLES}
+    flows = table["flows"]
+    assert flows["state"].to_list() == ["completed"] * 24
+    assert flows["delivered_bytes"].sum() == 16 * 90_000 + 8 * 45_000 == flows["size_bytes"].sum()
+    assert flows["fct_us"].quantile(0.99, "linear") == pytest.approx(summary["fct_us"]["p99"])
+    assert flows["slowdown"].min() >= 1.0  # type: ignore[operator]
+    assert flows["retransmitted"].sum() == summary["packets"]["retransmitted"]
+    assert table["ports"]["trimmed"].sum() == summary["packets"]["trimmed"] > 0
+    assert table["series"]["delivered_bytes"].sum() == flows["delivered_bytes"].sum()
+    assert table["latency"].height == summary["packets"]["data_sent"] - summary["packets"]["retransmitted"]
+    assert (table["ports"]["utilisation"] <= 1.0).all()
+    held = table["occupancy"].group_by("row").agg(pl.col("time_ps").sum()).get_column("time_ps")
+    assert (held <= round(summary["simulated_us"] * 1e6)).all()
+
+
+def test_columns_say_their_unit_and_meaning(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    pullnet("run", "small.toml", "--out", "out")
+    for name in TABLES:
+        for field in pq.read_schema(tmp_path / "out" / f"{name}.parquet"):
+            assert field.metadata[b"doc"], (name, field.name)
+            if field.name.endswith("_ps"):
+                assert field.metadata[b"unit"] == b"ps"
+
+
+def test_nothing_but_the_cost_depends_on_threads(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    for threads in ("1", "2"):
+        assert pullnet("run", "small.toml", "--out", threads, "--threads", threads).returncode == 0
+    one, two = summary_of(tmp_path / "1"), summary_of(tmp_path / "2")
+    assert {key for key in one if one[key] != two[key]} <= {"threads", "cost"}
+    for name in TABLES:
+        first, second = (pl.read_parquet(tmp_path / threads / f"{name}.parquet") for threads in ("1", "2"))
+        assert first.equals(second), name
+
+
+def test_the_resolved_scenario_runs_to_the_same_result(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    pullnet("run", "small.toml", "--out", "first", "--set", "topology.link.delay=2 us", "--seed", "9")
+    assert pullnet("run", "first/scenario.toml", "--out", "second").returncode == 0
+    first, second = summary_of(tmp_path / "first"), summary_of(tmp_path / "second")
+    assert first["fingerprint"] == second["fingerprint"]
+    assert second["seed"] == 9
+
+
+def test_several_scenarios_go_to_places_of_their_own(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text(small.read_text().replace('"Small"', '"Other"'))
+    done = pullnet("run", "small.toml", "other.toml", "--out", "both", "--json")
+    assert [summary["scenario"] for summary in json.loads(done.stdout)] == ["Small", "Other"]
+    assert {folder.name for folder in (tmp_path / "both").iterdir()} == {"small-3", "other-3"}
+
+
+def test_two_results_in_one_place_are_refused_before_anything_runs(
+    pullnet: Pullnet, small: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other.toml").write_text(small.read_text())
+    done = pullnet("run", "small.toml", "other.toml")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: other.toml: its result would go to results/small-3, and so would that of small.toml; "
+        "give them different names, or run them one by one with --out\n"
+    )
+    assert not (tmp_path / "results").exists()
+
+
+REFUSED = {
+    "no such file": (
+        ["run", "nowhere.toml"],
+        "error: nowhere.toml: there is no such file; `pullnet new NAME` writes one to start from\n",
+    ),
+    "a folder": (["run", "."], "error: .: this is a folder; name a scenario file in it\n"),
+    "not text": (["check", "bytes.toml"], "error: bytes.toml: byte 0 is not UTF-8; save the file as UTF-8 text\n"),
+    "existing result": (
+        ["run", "small.toml", "--out", "taken"],
+        "error: taken: exists already; choose another with --out, or replace it with --force\n",
+    ),
+    "something else in its place": (
+        ["run", "small.toml", "--out", "taken", "--force"],
+        "error: taken: holds something else than a result and is not replaced; choose another with --out\n",
+    ),
+    "a file in its place": (
+        ["run", "small.toml", "--out", "small.toml", "--force"],
+        "error: small.toml: is not a directory; choose another with --out\n",
+    ),
+    "not writable": (
+        ["run", "small.toml", "--out", "small.toml/out"],
+        "error: small.toml/out: cannot be written: Not a directory; choose another with --out\n",
+    ),
+    "not an override": (
+        ["run", "small.toml", "--set", "seed"],
+        "error: --set seed: is not a setting and a value; write path=value, for instance --set topology.k=8\n",
+    ),
+    "no threads": (["run", "small.toml", "--threads", "0"], "error: threads: 0 is out of range; use 1 to 256\n"),
+    "a time without unit": (
+        ["run", "small.toml", "--stall-after", "5"],
+        'error: `5` has no unit; use one of ps, ns, us, ms, s, for instance "1 us"\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_wrong_input_is_refused_in_words(pullnet: Pullnet, small: Path, tmp_path: Path, case: str) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "thesis.txt").write_text("years of work")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    arguments, message = REFUSED[case]
+    done = pullnet(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+    assert (tmp_path / "taken" / "thesis.txt").read_text() == "years of work"
+    assert not list(tmp_path.glob(".*unfinished*"))
+
+
+def test_every_error_of_every_scenario_at_once(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    wrong = small.read_text().replace("k = 4", "k = 5").replace('"90 kB"', '"90"')
+    (tmp_path / "wrong.toml").write_text(wrong)
+    for command in ("run", "check"):
+        done = pullnet(command, "wrong.toml", "nowhere.toml")
+        lines = done.stderr.splitlines()
+        assert done.returncode == 2
+        assert [line.split(":")[1].strip() for line in lines] == ["wrong.toml", "wrong.toml", "nowhere.toml"]
+
+
+def test_force_replaces_a_result(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    assert pullnet("run", "small.toml", "--out", "out").returncode == 0
+    assert pullnet("run", "small.toml", "--out", "out", "--force", "--seed", "5").returncode == 0
+    assert summary_of(tmp_path / "out")["seed"] == 5
+    assert {entry.name for entry in tmp_path.iterdir()} == {"small.toml", "out"}
+
+
+def test_flows_cut_by_the_limit_exit_with_3(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    done = pullnet("run", "small.toml", "--out", "out", "--set", "limit=20 us")
+    assert done.returncode == 3
+    assert "ended early: the time limit came while flows were open" in done.stdout
+    summary = summary_of(tmp_path / "out")
+    assert (summary["complete"], summary["ended"], summary["simulated_us"]) == (False, "time limit", 20.0)
+    assert summary["flows"]["unfinished"] > 0
+
+
+def test_a_run_to_a_fixed_time_is_complete(pullnet: Pullnet, long: Path, tmp_path: Path) -> None:
+    done = pullnet("run", "long.toml", "--out", "out", "--set", "duration=50 us")
+    assert done.returncode == 0
+    assert summary_of(tmp_path / "out")["flows"]["endless"] == 16
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_what_there_is(long: Path, tmp_path: Path, number: signal.Signals) -> None:
+    command = [str(COMMAND), "run", "long.toml", "--out", "out"]
+    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    while not list(tmp_path.glob(".out.unfinished*")):
+        time.sleep(0.05)
+    time.sleep(0.5)
+    running.send_signal(number)
+    output, _ = running.communicate(timeout=60)
+    assert running.returncode == 3
+    assert "interrupted: everything here ends where the run was broken off" in output
+    summary = summary_of(tmp_path / "out")
+    assert (summary["complete"], summary["ended"]) == (False, "interrupted")
+    assert (tmp_path / "out" / "PARTIAL").is_file()
+    assert pl.read_parquet(tmp_path / "out" / "flows.parquet").height == 24
+
+
+def test_a_killed_run_leaves_nothing_that_looks_whole(long: Path, tmp_path: Path) -> None:
+    running = subprocess.Popen([str(COMMAND), "run", "long.toml", "--out", "out"], cwd=tmp_path)
+    while not list(tmp_path.glob(".out.unfinished*")):
+        time.sleep(0.05)
+    running.kill()
+    running.wait(timeout=60)
+    assert not (tmp_path / "out").exists()
+
+
+def test_progress_is_shown_on_a_terminal(long: Path, tmp_path: Path) -> None:
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    command = [str(COMMAND), "run", "long.toml", "--out", "out"]
+    running = subprocess.Popen(command, cwd=tmp_path, stderr=terminal, stdout=subprocess.DEVNULL, env=environment)
+    os.close(terminal)
+    shown = ""
+    while "flows open" not in shown:
+        shown += os.read(controller, 4096).decode(errors="replace")
+    running.send_signal(signal.SIGINT)
+    while running.poll() is None:
+        os.read(controller, 4096)
+    assert "of 100000 ms" in shown
+    assert "M packet-hops/s" in shown
+    assert "MB" in shown
+
+
+def test_stuck_flows_are_named(pullnet: Pullnet, small: Path) -> None:
+    fault = '\n[[fault]]\nplace = "host 0"\ndown = true\nfrom = "5 us"\n'
+    small.write_text(small.read_text() + fault)
+    done = pullnet("run", "small.toml", "--out", "out", "--stall-after", "1 ms", "--set", "limit=5 s")
+    assert done.returncode == 3
+    assert "stalled: no data packet has arrived for" in done.stderr
+    assert "to host 0:" in done.stderr
+    assert "waits for" in done.stderr
+
+
+def test_a_panic_is_reported_as_a_fault_of_ours(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pullnet import _core, cli; import pullnet.cli.run as run\n"
+        "run.execute = lambda *_, **__: _core.provoke_fault('two packets in one place')\n"
+        "sys.exit(cli.status(['run', 'small.toml']))"
+    )
+    (tmp_path / "small.toml").write_text(SMALL)
+    python = COMMAND.with_name("python")
+    done = subprocess.run([python, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("fault in pullnet: two packets in one place, at crates/py/src/fault.rs:")
+    assert "Please report it" in done.stderr
+    assert not (tmp_path / "results").exists()
