@@ -40,6 +40,7 @@ core=$({
 } | hash_of)-$(rustc --version | cut -d ' ' -f 2)
 if ! done_with core "$core" || [ ! -x .venv/bin/pullnet ]; then
     echo "setup: building the core (about two minutes the first time)"
-    env -u CONDA_PREFIX VIRTUAL_ENV="$PWD/.venv" .venv/bin/maturin develop --release --quiet
+    env -u CONDA_PREFIX VIRTUAL_ENV="$PWD/.venv" .venv/bin/maturin develop --release >.venv/build.log 2>&1 ||
+        { cat .venv/build.log >&2 && fail "the core did not build"; }
     echo "$core" >.venv/.core
 fi

@@ -61,8 +61,13 @@ class Simulation:
         """Simulates for about `seconds` on the wall, or to the end."""
     def stuck(self, since_ps: int, limit: int) -> list[Stuck]:
         """At most `limit` flows that have not moved since `since_ps`, those that have waited longest first."""
-    def finish(self, interrupted: bool, wall_s: float, cpu_s: float, peak_rss_bytes: int) -> Record:
-        """Ends the run, wherever it is. The cost is what was measured so far."""
+    def finish(
+        self, interrupted: bool, stuck_after_ps: int, wall_s: float, cpu_s: float, peak_rss_bytes: int
+    ) -> Record:
+        """Ends the run, wherever it is.
+
+        Open flows that have stood still for `stuck_after_ps` are stuck. The cost is what was measured so far.
+        """
 
 @final
 class Progress:

@@ -87,4 +87,6 @@ def _refusal(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"{target}: cannot be written: {error.strerror}; choose another with --out") from None
+        in_the_way = isinstance(error, FileExistsError | NotADirectoryError)
+        reason = f"{error.filename} is not a directory" if in_the_way else error.strerror
+        raise InputError(f"{target}: cannot be written: {reason}; choose another with --out") from None

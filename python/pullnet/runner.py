@@ -16,6 +16,7 @@ from pullnet.directory import staged
 from pullnet.errors import InputError
 from pullnet.result import Result
 from pullnet.scenario import Overrides, ScenarioSource, compiled
+from pullnet.stall import DEFAULT_AFTER
 
 SLICE_S = 0.1
 """How long Rust simulates before Python looks after progress and signals. Unit: seconds on the wall."""
@@ -38,15 +39,19 @@ def run(
     threads: int = 1,
     out: "str | os.PathLike[str] | None" = None,
     force: bool = False,
+    stall_after: str = DEFAULT_AFTER,
 ) -> Result:
     """Run a scenario, given as a path or as text, and return its result.
 
     `set` replaces settings of the file, `seed` its seed. No result depends on `threads`. With `out`, the result is
-    also written to that directory, which must not exist unless `force` is given. Ctrl-C raises `KeyboardInterrupt`
-    after what there is has been written. Raises `InputError` with every error of the scenario at once.
+    also written to that directory, which must not exist unless `force` is given. Open flows that have stood still for
+    `stall_after` when the run ends are listed in the summary as stuck. Ctrl-C raises `KeyboardInterrupt` after what
+    there is has been written. Raises `InputError` with every error of the scenario at once.
     """
+    stall_after_ps = _core.picoseconds(stall_after)
     core = compiled(scenario, set=set, seed=seed)
-    result = execute(core, threads=threads, out=Path(out) if out is not None else None, force=force)
+    place = Path(out) if out is not None else None
+    result = execute(core, threads=threads, out=place, force=force, stall_after_ps=stall_after_ps)
     if result.summary.ended == "interrupted":
         raise KeyboardInterrupt
     return result
@@ -55,27 +60,28 @@ def run(
 def execute(
     scenario: _core.Scenario,
     *,
-    threads: int = 1,
-    out: Path | None = None,
-    force: bool = False,
+    threads: int,
+    out: Path | None,
+    force: bool,
+    stall_after_ps: int,
     watchers: Iterable[Watcher] = (),
 ) -> Result:
     """Run a compiled scenario. After Ctrl-C the result says in its summary that it was interrupted."""
     if not 1 <= threads <= MAX_THREADS:
         raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
     if out is None:
-        return _simulate(scenario, threads, watchers)
+        return _simulate(scenario, threads, stall_after_ps, watchers)
     with staged(out, force=force) as staging:
-        return staging.place(_simulate(scenario, threads, watchers))
+        return staging.place(_simulate(scenario, threads, stall_after_ps, watchers))
 
 
-def _simulate(scenario: _core.Scenario, threads: int, watchers: Iterable[Watcher]) -> Result:
+def _simulate(scenario: _core.Scenario, threads: int, stall_after_ps: int, watchers: Iterable[Watcher]) -> Result:
     meter = Meter()
     with interruptible() as interruption:
         simulation = _core.Simulation(scenario, threads)
         drive(simulation, list(watchers), interruption)
         cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
-        record = simulation.finish(interruption.asked, *cost)
+        record = simulation.finish(interruption.asked, stall_after_ps, *cost)
         return _result(record, scenario.resolved)
 
 

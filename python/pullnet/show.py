@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from pullnet.result import Result
-from pullnet.stall import stuck_flow
+from pullnet.stall import LISTED, stuck_flow
 from pullnet.summary import FlowCounts, Spread, Summary
 
 
@@ -72,9 +73,9 @@ def flow_counts(flows: FlowCounts) -> str:
 
 
 def _flows(summary: Summary) -> Table:
-    table = Table(title_justify="left", title="flow completion times in us, and slowdown over the unloaded network")
-    table.add_column("traffic")
-    for heading in ("flows", "min", "mean", "p50", "p90", "p99", "max", "slowdown p50", "p99"):
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("FCT in us")
+    for heading in ("flows", "mean", "p50", "p90", "p99", "max", "slowdown p50", "p99"):
         table.add_column(heading, justify="right")
     for tag, of_tag in summary.by_tag.items():
         table.add_row(tag or "-", *_cells(of_tag.flows, of_tag.fct_us, of_tag.slowdown))
@@ -84,7 +85,7 @@ def _flows(summary: Summary) -> Table:
 
 
 def _cells(flows: FlowCounts, fct: Spread, slowdown: Spread) -> list[str]:
-    values = [fct.min, fct.mean, fct.p50, fct.p90, fct.p99, fct.max, slowdown.p50, slowdown.p99]
+    values = [fct.mean, fct.p50, fct.p90, fct.p99, fct.max, slowdown.p50, slowdown.p99]
     return [str(flows.completed), *(number(value) for value in values)]
 
 
@@ -103,5 +104,7 @@ def notes(summary: Summary) -> Iterator[str]:
         yield "ended early: the time limit came while flows were open"
     for reason, count in summary.failures.items():
         yield f"failed: {count} flows: {reason}"
-    for flow in summary.stuck:
+    for flow in summary.stuck[:LISTED]:
         yield f"stuck: {stuck_flow(flow)}"
+    if len(summary.stuck) > LISTED:
+        yield f"stuck: {len(summary.stuck) - LISTED} more flows; summary.json lists them all"

@@ -80,7 +80,7 @@ class TagSummary:
 
 @dataclass(frozen=True)
 class StuckFlow:
-    """A flow without progress at the end."""
+    """An open flow that had stood still for long when the run ended."""
 
     flow: int
     src: int

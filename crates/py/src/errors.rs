@@ -3,11 +3,7 @@
 use pyo3::prelude::*;
 
 fn raise(py: Python<'_>, class: &str, argument: impl for<'py> IntoPyObject<'py>) -> PyErr {
-    let make = || {
-        py.import("pullnet.errors")?
-            .getattr(class)?
-            .call1((argument,))
-    };
+    let make = || py.import("pullnet.errors")?.getattr(class)?.call1((argument,));
     make().map_or_else(|error| error, PyErr::from_value)
 }
 

@@ -13,10 +13,7 @@ static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Keeps the messages of panics instead of printing them.
 pub fn keep_messages() {
     panic::set_hook(Box::new(|info| {
-        MESSAGES
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(message(info));
+        MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).push(message(info));
     }));
 }
 

@@ -17,8 +17,5 @@ impl Files for Inputs {
 }
 
 fn csv(py: Python<'_>, path: &str) -> PyResult<Vec<u8>> {
-    py.import("pullnet.inputs")?
-        .getattr("parquet_as_csv")?
-        .call1((path,))?
-        .extract()
+    py.import("pullnet.inputs")?.getattr("parquet_as_csv")?.call1((path,))?.extract()
 }

@@ -1,5 +1,7 @@
 //! From text to a scenario that can be simulated.
 
+use std::sync::Arc;
+
 use pullnet_scenario::compile;
 use pyo3::prelude::*;
 
@@ -8,21 +10,16 @@ use crate::{errors, fault};
 
 /// A scenario without errors.
 #[pyclass(frozen, module = "pullnet._core")]
-pub struct Scenario(pub pullnet_scenario::Scenario);
+pub struct Scenario(pub Arc<pullnet_scenario::Scenario>);
 
 #[pymethods]
 impl Scenario {
     /// Compiles `text`; `path` names it in errors, and the files it names lie beside it.
     #[staticmethod]
-    fn compile(
-        py: Python<'_>,
-        path: &str,
-        text: &str,
-        overrides: Vec<(String, String)>,
-    ) -> PyResult<Self> {
+    fn compile(py: Python<'_>, path: &str, text: &str, overrides: Vec<(String, String)>) -> PyResult<Self> {
         let compiled = fault::guarded(py, || compile(path, text, &overrides, &Inputs))?;
         compiled
-            .map(Self)
+            .map(|scenario| Self(Arc::new(scenario)))
             .map_err(|errors| errors::input(py, errors.iter().map(ToString::to_string).collect()))
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use pullnet_record::{About, Cost, Summary, Wanted, tables};
 use pullnet_scenario::Stop;
 use pullnet_sim::{Progress as Stepped, Run};
-use pullnet_units::Instant as SimulatedInstant;
+use pullnet_units::{Instant as SimulatedInstant, Picos};
 use pyo3::prelude::*;
 
 use crate::scenario::Scenario;
@@ -74,6 +74,7 @@ impl Simulation {
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             interrupted: false,
+            stuck_after: Picos::MAX,
         };
         Ok(Self {
             state: Mutex::new(Some(State { run, windows: 1 })),
@@ -106,46 +107,32 @@ impl Simulation {
         Ok(stuck.into_iter().map(Stuck::from).collect())
     }
 
-    /// Ends the run, wherever it is. The cost is what was measured so far.
+    /// Ends the run, wherever it is. Open flows that have stood still for `stuck_after_ps` are stuck. The
+    /// cost is what was measured so far.
     fn finish(
         &self,
         py: Python<'_>,
         interrupted: bool,
+        stuck_after_ps: u64,
         wall_s: f64,
         cpu_s: f64,
         peak_rss_bytes: u64,
     ) -> PyResult<Record> {
         let state = self.take(py)?;
-        let (about, wanted) = (
-            About {
-                interrupted,
-                ..self.about.clone()
-            },
-            self.wanted,
-        );
-        let cost = Cost {
-            wall_s,
-            cpu_s,
-            peak_rss_bytes,
-        };
+        let (about, wanted) =
+            (About { interrupted, stuck_after: Picos(stuck_after_ps), ..self.about.clone() }, self.wanted);
+        let cost = Cost { wall_s, cpu_s, peak_rss_bytes };
         fault::guarded(py, move || {
             let record = state.run.finish();
             let summary = Summary::of(&record, about, cost);
-            Record {
-                summary: summary.to_json(),
-                tables: Mutex::new(tables(&record, wanted)),
-            }
+            Record { summary: summary.to_json(), tables: Mutex::new(tables(&record, wanted)) }
         })
     }
 }
 
 impl Simulation {
     fn take(&self, py: Python<'_>) -> PyResult<State> {
-        let state = self
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner).take();
         state.ok_or_else(|| errors::internal(py, "the simulation has ended already".to_owned()))
     }
 

@@ -33,12 +33,7 @@ pub struct Column {
 
 impl From<pullnet_record::Table> for Table {
     fn from(table: pullnet_record::Table) -> Self {
-        Self {
-            name: table.name,
-            doc: table.doc,
-            rows: table.rows(),
-            columns: table.columns.into(),
-        }
+        Self { name: table.name, doc: table.doc, rows: table.rows(), columns: table.columns.into() }
     }
 }
 
@@ -46,14 +41,8 @@ impl From<pullnet_record::Table> for Table {
 impl Table {
     /// Hands out the columns, once; each is copied into Python's memory and freed in Rust's before the next.
     fn take_columns(&self, py: Python<'_>) -> PyResult<Vec<Column>> {
-        let mut columns = self
-            .columns
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        columns
-            .drain(..)
-            .map(|column| Column::new(py, column))
-            .collect()
+        let mut columns = self.columns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        columns.drain(..).map(|column| Column::new(py, column)).collect()
     }
 }
 
@@ -64,22 +53,10 @@ impl Column {
             Data::U32(values) => ("uint32", bytes(py, &values, u32::to_le_bytes)?, Vec::new()),
             Data::I64(values) => ("int64", bytes(py, &values, i64::to_le_bytes)?, Vec::new()),
             Data::F64(values) => ("double", bytes(py, &values, f64::to_le_bytes)?, Vec::new()),
-            Data::Bool(values) => (
-                "bool",
-                PyBytes::new(py, &bitmap(&values)).unbind(),
-                Vec::new(),
-            ),
+            Data::Bool(values) => ("bool", PyBytes::new(py, &bitmap(&values)).unbind(), Vec::new()),
             Data::Text { codes, words } => ("text", bytes(py, &codes, u32::to_le_bytes)?, words),
         };
-        Ok(Self {
-            name: column.name,
-            unit: column.unit,
-            doc: column.doc,
-            kind,
-            data,
-            valid,
-            words,
-        })
+        Ok(Self { name: column.name, unit: column.unit, doc: column.doc, kind, data, valid, words })
     }
 }
 
@@ -98,11 +75,7 @@ fn bytes<T: Copy, const N: usize>(
 }
 
 fn bitmap(values: &[bool]) -> Vec<u8> {
-    let byte = |chunk: &[bool]| {
-        chunk
-            .iter()
-            .enumerate()
-            .fold(0, |byte, (bit, on)| byte | u8::from(*on) << bit)
-    };
+    let byte =
+        |chunk: &[bool]| chunk.iter().enumerate().fold(0, |byte, (bit, on)| byte | u8::from(*on) << bit);
     values.chunks(8).map(byte).collect()
 }

@@ -61,31 +61,47 @@ impl<T: Copy> Ring<T> {
         self.len += 1;
     }
 
-    /// Takes the oldest.
+    /// Where the oldest item is, or will be; dangling if there is no room yet.
+    #[inline]
+    pub fn begin(&self) -> *const T {
+        self.items.as_ptr().wrapping_add(self.head as usize)
+    }
+
+    /// Where the next item will be added; dangling if there is no room.
+    #[inline]
+    pub fn end(&self) -> *const T {
+        self.items.as_ptr().wrapping_add(self.position(self.len()))
+    }
+
+    /// Takes the oldest. A ring that is empty starts again at its beginning, to stay within few cache lines.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let item = *self.front()?;
-        self.head = self.position(1) as u32;
         self.len -= 1;
+        self.head = if self.len == 0 { 0 } else { self.position(1) as u32 };
         Some(item)
     }
 
     /// Adds `item` behind every item whose `key` is not greater: the order of equal keys is that of insertion.
     #[inline]
     pub fn insert_sorted<K: Ord>(&mut self, item: T, key: impl Fn(&T) -> K) {
-        self.push(item);
+        if self.len() == self.items.len() {
+            self.grow(item);
+        }
         let wanted = key(&item);
-        let mut index = self.len() - 1;
+        let mut index = self.len();
         while index > 0 {
-            let before = self.position(index - 1);
-            if key(&self.items[before]) <= wanted {
+            let before = self.items[self.position(index - 1)];
+            if key(&before) <= wanted {
                 break;
             }
             let at = self.position(index);
-            self.items[at] = self.items[before];
-            self.items[before] = item;
+            self.items[at] = before;
             index -= 1;
         }
+        let at = self.position(index);
+        self.items[at] = item;
+        self.len += 1;
     }
 
     /// Items from the oldest to the newest.

@@ -44,6 +44,18 @@ pub struct TrimRules {
     trim_to: u32,
     victim: Victim,
     return_to_sender: bool,
+    /// Control packets that find room whatever their length; no limit if none is ever sent back.
+    sure_control: u32,
+}
+
+/// See [`TrimRules`].
+fn sure_control(config: &TrimConfig) -> u32 {
+    let longest = LONGEST_CONTROL.max(config.trim_to.0 as u32);
+    match config.control_queue {
+        _ if !config.return_to_sender => u32::MAX,
+        QueueSize::Packets(packets) => packets.0,
+        QueueSize::Bytes(bytes) => (bytes.0 / u64::from(longest)).try_into().unwrap_or(u32::MAX),
+    }
 }
 
 /// One port of an NDP switch.
@@ -119,6 +131,7 @@ impl<P: Item> Discipline<P> for Trim<P> {
             trim_to: config.trim_to.0 as u32,
             victim: config.victim,
             return_to_sender: config.return_to_sender,
+            sure_control: sure_control(config),
         }
     }
 
@@ -199,8 +212,7 @@ impl<P: Item> Discipline<P> for Trim<P> {
 
     #[inline]
     fn may_return(&self, rules: &TrimRules, packets: u32) -> bool {
-        let (held, longest) = (self.control_held() + packets, u64::from(rules.trim_to.max(LONGEST_CONTROL)));
-        rules.return_to_sender && !rules.control.holds(held, u64::from(self.control_bytes) + u64::from(packets) * longest)
+        self.control.len() as u32 + packets > rules.sure_control
     }
 
     #[inline]

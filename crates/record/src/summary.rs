@@ -19,6 +19,8 @@ pub struct About {
     pub version: String,
     /// Whether somebody broke it off.
     pub interrupted: bool,
+    /// How long an open flow must have stood still at the end to count as stuck.
+    pub stuck_after: Picos,
 }
 
 /// What the run cost, measured by whoever drove it.
@@ -71,7 +73,7 @@ pub struct Summary {
     pub timeouts: u64,
     /// The same by tag of the traffic.
     pub by_tag: BTreeMap<String, TagSummary>,
-    /// Flows without progress at the end.
+    /// Open flows that had stood still for long when the run ended.
     pub stuck: Vec<StuckSummary>,
     /// What the run cost.
     pub cost: CostSummary,
@@ -238,7 +240,7 @@ impl Summary {
             packets: packets(record),
             timeouts: record.totals.timeouts,
             by_tag: by_tag(record, window),
-            stuck: record.stuck.iter().map(StuckSummary::from).collect(),
+            stuck: stuck(record, about.stuck_after),
             cost: cost_summary(record.totals.packet_hops, cost),
         }
     }
@@ -249,6 +251,11 @@ impl Summary {
         text.push('\n');
         text
     }
+}
+
+fn stuck(record: &RunRecord, after: Picos) -> Vec<StuckSummary> {
+    let still = |flow: &&StuckFlow| record.simulated.since(flow.last_progress) >= after;
+    record.stuck.iter().filter(still).map(StuckSummary::from).collect()
 }
 
 fn ended(complete: bool, interrupted: bool) -> &'static str {

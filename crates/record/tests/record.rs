@@ -1,8 +1,8 @@
 //! Tables and summary of a small run that is written out by hand.
 
 use pullnet_record::{
-    About, Column, Cost, Data, FlowRow, HostRow, PortRow, RunRecord, SeriesKey, SeriesRow, Summary, Table,
-    Totals, Wanted, tables,
+    About, Column, Cost, Data, FlowRow, HostRow, PortRow, RunRecord, SeriesKey, SeriesRow, StuckFlow,
+    Summary, Table, Totals, Wanted, tables,
 };
 use pullnet_units::{HostId, Instant, Picos, PortId};
 
@@ -45,6 +45,19 @@ fn port(occupancy: Vec<Picos>) -> PortRow {
     }
 }
 
+fn stuck(flow: u32, last_us: u64) -> StuckFlow {
+    let last_progress = Instant(last_us * 1_000_000);
+    StuckFlow {
+        flow,
+        src: HostId(0),
+        dst: HostId(1),
+        bytes: 0,
+        size: None,
+        last_progress,
+        waiting_for: "a pull",
+    }
+}
+
 fn record() -> RunRecord {
     let host =
         |delivered_in_window, receives| HostRow { delivered_in_window, rate_bps: 10_000_000_000, receives };
@@ -71,7 +84,7 @@ fn record() -> RunRecord {
         series_interval: Some(Picos::from_micros(20)),
         latencies: Vec::new(),
         control: Vec::new(),
-        stuck: Vec::new(),
+        stuck: vec![stuck(0, 60), stuck(1, 61)],
         totals: Totals {
             packet_hops: 1_000,
             trimmed_by_level: vec![("tor->host".to_owned(), 1)],
@@ -80,9 +93,19 @@ fn record() -> RunRecord {
     }
 }
 
+fn about() -> About {
+    About {
+        scenario: "by hand".to_owned(),
+        seed: 3,
+        threads: 2,
+        version: "0.1.0".to_owned(),
+        interrupted: true,
+        stuck_after: Picos::from_micros(40),
+    }
+}
+
 fn summary() -> Summary {
-    let about = About { scenario: "by hand".to_owned(), seed: 3, threads: 2, version: "0.1.0".to_owned(), interrupted: true };
-    Summary::of(&record(), about, Cost { wall_s: 1.0, cpu_s: 2.0, peak_rss_bytes: 4_096 })
+    Summary::of(&record(), about(), Cost { wall_s: 1.0, cpu_s: 2.0, peak_rss_bytes: 4_096 })
 }
 
 fn all() -> Vec<Table> {
@@ -131,16 +154,14 @@ fn utilisation_is_over_hosts_that_receive() {
 #[test]
 fn an_empty_window_has_no_utilisation() {
     let record = RunRecord { window: (Instant(5), Instant(5)), ..record() };
-    let about = About { scenario: String::new(), seed: 0, threads: 1, version: String::new(), interrupted: true };
-    assert_eq!(Summary::of(&record, about, Cost::default()).utilisation.mean, None);
+    assert_eq!(Summary::of(&record, about(), Cost::default()).utilisation.mean, None);
 }
 
 #[test]
 fn only_a_run_that_is_not_complete_was_interrupted() {
     assert_eq!(summary().ended, "stated end");
-    let about = About { scenario: String::new(), seed: 0, threads: 1, version: String::new(), interrupted: true };
     let broken_off = RunRecord { complete: false, ..record() };
-    assert_eq!(Summary::of(&broken_off, about, Cost::default()).ended, "interrupted");
+    assert_eq!(Summary::of(&broken_off, about(), Cost::default()).ended, "interrupted");
 }
 
 #[test]
@@ -216,4 +237,10 @@ fn occupancy_leaves_out_what_never_occurred() {
 fn a_last_interval_that_was_cut_short_counts_only_its_length() {
     // 12500 B in the 10 us that were left of the interval of 20 us.
     assert_eq!(column("series", "goodput_gbps").data, Data::F64(vec![10.0]));
+}
+
+#[test]
+fn only_flows_that_stood_still_for_long_are_stuck() {
+    let stuck: Vec<_> = summary().stuck.iter().map(|flow| flow.flow).collect();
+    assert_eq!(stuck, [0]);
 }

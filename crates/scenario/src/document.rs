@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::{Errors, Origin, Problem};
 
 /// Tables and arrays deeper than any scenario needs are refused rather than followed.
-const MAX_DEPTH: u32 = 16;
+pub(crate) const MAX_DEPTH: u32 = 16;
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
@@ -122,6 +122,8 @@ fn mark_override(node: &mut Node) {
 fn syntax_message(message: &str) -> String {
     let hint = if message.contains("duplicate key") {
         "keep one of them"
+    } else if message.contains("recurs") {
+        "no setting lies that deep"
     } else if message.contains("basic string") {
         "close the text with the quote that began it, on the same line"
     } else if message.contains("quoted") {

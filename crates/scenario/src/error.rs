@@ -145,9 +145,20 @@ impl Errors {
             !matches!(error.problem, Problem::Missing { .. }) || !meant.contains(&error.path)
         });
         found.sort_by(|a, b| a.origin.cmp(&b.origin));
-        found.dedup();
-        found
+        without_repetition(found)
     }
+}
+
+/// Errors in order of their place, each once.
+fn without_repetition(found: Vec<SpecError>) -> Vec<SpecError> {
+    let mut once: Vec<SpecError> = Vec::with_capacity(found.len());
+    for error in found {
+        let mut there = once.iter().rev().take_while(|other| other.origin == error.origin);
+        if !there.any(|other| *other == error) {
+            once.push(error);
+        }
+    }
+    once
 }
 
 impl Problem {

@@ -5,6 +5,25 @@
 //! the JSON schema ([`schema()`]), the reference ([`reference()`]) and the resolved text ([`Resolved`]).
 //!
 //! A [`Scenario`] cannot be made in another way and has no setting left to complain about.
+//!
+//! ```
+//! use pullnet_scenario::{Disk, compile, template};
+//!
+//! let text = template("first");
+//! let set = [("topology.k".to_string(), "6".to_string())];
+//! let scenario = compile("first.toml", &text, &set, &Disk).unwrap();
+//! assert_eq!(scenario.topology.hosts.len(), 54);
+//!
+//! let errors = compile("first.toml", &text.replace("\"1 us\"", "1"), &[], &Disk).unwrap_err();
+//! assert_eq!(
+//!     errors[0].to_string(),
+//!     "first.toml:11:36: topology.link.delay: 1 has no unit; write it as text, for instance \"1 us\""
+//! );
+//! ```
+//!
+//! To add a setting is to add a row to a `settings!` table. To add a protocol, a switch or a traffic pattern nothing
+//! here changes: their kinds come from the registries of their rooms. To add a topology is to add a line to
+//! `topology::KINDS`.
 
 mod adapt;
 mod document;
@@ -136,7 +155,7 @@ pub(crate) fn root_shape() -> Shape {
         .with(SubTable::required("topology", "Hosts, switches and links.", topology::shape()))
         .with(SubTable::required("transport", "The protocol of every host.", transport::shape()))
         .with(SubTable::required("switch", "The discipline of every switch port.", switch::shape()))
-        .with(SubTable::list("traffic", "Who sends what to whom, and when.", traffic::shape()))
+        .with(SubTable::list("traffic", "Who sends what to whom, and when.", traffic::shape()).and_required())
         .with(fault::table())
         .with(probes::table())
 }

@@ -1,6 +1,6 @@
 //! `--set path=value`: changes the tree before anything is checked.
 
-use crate::document::{Entry, Item, Node, Table, parse_override};
+use crate::document::{Entry, Item, MAX_DEPTH, Node, Table, parse_override};
 use crate::error::{Errors, Origin, Problem};
 
 /// Applies `path = value` to the document.
@@ -14,6 +14,11 @@ fn set(root: &mut Table, path: &str, item: Item) -> Result<(), String> {
     let keys: Vec<&str> = path.split('.').collect();
     if keys.iter().any(|key| key.is_empty()) {
         return Err("write keys joined by dots, for instance topology.k or traffic.0.size".to_owned());
+    }
+    if keys.len() > MAX_DEPTH as usize {
+        return Err(format!(
+            "no setting lies deeper than {MAX_DEPTH} keys; write for instance topology.link.rate"
+        ));
     }
     let (last, parents) = keys.split_last().expect("split yields at least one part");
     let mut place = Place::Table(root);

@@ -13,7 +13,7 @@ impl<'a> Reader<'a> {
 
     /// Reports that `key` is missing.
     pub fn missing(&self, key: &str, remedy: String) {
-        self.context.errors.add(&self.origin, &self.path_of(key), Problem::Missing { remedy });
+        self.add(key, Problem::Missing { remedy });
     }
 
     /// Reports something about the value of `key`, perhaps of a table within this one, as in `sizes.file`.

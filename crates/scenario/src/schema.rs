@@ -1,6 +1,9 @@
 //! The JSON schema of scenarios (draft 2020-12), for editors.
 
+use std::str::FromStr;
+
 use pullnet_settings::Field;
+use pullnet_units::{BitsPerSec, Bytes, Packets, ParseError, Picos};
 use serde_json::{Map, Value, json};
 
 use crate::shape::{Kind, Shape, SubTable};
@@ -14,6 +17,7 @@ pub fn schema() -> Value {
         "title": "pullnet scenario",
         "description": "A network, its transport and its traffic. Quantities are text with a unit, as \"10 Gbps\".",
     });
+    schema["oneOf"] = json!([{ "required": ["duration"] }, { "required": ["until"] }]);
     let (Value::Object(schema_map), Value::Object(head)) = (&mut schema, head) else { return schema };
     schema_map.extend(head);
     schema
@@ -58,7 +62,7 @@ fn add_rows(shape: &Shape, properties: &mut Map<String, Value>, required: &mut V
 
 fn table(row: &SubTable) -> Value {
     let inner = object(&row.shape, None);
-    let mut out = if row.list { json!({ "type": "array", "items": inner }) } else { inner };
+    let mut out = if row.list { json!({ "type": "array", "items": inner, "minItems": 1 }) } else { inner };
     out["description"] = json!(row.doc);
     out
 }
@@ -90,17 +94,36 @@ fn type_of(row: &Field) -> Value {
             }
             out
         }
-        "time" | "size" | "rate" | "packets" | "queue size" => {
-            json!({ "type": "string", "pattern": QUANTITY })
+        "flow size" => json!({ "type": "string", "pattern": format!("{}|^endless$", quantity("size")) }),
+        "queue size" => {
+            json!({ "type": "string", "pattern": format!("{}|{}", quantity("packets"), quantity("size")) })
         }
-        "flow size" => json!({ "type": "string", "pattern": format!("{QUANTITY}|^endless$") }),
+        kind @ ("time" | "size" | "rate" | "packets") => {
+            json!({ "type": "string", "pattern": quantity(kind) })
+        }
         "hosts" => json!({ "type": ["string", "integer"] }),
         _ => json!({ "type": "string" }),
     }
 }
 
-/// A number and a unit.
-const QUANTITY: &str = "^\\s*[0-9.][0-9._]*\\s*[A-Za-zµ/]+\\s*$";
+/// A pattern for a number and a unit.
+fn quantity(kind: &str) -> String {
+    let (names, others) = match kind {
+        "time" => (unit_names::<Picos>(), "µs"),
+        "size" => (unit_names::<Bytes>(), "KB"),
+        "rate" => (unit_names::<BitsPerSec>(), "[kMG]b/s"),
+        _ => (unit_names::<Packets>(), "packet"),
+    };
+    format!("^\\s*[0-9.][0-9._]*\\s*({}|{others})\\s*$", names.replace(", ", "|"))
+}
+
+/// The units of a quantity, as the refusal of a number without one names them.
+fn unit_names<Q: FromStr<Err = ParseError>>() -> &'static str {
+    match "1".parse::<Q>() {
+        Err(ParseError::NoUnit { units, .. }) => units,
+        _ => "",
+    }
+}
 
 /// A bound without a fraction as a whole number.
 fn whole(bound: f64) -> Value {
@@ -138,6 +161,13 @@ mod tests {
         let mut leaves = 0;
         walk(&schema(), "", &mut leaves);
         assert!(leaves > 40, "{leaves}");
+    }
+
+    #[test]
+    fn quantities_have_their_units() {
+        assert_eq!(quantity("time"), "^\\s*[0-9.][0-9._]*\\s*(ps|ns|us|ms|s|µs)\\s*$");
+        assert!(quantity("rate").contains("(bps|kbps|Mbps|Gbps|Tbps|"));
+        assert!(quantity("packets").contains("(packets|packet)"));
     }
 
     #[test]

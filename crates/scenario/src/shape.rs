@@ -65,6 +65,10 @@ impl SubTable {
         Self { required: true, ..Self::optional(name, doc, shape) }
     }
 
+    pub fn and_required(self) -> Self {
+        Self { required: true, ..self }
+    }
+
     pub fn list(name: &'static str, doc: &'static str, shape: Shape) -> Self {
         Self { list: true, ..Self::optional(name, doc, shape) }
     }

@@ -214,6 +214,7 @@ fn from_file(reader: &Reader<'_>) -> Option<Topology> {
     if !own.good {
         return None;
     }
+    let errors = reader.context.errors.count();
     if !file.ends_with(".xml") {
         for key in ["delay", "host_rate", "capacity_unit"] {
             reader.no_effect(key, "only files of SNDlib (.xml) leave it open; leave it out");
@@ -225,7 +226,7 @@ fn from_file(reader: &Reader<'_>) -> Option<Topology> {
             "a .topo file describes a tree, all of whose paths are used; leave it out",
         );
     }
-    let text = reader.text_of_file("file", &file)?;
+    let text = reader.text_of_file("file", &file).filter(|_| reader.context.errors.count() == errors)?;
     let options = LoadOptions { max_paths, delay, host_rate, capacity_unit };
     match load(&file, &text, &options) {
         Ok(topology) => Some(topology),

@@ -67,9 +67,10 @@ pub(crate) fn read(
         }
     }
     spec.traffic = blocks.iter().map(|block| block.spec.clone()).collect();
-    let found = spec.check(&topology.map_or_else(any_network, |topology| network(topology, Picos(1))));
-    for error in found.iter().filter(|error| topology.is_some() || !depends_on_hosts(error)) {
-        report(&blocks, error);
+    let found = topology.map(|topology| spec.check(&network(topology, Picos(1))));
+    found.iter().flatten().for_each(|error| report(&blocks, error));
+    if found.is_none_or(|found| !found.is_empty()) {
+        report_rest(&blocks, &spec);
     }
     spec
 }
@@ -144,9 +145,14 @@ fn ends_some_time(reader: &Reader<'_>, pattern: &dyn Pattern) {
     }
 }
 
-/// Stands in for a topology that has errors itself, so that those of the files that blocks name are found as well.
-fn any_network() -> Network {
-    Network::uniform(1024, BitsPerSec::gbps(10), Picos(1))
+/// A workload says of each block what is wrong first. What does not depend on the hosts, such as an error in a file, is
+/// found as well if the topology or the choice of hosts is wrong.
+fn report_rest(blocks: &[Block<'_>], spec: &WorkloadSpec) {
+    let mut spec = spec.clone();
+    spec.traffic.iter_mut().for_each(|block| block.common.hosts = Common::default().hosts);
+    let network = Network::uniform(1024, BitsPerSec::gbps(10), Picos(1));
+    let found = spec.check(&network);
+    found.iter().filter(|error| !depends_on_hosts(error)).for_each(|error| report(blocks, error));
 }
 
 /// Whether an error may be gone on another topology.

@@ -188,6 +188,12 @@ fn the_resolved_text_says_the_same() {
 }
 
 #[test]
+fn line_ends_of_windows_are_line_ends() {
+    let windows = EXAMPLE.replace('\n', "\r\n");
+    assert_eq!(compiled(&windows).resolved.get("topology.k"), compiled(EXAMPLE).resolved.get("topology.k"));
+}
+
+#[test]
 fn faults_reach_their_links() {
     let text =
         format!("{EXAMPLE}[[fault]]\nplace = \"link core 0 - agg 0\"\nloss = 0.5\nrate = \"1 Gbps\"\n");

@@ -40,11 +40,16 @@ impl Agenda {
         *armed = window;
     }
 
-    /// The processes of `window` from `first` on: the number of the word and its bits, which are cleared.
-    #[inline]
-    pub fn take(&mut self, window: u64, word: usize) -> u64 {
+    /// Appends the processes of `window`, ascending, and forgets them.
+    pub fn take(&mut self, window: u64, due: &mut Vec<u32>) {
         let row = (window % HORIZON) as usize * self.words;
-        core::mem::take(&mut self.bits[row + word])
+        for (word, bits) in (0u32..).zip(&mut self.bits[row..row + self.words]) {
+            let mut bits = core::mem::take(bits);
+            while bits != 0 {
+                due.push(word * 64 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
     }
 
     /// The earliest window from `window` on that has a process; beyond the horizon if none has.
@@ -55,24 +60,6 @@ impl Agenda {
         };
         (window..window + HORIZON).find(busy).unwrap_or(window + HORIZON)
     }
-
-    /// Number of words of a window.
-    pub fn words(&self) -> usize {
-        self.words
-    }
-}
-
-/// The bits of `word`, as numbers.
-#[inline]
-pub fn members(word: usize, mut bits: u64) -> impl Iterator<Item = u32> {
-    core::iter::from_fn(move || {
-        if bits == 0 {
-            return None;
-        }
-        let bit = bits.trailing_zeros();
-        bits &= bits - 1;
-        Some(word as u32 * 64 + bit)
-    })
 }
 
 #[cfg(test)]
@@ -89,8 +76,9 @@ mod tests {
         arm(&mut agenda, 3, 5);
         arm(&mut agenda, 70, 500);
         let mut visited = |window| {
-            let words: Vec<_> = (0..agenda.words()).map(|word| (word, agenda.take(window, word))).collect();
-            words.into_iter().flat_map(|(word, bits)| members(word, bits)).collect::<Vec<_>>()
+            let mut due = Vec::new();
+            agenda.take(window, &mut due);
+            due
         };
         assert_eq!(visited(5), [3]);
         assert_eq!(visited(9), [130]);

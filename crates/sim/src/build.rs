@@ -69,6 +69,7 @@ fn shard<P: Protocol, Q: Discipline<Packet>>(
         ports,
         hosts,
         switches,
+        due: Vec::new(),
         out: Vec::new(),
         abroad: Vec::new(),
         reports: Vec::new(),

@@ -229,7 +229,6 @@ impl<T: Transport> Host<T> {
         }
         let received = Received {
             from,
-            path: topology.path_of_label(from, self.addr, packet.label),
             paths: topology.path_count(from, self.addr),
             wire: packet.sent_size(),
             fate,

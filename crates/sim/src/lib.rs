@@ -16,6 +16,7 @@ mod line;
 mod network;
 mod packet;
 mod port;
+mod prefetch;
 mod probe;
 mod run;
 mod shard;

@@ -18,18 +18,19 @@ pub struct Emission {
     pub packet: Packet,
 }
 
-/// The sending end of a link.
+/// The sending end of a link. What every packet needs comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Line {
     /// When the packet in service has left.
     pub busy_until: u64,
-    pace: Pace,
     delay: u64,
+    pace: Pace,
     next: Next,
     /// Index of this link at its other end.
     ingress: u16,
-    link: LinkRef,
     faulty: bool,
+    link: LinkRef,
     /// Coins of the queue, choices at the other end, and losses on the link.
     pub chance: SmallStream,
     /// Packets sent.
@@ -42,7 +43,7 @@ pub struct Line {
     pub lost: u64,
     /// Of these, packets that were sent as data.
     pub data_lost: u64,
-    /// Time in service if the rate changes; otherwise it follows from `bytes`.
+    /// Time in service.
     busy: u64,
 }
 
@@ -80,7 +81,7 @@ impl Line {
     }
 
     /// Puts `packet` on the link at `start`. `None`: the link loses it.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, net: &Network, start: u64, mut packet: Packet) -> Option<Emission> {
         let size = packet.wire();
         let time = if self.faulty { self.pace_at(net, start).time(size) } else { self.pace.time(size) };

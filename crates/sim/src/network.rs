@@ -49,8 +49,10 @@ fn inverse<I: Id>(order: &[I]) -> Vec<u32> {
 pub enum Next {
     /// A host.
     Host(u32),
-    /// A switch of a tree; `down` and `up` are process numbers.
+    /// A switch of a tree that forwards by label; `down` and `up` are process numbers.
     Tree(TreeHop),
+    /// A switch of a tree that chooses by itself among equal ports.
+    Choice(TreeHop),
     /// A switch whose paths are in tables.
     Table(NodeId),
 }
@@ -114,7 +116,8 @@ impl Network {
             Hop::Tree(hop) => {
                 let process = |port: PortId, used: bool| if used { PortId(self.numbering.of_port[port.index()]) } else { port };
                 let (down, up) = (process(hop.down, true), process(hop.up, hop.ups > 0));
-                Next::Tree(TreeHop { down, up, ..hop })
+                let hop = TreeHop { down, up, ..hop };
+                if self.scenario.forwarding == Forwarding::Path { Next::Tree(hop) } else { Next::Choice(hop) }
             }
             Hop::Table => Next::Table(node),
         }
@@ -137,19 +140,18 @@ impl Network {
     }
 
     /// The process that `packet` goes to next, arriving at `at`.
-    #[inline]
+    #[inline(always)]
     pub fn target(&self, next: &Next, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
         match next {
             Next::Host(host) => Target(HOST | host),
-            Next::Tree(hop) if self.scenario.forwarding == Forwarding::Path => {
-                Target(hop.port(packet.to().0, packet.label).0)
-            }
-            Next::Tree(hop) => self.tree_choice(hop, packet, chance, at),
+            Next::Tree(hop) => Target(hop.port(packet.to().0, packet.label()).0),
+            Next::Choice(hop) => self.tree_choice(hop, packet, chance, at),
             Next::Table(node) => self.table_choice(*node, packet, chance, at),
         }
     }
 
     /// A switch of a tree that chooses by itself.
+    #[inline(never)]
     fn tree_choice(&self, hop: &TreeHop, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
         let below = hop.below(packet.to().0);
         let (first, count) = if below {
@@ -162,10 +164,11 @@ impl Network {
     }
 
     /// A switch of a graph.
+    #[inline(never)]
     fn table_choice(&self, node: NodeId, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
         let topology = self.topology();
         let process = |port: PortId| self.numbering.of_port[port.index()];
-        let labelled = topology.table_port(node, packet.from(), packet.to(), packet.label);
+        let labelled = topology.table_port(node, packet.from(), packet.to(), packet.label());
         if let (Forwarding::Path, Some(port)) = (self.scenario.forwarding, labelled) {
             return Target(process(port));
         }
@@ -220,7 +223,7 @@ fn lookahead(scenario: &Scenario, shortest: u32) -> u64 {
 /// A hash of source, destination and label: the label stands for the ports of a flow.
 fn flow_hash(packet: &Packet, salt: u32) -> u64 {
     let ends = u64::from(packet.from().0) << 32 | u64::from(packet.to().0);
-    let mixed = (ends ^ u64::from(salt) << 24 ^ u64::from(packet.label) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (ends ^ u64::from(salt) << 24 ^ u64::from(packet.label()) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 

@@ -3,12 +3,15 @@ use pullnet_transport::{Fate, HostAddr, Packed};
 
 use crate::clock::Window;
 
-const CONTROL: u32 = 1 << 24;
-const TRIMMED: u32 = 2 << 24;
-const RETURNED: u32 = 4 << 24;
-/// The length of a trimmed packet in units of [`TRIM_UNIT`], minus one.
+const CONTROL: u64 = 1 << 24;
+const TRIMMED: u64 = 2 << 24;
+const RETURNED: u64 = 4 << 24;
+/// The length of a trimmed packet in units of [`TRIM_UNIT`], minus one, lies in bits 27 to 31.
 const TRIM_SHIFT: u32 = 27;
-const ADDR: u32 = (1 << 24) - 1;
+const TRIM_MASK: u64 = 31;
+const ADDR: u64 = (1 << 24) - 1;
+/// Everything of `ends` that stays when source and destination change places.
+const STAYS: u64 = !(ADDR | ADDR << 32);
 
 /// A trim leaves a multiple of this many bytes ...
 pub const TRIM_UNIT: u32 = 8;
@@ -16,29 +19,33 @@ pub const TRIM_UNIT: u32 = 8;
 pub const MAX_TRIM: u32 = TRIM_UNIT << 5;
 
 /// A packet in flight or in a queue: two to a cache line, written once and read once for each hop.
+///
+/// Four words that are only ever changed as words, so that a copy never waits for parts of a word to be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(32))]
 pub struct Packet {
     /// Arrival time modulo 2^48 ps and, in the low 16 bits, the index of the link that it arrives by.
     key: u64,
-    /// Destination, 24 bits, and flags.
-    to: u32,
-    /// Source, 24 bits, and packet kind.
-    from: u32,
-    words: [u32; 3],
-    /// Path label.
-    pub label: u16,
-    /// Bytes on the wire when it was sent.
-    sent_size: u16,
+    /// From bit 0: destination (24 bits) and flags (8); from bit 32: source (24) and packet kind (8).
+    ends: u64,
+    /// The first two words of the header.
+    words: u64,
+    /// From bit 0: the third word (32); path label (16); bytes on the wire when it was sent (16).
+    rest: u64,
 }
 
 impl Packet {
     /// A packet as a host sends it.
     #[inline]
     pub fn new(from: HostAddr, to: HostAddr, control: bool, label: u16, size: u16, packed: Packed) -> Self {
-        let flags = if control { CONTROL } else { 0 };
-        let Packed { kind, words } = packed;
-        Self { key: 0, to: to.0 | flags, from: from.0 | u32::from(kind) << 24, words, label, sent_size: size }
+        let Packed { kind, words: [first, second, third] } = packed;
+        let to = u64::from(to.0) | if control { CONTROL } else { 0 };
+        Self {
+            key: 0,
+            ends: to | u64::from(from.0) << 32 | u64::from(kind) << 56,
+            words: u64::from(first) | u64::from(second) << 32,
+            rest: u64::from(third) | u64::from(label) << 32 | u64::from(size) << 48,
+        }
     }
 
     /// Sets when and by which link it arrives.
@@ -62,31 +69,38 @@ impl Packet {
     /// Destination.
     #[inline]
     pub fn to(&self) -> HostAddr {
-        HostAddr(self.to & ADDR)
+        HostAddr((self.ends & ADDR) as u32)
     }
 
     /// Source.
     #[inline]
     pub fn from(&self) -> HostAddr {
-        HostAddr(self.from & ADDR)
+        HostAddr((self.ends >> 32 & ADDR) as u32)
+    }
+
+    /// Path label.
+    #[inline]
+    pub fn label(&self) -> u16 {
+        (self.rest >> 32) as u16
     }
 
     /// Bytes on the wire when it was sent.
     #[inline]
     pub fn sent_size(&self) -> u16 {
-        self.sent_size
+        (self.rest >> 48) as u16
     }
 
     /// The protocol's header.
     #[inline]
     pub fn packed(&self) -> Packed {
-        Packed { kind: (self.from >> 24) as u8, words: self.words }
+        let words = [self.words as u32, (self.words >> 32) as u32, self.rest as u32];
+        Packed { kind: (self.ends >> 56) as u8, words }
     }
 
     /// What happened to it.
     #[inline]
     pub fn fate(&self) -> Fate {
-        match self.to & (TRIMMED | RETURNED) {
+        match self.ends & (TRIMMED | RETURNED) {
             0 => Fate::Whole,
             TRIMMED => Fate::Trimmed,
             _ => Fate::Returned,
@@ -96,42 +110,42 @@ impl Packet {
     /// Whether it was sent as data, whatever became of it.
     #[inline]
     pub fn was_data(&self) -> bool {
-        self.to & CONTROL == 0
+        self.ends & CONTROL == 0
     }
 
     /// Turns a trimmed header round.
     pub fn turn_round(&mut self) {
-        let (to, from) = (self.to, self.from);
-        self.to = from & ADDR | to & !ADDR | RETURNED;
-        self.from = to & ADDR | from & !ADDR;
+        let (to, from) = (self.ends & ADDR, self.ends >> 32 & ADDR);
+        self.ends = self.ends & STAYS | RETURNED | from | to << 32;
     }
 
     /// A number that tells this packet from others, for the fingerprint.
     #[inline]
     pub fn identity(&self) -> u64 {
-        u64::from(self.words[0]) << 32 ^ u64::from(self.words[1]) ^ u64::from(self.from) << 20
+        self.words ^ (self.ends >> 32).rotate_left(20)
     }
 }
 
 impl Item for Packet {
     #[inline]
     fn is_control(&self) -> bool {
-        self.to & (CONTROL | TRIMMED) != 0
+        self.ends & (CONTROL | TRIMMED) != 0
     }
 
     #[inline]
     fn wire(&self) -> u32 {
-        if self.to & TRIMMED == 0 { self.sent_size.into() } else { ((self.to >> TRIM_SHIFT) + 1) * TRIM_UNIT }
+        let trimmed = ((self.ends >> TRIM_SHIFT & TRIM_MASK) as u32 + 1) * TRIM_UNIT;
+        if self.ends & TRIMMED == 0 { self.sent_size().into() } else { trimmed }
     }
 
     #[inline]
     fn trim(&mut self, bytes: u32) {
-        self.to |= TRIMMED | (bytes / TRIM_UNIT - 1) << TRIM_SHIFT;
+        self.ends |= TRIMMED | u64::from(bytes / TRIM_UNIT - 1) << TRIM_SHIFT;
     }
 
     #[inline]
     fn returnable(&self) -> bool {
-        self.to & (CONTROL | RETURNED | TRIMMED) == TRIMMED
+        self.ends & (CONTROL | RETURNED | TRIMMED) == TRIMMED
     }
 }
 
@@ -154,7 +168,7 @@ mod tests {
         packet.turn_round();
         assert!(!packet.returnable());
         assert_eq!((packet.to(), packet.from(), packet.fate()), (HostAddr(0xabcdef), HostAddr(0x123456), Fate::Returned));
-        assert_eq!((packet.packed(), packet.wire(), packet.label), (packed, 64, 77));
+        assert_eq!((packet.packed(), packet.wire(), packet.label()), (packed, 64, 77));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::fingerprint::Fingerprint;
 use crate::line::{Emission, Line};
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::prefetch::prefetch;
 use crate::probe::Held;
 
 /// Marks packets that arrive from another port of the same switch and not by a link.
@@ -45,19 +46,19 @@ pub struct PortContext<'a, Q: Discipline<Packet>> {
     pub window: Window,
 }
 
-/// One egress port.
+/// One egress port. What every packet needs comes first.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Port<Q> {
     /// Packets on their way here, in order of arrival.
     inbox: Ring<Packet>,
-    /// Data packets in the inbox.
-    coming_data: u32,
-    /// Their bytes.
-    coming_bytes: u64,
-    /// Whether a packet is in service.
-    serving: bool,
     /// The window that the port is to be visited in.
     pub armed: u64,
+    /// When the packet in service has left; `u64::MAX` if there is none.
+    completion: u64,
+    /// Data packets in the inbox, and their bytes.
+    coming_data: u32,
+    coming_bytes: u32,
     queue: Q,
     /// The link.
     pub line: Line,
@@ -78,10 +79,10 @@ impl<Q: Discipline<Packet>> Port<Q> {
     pub fn new(rules: &Q::Rules, line: Line, node: NodeId, index: u16, held: Option<Box<Held>>) -> Self {
         Self {
             inbox: Ring::default(),
+            armed: NOT_ARMED,
+            completion: u64::MAX,
             coming_data: 0,
             coming_bytes: 0,
-            serving: false,
-            armed: NOT_ARMED,
             queue: Q::new(rules),
             line,
             node,
@@ -98,9 +99,9 @@ impl<Q: Discipline<Packet>> Port<Q> {
         self.inbox.insert_sorted(packet, |packet| packet.rank(window));
         if !packet.is_control() {
             self.coming_data += 1;
-            self.coming_bytes += u64::from(packet.wire());
+            self.coming_bytes += packet.wire();
         }
-        let free = if self.serving { self.line.busy_until } else { 0 };
+        let free = self.free_at();
         let at = packet.time(window);
         let out = self.line.reaches(at.max(free), self.least_size(rules, &packet));
         let due = net.grid.index(out).saturating_sub(1);
@@ -111,62 +112,71 @@ impl<Q: Discipline<Packet>> Port<Q> {
     #[inline]
     fn least_size(&self, rules: &Q::Rules, packet: &Packet) -> u32 {
         let whole = packet.wire();
-        if packet.is_control() || !self.queue.may_trim(rules, self.coming_data, self.coming_bytes) {
+        if packet.is_control() || !self.queue.may_trim(rules, self.coming_data, self.coming_bytes.into()) {
             return whole;
         }
         Q::trimmed_size(rules).map_or(whole, |trimmed| trimmed.min(whole))
     }
 
+    /// When the link is free as far as is known; 0 if it is.
+    #[inline]
+    fn free_at(&self) -> u64 {
+        if self.completion == u64::MAX { 0 } else { self.completion }
+    }
+
+    #[inline]
+    fn next_arrival(&self, window: Window) -> u64 {
+        self.inbox.front().map_or(u64::MAX, |packet| packet.time(window))
+    }
+
     /// When the next thing happens here; `u64::MAX` for nothing.
     #[inline]
     pub fn next_event(&self, window: Window) -> u64 {
-        let completion = if self.serving { self.line.busy_until } else { u64::MAX };
-        self.inbox.front().map_or(u64::MAX, |packet| packet.time(window)).min(completion)
+        self.next_arrival(window).min(self.completion)
     }
 
     /// Lets everything happen that lies in the window.
     #[inline]
     pub fn visit(&mut self, cx: &mut PortContext<'_, Q>) {
-        while self.next_event(cx.window) < cx.window.end {
-            self.step(cx);
-        }
+        while self.step(cx) {}
     }
 
-    /// Lets the next thing happen. A completion comes before an arrival at the same time.
+    /// Lets the next thing happen if it lies in the window. A completion comes before an arrival at the same time.
     #[inline]
-    pub fn step(&mut self, cx: &mut PortContext<'_, Q>) {
-        let arrival = self.inbox.front().map_or(u64::MAX, |packet| packet.time(cx.window));
-        if self.serving && self.line.busy_until <= arrival {
-            self.complete(cx);
+    pub fn step(&mut self, cx: &mut PortContext<'_, Q>) -> bool {
+        let (arrival, completion) = (self.next_arrival(cx.window), self.completion);
+        if arrival.min(completion) >= cx.window.end {
+            return false;
+        }
+        if completion <= arrival {
+            self.queue.complete(cx.rules, cx.shared);
+            self.completion = u64::MAX;
+            self.note_held(completion);
         } else {
             self.admit(cx, arrival);
         }
-    }
-
-    #[inline]
-    fn complete(&mut self, cx: &mut PortContext<'_, Q>) {
-        let now = self.line.busy_until;
-        self.queue.complete(cx.rules, cx.shared);
-        self.note_held(now);
-        self.serving = false;
-        self.serve(cx, now);
+        if self.completion == u64::MAX {
+            self.serve(cx, completion.min(arrival));
+        }
+        true
     }
 
     /// The next packet goes into service.
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, cx: &mut PortContext<'_, Q>, now: u64) {
-        if let Some(packet) = self.queue.dequeue(cx.rules, cx.shared) {
-            self.serving = true;
-            cx.out.extend(self.line.send(cx.net, now, packet));
+        let Some(packet) = self.queue.dequeue(cx.rules, cx.shared) else { return };
+        if let Some(emission) = self.line.send(cx.net, now, packet) {
+            cx.out.push(emission);
         }
+        self.completion = self.line.busy_until;
     }
 
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, cx: &mut PortContext<'_, Q>, now: u64) {
         let Some(packet) = self.inbox.pop() else { return };
         if !packet.is_control() {
             self.coming_data -= 1;
-            self.coming_bytes -= u64::from(packet.wire());
+            self.coming_bytes -= packet.wire();
         }
         let coin = || self.line.chance.coin();
         let outcome = self.queue.enqueue(cx.rules, cx.shared, packet, coin);
@@ -176,9 +186,6 @@ impl<Q: Discipline<Packet>> Port<Q> {
         self.counts.peak_data = self.counts.peak_data.max(self.queue.data_held());
         self.counts.peak_control = self.counts.peak_control.max(self.queue.control_held());
         self.note_held(now);
-        if !self.serving {
-            self.serve(cx, now);
-        }
     }
 
     /// Counts what became of a packet that did not simply wait, and sends headers back.
@@ -226,7 +233,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// nothing is to be done.
     #[inline]
     pub fn due(&self, net: &Network, rules: &Q::Rules, window: Window) -> Option<u64> {
-        let free = if self.serving { self.line.busy_until } else { 0 };
+        let free = self.free_at();
         let mut out = u64::MAX;
         if let Some(size) = self.queue.shortest_next() {
             out = self.line.reaches(free, size);
@@ -248,6 +255,18 @@ impl<Q: Discipline<Packet>> Port<Q> {
             }
             _ => Some(due),
         }
+    }
+
+    /// Brings what [`Port::expect`] will write into the cache.
+    #[inline]
+    pub fn prefetch_inbox(&self) {
+        prefetch(self.inbox.end());
+    }
+
+    /// Brings what [`Port::visit`] will read first into the cache.
+    #[inline]
+    pub fn prefetch_first(&self) {
+        prefetch(self.inbox.begin());
     }
 
     /// Visits every packet that is on its way here or waits here.

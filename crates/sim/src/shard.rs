@@ -5,17 +5,23 @@ use pullnet_transport::Transport;
 use pullnet_units::NodeId;
 use pullnet_workload::FlowStart;
 
-use crate::agenda::{Agenda, NOT_ARMED, members};
+use crate::agenda::{Agenda, NOT_ARMED};
 use crate::clock::Window;
 use crate::host::{Host, HostContext, Report};
 use crate::line::Emission;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::port::{Port, PortContext};
+use crate::prefetch::prefetch_lines;
 use crate::probe::HostLog;
 
 /// Packets that are collected before they are put into the inboxes of their next processes.
 const BATCH: usize = 32;
+
+/// How many visits ahead a port's memory is asked for.
+const AHEAD: usize = 3;
+/// Cache lines of a port that every visit needs.
+const HOT_LINES: usize = 4;
 
 /// A switch as the unit of work: its ports share state and are worked off together, in order of time.
 #[derive(Debug)]
@@ -53,6 +59,8 @@ pub struct Shard<T, Q: Discipline<Packet>> {
     pub port_agenda: Agenda,
     /// Hosts by window.
     pub host_agenda: Agenda,
+    /// Processes of the current window, kept for its memory.
+    pub due: Vec<u32>,
     /// Packets for processes of this shard or others.
     pub out: Vec<Emission>,
     /// Packets for processes of other shards.
@@ -69,19 +77,33 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     /// Lets everything happen that lies in `window`. Packets for other shards lie in `abroad` afterwards.
     pub fn work(&mut self, net: &Network, window: Window) {
         self.worked = false;
-        for word in 0..self.host_agenda.words() {
-            let bits = self.host_agenda.take(window.index, word);
-            self.worked |= bits != 0;
-            members(word, bits).for_each(|host| self.visit_host(net, window, host));
+        let mut due = core::mem::take(&mut self.due);
+        self.host_agenda.take(window.index, &mut due);
+        self.worked |= !due.is_empty();
+        due.drain(..).for_each(|host| self.visit_host(net, window, host));
+        self.port_agenda.take(window.index, &mut due);
+        self.worked |= !due.is_empty();
+        if Q::SHARES {
+            due.iter().for_each(|switch| self.visit_switch(net, window, *switch));
+        } else {
+            self.visit_ports(net, window, &due);
         }
-        for word in 0..self.port_agenda.words() {
-            let bits = self.port_agenda.take(window.index, word);
-            self.worked |= bits != 0;
-            for process in members(word, bits) {
-                if Q::SHARES { self.visit_switch(net, window, process) } else { self.visit_port(net, window, process) }
-            }
-        }
+        due.clear();
+        self.due = due;
         self.deliver(net, window);
+    }
+
+    /// Visits ports while their successors come into the cache.
+    fn visit_ports(&mut self, net: &Network, window: Window, due: &[u32]) {
+        for (index, port) in due.iter().enumerate() {
+            if let Some(later) = due.get(index + 2 * AHEAD) {
+                prefetch_lines(&self.ports[*later as usize], HOT_LINES);
+            }
+            if let Some(soon) = due.get(index + AHEAD) {
+                self.ports[*soon as usize].prefetch_first();
+            }
+            self.visit_port(net, window, *port);
+        }
     }
 
     fn visit_host(&mut self, net: &Network, window: Window, position: u32) {
@@ -118,15 +140,14 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         let mut cx = PortContext { net, rules, shared, out, window };
         loop {
             let Some(first) = ports.iter_mut().min_by_key(|port| port.next_event(window)) else { break };
-            let at = first.next_event(window);
-            if at >= window.end {
-                if at != u64::MAX {
-                    let due = net.grid.index(at).max(window.index + 1);
-                    self.port_agenda.arm(&mut switch.armed, position, due, window.index);
-                }
+            if !first.step(&mut cx) {
                 break;
             }
-            first.step(&mut cx);
+        }
+        let next = ports.iter().map(|port| port.next_event(window)).min().unwrap_or(u64::MAX);
+        if next != u64::MAX {
+            let due = net.grid.index(next).max(window.index + 1);
+            self.port_agenda.arm(&mut switch.armed, position, due, window.index);
         }
         self.deliver_if_many(net, window);
     }
@@ -142,11 +163,19 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     /// does not matter when in this window that is done.
     fn deliver(&mut self, net: &Network, window: Window) {
         let out = core::mem::take(&mut self.out);
-        for emission in &out {
-            self.accept(net, window, emission);
-        }
+        out.iter().for_each(|emission| self.prefetch(emission, |port| prefetch_lines(port, 2)));
+        out.iter().for_each(|emission| self.prefetch(emission, Port::prefetch_inbox));
+        out.iter().for_each(|emission| self.accept(net, window, emission));
         self.out = out;
         self.out.clear();
+    }
+
+    /// Lets `touch` prepare the port that a packet goes to.
+    #[inline]
+    fn prefetch(&self, emission: &Emission, touch: impl Fn(&Port<Q>)) {
+        if let Err(process) = emission.target.split() {
+            self.ports.get(process.wrapping_sub(self.port_range.start) as usize).into_iter().for_each(touch);
+        }
     }
 
     /// One packet for a process of this shard or another.

@@ -102,6 +102,17 @@ fn only_links_with_faults_have_schedules_and_recover() {
 }
 
 #[test]
+fn the_lowest_rate_counts() {
+    let tree = tree();
+    let rate = |gbps| Effect::Rate(BitsPerSec::gbps(gbps));
+    let faults = [fault("host 0", 1, Some(9), rate(2)), fault("host 0", 2, Some(8), rate(5))];
+    let schedules = schedules(&tree, &faults).unwrap();
+    let changes = schedules.get(LinkRef::Nic(HostId(0))).unwrap().changes();
+    let rates: Vec<(Instant, BitsPerSec)> = changes.iter().map(|(at, state)| (*at, state.rate)).collect();
+    assert_eq!(rates, [(at_us(1), BitsPerSec::gbps(2)), (at_us(9), BitsPerSec::gbps(10))]);
+}
+
+#[test]
 fn neighbouring_faults_leave_no_gap() {
     let tree = tree();
     let faults = [fault("host 0", 1, Some(2), Effect::Down), fault("host 0", 2, Some(3), Effect::Down)];

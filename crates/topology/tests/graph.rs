@@ -257,4 +257,15 @@ fn impossible_graphs_are_refused_with_a_remedy() {
         "net: link between \"t\" and \"a\": host \"a\" has a link already; \
          a host has one NIC; keep one link, or describe each NIC as a host of its own"
     );
+    let crowded = build(&|graph| {
+        let switch = graph.switch("s")?;
+        (0..=65_535).try_for_each(|i| {
+            let host = graph.host(&format!("h{i}"))?;
+            graph.link(host, switch, LINK)
+        })
+    });
+    assert_eq!(
+        crowded,
+        "net: link between \"h65535\" and \"s\": \"s\" has 65535 links; spread the links over more switches"
+    );
 }

@@ -108,6 +108,18 @@ proptest! {
 }
 
 #[test]
+fn a_short_last_packet_waits_for_a_long_train() {
+    let topology = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
+    let ends = (HostId(0), HostId(15));
+    for (full, rest) in [(6, 1), (6, 4000), (20, 8999)] {
+        let payload = 9000 * full + rest;
+        let sizes = packets(payload, 9000, 64);
+        let expected = simulate(&topology, ends, &sizes, |i| i as u16 % 4);
+        assert_eq!(topology.ideal_fct(ends.0, ends.1, payload, 9000, 64), Picos(expected));
+    }
+}
+
+#[test]
 fn one_full_packet_between_pods() {
     let topology = FatTree::default().build().unwrap();
     assert_eq!(

@@ -193,4 +193,9 @@ fn impossible_parameters_are_refused_with_a_remedy() {
         "leaf-spine: hosts = 262140000 is not possible; pod, rack and host number must fit 24 bits together; \
          use fewer or fuller ones"
     );
+    let wide = LeafSpine { hosts_per_leaf: 65_534, spines: 2, ..LeafSpine::default() };
+    assert_eq!(
+        wide.build().unwrap_err().to_string(),
+        "leaf-spine: ports per switch = 65536 is not possible; use at most 65535"
+    );
 }

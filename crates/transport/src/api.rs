@@ -61,8 +61,6 @@ pub enum Fate {
 pub struct Received<H> {
     /// The other host: the sender, or for a returned header the host that it was meant for.
     pub from: HostAddr,
-    /// The path label that the packet carried.
-    pub path: u16,
     /// Number of equal-cost paths to `from`, at least 1.
     pub paths: u16,
     /// Bytes on the wire when it was sent, header included.

@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use pullnet_transport::Side;
-use pullnet_units::{Bytes, HostId, Instant, Picos};
+use pullnet_units::{Bytes, HostId, Instant};
 
 /// Which ends of a flow its pattern wants to hear of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -159,10 +159,5 @@ impl Planner<'_> {
     /// The earliest time at which a flow can start in reply to what has just happened.
     pub fn earliest(&self) -> Instant {
         self.earliest
-    }
-
-    /// Plans `flow` for `pause` after `since`.
-    pub fn plan_after(&mut self, since: Instant, pause: Picos, lane: u64, flow: Flow) {
-        self.plan(since.after(pause), lane, flow);
     }
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use pullnet_rng::{Seed, Stream};
@@ -11,6 +12,33 @@ use crate::spec::{Network, TrafficSpec, WorkloadSpec};
 use crate::{Problem, SizeDistribution};
 
 /// A traffic pattern as a scenario states it: a table of settings and what to make of it.
+///
+/// ```
+/// use pullnet_settings::settings;
+/// use pullnet_workload::{Flow, FlowSize, Pattern, Problem, Scene, Traffic, at_once};
+///
+/// settings! {
+///     /// Every host sends to the next.
+///     pub struct Ring {
+///         /// Bytes of every flow, or "endless".
+///         size: FlowSize = "endless",
+///     }
+/// }
+///
+/// impl Pattern for Ring {
+///     fn name(&self) -> &'static str {
+///         "ring"
+///     }
+///     fn summary(&self) -> &'static str {
+///         "every host sends to the next"
+///     }
+///     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+///         let hosts = scene.hosts();
+///         let pairs = hosts.windows(2).map(|pair| Flow::new(pair[0], pair[1], self.size.0));
+///         Ok(at_once(scene.start(), pairs))
+///     }
+/// }
+/// ```
 pub trait Pattern: AnySettings + Duplicate + Debug + Send + Sync {
     /// The name in `kind = "..."`.
     fn name(&self) -> &'static str;
@@ -21,6 +49,11 @@ pub trait Pattern: AnySettings + Duplicate + Debug + Send + Sync {
     /// Whether the block has a table `sizes`.
     fn takes_sizes(&self) -> bool {
         false
+    }
+
+    /// The file that it names; its contents come from [`Scene::file`].
+    fn file(&self) -> Option<&FileName> {
+        None
     }
 
     /// Checks the settings against the network and makes the traffic.
@@ -65,7 +98,7 @@ pub struct Scene<'a> {
     pub(crate) number: u32,
     pub(crate) network: &'a Network,
     pub(crate) seed: Seed,
-    pub(crate) tags: &'a mut Vec<String>,
+    pub(crate) tags: &'a mut Tags,
     pub(crate) hosts: Vec<HostId>,
 }
 
@@ -127,8 +160,7 @@ impl Scene<'_> {
 
     /// The number of the tag `name`.
     pub fn tag(&mut self, name: &str) -> Result<u16, Problem> {
-        tag_number(self.tags, name)
-            .ok_or_else(|| Problem::new("tag", name.to_string(), "is one tag too many; use at most 65535"))
+        self.tags.number(name)
     }
 
     /// How many hosts the network has.
@@ -146,12 +178,23 @@ impl Scene<'_> {
     }
 }
 
-/// The number of `name` in `tags`, where it is added if need be; `None` if there is no room.
-pub(crate) fn tag_number(tags: &mut Vec<String>, name: &str) -> Option<u16> {
-    let known = tags.iter().position(|tag| tag == name);
-    let index = known.unwrap_or_else(|| {
-        tags.push(name.to_string());
-        tags.len() - 1
-    });
-    u16::try_from(index).ok()
+/// The names of tags.
+#[derive(Default)]
+pub(crate) struct Tags {
+    pub names: Vec<String>,
+    numbers: BTreeMap<String, u16>,
+}
+
+impl Tags {
+    /// The number of `name`, which is added if need be.
+    pub fn number(&mut self, name: &str) -> Result<u16, Problem> {
+        if let Some(number) = self.numbers.get(name) {
+            return Ok(*number);
+        }
+        let full = |_| Problem::new("tag", name.to_string(), "is one tag too many; use at most 65536");
+        let number = u16::try_from(self.names.len()).map_err(full)?;
+        self.names.push(name.to_string());
+        self.numbers.insert(name.to_string(), number);
+        Ok(number)
+    }
 }

@@ -44,16 +44,6 @@ impl Setting for FlowSize {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FileName(pub String);
 
-impl FileName {
-    pub(crate) const KIND_NAME: &'static str = "file";
-
-    /// The name behind what [`Setting::write`] has written.
-    pub(crate) fn unquoted(text: &str) -> Self {
-        let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-        Self(inner.replace("\\\"", "\"").replace("\\\\", "\\"))
-    }
-}
-
 impl fmt::Display for FileName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -61,7 +51,7 @@ impl fmt::Display for FileName {
 }
 
 impl Setting for FileName {
-    const KIND: &'static str = Self::KIND_NAME;
+    const KIND: &'static str = "file";
     fn read(value: Value<'_>) -> Result<Self, Refused> {
         match value {
             Value::Text(text) => Ok(Self(text.to_string())),

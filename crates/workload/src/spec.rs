@@ -6,7 +6,7 @@ use pullnet_units::{BitsPerSec, HostId, IdVec, Picos};
 
 use crate::error::WorkloadError;
 use crate::hosts::Hosts;
-use crate::pattern::{Pattern, Scene, tag_number};
+use crate::pattern::{Pattern, Scene, Tags};
 use crate::sizes::{FileName, Sizes};
 use crate::workload::Block;
 
@@ -64,15 +64,10 @@ impl TrafficSpec {
         block
     }
 
-    /// Every file that the block names: read them into [`WorkloadSpec::files`]. They are the settings of kind
-    /// "file", of the pattern and of `sizes`.
+    /// Every file that the block names: read them into [`WorkloadSpec::files`].
     pub fn file_names(&self) -> Vec<FileName> {
-        let pattern = &*self.pattern;
-        let named = pattern.fields().iter().filter(|field| field.kind == FileName::KIND_NAME);
-        let texts = named.filter_map(|field| pattern.get_field(field.name));
-        let own = texts.map(|text| FileName::unquoted(&text));
-        let sizes = self.sizes.file.clone().filter(|_| pattern.takes_sizes());
-        own.chain(sizes).filter(|name| !name.0.is_empty()).collect()
+        let sizes = self.sizes.file.as_ref().filter(|_| self.pattern.takes_sizes());
+        self.pattern.file().into_iter().chain(sizes).cloned().collect()
     }
 }
 
@@ -125,7 +120,7 @@ pub(crate) fn blocks(
     network: &Network,
     seed: Seed,
 ) -> Result<(Vec<Block>, Vec<String>), Vec<WorkloadError>> {
-    let (mut blocks, mut tags, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut blocks, mut tags, mut errors) = (Vec::new(), Tags::default(), Vec::new());
     if spec.traffic.is_empty() {
         errors.push(WorkloadError::Empty);
     }
@@ -135,7 +130,7 @@ pub(crate) fn blocks(
             Err(problem) => errors.push(WorkloadError::in_block(number, block.pattern.name(), problem)),
         }
     }
-    if errors.is_empty() { Ok((blocks, tags)) } else { Err(errors) }
+    if errors.is_empty() { Ok((blocks, tags.names)) } else { Err(errors) }
 }
 
 fn make_block(
@@ -144,7 +139,7 @@ fn make_block(
     number: u32,
     network: &Network,
     seed: Seed,
-    tags: &mut Vec<String>,
+    tags: &mut Tags,
 ) -> Result<Block, crate::Problem> {
     if !block.sizes.is_unstated() && !block.pattern.takes_sizes() {
         return Err(crate::Problem::new(
@@ -157,8 +152,7 @@ fn make_block(
     let hosts = block.common.hosts.among(&all, all.len());
     let hosts = hosts.map_err(|e| crate::Problem::new("hosts", block.common.hosts.to_string(), e))?;
     let name = block.common.tag.as_deref().unwrap_or(block.pattern.name());
-    let too_many = || crate::Problem::new("tag", name.to_string(), "is one tag too many; use at most 65535");
-    let tag = tag_number(tags, name).ok_or_else(too_many)?;
+    let tag = tags.number(name)?;
     let mut scene = Scene { spec, block, number, network, seed, tags, hosts };
     let traffic = block.pattern.traffic(&mut scene)?;
     Ok(Block { traffic, priority: block.common.priority, tag })

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use common::{SIGNAL, drive, fct, network, pairs, refusal, run, starts, workload};
 use proptest::prelude::*;
 use pullnet_rng::Seed;
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_transport::Side;
+use pullnet_units::{Bytes, HostId, Instant, Picos};
 use pullnet_workload::{
-    AllToAll, Choose, ClosedLoop, FlowSize, Hosts, InAndOut, Incast, Outcast, PATTERNS, Pairs, Permutation,
-    Poisson, Random, RequestResponse, Sizes, Spread, TrafficSpec, WaitFor, Workload, WorkloadSpec,
+    AllToAll, Choose, ClosedLoop, Completion, FlowSize, Hosts, InAndOut, Incast, Outcast, PATTERNS, Pairs,
+    Permutation, Poisson, Random, Reading, RequestResponse, Sizes, Spread, TrafficSpec, WaitFor, Workload,
+    WorkloadSpec,
 };
 
 fn hosts(text: &str) -> Hosts {
@@ -283,6 +285,24 @@ fn a_response_follows_its_request_back() {
 }
 
 #[test]
+fn a_request_that_fails_is_followed_by_the_next() {
+    let pattern =
+        RequestResponse { response: Some(Bytes(7)), from: hosts("0"), ..RequestResponse::default() };
+    let mut workload = workload(&WorkloadSpec::of([TrafficSpec::new(pattern)]), 2, 1);
+    let mut out = Vec::new();
+    let end = |flow, at, failed| Completion { flow, at: Instant(at), side: Side::Receiver, failed };
+    workload.starts_before(ms(1), &mut out);
+    workload.completed(Completion { side: Side::Sender, ..end(0, 5, true) });
+    workload.starts_before(ms(2), &mut out);
+    workload.completed(end(1, ms(2).0, false));
+    workload.starts_before(ms(3), &mut out);
+    workload.completed(end(2, ms(3).0, true));
+    workload.starts_before(ms(4), &mut out);
+    let sizes: Vec<u64> = out.iter().map(|start| start.size.unwrap().0).collect();
+    assert_eq!((pairs(&out), sizes), (vec![(0, 1), (0, 1), (1, 0), (0, 1)], vec![1000, 1000, 7, 1000]));
+}
+
+#[test]
 fn an_incast_in_rounds_waits_for_the_last_of_a_round() {
     let incast =
         Incast { degree: Some(4), repeat: 3, pause: Some(Picos::from_micros(50)), ..Incast::default() };
@@ -437,4 +457,33 @@ fn refusals_name_key_value_and_remedy() {
         common::refusal_of(&WorkloadSpec::default(), 4),
         "there is no traffic: add at least one [[traffic]] block"
     );
+}
+
+#[test]
+fn refusals_of_sizes_name_key_value_and_remedy() {
+    let refused = |sizes: Sizes| {
+        let block = TrafficSpec::new(ClosedLoop::default()).with_sizes(sizes);
+        let spec = WorkloadSpec::of([block]).with_file("x.csv", "bytes,cdf\n10,1\n");
+        common::refusal_of(&spec, 4).replace("traffic[0] (closed-loop): ", "")
+    };
+    let unknown = refused(Sizes::shipped("websearch"));
+    assert!(
+        unknown.starts_with(
+            "sizes.distribution = \"websearch\" is not known; use one of \"web-search\", \"data-mining\""
+        ),
+        "{unknown}"
+    );
+    assert_eq!(
+        refused(Sizes { read: Some(Reading::Steps), ..Sizes::fixed(9) }),
+        "sizes.read = \"steps\" has no effect on a fixed size; remove it"
+    );
+    assert_eq!(
+        refused(Sizes { distribution: Some("web".into()), ..Sizes::fixed(9) }),
+        "sizes = \"fixed, distribution\" are too many sources; keep one of fixed, distribution and file"
+    );
+    assert_eq!(
+        refused(Sizes { read: None, ..Sizes::file("x.csv", Reading::Steps) }),
+        "sizes.read is missing: state read = \"steps\" or read = \"linear\": the two readings of a file differ in the mean"
+    );
+    assert_eq!(refused(Sizes::file("x.csv", Reading::Linear)), "");
 }

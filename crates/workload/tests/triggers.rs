@@ -268,6 +268,10 @@ fn what_is_wrong_in_a_matrix_is_named() {
         whole("Nodes 16\nConnections 1\n0->15 start 0 size 9"),
         "m.cm:3: host 15 is beyond the block's 8 hosts; use a larger topology, or select more hosts"
     );
+    assert_eq!(
+        whole("Nodes 8\nConnections 1\nTriggers 2\n0->1 start 0 size 9\ntrigger id 1 oneshot\n"),
+        "m.cm:5: the header says 2 triggers, the file has 1; correct the header, or complete the file"
+    );
     let failure = "Nodes 8\nConnections 1\nFailures 1\n0->1 start 0 size 9\nfailure switch_type AGG switch_id 1 link_id 2\n";
     assert_eq!(
         whole(failure),

@@ -1,5 +1,7 @@
 """The list of commands."""
 
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -38,3 +40,5 @@ app.command()(check)
 app.command()(schema)
 app.command("list")(list_names)
 app.command()(new)
+if find_spec("pullnet.papers"):
+    app.command()(import_module("pullnet.papers.cli").reproduce)

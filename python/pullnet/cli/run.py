@@ -130,7 +130,14 @@ def _run(plan: Plan, manner: Manner) -> Result:
         watchers: list[Watcher] = [StallDetector(manner.stall_after_ps, lambda lines: _say(manner.log, lines))]
         if not manner.quiet:
             watchers.append(shown.enter_context(_progress(manner.log, plan.name)))
-        return execute(core, threads=manner.threads, out=plan.out, force=manner.force, watchers=watchers)
+        return execute(
+            core,
+            threads=manner.threads,
+            out=plan.out,
+            force=manner.force,
+            stall_after_ps=manner.stall_after_ps,
+            watchers=watchers,
+        )
 
 
 def _progress(log: Console, name: str) -> AbstractContextManager[Watcher]:

@@ -43,6 +43,10 @@ impl Pattern for Flows {
         "flows from a list (CSV)"
     }
 
+    fn file(&self) -> Option<&FileName> {
+        Some(&self.file)
+    }
+
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
         let script = parse_flow_list(&self.file.0, scene.file("file", &self.file)?)
             .map_err(Problem::in_file("file"))?;
@@ -57,6 +61,10 @@ impl Pattern for Matrix {
 
     fn summary(&self) -> &'static str {
         "flows from a connection matrix (htsim .cm and .tm, HPCC flow.txt)"
+    }
+
+    fn file(&self) -> Option<&FileName> {
+        Some(&self.file)
     }
 
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {

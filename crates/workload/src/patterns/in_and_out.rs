@@ -1,6 +1,6 @@
 use pullnet_settings::settings;
 
-use super::plan::Fixed;
+use super::plan::at_once;
 use crate::hosts::Hosts;
 use crate::pattern::{Pattern, Scene, Traffic};
 use crate::{Flow, FlowSize, Problem};
@@ -34,6 +34,6 @@ impl Pattern for InAndOut {
             ));
         };
         let pairs = [(a, b), (a, c), (a, d), (a, e), (f, e)];
-        Ok(Fixed::at(scene.start(), pairs.map(|(src, dst)| Flow::new(src, dst, self.size.0))))
+        Ok(at_once(scene.start(), pairs.map(|(src, dst)| Flow::new(src, dst, self.size.0))))
     }
 }

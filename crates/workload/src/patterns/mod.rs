@@ -12,7 +12,7 @@ mod poisson;
 mod random;
 mod request_response;
 
-pub use plan::{Choose, Spread, WaitFor};
+pub use plan::{Choose, Spread, WaitFor, at_once};
 pub use poisson::Pairs;
 
 use crate::pattern::Pattern;

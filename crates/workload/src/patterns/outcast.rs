@@ -1,6 +1,6 @@
 use pullnet_settings::settings;
 
-use super::plan::{Choose, Fixed, degree, some_of};
+use super::plan::{Choose, at_once, degree, some_of};
 use crate::hosts::Hosts;
 use crate::pattern::{Pattern, Scene, Traffic};
 use crate::{Flow, FlowSize, Problem};
@@ -36,6 +36,6 @@ impl Pattern for Outcast {
         pool.retain(|host| *host != from);
         let degree = degree(self.degree, &pool)?;
         let receivers = some_of(&pool, degree, self.receivers, &mut scene.stream(0));
-        Ok(Fixed::at(scene.start(), receivers.into_iter().map(|dst| Flow::new(from, dst, self.size.0))))
+        Ok(at_once(scene.start(), receivers.into_iter().map(|dst| Flow::new(from, dst, self.size.0))))
     }
 }

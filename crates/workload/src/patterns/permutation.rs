@@ -2,7 +2,7 @@ use pullnet_rng::Stream;
 use pullnet_settings::settings;
 use pullnet_units::HostId;
 
-use super::plan::{Fixed, shuffle};
+use super::plan::{at_once, shuffle};
 use crate::pattern::{Pattern, Scene, Traffic};
 use crate::{Flow, FlowSize, Problem};
 
@@ -28,7 +28,7 @@ impl Pattern for Permutation {
         let mut chance = scene.stream(0);
         let to = derangement(scene.hosts(), &mut chance)?;
         let pairs = scene.hosts().iter().zip(to);
-        Ok(Fixed::at(scene.start(), pairs.map(|(src, dst)| Flow::new(*src, dst, self.size.0))))
+        Ok(at_once(scene.start(), pairs.map(|(src, dst)| Flow::new(*src, dst, self.size.0))))
     }
 }
 

@@ -145,17 +145,14 @@ impl Others {
     }
 }
 
-/// Flows that are known from the beginning and that nobody waits for.
-pub(crate) struct Fixed {
-    at: Instant,
-    flows: Vec<Flow>,
+/// Traffic of `flows` that all start at `at`, in this order, and that nobody waits for.
+pub fn at_once(at: Instant, flows: impl IntoIterator<Item = Flow>) -> Box<dyn Traffic> {
+    Box::new(Fixed { at, flows: flows.into_iter().collect() })
 }
 
-impl Fixed {
-    /// All of `flows` at one time.
-    pub fn at(at: Instant, flows: impl IntoIterator<Item = Flow>) -> Box<dyn Traffic> {
-        Box::new(Self { at, flows: flows.into_iter().collect() })
-    }
+struct Fixed {
+    at: Instant,
+    flows: Vec<Flow>,
 }
 
 impl Traffic for Fixed {

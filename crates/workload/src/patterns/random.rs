@@ -1,7 +1,7 @@
 use pullnet_settings::settings;
-use pullnet_units::HostId;
+use pullnet_units::{HostId, Id};
 
-use super::plan::{Fixed, Others, affordable};
+use super::plan::{Others, affordable, at_once};
 use crate::hosts::Hosts;
 use crate::pattern::{Pattern, Scene, Traffic};
 use crate::{Flow, FlowSize, Problem};
@@ -33,7 +33,9 @@ impl Pattern for Random {
 
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
         let avoid = self.avoid.as_ref().map_or(Ok(Vec::new()), |hosts| scene.select("avoid", hosts))?;
-        let kept = |hosts: Vec<HostId>| hosts.into_iter().filter(|host| !avoid.contains(host)).collect();
+        let avoided = scene.positions(&avoid);
+        let kept =
+            |hosts: Vec<HostId>| hosts.into_iter().filter(|host| avoided[host.index()].is_none()).collect();
         let from: Vec<HostId> = kept(scene.select("from", &self.from)?);
         let others = Others::new(scene, &from, kept(scene.select("to", &self.to)?))?;
         if from.is_empty() {
@@ -43,6 +45,6 @@ impl Pattern for Random {
         let mut chance = scene.stream(0);
         let senders = from.iter().flat_map(|src| (0..self.flows_per_host).map(|_| *src));
         let flows = senders.map(|src| Flow::new(src, others.pick(src, &mut chance), self.size.0));
-        Ok(Fixed::at(scene.start(), flows))
+        Ok(at_once(scene.start(), flows))
     }
 }

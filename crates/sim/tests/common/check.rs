@@ -1,0 +1,195 @@
+//! What must hold for every run of every scenario.
+
+use pullnet_qdisc::SwitchConfig;
+use pullnet_record::{FlowRow, PortRow, RunRecord};
+use pullnet_scenario::{Scenario, Stop};
+use pullnet_topology::LinkRef;
+use pullnet_units::{HostId, Picos, QueueSize};
+
+use super::{compiled, simulate};
+
+/// Says what is not so.
+macro_rules! ensure {
+    ($holds:expr, $($words:tt)+) => {
+        if !$holds {
+            return Err(format!($($words)+));
+        }
+    };
+}
+
+type Verdict = Result<(), String>;
+
+/// Everything that records what a run does; probes that are off change nothing.
+const PROBES: [(&str, &str); 4] = [
+    ("probes.ports", "true"),
+    ("probes.latency", "true"),
+    ("probes.control", "true"),
+    ("probes.series", "{ interval = \"1 ms\", per = \"flow\" }"),
+];
+
+/// Runs the scenario with 1, 2 and 3 threads, with probes and without, and checks everything.
+pub fn everything(text: &str) -> Verdict {
+    let scenario = compiled(text, &[]);
+    if std::env::var_os("SHOW").is_some() { eprintln!("----\n{text}"); }
+    let record = simulate(&scenario, 1);
+    if std::env::var_os("SHOW").is_some() { eprintln!("simulated {} flows {} totals {:?}", Picos(record.simulated.0), record.flows.len(), record.totals); }
+    one_run(&scenario, &record)?;
+    for threads in [2, 3] {
+        let other = simulate(&scenario, threads);
+        ensure!(other.fingerprint == record.fingerprint, "{threads} threads leave another fingerprint");
+        ensure!(other == record, "{threads} threads leave another record with the same fingerprint");
+    }
+    let observed = simulate(&compiled(text, &PROBES), 1);
+    probes_change_nothing(&record, &observed)?;
+    probes_agree_with_totals(&observed)
+}
+
+/// Everything that holds for one run.
+pub fn one_run(scenario: &Scenario, record: &RunRecord) -> Verdict {
+    packets_are_conserved(record)?;
+    ports_agree_with_totals(record)?;
+    for port in &record.ports {
+        the_link_keeps_its_rate(scenario, record, port).map_err(|e| format!("{}: {e}", port.name))?;
+        the_queue_keeps_its_capacity(scenario, port).map_err(|e| format!("{}: {e}", port.name))?;
+    }
+    for (number, flow) in record.flows.iter().enumerate() {
+        the_flow_ends_once(scenario, record, flow).map_err(|e| format!("flow {number}: {e}; {flow:?}"))?;
+    }
+    ends_as_it_should(scenario, record)
+}
+
+fn packets_are_conserved(record: &RunRecord) -> Verdict {
+    let t = &record.totals;
+    let found = t.data_delivered + t.headers_delivered + t.headers_returned + t.data_dropped + t.data_lost;
+    ensure!(t.data_sent == found + t.data_in_flight, "packets sent are not packets found: {t:?}");
+    ensure!(t.data_dropped <= t.dropped && t.data_lost <= t.lost, "parts exceed the whole: {t:?}");
+    ensure!(t.retransmitted <= t.data_sent, "more packets again than at all: {t:?}");
+    let trimmed: u64 = t.trimmed_by_level.iter().map(|(_, trimmed)| trimmed).sum();
+    ensure!(trimmed == t.trimmed, "trims by level do not add up: {t:?}");
+    // Every flow's sender counts the same packets as the hosts.
+    let sent: u64 = record.flows.iter().map(|flow| u64::from(flow.packets_sent)).sum();
+    ensure!(sent == t.data_sent, "flows count {sent} packets sent: {t:?}");
+    let again: u64 = record.flows.iter().map(|flow| u64::from(flow.retransmitted)).sum();
+    ensure!(again == t.retransmitted, "flows count {again} packets sent again: {t:?}");
+    Ok(())
+}
+
+fn ports_agree_with_totals(record: &RunRecord) -> Verdict {
+    let sum = |of: fn(&PortRow) -> u64| record.ports.iter().map(of).sum::<u64>();
+    let t = &record.totals;
+    ensure!(sum(|port| port.trimmed) == t.trimmed, "ports trim otherwise: {t:?}");
+    ensure!(sum(|port| port.returned) == t.returned, "ports return otherwise: {t:?}");
+    ensure!(sum(|port| port.dropped) == t.dropped, "ports drop otherwise: {t:?}");
+    ensure!(sum(|port| port.lost) == t.lost, "links lose otherwise: {t:?}");
+    Ok(())
+}
+
+/// Longest packet on the wire.
+fn longest(scenario: &Scenario) -> u64 {
+    size(scenario.transport.get("mtu")) + size(scenario.transport.get("header"))
+}
+
+fn size(setting: Option<String>) -> u64 {
+    let text = setting.unwrap_or_default();
+    text.trim_matches('"').parse::<pullnet_units::Bytes>().map_or(0, |bytes| bytes.0)
+}
+
+fn the_link_keeps_its_rate(scenario: &Scenario, record: &RunRecord, row: &PortRow) -> Verdict {
+    let link = match row.port {
+        Some(port) => LinkRef::Port(port),
+        None => LinkRef::Nic(nic_of(record, row)),
+    };
+    let rate = scenario.topology.link(link).rate;
+    ensure!(row.busy.0 <= record.simulated.0, "busy for {} of {}", row.busy, Picos(record.simulated.0));
+    // What was still being sent at the end counts whole.
+    let carried = u128::from(row.bytes.saturating_sub(longest(scenario))) * 8 * 1_000_000_000_000;
+    let possible = u128::from(rate.get()) * u128::from(row.busy.0);
+    ensure!(carried <= possible, "{} bytes in {} of sending at {rate:?}", row.bytes, row.busy);
+    ensure!(row.data_packets <= row.packets && row.lost <= row.packets, "parts exceed the whole: {row:?}");
+    Ok(())
+}
+
+/// NICs come first, in order of their hosts.
+fn nic_of(record: &RunRecord, row: &PortRow) -> HostId {
+    let at = record.ports.iter().position(|other| other.port.is_none() && other.name == row.name);
+    HostId(at.unwrap_or(0) as u32)
+}
+
+fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
+    let held = u64::from(row.peak_data);
+    match &scenario.switch {
+        SwitchConfig::Trim(trim) => {
+            ensure!(held <= room(trim.data_queue, 1), "holds {held} data packets");
+            let control = u64::from(row.peak_control);
+            ensure!(control <= room(trim.control_queue, 64), "holds {control} control packets");
+        }
+        SwitchConfig::DropTail(tail) => {
+            let all = held + u64::from(row.peak_control);
+            // The two peaks may lie at different times.
+            ensure!(held.max(all.div_ceil(2)) <= room(tail.queue, 64), "holds {all} packets");
+            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
+        SwitchConfig::SharedBuffer(shared) => {
+            ensure!(held * 65 <= shared.pool.0, "holds {held} data packets");
+            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
+    }
+    Ok(())
+}
+
+/// Packets of at least `shortest` bytes that fit.
+fn room(queue: QueueSize, shortest: u64) -> u64 {
+    match queue {
+        QueueSize::Packets(packets) => packets.0.into(),
+        QueueSize::Bytes(bytes) => bytes.0 / shortest,
+    }
+}
+
+fn the_flow_ends_once(scenario: &Scenario, record: &RunRecord, flow: &FlowRow) -> Verdict {
+    if let (Some(received), Some(size)) = (flow.received, flow.size) {
+        ensure!(flow.delivered == size, "received with {} bytes", flow.delivered);
+        let least = flow.ideal.unwrap_or(Picos::ZERO);
+        ensure!(received.since(flow.start) >= least, "beats the ideal");
+    }
+    ensure!(flow.size.is_none_or(|size| flow.delivered <= size), "more bytes than it has");
+    ensure!(flow.delivered_in_window <= flow.delivered, "more bytes in the window than at all");
+    ensure!(flow.acknowledged.is_none() || flow.failed.is_none(), "acknowledged and failed");
+    ensure!(flow.acknowledged.is_none() || flow.received <= flow.acknowledged, "acknowledged before it was received");
+    ensure!(flow.acknowledged.is_none() || flow.received.is_some(), "acknowledged and not received");
+    ensure!(flow.retransmitted <= flow.packets_sent, "sent more again than at all");
+    let over = flow.failed.is_some() || (flow.received.is_some() && flow.acknowledged.is_some());
+    ensure!(over || matches!(scenario.stop, Stop::At(_)), "never ends");
+    ensure!(flow.start <= record.simulated, "starts after the end");
+    Ok(())
+}
+
+fn ends_as_it_should(scenario: &Scenario, record: &RunRecord) -> Verdict {
+    ensure!(record.complete, "did not reach its end; stuck: {:?}", record.stuck);
+    match scenario.stop {
+        Stop::At(end) => ensure!(record.simulated == end, "ends at {:?}", record.simulated),
+        Stop::FlowsDone { .. } => ensure!(record.stuck.is_empty(), "stuck: {:?}", record.stuck),
+    }
+    Ok(())
+}
+
+fn probes_change_nothing(record: &RunRecord, observed: &RunRecord) -> Verdict {
+    let mut bare = observed.clone();
+    bare.ports.iter_mut().for_each(|port| port.occupancy.clear());
+    (bare.series, bare.series_interval) = (Vec::new(), None);
+    (bare.latencies, bare.control) = (Vec::new(), Vec::new());
+    ensure!(bare.fingerprint == record.fingerprint, "probes change the fingerprint");
+    ensure!(bare == *record, "probes change the record");
+    Ok(())
+}
+
+fn probes_agree_with_totals(observed: &RunRecord) -> Verdict {
+    let delivered: u64 = observed.flows.iter().map(|flow| flow.delivered).sum();
+    let series: u64 = observed.series.iter().map(|row| row.delivered).sum();
+    ensure!(delivered == series, "flows deliver {delivered} bytes and the series {series}");
+    for port in observed.ports.iter().filter(|port| port.port.is_some()) {
+        let time: u64 = port.occupancy.iter().map(|time| time.0).sum();
+        ensure!(time == observed.simulated.0, "{}: occupancy covers {time} ps", port.name);
+        ensure!(port.occupancy.len() <= port.peak_data as usize + 1, "{}: more held than the peak", port.name);
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! Random small scenarios as text: what a user could write.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// A topology: its text, the number of its hosts, and a place where something can go wrong.
+#[derive(Clone, Debug)]
+struct Net {
+    text: String,
+    hosts: u32,
+    place: &'static str,
+}
+
+fn link() -> impl Strategy<Value = String> {
+    let rate = select(&["1 Gbps", "3 Gbps", "10 Gbps", "40 Gbps", "100 Gbps"][..]);
+    let delay = select(&["60 ns", "500 ns", "1 us", "3.7 us", "20 us"][..]);
+    (rate, delay).prop_map(|(rate, delay)| format!("{{ rate = \"{rate}\", delay = \"{delay}\" }}"))
+}
+
+/// The links of a topology: one kind, or one kind with an exception called `other`.
+fn links(other: &'static str) -> impl Strategy<Value = String> {
+    (link(), prop::option::of(link())).prop_map(move |(link, except)| {
+        let except = except.map_or(String::new(), |except| format!("{other} = {except}\n"));
+        format!("link = {link}\n{except}")
+    })
+}
+
+fn fat_tree() -> impl Strategy<Value = Net> {
+    let shape = (select(&[2u32, 4, 4, 6][..]), 2u32..=3, 1u32..=3);
+    let other = prop_oneof![links("host_link"), links("agg_link")];
+    (shape, other, select(&["switch tor 0", "level agg->tor", "link agg 0 - tor 0"][..])).prop_map(
+        |((k, tiers, tor), links, place)| {
+            let text = format!("kind = \"fat-tree\"\nk = {k}\ntiers = {tiers}\noversubscription = {{ tor = {tor} }}\n");
+            // Two tiers: k ToRs of k/2 * tor hosts. Three: k pods of k/2 ToRs.
+            let tors = if tiers == 2 { k } else { k * k / 2 };
+            let place = if tiers == 2 { "switch tor 0" } else { place };
+            Net { text: text + &links, hosts: tors * k / 2 * tor, place }
+        },
+    )
+}
+
+fn leaf_spine() -> impl Strategy<Value = Net> {
+    let shape = (1u32..=4, 1u32..=4, 2u32..=6, 1u32..=2);
+    (shape, links("spine_link"), select(&["all links", "host 0"][..])).prop_map(
+        |((leaves, spines, hosts, lanes), links, place)| {
+            let text = format!(
+                "kind = \"leaf-spine\"\nleaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {hosts}\nlanes = {lanes}\n"
+            );
+            Net { text: text + &links, hosts: leaves * hosts, place }
+        },
+    )
+}
+
+fn small() -> impl Strategy<Value = Net> {
+    let star = (2u32..=12, link()).prop_map(|(hosts, link)| {
+        Net { text: format!("kind = \"star\"\nhosts = {hosts}\nlink = {link}\n"), hosts, place: "host 1" }
+    });
+    let pair = link().prop_map(|link| {
+        Net { text: format!("kind = \"back-to-back\"\nlink = {link}\n"), hosts: 2, place: "host 0" }
+    });
+    let dumbbell = (1u32..=6, 1u32..=6, links("bottleneck")).prop_map(|(left, right, links)| {
+        let text = format!("kind = \"dumbbell\"\nleft = {left}\nright = {right}\n{links}");
+        Net { text, hosts: left + right, place: "all links" }
+    });
+    prop_oneof![2 => star, 1 => pair, 2 => dumbbell]
+}
+
+fn topology() -> impl Strategy<Value = Net> {
+    prop_oneof![2 => fat_tree(), 1 => leaf_spine(), 1 => small()]
+}
+
+/// A switch; the second part says whether the sender chooses the path.
+fn switch(mtu: u32) -> impl Strategy<Value = (String, bool)> {
+    let queue = (1u32..=10, any::<bool>()).prop_map(move |(packets, bytes)| {
+        if bytes { format!("\"{} B\"", packets * (mtu + 200)) } else { format!("\"{packets} packets\"") }
+    });
+    let control = select(&["1 packets", "2 packets", "4 packets", "40 packets", "300 B", "72 kB"][..]);
+    let trim = (queue.clone(), control, select(&[1u32, 3, 10][..]), any::<bool>(), any::<bool>()).prop_map(
+        |(data, control, ratio, coin, back)| {
+            let victim = if coin { "coin" } else { "arriving" };
+            format!(
+                "kind = \"trim\"\ndata_queue = {data}\ncontrol_queue = \"{control}\"\ncontrol_per_data = {ratio}\n\
+                 victim = \"{victim}\"\nreturn_to_sender = {back}\n"
+            )
+        },
+    );
+    let tail = (2u32..100).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n"));
+    let shared = (2u32..100, select(&[0.1, 1.0, 8.0][..])).prop_map(move |(packets, alpha)| {
+        format!("kind = \"shared-buffer\"\npool = \"{} B\"\nalpha = {alpha:?}\n", packets * (mtu + 1000))
+    });
+    let kind = prop_oneof![5 => trim, 1 => tail, 1 => shared];
+    (kind, select(&["path", "path", "random", "ecmp"][..]))
+        .prop_map(|(kind, choice)| (format!("{kind}forwarding = \"{choice}\"\n"), choice == "path"))
+}
+
+/// The sender's settings; `chooses` says whether its choice of paths matters.
+fn transport(mtu: u32) -> impl Strategy<Value = (String, String)> {
+    let window = prop_oneof![1u32..=4, 5u32..=30, Just(60u32), Just(100u32)];
+    let times = (select(&["200 us", "1 ms", "4 ms"][..]), select(&["1 s", "5 s"][..]));
+    let paths = (select(&["permutation", "random", "single"][..]), any::<bool>());
+    (window, times, paths, any::<bool>(), select(&[0.5, 1.0, 1.0, 1.3][..])).prop_map(
+        move |(window, (timeout, give_up), (paths, scoreboard), piggyback, rate)| {
+            let text = format!(
+                "kind = \"ndp\"\nmtu = \"{mtu} B\"\ninitial_window = \"{window} packets\"\ntimeout = \"{timeout}\"\n\
+                 give_up = \"{give_up}\"\npiggyback = {piggyback}\npull_rate = {rate:?}\n"
+            );
+            (text, format!("paths = \"{paths}\"\nscoreboard = {scoreboard}\n"))
+        },
+    )
+}
+
+/// A traffic block that needs `hosts` hosts or fewer; `size` is that of its flows.
+fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
+    let size = (0u32..=30, 1..=mtu).prop_map(move |(packets, rest)| packets * mtu + rest);
+    let least = if hosts >= 6 { 10u32 } else { 9 };
+    (0..least, size, 1u32..=3, 0u64..200, 0u8..3).prop_map(move |(kind, size, some, start, priority)| {
+        let few = hosts.min(6);
+        let own = match kind {
+            0 => format!("kind = \"permutation\"\nsize = \"{size} B\""),
+            1 => format!("kind = \"random\"\nsize = \"{size} B\"\nflows_per_host = {some}"),
+            2 => format!("kind = \"incast\"\nsize = \"{size} B\""),
+            3 => format!("kind = \"incast\"\nsize = \"{size} B\"\nrepeat = {}", some + 1),
+            4 => format!("kind = \"outcast\"\nsize = \"{size} B\""),
+            5 => format!("kind = \"all-to-all\"\nsize = \"{size} B\"\nhosts = \"first {few}\""),
+            6 => format!("kind = \"poisson\"\nload = 0.{}\nflows = {}\nsizes.fixed = \"{size} B\"", some * 3, some * 20),
+            7 => format!(
+                "kind = \"closed-loop\"\nthink = \"{some} us\"\nflows_per_connection = {some}\nsizes.fixed = \"{size} B\""
+            ),
+            8 => format!(
+                "kind = \"request-response\"\nrequest = \"{some} B\"\nresponse = \"{size} B\"\nrequests_per_connection = {some}"
+            ),
+            _ => format!("kind = \"in-and-out\"\nsize = \"{size} B\""),
+        };
+        format!("\n[[traffic]]\n{own}\nstart = \"{start} us\"\npriority = {priority}\n")
+    })
+}
+
+/// Something that goes wrong at `place`.
+fn fault(place: &'static str) -> impl Strategy<Value = String> {
+    let what = select(
+        &["loss = 0.01", "loss = 0.2", "corrupt = 0.05", "down = true\nuntil = \"900 us\"", "rate = \"300 Mbps\"",
+          "rate = \"100 Mbps\"\nuntil = \"400 us\"", "loss = 0.5\nuntil = \"300 us\""][..],
+    );
+    (what, 0u32..100).prop_map(move |(what, from)| {
+        format!("\n[[fault]]\nplace = \"{place}\"\nfrom = \"{from} us\"\n{what}\n")
+    })
+}
+
+/// What ends the run.
+fn stop() -> impl Strategy<Value = String> {
+    let until = "until = \"all flows done\"\nlimit = \"60 s\"\n".to_owned();
+    let duration = (200u32..3000).prop_map(|micros| format!("duration = \"{micros} us\"\n"));
+    prop_oneof![3 => Just(until), 1 => duration]
+}
+
+fn blocks(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
+    prop::collection::vec(traffic(hosts, mtu), 1..=2).prop_map(|blocks| blocks.concat())
+}
+
+/// Any small scenario.
+pub fn any_scenario() -> impl Strategy<Value = String> {
+    let mtu = prop_oneof![select(&[64u32, 1500, 9000][..]), 64u32..=9000];
+    (topology(), mtu, stop(), any::<u32>()).prop_flat_map(|(net, mtu, stop, seed)| {
+        let rest = (transport(mtu), switch(mtu), blocks(net.hosts, mtu), prop::collection::vec(fault(net.place), 0..=1));
+        rest.prop_map(move |((transport, paths), (switch, chooses), blocks, faults)| {
+            let paths = if chooses { paths } else { String::new() };
+            format!(
+                "seed = {seed}\n{stop}\n[topology]\n{}\n[transport]\n{transport}{paths}\n[switch]\n{switch}{blocks}{}",
+                net.text,
+                faults.concat()
+            )
+        })
+    })
+}
