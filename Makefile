@@ -9,4 +9,4 @@ test: setup       ## everything that must hold
 bench: setup      ## packet-hops per CPU-second
 	cargo bench -p pullnet-sim
 fmt: setup
-	cargo fmt --all && .venv/bin/ruff format python && .venv/bin/ruff check --fix python
+	cargo fmt --all && .venv/bin/ruff format python tools && .venv/bin/ruff check --fix python tools

@@ -1,6 +1,9 @@
 """The Python API."""
 
+import os
 import pickle
+import signal
+import threading
 from pathlib import Path
 
 import polars as pl
@@ -134,3 +137,14 @@ def test_a_run_can_be_driven_from_another_thread() -> None:
 
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         assert pool.submit(pullnet.run, LONG, set={"duration": "20 us"}).result().summary.complete
+
+
+def test_ctrl_c_is_raised_after_what_there_is_has_been_written(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        pullnet.run(LONG, out=tmp_path / "out")
+    timer.join()
+    assert pullnet.load(tmp_path / "out").summary.ended == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is before

@@ -28,29 +28,29 @@ pub enum Feedback {
     Loss,
 }
 
-/// Feedback on one path so far.
+/// Feedback on one path so far; 8 bytes, for a large network has 256 of them for each connection.
 #[derive(Clone, Copy, Default, Debug)]
 struct Score {
-    acks: u32,
-    nacks: u32,
-    /// How many times in a row this path is left out before it is tried once.
-    avoid: u32,
-    /// How many times it was left out since it was last tried.
-    skipped: u32,
+    acks: u16,
+    nacks: u16,
     /// NACKs per hundred packets as last counted into the mean.
-    ratio: u32,
+    ratio: u16,
+    /// How many times in a row this path is left out before it is tried once.
+    avoid: u8,
+    /// How many times it was left out since it was last tried.
+    skipped: u8,
 }
 
 /// A path is judged once it has this much feedback (public NDP code: more than 100).
-const JUDGED_AFTER: u32 = 100;
+const JUDGED_AFTER: u16 = 100;
 /// NACK ratio that is never bad, percent (public NDP code).
-const TOLERATED: u32 = 30;
+const TOLERATED: u16 = 30;
 /// ACKs below which a NACK ratio says nothing (public NDP code).
-const ENOUGH_ACKS: u32 = 10;
+const ENOUGH_ACKS: u16 = 10;
 /// What a loss adds to the rounds that a path is left out.
-const LOSS_PENALTY: u32 = 4;
+const LOSS_PENALTY: u8 = 4;
 /// Most rounds that a path is left out before it is tried again: a repaired path is found again.
-const MAX_AVOID: u32 = 64;
+const MAX_AVOID: u8 = 64;
 
 /// The paths to one peer, their order and their scoreboard.
 #[derive(Clone, Debug)]
@@ -129,6 +129,11 @@ impl PathSet {
         self.order[at]
     }
 
+    /// Where the next draws will look, for a driver that prepares memory.
+    pub fn places(&self) -> [*const u8; 2] {
+        [self.order.as_ptr().wrapping_add(self.at).cast(), self.scores.as_ptr().cast()]
+    }
+
     /// Counts feedback on `path` and leaves the path out for a while if it is an outlier.
     #[inline]
     pub fn feedback(&mut self, path: u16, feedback: Feedback) {
@@ -136,7 +141,7 @@ impl PathSet {
         match feedback {
             Feedback::Ack => {
                 score.acks += 1;
-                score.avoid = score.avoid.saturating_sub(u32::from(score.acks + score.nacks <= JUDGED_AFTER));
+                score.avoid = score.avoid.saturating_sub(u8::from(score.acks + score.nacks <= JUDGED_AFTER));
             }
             Feedback::Nack => score.nacks += 1,
             Feedback::Return => score.nacks += 3,
@@ -151,7 +156,8 @@ impl PathSet {
     fn judge(&mut self, path: u16) {
         let paths = self.scores.len() as u64;
         let score = &mut self.scores[usize::from(path)];
-        let ratio = if score.acks <= ENOUGH_ACKS { 100 * score.nacks / (score.acks + score.nacks) } else { 100 * score.nacks / score.acks };
+        let packets = if score.acks <= ENOUGH_ACKS { score.acks + score.nacks } else { score.acks };
+        let ratio = 100 * score.nacks / packets;
         self.ratio_sum = self.ratio_sum - u64::from(score.ratio) + u64::from(ratio);
         score.ratio = ratio;
         let outlier = ratio > TOLERATED && 4 * u64::from(ratio) * paths > 5 * self.ratio_sum;
@@ -164,7 +170,7 @@ impl PathSet {
 }
 
 /// Feedback counts are halved above this number.
-const FORGET_ABOVE: u32 = 400;
+const FORGET_ABOVE: u16 = 400;
 
 #[cfg(test)]
 mod tests {

@@ -37,6 +37,11 @@ impl Turns {
         self.classes.iter_mut().find_map(|(_, class)| class.pop_front())
     }
 
+    /// Where the turns are kept.
+    pub fn place(&self) -> *const u8 {
+        self.classes.as_ptr().cast()
+    }
+
     /// `connection` waits no more.
     pub fn remove(&mut self, connection: u32) {
         self.classes.iter_mut().for_each(|(_, class)| class.retain(|other| *other != connection));

@@ -66,10 +66,11 @@ impl ReceivedSet {
         }
     }
 
-    /// Frees the memory of the bitmap.
-    pub fn forget_bitmap(&mut self) {
-        self.words = VecDeque::new();
+    /// Where the bitmap begins.
+    pub fn bitmap_place(&self) -> *const u8 {
+        self.words.front().map_or(core::ptr::null(), |word| core::ptr::from_ref(word).cast())
     }
+
 }
 
 #[cfg(test)]

@@ -119,8 +119,8 @@ impl Simulation {
         peak_rss_bytes: u64,
     ) -> PyResult<Record> {
         let state = self.take(py)?;
-        let (about, wanted) =
-            (About { interrupted, stuck_after: Picos(stuck_after_ps), ..self.about.clone() }, self.wanted);
+        let about = About { interrupted, stuck_after: Picos(stuck_after_ps), ..self.about.clone() };
+        let wanted = self.wanted;
         let cost = Cost { wall_s, cpu_s, peak_rss_bytes };
         fault::guarded(py, move || {
             let record = state.run.finish();

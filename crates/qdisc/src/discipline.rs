@@ -72,6 +72,8 @@ pub trait Discipline<P: Item>: Sized {
     /// The packet in service has left.
     fn complete(&mut self, rules: &Self::Rules, shared: &mut Self::Shared);
 
+    /// Where the packets that can leave next lie, for a driver that prepares memory.
+    fn places(&self) -> [*const P; 2];
     /// Visits every waiting packet.
     fn waiting(&self, visit: &mut dyn FnMut(&P));
     /// Whether nothing waits.
@@ -80,12 +82,12 @@ pub trait Discipline<P: Item>: Sized {
     fn data_held(&self) -> u32;
     /// Control packets held, the one in service excluded.
     fn control_held(&self) -> u32;
-    /// Whether a packet could lose its payload here if the data packets that are under way, `packets` of together
-    /// `bytes`, arrived before any other left. A driver must then not rely on the length of what waits.
-    fn may_trim(&self, rules: &Self::Rules, packets: u32, bytes: u64) -> bool;
-    /// Whether a header could be sent back if the packets that are under way, `packets` of any kind, arrived before
-    /// any other left.
-    fn may_return(&self, rules: &Self::Rules, packets: u32) -> bool;
+    /// How many data packets of at most `largest` bytes surely find room if nothing leaves before they arrive. From
+    /// one more on a packet may lose its payload, so that a driver must not rely on the length of what is to come.
+    /// `u32::MAX` if this discipline never trims.
+    fn data_room(&self, rules: &Self::Rules, largest: u32) -> u32;
+    /// How many packets of any kind can arrive before a header may be sent back. `u32::MAX` if none ever is.
+    fn control_room(&self, rules: &Self::Rules) -> u32;
     /// Length of the shortest packet that may be served next as things stand; `None` if nothing waits.
     fn shortest_next(&self) -> Option<u32>;
     /// Bytes on the wire that a trim leaves; `None` if this discipline never trims.

@@ -73,6 +73,11 @@ impl<P: Item> DropTail<P> {
         self.waiting.front().map(Item::wire)
     }
 
+    /// Where the oldest packet lies.
+    pub fn first(&self) -> *const P {
+        self.waiting.begin()
+    }
+
     /// Visits every waiting packet.
     pub fn each(&self, visit: &mut dyn FnMut(&P)) {
         self.waiting.iter().for_each(visit);
@@ -127,6 +132,10 @@ impl<P: Item> Discipline<P> for DropTail<P> {
         self.finish();
     }
 
+    fn places(&self) -> [*const P; 2] {
+        [self.first(), self.first()]
+    }
+
     fn waiting(&self, visit: &mut dyn FnMut(&P)) {
         self.each(visit);
     }
@@ -143,12 +152,12 @@ impl<P: Item> Discipline<P> for DropTail<P> {
         self.control()
     }
 
-    fn may_trim(&self, _: &Limit, _: u32, _: u64) -> bool {
-        false
+    fn data_room(&self, _: &Limit, _: u32) -> u32 {
+        u32::MAX
     }
 
-    fn may_return(&self, _: &Limit, _: u32) -> bool {
-        false
+    fn control_room(&self, _: &Limit) -> u32 {
+        u32::MAX
     }
 
     fn shortest_next(&self) -> Option<u32> {

@@ -14,6 +14,17 @@ impl Limit {
         self.holds(held_packets + 1, held_bytes + u64::from(size))
     }
 
+    /// How many more packets of at most `largest` bytes fit beside what is held.
+    #[inline]
+    pub fn room(&self, held_packets: u32, held_bytes: u64, largest: u32) -> u32 {
+        let packets = self.packets.saturating_sub(held_packets);
+        if self.bytes == u64::MAX {
+            return packets;
+        }
+        let bytes = self.bytes.saturating_sub(held_bytes) / u64::from(largest.max(1));
+        packets.min(bytes.try_into().unwrap_or(u32::MAX))
+    }
+
     /// Whether `packets` of together `bytes` fit.
     #[inline]
     pub fn holds(&self, packets: u32, bytes: u64) -> bool {

@@ -78,6 +78,10 @@ impl<P: Item> Discipline<P> for SharedBuffer<P> {
         pool.free += u64::from(self.0.finish());
     }
 
+    fn places(&self) -> [*const P; 2] {
+        [self.0.first(), self.0.first()]
+    }
+
     fn waiting(&self, visit: &mut dyn FnMut(&P)) {
         self.0.each(visit);
     }
@@ -94,12 +98,12 @@ impl<P: Item> Discipline<P> for SharedBuffer<P> {
         self.0.control()
     }
 
-    fn may_trim(&self, _: &SharedBufferConfig, _: u32, _: u64) -> bool {
-        false
+    fn data_room(&self, _: &SharedBufferConfig, _: u32) -> u32 {
+        u32::MAX
     }
 
-    fn may_return(&self, _: &SharedBufferConfig, _: u32) -> bool {
-        false
+    fn control_room(&self, _: &SharedBufferConfig) -> u32 {
+        u32::MAX
     }
 
     fn shortest_next(&self) -> Option<u32> {

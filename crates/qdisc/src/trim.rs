@@ -58,7 +58,7 @@ fn sure_control(config: &TrimConfig) -> u32 {
     }
 }
 
-/// One port of an NDP switch.
+/// One port of an NDP switch: one cache line.
 #[derive(Clone, Debug)]
 pub struct Trim<P> {
     data: Ring<P>,
@@ -95,9 +95,15 @@ impl<P: Item> Trim<P> {
         Ok(())
     }
 
+    /// Whether `arriving` has room where the newest waiting packet is: it may be the longer one.
+    fn fits_for_tail(&mut self, rules: &TrimRules, arriving: &P) -> bool {
+        let (held, bytes) = (self.data_held(), u64::from(self.data_bytes + self.serving) + u64::from(arriving.wire()));
+        self.data.back_mut().is_some_and(|tail| rules.data.holds(held, bytes - u64::from(tail.wire())))
+    }
+
     /// Chooses who loses the payload; the other one waits. Returns the header.
     fn trim_one(&mut self, rules: &TrimRules, arriving: P, coin: impl FnOnce() -> bool) -> P {
-        let spare_tail = self.data.is_empty() || rules.victim == Victim::Arriving || coin();
+        let spare_tail = rules.victim == Victim::Arriving || !self.fits_for_tail(rules, &arriving) || coin();
         let mut victim = arriving;
         if !spare_tail && let Some(tail) = self.data.back_mut() {
             victim = core::mem::replace(tail, arriving);
@@ -185,6 +191,10 @@ impl<P: Item> Discipline<P> for Trim<P> {
         self.serving = 0;
     }
 
+    fn places(&self) -> [*const P; 2] {
+        [self.control.begin(), self.data.begin()]
+    }
+
     fn waiting(&self, visit: &mut dyn FnMut(&P)) {
         self.control.iter().chain(self.data.iter()).for_each(visit);
     }
@@ -205,19 +215,19 @@ impl<P: Item> Discipline<P> for Trim<P> {
     }
 
     #[inline]
-    fn may_trim(&self, rules: &TrimRules, packets: u32, bytes: u64) -> bool {
-        let (held, held_bytes) = (self.data_held(), u64::from(self.data_bytes + self.serving));
-        packets > 0 && !rules.data.holds(held + packets, held_bytes + bytes)
+    fn data_room(&self, rules: &TrimRules, largest: u32) -> u32 {
+        rules.data.room(self.data_held(), u64::from(self.data_bytes + self.serving), largest)
     }
 
     #[inline]
-    fn may_return(&self, rules: &TrimRules, packets: u32) -> bool {
-        self.control.len() as u32 + packets > rules.sure_control
+    fn control_room(&self, rules: &TrimRules) -> u32 {
+        if rules.return_to_sender { rules.sure_control.saturating_sub(self.control.len() as u32) } else { u32::MAX }
     }
 
     #[inline]
     fn shortest_next(&self) -> Option<u32> {
-        self.control.front().or(self.data.front()).map(Item::wire)
+        let (control, data) = (self.control.front().map(Item::wire), self.data.front().map(Item::wire));
+        control.map_or(data, |control| Some(data.map_or(control, |data| data.min(control))))
     }
 
     fn trimmed_size(rules: &TrimRules) -> Option<u32> {

@@ -8,6 +8,11 @@ use pullnet_units::{Bytes, QueueSize};
 use crate::switch::Forwarding;
 use crate::table::Reader;
 
+/// A simulated packet states its trimmed length in units of this many bytes ...
+const TRIM_UNIT: u64 = 8;
+/// ... and up to this many.
+const MAX_TRIM: u64 = 256;
+
 /// Reports contradictions between `[transport]` and `[switch]`.
 pub(crate) fn check(
     root: &Reader<'_>,
@@ -19,14 +24,8 @@ pub(crate) fn check(
     let of_transport = |key| transport.get(key).and_then(|text| size(&text));
     let (Some(mtu), header) = (of_transport("mtu"), of_transport("header").unwrap_or(0)) else { return };
     let full = Bytes(mtu + header);
-    if let Some(trimmed) = switch.get("trim_to").and_then(|text| size(&text))
-        && trimmed < header
-    {
-        let header = Bytes(header);
-        reader.refuse(
-            "trim_to",
-            format!("cuts into the header of transport.header = \"{header}\"; use at least \"{header}\""),
-        );
+    if let Some(trimmed) = switch.get("trim_to").and_then(|text| size(&text)) {
+        trim(&reader, trimmed, header);
     }
     for key in ["data_queue", "queue", "pool"] {
         if switch.get(key).and_then(|text| size(&text)).is_some_and(|room| room < full.0) {
@@ -38,6 +37,18 @@ pub(crate) fn check(
     }
     if forwarding != Forwarding::Path {
         paths_without_effect(root, transport);
+    }
+}
+
+/// What a trim leaves has to hold the header, and has to be a length that a simulated packet can have.
+fn trim(switch: &Reader<'_>, trimmed: u64, header: u64) {
+    if trimmed < header {
+        let header = Bytes(header);
+        let reason = format!("cuts into the header of transport.header = \"{header}\"; use at least \"{header}\"");
+        switch.refuse("trim_to", reason);
+    } else if trimmed > MAX_TRIM || !trimmed.is_multiple_of(TRIM_UNIT) {
+        let reason = format!("is no length of a trimmed packet; use a multiple of {TRIM_UNIT} B up to {MAX_TRIM} B");
+        switch.refuse("trim_to", reason);
     }
 }
 

@@ -100,7 +100,7 @@ fn port<Q: Discipline<Packet>>(net: &Network, rules: &Q::Rules, id: PortId) -> P
     let first = net.topology().nodes[port.node].ports.start;
     let probes = net.probes();
     let held = Held::new(probes.ports, probes.series.as_ref().map(|series| series.interval.0));
-    Port::new(rules, line, port.node, (id.0 - first) as u16, held)
+    Port::new(net, rules, line, port.node, (id.0 - first) as u16, held)
 }
 
 fn host<P: Protocol>(net: &Network, config: &P::Config, id: HostId) -> Host<P::Endpoint> {

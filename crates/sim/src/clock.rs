@@ -41,10 +41,9 @@ impl Grid {
     }
 }
 
-/// Time on the wire at one rate.
+/// Time on the wire at one rate. Four bytes where every packet needs it; the rate itself is kept elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    rate: BitsPerSec,
     /// Exact picoseconds for each byte; 0 if that is no whole number.
     per_byte: u32,
 }
@@ -52,18 +51,18 @@ pub struct Pace {
 impl Pace {
     /// The pace of `rate`.
     pub fn new(rate: BitsPerSec) -> Self {
-        let picos = 8_000_000_000_000u64;
-        let whole = if picos.is_multiple_of(rate.get()) { picos / rate.get() } else { 0 };
-        Self { rate, per_byte: whole.try_into().unwrap_or(0) }
+        let (picos, bps) = (8_000_000_000_000u64, rate.get());
+        let whole = if picos.is_multiple_of(bps) { picos / bps } else { 0 };
+        Self { per_byte: whole.try_into().unwrap_or(0) }
     }
 
-    /// Picoseconds for `size` bytes, rounded up.
+    /// Picoseconds for `size` bytes at `rate`, for which it was made, rounded up.
     #[inline]
-    pub fn time(&self, size: u32) -> u64 {
+    pub fn time(self, size: u32, rate: impl FnOnce() -> BitsPerSec) -> u64 {
         if self.per_byte != 0 {
             u64::from(size) * u64::from(self.per_byte)
         } else {
-            self.rate.serialization(Bytes(size.into())).0
+            rate().serialization(Bytes(size.into())).0
         }
     }
 }
@@ -77,7 +76,7 @@ mod tests {
         for bps in [10_000_000_000, 1_000_000_000, 100_000_000_000, 3_000_000_001, 7_000, 400_000_000_000] {
             let rate = BitsPerSec::new(bps).unwrap();
             for size in [1, 64, 1500, 9064, 65_535] {
-                assert_eq!(Pace::new(rate).time(size), rate.serialization(Bytes(size.into())).0);
+                assert_eq!(Pace::new(rate).time(size, || rate), rate.serialization(Bytes(size.into())).0);
             }
         }
     }

@@ -151,6 +151,7 @@ impl Director {
                 self.open -= u64::from(row.size.is_some());
                 (Side::Sender, true)
             }
+            News::Unfinished { .. } if row.received.is_some() => return,
             News::Unfinished { delivered, in_window } => {
                 (row.delivered, row.delivered_in_window) = (delivered, in_window);
                 return;

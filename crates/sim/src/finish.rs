@@ -196,15 +196,17 @@ fn port_rows<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: Vec<Sha
     let (mut nics, mut rows) = (Vec::new(), Vec::new());
     for shard in shards {
         for host in shard.hosts {
-            let row = line_row(&host.line, topology.nic_name(host.id), topology.nic_level().to_string(), now);
-            nics.push((host.id, row));
+            let data_packets = host.counts.data_sent;
+            let row = line_row(&host.line, host.busy_until, topology.nic_name(host.id), topology.nic_level().to_string(), now);
+            nics.push((host.id, PortRow { data_packets, ..row }));
         }
         for (port, id) in shard.ports.into_iter().zip(&net.numbering.port[shard.port_range.start as usize..]) {
             let level = topology.level(LinkRef::Port(*id)).to_string();
-            let row = line_row(&port.line, topology.port_name(*id), level, now);
+            let row = line_row(&port.line, port.sending_until(), topology.port_name(*id), level, now);
             let occupancy = port.held.map(|held| held.finish(now.0)).unwrap_or_default();
             rows.push(PortRow {
                 port: Some(*id),
+                data_packets: port.counts.data_packets,
                 trimmed: port.counts.trimmed,
                 returned: port.counts.returned,
                 dropped: port.counts.dropped,
@@ -221,20 +223,20 @@ fn port_rows<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: Vec<Sha
 }
 
 /// What the sending end of a link knows. What is still being sent at the end counts as far as it got.
-fn line_row(line: &Line, name: String, level: String, now: Instant) -> PortRow {
-    let ahead = line.busy_until.saturating_sub(now.0);
+fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: Instant) -> PortRow {
+    let ahead = sending_until.saturating_sub(now.0);
     PortRow {
         port: None,
         name,
         level,
         packets: line.packets,
         bytes: line.bytes,
-        data_packets: line.data_packets,
+        data_packets: 0,
         trimmed: 0,
         returned: 0,
         dropped: 0,
         lost: line.lost,
-        busy: Picos(line.busy().saturating_sub(ahead)),
+        busy: Picos(line.busy().0.saturating_sub(ahead)),
         peak_data: 0,
         peak_control: 0,
         occupancy: Vec::new(),

@@ -16,6 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::line::{Emission, Line};
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::prefetch::prefetch;
 use crate::probe::{HostLog, Share};
 
 /// What hosts count.
@@ -126,6 +127,8 @@ pub struct Host<T> {
     pub armed: u64,
     /// The NIC.
     pub line: Line,
+    /// When the NIC is free.
+    pub busy_until: u64,
     incoming: Vec<Incoming>,
     /// Number of links from the host that packets came from last.
     latest_hops: (HostAddr, u64),
@@ -147,6 +150,7 @@ impl<T: Transport> Host<T> {
             ready_at: u64::MAX,
             armed: NOT_ARMED,
             line,
+            busy_until: 0,
             incoming: Vec::new(),
             latest_hops: (addr, 0),
             counts: HostCounts::default(),
@@ -170,7 +174,7 @@ impl<T: Transport> Host<T> {
     /// What happens next, and when.
     #[inline]
     fn next_turn(&self, window: Window) -> (u64, Turn) {
-        let link = if self.ready_at == u64::MAX { u64::MAX } else { self.line.busy_until.max(self.ready_at) };
+        let link = if self.ready_at == u64::MAX { u64::MAX } else { self.busy_until.max(self.ready_at) };
         let timer = self.transport.poll_timeout().map_or(u64::MAX, |deadline| deadline.at.0);
         let arrival = self.inbox.front().map_or(u64::MAX, |packet| packet.time(window));
         let start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
@@ -267,7 +271,9 @@ impl<T: Transport> Host<T> {
         }
         let label = cx.net.topology().label(self.addr, packet.to, packet.path);
         let packet = Packet::new(self.addr, packet.to, control, label, packet.wire, packet.header.pack());
-        cx.out.extend(self.line.send(cx.net, now, packet));
+        let sent = self.line.send(cx.net, now, packet);
+        self.busy_until = sent.until;
+        cx.out.extend(sent.emission);
     }
 
     fn log_control(&self, cx: &mut HostContext<'_>, now: u64, packet: &Transmit<T::Header>) {
@@ -350,6 +356,15 @@ impl<T: Transport> Host<T> {
                 self.incoming[slot].close_share(log);
             }
         }
+    }
+
+    /// Brings into the cache what the transport points to; see [`Transport::places`].
+    #[inline]
+    pub fn prepare(&self, step: u8) {
+        if step == 0 {
+            prefetch(self.inbox.begin());
+        }
+        self.transport.places(step, &mut |place| prefetch(place));
     }
 
     /// The transport, for questions about open flows.

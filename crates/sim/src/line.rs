@@ -3,7 +3,7 @@
 use pullnet_qdisc::Item;
 use pullnet_rng::SmallStream;
 use pullnet_topology::LinkRef;
-use pullnet_units::Instant;
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::clock::Pace;
 use crate::network::{Network, Next, Target};
@@ -18,33 +18,40 @@ pub struct Emission {
     pub packet: Packet,
 }
 
-/// The sending end of a link. What every packet needs comes first.
+/// The sending end of a link. Fields are in the order of their use; the first 16 bytes and the 64 after them are all
+/// that an ordinary packet needs.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Line {
-    /// When the packet in service has left.
-    pub busy_until: u64,
     delay: u64,
     pace: Pace,
-    next: Next,
     /// Index of this link at its other end.
     ingress: u16,
     faulty: bool,
-    link: LinkRef,
+    next: Next,
     /// Coins of the queue, choices at the other end, and losses on the link.
     pub chance: SmallStream,
     /// Packets sent.
     pub packets: u64,
     /// Bytes sent.
     pub bytes: u64,
-    /// Whole data packets sent.
-    pub data_packets: u64,
+    rate: BitsPerSec,
+    link: LinkRef,
     /// Packets lost on the link.
     pub lost: u64,
     /// Of these, packets that were sent as data.
     pub data_lost: u64,
-    /// Time in service.
-    busy: u64,
+    /// Time in service beyond what the bytes need at the built rate: the link was slower for a while.
+    slower: u64,
+}
+
+/// What became of a packet that was put on a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// When its last bit has left.
+    pub until: u64,
+    /// The packet on its way; `None` if the link loses it.
+    pub emission: Option<Emission>,
 }
 
 impl Line {
@@ -52,58 +59,63 @@ impl Line {
     pub fn new(net: &Network, link: LinkRef, next: Next, ingress: u16, chance: SmallStream) -> Self {
         let built = net.topology().link(link);
         Self {
-            busy_until: 0,
-            pace: Pace::new(built.rate),
             delay: built.delay.0,
-            next,
+            pace: Pace::new(built.rate),
             ingress,
-            link,
             faulty: net.schedule(link).is_some(),
+            next,
             chance,
             packets: 0,
             bytes: 0,
-            data_packets: 0,
+            rate: built.rate,
+            link,
             lost: 0,
             data_lost: 0,
-            busy: 0,
+            slower: 0,
         }
+    }
+
+    #[inline]
+    fn time(&self, size: u32) -> u64 {
+        self.pace.time(size, || self.rate)
     }
 
     /// Earliest time at which a packet of `size` bytes that starts at `start` can be at the other end.
     #[inline]
     pub fn reaches(&self, start: u64, size: u32) -> u64 {
-        start + self.pace.time(size) + self.delay
+        start + self.time(size) + self.delay
     }
 
-    /// Time that the link was sending.
-    pub fn busy(&self) -> u64 {
-        self.busy
+    /// Time that the link was sending, to within a picosecond for each packet.
+    pub fn busy(&self) -> Picos {
+        Picos(self.rate.serialization(Bytes(self.bytes)).0 + self.slower)
     }
 
-    /// Puts `packet` on the link at `start`. `None`: the link loses it.
+    /// Puts `packet` on the link at `start`.
     #[inline(always)]
-    pub fn send(&mut self, net: &Network, start: u64, mut packet: Packet) -> Option<Emission> {
+    pub fn send(&mut self, net: &Network, start: u64, mut packet: Packet) -> Sent {
         let size = packet.wire();
-        let time = if self.faulty { self.pace_at(net, start).time(size) } else { self.pace.time(size) };
-        self.busy_until = start + time;
-        self.busy += time;
+        let until = start + if self.faulty { self.faulty_time(net, start, size) } else { self.time(size) };
         self.packets += 1;
         self.bytes += u64::from(size);
-        self.data_packets += u64::from(!packet.is_control());
-        let arrival = self.busy_until + self.delay;
+        let arrival = until + self.delay;
         if self.faulty && self.loses(net, start, arrival) {
             self.lost += 1;
             self.data_lost += u64::from(packet.was_data());
-            return None;
+            return Sent { until, emission: None };
         }
         packet.arrives(arrival, self.ingress);
         let target = net.target(&self.next, &packet, &mut self.chance, arrival);
-        Some(Emission { target, packet })
+        Sent { until, emission: Some(Emission { target, packet }) }
     }
 
+    /// Time on a link whose rate may differ from the built one.
     #[cold]
-    fn pace_at(&self, net: &Network, at: u64) -> Pace {
-        net.schedule(self.link).map_or(self.pace, |schedule| Pace::new(schedule.at(Instant(at)).rate))
+    fn faulty_time(&mut self, net: &Network, at: u64, size: u32) -> u64 {
+        let rate = net.schedule(self.link).map_or(self.rate, |schedule| schedule.at(Instant(at)).rate);
+        let time = Pace::new(rate).time(size, || rate);
+        self.slower += time - self.time(size);
+        time
     }
 
     /// Down at any time between first bit and arrival, lossy, or damaging: damage is noticed at the other end, which

@@ -82,6 +82,8 @@ pub struct Network {
     pub grid: Grid,
     /// Packet sizes.
     pub framing: Framing,
+    /// Bytes on the wire of the largest packet.
+    pub largest: u32,
     /// Measurement window in picoseconds.
     pub measure: (u64, u64),
 }
@@ -92,7 +94,7 @@ impl Network {
         let numbering = Numbering::new(&scenario.topology);
         let grid = Grid::new(lookahead(&scenario, shortest));
         let measure = (scenario.measure.0.0, scenario.measure.1.0);
-        Self { scenario, numbering, grid, framing, measure }
+        Self { scenario, numbering, grid, framing, largest: framing.mtu + framing.header, measure }
     }
 
     /// Hosts, switches and links.

@@ -17,7 +17,14 @@ const RECIRCULATED: u16 = 1 << 15;
 
 /// What a port counts beside what its line counts.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
 pub struct PortCounts {
+    /// Most data packets held.
+    pub peak_data: u32,
+    /// Most control packets waiting.
+    pub peak_control: u32,
+    /// Whole data packets sent.
+    pub data_packets: u64,
     /// Data packets that lost their payload here.
     pub trimmed: u64,
     /// Headers sent back from here.
@@ -26,10 +33,6 @@ pub struct PortCounts {
     pub dropped: u64,
     /// Of these, packets that were sent as data.
     pub data_dropped: u64,
-    /// Most data packets held.
-    pub peak_data: u32,
-    /// Most control packets waiting.
-    pub peak_control: u32,
 }
 
 /// What a visit needs from outside.
@@ -46,9 +49,15 @@ pub struct PortContext<'a, Q: Discipline<Packet>> {
     pub window: Window,
 }
 
-/// One egress port. What every packet needs comes first.
+/// Begins a cache line.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(align(64))]
+struct OwnLine<T>(T);
+
+/// One egress port. Fields are in the order of their use: a packet that comes in touches the first cache line, a visit
+/// the first four.
+#[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Port<Q> {
     /// Packets on their way here, in order of arrival.
     inbox: Ring<Packet>,
@@ -56,72 +65,86 @@ pub struct Port<Q> {
     pub armed: u64,
     /// When the packet in service has left; `u64::MAX` if there is none.
     completion: u64,
-    /// Data packets in the inbox, and their bytes.
-    coming_data: u32,
-    coming_bytes: u32,
-    queue: Q,
+    /// How many more data packets, and packets of any kind, can come before one may be trimmed, or sent back: as the
+    /// latest visit left it, less what has come since.
+    data_room: i32,
+    control_room: i32,
     /// The link.
     pub line: Line,
-    /// The switch that it belongs to.
-    pub node: NodeId,
-    /// Index among the ports of the switch.
-    index: u16,
+    queue: OwnLine<Q>,
+    /// Occupancy, if asked for.
+    pub held: Option<Box<Held>>,
     /// What happened here.
     pub counts: PortCounts,
     /// Hash of it.
     pub fingerprint: Fingerprint,
-    /// Occupancy, if asked for.
-    pub held: Option<Box<Held>>,
+    /// The switch that it belongs to.
+    pub node: NodeId,
+    /// Index among the ports of the switch.
+    index: u16,
 }
 
 impl<Q: Discipline<Packet>> Port<Q> {
     /// An empty port.
-    pub fn new(rules: &Q::Rules, line: Line, node: NodeId, index: u16, held: Option<Box<Held>>) -> Self {
-        Self {
+    pub fn new(net: &Network, rules: &Q::Rules, line: Line, node: NodeId, index: u16, held: Option<Box<Held>>) -> Self {
+        let mut port = Self {
             inbox: Ring::default(),
             armed: NOT_ARMED,
             completion: u64::MAX,
-            coming_data: 0,
-            coming_bytes: 0,
-            queue: Q::new(rules),
+            data_room: 0,
+            control_room: 0,
+            queue: OwnLine(Q::new(rules)),
             line,
             node,
             index,
             counts: PortCounts::default(),
             fingerprint: Fingerprint::default(),
             held,
-        }
+        };
+        port.count_room(net, rules);
+        port
     }
 
     /// A packet is on its way here. Returns the last window in which the port can be visited for its sake.
     #[inline]
     pub fn expect(&mut self, net: &Network, rules: &Q::Rules, window: Window, packet: Packet) -> u64 {
         self.inbox.insert_sorted(packet, |packet| packet.rank(window));
-        if !packet.is_control() {
-            self.coming_data += 1;
-            self.coming_bytes += packet.wire();
-        }
-        let free = self.free_at();
+        self.data_room -= i32::from(!packet.is_control());
+        self.control_room -= 1;
         let at = packet.time(window);
-        let out = self.line.reaches(at.max(free), self.least_size(rules, &packet));
+        let out = self.line.reaches(at.max(self.free_at()), self.least_size(rules, &packet));
         let due = net.grid.index(out).saturating_sub(1);
-        if self.queue.may_return(rules, self.inbox.len() as u32) { due.min(net.grid.index(at)) } else { due }
+        if self.control_room < 0 { due.min(net.grid.index(at)) } else { due }
     }
 
     /// The length that an arriving packet may have when it leaves.
     #[inline]
     fn least_size(&self, rules: &Q::Rules, packet: &Packet) -> u32 {
         let whole = packet.wire();
-        if packet.is_control() || !self.queue.may_trim(rules, self.coming_data, self.coming_bytes.into()) {
+        if packet.is_control() || self.data_room >= 0 {
             return whole;
         }
         Q::trimmed_size(rules).map_or(whole, |trimmed| trimmed.min(whole))
+    }
+
+    /// Asks the queue how much room there is beside what is on its way.
+    #[inline]
+    fn count_room(&mut self, net: &Network, rules: &Q::Rules) {
+        let coming_data = self.inbox.iter().filter(|packet| !packet.is_control()).count() as i32;
+        let clip = |room: u32| room.min(i32::MAX as u32) as i32;
+        self.data_room = clip(self.queue.0.data_room(rules, net.largest)) - coming_data;
+        self.control_room = clip(self.queue.0.control_room(rules)) - self.inbox.len() as i32;
     }
 
     /// When the link is free as far as is known; 0 if it is.
     #[inline]
     fn free_at(&self) -> u64 {
         if self.completion == u64::MAX { 0 } else { self.completion }
+    }
+
+    /// When the packet in service has left; 0 if there is none.
+    pub fn sending_until(&self) -> u64 {
+        self.free_at()
     }
 
     #[inline]
@@ -149,7 +172,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
             return false;
         }
         if completion <= arrival {
-            self.queue.complete(cx.rules, cx.shared);
+            self.queue.0.complete(cx.rules, cx.shared);
             self.completion = u64::MAX;
             self.note_held(completion);
         } else {
@@ -164,27 +187,25 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// The next packet goes into service.
     #[inline(always)]
     fn serve(&mut self, cx: &mut PortContext<'_, Q>, now: u64) {
-        let Some(packet) = self.queue.dequeue(cx.rules, cx.shared) else { return };
-        if let Some(emission) = self.line.send(cx.net, now, packet) {
+        let Some(packet) = self.queue.0.dequeue(cx.rules, cx.shared) else { return };
+        let sent = self.line.send(cx.net, now, packet);
+        self.completion = sent.until;
+        self.counts.data_packets += u64::from(!packet.is_control());
+        if let Some(emission) = sent.emission {
             cx.out.push(emission);
         }
-        self.completion = self.line.busy_until;
     }
 
     #[inline(always)]
     fn admit(&mut self, cx: &mut PortContext<'_, Q>, now: u64) {
         let Some(packet) = self.inbox.pop() else { return };
-        if !packet.is_control() {
-            self.coming_data -= 1;
-            self.coming_bytes -= packet.wire();
-        }
         let coin = || self.line.chance.coin();
-        let outcome = self.queue.enqueue(cx.rules, cx.shared, packet, coin);
+        let outcome = self.queue.0.enqueue(cx.rules, cx.shared, packet, coin);
         if outcome != Outcome::Queued {
             self.note(cx, now, &outcome);
         }
-        self.counts.peak_data = self.counts.peak_data.max(self.queue.data_held());
-        self.counts.peak_control = self.counts.peak_control.max(self.queue.control_held());
+        self.counts.peak_data = self.counts.peak_data.max(self.queue.0.data_held());
+        self.counts.peak_control = self.counts.peak_control.max(self.queue.0.control_held());
         self.note_held(now);
     }
 
@@ -225,19 +246,17 @@ impl<Q: Discipline<Packet>> Port<Q> {
     #[inline]
     fn note_held(&mut self, now: u64) {
         if let Some(held) = &mut self.held {
-            held.set(now, self.queue.data_held());
+            held.set(now, self.queue.0.data_held());
         }
     }
 
     /// The last window in which the port can be visited so that everything that leaves it is known in time; `None` if
     /// nothing is to be done.
     #[inline]
-    pub fn due(&self, net: &Network, rules: &Q::Rules, window: Window) -> Option<u64> {
+    pub fn due(&mut self, net: &Network, rules: &Q::Rules, window: Window) -> Option<u64> {
+        self.count_room(net, rules);
         let free = self.free_at();
-        let mut out = u64::MAX;
-        if let Some(size) = self.queue.shortest_next() {
-            out = self.line.reaches(free, size);
-        }
+        let mut out = self.queue.0.shortest_next().map_or(u64::MAX, |size| self.line.reaches(free, size));
         for packet in self.inbox.iter() {
             let at = packet.time(window);
             if at >= out {
@@ -250,28 +269,49 @@ impl<Q: Discipline<Packet>> Port<Q> {
         }
         let due = net.grid.index(out) - 1;
         match self.inbox.front() {
-            Some(first) if self.queue.may_return(rules, self.inbox.len() as u32) => {
-                Some(due.min(net.grid.index(first.time(window))))
-            }
+            Some(first) if self.control_room < 0 => Some(due.min(net.grid.index(first.time(window)))),
             _ => Some(due),
         }
     }
 
-    /// Brings what [`Port::expect`] will write into the cache.
+    /// Brings into the cache what [`Port::expect`] reads of the port.
     #[inline]
-    pub fn prefetch_inbox(&self) {
+    pub fn prepare_inbox(&self) {
+        prefetch(&raw const self.inbox);
+    }
+
+    /// Brings into the cache what [`Port::expect`] will write.
+    #[inline]
+    pub fn prepare_slot(&self) {
         prefetch(self.inbox.end());
     }
 
-    /// Brings what [`Port::visit`] will read first into the cache.
+    /// Brings into the cache what [`Port::visit`] reads of the packets.
     #[inline]
-    pub fn prefetch_first(&self) {
+    pub fn prepare_packets(&self) {
         prefetch(self.inbox.begin());
+        self.queue.0.places().into_iter().for_each(prefetch);
     }
 
     /// Visits every packet that is on its way here or waits here.
     pub fn packets(&self, visit: &mut dyn FnMut(&Packet)) {
         self.inbox.iter().for_each(&mut *visit);
-        self.queue.waiting(visit);
+        self.queue.0.waiting(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::offset_of;
+    use pullnet_qdisc::Trim;
+
+    #[test]
+    fn what_is_used_together_lies_together() {
+        type TrimPort = Port<Trim<Packet>>;
+        assert_eq!(offset_of!(TrimPort, line), 48);
+        assert_eq!(offset_of!(TrimPort, queue) % 64, 0);
+        assert!(offset_of!(TrimPort, counts) + 16 <= 64 * 5, "{}", offset_of!(TrimPort, counts));
+        assert!(size_of::<TrimPort>() <= 384, "{}", size_of::<TrimPort>());
     }
 }

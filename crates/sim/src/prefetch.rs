@@ -14,9 +14,9 @@ pub fn prefetch<T>(place: *const T) {
     let _ = place;
 }
 
-/// Asks for the first `lines` cache lines of `value`.
+/// Asks for the first `lines` cache lines of what `value` points to.
 #[inline(always)]
-pub fn prefetch_lines<T>(value: &T, lines: usize) {
-    let begin: *const u8 = core::ptr::from_ref(value).cast();
+pub fn prefetch_lines<T>(value: *const T, lines: usize) {
+    let begin: *const u8 = value.cast();
     (0..lines).for_each(|line| prefetch(begin.wrapping_add(64 * line)));
 }

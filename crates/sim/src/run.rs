@@ -172,6 +172,7 @@ struct Worker<'a, T: Transport, Q: Discipline<Packet>> {
 
 impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
     fn work(&mut self, windows: u64) {
+        let _guard = self.barrier.guard();
         for _ in 0..windows {
             if self.shared.ended.load(Ordering::Acquire) {
                 return;
@@ -180,7 +181,9 @@ impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
             self.receive(index);
             self.shard.work(&self.shared.net, self.shared.window(index));
             self.hand_over(index);
-            self.barrier.meet(|| self.shared.decide(index + 1));
+            if !self.barrier.meet(|| self.shared.decide(index + 1)) {
+                return;
+            }
         }
     }
 

@@ -19,9 +19,9 @@ use crate::probe::HostLog;
 const BATCH: usize = 32;
 
 /// How many visits ahead a port's memory is asked for.
-const AHEAD: usize = 3;
+const AHEAD: usize = 6;
 /// Cache lines of a port that every visit needs.
-const HOT_LINES: usize = 4;
+const HOT_LINES: usize = 5;
 
 /// A switch as the unit of work: its ports share state and are worked off together, in order of time.
 #[derive(Debug)]
@@ -80,7 +80,8 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         let mut due = core::mem::take(&mut self.due);
         self.host_agenda.take(window.index, &mut due);
         self.worked |= !due.is_empty();
-        due.drain(..).for_each(|host| self.visit_host(net, window, host));
+        self.visit_hosts(net, window, &due);
+        due.clear();
         self.port_agenda.take(window.index, &mut due);
         self.worked |= !due.is_empty();
         if Q::SHARES {
@@ -93,16 +94,31 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         self.deliver(net, window);
     }
 
-    /// Visits ports while their successors come into the cache.
+    /// Visits hosts while the memory of later ones comes into the cache.
+    fn visit_hosts(&mut self, net: &Network, window: Window, due: &[u32]) {
+        for (index, position) in due.iter().enumerate() {
+            if let Some(later) = due.get(index + 3 * AHEAD) {
+                prefetch_lines(&raw const self.hosts[*later as usize], size_of::<Host<T>>().div_ceil(64));
+            }
+            for (step, index) in [(0, index + 2 * AHEAD), (1, index + AHEAD)] {
+                if let Some(soon) = due.get(index) {
+                    self.hosts[*soon as usize].prepare(step);
+                }
+            }
+            self.visit_host(net, window, *position);
+        }
+    }
+
+    /// Visits ports while the memory of later ones comes into the cache.
     fn visit_ports(&mut self, net: &Network, window: Window, due: &[u32]) {
-        for (index, port) in due.iter().enumerate() {
+        for (index, position) in due.iter().enumerate() {
             if let Some(later) = due.get(index + 2 * AHEAD) {
-                prefetch_lines(&self.ports[*later as usize], HOT_LINES);
+                prefetch_lines(&raw const self.ports[*later as usize], HOT_LINES);
             }
             if let Some(soon) = due.get(index + AHEAD) {
-                self.ports[*soon as usize].prefetch_first();
+                self.ports[*soon as usize].prepare_packets();
             }
-            self.visit_port(net, window, *port);
+            self.visit_port(net, window, *position);
         }
     }
 
@@ -163,8 +179,8 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     /// does not matter when in this window that is done.
     fn deliver(&mut self, net: &Network, window: Window) {
         let out = core::mem::take(&mut self.out);
-        out.iter().for_each(|emission| self.prefetch(emission, |port| prefetch_lines(port, 2)));
-        out.iter().for_each(|emission| self.prefetch(emission, Port::prefetch_inbox));
+        out.iter().for_each(|emission| self.prepare(emission, Port::prepare_inbox));
+        out.iter().for_each(|emission| self.prepare(emission, Port::prepare_slot));
         out.iter().for_each(|emission| self.accept(net, window, emission));
         self.out = out;
         self.out.clear();
@@ -172,7 +188,7 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
 
     /// Lets `touch` prepare the port that a packet goes to.
     #[inline]
-    fn prefetch(&self, emission: &Emission, touch: impl Fn(&Port<Q>)) {
+    fn prepare(&self, emission: &Emission, touch: impl Fn(&Port<Q>)) {
         if let Err(process) = emission.target.split() {
             self.ports.get(process.wrapping_sub(self.port_range.start) as usize).into_iter().for_each(touch);
         }

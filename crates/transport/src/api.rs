@@ -196,6 +196,9 @@ pub trait Transport {
     fn poll_event(&mut self) -> Option<Event>;
     /// The next deadline.
     fn poll_timeout(&self) -> Option<Deadline>;
+    /// Visits memory that the next call will read: first (`step` 0) what the endpoint itself points to, then (`step` 1)
+    /// what that points to. A driver of many endpoints has it brought into the cache; a hint, which may say nothing.
+    fn places(&self, _step: u8, _visit: &mut impl FnMut(*const u8)) {}
     /// Visits every flow that has not ended, in a fixed order.
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus));
 }

@@ -8,7 +8,9 @@
 extern crate alloc;
 
 mod api;
+pub mod channel;
 mod packed;
+pub mod script;
 
 pub use api::{
     Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostAddr, HostInfo, Protocol, Received, SendCounts, Side,

@@ -40,5 +40,5 @@ app.command()(check)
 app.command()(schema)
 app.command("list")(list_names)
 app.command()(new)
-if find_spec("pullnet.papers"):
+if find_spec("pullnet.papers") and find_spec("pullnet.papers.cli"):
     app.command()(import_module("pullnet.papers.cli").reproduce)

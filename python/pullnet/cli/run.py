@@ -39,7 +39,7 @@ class Plan:
     """A scenario that has been checked, and where its result goes."""
 
     scenario: Path
-    name: str
+    core: _core.Scenario
     out: Path
 
 
@@ -76,9 +76,10 @@ def run(
     """Run scenarios and write their results."""
     stall_after_ps = _core.picoseconds(stall_after)
     manner = Manner(settings or [], seed, threads, force, quiet, stall_after_ps, Console(stderr=True))
-    results = []
-    for plan in _plans(scenarios, manner, out):
-        results.append(_run(plan, manner))
+    results: list[Result] = []
+    plans = _plans(scenarios, manner, out)
+    while plans:  # a network that has been run is no longer held
+        results.append(_run(plans.pop(0), manner))
         if not as_json and not quiet:
             show(results[-1], Console())
         if results[-1].summary.ended == "interrupted":
@@ -95,7 +96,7 @@ def _plans(scenarios: list[Path], manner: Manner, out: Path | None) -> list[Plan
     for scenario in scenarios:
         try:
             core = compiled(scenario, set=manner.settings, seed=manner.seed)
-            plans.append(Plan(scenario, core.name, _place(core, out, alone=len(scenarios) == 1)))
+            plans.append(Plan(scenario, core, _place(core, out, alone=len(scenarios) == 1)))
             refuse_existing(plans[-1].out, force=manner.force)
         except InputError as error:
             errors += error.errors
@@ -125,13 +126,12 @@ def _clashes(plans: list[Plan]) -> list[str]:
 
 
 def _run(plan: Plan, manner: Manner) -> Result:
-    core = compiled(plan.scenario, set=manner.settings, seed=manner.seed)
     with ExitStack() as shown:
         watchers: list[Watcher] = [StallDetector(manner.stall_after_ps, lambda lines: _say(manner.log, lines))]
         if not manner.quiet:
-            watchers.append(shown.enter_context(_progress(manner.log, plan.name)))
+            watchers.append(shown.enter_context(_progress(manner.log, plan.core.name)))
         return execute(
-            core,
+            plan.core,
             threads=manner.threads,
             out=plan.out,
             force=manner.force,

@@ -26,8 +26,8 @@ settings! {
         /// Time without ACK or NACK after which a packet is sent again on another path; doubles with each repetition
         /// up to 64 times. Source: NDP section 3.2.4, 1 ms.
         timeout: Picos = "1 ms" in "1 us" => "100 s",
-        /// Time for which a connection is remembered after its end, at both ends. The paper asks for one segment
-        /// lifetime, below 1 ms; the default also outlasts repeated ACK loss.
+        /// Longest time that a packet can be on its way and back. A connection is remembered that much longer than its
+        /// sender may repeat packets (`give_up`). Source: NDP section 3.2.2, one segment lifetime, below 1 ms.
         time_wait: Picos = "50 ms" in "1 us" => "100 s",
         /// Time without any word from the receiver after which a flow fails.
         give_up: Picos = "5 s" in "1 ms" => "10000 s",
@@ -45,6 +45,9 @@ pub(crate) struct Rules {
     pub piggyback: bool,
     pub timeout: Picos,
     pub time_wait: Picos,
+    /// A receiver that has everything remembers for so long after it was last spoken to: a sender that hears nothing
+    /// repeats packets until it gives up, and none of them may open the connection again.
+    pub remembered: Picos,
     pub give_up: Picos,
     pub spacing: Spacing,
     /// Picoseconds between pulls for each byte on the wire, in 1/65536: rounded up, so that pulls never ask for more
@@ -64,6 +67,7 @@ impl Rules {
             piggyback: config.piggyback,
             timeout: config.timeout,
             time_wait: config.time_wait,
+            remembered: config.give_up.saturating_add(config.time_wait),
             give_up: config.give_up,
             spacing: config.pull_spacing.clone(),
             pull_picos_per_byte: libm_ceil(8e12 * 65536.0 / pulled),

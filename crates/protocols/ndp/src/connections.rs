@@ -59,6 +59,19 @@ impl<T> Connections<T> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
+    /// Where the connection that was found last lies, and the table of all.
+    pub fn places(&self) -> [*const u8; 2] {
+        let latest = self.latest.map_or(0, |(_, slot)| slot as usize);
+        let place: *const u8 = self.slots.as_ptr().wrapping_add(latest).cast();
+        [place, place.wrapping_add(128)]
+    }
+
+    /// The connection that was found last.
+    pub fn latest(&self) -> Option<&T> {
+        let (_, slot) = self.latest?;
+        self.slots.get(slot as usize)?.as_ref()
+    }
+
     /// All connections in order of their slots.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()

@@ -13,6 +13,7 @@ use pullnet_units::{Instant, Picos};
 
 use crate::config::{NdpConfig, Rules};
 use crate::connections::Connections;
+use crate::finished::Finished;
 use crate::header::NdpHeader;
 use crate::receiver::{Arrival, Receiver};
 use crate::sender::{Check, Context, Ready, Sender};
@@ -22,10 +23,8 @@ use crate::sender::{Check, Context, Ready, Sender};
 enum Timer {
     /// Look at a sender's packets.
     Retransmission(u32),
-    /// Forget a finished or silent receiver.
-    Forget(HostAddr, ConnId),
-    /// Allow the number of a finished sender to be used again.
-    Reuse(HostAddr, ConnId),
+    /// Forget a receiver whose sender is silent.
+    Silence(HostAddr, ConnId),
 }
 
 /// NDP on one host.
@@ -34,9 +33,12 @@ pub struct NdpEndpoint {
     rules: Rules,
     host: HostInfo,
     chance: Stream,
-    /// `None`: finished, in time-wait.
-    senders: Connections<Option<Sender>>,
+    senders: Connections<Sender>,
     receivers: Connections<Receiver>,
+    /// Ended connections whose number may not be used again yet.
+    sent: Finished,
+    /// Ended connections that late packets may not open again.
+    received: Finished,
     /// ACKs, NACKs, pulls and probes that wait for the link.
     control: VecDeque<Transmit<NdpHeader>>,
     /// Senders that could send a packet again, or a new one.
@@ -51,8 +53,12 @@ pub struct NdpEndpoint {
 impl NdpEndpoint {
     /// NDP on `host`.
     pub fn new(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
+        let rules = Rules::new(config, host.rate);
         Self {
-            rules: Rules::new(config, host.rate),
+            // The receiver has forgotten the number by then.
+            sent: Finished::new(rules.remembered + rules.time_wait),
+            received: Finished::new(rules.remembered),
+            rules,
             host,
             chance,
             senders: Connections::default(),
@@ -81,7 +87,7 @@ impl NdpEndpoint {
 impl NdpEndpoint {
     /// Lets `input` change the sender in `slot` and puts it in line for the link if it can send afterwards.
     fn with_sender<R>(&mut self, now: Instant, slot: u32, input: impl FnOnce(&mut Sender, &mut Context<'_>) -> R) -> Option<R> {
-        let sender = self.senders.get_mut(slot)?.as_mut()?;
+        let sender = self.senders.get_mut(slot)?;
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
         let result = input(sender, &mut cx);
         match sender.ready() {
@@ -137,11 +143,10 @@ impl NdpEndpoint {
 
     /// Rule 8, time-wait: the number of a finished connection is not used again for a while.
     fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
-        let sender = self.senders.get_mut(slot).and_then(Option::take);
         self.ready_again.remove(slot);
         self.ready_new.remove(slot);
-        self.arm(now + self.rules.time_wait, Timer::Reuse(to, conn));
-        sender.map_or_else(SendCounts::default, |sender| sender.counts)
+        self.sent.note(now, to, conn);
+        self.senders.remove(to, conn).map_or_else(SendCounts::default, |sender| sender.counts)
     }
 
     fn check_sender(&mut self, now: Instant, slot: u32, armed_for: Instant) {
@@ -164,7 +169,7 @@ impl NdpEndpoint {
     }
 
     fn arm_check(&mut self, slot: u32, at: Instant) {
-        if let Some(Some(sender)) = self.senders.get_mut(slot) {
+        if let Some(sender) = self.senders.get_mut(slot) {
             sender.check_at = at;
             self.arm(at, Timer::Retransmission(slot));
         }
@@ -200,7 +205,7 @@ impl NdpEndpoint {
         let receiver = Receiver::open(now, packet.from, conn, packet.paths, &self.rules, &mut self.chance);
         let slot = self.receivers.insert(packet.from, conn, receiver);
         self.events.push_back(Event::Opened { slot, peer: packet.from, conn });
-        self.arm(now + self.rules.time_wait, Timer::Forget(packet.from, conn));
+        self.arm(now + self.rules.time_wait, Timer::Silence(packet.from, conn));
         Some(slot)
     }
 
@@ -210,14 +215,13 @@ impl NdpEndpoint {
     }
 
     fn handle_data(&mut self, now: Instant, packet: &Received<NdpHeader>) {
-        let NdpHeader::Data { seq, syn, last, priority, .. } = packet.header else { return };
+        let NdpHeader::Data { conn, seq, syn, last, priority } = packet.header else { return };
+        if self.received.contains(packet.from, conn) {
+            return self.answer_late(now, packet, seq);
+        }
         let Some(slot) = self.receiver_for(now, packet, syn) else { return };
         let whole = packet.fate == Fate::Whole;
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        if receiver.in_time_wait() {
-            receiver.forget_at = now + self.rules.time_wait;
-            return self.answer(slot, seq, Arrival { new: false, acknowledge: true, pull: false }, now);
-        }
         receiver.priority = priority;
         receiver.wire = packet.wire;
         let arrival = receiver.on_data(now, seq, last, whole);
@@ -229,6 +233,14 @@ impl NdpEndpoint {
         self.answer(slot, seq, arrival, now);
         self.drop_excess_pulls(slot);
         self.finish_if_complete(now, slot);
+    }
+
+    /// Rule 7, time-wait: what comes for a finished connection is there already, and nothing more is to be pulled.
+    fn answer_late(&mut self, now: Instant, packet: &Received<NdpHeader>, seq: u32) {
+        let conn = packet.header.conn();
+        self.received.note(now, packet.from, conn);
+        let path = self.chance.below(packet.paths.into()) as u16;
+        self.send_control(packet.from, path, NdpHeader::Ack { conn, seq, pull: None });
     }
 
     /// Rule 4: the answer leaves at once and carries the pull if nobody else waits for one and the link is free.
@@ -262,10 +274,11 @@ impl NdpEndpoint {
     }
 
     fn finish_if_complete(&mut self, now: Instant, slot: u32) {
-        let forget_at = now + self.rules.time_wait;
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        if receiver.complete() && !receiver.in_time_wait() {
-            receiver.enter_time_wait(forget_at);
+        if receiver.complete() {
+            let (peer, conn) = (receiver.peer, receiver.conn);
+            self.receivers.remove(peer, conn);
+            self.received.note(now, peer, conn);
             self.events.push_back(Event::Received { slot });
         }
     }
@@ -286,22 +299,25 @@ impl NdpEndpoint {
     }
 
     /// A sender misses a pull: tell it how its packet stands, and pull if no pull waits for it.
-    fn handle_probe(&mut self, now: Instant, from: HostAddr, conn: ConnId, seq: u32) {
-        let Some(slot) = self.receivers.find(from, conn) else { return };
+    fn handle_probe(&mut self, now: Instant, packet: &Received<NdpHeader>, seq: u32) {
+        let conn = packet.header.conn();
+        if self.received.contains(packet.from, conn) {
+            return self.answer_late(now, packet, seq);
+        }
+        let Some(slot) = self.receivers.find(packet.from, conn) else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        let pull = receiver.on_probe(now);
-        let acknowledge = receiver.complete() || receiver.has(seq);
+        let (pull, acknowledge) = (receiver.on_probe(now), receiver.has(seq));
         self.answer(slot, seq, Arrival { new: false, acknowledge, pull }, now);
     }
 
-    fn forget_receiver(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
+    /// One timer per receiver looks again at least once in a time-wait, whatever the connection does meanwhile.
+    fn check_silence(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         let silence = self.silence();
         let Some(slot) = self.receivers.find(peer, conn) else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        let until = if receiver.in_time_wait() { receiver.forget_at } else { receiver.last_heard + silence };
+        let until = receiver.last_heard + silence;
         if until > now {
-            // One timer per connection looks again at least once in a time-wait, whatever the connection does meanwhile.
-            return self.arm(until.min(now + self.rules.time_wait), Timer::Forget(peer, conn));
+            return self.arm(until.min(now + self.rules.time_wait), Timer::Silence(peer, conn));
         }
         let pending = receiver.pending;
         self.pulls.remove(slot, pending, 0);
@@ -313,7 +329,8 @@ impl Transport for NdpEndpoint {
     type Header = NdpHeader;
 
     fn open(&mut self, now: Instant, flow: FlowSpec) {
-        let refusal = if self.senders.find(flow.to, flow.conn).is_some() {
+        let in_time_wait = self.sent.contains(flow.to, flow.conn);
+        let refusal = if in_time_wait || self.senders.find(flow.to, flow.conn).is_some() {
             Some("the connection number is still in use or in time-wait")
         } else if flow.size.is_some_and(|size| size.0 == 0) {
             Some("a flow of zero bytes has nothing to send")
@@ -325,7 +342,7 @@ impl Transport for NdpEndpoint {
         }
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
         let sender = Sender::open(&mut cx, &flow);
-        let slot = self.senders.insert(flow.to, flow.conn, Some(sender));
+        let slot = self.senders.insert(flow.to, flow.conn, sender);
         self.with_sender(now, slot, |_, _| ());
         self.arm_check(slot, now + self.rules.timeout);
     }
@@ -336,7 +353,7 @@ impl Transport for NdpEndpoint {
             // A control packet that a switch sent back says nothing about the connection.
             NdpHeader::Ack { .. } | NdpHeader::Nack { .. } | NdpHeader::Pull { .. } | NdpHeader::Probe { .. }
                 if packet.fate == Fate::Returned => {}
-            NdpHeader::Probe { conn, seq } => self.handle_probe(now, packet.from, conn, seq),
+            NdpHeader::Probe { seq, .. } => self.handle_probe(now, &packet, seq),
             header => self.handle_feedback(now, packet.from, header, packet.fate),
         }
     }
@@ -349,10 +366,11 @@ impl Transport for NdpEndpoint {
             self.timers.pop();
             match timer {
                 Timer::Retransmission(slot) => self.check_sender(now, slot, at),
-                Timer::Forget(peer, conn) => self.forget_receiver(now, peer, conn),
-                Timer::Reuse(peer, conn) => drop(self.senders.remove(peer, conn)),
+                Timer::Silence(peer, conn) => self.check_silence(now, peer, conn),
             }
         }
+        self.sent.expire(now);
+        self.received.expire(now);
     }
 
     #[inline]
@@ -370,16 +388,27 @@ impl Transport for NdpEndpoint {
 
     #[inline]
     fn poll_timeout(&self) -> Option<Deadline> {
-        let pull = (!self.pulls.is_empty()).then(|| Deadline { at: self.pacer.free_at(), why: "pull pacer" });
-        let timer = self.timers.peek().map(|Reverse((at, timer))| Deadline { at: *at, why: name(timer) });
-        match (pull, timer) {
-            (Some(pull), Some(timer)) => Some(if pull.at <= timer.at { pull } else { timer }),
-            (pull, timer) => pull.or(timer),
+        let pull = if self.pulls.is_empty() { None } else { Some((self.pacer.free_at(), "pull pacer")) };
+        let timer = self.timers.peek().map(|Reverse((at, timer))| (*at, name(timer)));
+        let sent = self.sent.due().map(|at| (at, "sender's time-wait"));
+        let received = self.received.due().map(|at| (at, "receiver's time-wait"));
+        let first = [pull, timer, sent, received].into_iter().flatten().min_by_key(|(at, _)| *at);
+        first.map(|(at, why)| Deadline { at, why })
+    }
+
+    fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
+        if step == 0 {
+            self.senders.places().into_iter().chain(self.receivers.places()).for_each(&mut *visit);
+            let queues = [self.control.as_slices().0.as_ptr().cast(), self.events.as_slices().0.as_ptr().cast()];
+            queues.into_iter().chain([self.timers.as_slice().as_ptr().cast(), self.ready_new.place()]).for_each(visit);
+        } else {
+            self.senders.latest().into_iter().for_each(|sender| sender.places(&mut *visit));
+            self.receivers.latest().into_iter().for_each(|receiver| receiver.places(&mut *visit));
         }
     }
 
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
-        for sender in self.senders.iter().flatten() {
+        for sender in self.senders.iter() {
             visit(FlowStatus {
                 side: Side::Sender,
                 peer: sender.to,
@@ -390,7 +419,7 @@ impl Transport for NdpEndpoint {
                 counts: sender.counts,
             });
         }
-        for receiver in self.receivers.iter().filter(|receiver| !receiver.in_time_wait()) {
+        for receiver in self.receivers.iter() {
             visit(FlowStatus {
                 side: Side::Receiver,
                 peer: receiver.peer,
@@ -407,8 +436,7 @@ impl Transport for NdpEndpoint {
 fn name(timer: &Timer) -> &'static str {
     match timer {
         Timer::Retransmission(_) => "retransmission",
-        Timer::Forget(..) => "receiver's time-wait",
-        Timer::Reuse(..) => "sender's time-wait",
+        Timer::Silence(..) => "a silent sender",
     }
 }
 

@@ -9,6 +9,7 @@ extern crate alloc;
 mod config;
 mod connections;
 mod endpoint;
+mod finished;
 mod header;
 mod receiver;
 mod sender;

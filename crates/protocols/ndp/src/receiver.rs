@@ -36,8 +36,6 @@ pub(crate) struct Receiver {
     pub bytes: u64,
     pub last_progress: Instant,
     pub last_heard: Instant,
-    /// When a finished connection is forgotten.
-    pub forget_at: Instant,
 }
 
 impl Receiver {
@@ -56,7 +54,6 @@ impl Receiver {
             bytes: 0,
             last_progress: now,
             last_heard: now,
-            forget_at: Instant::NEVER,
         }
     }
 
@@ -65,7 +62,7 @@ impl Receiver {
     pub fn on_data(&mut self, now: Instant, seq: u32, last: bool, whole: bool) -> Arrival {
         self.last_heard = now;
         if last {
-            self.total = Some(seq + 1);
+            self.total = Some(seq.saturating_add(1));
         }
         if !whole {
             let known = self.received.contains(seq);
@@ -81,12 +78,12 @@ impl Receiver {
     /// Rule 5, the last packet: pulls never exceed what is still missing, so that none is left when all is there,
     /// and none is taken away from packets that were trimmed.
     fn wants_pull(&self) -> bool {
-        self.total.is_none_or(|total| self.pending < total - self.received.count())
+        self.total.is_none_or(|total| self.pending < total.saturating_sub(self.received.count()))
     }
 
     /// Pulls that the last packet made superfluous.
     pub fn excess_pulls(&self) -> u32 {
-        self.total.map_or(0, |total| self.pending.saturating_sub(total - self.received.count()))
+        self.total.map_or(0, |total| self.pending.saturating_sub(total.saturating_sub(self.received.count())))
     }
 
     /// A probe: the sender misses a pull. True if one has to be queued.
@@ -116,14 +113,9 @@ impl Receiver {
         self.paths.next(chance)
     }
 
-    /// Rule 7: a finished connection is remembered until `forget_at`, with little memory.
-    pub fn enter_time_wait(&mut self, forget_at: Instant) {
-        self.forget_at = forget_at;
-        self.received.forget_bitmap();
+    /// Memory that the next call will read.
+    pub fn places(&self, visit: &mut impl FnMut(*const u8)) {
+        self.paths.places().into_iter().chain([self.received.bitmap_place()]).for_each(visit);
     }
 
-    /// Whether it has finished.
-    pub fn in_time_wait(&self) -> bool {
-        self.forget_at != Instant::NEVER
-    }
 }

@@ -17,6 +17,8 @@ const MAX_DOUBLINGS: u32 = 6;
 const CHECKS_PER_TIMEOUT: u64 = 16;
 /// A pull is missed after this many timeouts, or as many times the longest gap between pulls so far.
 const PATIENCE: u64 = 4;
+/// Probes that are sent to a silent receiver at least before the sender gives up.
+const LEAST_PROBES: u64 = 8;
 /// Feedback that is looked at to tell a bad path from an incast; all ones would be 16 ACKs.
 const HISTORY: u32 = 16;
 
@@ -88,6 +90,7 @@ pub(crate) struct Sender {
     last_pull: Instant,
     longest_pull_gap: Picos,
     probes: u32,
+    last_probe: Instant,
     /// When the timers are looked at next.
     pub check_at: Instant,
     /// Whether it stands in the endpoint's queues of connections that can send.
@@ -128,6 +131,7 @@ impl Sender {
             last_pull: cx.now,
             longest_pull_gap: Picos::ZERO,
             probes: 0,
+            last_probe: cx.now,
             check_at: Instant::NEVER,
             queued_again: false,
             queued_new: false,
@@ -217,7 +221,7 @@ impl Sender {
         if let Some(due) = self.pull_missed_at(cx.rules) {
             next = next.min(due);
             if due <= cx.now {
-                probe = Some(self.probe());
+                probe = Some(self.probe(cx.now));
                 next = next.min(self.pull_missed_at(cx.rules).unwrap_or(Instant::NEVER));
             }
         }
@@ -249,13 +253,15 @@ impl Sender {
     fn pull_missed_at(&self, rules: &Rules) -> Option<Instant> {
         let work = !self.again.is_empty() || (self.push == 0 && self.window.next() < self.total);
         let patience = Picos(rules.timeout.0.max(self.longest_pull_gap.0)).saturating_mul(PATIENCE);
-        let since = self.last_heard.max(self.last_pull);
-        (work && self.credit == 0).then(|| since.after(patience.saturating_mul(1 << self.probes.min(MAX_DOUBLINGS))))
+        let since = self.last_heard.max(self.last_pull).max(self.last_probe);
+        let wait = patience.saturating_mul(1 << self.probes.min(MAX_DOUBLINGS));
+        (work && self.credit == 0).then(|| since.after(wait.min(Picos(rules.give_up.0 / LEAST_PROBES))))
     }
 
-    /// A control packet that makes the receiver pull again. It counts as hearing, so that probes are spaced out.
-    fn probe(&mut self) -> NdpHeader {
+    /// A control packet that makes the receiver pull again.
+    fn probe(&mut self, now: Instant) -> NdpHeader {
         self.probes += 1;
+        self.last_probe = now;
         let newest = self.window.next().saturating_sub(1);
         NdpHeader::Probe { conn: self.conn, seq: self.again.front().copied().unwrap_or(newest) }
     }
@@ -316,7 +322,7 @@ impl Sender {
 
     /// Rule 7, end of data: the last packet says so. Every packet of the first window may open the connection.
     fn packet(&self, rules: &Rules, seq: u32, path: u16, again: bool) -> Transmit<NdpHeader> {
-        let (syn, last) = (seq < rules.initial_window, seq + 1 == self.total);
+        let (syn, last) = (seq < rules.initial_window, seq == self.total - 1);
         let wire = (self.payload(rules, seq) + rules.header) as u16;
         let header = NdpHeader::Data { conn: self.conn, seq, syn, last, priority: self.priority };
         Transmit { to: self.to, path, wire, class: Class::Data, again, header }
@@ -328,7 +334,7 @@ impl Sender {
     }
 
     fn payload(&self, rules: &Rules, seq: u32) -> u32 {
-        if seq + 1 == self.total { self.last_payload } else { rules.mtu }
+        if seq == self.total - 1 { self.last_payload } else { rules.mtu }
     }
 
     fn set_state(&mut self, seq: u32, state: State) {
@@ -353,6 +359,11 @@ impl Sender {
         if first_time && seq < rules.initial_window {
             self.first_unheard = self.first_unheard.saturating_sub(1);
         }
+    }
+
+    /// Memory that the next call will read.
+    pub fn places(&self, visit: &mut impl FnMut(*const u8)) {
+        self.window.places().into_iter().chain(self.paths.places()).for_each(visit);
     }
 
     /// Payload bytes that have been acknowledged.

@@ -85,6 +85,12 @@ impl Window {
         }
     }
 
+    /// Where the oldest and the newest packet lie.
+    pub fn places(&self) -> [*const u8; 2] {
+        let place = |slot: Option<&Slot>| slot.map_or(core::ptr::null(), |slot| core::ptr::from_ref(slot).cast());
+        [place(self.slots.front()), place(self.slots.back())]
+    }
+
     /// Packets with their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Slot)> {
         let first = self.first;

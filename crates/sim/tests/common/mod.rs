@@ -26,3 +26,11 @@ pub fn simulate(scenario: &Arc<Scenario>, threads: usize) -> RunRecord {
     while !run.advance(10_000).ended {}
     run.finish()
 }
+
+/// The scenario `text` with another end: after `duration`.
+pub fn shortened(text: &str, duration: &str) -> String {
+    let (top, rest) = text.split_at(text.find("\n[").unwrap_or(0));
+    let ends = |line: &&str| ["until", "limit", "duration"].iter().any(|key| line.starts_with(key));
+    let top: Vec<_> = top.lines().filter(|line| !ends(line)).collect();
+    format!("duration = \"{duration}\"\n{}\n{rest}", top.join("\n"))
+}

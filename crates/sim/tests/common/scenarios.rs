@@ -13,7 +13,7 @@ struct Net {
 
 fn link() -> impl Strategy<Value = String> {
     let rate = select(&["1 Gbps", "3 Gbps", "10 Gbps", "40 Gbps", "100 Gbps"][..]);
-    let delay = select(&["60 ns", "500 ns", "1 us", "3.7 us", "20 us"][..]);
+    let delay = select(&["300 ns", "500 ns", "1 us", "3.7 us", "20 us"][..]);
     (rate, delay).prop_map(|(rate, delay)| format!("{{ rate = \"{rate}\", delay = \"{delay}\" }}"))
 }
 
@@ -111,9 +111,10 @@ fn transport(mtu: u32) -> impl Strategy<Value = (String, String)> {
 
 /// A traffic block that needs `hosts` hosts or fewer; `size` is that of its flows.
 fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
-    let size = (0u32..=30, 1..=mtu).prop_map(move |(packets, rest)| packets * mtu + rest);
+    let most = if hosts > 16 { 8u32 } else { 25 };
+    let size = (0..=most, 1..=mtu).prop_map(move |(packets, rest)| packets * mtu + rest);
     let least = if hosts >= 6 { 10u32 } else { 9 };
-    (0..least, size, 1u32..=3, 0u64..200, 0u8..3).prop_map(move |(kind, size, some, start, priority)| {
+    (0..least, size, 1u32..=3, 0u64..20, 0u8..3).prop_map(move |(kind, size, some, start, priority)| {
         let few = hosts.min(6);
         let own = match kind {
             0 => format!("kind = \"permutation\"\nsize = \"{size} B\""),
@@ -141,7 +142,7 @@ fn fault(place: &'static str) -> impl Strategy<Value = String> {
         &["loss = 0.01", "loss = 0.2", "corrupt = 0.05", "down = true\nuntil = \"900 us\"", "rate = \"300 Mbps\"",
           "rate = \"100 Mbps\"\nuntil = \"400 us\"", "loss = 0.5\nuntil = \"300 us\""][..],
     );
-    (what, 0u32..100).prop_map(move |(what, from)| {
+    (what, 0u32..30).prop_map(move |(what, from)| {
         format!("\n[[fault]]\nplace = \"{place}\"\nfrom = \"{from} us\"\n{what}\n")
     })
 }

@@ -1,0 +1,70 @@
+use alloc::collections::VecDeque;
+
+use hashbrown::HashMap;
+use pullnet_transport::{ConnId, HostAddr};
+use pullnet_units::{Instant, Picos};
+use rustc_hash::FxBuildHasher;
+
+/// Connections that have ended and are remembered for a while (rule 8, time-wait): a few words each.
+///
+/// All are remembered equally long, so that they are forgotten in the order in which they were noted.
+#[derive(Clone, Debug)]
+pub(crate) struct Finished {
+    remembered: Picos,
+    /// When each one was last spoken to.
+    latest: HashMap<(HostAddr, ConnId), Instant, FxBuildHasher>,
+    /// Every note, oldest first; one that was renewed since is passed over.
+    notes: VecDeque<(Instant, HostAddr, ConnId)>,
+}
+
+impl Finished {
+    /// Remembers each for `remembered`.
+    pub fn new(remembered: Picos) -> Self {
+        Self { remembered, latest: HashMap::default(), notes: VecDeque::new() }
+    }
+
+    /// Whether a connection ended not long ago.
+    #[inline]
+    pub fn contains(&self, peer: HostAddr, conn: ConnId) -> bool {
+        !self.latest.is_empty() && self.latest.contains_key(&(peer, conn))
+    }
+
+    /// A connection ended, or was spoken to after its end.
+    pub fn note(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
+        self.latest.insert((peer, conn), now);
+        self.notes.push_back((now, peer, conn));
+    }
+
+    /// When the oldest note is to be looked at.
+    #[inline]
+    pub fn due(&self) -> Option<Instant> {
+        self.notes.front().map(|(at, ..)| at.after(self.remembered))
+    }
+
+    /// Forgets what has been remembered long enough.
+    pub fn expire(&mut self, now: Instant) {
+        while self.due().is_some_and(|due| due <= now) {
+            let Some((at, peer, conn)) = self.notes.pop_front() else { return };
+            if self.latest.get(&(peer, conn)) == Some(&at) {
+                self.latest.remove(&(peer, conn));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_forgotten_that_long_after_it_was_last_spoken_to() {
+        let mut finished = Finished::new(Picos(100));
+        let (peer, conn) = (HostAddr(1), ConnId(2));
+        finished.note(Instant(10), peer, conn);
+        finished.note(Instant(50), peer, conn);
+        finished.expire(Instant(149));
+        assert!(finished.contains(peer, conn) && !finished.contains(peer, ConnId(3)));
+        finished.expire(Instant(150));
+        assert!(!finished.contains(peer, conn) && finished.due().is_none());
+    }
+}

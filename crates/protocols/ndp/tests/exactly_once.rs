@@ -1,0 +1,194 @@
+//! Whatever a network does to packets for a while, every byte is delivered once, in bounded time.
+
+mod common;
+
+use common::*;
+use proptest::prelude::*;
+use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
+use pullnet_rng::{Seed, Stream};
+use pullnet_transport::channel::{Channel, Log, Passage};
+use pullnet_transport::{Class, ConnId, Event, Fate, FlowSpec, Transmit};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
+
+/// Chances in percent of what happens to a packet, and how late it may be.
+#[derive(Clone, Debug)]
+struct Weather {
+    lose: u32,
+    double: u32,
+    trim: u32,
+    give_back: u32,
+    latest: Picos,
+    /// When all of this is over; the network is perfect afterwards.
+    clears: Picos,
+}
+
+impl Weather {
+    fn passages(&self, now: Instant, packet: &Transmit<NdpHeader>, chance: &mut Stream) -> Vec<Passage> {
+        if now > Instant::ZERO.after(self.clears) {
+            return vec![Passage { delay: us(5), fate: Fate::Whole }];
+        }
+        if chance.below(100) < self.lose {
+            return Vec::new();
+        }
+        let copies = if chance.below(100) < self.double { 2 } else { 1 };
+        (0..copies).map(|_| self.passage(packet, chance)).collect()
+    }
+
+    fn passage(&self, packet: &Transmit<NdpHeader>, chance: &mut Stream) -> Passage {
+        let drawn = chance.below(100);
+        let fate = match packet.class {
+            Class::Data if drawn < self.trim => Fate::Trimmed,
+            Class::Data if drawn < self.trim + self.give_back => Fate::Returned,
+            _ => Fate::Whole,
+        };
+        let late = (chance.unit() * self.latest.0 as f64) as u64;
+        Passage { delay: Picos(5_000_000 + late), fate }
+    }
+}
+
+fn weather() -> impl Strategy<Value = Weather> {
+    let late = prop::sample::select(vec![Picos(0), us(10), us(300), ms(3)]);
+    let clears = prop::sample::select(vec![us(100), ms(20), ms(400)]);
+    (0..70u32, 0..50u32, 0..60u32, 0..40u32, late, clears)
+        .prop_map(|(lose, double, trim, give_back, latest, clears)| Weather { lose, double, trim, give_back, latest, clears })
+}
+
+/// The promise about what is on its way: at most the first window and one packet per pull, beside what is sent again
+/// without one. Counted from what the sender has heard.
+#[derive(Default)]
+struct Allowance {
+    sent: u32,
+    highest_pull: u32,
+}
+
+impl Allowance {
+    fn note(&mut self, log: &Log, side: usize, packet: &Transmit<NdpHeader>, window: u32) -> Result<(), String> {
+        match packet.header {
+            NdpHeader::Pull { number, .. } => self.highest_pull = self.highest_pull.max(number),
+            NdpHeader::Ack { pull, .. } | NdpHeader::Nack { pull, .. } => {
+                self.highest_pull = self.highest_pull.max(pull.unwrap_or(0));
+            }
+            NdpHeader::Data { .. } if side == 0 => self.sent += 1,
+            _ => {}
+        }
+        let timeouts = log.events.iter().filter(|(_, _, event)| matches!(event, Event::TimedOut { .. })).count() as u32;
+        let most = window + self.highest_pull + timeouts + log.returned;
+        if self.sent <= most { Ok(()) } else { Err(format!("{} packets sent where {most} are allowed", self.sent)) }
+    }
+}
+
+fn flow_of(conn: u32, bytes: u64) -> FlowSpec {
+    FlowSpec { conn: ConnId(conn), to: THERE, size: Some(Bytes(bytes)), priority: (conn % 2) as u8, paths: 4 }
+}
+
+fn channel(config: &NdpConfig, seed: u64) -> Channel<NdpEndpoint> {
+    let sides = [(HERE, endpoint(config, HERE, seed)), (THERE, endpoint(config, THERE, seed))];
+    Channel::new(sides, BitsPerSec::gbps(10), 4)
+}
+
+/// Bytes delivered, and how often flows were opened, received, completed and failed.
+fn tally(log: &Log) -> (u64, [usize; 4]) {
+    let bytes = log.events.iter().map(|(_, _, event)| match event {
+        Event::Delivered { bytes, .. } => u64::from(*bytes),
+        _ => 0,
+    });
+    let count = |kind: fn(&Event) -> bool| log.events.iter().filter(|(_, _, event)| kind(event)).count();
+    let opened = count(|event| matches!(event, Event::Opened { .. }));
+    let received = count(|event| matches!(event, Event::Received { .. }));
+    let completed = count(|event| matches!(event, Event::Completed { .. }));
+    let failed = count(|event| matches!(event, Event::Failed { .. }));
+    (bytes.sum(), [opened, received, completed, failed])
+}
+
+/// When the last flow was completed.
+fn completed_at(log: &Log) -> Instant {
+    let done = log.events.iter().filter(|(_, _, event)| matches!(event, Event::Completed { .. }));
+    done.map(|(at, _, _)| *at).max().unwrap_or(Instant::NEVER)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_is_delivered_once_in_bounded_time(
+        weather in weather(),
+        window in prop_oneof![1u32..5, 20u32..40],
+        bytes in 1u64..60_000,
+        piggyback: bool,
+        seed: u64,
+    ) {
+        let config = NdpConfig { mtu: Bytes(1000), initial_window: Packets(window), piggyback, ..NdpConfig::default() };
+        let (mut chance, mut channel, mut allowance) = (Seed(seed).stream("weather", 0), channel(&config, seed), Allowance::default());
+        channel.open(0, flow_of(1, bytes));
+        let mut broken = Ok(());
+        let quiet = channel.run(Instant::ZERO.after(ms(100_000)), |log, side, packet| {
+            if broken.is_ok() {
+                broken = allowance.note(log, side, packet, window);
+            }
+            weather.passages(log.now, packet, &mut chance)
+        });
+        prop_assert_eq!(broken, Ok(()));
+        prop_assert!(quiet, "it never comes to rest");
+        prop_assert_eq!(tally(&channel.log), (bytes, [1, 1, 1, 0]));
+        // Once the weather is fine, the sender may have to ask once for every packet: a duplicate uses up a pull and earns
+        // none. It asks at least every eighth of its patience of 5 s.
+        let bound = Instant::ZERO.after(weather.clears + ms(700 * (2 + bytes.div_ceil(1000))));
+        prop_assert!(completed_at(&channel.log) < bound, "completed only at {:?}", completed_at(&channel.log));
+        prop_assert!(channel.open_flows(0).is_empty() && channel.open_flows(1).is_empty());
+    }
+
+    #[test]
+    fn flows_both_ways_do_not_disturb_each_other(weather in weather(), sizes in prop::collection::vec(1u64..20_000, 1..6), seed: u64) {
+        let config = NdpConfig { mtu: Bytes(1000), initial_window: Packets(8), ..NdpConfig::default() };
+        let (mut chance, mut channel) = (Seed(seed).stream("weather", 0), channel(&config, seed));
+        for (conn, bytes) in (0..).zip(&sizes) {
+            let side = conn as usize % 2;
+            let to = if side == 0 { THERE } else { HERE };
+            channel.open(side, FlowSpec { to, ..flow_of(conn, *bytes) });
+        }
+        let quiet = channel.run(Instant::ZERO.after(ms(100_000)), |log, _, packet| weather.passages(log.now, packet, &mut chance));
+        prop_assert!(quiet);
+        let flows = sizes.len();
+        prop_assert_eq!(tally(&channel.log), (sizes.iter().sum(), [flows, flows, flows, 0]));
+    }
+
+    #[test]
+    fn a_dead_network_fails_every_flow_with_a_reason(bytes in 1u64..60_000, alive in 0u64..300, seed: u64) {
+        let mut channel = channel(&NdpConfig { mtu: Bytes(1000), ..config() }, seed);
+        channel.open(0, flow_of(1, bytes));
+        let death = Instant::ZERO.after(us(alive));
+        let quiet = channel.run(Instant::ZERO.after(ms(100_000)), |log, _, _| {
+            if log.now < death { vec![Passage { delay: us(5), fate: Fate::Whole }] } else { Vec::new() }
+        });
+        prop_assert!(quiet, "it never comes to rest");
+        let (delivered, [_, received, completed, failed]) = tally(&channel.log);
+        prop_assert!(delivered <= bytes && completed + failed == 1 && received >= completed);
+        prop_assert!(channel.open_flows(0).is_empty() && channel.open_flows(1).is_empty());
+    }
+}
+
+#[test]
+fn a_perfect_network_needs_no_repetition() {
+    let mut channel = channel(&config(), 1);
+    channel.open(0, flow_of(1, 100 * MTU));
+    assert!(channel.run(Instant::ZERO.after(ms(100_000)), |_, _, _| vec![Passage { delay: us(5), fate: Fate::Whole }]));
+    let counts = channel.log.events.iter().find_map(|(_, _, event)| match event {
+        Event::Completed { counts, .. } => Some(*counts),
+        _ => None,
+    });
+    assert_eq!(counts.map(|counts| (counts.sent, counts.again, counts.timeouts)), Some((100, 0, 0)));
+}
+
+#[test]
+fn a_flow_ends_where_one_packet_in_twenty_passes() {
+    // Only every 20th packet passes, for as long as it takes.
+    let mut channel = channel(&config(), 1);
+    channel.open(0, flow_of(1, 3 * MTU));
+    let mut nth = 0;
+    let quiet = channel.run(Instant::ZERO.after(ms(200_000)), |_, _, _| {
+        nth += 1;
+        if nth % 20 == 0 { vec![Passage { delay: us(5), fate: Fate::Whole }] } else { Vec::new() }
+    });
+    let (bytes, [opened, received, completed, failed]) = tally(&channel.log);
+    assert!(quiet && opened <= 1 && received <= 1 && completed + failed == 1 && bytes <= 3 * MTU);
+}

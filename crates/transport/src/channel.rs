@@ -1,0 +1,168 @@
+//! Two endpoints and whatever may happen between them, in virtual time.
+//!
+//! Where a [`crate::script::Script`] plays one side word by word, a channel lets both sides talk and does to each
+//! packet what the test says: lose it, double it, delay it, trim it, send it back.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+
+use crate::{Class, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, Transmit, Transport};
+
+/// What happens to one copy of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passage {
+    /// How long it is on its way. Chance delays reorder packets.
+    pub delay: Picos,
+    /// How it arrives. Only data can be trimmed or returned; control passes whole.
+    pub fate: Fate,
+}
+
+/// What the channel has seen so far.
+#[derive(Clone, Default, Debug)]
+pub struct Log {
+    /// Virtual time.
+    pub now: Instant,
+    /// Reports of either side, in order of time: when, which side, what.
+    pub events: Vec<(Instant, usize, Event)>,
+    /// Headers that came back to their sender.
+    pub returned: u32,
+}
+
+/// Side 0 and side 1 with a link each way.
+#[derive(Debug)]
+pub struct Channel<T: Transport> {
+    sides: [Side<T>; 2],
+    rate: BitsPerSec,
+    paths: u16,
+    /// Packets on their way, by time of arrival and order of departure: to which side, and what.
+    flight: BTreeMap<(Instant, u64), (usize, Received<T::Header>)>,
+    departures: u64,
+    /// What was seen.
+    pub log: Log,
+}
+
+#[derive(Debug)]
+struct Side<T> {
+    addr: HostAddr,
+    endpoint: T,
+    /// Whether it may have something to send.
+    ready: bool,
+    /// When its link can take the next packet.
+    free_at: Instant,
+}
+
+/// What to do next.
+enum Step {
+    Transmit(usize),
+    Timeout(usize),
+    Arrival,
+}
+
+impl<T: Transport> Channel<T> {
+    /// Two endpoints with their addresses, links of `rate` and `paths` paths.
+    pub fn new(sides: [(HostAddr, T); 2], rate: BitsPerSec, paths: u16) -> Self {
+        let side = |(addr, endpoint)| Side { addr, endpoint, ready: false, free_at: Instant::ZERO };
+        let (sides, flight) = (sides.map(side), BTreeMap::new());
+        Self { sides, rate, paths, flight, departures: 0, log: Log::default() }
+    }
+
+    /// The application of `side` offers data.
+    pub fn open(&mut self, side: usize, flow: FlowSpec) {
+        self.sides[side].endpoint.open(self.log.now, flow);
+        self.after_input(side);
+    }
+
+    /// Lets everything happen until nothing can happen any more, at most up to `limit`. `weather` says for every
+    /// packet of a side what becomes of it: no passage is a loss, two are a duplicate. Returns whether all is quiet.
+    pub fn run(
+        &mut self,
+        limit: Instant,
+        mut weather: impl FnMut(&Log, usize, &Transmit<T::Header>) -> Vec<Passage>,
+    ) -> bool {
+        while let Some((at, step)) = self.next() {
+            if at > limit {
+                return false;
+            }
+            self.log.now = self.log.now.max(at);
+            match step {
+                Step::Transmit(side) => self.transmit(side, &mut weather),
+                Step::Timeout(side) => {
+                    self.sides[side].endpoint.handle_timeout(self.log.now);
+                    self.after_input(side);
+                }
+                Step::Arrival => self.arrive(),
+            }
+        }
+        true
+    }
+
+    fn next(&self) -> Option<(Instant, Step)> {
+        let mut next: Option<(Instant, Step)> = None;
+        let mut consider = |at: Instant, step: Step| {
+            if next.as_ref().is_none_or(|(first, _)| at < *first) {
+                next = Some((at, step));
+            }
+        };
+        for (number, side) in self.sides.iter().enumerate() {
+            if side.ready {
+                consider(side.free_at.max(self.log.now), Step::Transmit(number));
+            }
+            if let Some(deadline) = side.endpoint.poll_timeout() {
+                consider(deadline.at.max(self.log.now), Step::Timeout(number));
+            }
+        }
+        if let Some((at, _)) = self.flight.keys().next() {
+            consider(*at, Step::Arrival);
+        }
+        next
+    }
+
+    fn transmit(
+        &mut self,
+        from: usize,
+        weather: &mut impl FnMut(&Log, usize, &Transmit<T::Header>) -> Vec<Passage>,
+    ) {
+        let Some(packet) = self.sides[from].endpoint.poll_transmit(self.log.now) else {
+            self.sides[from].ready = false;
+            return;
+        };
+        let leaves = self.log.now + self.rate.serialization(Bytes(packet.wire.into()));
+        self.sides[from].free_at = leaves;
+        for Passage { delay, fate } in weather(&self.log, from, &packet) {
+            let fate = if packet.class == Class::Control { Fate::Whole } else { fate };
+            self.depart(from, leaves + delay, fate, &packet);
+        }
+    }
+
+    fn depart(&mut self, from: usize, at: Instant, fate: Fate, packet: &Transmit<T::Header>) {
+        let to = if fate == Fate::Returned { from } else { 1 - from };
+        let Transmit { wire, header, .. } = *packet;
+        let other = self.sides[1 - to].addr;
+        self.departures += 1;
+        let received = Received { from: other, paths: self.paths, wire, fate, header };
+        self.flight.insert((at, self.departures), (to, received));
+    }
+
+    fn arrive(&mut self) {
+        let Some((_, (to, packet))) = self.flight.pop_first() else { return };
+        self.log.returned += u32::from(packet.fate == Fate::Returned);
+        self.sides[to].endpoint.handle(self.log.now, packet);
+        self.after_input(to);
+    }
+
+    fn after_input(&mut self, side: usize) {
+        self.sides[side].ready = true;
+        while let Some(event) = self.sides[side].endpoint.poll_event() {
+            self.log.events.push((self.log.now, side, event));
+        }
+    }
+
+    /// Every flow of `side` that has not ended.
+    pub fn open_flows(&self, side: usize) -> Vec<FlowStatus> {
+        let mut flows = Vec::new();
+        self.sides[side].endpoint.open_flows(&mut |flow| flows.push(flow));
+        flows
+    }
+}

@@ -1,0 +1,11 @@
+//! Any file is a flow list of the HPCC simulations or is refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pullnet_workload::parse_hpcc_flows;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Err(error) = parse_hpcc_flows("flow.txt", bytes) {
+        assert!(!error.to_string().is_empty());
+    }
+});

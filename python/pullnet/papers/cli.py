@@ -1,0 +1,108 @@
+"""`pullnet reproduce`."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pullnet.errors import InputError
+from pullnet.papers import model, report
+from pullnet.papers.judge import Outcome
+from pullnet.papers.reproduce import Order
+from pullnet.papers.reproduce import reproduce as run_order
+from pullnet.papers.runs import Task
+
+LEVEL_TEXT = {
+    "smoke": "a few short runs only; most claims are not run",
+    "quick": "shorter runs, fewer points and seeds than the paper",
+    "full": "as far as the paper went",
+}
+
+
+def reproduce(
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER[/FIGURE]]", help="Which paper, or one figure of it; all if left out."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Under ten minutes on two cores: shorter, fewer runs.")] = False,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Under a minute: a few short runs.")] = False,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Seeds, such as 1,2,5 or 1..50.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where runs, figures and verdicts go; runs that are there are not repeated."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs side by side.")] = 1,
+) -> None:
+    """Run a paper's experiments and compare its claims with what comes out."""
+    if quick and smoke:
+        raise InputError("--quick and --smoke: use one of them")
+    level = "smoke" if smoke else "quick" if quick else "full"
+    chosen = model.parse_seeds(seeds) if seeds else None
+    orders = [_order(name, figure, level, chosen, out, jobs) for name, figure in _targets(what)]
+    log = Console(stderr=True)
+    outcomes = [outcome for order in orders for outcome in _carry_out(order, log, tables=not as_json)]
+    if as_json:
+        typer.echo(json.dumps(report.as_json(outcomes), indent=2, ensure_ascii=False))
+
+
+def _targets(what: str | None) -> list[tuple[str, str | None]]:
+    if what is None:
+        return [(name, None) for name in model.names()]
+    name, _, figure = what.partition("/")
+    return [(name, figure or None)]
+
+
+def _order(name: str, figure: str | None, level: str, seeds: list[int] | None, out: Path | None, jobs: int) -> Order:
+    place = (out or Path("results") / "reproduce") / f"{name}-{level}"
+    order = Order(model.load(name), figure, level, seeds, place, jobs)
+    _ = order.claims
+    return order
+
+
+def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
+    tasks = order.tasks
+    waiting = sum(not task.done for task in tasks)
+    log.print(f"{order.paper.title}: level {order.level} ({LEVEL_TEXT[order.level]})", highlight=False)
+    minutes = order.seconds / 60 / order.jobs
+    log.print(f"{len(tasks)} runs, {len(tasks) - waiting} of them done before; about {_span(minutes)}", highlight=False)
+    progress = Progress(log, len(tasks), len(tasks) - waiting)
+    outcomes = run_order(order, progress.done)
+    report.write(outcomes, order.out)
+    if tables:
+        report.show(outcomes, Console())
+        typer.echo(f"Runs, figures, claims.json and claims.csv are in {order.out}")
+    return outcomes
+
+
+def _span(minutes: float) -> str:
+    return f"{minutes:.0f} min in all" if minutes < 90 else f"{minutes / 60:.1f} h in all"
+
+
+class Progress:
+    """Says which run has ended, on one line of a terminal or now and then in a log."""
+
+    def __init__(self, log: Console, total: int, before: int) -> None:
+        self.log, self.total, self.count = log, total, 0
+        self.before = before
+        self.begun = self.said = time.monotonic()
+
+    def done(self, task: Task) -> None:
+        """Count a run."""
+        self.count += 1
+        now = time.monotonic()
+        if self.count <= self.before or (now - self.said < 10 and self.count < self.total and not self.log.is_terminal):
+            return
+        self.said = now
+        text = f"{self.count}/{self.total} after {now - self.begun:.0f} s: {task.text}"
+        if not self.log.is_terminal:
+            self.log.print(text, markup=False, highlight=False)
+            return
+        sys.stderr.write("\r\x1b[K" + text[: self.log.width - 1] + ("\n" if self.count == self.total else ""))
+        sys.stderr.flush()

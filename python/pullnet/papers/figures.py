@@ -1,0 +1,170 @@
+"""Pictures of claims: the paper's points beside ours, with a CSV file next to each."""
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from pullnet.papers.judge import Outcome
+from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
+
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is drawn: named series, ours as lines and the paper's as marks."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    ours: dict[str, Points]
+    paper: dict[str, Points] = field(default_factory=dict)
+    log: bool = False
+
+
+def draw(picture: Picture, folder: Path) -> Path:
+    """Write NAME.png and NAME.csv."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _csv(picture, folder / f"{picture.name}.csv")
+    path = folder / f"{picture.name}.png"
+    _png(picture, path)
+    return path
+
+
+def _csv(picture: Picture, path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["origin", "series", picture.x, picture.y])
+        for origin, series in (("ours", picture.ours), ("paper", picture.paper)):
+            writer.writerows([origin, name, x, y] for name, points in series.items() for x, y in points)
+
+
+def _png(picture: Picture, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    for name, points in picture.ours.items():
+        axes.plot(*zip(*points, strict=True), label=f"pullnet {name}".strip(), linewidth=1.5)
+    for name, points in picture.paper.items():
+        axes.plot(*zip(*points, strict=True), "x", color="black", label=f"paper {name}".strip(), markersize=5)
+    axes.set(title=picture.title, xlabel=picture.x, ylabel=picture.y, xscale="log" if picture.log else "linear")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def of_claim(outcome: Outcome) -> Picture | None:
+    """Return a picture of a claim that has a curve."""
+    claim, measured = outcome.claim, outcome.measured
+    if not claim.curve or measured is None or not measured.curve:
+        return None
+    columns = range(1, len(claim.curve[0]))
+    names = ["returned", "NACKed"] if len(columns) > 1 else [""]
+    series = [
+        {names[column - 1]: [(row[0], row[column]) for row in rows] for column in columns}
+        for rows in (measured.curve, claim.curve)
+    ]
+    xs = [row[0] for row in claim.curve]
+    log = min(xs) >= 1 and max(xs) > 1000
+    return Picture(claim.id, claim.metric, _x_name(claim.metric), claim.unit, *series, log=log)
+
+
+def _x_name(metric: str) -> str:
+    for word, name in (("rank", "flow, slowest first"), ("time", "time (s)"), ("senders", "senders")):
+        if word in metric:
+            return name
+    return ""
+
+
+def _cdf(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Points:
+    """Quantiles, at most 400 of them."""
+    shares = np.linspace(0, 1, min(400, len(values)))
+    return [(float(x), float(share)) for x, share in zip(np.quantile(values, shares), shares, strict=True)]
+
+
+def latencies(data: Data) -> Picture:
+    """Fig. 4 of NDP."""
+    ours = {}
+    for name in ("latency-permutation", "latency-random", "incast-135", "incast-1350"):
+        tables = [run.result.latency["latency_ps"].to_numpy() / 1e6 for run in data.runs(name)]
+        ours[name] = _cdf(np.concatenate(tables))
+    return Picture("fig4-latency", "Packet delivery latency", "us", "share of packets", ours, log=True)
+
+
+def windows(data: Data) -> Picture:
+    """Fig. 17 of NDP."""
+    ours = {}
+    for queue in data.values("window", "queue"):
+        ours[f"{queue}, 9000 B"] = _utilisations(data, "window", "window", {"queue": queue})
+    ours["8 packets, 1500 B"] = _utilisations(data, "window-1500", "window", {})
+    return Picture("fig17-window", "Permutation, 432 hosts", "initial window (packets)", "utilisation", ours)
+
+
+def _utilisations(data: Data, experiment: str, key: str, at: dict[str, str | int | float]) -> Points:
+    found: dict[float, list[float]] = {}
+    for run in data.runs(experiment, at):
+        found.setdefault(number_of(run.at[key]), []).append(float(run.result.summary.utilisation.mean or 0))
+    return [(x, mean(values)) for x, values in sorted(found.items())]
+
+
+def sizes(data: Data) -> Picture:
+    """Utilisation against the size of the network."""
+    points = [(k**3 / 4, value) for k, value in _utilisations(data, "scale", "k", {})]
+    paper = {"(128 hosts)": [(128.0, 0.98)]}
+    return Picture("scaling", "Permutation", "hosts", "utilisation", {"": points}, paper, log=True)
+
+
+def transfers(data: Data) -> Picture:
+    """Fig. 15 of NDP."""
+    tables = [run.result.flows.filter(pl.col("tag") == "probe")["fct_us"].drop_nulls() for run in data.runs("probe-90k")]
+    ours = {"90 kB": _cdf(pl.concat(tables).to_numpy())}
+    return Picture("fig15-fct", "90 kB transfers beside four flows per host", "us", "share of transfers", ours)
+
+
+def packet_sizes(data: Data) -> Picture:
+    """Fig. 1 of the artifact evaluation."""
+    ours: dict[str, Points] = {"mean": [], "slowest": []}
+    for packet in data.values("packet-size", "packet"):
+        spreads = [run.result.summary.goodput_gbps for run in data.runs("packet-size", {"packet": packet})]
+        ours["mean"].append((number_of(packet), mean([float(spread.mean or 0) for spread in spreads])))
+        ours["slowest"].append((number_of(packet), mean([float(spread.min or 0) for spread in spreads])))
+    return Picture("fig1-packet-size", "Permutation, 432 hosts", "payload (B)", "Gb/s per flow", ours, log=True)
+
+
+def sweep_transfers(data: Data) -> Picture:
+    """Figs. 3 to 5 of the artifact evaluation."""
+    ours: dict[str, list[pl.Series]] = {}
+    for run, flows_per_host in [(run, number) for number in (1, 4) for run in data.runs(f"sweep-{number}")]:
+        name = f"{run.at['sizes']} {flows_per_host}:1"
+        flows = run.result.flows.filter(pl.col("tag") == "probe")
+        ours.setdefault(name, []).append(flows["fct_us"].drop_nulls())
+    cdfs = {name: _cdf(pl.concat(tables).to_numpy()) for name, tables in ours.items()}
+    return Picture("fig3-5-fct", "Completion of the probe's transfers", "us", "share of transfers", cdfs, log=True)
+
+
+OTHERS: dict[str, dict[str, Callable[[Data], Picture]]] = {
+    "ndp": {"4": latencies, "17": windows, "scaling": sizes, "15": transfers},
+    "ndp-artifact-evaluation": {"1": packet_sizes, "3-5": sweep_transfers},
+}
+"""Pictures that belong to no single claim, by paper and figure."""
+
+
+def all_of(paper: str, figure: str | None, data: Data, outcomes: list[Outcome], folder: Path) -> list[Path]:
+    """Draw everything that the runs allow."""
+    pictures = [picture for outcome in outcomes if (picture := of_claim(outcome))]
+    for name, function in OTHERS.get(paper, {}).items():
+        if figure in (None, name):
+            try:
+                pictures.append(function(data))
+            except MissingRunsError:
+                continue
+    return [draw(picture, folder) for picture in pictures]

@@ -1,0 +1,192 @@
+"""Many senders, one receiver."""
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from pullnet.papers.judge import Measured
+from pullnet.papers.measures.data import Data, mean, microseconds, number_of, seeds_text, span
+from pullnet.papers.model import Value
+from pullnet.papers.runs import Run
+
+At = dict[str, Value]
+
+WIRE_US = 9064 * 8 / 10_000
+"""A full packet with its header at 10 Gb/s. Unit: us."""
+PAYLOAD_US = 9000 * 8 / 10_000
+PATH_US = 5 * WIRE_US + 6
+"""From the first bit sent to the first packet's last bit at the last switch: the artifact's constant. Unit: us."""
+
+
+def _last_us(run: Run) -> float:
+    """From the start to the last arrival; every flow has to have ended."""
+    flows = run.result.flows
+    if flows["received_ps"].null_count():
+        return float("inf")
+    return float(microseconds(flows, "received_ps").max() - microseconds(flows, "start_ps").min())
+
+
+def _packets(run: Run) -> int:
+    """Full packets that all flows come to."""
+    sizes = run.result.flows["size_bytes"].to_numpy()
+    return int(np.ceil(sizes / 9000).sum())
+
+
+def last_completion(data: Data, experiment: str, scale: float = 1.0, at: At | None = None) -> Measured:
+    """Time until the last packet has arrived. Unit: us, times `scale`."""
+    runs = data.runs(experiment, at)
+    times = [_last_us(run) * scale for run in runs]
+    return Measured(mean(times), note=f"{span(times, 7)} over {seeds_text(runs)}")
+
+
+def payload_overhead(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Last arrival over the time that the payload alone takes on the receiver's link, less one."""
+    runs = data.runs(experiment, at)
+    shares = [_last_us(run) / (_packets(run) * PAYLOAD_US) - 1 for run in runs]
+    return Measured(mean(shares), note=f"{span(shares)} over {seeds_text(runs)}")
+
+
+def payload_overhead_range(data: Data, experiment: str, least: int, low: float, high: float) -> Measured:
+    """Whether the payload overhead stays between bounds for all numbers of senders from `least`."""
+    runs = [run for run in data.runs(experiment) if number_of(run.at["senders"]) >= least]
+    shares = [_last_us(run) / (_packets(run) * PAYLOAD_US) - 1 for run in runs]
+    return Measured(
+        holds=low <= min(shares) and max(shares) <= high, details={"least": min(shares), "most": max(shares)}
+    )
+
+
+def returned_share(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Headers sent back over payloads cut off."""
+    runs = data.runs(experiment, at)
+    shares = [run.result.summary.packets.returned / max(1, run.result.summary.packets.trimmed) for run in runs]
+    packets = mean([float(_packets(run)) for run in runs])
+    causes = [mean([cause(run) for run in runs]) / packets for cause in (_bounces, _nacks)]
+    note = f"{span(shares)} over {seeds_text(runs)}; per packet {causes[0]:.3f} returned, {causes[1]:.3f} NACKed"
+    return Measured(mean(shares), note=note)
+
+
+def _bounces(run: Run) -> float:
+    return float(run.result.summary.packets.headers_returned)
+
+
+def _nacks(run: Run) -> float:
+    return float(run.result.summary.packets.headers_delivered)
+
+
+def trims_after(data: Data, experiment: str, after_us: float, at: At | None = None) -> Measured:
+    """Packets that the receiver NACKed after the first window had been served, as a share of those after it."""
+    runs = data.runs(experiment, at)
+    late = pl.col("at_ps") > after_us * 1e6
+    tables = [run.result.control for run in runs]
+    nacks = sum(table.filter(late, pl.col("kind").str.to_lowercase().str.contains("nack")).height for table in tables)
+    served = sum(_packets(run) - after_us / WIRE_US for run in runs)
+    return Measured(nacks / served, note=f"{nacks} NACKs after {after_us / 1000:.3g} ms, {seeds_text(runs)}")
+
+
+def trims_by_place(data: Data, experiment: str, factor: float, at: At | None = None) -> Measured:
+    """Whether trimming happens at the receiver's ToR, less above it, and hardly ever on the way up."""
+    runs = data.runs(experiment, at)
+    tiers = [run.result.summary.packets.trimmed_by_tier for run in runs]
+    places = {"tor->host": ["tor->host"], "agg->tor": ["agg->tor"], "uplinks": ["tor->agg", "agg->core"]}
+    counts = {
+        place: mean([float(sum(tier.get(level, 0) for level in levels)) for tier in tiers])
+        for place, levels in places.items()
+    }
+    down, above, up = counts.values()
+    return Measured(holds=down > factor * above and above > factor * up, details=counts)
+
+
+def idle_between_arrivals(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Longest time that the receiver's link idled between one packet and the next. Unit: us."""
+    runs = data.runs(experiment, at)
+    gaps = [float(np.diff(np.sort(microseconds(run.result.flows, "received_ps"))).max()) - WIRE_US for run in runs]
+    trims = [float(run.result.summary.packets.trimmed) for run in runs]
+    return Measured(max(max(gaps), 0.0), note=f"{span(trims)} packets trimmed, {seeds_text(runs)}")
+
+
+def completion_curve(data: Data, experiment: str, first: bool = False) -> Measured:
+    """Completion of the last flow, or the first, against the number of senders. Unit: ms."""
+    return Measured(curve=_curve(data, experiment, _first_ms if first else lambda run: _last_us(run) / 1e3))
+
+
+def _first_ms(run: Run) -> float:
+    return float(microseconds(run.result.flows, "received_ps").min()) / 1e3
+
+
+def _curve(data: Data, experiment: str, value: Callable[[Run], float], at: At | None = None) -> list[tuple[float, ...]]:
+    """Mean over seeds, against the number of senders."""
+    found: dict[float, list[float]] = {}
+    for run in data.runs(experiment, at):
+        found.setdefault(number_of(run.at["senders"]), []).append(value(run))
+    return [(senders, mean(values)) for senders, values in sorted(found.items())]
+
+
+def completion_spread(data: Data, experiment: str) -> Measured:
+    """Largest ratio of the slowest to the fastest flow, less one, over all numbers of senders."""
+    curve = _curve(data, experiment, lambda run: _last_us(run) / 1e3 / _first_ms(run) - 1)
+    senders, spread = max(curve, key=lambda point: point[1])
+    return Measured(spread, note=f"largest with {senders:.0f} senders")
+
+
+def _overhead(run: Run) -> float:
+    """Percent over the time on the wire plus the way there, as the artifact counts."""
+    return 100 * (_last_us(run) / (_packets(run) * WIRE_US + PATH_US) - 1)
+
+
+def overhead_curve(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Overhead of the last flow over the optimum, against the number of senders. Unit: %."""
+    return Measured(curve=_curve(data, experiment, _overhead, at))
+
+
+def worst_overhead(data: Data, experiment: str, least: int = 1, at: At | None = None) -> Measured:
+    """Largest overhead over the optimum from `least` senders on, as a fraction."""
+    curve = [point for point in _curve(data, experiment, _overhead, at) if point[0] >= least]
+    senders, worst = max(curve, key=lambda point: point[1])
+    return Measured(worst / 100, note=f"largest of {len(curve)} points with {senders:.0f} senders")
+
+
+def repetition_curve(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Headers returned and NACKs per data packet, against the number of senders."""
+    bounces = _curve(data, experiment, lambda run: _bounces(run) / _packets(run), at)
+    nacks = _curve(data, experiment, lambda run: _nacks(run) / _packets(run), at)
+    return Measured(curve=[(*bounce, nack[1]) for bounce, nack in zip(bounces, nacks, strict=True)])
+
+
+def repetitions(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Headers returned plus NACKs per data packet."""
+    runs = data.runs(experiment, at)
+    sums = [(_bounces(run) + _nacks(run)) / _packets(run) for run in runs]
+    causes = [mean([cause(run) / _packets(run) for run in runs]) for cause in (_bounces, _nacks)]
+    return Measured(mean(sums), note=f"{causes[0]:.3f} returned + {causes[1]:.3f} NACKed, {seeds_text(runs)}")
+
+
+def bounces_overtake(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Number of senders from which more headers are returned than NACKed, between the points by a straight line."""
+    curve = _curve(data, experiment, lambda run: (_bounces(run) - _nacks(run)) / _packets(run), at)
+    return _crossing(curve, 0.0)
+
+
+def bounced_twice(data: Data, experiment: str, pushed_share: float, at: At | None = None) -> Measured:
+    """Number of senders from which more headers are returned than packets were pushed."""
+    return _crossing(_curve(data, experiment, lambda run: _bounces(run) / _packets(run), at), pushed_share)
+
+
+def _crossing(curve: list[tuple[float, ...]], level: float) -> Measured:
+    for (left, below), (right, above) in zip(curve, curve[1:], strict=False):
+        if below <= level < above:
+            return Measured(left + (right - left) * (level - below) / (above - below), note=f"{left:.0f} to {right:.0f}")
+    return Measured(holds=False, details={"points without a crossing": len(curve)})
+
+
+def imperfect_incast(data: Data, experiment: str) -> Measured:
+    """Largest difference that imperfect spacing of pulls makes to the last completion, at any flow and packet size."""
+    found: dict[str, float] = {}
+    for size in data.values(experiment, "size"):
+        for packet in ("1500", "9000"):
+            perfect, measured = (
+                mean([_last_us(run) for run in data.runs(experiment, {"size": size, "spacing": f"{kind}-{packet}"})])
+                for kind in ("perfect", "measured")
+            )
+            found[f"{size} in {packet} B"] = abs(measured / perfect - 1)
+    return Measured(max(found.values()), note=", ".join(f"{name}: {100 * value:.2f}%" for name, value in found.items()))

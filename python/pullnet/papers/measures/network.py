@@ -1,0 +1,183 @@
+"""Use of the whole network."""
+
+import numpy as np
+import polars as pl
+
+from pullnet.papers.judge import Measured
+from pullnet.papers.measures.data import Data, mean, seeds_text, span
+from pullnet.papers.model import Value
+from pullnet.papers.runs import Run
+
+At = dict[str, Value]
+
+
+def _utilisation(run: Run) -> float:
+    """Payload goodput of the hosts that receive over the rate of their links."""
+    return float(run.result.summary.utilisation.mean or 0.0)
+
+
+def utilisation_at(data: Data, experiment: str, at: At | None = None) -> list[float]:
+    """Utilisation of all runs at a setting."""
+    return [_utilisation(run) for run in data.runs(experiment, at)]
+
+
+def utilisation(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Mean utilisation."""
+    values = utilisation_at(data, experiment, at)
+    return Measured(mean(values), note=f"{span(values)} over {seeds_text(data.runs(experiment, at))}")
+
+
+def goodput_share(data: Data, experiment: str, hosts: int, rate: float = 10.0) -> Measured:
+    """All payload that arrives, over the rate of `hosts` links."""
+    runs = data.runs(experiment)
+    shares = [float(run.result.summary.goodput_gbps.total or 0) / (hosts * rate) for run in runs]
+    return Measured(mean(shares), note=f"{span(shares)} over {seeds_text(runs)}")
+
+
+def utilisation_same(data: Data, experiment: str, key: str, first: Value, second: Value, points: float) -> Measured:
+    """Whether two settings use the network alike, within `points` percentage points."""
+    found = {str(value): mean(utilisation_at(data, experiment, {key: value})) for value in (first, second)}
+    low, high = sorted(found.values())
+    return Measured(holds=high - low <= points / 100, details=found)
+
+
+def falls_with_size(data: Data, experiment: str, least: float, most: float) -> Measured:
+    """Whether the utilisation falls with every larger network, in all by a stated number of points."""
+    sizes = data.values(experiment, "k")
+    values = [mean(utilisation_at(data, experiment, {"k": size})) for size in sizes]
+    falls = all(after < before for before, after in zip(values, values[1:], strict=False))
+    drop = 100 * (values[0] - values[-1])
+    details = {f"{int(size) ** 3 // 4} hosts": value for size, value in zip(sizes, values, strict=True)}
+    return Measured(holds=falls and least <= drop <= most, details=details | {"drop points": drop})
+
+
+def path_gain(data: Data, experiment: str, queue: str, larger: str) -> Measured:
+    """What paths in shuffled rounds carry more than random ones; the gain has to shrink with larger queues."""
+    gain, later = (_gain(data, experiment, size) for size in (queue, larger))
+    note = f"{100 * gain:.1f} points with {queue}, {100 * later:.1f} with {larger}"
+    return Measured(gain, holds=later < gain, note=note)
+
+
+def _gain(data: Data, experiment: str, queue: str) -> float:
+    rounds, random = (
+        max(mean(utilisation_at(data, experiment, {"queue": queue, "paths": paths, "window": window}))
+            for window in data.values(experiment, "window"))
+        for paths in ("permutation", "random")
+    )
+    return rounds - random
+
+
+def _uplink_share(run: Run) -> float:
+    packets = run.result.summary.packets
+    return sum(packets.trimmed_by_tier.get(level, 0) for level in ("tor->agg", "agg->core")) / packets.data_sent
+
+
+def _uplinks(data: Data, experiment: str, window: Value) -> tuple[float, float]:
+    """Share of packets trimmed on the way up, with paths chosen by senders and by switches."""
+    source, switch = (
+        mean([_uplink_share(run) for run in data.runs(experiment, {"window": window, "forwarding": forwarding})])
+        for forwarding in ("path", "random")
+    )
+    return source, switch
+
+
+def uplink_trims(data: Data, experiment: str, window: str, forwarding: str) -> Measured:
+    """Packets trimmed on the way up over packets sent, at one initial window; those at others beside it."""
+    by_window = {value: _uplinks(data, experiment, value) for value in data.values(experiment, "window")}
+    column = 0 if forwarding == "path" else 1
+    note = "IW: share " + ", ".join(f"{str(key).split()[0]}: {pair[column]:.3g}" for key, pair in by_window.items())
+    if window not in by_window:
+        return Measured(note=f"IW {window} is not part of this level")
+    return Measured(by_window[window][column], note=note)
+
+
+def uplink_ratio(data: Data, experiment: str, window: str, factor: float) -> Measured:
+    """Whether random paths trim more on the way up by a factor."""
+    source, switch = _uplinks(data, experiment, window)
+    details = {"sender": source, "switch": switch, "ratio": switch / max(source, 1e-12)}
+    return Measured(holds=switch >= factor * source, details=details)
+
+
+def source_tor_trims(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Packets trimmed where they leave their first ToR, over packets sent."""
+    runs = data.runs(experiment, at)
+    shares = [run.result.summary.packets.trimmed_by_tier["tor->agg"] / run.result.summary.packets.data_sent for run in runs]
+    return Measured(mean(shares), note=f"{span(shares)} over {seeds_text(runs)}")
+
+
+def later_trims(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Packets trimmed later, over packets that left their first ToR whole."""
+    runs = data.runs(experiment, at)
+    shares = []
+    for run in runs:
+        packets = run.result.summary.packets
+        first = packets.trimmed_by_tier["tor->agg"]
+        shares.append((packets.trimmed - first) / (packets.data_sent - first))
+    return Measured(mean(shares), note=f"{span(shares)} over {seeds_text(runs)}")
+
+
+def no_collapse(data: Data, experiment: str, share: float) -> Measured:
+    """Whether goodput holds with twice the connections."""
+    found = {
+        f"{number} connections": mean(
+            [float(run.result.summary.goodput_gbps.total or 0) for run in data.runs(experiment, {"connections": number})]
+        )
+        for number in (5, 10)
+    }
+    few, many = found.values()
+    return Measured(holds=many >= share * few, details=found)
+
+
+def _samples(run: Run, tag: str) -> pl.DataFrame:
+    """Time at the end of each interval (s) and goodput in it (Gb/s), of all flows with a tag."""
+    series = run.result.series.filter(pl.col("of") == "flow")
+    step = series["at_ps"].unique().sort().diff().drop_nulls()[0]
+    chosen = run.result.flows.filter(pl.col("tag") == tag)["flow"].to_list()
+    sums = series.filter(pl.col("number").is_in(chosen)).group_by("at_ps").agg(pl.col("goodput_gbps").sum())
+    return sums.sort("at_ps").select(((pl.col("at_ps") + step) / 1e12).alias("end_s"), "goodput_gbps")
+
+
+def goodput_over_time(data: Data, experiment: str, tag: str) -> Measured:
+    """Goodput of a tag in the millisecond before each instant of the paper's curve. Unit: Gb/s."""
+    tables = [_samples(run, tag) for run in data.runs(experiment)]
+    curve: list[tuple[float, ...]] = []
+    for end, *_ in data.expected:
+        near = [table.filter((pl.col("end_s") - end).abs() < 1e-6)["goodput_gbps"] for table in tables]
+        curve.append((end, mean([float(found[0]) if len(found) else 0.0 for found in near])))
+    return Measured(curve=curve)
+
+
+def dip_length(data: Data, experiment: str, tag: str, below: float, start_ms: float) -> Measured:
+    """For how long a flow's goodput stays below a rate from `start_ms` on. Unit: ms, in whole samples."""
+    counts = []
+    for run in data.runs(experiment):
+        table = _samples(run, tag).filter(pl.col("end_s") > start_ms / 1e3 + 1e-9)
+        counts.append(float((table["goodput_gbps"] < below).sum()))
+    return Measured(max(counts), note=f"samples of 1 ms below {below} Gb/s")
+
+
+def dip_depth(data: Data, experiment: str, tag: str, start_ms: float) -> Measured:
+    """Lowest goodput of a flow in a sample from `start_ms` on. Unit: Gb/s."""
+    lows = [
+        float(np.min(_samples(run, tag).filter(pl.col("end_s") > start_ms / 1e3 + 1e-9)["goodput_gbps"].to_numpy()))
+        for run in data.runs(experiment)
+    ]
+    return Measured(mean(lows), note=span(lows))
+
+
+def incast_duration(data: Data, experiment: str, tag: str) -> Measured:
+    """From the start of a tag's flows to their last byte. Unit: ms."""
+    spans = []
+    for run in data.runs(experiment):
+        flows = run.result.flows.filter(pl.col("tag") == tag)
+        done = flows["received_ps"].to_numpy()
+        spans.append(float(done.max() - flows["start_ps"].to_numpy().min()) / 1e9)
+    return Measured(mean(spans), note=span(spans))
+
+
+def wall_minutes(data: Data, experiment: str, simulated_ms: float, at: At | None = None) -> Measured:
+    """Wall-clock time for a stated simulated time, from what the runs took. Unit: minutes."""
+    runs = data.runs(experiment, at)
+    rates = [run.result.summary.cost.wall_s / run.result.summary.simulated_us for run in runs]
+    minutes = mean(rates) * simulated_ms * 1000 / 60
+    return Measured(minutes, note=f"scaled from {runs[0].result.summary.simulated_us / 1000:.0f} ms simulated")

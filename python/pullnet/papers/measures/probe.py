@@ -1,0 +1,85 @@
+"""A closed loop of transfers beside a loaded network."""
+
+import numpy as np
+import polars as pl
+
+from pullnet.papers.judge import Measured
+from pullnet.papers.measures.data import Data, mean, seeds_text
+from pullnet.papers.model import Value
+from pullnet.papers.runs import Run
+
+At = dict[str, Value]
+TAG = "probe"
+PERIOD_US = 2_000_000.0
+"""Counts are scaled to the two seconds that the source simulates."""
+
+
+def _done(run: Run) -> pl.DataFrame:
+    """Transfers that ended, with the time until their sender knew it: what the source's simulator reports."""
+    flows = run.result.flows.filter(pl.col("tag") == TAG, pl.col("acknowledged_ps").is_not_null())
+    return flows.with_columns(((pl.col("acknowledged_ps") - pl.col("start_ps")) / 1e6).alias("time_us"))
+
+
+def _scaled(run: Run, value: float) -> float:
+    return value * PERIOD_US / run.result.summary.simulated_us
+
+
+def _counts(data: Data, experiment: str, at: At | None) -> list[float]:
+    return [_scaled(run, float(_done(run).height)) for run in data.runs(experiment, at)]
+
+
+def completed_range(data: Data, experiment: str, low: float, high: float, at: At | None = None) -> Measured:
+    """Whether the number of transfers in two seconds lies between bounds, for every seed."""
+    counts = _counts(data, experiment, at)
+    details = {"fewest": min(counts), "mean": mean(counts), "most": max(counts)}
+    return Measured(
+        holds=low <= min(counts) and max(counts) <= high, details=details, note=seeds_text(data.runs(experiment, at))
+    )
+
+
+def completed_median(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Median over seeds of the transfers in two seconds."""
+    counts = _counts(data, experiment, at)
+    return Measured(float(np.median(counts)), note=f"{min(counts):.0f} to {max(counts):.0f} over {len(counts)} seeds")
+
+
+def completed_alike(data: Data, experiment: str, within: float, at: At | None = None) -> Measured:
+    """Whether no timer ran out and all seeds complete nearly as many transfers."""
+    runs = data.runs(experiment, at)
+    counts = _counts(data, experiment, at)
+    spread = float(np.std(counts) / mean(counts))
+    timeouts = float(sum(run.result.summary.timeouts for run in runs))
+    details = {"timeouts": timeouts, "fewest": min(counts), "most": max(counts), "std/mean": spread}
+    return Measured(holds=timeouts == 0 and spread <= within, details=details)
+
+
+def shortest_time(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Mean over seeds of the shortest transfer, ACK included. Unit: us."""
+    times = [float(np.min(_done(run)["time_us"].to_numpy())) for run in data.runs(experiment, at)]
+    return Measured(mean(times), note=f"{min(times):.1f} to {max(times):.1f} us over {len(times)} runs")
+
+
+def longest_time(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Mean over seeds of the longest transfer, ACK included. Unit: ms."""
+    times = [float(np.max(_done(run)["time_us"].to_numpy())) / 1e3 for run in data.runs(experiment, at)]
+    return Measured(mean(times), note=f"{min(times):.2f} to {max(times):.2f} ms over {len(times)} runs")
+
+
+def megabytes(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Payload of completed transfers in two seconds, mean over seeds. Unit: MB."""
+    sums = [_scaled(run, float(np.sum(_done(run)["size_bytes"].to_numpy()))) / 1e6 for run in data.runs(experiment, at)]
+    return Measured(mean(sums), note=f"{min(sums):.0f} to {max(sums):.0f} MB over {len(sums)} seeds")
+
+
+def seeds_with_timeouts(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Seeds in which a timer of a probe's transfer ran out."""
+    runs = data.runs(experiment, at)
+    late = [run.seed for run in runs if run.result.flows.filter(pl.col("tag") == TAG)["timeouts"].sum() > 0]
+    return Measured(float(len(late)), note=f"of {len(runs)}" + (f": {late}" if late else ""))
+
+
+def time_follows_size(data: Data, experiment: str, least: float, at: At | None = None) -> Measured:
+    """Whether transfers take longer the larger they are: correlation of ranks."""
+    table = pl.concat([_done(run).select("size_bytes", "time_us") for run in data.runs(experiment, at)])
+    correlation = float(table.select(pl.corr("size_bytes", "time_us", method="spearman")).item())
+    return Measured(holds=correlation >= least, details={"rank correlation": correlation, "transfers": table.height})

@@ -1,0 +1,165 @@
+"""Bounds, arithmetic and properties, by the engine's own numbers."""
+
+import numpy as np
+import polars as pl
+
+from pullnet.papers.judge import Measured
+from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of, seeds_text, span
+from pullnet.papers.model import Value
+from pullnet.papers.runs import Run
+
+At = dict[str, Value]
+
+
+def _only_fct(data: Data, experiment: str, at: At) -> float:
+    """Completion of the one flow of a run. Unit: us."""
+    return float(data.runs(experiment, at)[0].result.flows["fct_us"][0])
+
+
+def serialisation(data: Data, experiment: str, size: str, half: str) -> Measured:
+    """Time on the wire of one payload: twice what it takes longer than half of it, by which headers cancel."""
+    whole, part = (_only_fct(data, experiment, {"size": value}) for value in (size, half))
+    return Measured(2 * (whole - part), note=f"{whole:.4f} us for {size}, {part:.4f} us for {half}")
+
+
+def header_room(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Most control packets that a port held while it returned headers for want of room, the one in service apart."""
+    runs = data.runs(experiment, at)
+    rooms = []
+    for run in runs:
+        full = run.result.ports.filter(pl.col("returned") > 0)
+        if not full.height:
+            raise MissingRunsError("no header queue was ever full")
+        rooms.append(float(np.max(full["peak_control"].to_numpy())))
+    return Measured(mean(rooms), note="largest number held by a port that had to return headers")
+
+
+def refetch_time(data: Data, experiment: str, capacity: str, size: str, half: str, at: At | None = None) -> Measured:
+    """Time that the receiver's link needs for as many payloads as a header queue holds headers. Unit: ms."""
+    room = header_room(data, capacity, at).value or 0.0
+    each = serialisation(data, experiment, size, half).value or 0.0
+    return Measured(room * each / 1000, note=f"{room:.0f} headers times {each:.4f} us")
+
+
+def spurious(data: Data, experiments: list[str], at: At | None = None) -> Measured:
+    """Packets sent again that had neither been trimmed, returned nor lost, over all runs."""
+    runs = [run for experiment in experiments for run in data.runs(experiment, at)]
+    again = [run.result.summary.packets for run in runs]
+    called_for = (p.headers_delivered + p.headers_returned + p.lost + p.dropped for p in again)
+    excess = sum(max(0, p.retransmitted - explained) for p, explained in zip(again, called_for, strict=True))
+    timers = sum(run.result.summary.timeouts for run in runs)
+    return Measured(float(excess), note=f"{len(runs)} runs, {timers} timers ran out")
+
+
+def timeouts(data: Data, experiments: list[str], at: At | None = None) -> Measured:
+    """Retransmission timers that ran out, over all runs."""
+    runs = [run for experiment in experiments for run in data.runs(experiment, at)]
+    return Measured(float(sum(run.result.summary.timeouts for run in runs)), note=f"{len(runs)} runs")
+
+
+def dropped(data: Data, experiments: list[str]) -> Measured:
+    """Packets that switches dropped for want of room, over all runs."""
+    runs = [run for experiment in experiments for run in _some(data, experiment)]
+    if not runs:
+        raise MissingRunsError(f"none of {', '.join(experiments)} is part of this level")
+    most = max(run.result.summary.flows.started for run in runs)
+    lost = float(sum(run.result.summary.packets.dropped for run in runs))
+    return Measured(lost, note=f"{len(runs)} runs, up to {most} flows")
+
+
+def _some(data: Data, experiment: str) -> list[Run]:
+    try:
+        return data.runs(experiment)
+    except MissingRunsError:
+        return []
+
+
+def unloaded_window(data: Data, experiment: str, share: float) -> Measured:
+    """Smallest window with which one flow through an idle network reaches a share of the best rate. Unit: packets."""
+    rates = {
+        number_of(window): mean([float(run.result.flows["window_gbps"][0]) for run in data.runs(experiment, {"window": window})])
+        for window in data.values(experiment, "window")
+    }
+    enough = min(window for window, rate in rates.items() if rate >= share * max(rates.values()))
+    return Measured(enough, note="IW: Gb/s " + ", ".join(f"{window:.0f}: {rate:.2f}" for window, rate in rates.items()))
+
+
+def fair_share_floor(data: Data, experiment: str) -> Measured:
+    """Least goodput of the receiver's link over all numbers of unresponsive senders. Unit: % of the link."""
+    shares = {
+        number_of(run.at["senders"]): 10 * float(run.result.summary.goodput_gbps.total or 0) for run in data.runs(experiment)
+    }
+    least = min(shares.values())
+    return Measured(least, note="senders: % " + ", ".join(f"{n:.0f}: {share:.1f}" for n, share in sorted(shares.items())))
+
+
+def worst_flows(data: Data, experiment: str, share: float, within: float, at: At | None = None) -> Measured:
+    """Whether the slowest tenth of unresponsive flows gets close to the mean. Unit: % of the fair share."""
+    runs = data.runs(experiment, at)
+    rates = [np.sort(run.result.flows["window_gbps"].to_numpy()) for run in runs]
+    worst = mean([float(np.mean(r[: max(1, int(share * len(r)))]) / (10 / len(r))) * 100 for r in rates])
+    average = mean([float(np.mean(r) / (10 / len(r))) * 100 for r in rates])
+    return Measured(holds=average - worst <= within, details={"mean %": average, "worst tenth %": worst})
+
+
+def control_per_data(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Headers per data packet on a link whose two queues never run empty."""
+    runs = data.runs(experiment, at)
+    ratios = []
+    for run in runs:
+        port = run.result.ports.sort("trimmed")[-1]
+        ratios.append(float((port["packets"][0] - port["data_packets"][0]) / port["data_packets"][0]))
+    return Measured(mean(ratios), note=f"{span(ratios, 5)} over the whole run, its first moments included")
+
+
+def all_complete(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """Whether every flow ends with exactly its bytes delivered once."""
+    runs = data.runs(experiment, at)
+    wrong = 0
+    for run in runs:
+        flows = run.result.flows
+        wrong += flows.filter((pl.col("state") != "completed") | (pl.col("delivered_bytes") != pl.col("size_bytes"))).height
+    flows_in_all = sum(run.result.summary.flows.started for run in runs)
+    lost = sum(run.result.summary.packets.lost for run in runs)
+    return Measured(holds=wrong == 0, note=f"{flows_in_all} flows, {lost} packets lost on links, {wrong} flows wrong, {seeds_text(runs)}")
+
+
+def sends_within_pulls(data: Data, experiment: str, window: int, at: At | None = None) -> Measured:
+    """Whether hosts send no more than their windows, the pulls, and what timers and returned headers allow."""
+    runs = data.runs(experiment, at)
+    worst = -1e18
+    for run in runs:
+        summary = run.result.summary
+        pulls = run.result.control.filter(pl.col("kind").str.to_lowercase().str.contains("pull")).height
+        allowed = window * summary.flows.started + pulls + summary.timeouts + summary.packets.headers_returned
+        worst = max(worst, summary.packets.data_sent - allowed)
+    return Measured(holds=worst <= 0, note=f"packets beyond what is allowed: {worst:.0f}")
+
+
+def goes_on(data: Data, experiments: list[str]) -> Measured:
+    """Whether every flow completes or is still moving at the end of its run: none failed, none stuck."""
+    runs = [run for experiment in experiments for run in data.runs(experiment)]
+    summaries = [run.result.summary for run in runs]
+    failed = sum(summary.flows.failed for summary in summaries)
+    stuck = sum(len(summary.stuck) for summary in summaries)
+    note = f"{len(runs)} runs, {sum(s.flows.completed for s in summaries)} flows completed, {failed} failed, {stuck} stuck"
+    return Measured(holds=failed == 0 and stuck == 0, note=note)
+
+
+def unexplained_timeouts(data: Data, experiments: list[str]) -> Measured:
+    """Timers that ran out beyond the packets that links lost, over all runs."""
+    runs = [run for experiment in experiments for run in data.runs(experiment)]
+    summaries = [run.result.summary for run in runs]
+    excess = sum(max(0, s.timeouts - s.packets.lost - s.packets.dropped) for s in summaries)
+    total, lost = sum(s.timeouts for s in summaries), sum(s.packets.lost for s in summaries)
+    return Measured(float(excess), note=f"{total} timeouts, {lost} packets lost on links, {len(runs)} runs")
+
+
+def queue_bytes(_data: Data, packets: int, bytes: int) -> Measured:
+    """Room of a queue. Unit: kB."""
+    return Measured(packets * bytes / 1000, note=f"{packets} packets of {bytes} B")
+
+
+def queue_ratio(_data: Data, ours: int, theirs: int) -> Measured:
+    """Ratio of two buffers."""
+    return Measured(ours / theirs, note=f"{ours} packets against {theirs}")

@@ -1,0 +1,181 @@
+"""What a paper's folder says, typed and checked."""
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pullnet.errors import InputError
+
+LEVELS = ("smoke", "quick", "full")
+"""How much is run: for a test machine, in under ten minutes, or as far as the paper went."""
+
+Settings = dict[str, object]
+Value = str | int | float
+Curve = list[tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of what an experiment varies."""
+
+    at: dict[str, Value]
+    set: Settings
+
+    @property
+    def text(self) -> str:
+        """The setting in words."""
+        return ", ".join(f"{name} {value}" for name, value in self.at.items())
+
+
+@dataclass(frozen=True)
+class Level:
+    """How an experiment is run at one level."""
+
+    points: list[Point]
+    seeds: list[int]
+    seconds: float
+    """What it takes, about, on one core. Unit: seconds."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A scenario, what is varied in it, and how far it is run at each level."""
+
+    name: str
+    title: str
+    figure: str
+    scenario: Path
+    levels: dict[str, Level]
+    note: str
+
+
+@dataclass(frozen=True)
+class RustTest:
+    """A test of the Rust workspace that shows what no run can."""
+
+    package: str
+    name: str
+
+    @property
+    def command(self) -> list[str]:
+        """What runs it."""
+        return ["cargo", "test", "--quiet", "-p", self.package, self.name]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, in which set-up, how close ours has to come, and how ours is measured."""
+
+    id: str
+    source: str
+    figure: str
+    priority: int
+    setup: str
+    metric: str
+    expected: float | list[float] | str
+    unit: str
+    tolerance: str
+    accept: Mapping[str, Any]
+    measure: str
+    parameters: dict[str, Any]
+    curve: Curve
+    why: str
+    """What explains our result where it is not the expected one."""
+    tests: list[RustTest]
+    impossible: str
+    """Why the claim cannot be tested at all; empty for all others."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One source."""
+
+    name: str
+    title: str
+    folder: Path
+    experiments: dict[str, Experiment]
+    claims: list[Claim] = field(repr=False)
+
+
+def folder() -> Path:
+    """Return the folder with one folder per paper: within the installed package, or that of the checkout."""
+    return Path(__file__).resolve().parent / "data"
+
+
+def names() -> list[str]:
+    """Papers there are."""
+    return sorted(file.parent.name for file in folder().glob("*/paper.toml"))
+
+
+def load(name: str) -> Paper:
+    """Read a paper's folder."""
+    if name not in names():
+        raise InputError(f"there is no paper `{name}`; there are {', '.join(names())}")
+    place = folder() / name
+    about = _toml(place / "paper.toml")
+    experiments = {key: _experiment(place, key, table) for key, table in _toml(place / "experiments.toml").items()}
+    claims = [_claim(table) for table in _toml(place / "claims.toml")["claim"]]
+    return Paper(name, about["title"], place, experiments, claims)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _experiment(place: Path, name: str, table: dict[str, Any]) -> Experiment:
+    levels = {level: _level(table, table[level]) for level in LEVELS if level in table}
+    scenario = place / "scenarios" / table["scenario"]
+    return Experiment(name, table["title"], table["figure"], scenario, levels, table.get("note", ""))
+
+
+def _level(table: dict[str, Any], level: dict[str, Any]) -> Level:
+    axes = level.get("axes", table.get("axes", {}))
+    listed = level.get("points", table.get("points", [{}] if axes else [{}]))
+    always = {**table.get("set", {}), **level.get("set", {})}
+    keys, more = table.get("keys", {}), table.get("more", {})
+    points = [_point(at, keys, more, always) for given in listed for at in _combinations(given, axes)]
+    return Level(points, _seeds(level["seeds"]), level["seconds"])
+
+
+def _combinations(given: dict[str, Value], axes: dict[str, list[Value]]) -> Iterator[dict[str, Value]]:
+    for values in itertools.product(*axes.values()):
+        yield {**given, **dict(zip(axes, values, strict=True))}
+
+
+def _point(at: dict[str, Value], keys: dict[str, str], more: dict[str, Any], always: Settings) -> Point:
+    """Settings of a point: those that all share, its own, and those that go with one of its values."""
+    settings = dict(always)
+    for name, value in at.items():
+        if name in keys:
+            settings[keys[name]] = value
+        settings |= more.get(name, {}).get(str(value), {})
+    return Point(at, settings)
+
+
+def _seeds(given: list[int] | str) -> list[int]:
+    return parse_seeds(given) if isinstance(given, str) else given
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Read "1,2,5" or "1..50"."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dots, last = part.strip().partition("..")
+        try:
+            seeds += range(int(first), int(last) + 1) if dots else [int(first)]
+        except ValueError:
+            raise InputError(f"--seeds {text}: is not a list of seeds; write for instance 1,2,5 or 1..50") from None
+    if not seeds or min(seeds) < 0:
+        raise InputError(f"--seeds {text}: names no seed; write for instance 1,2,5 or 1..50")
+    return seeds
+
+
+def _claim(table: dict[str, Any]) -> Claim:
+    given = dict(table)
+    tests = [RustTest(**test) for test in given.pop("tests", [])]
+    curve = [tuple(float(number) for number in row) for row in given.pop("curve", [])]
+    blank = {"measure": "", "parameters": {}, "accept": {}, "why": "", "impossible": "", "figure": ""}
+    return Claim(**{**blank, **given}, tests=tests, curve=curve)

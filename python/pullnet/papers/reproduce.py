@@ -1,0 +1,92 @@
+"""Running a paper's experiments and judging its claims."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pullnet.errors import InputError
+from pullnet.papers import figures, rust_tests
+from pullnet.papers.judge import NOT_RUN, Measured, Outcome, judge
+from pullnet.papers.measures import ALL, Data, MissingRunsError
+from pullnet.papers.model import Claim, Paper
+from pullnet.papers.runs import Run, Task, execute, plan
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is asked for."""
+
+    paper: Paper
+    figure: str | None
+    level: str
+    seeds: list[int] | None
+    out: Path
+    jobs: int = 1
+
+    @property
+    def claims(self) -> list[Claim]:
+        """Claims of the figure, or of the whole paper."""
+        chosen = [claim for claim in self.paper.claims if self.figure in (None, claim.figure, *used_by(claim))]
+        if not chosen:
+            figures = sorted({claim.figure for claim in self.paper.claims} - {""})
+            names = ", ".join([*figures, *self.paper.experiments])
+            raise InputError(f"{self.paper.name}/{self.figure}: there is no such figure or experiment; there are {names}")
+        return chosen
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Runs that these claims need."""
+        wanted = {name for claim in self.claims for name in used_by(claim)}
+        experiments = [self.paper.experiments[name] for name in self.paper.experiments if name in wanted]
+        return [task for experiment in experiments for task in plan(experiment, self.level, self.seeds, self.out)]
+
+    @property
+    def seconds(self) -> float:
+        """About how long all runs take one after the other."""
+        wanted = {name for claim in self.claims for name in used_by(claim)}
+        levels = [self.paper.experiments[name].levels.get(self.level) for name in wanted]
+        return sum(level.seconds for level in levels if level)
+
+
+def used_by(claim: Claim) -> list[str]:
+    """Experiments that a claim is measured in."""
+    given = claim.parameters
+    return [*([given["experiment"]] if "experiment" in given else []), *given.get("experiments", []), *_extra(given)]
+
+
+def _extra(given: dict[str, object]) -> list[str]:
+    return [str(given["capacity"])] if "capacity" in given else []
+
+
+def reproduce(order: Order, done: Callable[[Task], None]) -> list[Outcome]:
+    """Run everything, judge every claim, draw every picture. `done` is called after each run."""
+    tasks = order.tasks
+    for task in execute(tasks, order.jobs):
+        done(task)
+    data = Data(_by_experiment(tasks))
+    outcomes = [outcome(claim, data, order.level) for claim in order.claims]
+    figures.all_of(order.paper.name, order.figure, data, outcomes, order.out / "figures")
+    return outcomes
+
+
+def _by_experiment(tasks: Iterable[Task]) -> dict[str, list[Run]]:
+    runs: dict[str, list[Run]] = {}
+    for task in tasks:
+        runs.setdefault(task.experiment, []).append(task.run)
+    return runs
+
+
+def outcome(claim: Claim, data: Data, level: str) -> Outcome:
+    """Measure a claim and judge it."""
+    if claim.impossible:
+        return Outcome(claim, NOT_RUN, None, "", claim.impossible)
+    try:
+        return judge(claim, _measure(claim, data, level))
+    except MissingRunsError as missing:
+        return Outcome(claim, NOT_RUN, None, "", str(missing))
+
+
+def _measure(claim: Claim, data: Data, level: str) -> Measured:
+    if claim.tests:
+        return rust_tests.measure(claim.tests, run=level != "smoke")
+    return ALL[claim.measure](data.expecting(claim.curve), **claim.parameters)

@@ -1,0 +1,119 @@
+"""The papers that ship: complete, consistent, and found."""
+
+from pathlib import Path
+
+import pytest
+
+import pullnet
+from pullnet.errors import InputError
+from pullnet.papers import model
+from pullnet.papers.measures import ALL
+from pullnet.papers.reproduce import used_by
+
+PAPERS = model.names()
+
+
+def test_papers_are_found() -> None:
+    assert PAPERS == ["ndp", "ndp-artifact-evaluation"]
+
+
+@pytest.fixture(scope="module", params=PAPERS)
+def paper(request: pytest.FixtureRequest) -> model.Paper:
+    return model.load(request.param)
+
+
+def test_ids_are_unique(paper: model.Paper) -> None:
+    ids = [claim.id for claim in paper.claims]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_claim_says_what_it_is_and_can_be_judged(paper: model.Paper) -> None:
+    for claim in paper.claims:
+        assert claim.source and claim.setup and claim.metric and claim.tolerance, claim.id
+        assert claim.priority in (1, 2, 3), claim.id
+        assert bool(claim.measure) + bool(claim.tests) + bool(claim.impossible) == 1, claim.id
+        assert claim.impossible or claim.accept, claim.id
+
+
+def test_every_claim_names_a_measure_and_experiments_that_exist(paper: model.Paper) -> None:
+    for claim in paper.claims:
+        assert not claim.measure or claim.measure in ALL, claim.id
+        assert set(used_by(claim)) <= set(paper.experiments), claim.id
+
+
+def test_every_experiment_serves_a_claim_or_a_figure(paper: model.Paper) -> None:
+    used = {name for claim in paper.claims for name in used_by(claim)}
+    assert set(paper.experiments) - used <= {"incast-72kb"}
+
+
+def test_every_curve_is_accepted_by_distance(paper: model.Paper) -> None:
+    for claim in paper.claims:
+        distances = {"within", "within_relative", "bands"} & set(claim.accept)
+        assert bool(claim.curve) == bool(distances), claim.id
+
+
+def test_every_scenario_compiles_at_every_point(paper: model.Paper) -> None:
+    for experiment in paper.experiments.values():
+        for level in experiment.levels.values():
+            for point in level.points:
+                pullnet.check(experiment.scenario, set=point.set)
+
+
+def test_every_scenario_is_used(paper: model.Paper) -> None:
+    used = {experiment.scenario for experiment in paper.experiments.values()}
+    assert used == set((paper.folder / "scenarios").glob("*.toml"))
+
+
+def test_every_paper_says_what_it_covers(paper: model.Paper) -> None:
+    text = (paper.folder / "README.md").read_text()
+    for part in ("covered", "contradicts itself", "not met"):
+        assert part in text, part
+
+
+def test_smoke_stays_short() -> None:
+    levels = [e.levels.get("smoke") for name in PAPERS for e in model.load(name).experiments.values()]
+    assert sum(level.seconds for level in levels if level) < 60
+
+
+def test_quick_stays_under_ten_minutes() -> None:
+    levels = [e.levels.get("quick") for name in PAPERS for e in model.load(name).experiments.values()]
+    assert sum(level.seconds for level in levels if level) < 1200, "two cores share it"
+
+
+def test_unknown_papers_are_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError, match="there are ndp, ndp-artifact-evaluation"):
+        model.load("ndpp")
+
+
+@pytest.mark.parametrize(("text", "seeds"), [("1", [1]), ("1,2,5", [1, 2, 5]), ("1..4", [1, 2, 3, 4]), ("3,8..9", [3, 8, 9])])
+def test_seeds(text: str, seeds: list[int]) -> None:
+    assert model.parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", "a", "1..", "5..1", "1,,2", "-1"])
+def test_wrong_seeds_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="for instance"):
+        model.parse_seeds(text)
+
+
+def test_points_are_combined_and_bring_their_settings(tmp_path: Path) -> None:
+    (tmp_path / "paper.toml").write_text('title = "x"')
+    (tmp_path / "claims.toml").write_text("claim = []")
+    (tmp_path / "experiments.toml").write_text(
+        """
+        [e]
+        title = "t"
+        figure = "1"
+        scenario = "s.toml"
+        keys = { k = "topology.k" }
+        set = { a = 1 }
+        points = [{ k = 4 }, { k = 8 }]
+        axes.mode = ["on", "off"]
+        more.mode.off = { b = 2 }
+        quick = { seeds = "1..2", seconds = 1, set = { a = 3 } }
+        """
+    )
+    level = model._experiment(tmp_path, "e", model._toml(tmp_path / "experiments.toml")["e"]).levels["quick"]
+    assert [point.at for point in level.points] == [{"k": k, "mode": m} for k in (4, 8) for m in ("on", "off")]
+    assert level.points[1].set == {"a": 3, "topology.k": 4, "b": 2}
+    assert level.seeds == [1, 2]

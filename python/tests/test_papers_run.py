@@ -1,0 +1,64 @@
+"""The command `pullnet reproduce`, on what takes seconds."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pullnet.papers.judge import VERDICTS
+
+from .conftest import Pullnet
+
+KEYS = {"id", "source", "priority", "setup", "metric", "expected", "measured", "unit", "tolerance", "verdict", "why"}
+
+
+def test_one_figure_runs_and_is_judged(pullnet: Pullnet, tmp_path: Path) -> None:
+    done = pullnet("reproduce", "ndp/21", "--smoke", "--json", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    claims = json.loads(done.stdout)
+    assert [claim["id"] for claim in claims if claim["id"] == "ndp-fig21-sums"]
+    for claim in claims:
+        assert set(claim) >= KEYS
+        assert claim["verdict"] in VERDICTS
+    out = tmp_path / "out" / "ndp-smoke"
+    assert json.loads((out / "claims.json").read_text()) == claims
+    assert (out / "claims.csv").read_text().startswith("claim,priority,")
+
+
+def test_runs_that_are_there_are_not_repeated(pullnet: Pullnet, tmp_path: Path) -> None:
+    pullnet("reproduce", "ndp/3", "--smoke", "--out", "out")
+    summaries = sorted((tmp_path / "out").rglob("summary.json"))
+    before = [path.stat().st_mtime_ns for path in summaries]
+    again = pullnet("reproduce", "ndp/3", "--smoke", "--out", "out")
+    assert f"{len(summaries)} of them done before" in again.stderr.replace("\n", " ")
+    assert [path.stat().st_mtime_ns for path in summaries] == before
+
+
+def test_seeds_can_be_chosen(pullnet: Pullnet, tmp_path: Path) -> None:
+    pullnet("reproduce", "ndp/3", "--smoke", "--seeds", "7,9", "--out", "out")
+    seeds = [json.loads(path.read_text())["seed"] for path in (tmp_path / "out").rglob("summary.json")]
+    assert sorted(seeds) == [7, 9]
+
+
+def test_a_picture_lies_beside_its_numbers(pullnet: Pullnet, tmp_path: Path) -> None:
+    pullnet("reproduce", "ndp/19", "--smoke", "--out", "out")
+    figures = tmp_path / "out" / "ndp-smoke" / "figures"
+    for name in ("ndp-fig19-ndp-long-curve", "ndp-fig19-ndp-incast-curve"):
+        assert (figures / f"{name}.png").stat().st_size > 5000
+        rows = (figures / f"{name}.csv").read_text().splitlines()
+        assert {row.split(",")[0] for row in rows[1:]} == {"ours", "paper"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["nosuch"], "there is no paper `nosuch`"),
+        (["ndp/99"], "there is no such figure or experiment"),
+        (["ndp", "--quick", "--smoke"], "use one of them"),
+        (["ndp", "--seeds", "x"], "is not a list of seeds"),
+    ],
+)
+def test_wrong_arguments_are_refused(pullnet: Pullnet, arguments: list[str], error: str) -> None:
+    done = pullnet("reproduce", *arguments)
+    assert done.returncode == 2
+    assert error in done.stderr

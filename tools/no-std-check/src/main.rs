@@ -1,0 +1,126 @@
+//! A program without the standard library that uses every crate that claims to do without: units, rng, settings,
+//! transport, pull, ndp, protocols and qdisc.
+//!
+//! It brings its own panic handler and allocator, of which a program can have only one. If any of the crates, or
+//! anything that they depend on, brought in std, this would not compile: "duplicate lang item `panic_impl`".
+#![no_std]
+#![no_main]
+
+extern crate alloc;
+
+use alloc::vec::Vec;
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use pullnet_ndp::{Ndp, NdpConfig};
+use pullnet_protocols::PROTOCOLS;
+use pullnet_pull::PullQueue;
+use pullnet_qdisc::{Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Trim, TrimConfig};
+use pullnet_rng::Seed;
+use pullnet_settings::{Settings, Value};
+use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol, Transport};
+use pullnet_units::{BitsPerSec, Bytes, Instant, QueueSize};
+
+const HEAP: usize = 1 << 20;
+
+/// Hands out memory and never takes it back.
+struct Bump {
+    memory: UnsafeCell<[u8; HEAP]>,
+    used: AtomicUsize,
+}
+
+// SAFETY: the program has one thread.
+unsafe impl Sync for Bump {}
+
+// SAFETY: every piece is handed out once, aligned and within `memory`.
+unsafe impl GlobalAlloc for Bump {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let memory = self.memory.get().cast::<u8>();
+        let used = self.used.load(Ordering::Relaxed);
+        let start = used + memory.wrapping_add(used).align_offset(layout.align());
+        let end = start.saturating_add(layout.size());
+        if end > HEAP {
+            return core::ptr::null_mut();
+        }
+        self.used.store(end, Ordering::Relaxed);
+        memory.wrapping_add(start)
+    }
+
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}
+
+#[global_allocator]
+static ALLOCATOR: Bump = Bump { memory: UnsafeCell::new([0; HEAP]), used: AtomicUsize::new(0) };
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: abort has no preconditions.
+    unsafe { abort() }
+}
+
+#[link(name = "c")]
+unsafe extern "C" {
+    fn abort() -> !;
+}
+
+/// The compiled `core` names these; nothing unwinds here.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+#[unsafe(no_mangle)]
+extern "C" fn _Unwind_Resume() -> ! {
+    // SAFETY: abort has no preconditions.
+    unsafe { abort() }
+}
+
+/// A packet of the least kind.
+#[derive(Clone, Copy)]
+struct Packet(u32);
+
+impl Item for Packet {
+    fn is_control(&self) -> bool {
+        self.0 <= 64
+    }
+    fn wire(&self) -> u32 {
+        self.0
+    }
+    fn trim(&mut self, bytes: u32) {
+        self.0 = bytes;
+    }
+    fn returnable(&self) -> bool {
+        false
+    }
+}
+
+/// Packets that a sender pushes for a flow of `bytes` bytes.
+fn first_window(bytes: u64) -> usize {
+    let host = HostInfo { addr: HostAddr(0), rate: BitsPerSec::gbps(10) };
+    let mut endpoint = Ndp::endpoint(&NdpConfig::default(), host, Seed(1).stream("check", 0));
+    let size = Some(Bytes(bytes));
+    endpoint.open(Instant::ZERO, FlowSpec { conn: ConnId(0), to: HostAddr(1), size, priority: 0, paths: 4 });
+    core::iter::from_fn(|| endpoint.poll_transmit(Instant::ZERO)).count()
+}
+
+/// Packets that are trimmed if ten arrive at once.
+fn trims() -> usize {
+    let rules = Trim::<Packet>::rules(&TrimConfig::default());
+    let mut port = Trim::new(&rules);
+    let arrivals = (0..10).map(|_| port.enqueue(&rules, &mut (), Packet(9064), || true));
+    let outcomes: Vec<_> = arrivals.collect();
+    outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Trimmed(_))).count()
+}
+
+/// Nothing but names of every registry and table.
+fn names() -> bool {
+    let fits = "9000 B".parse::<QueueSize>().is_ok_and(|size| Limit::from(size).admits(0, 0, 9000));
+    let refused = NdpConfig::default().set("mtu", Value::Text("soon")).is_some_and(|set| set.is_err());
+    let empty = PullQueue::default().is_empty() && !DropTail::<Packet>::SHARES;
+    fits && refused && empty && !PROTOCOLS.is_empty() && !SWITCHES.is_empty()
+}
+
+/// 0 if everything is as it should be.
+#[unsafe(no_mangle)]
+extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
+    let right = first_window(100_000) == 12 && trims() == 2 && names();
+    i32::from(!right)
+}

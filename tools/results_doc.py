@@ -1,0 +1,73 @@
+"""Writes docs/results.md from what a run says of its own columns; with --check, only compares."""
+
+import sys
+from pathlib import Path
+
+import pullnet
+
+TARGET = Path(__file__).parent.parent / "docs" / "results.md"
+
+SCENARIO = """
+name = "Every table"
+until = "all flows done"
+[topology]
+kind = "star"
+hosts = 3
+link = { rate = "10 Gbps", delay = "1 us" }
+[transport]
+kind = "ndp"
+[switch]
+kind = "trim"
+[[traffic]]
+kind = "incast"
+degree = 2
+size = "9000 B"
+[probes]
+ports = true
+latency = true
+control = true
+series = { interval = "10 us" }
+"""
+
+HEAD = """# What a run leaves
+
+`pullnet run` leaves a directory; `pullnet.load(directory)` and `pullnet.run(...)` give the same in Python.
+
+| file | content |
+| --- | --- |
+| `scenario.toml` | the scenario with every value in force and where it came from |
+| `summary.json` | what the run came to; the dataclasses of `pullnet.summary` say what each key means |
+| `*.parquet` | the tables below; units and meanings are also in the metadata of each field |
+| `PARTIAL` | only there if the run was interrupted: everything ends where it was broken off |
+
+`flows`, `hosts` and `ports` are always there, the others if `[probes]` asks for them. A column whose name ends in
+`_ps` holds whole picoseconds. Percentiles in the summary interpolate linearly between neighbours, which is the
+default of numpy. A directory is written beside its place and renamed, so that one that is there is whole.
+
+Exit codes of `pullnet run`: 0 ran; 1 a fault of pullnet; 2 the input is wrong; 3 the run ended early or flows failed.
+"""
+
+
+def table(result: pullnet.Result, name: str) -> str:
+    """One table as Markdown."""
+    doc = result.arrow(name).schema.metadata[b"doc"].decode()
+    rows = [f"| `{column}` | {info.unit} | {info.doc} |" for column, info in result.columns(name).items()]
+    return "\n".join([f"\n## {name}\n", doc, "", "| column | unit | meaning |", "| --- | --- | --- |", *rows, ""])
+
+
+def document() -> str:
+    """The whole text."""
+    result = pullnet.run(SCENARIO)
+    return HEAD + "".join(table(result, name) for name in result.table_names)
+
+
+def main() -> None:
+    """Write or compare."""
+    if "--check" not in sys.argv:
+        TARGET.write_text(document(), encoding="utf-8")
+    elif TARGET.read_text(encoding="utf-8") != document():
+        sys.exit("docs/results.md is out of date; run tools/results_doc.py")
+
+
+if __name__ == "__main__":
+    main()
