@@ -169,7 +169,8 @@ mod tests {
             let size = edit(&mut data, seed.len(), 4096, *number).unwrap_or(seed.len());
             let text = std::str::from_utf8(&data[..size]).expect("the seed is text");
             let (text, overrides) = scenario_and_overrides(text);
-            modest(text, &overrides) && pullnet_scenario::compile("x.toml", text, &overrides, &files()).is_ok()
+            modest(text, &overrides)
+                && pullnet_scenario::compile("x.toml", text, &overrides, &files()).is_ok()
         };
         let good = (0..400).filter(compiles).count();
         assert!((40..=360).contains(&good), "{good} of 400");

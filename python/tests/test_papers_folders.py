@@ -85,7 +85,9 @@ def test_unknown_papers_are_refused_with_those_there_are() -> None:
         model.load("ndpp")
 
 
-@pytest.mark.parametrize(("text", "seeds"), [("1", [1]), ("1,2,5", [1, 2, 5]), ("1..4", [1, 2, 3, 4]), ("3,8..9", [3, 8, 9])])
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("1", [1]), ("1,2,5", [1, 2, 5]), ("1..4", [1, 2, 3, 4]), ("3,8..9", [3, 8, 9])]
+)
 def test_seeds(text: str, seeds: list[int]) -> None:
     assert model.parse_seeds(text) == seeds
 

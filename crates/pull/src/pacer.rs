@@ -78,6 +78,12 @@ impl Pacer {
         self.free_at
     }
 
+    /// A pull is queued at `now`: it does not leave before, however long the pacer was free.
+    #[inline]
+    pub fn wake(&mut self, now: Instant) {
+        self.free_at = self.free_at.max(now);
+    }
+
     /// A pull leaves at `now`; the next one has to wait for `interval`, or as `spacing` says.
     #[inline]
     pub fn spend(&mut self, now: Instant, interval: Picos, spacing: &Spacing, chance: &mut Stream) {

@@ -20,6 +20,8 @@ const BATCH: usize = 32;
 
 /// How many visits ahead a port's memory is asked for.
 const AHEAD: usize = 6;
+/// Processes whose memory a second-level cache of 2 MiB holds, at some 600 bytes each.
+const FITS_CACHE: usize = 3500;
 /// Cache lines of a port that every visit needs.
 const HOT_LINES: usize = 5;
 
@@ -94,8 +96,17 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         self.deliver(net, window);
     }
 
+    /// Whether the shard is too large for a second-level cache: only then does preparing memory pay.
+    #[inline]
+    fn large(&self) -> bool {
+        self.ports.len() + self.hosts.len() > FITS_CACHE
+    }
+
     /// Visits hosts while the memory of later ones comes into the cache.
     fn visit_hosts(&mut self, net: &Network, window: Window, due: &[u32]) {
+        if !self.large() {
+            return due.iter().for_each(|position| self.visit_host(net, window, *position));
+        }
         for (index, position) in due.iter().enumerate() {
             if let Some(later) = due.get(index + 3 * AHEAD) {
                 prefetch_lines(&raw const self.hosts[*later as usize], size_of::<Host<T>>().div_ceil(64));
@@ -111,6 +122,9 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
 
     /// Visits ports while the memory of later ones comes into the cache.
     fn visit_ports(&mut self, net: &Network, window: Window, due: &[u32]) {
+        if !self.large() {
+            return due.iter().for_each(|position| self.visit_port(net, window, *position));
+        }
         for (index, position) in due.iter().enumerate() {
             if let Some(later) = due.get(index + 2 * AHEAD) {
                 prefetch_lines(&raw const self.ports[*later as usize], HOT_LINES);
@@ -179,8 +193,10 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     /// does not matter when in this window that is done.
     fn deliver(&mut self, net: &Network, window: Window) {
         let out = core::mem::take(&mut self.out);
-        out.iter().for_each(|emission| self.prepare(emission, Port::prepare_inbox));
-        out.iter().for_each(|emission| self.prepare(emission, Port::prepare_slot));
+        if self.large() {
+            out.iter().for_each(|emission| self.prepare(emission, Port::prepare_inbox));
+            out.iter().for_each(|emission| self.prepare(emission, Port::prepare_slot));
+        }
         out.iter().for_each(|emission| self.accept(net, window, emission));
         self.out = out;
         self.out.clear();

@@ -68,7 +68,7 @@ settings! {
     pub struct Sizes {
         /// Every flow has this size.
         fixed: Option<Bytes> = "" in "1 B" => "1000 TB",
-        /// A distribution that comes with pullnet; `pullnet list sizes` names them.
+        /// A distribution that comes with pullnet; `pullnet list distributions` names them.
         distribution: Option<String> = "",
         /// A CSV file with the columns bytes,cdf.
         file: Option<FileName> = "",

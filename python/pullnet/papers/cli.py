@@ -28,7 +28,9 @@ def reproduce(
         str | None,
         typer.Argument(metavar="[PAPER[/FIGURE]]", help="Which paper, or one figure of it; all if left out."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Under ten minutes on two cores: shorter, fewer runs.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Under ten minutes on two cores: shorter, fewer runs.")
+    ] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="Under a minute: a few short runs.")] = False,
     seeds: Annotated[
         str | None, typer.Option(metavar="LIST", help="Seeds, such as 1,2,5 or 1..50.", show_default=False)

@@ -69,13 +69,13 @@ def of_claim(outcome: Outcome) -> Picture | None:
         return None
     columns = range(1, len(claim.curve[0]))
     names = ["returned", "NACKed"] if len(columns) > 1 else [""]
-    series = [
+    ours, paper = (
         {names[column - 1]: [(row[0], row[column]) for row in rows] for column in columns}
         for rows in (measured.curve, claim.curve)
-    ]
+    )
     xs = [row[0] for row in claim.curve]
     log = min(xs) >= 1 and max(xs) > 1000
-    return Picture(claim.id, claim.metric, _x_name(claim.metric), claim.unit, *series, log=log)
+    return Picture(claim.id, claim.metric, _x_name(claim.metric), claim.unit, ours, paper, log=log)
 
 
 def _x_name(metric: str) -> str:
@@ -125,7 +125,9 @@ def sizes(data: Data) -> Picture:
 
 def transfers(data: Data) -> Picture:
     """Fig. 15 of NDP."""
-    tables = [run.result.flows.filter(pl.col("tag") == "probe")["fct_us"].drop_nulls() for run in data.runs("probe-90k")]
+    tables = [
+        run.result.flows.filter(pl.col("tag") == "probe")["fct_us"].drop_nulls() for run in data.runs("probe-90k")
+    ]
     ours = {"90 kB": _cdf(pl.concat(tables).to_numpy())}
     return Picture("fig15-fct", "90 kB transfers beside four flows per host", "us", "share of transfers", ours)
 

@@ -133,7 +133,7 @@ def _experiment(place: Path, name: str, table: dict[str, Any]) -> Experiment:
 
 def _level(table: dict[str, Any], level: dict[str, Any]) -> Level:
     axes = level.get("axes", table.get("axes", {}))
-    listed = level.get("points", table.get("points", [{}] if axes else [{}]))
+    listed = level.get("points", table.get("points", [{}]))
     always = {**table.get("set", {}), **level.get("set", {})}
     keys, more = table.get("keys", {}), table.get("more", {})
     points = [_point(at, keys, more, always) for given in listed for at in _combinations(given, axes)]

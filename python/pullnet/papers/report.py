@@ -89,7 +89,9 @@ def _measured(outcome: Outcome) -> object:
 def write(outcomes: list[Outcome], out: Path) -> None:
     """Write claims.json and claims.csv into the output directory."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "claims.json").write_text(json.dumps(as_json(outcomes), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (out / "claims.json").write_text(
+        json.dumps(as_json(outcomes), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     with (out / "claims.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["claim", "priority", "expected", "accepted", "measured", "verdict", "note", "why"])

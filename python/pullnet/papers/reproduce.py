@@ -30,7 +30,9 @@ class Order:
         if not chosen:
             figures = sorted({claim.figure for claim in self.paper.claims} - {""})
             names = ", ".join([*figures, *self.paper.experiments])
-            raise InputError(f"{self.paper.name}/{self.figure}: there is no such figure or experiment; there are {names}")
+            raise InputError(
+                f"{self.paper.name}/{self.figure}: there is no such figure or experiment; there are {names}"
+            )
         return chosen
 
     @property
@@ -55,7 +57,7 @@ def used_by(claim: Claim) -> list[str]:
 
 
 def _extra(given: dict[str, object]) -> list[str]:
-    return [str(given["capacity"])] if "capacity" in given else []
+    return [str(given[key]) for key in ("capacity", "few") if key in given]
 
 
 def reproduce(order: Order, done: Callable[[Task], None]) -> list[Outcome]:

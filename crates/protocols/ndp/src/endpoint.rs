@@ -253,6 +253,7 @@ impl NdpEndpoint {
             let interval = self.rules.pull_interval(receiver.wire);
             self.pacer.spend(now, interval, &self.rules.spacing, &mut self.chance);
         } else if arrival.pull {
+            self.pacer.wake(now);
             self.pulls.add(slot, receiver.priority, receiver.pending);
             receiver.pending += 1;
         }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 pub mod check;
+pub mod reference;
 pub mod scenarios;
 
 use std::collections::BTreeMap;

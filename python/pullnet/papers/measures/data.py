@@ -26,10 +26,14 @@ class Data:
     def runs(self, experiment: str, at: Mapping[str, Value] | None = None) -> list[Run]:
         """Return the runs of an experiment, those at a setting if one is given."""
         wanted = (at or {}).items()
-        found = [run for run in self._runs.get(experiment, []) if all(run.at.get(key) == value for key, value in wanted)]
+        found = [
+            run for run in self._runs.get(experiment, []) if all(run.at.get(key) == value for key, value in wanted)
+        ]
         if not found:
             setting = ", ".join(f"{key} {value}" for key, value in wanted)
-            raise MissingRunsError(f"experiment {experiment}{f' at {setting}' if setting else ''} is not part of this level")
+            raise MissingRunsError(
+                f"experiment {experiment}{f' at {setting}' if setting else ''} is not part of this level"
+            )
         return found
 
     def values(self, experiment: str, key: str) -> list[Any]:

@@ -95,7 +95,7 @@ def worst_slowdown(data: Data, experiment: str, tag: str, at: At | None = None) 
     tables = [run.result.flows.filter(pl.col("tag") == tag, pl.col("slowdown").is_not_null()) for run in runs]
     slowdowns = pl.concat([table["slowdown"] for table in tables])
     times = pl.concat([table["fct_us"] for table in tables])
-    note = f"{len(times)} transfers, {seeds_text(runs)}: median {times.median():.0f} us, "
+    note = f"{len(times)} transfers, {seeds_text(runs)}: median {np.median(times.to_numpy()):.0f} us, "
     note += f"p99 {times.quantile(0.99):.0f} us, idle {tables[0]['ideal_fct_us'][0]:.1f} us"
     return Measured(float(np.max(slowdowns.to_numpy())), note=note)
 

@@ -1,5 +1,7 @@
 """Use of the whole network."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 
@@ -45,7 +47,7 @@ def falls_with_size(data: Data, experiment: str, least: float, most: float) -> M
     """Whether the utilisation falls with every larger network, in all by a stated number of points."""
     sizes = data.values(experiment, "k")
     values = [mean(utilisation_at(data, experiment, {"k": size})) for size in sizes]
-    falls = all(after < before for before, after in zip(values, values[1:], strict=False))
+    falls = all(after < before for before, after in itertools.pairwise(values))
     drop = 100 * (values[0] - values[-1])
     details = {f"{int(size) ** 3 // 4} hosts": value for size, value in zip(sizes, values, strict=True)}
     return Measured(holds=falls and least <= drop <= most, details=details | {"drop points": drop})
@@ -60,8 +62,10 @@ def path_gain(data: Data, experiment: str, queue: str, larger: str) -> Measured:
 
 def _gain(data: Data, experiment: str, queue: str) -> float:
     rounds, random = (
-        max(mean(utilisation_at(data, experiment, {"queue": queue, "paths": paths, "window": window}))
-            for window in data.values(experiment, "window"))
+        max(
+            mean(utilisation_at(data, experiment, {"queue": queue, "paths": paths, "window": window}))
+            for window in data.values(experiment, "window")
+        )
         for paths in ("permutation", "random")
     )
     return rounds - random
@@ -101,7 +105,9 @@ def uplink_ratio(data: Data, experiment: str, window: str, factor: float) -> Mea
 def source_tor_trims(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Packets trimmed where they leave their first ToR, over packets sent."""
     runs = data.runs(experiment, at)
-    shares = [run.result.summary.packets.trimmed_by_tier["tor->agg"] / run.result.summary.packets.data_sent for run in runs]
+    shares = [
+        run.result.summary.packets.trimmed_by_tier["tor->agg"] / run.result.summary.packets.data_sent for run in runs
+    ]
     return Measured(mean(shares), note=f"{span(shares)} over {seeds_text(runs)}")
 
 
@@ -120,7 +126,10 @@ def no_collapse(data: Data, experiment: str, share: float) -> Measured:
     """Whether goodput holds with twice the connections."""
     found = {
         f"{number} connections": mean(
-            [float(run.result.summary.goodput_gbps.total or 0) for run in data.runs(experiment, {"connections": number})]
+            [
+                float(run.result.summary.goodput_gbps.total or 0)
+                for run in data.runs(experiment, {"connections": number})
+            ]
         )
         for number in (5, 10)
     }

@@ -77,7 +77,9 @@ def _some(data: Data, experiment: str) -> list[Run]:
 def unloaded_window(data: Data, experiment: str, share: float) -> Measured:
     """Smallest window with which one flow through an idle network reaches a share of the best rate. Unit: packets."""
     rates = {
-        number_of(window): mean([float(run.result.flows["window_gbps"][0]) for run in data.runs(experiment, {"window": window})])
+        number_of(window): mean(
+            [float(run.result.flows["window_gbps"][0]) for run in data.runs(experiment, {"window": window})]
+        )
         for window in data.values(experiment, "window")
     }
     enough = min(window for window, rate in rates.items() if rate >= share * max(rates.values()))
@@ -87,10 +89,13 @@ def unloaded_window(data: Data, experiment: str, share: float) -> Measured:
 def fair_share_floor(data: Data, experiment: str) -> Measured:
     """Least goodput of the receiver's link over all numbers of unresponsive senders. Unit: % of the link."""
     shares = {
-        number_of(run.at["senders"]): 10 * float(run.result.summary.goodput_gbps.total or 0) for run in data.runs(experiment)
+        number_of(run.at["senders"]): 10 * float(run.result.summary.goodput_gbps.total or 0)
+        for run in data.runs(experiment)
     }
     least = min(shares.values())
-    return Measured(least, note="senders: % " + ", ".join(f"{n:.0f}: {share:.1f}" for n, share in sorted(shares.items())))
+    return Measured(
+        least, note="senders: % " + ", ".join(f"{n:.0f}: {share:.1f}" for n, share in sorted(shares.items()))
+    )
 
 
 def worst_flows(data: Data, experiment: str, share: float, within: float, at: At | None = None) -> Measured:
@@ -118,10 +123,15 @@ def all_complete(data: Data, experiment: str, at: At | None = None) -> Measured:
     wrong = 0
     for run in runs:
         flows = run.result.flows
-        wrong += flows.filter((pl.col("state") != "completed") | (pl.col("delivered_bytes") != pl.col("size_bytes"))).height
+        wrong += flows.filter(
+            (pl.col("state") != "completed") | (pl.col("delivered_bytes") != pl.col("size_bytes"))
+        ).height
     flows_in_all = sum(run.result.summary.flows.started for run in runs)
     lost = sum(run.result.summary.packets.lost for run in runs)
-    return Measured(holds=wrong == 0, note=f"{flows_in_all} flows, {lost} packets lost on links, {wrong} flows wrong, {seeds_text(runs)}")
+    return Measured(
+        holds=wrong == 0,
+        note=f"{flows_in_all} flows, {lost} packets lost on links, {wrong} flows wrong, {seeds_text(runs)}",
+    )
 
 
 def sends_within_pulls(data: Data, experiment: str, window: int, at: At | None = None) -> Measured:
@@ -142,7 +152,9 @@ def goes_on(data: Data, experiments: list[str]) -> Measured:
     summaries = [run.result.summary for run in runs]
     failed = sum(summary.flows.failed for summary in summaries)
     stuck = sum(len(summary.stuck) for summary in summaries)
-    note = f"{len(runs)} runs, {sum(s.flows.completed for s in summaries)} flows completed, {failed} failed, {stuck} stuck"
+    note = (
+        f"{len(runs)} runs, {sum(s.flows.completed for s in summaries)} flows completed, {failed} failed, {stuck} stuck"
+    )
     return Measured(holds=failed == 0 and stuck == 0, note=note)
 
 

@@ -1,5 +1,7 @@
 """How utilisation depends on the initial window, the queue and the packet size."""
 
+import itertools
+
 from pullnet.papers.judge import Measured
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
 from pullnet.papers.measures.network import utilisation_at
@@ -50,7 +52,7 @@ def declines(data: Data, experiment: str, since: int, most: float, at: dict[str,
     """Whether utilisation falls with every larger window from `since` on, by `most` points in all."""
     points = {window: value for window, value in _by_window(data, experiment, at).items() if window >= since}
     values = list(points.values())
-    falls = all(after <= before for before, after in zip(values, values[1:], strict=False))
+    falls = all(after <= before for before, after in itertools.pairwise(values))
     details = {f"IW {window:.0f}": value for window, value in points.items()}
     return Measured(holds=falls and 100 * (values[0] - values[-1]) <= most, details=details)
 
@@ -80,7 +82,7 @@ def falls_with_packet(data: Data, experiment: str, of: str = "mean") -> Measured
     sizes = data.values(experiment, "packet")
     rates = [_rate(data, experiment, size, of) for size in sizes]
     details = {str(size): rate for size, rate in zip(sizes, rates, strict=True)}
-    return Measured(holds=all(a < b for a, b in zip(rates, rates[1:], strict=False)), details=details)
+    return Measured(holds=all(a < b for a, b in itertools.pairwise(rates)), details=details)
 
 
 def spacing_cost(data: Data, experiment: str, base: str, other: str) -> Measured:

@@ -1,0 +1,128 @@
+//! The engine agrees with a simulator that does one thing at a time: every flow ends at the same picosecond, and every
+//! port sends, trims, returns and drops the same.
+
+mod common;
+
+use common::reference::{Counts, Ended, Parcel, Reference};
+use common::{compiled, simulate};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::RngSeed;
+use pullnet_ndp::NdpConfig;
+use pullnet_protocols::ProtocolConfig;
+use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_record::RunRecord;
+use pullnet_scenario::{Scenario, Stop};
+
+fn by_reference<Q: Discipline<Parcel>>(scenario: &Scenario, transport: &NdpConfig, switch: &Q::Config) -> (Vec<Ended>, Vec<Counts>) {
+    let mut reference = Reference::<Q>::new(scenario, transport, switch);
+    let Stop::At(end) = scenario.stop else { panic!("a fixed end") };
+    reference.run(end);
+    (reference.flows.clone(), reference.counts())
+}
+
+fn by_engine(record: &RunRecord) -> (Vec<Ended>, Vec<Counts>) {
+    let flow = |row: &pullnet_record::FlowRow| Ended {
+        received: row.received,
+        acknowledged: row.acknowledged,
+        sent: row.packets_sent.into(),
+    };
+    let port = |row: &pullnet_record::PortRow| Counts {
+        packets: row.packets,
+        bytes: row.bytes,
+        trimmed: row.trimmed,
+        returned: row.returned,
+        dropped: row.dropped,
+    };
+    let ports = record.ports.iter().filter(|row| row.port.is_some()).map(port);
+    (record.flows.iter().map(flow).collect(), ports.collect())
+}
+
+fn agree(text: &str) -> Result<(), TestCaseError> {
+    let scenario = compiled(text, &[]);
+    let ProtocolConfig::Ndp(transport) = &scenario.transport;
+    let (flows, ports) = match &scenario.switch {
+        SwitchConfig::Trim(switch) => by_reference::<Trim<Parcel>>(&scenario, transport, switch),
+        SwitchConfig::DropTail(switch) => by_reference::<DropTail<Parcel>>(&scenario, transport, switch),
+        SwitchConfig::SharedBuffer(switch) => by_reference::<SharedBuffer<Parcel>>(&scenario, transport, switch),
+    };
+    let (own_flows, own_ports) = by_engine(&simulate(&scenario, 1));
+    prop_assert_eq!(own_ports.len(), ports.len());
+    for (number, (own, other)) in own_flows.iter().zip(&flows).enumerate() {
+        prop_assert_eq!(own, other, "flow {}, engine (left) and reference (right)\n{}", number, text);
+    }
+    for (number, (own, other)) in own_ports.iter().zip(&ports).enumerate() {
+        prop_assert_eq!(own, other, "port {}, engine (left) and reference (right)\n{}", number, text);
+    }
+    Ok(())
+}
+
+fn topology() -> impl Strategy<Value = String> {
+    let link = (select(&["1 Gbps", "3 Gbps", "10 Gbps", "100 Gbps"][..]), select(&["300 ns", "1 us", "7 us"][..]))
+        .prop_map(|(rate, delay)| format!("{{ rate = \"{rate}\", delay = \"{delay}\" }}"));
+    let shape = select(
+        &["kind = \"fat-tree\"\nk = 4\noversubscription = { tor = 2 }", "kind = \"fat-tree\"\nk = 4\ntiers = 2",
+          "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 4", "kind = \"star\"\nhosts = 9",
+          "kind = \"dumbbell\"\nleft = 4\nright = 3", "kind = \"back-to-back\""][..],
+    );
+    (shape, link.clone(), prop::option::of(link)).prop_map(|(shape, link, host)| {
+        let own = host.filter(|_| !shape.contains("star") && !shape.contains("back")).map_or(String::new(), |host| format!("\nhost_link = {host}"));
+        format!("{shape}\nlink = {link}{own}")
+    })
+}
+
+fn scenario() -> impl Strategy<Value = String> {
+    let switch = prop_oneof![
+        3 => (1u32..9, select(&["1 packets", "3 packets", "640 B", "72 kB"][..]), any::<bool>()).prop_map(|(data, control, back)| format!(
+            "kind = \"trim\"\ndata_queue = \"{data} packets\"\ncontrol_queue = \"{control}\"\nreturn_to_sender = {back}"
+        )),
+        1 => (2u32..40).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"")),
+        1 => (20u32..200).prop_map(|kilo| format!("kind = \"shared-buffer\"\npool = \"{kilo} kB\"\nalpha = 2.0")),
+    ];
+    let traffic = select(
+        &["kind = \"permutation\"", "kind = \"random\"\nflows_per_host = 2", "kind = \"incast\"", "kind = \"outcast\"",
+          "kind = \"all-to-all\"\nhosts = \"first 2\""][..],
+    );
+    let transport = (select(&[64u32, 700, 1500, 9000][..]), 1u32..40, any::<bool>());
+    (topology(), switch, traffic, transport, 1u32..150_000, any::<u32>()).prop_map(
+        |(topology, switch, traffic, (mtu, window, piggyback), size, seed)| {
+            // Small packets: fewer of them.
+            let size = size.min(mtu * 60);
+            format!(
+                "seed = {seed}\nduration = \"3 ms\"\n[topology]\n{topology}\n[transport]\nkind = \"ndp\"\nmtu = \"{mtu} B\"\n\
+                 initial_window = \"{window} packets\"\npiggyback = {piggyback}\n[switch]\n{switch}\n[[traffic]]\n{traffic}\nsize = \"{size} B\"\n"
+            )
+        },
+    )
+}
+
+/// The same scenarios every time, unless the environment says otherwise.
+fn config() -> ProptestConfig {
+    let stated = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { stated.cases } else { 60 };
+    let rng_seed = if stated.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { stated.rng_seed };
+    ProptestConfig { cases, rng_seed, failure_persistence: None, max_shrink_iters: 200, ..stated }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn engine_and_reference_agree(text in scenario()) {
+        agree(&text)?;
+    }
+}
+
+#[test]
+fn zz_debug() {
+    let text = std::fs::read_to_string("/tmp/hq/ref.toml").unwrap();
+    let scenario = compiled(&text, &[]);
+    let ProtocolConfig::Ndp(transport) = &scenario.transport;
+    let SwitchConfig::Trim(switch) = &scenario.switch else { panic!() };
+    let (flows, ports) = by_reference::<Trim<Parcel>>(&scenario, transport, switch);
+    let record = simulate(&scenario, 1);
+    let (own_flows, own_ports) = by_engine(&record);
+    for (n, (a, b)) in own_flows.iter().zip(&flows).enumerate() { if a != b { eprintln!("flow {n} {:?}->{:?}: {a:?} {b:?}", record.flows[n].src, record.flows[n].dst); } }
+    let names: Vec<_> = record.ports.iter().filter(|p| p.port.is_some()).map(|p| p.name.clone()).collect();
+    for (n, (a, b)) in own_ports.iter().zip(&ports).enumerate() { if a != b { eprintln!("port {n} {}: {a:?} {b:?}", names[n]); } }
+}

@@ -1,0 +1,64 @@
+//! Every example runs to the same fingerprint with any number of threads, with and without probes, and in every
+//! build: `vectors/fingerprints.json` is also what the released program is compared with.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pullnet_record::RunRecord;
+use pullnet_scenario::{Disk, compile};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn examples() -> Vec<PathBuf> {
+    let folder = std::fs::read_dir(root().join("scenarios")).expect("a folder of scenarios");
+    let files = folder.map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<_> = files.filter(|file| file.extension().is_some_and(|end| end == "toml")).collect();
+    files.sort();
+    files
+}
+
+fn run(file: &Path, threads: usize, set: &[(&str, &str)]) -> RunRecord {
+    let text = std::fs::read_to_string(file).expect("a readable scenario");
+    let set: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let name = file.to_str().expect("a printable name");
+    let scenario = compile(name, &text, &set, &Disk).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    let mut run = pullnet_sim::start(&Arc::new(scenario), threads);
+    while !run.advance(1 << 12).ended {}
+    run.finish()
+}
+
+const ALL_PROBES: &[(&str, &str)] = &[
+    ("probes.ports", "true"),
+    ("probes.latency", "true"),
+    ("probes.control", "true"),
+    ("probes.series.interval", "10 us"),
+    ("probes.series.per", "flow"),
+];
+const NO_PROBES: &[(&str, &str)] = &[("probes", "{}")];
+
+#[test]
+fn examples_keep_their_fingerprints() {
+    let path = root().join("vectors/fingerprints.json");
+    let mut seen = BTreeMap::new();
+    for file in examples() {
+        let record = run(&file, 1, &[]);
+        assert!(record.complete, "{}: did not reach its stated end", file.display());
+        for (threads, set) in [(2, &[] as &[_]), (2, ALL_PROBES), (1, NO_PROBES)] {
+            let other = run(&file, threads, set);
+            assert_eq!(other.fingerprint, record.fingerprint, "{}: {threads} threads, {set:?}", file.display());
+            assert_eq!(other.flows, record.flows, "{}: {threads} threads, {set:?}", file.display());
+        }
+        let name = file.file_name().and_then(|name| name.to_str()).expect("a printable name").to_owned();
+        seen.insert(name, format!("{:016x}", record.fingerprint));
+    }
+    if std::env::var_os("BLESS").is_some() {
+        let text = serde_json::to_string_pretty(&seen).expect("plain text");
+        std::fs::write(&path, text + "\n").expect("a writable vector");
+    }
+    let golden = std::fs::read_to_string(&path).expect("vectors/fingerprints.json");
+    let golden: BTreeMap<String, String> = serde_json::from_str(&golden).expect("a table of fingerprints");
+    assert_eq!(seen, golden, "if the change of behaviour is meant: BLESS=1 cargo test -p pullnet-sim --test scenarios");
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Everything that can be said of the sources without running them, cheapest first. tools/setup.sh has to have run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PYO3_PYTHON="$PWD/.venv/bin/python"
+
+step() { echo "lint: $*" && "$@"; }
+
+# Licences, bans and sources of all dependencies; not advisories, whose database lies on a git server that a machine
+# without such access cannot reach.
+deny() {
+    local cargo_deny manifest
+    cargo_deny=$(tools/cargo-tool.sh cargo-deny 0.20.2 --no-default-features)
+    for manifest in Cargo.toml fuzz/Cargo.toml tools/no-std-check/Cargo.toml; do
+        "$cargo_deny" --log-level error --config "$PWD/deny.toml" --manifest-path "$manifest" check bans licenses sources
+    done
+}
+
+step cargo fmt --all --check
+step cargo fmt --manifest-path fuzz/Cargo.toml --check
+step cargo fmt --manifest-path tools/no-std-check/Cargo.toml --check
+step .venv/bin/ruff format --check --quiet python tools
+step .venv/bin/ruff check --quiet python tools
+step .venv/bin/mypy --no-error-summary
+step .venv/bin/python -m mypy.stubtest --concise pullnet._core
+step cargo clippy --quiet --workspace --all-targets -- -D warnings
+step tools/no-std.sh
+step deny
