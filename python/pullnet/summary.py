@@ -64,6 +64,7 @@ class PacketCounts:
     headers_delivered: int
     headers_returned: int
     data_dropped: int
+    returned_dropped: int
     data_lost: int
     trimmed_by_tier: dict[str, int]
 

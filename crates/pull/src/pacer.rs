@@ -21,7 +21,8 @@ impl Spacing {
         let Some(first) = self.points.first() else { return paced };
         let wanted = chance.unit();
         let above = self.points.iter().position(|(_, cdf)| *cdf >= wanted).unwrap_or(self.points.len() - 1);
-        let (low, high) = if above == 0 { (first, first) } else { (&self.points[above - 1], &self.points[above]) };
+        let (low, high) =
+            if above == 0 { (first, first) } else { (&self.points[above - 1], &self.points[above]) };
         let share = if high.1 > low.1 { (wanted - low.1) / (high.1 - low.1) } else { 1.0 };
         Picos(low.0.0 + ((high.0.0 - low.0.0) as f64 * share.clamp(0.0, 1.0)) as u64)
     }
@@ -29,9 +30,14 @@ impl Spacing {
 
 fn point(text: &str) -> Result<(Picos, f64), Refused> {
     let (spacing, cdf) = text.split_once(':').ok_or_else(|| {
-        Refused(format!("has the part \"{}\" without a colon; write spacing:probability, for instance \"1.2 us:0.5\"", text.trim()))
+        Refused(format!(
+            "has the part \"{}\" without a colon; write spacing:probability, for instance \"1.2 us:0.5\"",
+            text.trim()
+        ))
     })?;
-    let spacing = spacing.parse().map_err(|e: ParseError| Refused(format!("has the spacing \"{}\", which {e}", spacing.trim())))?;
+    let spacing = spacing
+        .parse()
+        .map_err(|e: ParseError| Refused(format!("has the spacing \"{}\", which {e}", spacing.trim())))?;
     match cdf.trim().parse::<f64>() {
         Ok(cdf) if (0.0..=1.0).contains(&cdf) => Ok((spacing, cdf)),
         _ => Err(Refused(format!("has the probability \"{}\"; use a number from 0 to 1", cdf.trim()))),
@@ -43,7 +49,9 @@ impl Setting for Spacing {
 
     fn read(value: Value<'_>) -> Result<Self, Refused> {
         let Value::Text(text) = value else {
-            return Err(Refused("is not a pull spacing; write \"paced\" or \"1.1 us:0.1, 1.2 us:0.9, 2 us:1\"".to_string()));
+            return Err(Refused(
+                "is not a pull spacing; write \"paced\" or \"1.1 us:0.1, 1.2 us:0.9, 2 us:1\"".to_string(),
+            ));
         };
         if text.trim() == "paced" {
             return Ok(Self::default());
@@ -51,7 +59,9 @@ impl Setting for Spacing {
         let points = text.split(',').map(point).collect::<Result<Vec<_>, _>>()?;
         let rises = points.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1);
         if !rises || points.last().is_none_or(|last| last.1 != 1.0) {
-            return Err(Refused("falls or does not end at probability 1; sort it and end with 1".to_string()));
+            return Err(Refused(
+                "falls or does not end at probability 1; sort it and end with 1".to_string(),
+            ));
         }
         Ok(Self { points })
     }
@@ -102,7 +112,8 @@ mod tests {
         let spacing = Spacing::read(Value::Text("1 us:0, 2 us:1")).unwrap();
         assert_eq!(spacing.write(), "\"1 us:0, 2 us:1\"");
         let mut chance = Seed(3).stream("test", 0);
-        let drawn: Vec<_> = (0..10_000).map(|_| spacing.draw(Picos(0), &mut chance).as_micros_f64()).collect();
+        let drawn: Vec<_> =
+            (0..10_000).map(|_| spacing.draw(Picos(0), &mut chance).as_micros_f64()).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         assert!((mean - 1.5).abs() < 0.02 && drawn.iter().all(|s| (1.0..=2.0).contains(s)), "{mean}");
     }

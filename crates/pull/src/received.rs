@@ -70,7 +70,6 @@ impl ReceivedSet {
     pub fn bitmap_place(&self) -> *const u8 {
         self.words.front().map_or(core::ptr::null(), |word| core::ptr::from_ref(word).cast())
     }
-
 }
 
 #[cfg(test)]

@@ -97,7 +97,8 @@ impl<P: Item> Trim<P> {
 
     /// Whether `arriving` has room where the newest waiting packet is: it may be the longer one.
     fn fits_for_tail(&mut self, rules: &TrimRules, arriving: &P) -> bool {
-        let (held, bytes) = (self.data_held(), u64::from(self.data_bytes + self.serving) + u64::from(arriving.wire()));
+        let (held, bytes) =
+            (self.data_held(), u64::from(self.data_bytes + self.serving) + u64::from(arriving.wire()));
         self.data.back_mut().is_some_and(|tail| rules.data.holds(held, bytes - u64::from(tail.wire())))
     }
 
@@ -149,7 +150,13 @@ impl<P: Item> Discipline<P> for Trim<P> {
     }
 
     #[inline]
-    fn enqueue(&mut self, rules: &TrimRules, _: &mut (), packet: P, coin: impl FnOnce() -> bool) -> Outcome<P> {
+    fn enqueue(
+        &mut self,
+        rules: &TrimRules,
+        _: &mut (),
+        packet: P,
+        coin: impl FnOnce() -> bool,
+    ) -> Outcome<P> {
         if packet.is_control() {
             return match self.push_control(rules, packet) {
                 Ok(()) => Outcome::Queued,
@@ -221,7 +228,11 @@ impl<P: Item> Discipline<P> for Trim<P> {
 
     #[inline]
     fn control_room(&self, rules: &TrimRules) -> u32 {
-        if rules.return_to_sender { rules.sure_control.saturating_sub(self.control.len() as u32) } else { u32::MAX }
+        if rules.return_to_sender {
+            rules.sure_control.saturating_sub(self.control.len() as u32)
+        } else {
+            u32::MAX
+        }
     }
 
     #[inline]

@@ -5,7 +5,8 @@ mod common;
 use common::{Class, Pkt, control, data};
 use proptest::prelude::*;
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Outcome, SharedBuffer, SharedBufferConfig, Trim, TrimConfig, Victim,
+    Discipline, DropReason, DropTail, DropTailConfig, Outcome, SharedBuffer, SharedBufferConfig, Trim,
+    TrimConfig, Victim,
 };
 use pullnet_rng::Seed;
 use pullnet_units::{Bytes, Packets, QueueSize};
@@ -77,7 +78,10 @@ fn header(id: u64) -> Pkt {
 
 #[test]
 fn ten_control_packets_are_served_for_each_data_packet() {
-    let mut port = Port::<Trim<Pkt>>::new(&TrimConfig { data_queue: QueueSize::Packets(Packets(100)), ..TrimConfig::default() });
+    let mut port = Port::<Trim<Pkt>>::new(&TrimConfig {
+        data_queue: QueueSize::Packets(Packets(100)),
+        ..TrimConfig::default()
+    });
     port.fill((0..100).map(|id| data(id, FULL)));
     port.fill((100..1100).map(control));
     let served: Vec<bool> = (0..1100).map(|_| is_data(&port.serve().unwrap())).collect();
@@ -126,7 +130,8 @@ fn the_default_data_queue_holds_eight_packets_with_the_one_in_service() {
 fn the_default_control_queue_holds_1125_headers() {
     let mut port = trim();
     port.fill((0..1125).map(control));
-    let dropped = Outcome::Dropped { packet: control(1125), why: DropReason::ControlQueueFull, trimmed: false };
+    let dropped =
+        Outcome::Dropped { packet: control(1125), why: DropReason::ControlQueueFull, trimmed: false };
     assert_eq!(port.put(control(1125)), dropped);
     assert_eq!(port.queue.control_held(), 1125);
 }
@@ -137,17 +142,23 @@ fn the_coin_spares_the_tail_or_trims_it() {
     port.fill((0..8).map(|id| data(id, FULL)));
     assert_eq!(port.toss(data(8, FULL), || true), Outcome::Trimmed(header(8)));
     assert_eq!(port.toss(data(9, FULL), || false), Outcome::Trimmed(header(7)));
-    let waiting: Vec<_> = port.waiting().iter().filter(|packet| is_data(packet)).map(|packet| packet.id).collect();
+    let waiting: Vec<_> =
+        port.waiting().iter().filter(|packet| is_data(packet)).map(|packet| packet.id).collect();
     assert_eq!(waiting, [0, 1, 2, 3, 4, 5, 6, 9]);
 }
 
 #[test]
 fn the_coin_is_fair() {
     let mut chance = Seed(11).stream("test.coin", 0);
-    let mut port = Port::<Trim<Pkt>>::new(&TrimConfig { control_queue: QueueSize::Packets(Packets(1_000_000)), ..TrimConfig::default() });
+    let mut port = Port::<Trim<Pkt>>::new(&TrimConfig {
+        control_queue: QueueSize::Packets(Packets(1_000_000)),
+        ..TrimConfig::default()
+    });
     port.fill((0..8).map(|id| data(id, FULL)));
     let trials = 100_000u64;
-    let spared = (0..trials).filter(|n| port.toss(data(8 + n, FULL), || chance.coin()) == Outcome::Trimmed(header(8 + n))).count();
+    let spared = (0..trials)
+        .filter(|n| port.toss(data(8 + n, FULL), || chance.coin()) == Outcome::Trimmed(header(8 + n)))
+        .count();
     // Binomial: mean 50,000, standard deviation 158; five of them.
     assert!((49_209..=50_791).contains(&spared), "{spared}");
 }
@@ -161,7 +172,10 @@ fn without_the_coin_the_arriving_packet_is_the_victim() {
 
 #[test]
 fn the_packet_in_service_is_no_victim() {
-    let mut port = Port::<Trim<Pkt>>::new(&TrimConfig { data_queue: QueueSize::Packets(Packets(1)), ..TrimConfig::default() });
+    let mut port = Port::<Trim<Pkt>>::new(&TrimConfig {
+        data_queue: QueueSize::Packets(Packets(1)),
+        ..TrimConfig::default()
+    });
     port.fill([data(0, FULL)]);
     port.start();
     // There is no tail: no coin is needed either.
@@ -181,7 +195,8 @@ fn a_long_packet_does_not_take_the_room_of_a_short_one() {
 /// A port whose control queue of four packets is full, as is its data queue.
 fn crowded(return_to_sender: bool) -> Port<Trim<Pkt>> {
     let control_queue = QueueSize::Packets(Packets(4));
-    let mut port = Port::<Trim<Pkt>>::new(&TrimConfig { control_queue, return_to_sender, ..TrimConfig::default() });
+    let mut port =
+        Port::<Trim<Pkt>>::new(&TrimConfig { control_queue, return_to_sender, ..TrimConfig::default() });
     port.fill((0..8).map(|id| data(id, FULL)));
     port.fill((10..14).map(control));
     port
@@ -249,8 +264,11 @@ fn drop_tail_counts_the_packet_in_service() {
 fn a_port_may_hold_alpha_times_what_is_free() {
     let config = SharedBufferConfig { pool: Bytes(10_000), alpha: 1.0 };
     let rules = SharedBuffer::<Pkt>::rules(&config);
-    let (mut pool, mut port) = (<SharedBuffer<Pkt> as Discipline<Pkt>>::shared(&rules, 2), SharedBuffer::<Pkt>::new(&rules));
-    let admitted = (0..20).take_while(|id| port.enqueue(&rules, &mut pool, data(*id, 1000), || true) == Outcome::Queued).count();
+    let (mut pool, mut port) =
+        (<SharedBuffer<Pkt> as Discipline<Pkt>>::shared(&rules, 2), SharedBuffer::<Pkt>::new(&rules));
+    let admitted = (0..20)
+        .take_while(|id| port.enqueue(&rules, &mut pool, data(*id, 1000), || true) == Outcome::Queued)
+        .count();
     // 5000 held and 5000 free still admits one; 6000 and 4000 does not.
     assert_eq!((admitted, pool.free()), (6, 4000));
     // Another port of the switch has a share of its own.
@@ -269,13 +287,24 @@ enum Op {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let class = prop::sample::select(vec![Class::Data, Class::Data, Class::Data, Class::Control, Class::Header, Class::Returned]);
-    let arrive = (class, 65u32..3000, any::<bool>()).prop_map(|(class, len, coin)| Op::Arrive(class, len, coin));
+    let class = prop::sample::select(vec![
+        Class::Data,
+        Class::Data,
+        Class::Data,
+        Class::Control,
+        Class::Header,
+        Class::Returned,
+    ]);
+    let arrive =
+        (class, 65u32..3000, any::<bool>()).prop_map(|(class, len, coin)| Op::Arrive(class, len, coin));
     prop_oneof![3 => arrive, 2 => Just(Op::Serve), 2 => Just(Op::Complete)]
 }
 
 fn size() -> impl Strategy<Value = QueueSize> {
-    prop_oneof![(1u32..12).prop_map(|n| QueueSize::Packets(Packets(n))), (3000u64..20_000).prop_map(|n| QueueSize::Bytes(Bytes(n)))]
+    prop_oneof![
+        (1u32..12).prop_map(|n| QueueSize::Packets(Packets(n))),
+        (3000u64..20_000).prop_map(|n| QueueSize::Bytes(Bytes(n)))
+    ]
 }
 
 fn within(size: QueueSize, packets: u64, bytes: u64) -> bool {

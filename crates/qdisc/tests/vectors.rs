@@ -10,7 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{Class, Pkt};
-use pullnet_qdisc::{Discipline, DropReason, DropTail, DropTailConfig, Outcome, SharedBuffer, SharedBufferConfig, Trim, TrimConfig};
+use pullnet_qdisc::{
+    Discipline, DropReason, DropTail, DropTailConfig, Outcome, SharedBuffer, SharedBufferConfig, Trim,
+    TrimConfig,
+};
 use pullnet_rng::{Seed, Stream};
 use pullnet_settings::{Settings, Value as Text};
 use serde_json::{Map, Value, json};
@@ -29,7 +32,9 @@ impl<Q: Discipline<Pkt>> Switch<Q> {
             let value = match value {
                 Value::String(text) => Text::Text(text),
                 Value::Bool(value) => Text::Bool(*value),
-                Value::Number(number) => number.as_i64().map_or_else(|| Text::Float(number.as_f64().unwrap()), Text::Integer),
+                Value::Number(number) => {
+                    number.as_i64().map_or_else(|| Text::Float(number.as_f64().unwrap()), Text::Integer)
+                }
                 other => panic!("{name} = {other} is no setting"),
             };
             config.set(name, value).expect("a setting").expect("a value of it");
@@ -57,7 +62,10 @@ impl<Q: Discipline<Pkt>> Switch<Q> {
                 let outcome = queue.enqueue(&self.rules, &mut self.shared, packet(&line["pkt"]), coin);
                 done.insert("pkt".into(), line["pkt"].clone());
                 if drawn.get() {
-                    done.insert("coin".into(), if line["coin"] == "tail" { "tail".into() } else { "arriving".into() });
+                    done.insert(
+                        "coin".into(),
+                        if line["coin"] == "tail" { "tail".into() } else { "arriving".into() },
+                    );
                 }
                 done.insert("verdict".into(), verdict(&outcome));
             }
@@ -104,7 +112,8 @@ fn verdict(outcome: &Outcome<Pkt>) -> Value {
         Outcome::Trimmed(header) => json!({ "trimmed": header.id }),
         Outcome::Returned(header) => json!({ "returned": header.id }),
         Outcome::Dropped { packet, why, trimmed } => {
-            let why = if *why == DropReason::DataQueueFull { "data queue full" } else { "control queue full" };
+            let why =
+                if *why == DropReason::DataQueueFull { "data queue full" } else { "control queue full" };
             json!({ "dropped": packet.id, "why": why, "trimmed": trimmed })
         }
     }
@@ -113,7 +122,13 @@ fn verdict(outcome: &Outcome<Pkt>) -> Value {
 /// What the port holds; the packet in service counts as data held, not as control held.
 fn state<Q: Discipline<Pkt>>(queue: &Q, serving: Option<&Pkt>, free: Option<u64>) -> Value {
     let (mut data, mut control) = (0u64, 0u64);
-    queue.waiting(&mut |packet| if packet.class == Class::Data { data += u64::from(packet.len) } else { control += u64::from(packet.len) });
+    queue.waiting(&mut |packet| {
+        if packet.class == Class::Data {
+            data += u64::from(packet.len)
+        } else {
+            control += u64::from(packet.len)
+        }
+    });
     data += serving.filter(|packet| packet.class == Class::Data).map_or(0, |packet| u64::from(packet.len));
     let mut state = json!({
         "data_packets": queue.data_held(), "data_bytes": data,
@@ -215,43 +230,135 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
     let mut files = vec![
         (
             "trim-service",
-            head("trim", "ten control packets for each data packet while both wait; either alone otherwise", 1, json!({})),
+            head(
+                "trim",
+                "ten control packets for each data packet while both wait; either alone otherwise",
+                1,
+                json!({}),
+            ),
             [full(0..5), control(10..40), serve(35), vec![json!({ "op": "dequeue" })]].concat(),
         ),
         (
             "trim-coin",
             head("trim", "a full data queue: the coin spares the tail or trims it", 1, json!({})),
-            [full(0..8), vec![toss(8, 9064, "arriving"), toss(9, 9064, "tail"), toss(10, 9064, "tail"), toss(11, 1564, "arriving")], serve(12)].concat(),
+            [
+                full(0..8),
+                vec![
+                    toss(8, 9064, "arriving"),
+                    toss(9, 9064, "tail"),
+                    toss(10, 9064, "tail"),
+                    toss(11, 1564, "arriving"),
+                ],
+                serve(12),
+            ]
+            .concat(),
         ),
         (
             "trim-in-service",
-            head("trim", "the packet in service takes room and is no victim", 1, json!({ "data_queue": "2 packets" })),
-            [full(0..1), vec![json!({ "op": "dequeue" })], full(1..2), vec![toss(2, 9064, "tail"), json!({ "op": "complete" })], full(3..4), serve(3)].concat(),
+            head(
+                "trim",
+                "the packet in service takes room and is no victim",
+                1,
+                json!({ "data_queue": "2 packets" }),
+            ),
+            [
+                full(0..1),
+                vec![json!({ "op": "dequeue" })],
+                full(1..2),
+                vec![toss(2, 9064, "tail"), json!({ "op": "complete" })],
+                full(3..4),
+                serve(3),
+            ]
+            .concat(),
         ),
         (
             "trim-return",
-            head("trim", "a full control queue: headers go back once, everything else is dropped", 1, tiny.clone()),
-            [full(0..8), control(10..20), vec![toss(20, 9064, "arriving"), toss(21, 9064, "tail"), put(22, 64, "header"), put(23, 64, "returned"), put(24, 64, "control")], serve(4), vec![put(25, 64, "returned"), toss(26, 9064, "tail")]].concat(),
+            head(
+                "trim",
+                "a full control queue: headers go back once, everything else is dropped",
+                1,
+                tiny.clone(),
+            ),
+            [
+                full(0..8),
+                control(10..20),
+                vec![
+                    toss(20, 9064, "arriving"),
+                    toss(21, 9064, "tail"),
+                    put(22, 64, "header"),
+                    put(23, 64, "returned"),
+                    put(24, 64, "control"),
+                ],
+                serve(4),
+                vec![put(25, 64, "returned"), toss(26, 9064, "tail")],
+            ]
+            .concat(),
         ),
         (
             "trim-drop",
-            head("trim", "the same without return-to-sender", 1, json!({ "control_queue": "640 B", "return_to_sender": false })),
-            [full(0..8), control(10..20), vec![toss(20, 9064, "arriving"), toss(21, 9064, "tail"), put(22, 64, "header")]].concat(),
+            head(
+                "trim",
+                "the same without return-to-sender",
+                1,
+                json!({ "control_queue": "640 B", "return_to_sender": false }),
+            ),
+            [
+                full(0..8),
+                control(10..20),
+                vec![toss(20, 9064, "arriving"), toss(21, 9064, "tail"), put(22, 64, "header")],
+            ]
+            .concat(),
         ),
         (
             "trim-arriving",
-            head("trim", "no coin: the arriving packet is always the victim", 1, json!({ "victim": "arriving" })),
+            head(
+                "trim",
+                "no coin: the arriving packet is always the victim",
+                1,
+                json!({ "victim": "arriving" }),
+            ),
             [full(0..10), serve(3)].concat(),
         ),
         (
             "trim-bytes",
-            head("trim", "room in bytes: a long packet does not take the room of a short tail", 1, json!({ "data_queue": "10 kB" })),
-            [full(0..1), vec![put(1, 100, "data"), toss(2, 9064, "tail"), toss(3, 930, "tail"), put(4, 6, "data"), toss(5, 65, "arriving")], serve(6)].concat(),
+            head(
+                "trim",
+                "room in bytes: a long packet does not take the room of a short tail",
+                1,
+                json!({ "data_queue": "10 kB" }),
+            ),
+            [
+                full(0..1),
+                vec![
+                    put(1, 100, "data"),
+                    toss(2, 9064, "tail"),
+                    toss(3, 930, "tail"),
+                    put(4, 6, "data"),
+                    toss(5, 65, "arriving"),
+                ],
+                serve(6),
+            ]
+            .concat(),
         ),
         (
             "drop-tail-packets",
-            head("drop-tail", "one queue for all; the packet in service takes room", 1, json!({ "queue": "3 packets" })),
-            [full(0..1), vec![json!({ "op": "dequeue" })], control(1..3), full(3..4), control(4..5), vec![json!({ "op": "complete" })], full(5..6), serve(3)].concat(),
+            head(
+                "drop-tail",
+                "one queue for all; the packet in service takes room",
+                1,
+                json!({ "queue": "3 packets" }),
+            ),
+            [
+                full(0..1),
+                vec![json!({ "op": "dequeue" })],
+                control(1..3),
+                full(3..4),
+                control(4..5),
+                vec![json!({ "op": "complete" })],
+                full(5..6),
+                serve(3),
+            ]
+            .concat(),
         ),
         (
             "drop-tail-bytes",
@@ -260,15 +367,58 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
         ),
         (
             "shared-buffer",
-            head("shared-buffer", "a port may hold alpha times what is free; ports share one pool", 2, json!({ "pool": "100 kB", "alpha": 1.0 })),
-            [on(0, full(0..8)), on(1, full(8..13)), on(0, serve(3)), on(1, full(13..15)), on(0, full(15..17))].concat(),
+            head(
+                "shared-buffer",
+                "a port may hold alpha times what is free; ports share one pool",
+                2,
+                json!({ "pool": "100 kB", "alpha": 1.0 }),
+            ),
+            [
+                on(0, full(0..8)),
+                on(1, full(8..13)),
+                on(0, serve(3)),
+                on(1, full(13..15)),
+                on(0, full(15..17)),
+            ]
+            .concat(),
         ),
     ];
     let random = [
-        ("trim-random", head("trim", "any packets in any order, room in packets", 1, json!({ "data_queue": "4 packets", "control_queue": "6 packets" })), 21),
-        ("trim-random-bytes", head("trim", "any packets in any order, room in bytes", 1, json!({ "data_queue": "7 kB", "control_queue": "320 B" })), 22),
-        ("drop-tail-random", head("drop-tail", "any packets in any order", 1, json!({ "queue": "8 kB" })), 23),
-        ("shared-buffer-random", head("shared-buffer", "any packets in any order at three ports", 3, json!({ "pool": "20 kB", "alpha": 0.5 })), 24),
+        (
+            "trim-random",
+            head(
+                "trim",
+                "any packets in any order, room in packets",
+                1,
+                json!({ "data_queue": "4 packets", "control_queue": "6 packets" }),
+            ),
+            21,
+        ),
+        (
+            "trim-random-bytes",
+            head(
+                "trim",
+                "any packets in any order, room in bytes",
+                1,
+                json!({ "data_queue": "7 kB", "control_queue": "320 B" }),
+            ),
+            22,
+        ),
+        (
+            "drop-tail-random",
+            head("drop-tail", "any packets in any order", 1, json!({ "queue": "8 kB" })),
+            23,
+        ),
+        (
+            "shared-buffer-random",
+            head(
+                "shared-buffer",
+                "any packets in any order at three ports",
+                3,
+                json!({ "pool": "20 kB", "alpha": 0.5 }),
+            ),
+            24,
+        ),
     ];
     for (name, head, seed) in random {
         let ops = any_ops(&head, 250, seed);
@@ -302,9 +452,15 @@ fn the_queues_do_what_the_vectors_say() {
 }
 
 fn replay(path: &Path) {
-    let lines: Vec<Value> = fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> =
+        fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (head, lines) = lines.split_first().expect("a first line");
-    assert_eq!((&head["format"], &head["version"]), (&json!("pullnet-qdisc"), &json!(1)), "{}", path.display());
+    assert_eq!(
+        (&head["format"], &head["version"]),
+        (&json!("pullnet-qdisc"), &json!(1)),
+        "{}",
+        path.display()
+    );
     for (number, (done, expected)) in (2..).zip(run(head, lines).iter().zip(lines)) {
         assert_eq!(done, expected, "done (left) and expected (right) at {}:{number}", path.display());
     }
@@ -315,13 +471,19 @@ fn the_vectors_are_what_this_file_makes() {
     for (name, head, ops) in files() {
         let path = folder().join(name).with_extension("jsonl");
         let written = fs::read_to_string(&path).unwrap_or_default();
-        assert!(written == text(&head, &run(&head, &ops)), "{} is not up to date; BLESS=1 writes it", path.display());
+        assert!(
+            written == text(&head, &run(&head, &ops)),
+            "{} is not up to date; BLESS=1 writes it",
+            path.display()
+        );
     }
 }
 
 #[test]
 fn the_defaults_that_vectors_rely_on_are_those_of_the_settings() {
-    let default = |fields: &[pullnet_settings::Field], name: &str| fields.iter().find(|field| field.name == name).map(|field| field.default);
+    let default = |fields: &[pullnet_settings::Field], name: &str| {
+        fields.iter().find(|field| field.name == name).map(|field| field.default)
+    };
     assert_eq!(default(TrimConfig::FIELDS, "data_queue"), Some("8 packets"));
     assert_eq!(default(TrimConfig::FIELDS, "control_queue"), Some("72 kB"));
     assert_eq!(default(TrimConfig::FIELDS, "control_per_data"), Some("10"));

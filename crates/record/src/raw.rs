@@ -156,6 +156,8 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Of the dropped packets, those that carried data or had been data.
     pub data_dropped: u64,
+    /// Of the dropped packets, headers that had been sent back once and found no room on their way.
+    pub returned_dropped: u64,
     /// Of the lost packets, those that carried data or had been data.
     pub data_lost: u64,
     /// Trimmed payloads by level of the port, for instance `("tor->host", 812)`.

@@ -149,6 +149,8 @@ pub struct PacketCounts {
     pub headers_returned: u64,
     /// Of the dropped packets, those that carried data or had been data.
     pub data_dropped: u64,
+    /// Of the dropped packets, headers that had been sent back once and found no room on their way.
+    pub returned_dropped: u64,
     /// Of the lost packets, those that carried data or had been data.
     pub data_lost: u64,
     /// Trimmed payloads by the tiers that the port joins.
@@ -322,6 +324,7 @@ fn packets(record: &RunRecord) -> PacketCounts {
         headers_delivered: totals.headers_delivered,
         headers_returned: totals.headers_returned,
         data_dropped: totals.data_dropped,
+        returned_dropped: totals.returned_dropped,
         data_lost: totals.data_lost,
         trimmed_by_tier: totals.trimmed_by_level.iter().cloned().collect(),
     }

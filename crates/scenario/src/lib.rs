@@ -174,6 +174,9 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
     if let (Some(transport), Some((switch, forwarding))) = (&transport, &switch) {
         together::check(&root, transport, switch, *forwarding);
     }
+    if let (Some(topology), Some(transport)) = (&topology, &transport) {
+        together::links(&root, topology, &faults, transport);
+    }
     let probes = probes::read(&root);
     let (run, (switch, forwarding)) = (run?, switch?);
     let run::Run { name, seed, stop, measure } = run;

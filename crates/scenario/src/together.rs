@@ -3,7 +3,8 @@
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::SwitchConfig;
 use pullnet_settings::{Setting, Value};
-use pullnet_units::{Bytes, QueueSize};
+use pullnet_topology::{LinkRef, Schedules, Topology};
+use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
 
 use crate::switch::Forwarding;
 use crate::table::Reader;
@@ -38,6 +39,39 @@ pub(crate) fn check(
     if forwarding != Forwarding::Path {
         paths_without_effect(root, transport);
     }
+}
+
+/// A simulated packet has to arrive within 2^47 ps, about 140 s; the rest is for the time until it is looked at.
+const LONGEST_TRANSIT: Picos = Picos::from_secs(60);
+
+/// Reports links on which a full packet would take too long.
+pub(crate) fn links(root: &Reader<'_>, topology: &Topology, faults: &Schedules, transport: &ProtocolConfig) {
+    let sizes = ["mtu", "header"].map(|key| transport.get(key).and_then(|text| size(&text)).unwrap_or(0));
+    let full = Bytes(sizes.iter().sum());
+    let transit = |link: LinkRef| {
+        let built = topology.link(link);
+        built.delay.saturating_add(slowest(built.rate, faults, link).serialization(full))
+    };
+    let Some(slowest) = topology.links().max_by_key(|link| transit(*link)) else { return };
+    let time = transit(slowest);
+    if time > LONGEST_TRANSIT
+        && let Some(reader) = root.table("topology", "")
+    {
+        let name = match slowest {
+            LinkRef::Nic(host) => topology.nic_name(host),
+            LinkRef::Port(port) => topology.port_name(port),
+        };
+        reader.refuse_table(format!(
+            "a packet of \"{full}\" would be on the link {name} for {time}; use a rate, a delay, faults and a \
+             transport.mtu that make it at most {LONGEST_TRANSIT}"
+        ));
+    }
+}
+
+/// The lowest rate that a link ever has.
+fn slowest(built: BitsPerSec, faults: &Schedules, link: LinkRef) -> BitsPerSec {
+    let changes = faults.get(link).map_or(&[][..], |schedule| schedule.changes());
+    changes.iter().map(|(_, state)| state.rate).min().map_or(built, |rate| rate.min(built))
 }
 
 /// What a trim leaves has to hold the header, and has to be a length that a simulated packet can have.

@@ -32,6 +32,13 @@ fn main() {
     println!("{:#?}", record.totals);
     let last = record.flows.iter().filter_map(|flow| flow.received).max();
     println!("last received {last:?}");
+    let mut ends: Vec<_> = record.flows.iter().filter_map(|flow| flow.received).map(|at| at.0 / 1_000_000).collect();
+    ends.sort_unstable();
+    let at = |share: usize| ends.get((ends.len().max(1) - 1) * share / 100);
+    println!("completion us: {:?}", [0, 1, 5, 25, 50, 75, 95, 99, 100].map(at));
+    let mut rates: Vec<_> = record.flows.iter().map(|flow| flow.delivered_in_window * 8 / 1000).collect();
+    rates.sort_unstable();
+    println!("slowest kbit in window {:?}", &rates[..rates.len().min(20)]);
     let hops = record.totals.packet_hops as f64;
     println!("set-up {:.3} s, run {time:.3} s, {:.3} M packet-hops/s", ready.as_secs_f64(), hops / time / 1e6);
 }

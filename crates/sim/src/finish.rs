@@ -141,6 +141,7 @@ fn totals<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: &[Shard<T,
         totals.returned += counts.returned;
         totals.dropped += counts.dropped;
         totals.data_dropped += counts.data_dropped;
+        totals.returned_dropped += counts.returned_dropped;
         totals.add_line(&port.line);
         port.packets(&mut count);
         *by_level.entry(net.topology().ports[*id].level.to_string()).or_default() += counts.trimmed;

@@ -1,6 +1,7 @@
 //! The egress port of a switch: arrivals, queue, link.
 
 use pullnet_qdisc::{Discipline, Item, Outcome, Ring};
+use pullnet_transport::Fate;
 use pullnet_units::NodeId;
 
 use crate::agenda::NOT_ARMED;
@@ -33,6 +34,8 @@ pub struct PortCounts {
     pub dropped: u64,
     /// Of these, packets that were sent as data.
     pub data_dropped: u64,
+    /// Of these, headers that had been sent back before.
+    pub returned_dropped: u64,
 }
 
 /// What a visit needs from outside.
@@ -228,6 +231,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
                 self.counts.trimmed += u64::from(trimmed);
                 self.counts.dropped += 1;
                 self.counts.data_dropped += u64::from(packet.was_data());
+                self.counts.returned_dropped += u64::from(packet.fate() == Fate::Returned);
                 self.fingerprint.add(now, packet.identity(), 3);
             }
         }

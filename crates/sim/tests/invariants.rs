@@ -28,7 +28,6 @@ proptest! {
     #[test]
     fn random_scenarios_keep_every_promise(text in any_scenario()) {
         if let Err(broken) = everything(&text) {
-            if std::env::var_os("SHOW").is_some() { eprintln!("BROKEN {broken}\n{text}\nEND"); }
             return Err(TestCaseError::fail(format!("{broken}\n{text}")));
         }
     }

@@ -13,7 +13,11 @@ fn all_done(text: &str) -> RunRecord {
     let scenario = compiled(text, &[]);
     let record = simulate(&scenario, 1);
     check::one_run(&scenario, &record).unwrap_or_else(|broken| panic!("{broken}\n{text}"));
-    assert!(record.flows.iter().all(|flow| flow.acknowledged.is_some() && flow.failed.is_none()), "{:?}", record.totals);
+    assert!(
+        record.flows.iter().all(|flow| flow.acknowledged.is_some() && flow.failed.is_none()),
+        "{:?}",
+        record.totals
+    );
     record
 }
 
@@ -70,7 +74,11 @@ fn flows_end_with_queues_of_two_to_four_packets() {
             // Nothing is lost: neither timeouts nor anything else but kept credit may be needed.
             assert_eq!(record.totals.dropped + record.totals.lost, 0);
             assert!(record.totals.trimmed > 100, "{:?}", record.totals);
-            assert!(last_received(&record) < 10.0, "queue {queue}, seed {seed}: {} ms", last_received(&record));
+            assert!(
+                last_received(&record) < 10.0,
+                "queue {queue}, seed {seed}: {} ms",
+                last_received(&record)
+            );
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Log {
     pub returned: u32,
 }
 
+type Flight<H> = BTreeMap<(Instant, u64), (usize, Received<H>)>;
+
 /// Side 0 and side 1 with a link each way.
 #[derive(Debug)]
 pub struct Channel<T: Transport> {
@@ -37,7 +39,7 @@ pub struct Channel<T: Transport> {
     rate: BitsPerSec,
     paths: u16,
     /// Packets on their way, by time of arrival and order of departure: to which side, and what.
-    flight: BTreeMap<(Instant, u64), (usize, Received<T::Header>)>,
+    flight: Flight<T::Header>,
     departures: u64,
     /// What was seen.
     pub log: Log,

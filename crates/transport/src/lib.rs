@@ -13,7 +13,7 @@ mod packed;
 pub mod script;
 
 pub use api::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostAddr, HostInfo, Protocol, Received, SendCounts, Side,
-    Transmit, Transport,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostAddr, HostInfo, Protocol,
+    Received, SendCounts, Side, Transmit, Transport,
 };
 pub use packed::{Header, Packed};

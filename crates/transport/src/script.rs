@@ -131,7 +131,12 @@ where
     #[track_caller]
     pub fn sends(&mut self, expected: impl IntoIterator<Item = T::Header>) -> &mut Self {
         let sent: Vec<_> = self.sent.drain(..).map(|sent| sent.packet.header).collect();
-        assert_eq!(sent, expected.into_iter().collect::<Vec<_>>(), "sent (left) and expected (right) at {:?}", self.now);
+        assert_eq!(
+            sent,
+            expected.into_iter().collect::<Vec<_>>(),
+            "sent (left) and expected (right) at {:?}",
+            self.now
+        );
         self
     }
 

@@ -95,7 +95,8 @@ def latencies(data: Data) -> Picture:
     """Fig. 4 of NDP."""
     ours = {}
     for name in ("latency-permutation", "latency-random", "incast-135", "incast-1350"):
-        tables = [run.result.latency["latency_ps"].to_numpy() / 1e6 for run in data.runs(name)]
+        runs = [run for run in data.runs(name) if run.at.get("window", "15 packets") == "15 packets"]
+        tables = [run.result.latency["latency_ps"].to_numpy() / 1e6 for run in runs]
         ours[name] = _cdf(np.concatenate(tables))
     return Picture("fig4-latency", "Packet delivery latency", "us", "share of packets", ours, log=True)
 

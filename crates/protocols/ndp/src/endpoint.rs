@@ -6,8 +6,8 @@ use core::cmp::Reverse;
 use pullnet_pull::{Pacer, PullQueue, Turns};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side, Transmit,
-    Transport,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
+    Side, Transmit, Transport,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -86,7 +86,12 @@ impl NdpEndpoint {
 /// The sending side.
 impl NdpEndpoint {
     /// Lets `input` change the sender in `slot` and puts it in line for the link if it can send afterwards.
-    fn with_sender<R>(&mut self, now: Instant, slot: u32, input: impl FnOnce(&mut Sender, &mut Context<'_>) -> R) -> Option<R> {
+    fn with_sender<R>(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        input: impl FnOnce(&mut Sender, &mut Context<'_>) -> R,
+    ) -> Option<R> {
         let sender = self.senders.get_mut(slot)?;
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
         let result = input(sender, &mut cx);
@@ -181,7 +186,11 @@ impl NdpEndpoint {
             let again = self.ready_again.pop();
             let slot = again.or_else(|| self.ready_new.pop())?;
             let packet = self.with_sender(now, slot, |sender, cx| {
-                if again.is_some() { sender.queued_again = false } else { sender.queued_new = false }
+                if again.is_some() {
+                    sender.queued_again = false
+                } else {
+                    sender.queued_new = false
+                }
                 sender.transmit(cx)
             });
             if let Some(Some(packet)) = packet {
@@ -245,7 +254,8 @@ impl NdpEndpoint {
 
     /// Rule 4: the answer leaves at once and carries the pull if nobody else waits for one and the link is free.
     fn answer(&mut self, slot: u32, seq: u32, arrival: Arrival, now: Instant) {
-        let piggyback = self.rules.piggyback && arrival.pull && self.pulls.is_empty() && self.pacer.free_at() <= now;
+        let piggyback =
+            self.rules.piggyback && arrival.pull && self.pulls.is_empty() && self.pacer.free_at() <= now;
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         let (conn, to, path) = (receiver.conn, receiver.peer, receiver.control_path(&mut self.chance));
         let pull = piggyback.then(|| receiver.next_pull());
@@ -339,7 +349,11 @@ impl Transport for NdpEndpoint {
             None
         };
         if let Some(reason) = refusal {
-            return self.events.push_back(Event::Failed { conn: flow.conn, reason, counts: SendCounts::default() });
+            return self.events.push_back(Event::Failed {
+                conn: flow.conn,
+                reason,
+                counts: SendCounts::default(),
+            });
         }
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
         let sender = Sender::open(&mut cx, &flow);
@@ -352,7 +366,10 @@ impl Transport for NdpEndpoint {
         match packet.header {
             NdpHeader::Data { .. } if packet.fate != Fate::Returned => self.handle_data(now, &packet),
             // A control packet that a switch sent back says nothing about the connection.
-            NdpHeader::Ack { .. } | NdpHeader::Nack { .. } | NdpHeader::Pull { .. } | NdpHeader::Probe { .. }
+            NdpHeader::Ack { .. }
+            | NdpHeader::Nack { .. }
+            | NdpHeader::Pull { .. }
+            | NdpHeader::Probe { .. }
                 if packet.fate == Fate::Returned => {}
             NdpHeader::Probe { seq, .. } => self.handle_probe(now, &packet, seq),
             header => self.handle_feedback(now, packet.from, header, packet.fate),
@@ -363,7 +380,9 @@ impl Transport for NdpEndpoint {
         if !self.pulls.is_empty() && self.pacer.free_at() <= now {
             self.release_pull(now);
         }
-        while let Some(Reverse((at, timer))) = self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now) {
+        while let Some(Reverse((at, timer))) =
+            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
+        {
             self.timers.pop();
             match timer {
                 Timer::Retransmission(slot) => self.check_sender(now, slot, at),
@@ -400,8 +419,12 @@ impl Transport for NdpEndpoint {
     fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
         if step == 0 {
             self.senders.places().into_iter().chain(self.receivers.places()).for_each(&mut *visit);
-            let queues = [self.control.as_slices().0.as_ptr().cast(), self.events.as_slices().0.as_ptr().cast()];
-            queues.into_iter().chain([self.timers.as_slice().as_ptr().cast(), self.ready_new.place()]).for_each(visit);
+            let queues =
+                [self.control.as_slices().0.as_ptr().cast(), self.events.as_slices().0.as_ptr().cast()];
+            queues
+                .into_iter()
+                .chain([self.timers.as_slice().as_ptr().cast(), self.ready_new.place()])
+                .for_each(visit);
         } else {
             self.senders.latest().into_iter().for_each(|sender| sender.places(&mut *visit));
             self.receivers.latest().into_iter().for_each(|receiver| receiver.places(&mut *visit));

@@ -122,7 +122,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_header() -> impl Strategy<Value = NdpHeader> {
-        let parts = (any::<u32>(), any::<u32>(), any::<bool>(), any::<bool>(), any::<u8>(), any::<Option<u32>>(), 0..5);
+        let parts = (
+            any::<u32>(),
+            any::<u32>(),
+            any::<bool>(),
+            any::<bool>(),
+            any::<u8>(),
+            any::<Option<u32>>(),
+            0..5,
+        );
         parts.prop_map(|(conn, seq, syn, last, priority, pull, kind)| {
             let conn = ConnId(conn);
             match kind {

@@ -40,7 +40,14 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Rule 1: any packet of the first window opens the connection, whole or trimmed.
-    pub fn open(now: Instant, peer: HostAddr, conn: ConnId, paths: u16, rules: &Rules, chance: &mut Stream) -> Self {
+    pub fn open(
+        now: Instant,
+        peer: HostAddr,
+        conn: ConnId,
+        paths: u16,
+        rules: &Rules,
+        chance: &mut Stream,
+    ) -> Self {
         Self {
             peer,
             conn,
@@ -117,5 +124,4 @@ impl Receiver {
     pub fn places(&self, visit: &mut impl FnMut(*const u8)) {
         self.paths.places().into_iter().chain([self.received.bitmap_place()]).for_each(visit);
     }
-
 }

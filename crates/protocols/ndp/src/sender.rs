@@ -312,7 +312,11 @@ impl Sender {
     }
 
     fn transmit_new(&mut self, cx: &mut Context<'_>) -> Transmit<NdpHeader> {
-        if self.push > 0 { self.push -= 1 } else { self.credit -= 1 }
+        if self.push > 0 {
+            self.push -= 1
+        } else {
+            self.credit -= 1
+        }
         let seq = self.window.next();
         let path = self.paths.next(cx.chance);
         self.counts.sent += 1;

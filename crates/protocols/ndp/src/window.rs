@@ -87,7 +87,8 @@ impl Window {
 
     /// Where the oldest and the newest packet lie.
     pub fn places(&self) -> [*const u8; 2] {
-        let place = |slot: Option<&Slot>| slot.map_or(core::ptr::null(), |slot| core::ptr::from_ref(slot).cast());
+        let place =
+            |slot: Option<&Slot>| slot.map_or(core::ptr::null(), |slot| core::ptr::from_ref(slot).cast());
         [place(self.slots.front()), place(self.slots.back())]
     }
 

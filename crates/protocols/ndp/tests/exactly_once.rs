@@ -49,8 +49,16 @@ impl Weather {
 fn weather() -> impl Strategy<Value = Weather> {
     let late = prop::sample::select(vec![Picos(0), us(10), us(300), ms(3)]);
     let clears = prop::sample::select(vec![us(100), ms(20), ms(400)]);
-    (0..70u32, 0..50u32, 0..60u32, 0..40u32, late, clears)
-        .prop_map(|(lose, double, trim, give_back, latest, clears)| Weather { lose, double, trim, give_back, latest, clears })
+    (0..70u32, 0..50u32, 0..60u32, 0..40u32, late, clears).prop_map(
+        |(lose, double, trim, give_back, latest, clears)| Weather {
+            lose,
+            double,
+            trim,
+            give_back,
+            latest,
+            clears,
+        },
+    )
 }
 
 /// The promise about what is on its way: at most the first window and one packet per pull, beside what is sent again
@@ -62,7 +70,13 @@ struct Allowance {
 }
 
 impl Allowance {
-    fn note(&mut self, log: &Log, side: usize, packet: &Transmit<NdpHeader>, window: u32) -> Result<(), String> {
+    fn note(
+        &mut self,
+        log: &Log,
+        side: usize,
+        packet: &Transmit<NdpHeader>,
+        window: u32,
+    ) -> Result<(), String> {
         match packet.header {
             NdpHeader::Pull { number, .. } => self.highest_pull = self.highest_pull.max(number),
             NdpHeader::Ack { pull, .. } | NdpHeader::Nack { pull, .. } => {
@@ -71,9 +85,14 @@ impl Allowance {
             NdpHeader::Data { .. } if side == 0 => self.sent += 1,
             _ => {}
         }
-        let timeouts = log.events.iter().filter(|(_, _, event)| matches!(event, Event::TimedOut { .. })).count() as u32;
+        let timeouts =
+            log.events.iter().filter(|(_, _, event)| matches!(event, Event::TimedOut { .. })).count() as u32;
         let most = window + self.highest_pull + timeouts + log.returned;
-        if self.sent <= most { Ok(()) } else { Err(format!("{} packets sent where {most} are allowed", self.sent)) }
+        if self.sent <= most {
+            Ok(())
+        } else {
+            Err(format!("{} packets sent where {most} are allowed", self.sent))
+        }
     }
 }
 
@@ -171,7 +190,12 @@ proptest! {
 fn a_perfect_network_needs_no_repetition() {
     let mut channel = channel(&config(), 1);
     channel.open(0, flow_of(1, 100 * MTU));
-    assert!(channel.run(Instant::ZERO.after(ms(100_000)), |_, _, _| vec![Passage { delay: us(5), fate: Fate::Whole }]));
+    assert!(
+        channel.run(Instant::ZERO.after(ms(100_000)), |_, _, _| vec![Passage {
+            delay: us(5),
+            fate: Fate::Whole
+        }])
+    );
     let counts = channel.log.events.iter().find_map(|(_, _, event)| match event {
         Event::Completed { counts, .. } => Some(*counts),
         _ => None,

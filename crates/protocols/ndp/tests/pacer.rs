@@ -26,7 +26,9 @@ fn pull_times(s: &mut Script<NdpEndpoint>) -> Vec<u64> {
 
 /// Whom the pulls go to, in order.
 fn pulled(s: &mut Script<NdpEndpoint>) -> Vec<u32> {
-    let pull = |sent: &Sent<NdpHeader>| matches!(sent.packet.header, NdpHeader::Pull { .. }).then_some(sent.packet.to.0);
+    let pull = |sent: &Sent<NdpHeader>| {
+        matches!(sent.packet.header, NdpHeader::Pull { .. }).then_some(sent.packet.to.0)
+    };
     s.sent().iter().filter_map(pull).collect()
 }
 
@@ -53,7 +55,12 @@ fn pulls_for_1500_byte_packets_are_1_25_us_apart() {
 #[test]
 fn pulls_are_paced_by_the_bytes_of_each_connection() {
     let mut s = host_with(&plain());
-    s.receives_all([packet(5, 0, 0).long(1064), packet(6, 0, 0), packet(5, 1, 0).long(1064), packet(6, 1, 0)]);
+    s.receives_all([
+        packet(5, 0, 0).long(1064),
+        packet(6, 0, 0),
+        packet(5, 1, 0).long(1064),
+        packet(6, 1, 0),
+    ]);
     s.at(us(100));
     // A pull for 1064 bytes is followed after 0.85 us, one for 9064 after 7.25 us.
     assert_eq!(gaps(&pull_times(&mut s)), [851_200, PACE.0, 851_200]);

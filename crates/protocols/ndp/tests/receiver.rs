@@ -281,7 +281,13 @@ fn an_abandoned_connection_is_forgotten_in_the_end() {
 #[test]
 fn two_connections_of_one_host_have_pull_numbers_of_their_own() {
     let mut s = host_with(&plain());
-    let other = |seq| NdpHeader::Data { conn: pullnet_transport::ConnId(8), seq, syn: true, last: false, priority: 0 };
+    let other = |seq| NdpHeader::Data {
+        conn: pullnet_transport::ConnId(8),
+        seq,
+        syn: true,
+        last: false,
+        priority: 0,
+    };
     s.receives_all([full(data(0)), full(other(0))]).sent();
     s.at(us(50));
     assert_eq!(pulls(&s.sent()), [1, 1]);

@@ -434,7 +434,10 @@ fn a_silent_receiver_fails_the_flow_with_a_reason() {
     assert_eq!(s.open_flows().len(), 1);
     s.at(ms(5_200));
     let failed = s.reported();
-    assert!(matches!(failed.last(), Some(Event::Failed { conn: CONN, reason: "the receiver is silent", .. })), "{failed:?}");
+    assert!(
+        matches!(failed.last(), Some(Event::Failed { conn: CONN, reason: "the receiver is silent", .. })),
+        "{failed:?}"
+    );
     assert!(s.open_flows().is_empty());
     s.sent();
     s.at(ms(60_000)).sends_nothing();
@@ -513,9 +516,6 @@ fn feedback_after_the_end_does_nothing() {
 fn connections_share_the_link_in_turn() {
     let mut s = host();
     s.opens(flow(10)).opens(FlowSpec { conn: ConnId(8), ..flow(10) }).sent();
-    s.at(us(20)).receives_all([
-        word(pull(2)),
-        word(NdpHeader::Pull { conn: ConnId(8), number: 2 }),
-    ]);
+    s.at(us(20)).receives_all([word(pull(2)), word(NdpHeader::Pull { conn: ConnId(8), number: 2 })]);
     assert_eq!(s.sent().len(), 4);
 }

@@ -125,14 +125,26 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             ready_at: None,
             flows: BTreeMap::new(),
         };
-        let (ports, mut hosts): (_, Vec<_>) = (topology.ports.ids().map(port).collect(), topology.hosts.ids().map(host).collect());
+        let (ports, mut hosts): (_, Vec<_>) =
+            (topology.ports.ids().map(port).collect(), topology.hosts.ids().map(host).collect());
         let shared = topology.nodes.ids().map(|_| Q::shared(&rules, 0)).collect();
         let network = scenario.network(Picos(1));
         let mut starts = Vec::new();
-        Workload::new(&scenario.workload, &network, seed).unwrap().starts_before(Instant(u64::MAX), &mut starts);
+        Workload::new(&scenario.workload, &network, seed)
+            .unwrap()
+            .starts_before(Instant(u64::MAX), &mut starts);
         let flows = vec![Ended::default(); starts.len()];
         starts.into_iter().for_each(|start| hosts[start.src.index()].starts.push_back(start));
-        Self { scenario, rules, shared, hosts, ports, recirculation: 1 << lookahead.ilog2(), departures: 0, flows }
+        Self {
+            scenario,
+            rules,
+            shared,
+            hosts,
+            ports,
+            recirculation: 1 << lookahead.ilog2(),
+            departures: 0,
+            flows,
+        }
     }
 
     fn topology(&self) -> &'a Topology {
@@ -172,7 +184,10 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             1 => host.endpoint.handle_timeout(now),
             2 => {
                 let (_, parcel) = host.inbox.pop_first().unwrap();
-                let (from, paths) = (topology.addr(parcel.from), topology.path_count(topology.addr(parcel.from), topology.addr(id)));
+                let (from, paths) = (
+                    topology.addr(parcel.from),
+                    topology.path_count(topology.addr(parcel.from), topology.addr(id)),
+                );
                 let Parcel { sent, fate, header, .. } = parcel;
                 host.endpoint.handle(now, Received { from, paths, wire: sent, fate, header });
             }
@@ -180,7 +195,10 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
                 let start = host.starts.pop_front().unwrap();
                 let (own, to) = (topology.addr(id), topology.addr(start.dst));
                 let FlowStart { flow, size, priority, .. } = start;
-                host.endpoint.open(now, FlowSpec { conn: ConnId(flow), to, size, priority, paths: topology.path_count(own, to) });
+                host.endpoint.open(
+                    now,
+                    FlowSpec { conn: ConnId(flow), to, size, priority, paths: topology.path_count(own, to) },
+                );
             }
         }
         host.ready_at = Some(host.ready_at.map_or(at, |ready| ready.min(at)));
@@ -302,7 +320,9 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
     fn serve(&mut self, number: usize, at: u64) {
         let own = &self.topology().ports[PortId(number as u32)];
         let port = &mut self.ports[number];
-        let Some(parcel) = port.queue.dequeue(&self.rules, &mut self.shared[own.node.index()]) else { return };
+        let Some(parcel) = port.queue.dequeue(&self.rules, &mut self.shared[own.node.index()]) else {
+            return;
+        };
         let leaves = at + own.link.rate.serialization(Bytes(parcel.wire.into())).0;
         port.serving = Some(leaves);
         port.counts.packets += 1;

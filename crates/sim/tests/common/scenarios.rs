@@ -30,7 +30,9 @@ fn fat_tree() -> impl Strategy<Value = Net> {
     let other = prop_oneof![links("host_link"), links("agg_link")];
     (shape, other, select(&["switch tor 0", "level agg->tor", "link agg 0 - tor 0"][..])).prop_map(
         |((k, tiers, tor), links, place)| {
-            let text = format!("kind = \"fat-tree\"\nk = {k}\ntiers = {tiers}\noversubscription = {{ tor = {tor} }}\n");
+            let text = format!(
+                "kind = \"fat-tree\"\nk = {k}\ntiers = {tiers}\noversubscription = {{ tor = {tor} }}\n"
+            );
             // Two tiers: k ToRs of k/2 * tor hosts. Three: k pods of k/2 ToRs.
             let tors = if tiers == 2 { k } else { k * k / 2 };
             let place = if tiers == 2 { "switch tor 0" } else { place };
@@ -52,11 +54,15 @@ fn leaf_spine() -> impl Strategy<Value = Net> {
 }
 
 fn small() -> impl Strategy<Value = Net> {
-    let star = (2u32..=12, link()).prop_map(|(hosts, link)| {
-        Net { text: format!("kind = \"star\"\nhosts = {hosts}\nlink = {link}\n"), hosts, place: "host 1" }
+    let star = (2u32..=12, link()).prop_map(|(hosts, link)| Net {
+        text: format!("kind = \"star\"\nhosts = {hosts}\nlink = {link}\n"),
+        hosts,
+        place: "host 1",
     });
-    let pair = link().prop_map(|link| {
-        Net { text: format!("kind = \"back-to-back\"\nlink = {link}\n"), hosts: 2, place: "host 0" }
+    let pair = link().prop_map(|link| Net {
+        text: format!("kind = \"back-to-back\"\nlink = {link}\n"),
+        hosts: 2,
+        place: "host 0",
     });
     let dumbbell = (1u32..=6, 1u32..=6, links("bottleneck")).prop_map(|(left, right, links)| {
         let text = format!("kind = \"dumbbell\"\nleft = {left}\nright = {right}\n{links}");
@@ -84,7 +90,8 @@ fn switch(mtu: u32) -> impl Strategy<Value = (String, bool)> {
             )
         },
     );
-    let tail = (2u32..100).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n"));
+    let tail =
+        (2u32..100).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n"));
     let shared = (2u32..100, select(&[0.1, 1.0, 8.0][..])).prop_map(move |(packets, alpha)| {
         format!("kind = \"shared-buffer\"\npool = \"{} B\"\nalpha = {alpha:?}\n", packets * (mtu + 1000))
     });
@@ -139,8 +146,15 @@ fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
 /// Something that goes wrong at `place`.
 fn fault(place: &'static str) -> impl Strategy<Value = String> {
     let what = select(
-        &["loss = 0.01", "loss = 0.2", "corrupt = 0.05", "down = true\nuntil = \"900 us\"", "rate = \"300 Mbps\"",
-          "rate = \"100 Mbps\"\nuntil = \"400 us\"", "loss = 0.5\nuntil = \"300 us\""][..],
+        &[
+            "loss = 0.01",
+            "loss = 0.2",
+            "corrupt = 0.05",
+            "down = true\nuntil = \"900 us\"",
+            "rate = \"300 Mbps\"",
+            "rate = \"100 Mbps\"\nuntil = \"400 us\"",
+            "loss = 0.5\nuntil = \"300 us\"",
+        ][..],
     );
     (what, 0u32..30).prop_map(move |(what, from)| {
         format!("\n[[fault]]\nplace = \"{place}\"\nfrom = \"{from} us\"\n{what}\n")

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from pullnet.papers.judge import Measured
-from pullnet.papers.measures.data import Data, mean, seeds_text
+from pullnet.papers.measures.data import Data, MissingRunsError, mean, seeds_text
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
 
@@ -53,15 +53,27 @@ def completed_alike(data: Data, experiment: str, within: float, at: At | None = 
     return Measured(holds=timeouts == 0 and spread <= within, details=details)
 
 
+ENOUGH = 500
+"""Extremes of fewer transfers do not compare with those of two seconds, some 1200."""
+
+
+def _extremes(data: Data, experiment: str, at: At | None) -> list[tuple[float, float]]:
+    """Shortest and longest transfer of each seed. Unit: us."""
+    tables = [_done(run)["time_us"].to_numpy() for run in data.runs(experiment, at)]
+    if min(len(table) for table in tables) < ENOUGH:
+        raise MissingRunsError(f"this level makes fewer than {ENOUGH} transfers per seed, too few for their extremes")
+    return [(float(np.min(table)), float(np.max(table))) for table in tables]
+
+
 def shortest_time(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Mean over seeds of the shortest transfer, ACK included. Unit: us."""
-    times = [float(np.min(_done(run)["time_us"].to_numpy())) for run in data.runs(experiment, at)]
+    times = [shortest for shortest, _ in _extremes(data, experiment, at)]
     return Measured(mean(times), note=f"{min(times):.1f} to {max(times):.1f} us over {len(times)} runs")
 
 
 def longest_time(data: Data, experiment: str, at: At | None = None) -> Measured:
     """Mean over seeds of the longest transfer, ACK included. Unit: ms."""
-    times = [float(np.max(_done(run)["time_us"].to_numpy())) / 1e3 for run in data.runs(experiment, at)]
+    times = [longest / 1e3 for _, longest in _extremes(data, experiment, at)]
     return Measured(mean(times), note=f"{min(times):.2f} to {max(times):.2f} ms over {len(times)} runs")
 
 
