@@ -7,6 +7,7 @@ demo: setup       ## runs the main job and shows its summary
 test: setup       ## everything that must hold
 	@tools/test.sh
 bench: setup      ## packet-hops per CPU-second
-	cargo bench -p pullnet-sim
+	cargo bench -p pullnet-sim --bench engine
+	.venv/bin/python tools/performance.py
 fmt: setup
 	cargo fmt --all && .venv/bin/ruff format python tools && .venv/bin/ruff check --fix python tools

@@ -78,10 +78,12 @@ fn slowest(built: BitsPerSec, faults: &Schedules, link: LinkRef) -> BitsPerSec {
 fn trim(switch: &Reader<'_>, trimmed: u64, header: u64) {
     if trimmed < header {
         let header = Bytes(header);
-        let reason = format!("cuts into the header of transport.header = \"{header}\"; use at least \"{header}\"");
+        let reason =
+            format!("cuts into the header of transport.header = \"{header}\"; use at least \"{header}\"");
         switch.refuse("trim_to", reason);
     } else if trimmed > MAX_TRIM || !trimmed.is_multiple_of(TRIM_UNIT) {
-        let reason = format!("is no length of a trimmed packet; use a multiple of {TRIM_UNIT} B up to {MAX_TRIM} B");
+        let reason =
+            format!("is no length of a trimmed packet; use a multiple of {TRIM_UNIT} B up to {MAX_TRIM} B");
         switch.refuse("trim_to", reason);
     }
 }

@@ -20,8 +20,8 @@ const BATCH: usize = 32;
 
 /// How many visits ahead a port's memory is asked for.
 const AHEAD: usize = 6;
-/// Processes whose memory a second-level cache of 2 MiB holds, at some 600 bytes each.
-const FITS_CACHE: usize = 3500;
+/// Processes whose memory a second-level cache holds beside everything else, at about a kilobyte each.
+const FITS_CACHE: usize = 1000;
 /// Cache lines of a port that every visit needs.
 const HOT_LINES: usize = 5;
 

@@ -43,8 +43,12 @@ class Task:
 
     @property
     def done(self) -> bool:
-        """Whether its result is there. A result is put into its place when it is whole."""
-        return (self.folder / "summary.json").is_file()
+        """Whether its result is there and can be read. A result is put into its place when it is whole."""
+        try:
+            load(self.folder)
+        except InputError:
+            return False
+        return True
 
     @property
     def run(self) -> Run:
@@ -108,7 +112,7 @@ def _side_by_side(tasks: list[Task], jobs: int) -> Iterator[Task]:
 
 def _execute(task: Task) -> None:
     try:
-        run(task.scenario, set=task.point.set, seed=task.seed, out=task.folder)
+        run(task.scenario, set=task.point.set, seed=task.seed, out=task.folder, force=True)
     except InputError as error:
         raise InputError([f"{task.text}: {line}" for line in error.errors]) from None
 
