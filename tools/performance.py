@@ -91,7 +91,8 @@ def measure(row: Row, repeats: int) -> str:
 def table(repeats: int) -> str:
     """The whole table."""
     head = (
-        "| hosts | payload | simulated | threads | packet-hops per CPU-second | per second | CPU time each | peak memory |\n"
+        "| hosts | payload | simulated | threads | packet-hops per CPU-second | per second | CPU time each "
+        "| peak memory |\n"
         "|--:|--:|--:|--:|--:|--:|--:|--:|"
     )
     return "\n".join([head, *(measure(row, repeats) for row in ROWS)])

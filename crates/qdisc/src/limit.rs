@@ -36,7 +36,8 @@ impl From<QueueSize> for Limit {
     fn from(size: QueueSize) -> Self {
         match size {
             QueueSize::Packets(packets) => Self { packets: packets.0, bytes: u64::MAX },
-            QueueSize::Bytes(bytes) => Self { packets: u32::MAX, bytes: bytes.0 },
+            // A port counts its bytes in 32 bits.
+            QueueSize::Bytes(bytes) => Self { packets: u32::MAX, bytes: bytes.0.min(u32::MAX.into()) },
         }
     }
 }

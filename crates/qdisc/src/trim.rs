@@ -17,14 +17,14 @@ settings! {
     /// The NDP switch: two queues, trimming, 10:1 service, return-to-sender (NDP, SIGCOMM 2017, section 3.1).
     pub struct TrimConfig {
         /// Room for data packets, the one in service included. Packets or bytes. Source: NDP section 3.1, 8 packets.
-        data_queue: QueueSize = "8 packets" in "1 packets" => "1000000 packets",
+        data_queue: QueueSize = "8 packets" in "1 packets" => "60000 packets",
         /// Room for control packets and headers, the one in service excluded. Source: NDP section 3.2.4: the memory
         /// of 8 packets of 9 kB, that is 1125 headers of 64 B.
         control_queue: QueueSize = "72 kB" in "1 packets" => "100000000 packets",
         /// Control packets that are served for each data packet while both wait. Source: NDP section 3.1, 10.
         control_per_data: u32 = 10 in 1 => 1000000,
         /// Bytes on the wire that a trim leaves. Source: NDP section 3.2.4, 64 B.
-        trim_to: Bytes = "64 B" in "1 B" => "9000 B",
+        trim_to: Bytes = "64 B" in "8 B" => "256 B",
         /// Which packet loses its payload. Source: NDP section 3.1, "coin".
         victim: Victim = "coin",
         /// Whether a header without room goes back to its sender instead of being dropped. Source: NDP section 3.2.4.

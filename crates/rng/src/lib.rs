@@ -82,7 +82,11 @@ mod tests {
         let first = |seed, name, index| Seed(seed).stream(name, index).bits();
         let base = first(1, "switch.coin", 0);
         assert_eq!(base, first(1, "switch.coin", 0));
-        assert!([first(2, "switch.coin", 0), first(1, "host", 0), first(1, "switch.coin", 1)].iter().all(|x| *x != base));
+        assert!(
+            [first(2, "switch.coin", 0), first(1, "host", 0), first(1, "switch.coin", 1)]
+                .iter()
+                .all(|x| *x != base)
+        );
     }
 
     #[test]

@@ -43,7 +43,9 @@ fn permutations(criterion: &mut Criterion) {
     ] {
         let scenario = permutation(k, mtu, duration);
         group.throughput(Throughput::Elements(run(&scenario)));
-        group.bench_function(name, |bencher| bencher.iter_batched(|| (), |()| run(&scenario), BatchSize::PerIteration));
+        group.bench_function(name, |bencher| {
+            bencher.iter_batched(|| (), |()| run(&scenario), BatchSize::PerIteration)
+        });
     }
     group.finish();
 }

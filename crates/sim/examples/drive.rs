@@ -9,7 +9,8 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let file = args.next().expect("a scenario file");
     let threads = args.next().map_or(1, |text| text.parse().expect("a number of threads"));
-    let set: Vec<_> = args.filter_map(|arg| arg.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect();
+    let set: Vec<_> =
+        args.filter_map(|arg| arg.split_once('=').map(|(k, v)| (k.to_owned(), v.to_owned()))).collect();
     let text = std::fs::read_to_string(&file).expect("a readable file");
     let begin = std::time::Instant::now();
     let scenario = compile(&file, &text, &set, &Disk).unwrap_or_else(|errors| {
@@ -26,13 +27,18 @@ fn main() {
     let rate: u64 = record.hosts.iter().filter(|host| host.receives).map(|host| host.rate_bps).sum();
     let window = record.window.1.since(record.window.0).as_secs_f64();
     let done = record.flows.iter().filter(|flow| flow.received.is_some()).count();
-    println!("fingerprint {:016x}  simulated {}", record.fingerprint, pullnet_units::Picos(record.simulated.0));
+    println!(
+        "fingerprint {:016x}  simulated {}",
+        record.fingerprint,
+        pullnet_units::Picos(record.simulated.0)
+    );
     println!("flows {} received {done} stuck {}", record.flows.len(), record.stuck.len());
     println!("utilisation {:.4}", bytes as f64 * 8.0 / window / rate as f64);
     println!("{:#?}", record.totals);
     let last = record.flows.iter().filter_map(|flow| flow.received).max();
     println!("last received {last:?}");
-    let mut ends: Vec<_> = record.flows.iter().filter_map(|flow| flow.received).map(|at| at.0 / 1_000_000).collect();
+    let mut ends: Vec<_> =
+        record.flows.iter().filter_map(|flow| flow.received).map(|at| at.0 / 1_000_000).collect();
     ends.sort_unstable();
     let at = |share: usize| ends.get((ends.len().max(1) - 1) * share / 100);
     println!("completion us: {:?}", [0, 1, 5, 25, 50, 75, 95, 99, 100].map(at));
@@ -40,5 +46,9 @@ fn main() {
     rates.sort_unstable();
     println!("slowest kbit in window {:?}", &rates[..rates.len().min(20)]);
     let hops = record.totals.packet_hops as f64;
-    println!("set-up {:.3} s, run {time:.3} s, {:.3} M packet-hops/s", ready.as_secs_f64(), hops / time / 1e6);
+    println!(
+        "set-up {:.3} s, run {time:.3} s, {:.3} M packet-hops/s",
+        ready.as_secs_f64(),
+        hops / time / 1e6
+    );
 }

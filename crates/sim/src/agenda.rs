@@ -70,7 +70,9 @@ mod tests {
     fn a_process_is_visited_in_the_window_that_it_was_armed_for_last() {
         let mut agenda = Agenda::new(200);
         let mut armed = [NOT_ARMED; 200];
-        let mut arm = |agenda: &mut Agenda, process: u32, window| agenda.arm(&mut armed[process as usize], process, window, 0);
+        let mut arm = |agenda: &mut Agenda, process: u32, window| {
+            agenda.arm(&mut armed[process as usize], process, window, 0)
+        };
         arm(&mut agenda, 3, 9);
         arm(&mut agenda, 130, 9);
         arm(&mut agenda, 3, 5);

@@ -108,7 +108,13 @@ mod tests {
         let (barrier, led) = (Barrier::new(3), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                scope.spawn(|| (0..1000).for_each(|_| assert!(barrier.meet(|| { led.fetch_add(1, Ordering::AcqRel); }))));
+                scope.spawn(|| {
+                    (0..1000).for_each(|_| {
+                        assert!(barrier.meet(|| {
+                            led.fetch_add(1, Ordering::AcqRel);
+                        }))
+                    })
+                });
             }
         });
         assert_eq!(led.into_inner(), 1000);

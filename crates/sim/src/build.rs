@@ -54,10 +54,12 @@ fn shard<P: Protocol, Q: Discipline<Packet>>(
     let ids = |range: &Range<u32>| range.start as usize..range.end as usize;
     let port_ids = &net.numbering.port[ids(&port_range)];
     let ports: Vec<_> = port_ids.iter().map(|port_id| port::<Q>(net, rules, *port_id)).collect();
-    let hosts: Vec<_> = net.numbering.host[ids(&host_range)].iter().map(|id| host::<P>(net, config, *id)).collect();
+    let hosts: Vec<_> =
+        net.numbering.host[ids(&host_range)].iter().map(|id| host::<P>(net, config, *id)).collect();
     let switches = if Q::SHARES { switches::<Q>(&ports, rules) } else { Vec::new() };
     let units = if Q::SHARES { switches.len() } else { ports.len() };
-    let of_port = switches.iter().zip(0..).flat_map(|(switch, number)| switch.ports.clone().map(move |_| number));
+    let of_port =
+        switches.iter().zip(0..).flat_map(|(switch, number)| switch.ports.clone().map(move |_| number));
     Shard {
         switch_of_port: of_port.collect(),
         port_agenda: Agenda::new(units),
@@ -86,7 +88,12 @@ fn switches<Q: Discipline<Packet>>(ports: &[Port<Q>], rules: &Q::Rules) -> Vec<S
             Some(last) if last.node == port.node => last.ports.end = position + 1,
             _ => {
                 let shared = Q::shared(rules, 0);
-                switches.push(SharedSwitch { node: port.node, ports: position..position + 1, shared, armed: NOT_ARMED });
+                switches.push(SharedSwitch {
+                    node: port.node,
+                    ports: position..position + 1,
+                    shared,
+                    armed: NOT_ARMED,
+                });
             }
         }
     }
@@ -111,4 +118,3 @@ fn host<P: Protocol>(net: &Network, config: &P::Config, id: HostId) -> Host<P::E
     let transport = P::endpoint(config, info, seed.stream("host.transport", id.0.into()));
     Host::new(id, info.addr, transport, line)
 }
-

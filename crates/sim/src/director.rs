@@ -97,7 +97,8 @@ impl Director {
 
     fn row(&self, start: &FlowStart) -> FlowRow {
         let framing = self.net.framing;
-        let ideal = |size| self.net.topology().ideal_fct(start.src, start.dst, size, framing.mtu, framing.header);
+        let ideal =
+            |size| self.net.topology().ideal_fct(start.src, start.dst, size, framing.mtu, framing.header);
         FlowRow {
             src: start.src,
             dst: start.dst,

@@ -7,7 +7,8 @@ impl Fingerprint {
     #[inline]
     pub fn add(&mut self, at: u64, what: u64, kind: u64) {
         // Multiply and fold (as in wyhash): one multiplication for each event.
-        let wide = u128::from(self.0 ^ at ^ 0xa076_1d64_78bd_642f) * u128::from(what ^ kind << 56 ^ 0xe703_7ed1_a0b4_28db);
+        let wide = u128::from(self.0 ^ at ^ 0xa076_1d64_78bd_642f)
+            * u128::from(what ^ kind << 56 ^ 0xe703_7ed1_a0b4_28db);
         self.0 = (wide as u64 ^ (wide >> 64) as u64).wrapping_add(at);
     }
 
@@ -31,7 +32,9 @@ mod tests {
             one.0
         };
         let base = hash(&[(1, 2, 3), (4, 5, 6)]);
-        for other in [[(1, 2, 3), (4, 5, 7)], [(1, 2, 3), (5, 5, 6)], [(1, 3, 3), (4, 5, 6)], [(4, 5, 6), (1, 2, 3)]] {
+        for other in
+            [[(1, 2, 3), (4, 5, 7)], [(1, 2, 3), (5, 5, 6)], [(1, 3, 3), (4, 5, 6)], [(4, 5, 6), (1, 2, 3)]]
+        {
             assert_ne!(base, hash(&other));
         }
     }

@@ -1,6 +1,5 @@
 //! From the state at the end of a run to its record.
 
-
 use std::collections::BTreeMap;
 
 use pullnet_qdisc::Discipline;
@@ -75,7 +74,10 @@ fn ports<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> impl It
 }
 
 /// Visits every sender's view of its open flows, with the host that it is on.
-fn senders<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>], mut visit: impl FnMut(HostId, FlowStatus)) {
+fn senders<T: Transport, Q: Discipline<Packet>>(
+    shards: &[Shard<T, Q>],
+    mut visit: impl FnMut(HostId, FlowStatus),
+) {
     for host in hosts(shards) {
         host.transport().open_flows(&mut |status| {
             if status.side == Side::Sender {
@@ -106,10 +108,21 @@ pub fn stuck<T: Transport, Q: Discipline<Packet>>(
 ) -> Vec<StuckFlow> {
     let mut stuck = Vec::new();
     senders(shards, |src, status| {
-        let (Some(row), Some(dst)) = (flows.get(status.conn.0 as usize), net.topology().host(status.peer)) else { return };
+        let (Some(row), Some(dst)) = (flows.get(status.conn.0 as usize), net.topology().host(status.peer))
+        else {
+            return;
+        };
         if status.last_progress < since {
             let FlowStatus { bytes, last_progress, waiting_for, .. } = status;
-            stuck.push(StuckFlow { flow: status.conn.0, src, dst, bytes, size: row.size, last_progress, waiting_for });
+            stuck.push(StuckFlow {
+                flow: status.conn.0,
+                src,
+                dst,
+                bytes,
+                size: row.size,
+                last_progress,
+                waiting_for,
+            });
         }
     });
     stuck.sort_by_key(|flow| (flow.last_progress, flow.flow));
@@ -192,16 +205,27 @@ fn host_rows<T: Transport, Q: Discipline<Packet>>(
 }
 
 /// NICs in order of their hosts, then ports in order of their numbers.
-fn port_rows<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: Vec<Shard<T, Q>>, now: Instant) -> Vec<PortRow> {
+fn port_rows<T: Transport, Q: Discipline<Packet>>(
+    net: &Network,
+    shards: Vec<Shard<T, Q>>,
+    now: Instant,
+) -> Vec<PortRow> {
     let topology = net.topology();
     let (mut nics, mut rows) = (Vec::new(), Vec::new());
     for shard in shards {
         for host in shard.hosts {
             let data_packets = host.counts.data_sent;
-            let row = line_row(&host.line, host.busy_until, topology.nic_name(host.id), topology.nic_level().to_string(), now);
+            let row = line_row(
+                &host.line,
+                host.busy_until,
+                topology.nic_name(host.id),
+                topology.nic_level().to_string(),
+                now,
+            );
             nics.push((host.id, PortRow { data_packets, ..row }));
         }
-        for (port, id) in shard.ports.into_iter().zip(&net.numbering.port[shard.port_range.start as usize..]) {
+        for (port, id) in shard.ports.into_iter().zip(&net.numbering.port[shard.port_range.start as usize..])
+        {
             let level = topology.level(LinkRef::Port(*id)).to_string();
             let row = line_row(&port.line, port.sending_until(), topology.port_name(*id), level, now);
             let occupancy = port.held.map(|held| held.finish(now.0)).unwrap_or_default();
@@ -255,7 +279,13 @@ fn held_changes<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> 
 }
 
 /// One row for every key in every interval, empty ones included, so that a sum over keys is a total.
-fn series_rows(series: &Series, shares: &[Share], flows: &[FlowRow], changes: &[i64], now: Instant) -> Vec<SeriesRow> {
+fn series_rows(
+    series: &Series,
+    shares: &[Share],
+    flows: &[FlowRow],
+    changes: &[i64],
+    now: Instant,
+) -> Vec<SeriesRow> {
     let mut bytes: BTreeMap<SeriesKey, Vec<u64>> = BTreeMap::new();
     let intervals = now.0.div_ceil(series.interval.0) as usize;
     for share in shares {
@@ -268,15 +298,23 @@ fn series_rows(series: &Series, shares: &[Share], flows: &[FlowRow], changes: &[
         bytes.entry(SeriesKey::Total).or_insert_with(|| vec![0; intervals]);
     }
     let mut queued = 0;
-    let queued: Vec<i64> = (0..intervals).map(|index| { queued += changes.get(index).unwrap_or(&0); queued }).collect();
+    let queued: Vec<i64> = (0..intervals)
+        .map(|index| {
+            queued += changes.get(index).unwrap_or(&0);
+            queued
+        })
+        .collect();
     let rows = |(key, row): (SeriesKey, Vec<u64>)| {
         let queued = &queued;
-        row.into_iter().enumerate().map(move |(index, delivered)| SeriesRow {
-            key,
-            at: Instant(index as u64 * series.interval.0),
-            delivered,
-            queued: (key == SeriesKey::Total).then(|| queued[index].max(0) as u64),
-        }).collect::<Vec<_>>()
+        row.into_iter()
+            .enumerate()
+            .map(move |(index, delivered)| SeriesRow {
+                key,
+                at: Instant(index as u64 * series.interval.0),
+                delivered,
+                queued: (key == SeriesKey::Total).then(|| queued[index].max(0) as u64),
+            })
+            .collect::<Vec<_>>()
     };
     bytes.into_iter().flat_map(rows).collect()
 }
@@ -289,4 +327,3 @@ fn key(per: Per, flow: u32, flows: &[FlowRow]) -> SeriesKey {
         Per::Tag => SeriesKey::Tag(flows[flow as usize].tag),
     }
 }
-

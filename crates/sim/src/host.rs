@@ -220,7 +220,8 @@ impl<T: Transport> Host<T> {
         let Some(start) = self.starts.pop_front() else { return };
         let to = cx.net.topology().addr(start.dst);
         let paths = cx.net.topology().path_count(self.addr, to);
-        let flow = FlowSpec { conn: ConnId(start.flow), to, size: start.size, priority: start.priority, paths };
+        let flow =
+            FlowSpec { conn: ConnId(start.flow), to, size: start.size, priority: start.priority, paths };
         self.input(cx, now, |host, now| host.transport.open(now, flow));
     }
 
@@ -306,12 +307,15 @@ impl<T: Transport> Host<T> {
         if slot >= self.incoming.len() {
             self.incoming.resize(slot + 1, Incoming { over: true, ..Incoming::default() });
         }
-        self.abandon(cx.reports, now, slot);
+        self.abandon(cx.reports, cx.log, now, slot);
         self.incoming[slot] = Incoming { flow, ..Incoming::default() };
     }
 
     /// The flow in `slot` is forgotten before it is over.
-    fn abandon(&mut self, reports: &mut Vec<Report>, now: u64, slot: usize) {
+    fn abandon(&mut self, reports: &mut Vec<Report>, log: &mut HostLog, now: u64, slot: usize) {
+        if !self.incoming[slot].over {
+            self.incoming[slot].close_share(log);
+        }
         let Incoming { flow, delivered, in_window, over, .. } = self.incoming[slot];
         if !over && delivered > 0 {
             reports.push(Report { at: now, flow, news: News::Unfinished { delivered, in_window } });
@@ -351,10 +355,7 @@ impl<T: Transport> Host<T> {
     /// The end of the run: what unfinished flows have brought so far.
     pub fn finish(&mut self, now: u64, reports: &mut Vec<Report>, log: &mut HostLog) {
         for slot in 0..self.incoming.len() {
-            self.abandon(reports, now, slot);
-            if !self.incoming[slot].over {
-                self.incoming[slot].close_share(log);
-            }
+            self.abandon(reports, log, now, slot);
         }
     }
 

@@ -23,9 +23,9 @@ mod shard;
 
 use std::sync::Arc;
 
+pub use packet::{MAX_TRIM, Packet, TRIM_UNIT};
 use pullnet_protocols::with_protocol;
 use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
-pub use packet::{MAX_TRIM, Packet, TRIM_UNIT};
 use pullnet_scenario::Scenario;
 use pullnet_transport::Protocol;
 pub use run::{Progress, Run};
@@ -45,11 +45,18 @@ where
     match &scenario.switch {
         SwitchConfig::Trim(switch) => engine::<P, Trim<Packet>>(scenario, transport, switch, threads),
         SwitchConfig::DropTail(switch) => engine::<P, DropTail<Packet>>(scenario, transport, switch, threads),
-        SwitchConfig::SharedBuffer(switch) => engine::<P, SharedBuffer<Packet>>(scenario, transport, switch, threads),
+        SwitchConfig::SharedBuffer(switch) => {
+            engine::<P, SharedBuffer<Packet>>(scenario, transport, switch, threads)
+        }
     }
 }
 
-fn engine<P, Q>(scenario: &Arc<Scenario>, transport: &P::Config, switch: &Q::Config, threads: usize) -> Box<dyn Run>
+fn engine<P, Q>(
+    scenario: &Arc<Scenario>,
+    transport: &P::Config,
+    switch: &Q::Config,
+    threads: usize,
+) -> Box<dyn Run>
 where
     P: Protocol,
     P::Endpoint: Send + 'static,

@@ -116,7 +116,9 @@ impl Network {
     pub fn next_at(&self, node: NodeId) -> Next {
         match self.topology().hop(node) {
             Hop::Tree(hop) => {
-                let process = |port: PortId, used: bool| if used { PortId(self.numbering.of_port[port.index()]) } else { port };
+                let process = |port: PortId, used: bool| {
+                    if used { PortId(self.numbering.of_port[port.index()]) } else { port }
+                };
                 let (down, up) = (process(hop.down, true), process(hop.up, hop.ups > 0));
                 let hop = TreeHop { down, up, ..hop };
                 if self.scenario.forwarding == Forwarding::Path { Next::Tree(hop) } else { Next::Choice(hop) }
@@ -201,7 +203,8 @@ impl Network {
     /// Whether the link of a port process is up at `at`.
     fn works(&self, process: u32, at: u64) -> bool {
         let port = LinkRef::Port(self.numbering.port[process as usize]);
-        self.scenario.faults.is_empty() || self.schedule(port).is_none_or(|schedule| schedule.at(Instant(at)).up)
+        self.scenario.faults.is_empty()
+            || self.schedule(port).is_none_or(|schedule| schedule.at(Instant(at)).up)
     }
 
     /// Number of links on the way between two hosts.
@@ -225,7 +228,8 @@ fn lookahead(scenario: &Scenario, shortest: u32) -> u64 {
 /// A hash of source, destination and label: the label stands for the ports of a flow.
 fn flow_hash(packet: &Packet, salt: u32) -> u64 {
     let ends = u64::from(packet.from().0) << 32 | u64::from(packet.to().0);
-    let mixed = (ends ^ u64::from(salt) << 24 ^ u64::from(packet.label()) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed =
+        (ends ^ u64::from(salt) << 24 ^ u64::from(packet.label()) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
@@ -233,4 +237,3 @@ fn flow_hash(packet: &Packet, salt: u32) -> u64 {
 fn spread(hash: u64, count: u32) -> u32 {
     (((hash >> 32) * u64::from(count)) >> 32) as u32
 }
-

@@ -140,7 +140,8 @@ impl Item for Packet {
 
     #[inline]
     fn trim(&mut self, bytes: u32) {
-        self.ends |= TRIMMED | u64::from(bytes / TRIM_UNIT - 1) << TRIM_SHIFT;
+        let units = (bytes.min(self.wire()).min(MAX_TRIM) / TRIM_UNIT).max(1);
+        self.ends |= TRIMMED | u64::from(units - 1) << TRIM_SHIFT;
     }
 
     #[inline]
@@ -167,7 +168,10 @@ mod tests {
         assert_eq!((packet.wire(), packet.sent_size(), packet.fate()), (64, 9064, Fate::Trimmed));
         packet.turn_round();
         assert!(!packet.returnable());
-        assert_eq!((packet.to(), packet.from(), packet.fate()), (HostAddr(0xabcdef), HostAddr(0x123456), Fate::Returned));
+        assert_eq!(
+            (packet.to(), packet.from(), packet.fate()),
+            (HostAddr(0xabcdef), HostAddr(0x123456), Fate::Returned)
+        );
         assert_eq!((packet.packed(), packet.wire(), packet.label()), (packed, 64, 77));
     }
 

@@ -89,7 +89,14 @@ pub struct Port<Q> {
 
 impl<Q: Discipline<Packet>> Port<Q> {
     /// An empty port.
-    pub fn new(net: &Network, rules: &Q::Rules, line: Line, node: NodeId, index: u16, held: Option<Box<Held>>) -> Self {
+    pub fn new(
+        net: &Network,
+        rules: &Q::Rules,
+        line: Line,
+        node: NodeId,
+        index: u16,
+        held: Option<Box<Held>>,
+    ) -> Self {
         let mut port = Self {
             inbox: Ring::default(),
             armed: NOT_ARMED,

@@ -240,7 +240,12 @@ where
 
     fn finish(self: Box<Self>) -> RunRecord {
         let now = self.progress().now;
-        let Self { shared, shards } = *self;
+        let Self { shared, mut shards } = *self;
+        for mail in shared.post.packets.iter().flatten() {
+            shards[0].abroad.append(&mut lock(mail));
+        }
+        let last = Window { end: now.0, ..shared.window(shared.net.grid.index(now.0.saturating_sub(1))) };
+        shards.iter_mut().for_each(|shard| shard.catch_up(&shared.net, last));
         let director = shared.director.into_inner().unwrap_or_else(PoisonError::into_inner);
         let reports = shared.post.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         finish::record(&shared.net, shards, director, reports, now)

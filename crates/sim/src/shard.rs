@@ -161,25 +161,30 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         self.deliver_if_many(net, window);
     }
 
-    /// Ports that share state see each other's events in order of time; at one time the lower port comes first.
     fn visit_switch(&mut self, net: &Network, window: Window, position: u32) {
+        let next = self.work_off_switch(net, window, position);
+        if next != u64::MAX {
+            let switch = &mut self.switches[position as usize];
+            let due = net.grid.index(next).max(window.index + 1);
+            self.port_agenda.arm(&mut switch.armed, position, due, window.index);
+        }
+        self.deliver_if_many(net, window);
+    }
+
+    /// Ports that share state see each other's events in order of time; at one time the lower port comes first.
+    /// Returns when the next thing happens.
+    fn work_off_switch(&mut self, net: &Network, window: Window, position: u32) -> u64 {
         let switch = &mut self.switches[position as usize];
         switch.armed = NOT_ARMED;
         let ports = &mut self.ports[switch.ports.start as usize..switch.ports.end as usize];
         let (rules, shared, out) = (&self.rules, &mut switch.shared, &mut self.out);
         let mut cx = PortContext { net, rules, shared, out, window };
-        loop {
-            let Some(first) = ports.iter_mut().min_by_key(|port| port.next_event(window)) else { break };
-            if !first.step(&mut cx) {
-                break;
-            }
-        }
-        let next = ports.iter().map(|port| port.next_event(window)).min().unwrap_or(u64::MAX);
-        if next != u64::MAX {
-            let due = net.grid.index(next).max(window.index + 1);
-            self.port_agenda.arm(&mut switch.armed, position, due, window.index);
-        }
-        self.deliver_if_many(net, window);
+        while ports
+            .iter_mut()
+            .min_by_key(|port| port.next_event(window))
+            .is_some_and(|first| first.step(&mut cx))
+        {}
+        ports.iter().map(|port| port.next_event(window)).min().unwrap_or(u64::MAX)
     }
 
     #[inline]
@@ -222,7 +227,9 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
                     self.host_agenda.arm(&mut host.armed, position, due, window.index);
                 }
             }
-            Err(port) if self.port_range.contains(&port) => self.accept_at_port(net, window, port, emission.packet),
+            Err(port) if self.port_range.contains(&port) => {
+                self.accept_at_port(net, window, port, emission.packet)
+            }
             _ => self.abroad.push(*emission),
         }
     }
@@ -254,6 +261,20 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         let due = net.grid.index(host.plan(start)).max(window.index);
         if due < host.armed {
             self.host_agenda.arm(&mut host.armed, position, due, window.index);
+        }
+    }
+
+    /// Lets everything happen at ports that lies before the end of the run. Ports are visited as late as their packets
+    /// allow; at the end they have to be looked at whatever comes of it.
+    pub fn catch_up(&mut self, net: &Network, window: Window) {
+        if Q::SHARES {
+            (0..self.switches.len() as u32).for_each(|switch| {
+                self.work_off_switch(net, window, switch);
+            });
+        }
+        for port in self.ports.iter_mut().filter(|_| !Q::SHARES) {
+            let (rules, shared, out) = (&self.rules, &mut self.nothing_shared, &mut self.out);
+            port.visit(&mut PortContext { net, rules, shared, out, window });
         }
     }
 

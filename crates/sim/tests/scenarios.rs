@@ -48,7 +48,12 @@ fn examples_keep_their_fingerprints() {
         assert!(record.complete, "{}: did not reach its stated end", file.display());
         for (threads, set) in [(2, &[] as &[_]), (2, ALL_PROBES), (1, NO_PROBES)] {
             let other = run(&file, threads, set);
-            assert_eq!(other.fingerprint, record.fingerprint, "{}: {threads} threads, {set:?}", file.display());
+            assert_eq!(
+                other.fingerprint,
+                record.fingerprint,
+                "{}: {threads} threads, {set:?}",
+                file.display()
+            );
             assert_eq!(other.flows, record.flows, "{}: {threads} threads, {set:?}", file.display());
         }
         let name = file.file_name().and_then(|name| name.to_str()).expect("a printable name").to_owned();
@@ -60,5 +65,8 @@ fn examples_keep_their_fingerprints() {
     }
     let golden = std::fs::read_to_string(&path).expect("vectors/fingerprints.json");
     let golden: BTreeMap<String, String> = serde_json::from_str(&golden).expect("a table of fingerprints");
-    assert_eq!(seen, golden, "if the change of behaviour is meant: BLESS=1 cargo test -p pullnet-sim --test scenarios");
+    assert_eq!(
+        seen, golden,
+        "if the change of behaviour is meant: BLESS=1 cargo test -p pullnet-sim --test scenarios"
+    );
 }

@@ -37,7 +37,9 @@ pub enum ParseError {
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotANumber { wanted, example } => write!(f, "is not {wanted}; write for instance \"{example}\""),
+            Self::NotANumber { wanted, example } => {
+                write!(f, "is not {wanted}; write for instance \"{example}\"")
+            }
             Self::NoUnit { units, example } => {
                 write!(f, "has no unit; use one of {units}, for instance \"{example}\"")
             }
@@ -64,7 +66,14 @@ const TIME: Kind = Kind {
     wanted: "a time",
     example: "1 us",
     names: "ps, ns, us, ms, s",
-    units: &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("µs", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)],
+    units: &[
+        ("ps", 1),
+        ("ns", 1_000),
+        ("us", 1_000_000),
+        ("µs", 1_000_000),
+        ("ms", 1_000_000_000),
+        ("s", 1_000_000_000_000),
+    ],
     range: "a time is a whole number of picoseconds, from 0 ps to 213 days",
 };
 const SIZE: Kind = Kind {
@@ -177,7 +186,9 @@ impl FromStr for BitsPerSec {
 impl FromStr for Packets {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        u32::try_from(parse(text, &COUNT)?).map(Self).map_err(|_| ParseError::OutOfRange { range: COUNT.range })
+        u32::try_from(parse(text, &COUNT)?)
+            .map(Self)
+            .map_err(|_| ParseError::OutOfRange { range: COUNT.range })
     }
 }
 
@@ -206,7 +217,8 @@ fn write_exact(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) ->
 
 impl fmt::Display for Picos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
+        let units =
+            [("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
         write_exact(f, self.0, &units)
     }
 }
@@ -219,7 +231,13 @@ impl fmt::Display for Bytes {
 
 impl fmt::Display for BitsPerSec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [("bps", 1), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
+        let units = [
+            ("bps", 1),
+            ("kbps", 1_000),
+            ("Mbps", 1_000_000),
+            ("Gbps", 1_000_000_000),
+            ("Tbps", 1_000_000_000_000),
+        ];
         write_exact(f, self.get(), &units)
     }
 }
@@ -260,8 +278,14 @@ mod tests {
     #[test]
     fn errors_name_what_would_work() {
         let message = |text: &str| text.parse::<BitsPerSec>().unwrap_err().to_string();
-        assert_eq!(message("10"), "has no unit; use one of bps, kbps, Mbps, Gbps, Tbps, for instance \"10 Gbps\"");
-        assert_eq!(message("10 us"), "has a wrong unit; use one of bps, kbps, Mbps, Gbps, Tbps, for instance \"10 Gbps\"");
+        assert_eq!(
+            message("10"),
+            "has no unit; use one of bps, kbps, Mbps, Gbps, Tbps, for instance \"10 Gbps\""
+        );
+        assert_eq!(
+            message("10 us"),
+            "has a wrong unit; use one of bps, kbps, Mbps, Gbps, Tbps, for instance \"10 Gbps\""
+        );
         assert_eq!(message("fast"), "is not a rate; write for instance \"10 Gbps\"");
         assert!(message("0 Gbps").starts_with("is out of range"));
         assert!("0.5 ps".parse::<Picos>().is_err());

@@ -77,7 +77,7 @@ impl Rules {
     /// Time between a pull for a packet of `wire` bytes and the next pull.
     #[inline]
     pub fn pull_interval(&self, wire: u16) -> Picos {
-        Picos((u64::from(wire) * self.pull_picos_per_byte).div_ceil(65536))
+        Picos(u64::from(wire).saturating_mul(self.pull_picos_per_byte).div_ceil(65536))
     }
 }
 

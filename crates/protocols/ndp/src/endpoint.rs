@@ -224,7 +224,7 @@ impl NdpEndpoint {
     }
 
     fn handle_data(&mut self, now: Instant, packet: &Received<NdpHeader>) {
-        let NdpHeader::Data { conn, seq, syn, last, priority } = packet.header else { return };
+        let NdpHeader::Data { conn, seq, syn, last, pulled, priority } = packet.header else { return };
         if self.received.contains(packet.from, conn) {
             return self.answer_late(now, packet, seq);
         }
@@ -233,7 +233,7 @@ impl NdpEndpoint {
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         receiver.priority = priority;
         receiver.wire = packet.wire;
-        let arrival = receiver.on_data(now, seq, last, whole);
+        let arrival = receiver.on_data(now, seq, last, pulled, whole);
         if arrival.new {
             let bytes = u32::from(packet.wire).saturating_sub(self.rules.header);
             receiver.bytes += u64::from(bytes);

@@ -13,6 +13,8 @@ pub enum NdpHeader {
         syn: bool,
         /// The last packet that the sender has.
         last: bool,
+        /// Sent on a pull: the pull clock counts on its arrival.
+        pulled: bool,
         /// What the application asked for; the receiver pulls higher numbers first.
         priority: u8,
     },
@@ -58,6 +60,7 @@ const PROBE: u8 = 4;
 const SYN: u8 = 0x10;
 const LAST: u8 = 0x20;
 const CARRIES_PULL: u8 = 0x40;
+const PULLED: u8 = 0x80;
 
 impl NdpHeader {
     /// The connection, as its opener numbers it.
@@ -84,8 +87,9 @@ impl Header for NdpHeader {
     #[inline]
     fn pack(self) -> Packed {
         match self {
-            Self::Data { conn, seq, syn, last, priority } => {
-                let flags = if syn { SYN } else { 0 } | if last { LAST } else { 0 };
+            Self::Data { conn, seq, syn, last, pulled, priority } => {
+                let flag = |set: bool, bit: u8| if set { bit } else { 0 };
+                let flags = flag(syn, SYN) | flag(last, LAST) | flag(pulled, PULLED);
                 Packed { kind: DATA | flags, words: [conn.0, seq, priority.into()] }
             }
             Self::Ack { conn, seq, pull } => answer(ACK, conn, seq, pull),
@@ -106,6 +110,7 @@ impl Header for NdpHeader {
                 seq: second,
                 syn: packed.kind & SYN != 0,
                 last: packed.kind & LAST != 0,
+                pulled: packed.kind & PULLED != 0,
                 priority: third as u8,
             },
             ACK => Self::Ack { conn, seq: second, pull },
@@ -122,19 +127,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_header() -> impl Strategy<Value = NdpHeader> {
-        let parts = (
-            any::<u32>(),
-            any::<u32>(),
-            any::<bool>(),
-            any::<bool>(),
-            any::<u8>(),
-            any::<Option<u32>>(),
-            0..5,
-        );
-        parts.prop_map(|(conn, seq, syn, last, priority, pull, kind)| {
+        let parts = (any::<u32>(), any::<u32>(), any::<[bool; 3]>(), any::<u8>(), any::<Option<u32>>(), 0..5);
+        parts.prop_map(|(conn, seq, [syn, last, pulled], priority, pull, kind)| {
             let conn = ConnId(conn);
             match kind {
-                0 => NdpHeader::Data { conn, seq, syn, last, priority },
+                0 => NdpHeader::Data { conn, seq, syn, last, pulled, priority },
                 1 => NdpHeader::Ack { conn, seq, pull },
                 2 => NdpHeader::Nack { conn, seq, pull },
                 3 => NdpHeader::Pull { conn, number: seq },

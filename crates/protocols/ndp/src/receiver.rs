@@ -65,8 +65,9 @@ impl Receiver {
     }
 
     /// Rules 2, 3 and 6: whole data is stored and acknowledged, a header is answered with a NACK; each earns a pull.
-    /// What is there already is acknowledged again; a second copy of payload earns nothing, for its first copy did.
-    pub fn on_data(&mut self, now: Instant, seq: u32, last: bool, whole: bool) -> Arrival {
+    /// What is there already is acknowledged again. A second copy earns a pull only if it was sent on one, so that
+    /// what is in flight neither grows nor shrinks by it.
+    pub fn on_data(&mut self, now: Instant, seq: u32, last: bool, pulled: bool, whole: bool) -> Arrival {
         self.last_heard = now;
         if last {
             self.total = Some(seq.saturating_add(1));
@@ -79,7 +80,7 @@ impl Receiver {
         if new {
             self.last_progress = now;
         }
-        Arrival { new, acknowledge: true, pull: new && self.wants_pull() }
+        Arrival { new, acknowledge: true, pull: (new || pulled) && self.wants_pull() }
     }
 
     /// Rule 5, the last packet: pulls never exceed what is still missing, so that none is left when all is there,

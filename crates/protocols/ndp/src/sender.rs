@@ -177,7 +177,9 @@ impl Sender {
         }
         self.served = number;
         self.expected_pulls = self.expected_pulls.saturating_sub(ahead);
-        self.longest_pull_gap = self.longest_pull_gap.max(cx.now.since(self.last_pull));
+        // A gap is forgotten over some eight pulls: one outage must not make a connection patient for ever.
+        let faded = Picos(self.longest_pull_gap.0 - self.longest_pull_gap.0 / 8);
+        self.longest_pull_gap = faded.max(cx.now.since(self.last_pull));
         self.last_pull = cx.now;
         self.probes = 0;
         let useful = (self.total - self.window.next()).saturating_add(self.window.len());
@@ -295,41 +297,36 @@ impl Sender {
     }
 
     fn transmit_again(&mut self, cx: &mut Context<'_>) -> Option<Transmit<NdpHeader>> {
-        let urgent = self.urgent.pop_front();
-        let seq = match urgent {
-            Some(seq) => seq,
-            None => {
-                self.credit -= 1;
-                self.again.pop_front()?
-            }
+        let (seq, pulled) = match self.urgent.pop_front() {
+            Some(seq) => (seq, false),
+            None => (self.again.pop_front()?, true),
         };
+        self.credit -= u32::from(pulled);
         let slot = self.window.get_mut(seq)?;
         let path = self.paths.next_except(slot.path, cx.chance);
         self.counts.sent += 1;
         self.counts.again += 1;
         *slot = Slot { sent: cx.now, path, state: State::Sent, ..*slot };
-        Some(self.packet(cx.rules, seq, path, true))
+        Some(Transmit { again: true, ..self.packet(cx.rules, seq, path, pulled) })
     }
 
     fn transmit_new(&mut self, cx: &mut Context<'_>) -> Transmit<NdpHeader> {
-        if self.push > 0 {
-            self.push -= 1
-        } else {
-            self.credit -= 1
-        }
+        let pulled = self.push == 0;
+        self.push -= u32::from(!pulled);
+        self.credit -= u32::from(pulled);
         let seq = self.window.next();
         let path = self.paths.next(cx.chance);
         self.counts.sent += 1;
         self.window.push(cx.now, path);
-        self.packet(cx.rules, seq, path, false)
+        self.packet(cx.rules, seq, path, pulled)
     }
 
     /// Rule 7, end of data: the last packet says so. Every packet of the first window may open the connection.
-    fn packet(&self, rules: &Rules, seq: u32, path: u16, again: bool) -> Transmit<NdpHeader> {
+    fn packet(&self, rules: &Rules, seq: u32, path: u16, pulled: bool) -> Transmit<NdpHeader> {
         let (syn, last) = (seq < rules.initial_window, seq == self.total - 1);
         let wire = (self.payload(rules, seq) + rules.header) as u16;
-        let header = NdpHeader::Data { conn: self.conn, seq, syn, last, priority: self.priority };
-        Transmit { to: self.to, path, wire, class: Class::Data, again, header }
+        let header = NdpHeader::Data { conn: self.conn, seq, syn, last, pulled, priority: self.priority };
+        Transmit { to: self.to, path, wire, class: Class::Data, again: false, header }
     }
 
     /// A path for a control packet.

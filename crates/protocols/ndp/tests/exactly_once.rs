@@ -151,7 +151,7 @@ proptest! {
         prop_assert_eq!(tally(&channel.log), (bytes, [1, 1, 1, 0]));
         // Once the weather is fine, the sender may have to ask once for every packet: a duplicate uses up a pull and earns
         // none. It asks at least every eighth of its patience of 5 s.
-        let bound = Instant::ZERO.after(weather.clears + ms(700 * (2 + bytes.div_ceil(1000))));
+        let bound = Instant::ZERO.after(weather.clears + ms(800));
         prop_assert!(completed_at(&channel.log) < bound, "completed only at {:?}", completed_at(&channel.log));
         prop_assert!(channel.open_flows(0).is_empty() && channel.open_flows(1).is_empty());
     }

@@ -69,7 +69,7 @@ proptest! {
             order.push(0);
         }
         let mut s = host_with(&NdpConfig { initial_window: Packets(8), ..config() });
-        let packet = |seq: u32| NdpHeader::Data { conn: CONN, seq, syn: true, last: seq == 7, priority: 0 };
+        let packet = |seq: u32| NdpHeader::Data { conn: CONN, seq, syn: true, last: seq == 7, pulled: false, priority: 0 };
         // Every packet once, some of them trimmed; then those again, whole.
         for seq in &order {
             let arriving = full(packet(*seq));
@@ -286,6 +286,7 @@ fn two_connections_of_one_host_have_pull_numbers_of_their_own() {
         seq,
         syn: true,
         last: false,
+        pulled: false,
         priority: 0,
     };
     s.receives_all([full(data(0)), full(other(0))]).sent();
@@ -341,7 +342,7 @@ proptest! {
             let conn = if syn { CONN } else { pullnet_transport::ConnId(3) };
             let pull = carries.then_some(number);
             let header = match kind {
-                0 => NdpHeader::Data { conn, seq, syn, last, priority: number as u8 },
+                0 => NdpHeader::Data { conn, seq, syn, last, pulled: false, priority: number as u8 },
                 1 => NdpHeader::Ack { conn, seq, pull },
                 2 => NdpHeader::Nack { conn, seq, pull },
                 3 => NdpHeader::Pull { conn, number: number % 1000 },

@@ -133,7 +133,7 @@ fn an_ack_for_a_packet_that_was_never_sent_is_ignored() {
 fn latency_counts_from_the_first_sending() {
     let mut s = host();
     s.opens(flow(10)).sent();
-    s.at(us(20)).receives(word(nack_pull(1, 1))).sends([data(1)]);
+    s.at(us(20)).receives(word(nack_pull(1, 1))).sends([pulled(data(1))]);
     s.at(us(50)).receives(word(ack(1))).reports([Event::Acked { conn: CONN, latency: us(50) }]);
 }
 
@@ -144,7 +144,7 @@ fn a_nack_queues_the_packet_and_a_pull_clocks_it_out() {
     let mut s = host();
     s.opens(flow(10)).sent();
     s.at(us(10)).receives(word(nack(1))).sends_nothing();
-    s.at(us(12)).receives(word(pull(1))).sends([data(1)]);
+    s.at(us(12)).receives(word(pull(1))).sends([pulled(data(1))]);
 }
 
 #[test]
@@ -160,14 +160,14 @@ fn nacked_packets_leave_in_the_order_of_their_nacks_and_before_new_data() {
     let mut s = host();
     s.opens(flow(10)).sent();
     s.at(us(10)).receives_all([word(nack(2)), word(nack(0))]);
-    s.receives(word(pull(3))).sends([data(2), data(0), data(4)]);
+    s.receives(word(pull(3))).sends([pulled(data(2)), pulled(data(0)), data(4)]);
 }
 
 #[test]
 fn a_second_nack_for_a_waiting_packet_is_dropped_and_the_pull_credit_kept() {
     let mut s = host();
     s.opens(flow(10)).sent();
-    s.at(us(10)).receives_all([word(nack(1)), word(nack_pull(1, 1))]).sends([data(1)]);
+    s.at(us(10)).receives_all([word(nack(1)), word(nack_pull(1, 1))]).sends([pulled(data(1))]);
     s.receives(word(pull(2))).sends([data(4)]);
 }
 
@@ -224,7 +224,7 @@ fn an_ack_may_carry_the_pull() {
 fn a_nack_may_carry_the_pull() {
     let mut s = host();
     s.opens(flow(10)).sent();
-    s.at(us(20)).receives(word(nack_pull(3, 1))).sends([data(3)]);
+    s.at(us(20)).receives(word(nack_pull(3, 1))).sends([pulled(data(3))]);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_pull_that_overtakes_its_nack_is_kept_for_it() {
     let mut s = host();
     s.opens(flow(4)).sent();
     s.at(us(10)).receives(word(pull(1))).sends_nothing();
-    s.at(us(12)).receives(word(nack(2))).sends([data(2)]);
+    s.at(us(12)).receives(word(nack(2))).sends([pulled(data(2))]);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn credit_for_what_was_not_needed_does_not_pile_up() {
     s.opens(flow(4)).sent();
     s.at(us(10)).receives(word(pull(1000))).sends_nothing();
     s.receives_all([word(ack(0)), word(ack(1))]);
-    s.receives_all([word(nack(2)), word(nack(3))]).sends([data(2), last(3)]);
+    s.receives_all([word(nack(2)), word(nack(3))]).sends([pulled(data(2)), pulled(last(3))]);
     // Not more than one for every packet that was unaccounted for when the pull came.
     let mut more = 0;
     for _ in 0..10 {
@@ -283,7 +283,7 @@ fn a_returned_packet_waits_in_front_of_the_nacked_ones() {
     let mut s = host();
     s.opens(flow(10)).sent();
     s.at(us(10)).receives_all([word(nack(0)), word(nack(1)), back(data(2))]).sends_nothing();
-    s.receives(word(pull(2))).sends([data(2), data(0)]);
+    s.receives(word(pull(2))).sends([pulled(data(2)), pulled(data(0))]);
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn return_rule_a_waits_while_pulls_are_expected() {
     s.opens(flow(4)).sent();
     s.at(us(10)).receives_all([word(nack(0)), word(ack(1)), word(ack(2))]);
     s.receives(back(last(3))).sends_nothing();
-    s.receives(word(pull(1))).sends([last(3)]);
+    s.receives(word(pull(1))).sends([pulled(last(3))]);
 }
 
 #[test]
@@ -395,7 +395,7 @@ fn a_lost_pull_is_asked_for_with_a_probe() {
     s.opens(flow(10)).sent();
     s.at(us(20)).receives_all((0..4).map(|seq| word(nack(seq)))).sends_nothing();
     s.at(ms(6)).sends([probe(0)]);
-    s.at(ms(7)).receives(word(nack_pull(0, 1))).sends([data(0)]);
+    s.at(ms(7)).receives(word(nack_pull(0, 1))).sends([pulled(data(0))]);
 }
 
 #[test]

@@ -66,7 +66,9 @@ def dropped(data: Data, experiments: list[str]) -> Measured:
     silent = sum(count.dropped - count.returned_dropped for count in packets)
     again = sum(count.returned_dropped for count in packets)
     most = max(run.result.summary.flows.started for run in runs)
-    return Measured(float(silent), note=f"{len(runs)} runs, up to {most} flows; {again} headers met a second full queue")
+    return Measured(
+        float(silent), note=f"{len(runs)} runs, up to {most} flows; {again} headers met a second full queue"
+    )
 
 
 def _some(data: Data, experiment: str) -> list[Run]:

@@ -54,14 +54,33 @@ pub fn flow(packets: u64) -> FlowSpec {
     FlowSpec { conn: CONN, to: THERE, size: Some(Bytes(packets * MTU)), priority: 0, paths: 16 }
 }
 
-/// Packet `seq` of a longer flow, as the sender sends it.
+/// Packet `seq` of a longer flow, as the sender sends it for the first time: on a pull if it is beyond the first window.
 pub fn data(seq: u32) -> NdpHeader {
-    NdpHeader::Data { conn: CONN, seq, syn: seq < WINDOW, last: false, priority: 0 }
+    NdpHeader::Data { conn: CONN, seq, syn: seq < WINDOW, last: false, pulled: seq >= WINDOW, priority: 0 }
+}
+
+/// The packet `header` sent again on a pull.
+pub fn pulled(header: NdpHeader) -> NdpHeader {
+    with_pulled(header, true)
+}
+
+/// The packet `header` sent again without a pull.
+pub fn unasked(header: NdpHeader) -> NdpHeader {
+    with_pulled(header, false)
+}
+
+fn with_pulled(header: NdpHeader, pulled: bool) -> NdpHeader {
+    match header {
+        NdpHeader::Data { conn, seq, syn, last, priority, .. } => {
+            NdpHeader::Data { conn, seq, syn, last, pulled, priority }
+        }
+        other => other,
+    }
 }
 
 /// The same as the last of its flow.
 pub fn last(seq: u32) -> NdpHeader {
-    NdpHeader::Data { conn: CONN, seq, syn: seq < WINDOW, last: true, priority: 0 }
+    NdpHeader::Data { conn: CONN, seq, syn: seq < WINDOW, last: true, pulled: seq >= WINDOW, priority: 0 }
 }
 
 pub fn ack(seq: u32) -> NdpHeader {
