@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+import pullnet as library
 from pullnet.papers.judge import VERDICTS
+from pullnet.papers.model import Point
+from pullnet.papers.runs import Task
 
 from .conftest import Pullnet
 
@@ -21,8 +24,8 @@ def test_one_figure_runs_and_is_judged(pullnet: Pullnet, tmp_path: Path) -> None
         assert set(claim) >= KEYS
         assert claim["verdict"] in VERDICTS
     out = tmp_path / "out" / "ndp-smoke"
-    assert json.loads((out / "claims.json").read_text()) == claims
-    assert (out / "claims.csv").read_text().startswith("claim,priority,")
+    assert json.loads((out / "claims-21.json").read_text()) == claims
+    assert (out / "claims-21.csv").read_text().startswith("claim,priority,")
 
 
 def test_runs_that_are_there_are_not_repeated(pullnet: Pullnet, tmp_path: Path) -> None:
@@ -32,6 +35,17 @@ def test_runs_that_are_there_are_not_repeated(pullnet: Pullnet, tmp_path: Path) 
     again = pullnet("reproduce", "ndp/3", "--smoke", "--out", "out")
     assert f"{len(summaries)} of them done before" in again.stderr.replace("\n", " ")
     assert [path.stat().st_mtime_ns for path in summaries] == before
+
+
+def test_what_was_broken_off_is_run_again(small: Path, tmp_path: Path) -> None:
+    task = Task("e", small, Point({}, {}), 1, tmp_path / "out")
+    assert not task.done
+    library.run(small, out=task.folder)
+    assert task.done
+    summary = task.folder / "summary.json"
+    document = json.loads(summary.read_text())
+    summary.write_text(json.dumps(document | {"ended": "interrupted"}))
+    assert not task.done
 
 
 def test_seeds_can_be_chosen(pullnet: Pullnet, tmp_path: Path) -> None:

@@ -76,10 +76,11 @@ def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
     log.print(f"{len(tasks)} runs, {len(tasks) - waiting} of them done before; about {_span(minutes)}", highlight=False)
     progress = Progress(log, len(tasks), len(tasks) - waiting)
     outcomes = run_order(order, progress.done)
-    report.write(outcomes, order.out)
+    name = f"claims-{order.figure}" if order.figure else "claims"
+    report.write(outcomes, order.out, name)
     if tables:
         report.show(outcomes, Console())
-        typer.echo(f"Runs, figures, claims.json and claims.csv are in {order.out}")
+        typer.echo(f"Runs, figures, {name}.json and {name}.csv are in {order.out}")
     return outcomes
 
 

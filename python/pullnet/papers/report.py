@@ -86,13 +86,13 @@ def _measured(outcome: Outcome) -> object:
     return measured.value if measured.value is not None else outcome.text
 
 
-def write(outcomes: list[Outcome], out: Path) -> None:
-    """Write claims.json and claims.csv into the output directory."""
+def write(outcomes: list[Outcome], out: Path, name: str = "claims") -> None:
+    """Write NAME.json and NAME.csv into the output directory."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "claims.json").write_text(
+    (out / f"{name}.json").write_text(
         json.dumps(as_json(outcomes), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    with (out / "claims.csv").open("w", newline="", encoding="utf-8") as file:
+    with (out / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["claim", "priority", "expected", "accepted", "measured", "verdict", "note", "why"])
         for outcome in outcomes:

@@ -43,12 +43,11 @@ class Task:
 
     @property
     def done(self) -> bool:
-        """Whether its result is there and can be read. A result is put into its place when it is whole."""
+        """Whether its result is there, can be read, and is not that of a run that was broken off."""
         try:
-            load(self.folder)
+            return load(self.folder).summary.ended != "interrupted"
         except InputError:
             return False
-        return True
 
     @property
     def run(self) -> Run:

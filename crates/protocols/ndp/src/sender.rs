@@ -19,6 +19,8 @@ const CHECKS_PER_TIMEOUT: u64 = 16;
 const PATIENCE: u64 = 4;
 /// Probes that are sent to a silent receiver at least before the sender gives up.
 const LEAST_PROBES: u64 = 8;
+/// Times as patient is a sender whose packets were mostly trimmed: its pulls stand in a long queue.
+const CROWDED_PATIENCE: u64 = 16;
 /// Feedback that is looked at to tell a bad path from an incast; all ones would be 16 ACKs.
 const HISTORY: u32 = 16;
 
@@ -83,6 +85,8 @@ pub(crate) struct Sender {
     /// How many bits of `history` are meant.
     heard: u32,
     paths: PathSet,
+    /// Smoothed round trip and its mean deviation, picoseconds; 0 before the first answer.
+    round_trip: (u64, u64),
     acked_bytes: u64,
     pub counts: SendCounts,
     last_heard: Instant,
@@ -124,6 +128,7 @@ impl Sender {
             history: 0,
             heard: 0,
             paths,
+            round_trip: (0, 0),
             acked_bytes: 0,
             counts: SendCounts::default(),
             last_heard: cx.now,
@@ -145,7 +150,9 @@ impl Sender {
         let slot = self.window.get_mut(seq).filter(|slot| slot.state != State::Acked)?;
         let first_time = !core::mem::replace(&mut slot.heard, true);
         slot.state = State::Acked;
-        let (path, latency) = (slot.path, cx.now.since(slot.first_sent));
+        let Slot { path, first_sent, sent, timeouts, .. } = *slot;
+        let latency = cx.now.since(first_sent);
+        self.sample(cx, sent, timeouts);
         self.paths.feedback(path, Feedback::Ack);
         self.account_first(cx.rules, seq, first_time);
         self.window.advance();
@@ -161,7 +168,8 @@ impl Sender {
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
         let first_time = !core::mem::replace(&mut slot.heard, true);
         slot.state = State::Waiting;
-        let path = slot.path;
+        let (path, sent, timeouts) = (slot.path, slot.sent, slot.timeouts);
+        self.sample(cx, sent, timeouts);
         self.paths.feedback(path, Feedback::Nack);
         self.account_first(cx.rules, seq, first_time);
         self.again.push_back(seq);
@@ -192,23 +200,52 @@ impl Sender {
         self.hear(cx.now, false);
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
         let first_time = !core::mem::replace(&mut slot.heard, true);
-        let path = slot.path;
-        let at_once = self.nothing_else_comes() || self.mostly_acks();
+        let (path, sent, timeouts) = (slot.path, slot.sent, slot.timeouts);
+        self.sample(cx, sent, timeouts);
+        self.account_first(cx.rules, seq, first_time);
+        let at_once = self.nothing_else_comes() || self.some_acks();
         self.set_state(seq, if at_once { State::Urgent } else { State::Waiting });
         self.paths.feedback(path, Feedback::Return);
-        self.account_first(cx.rules, seq, first_time);
         if at_once { self.urgent.push_back(seq) } else { self.again.push_front(seq) }
     }
 
-    /// Rules 5a and 5b: no pull is expected and every other packet of the first window is accounted for.
+    /// Rules 5a and 5b in the form of the public code: no pull is expected, and of the first window at most one packet
+    /// is unaccounted for, this one being accounted for already.
     fn nothing_else_comes(&self) -> bool {
         self.expected_pulls == 0 && self.first_unheard <= 1
     }
 
-    /// Rule 5c in the form of the public code: an ACK among every three of the latest feedback.
-    fn mostly_acks(&self) -> bool {
-        let heard = self.heard.min(HISTORY);
-        heard == HISTORY && 3 * (self.history & ((1 << heard) - 1)).count_ones() >= heard
+    /// Rule 5c in the form of the public code: an ACK among every three of the latest feedback, in whole numbers.
+    fn some_acks(&self) -> bool {
+        self.recent_acks() > 0 && self.heard / self.recent_acks() <= 3
+    }
+
+    /// ACKs among the latest feedback.
+    fn recent_acks(&self) -> u32 {
+        (self.history & ((1 << self.heard) - 1)).count_ones()
+    }
+
+    /// Whether most of what was sent lately was trimmed: the receiver has many senders, and pulls may be long in coming.
+    fn crowded(&self) -> bool {
+        2 * self.recent_acks() < self.heard
+    }
+
+    /// A round trip, of a packet that was not repeated: the estimator of the public code, that of TCP.
+    fn sample(&mut self, cx: &Context<'_>, sent: Instant, timeouts: u8) {
+        if timeouts > 0 {
+            return;
+        }
+        let (rtt, (mean, deviation)) = (cx.now.since(sent).0, self.round_trip);
+        self.round_trip = match mean {
+            0 => (rtt, rtt / 2),
+            _ => (mean - mean / 8 + rtt / 8, deviation - deviation / 4 + mean.abs_diff(rtt) / 4),
+        };
+    }
+
+    /// Time without an answer after which a packet is sent again; the configured one is the least.
+    fn patience(&self, rules: &Rules) -> Picos {
+        let (mean, deviation) = self.round_trip;
+        rules.timeout.max(Picos(mean + 4 * deviation))
     }
 
     /// Rule 6, timeout: packets without an answer leave again on another path. Also asks for a pull that must have
@@ -235,9 +272,10 @@ impl Sender {
     /// Packets whose time is over become urgent. Returns their number and when the next one is due.
     fn expire(&mut self, cx: &Context<'_>) -> (u32, Instant) {
         let (mut timed_out, mut next) = (0, Instant::NEVER);
+        let patience = self.patience(cx.rules);
         for (seq, slot) in self.window.iter_mut().filter(|(_, slot)| slot.state == State::Sent) {
             let doublings = u32::from(slot.timeouts).min(MAX_DOUBLINGS);
-            let due = slot.sent + cx.rules.timeout.saturating_mul(1 << doublings);
+            let due = slot.sent + patience.saturating_mul(1 << doublings);
             if due > cx.now {
                 next = next.min(due);
                 continue;
@@ -255,6 +293,7 @@ impl Sender {
     fn pull_missed_at(&self, rules: &Rules) -> Option<Instant> {
         let work = !self.again.is_empty() || (self.push == 0 && self.window.next() < self.total);
         let patience = Picos(rules.timeout.0.max(self.longest_pull_gap.0)).saturating_mul(PATIENCE);
+        let patience = if self.crowded() { patience.saturating_mul(CROWDED_PATIENCE) } else { patience };
         let since = self.last_heard.max(self.last_pull).max(self.last_probe);
         let wait = patience.saturating_mul(1 << self.probes.min(MAX_DOUBLINGS));
         (work && self.credit == 0).then(|| since.after(wait.min(Picos(rules.give_up.0 / LEAST_PROBES))))

@@ -307,17 +307,18 @@ fn return_rule_a_is_sent_at_once_where_no_pull_is_expected() {
 fn return_rule_a_waits_while_pulls_are_expected() {
     let mut s = host();
     s.opens(flow(4)).sent();
-    s.at(us(10)).receives_all([word(nack(0)), word(ack(1)), word(ack(2))]);
+    s.at(us(10)).receives_all([word(nack(0)), word(nack(1)), word(nack(2))]);
     s.receives(back(last(3))).sends_nothing();
     s.receives(word(pull(1))).sends([pulled(last(3))]);
 }
 
 #[test]
-fn return_rule_b_the_last_of_a_window_that_came_back_whole_is_sent_at_once() {
+fn return_rule_b_the_last_two_of_a_window_that_came_back_whole_are_sent_at_once() {
     let mut s = host();
     s.opens(flow(10)).sent();
-    s.at(us(10)).receives_all([back(data(0)), back(data(1)), back(data(2))]).sends_nothing();
-    // Nothing will ever pull the other three but what this one causes.
+    s.at(us(10)).receives_all([back(data(0)), back(data(1))]).sends_nothing();
+    // Nothing will ever pull the other two but what these cause; the public code asks for at most one unheard packet.
+    s.receives(back(data(2))).sends([data(2)]);
     s.receives(back(data(3))).sends([data(3)]);
 }
 
@@ -394,8 +395,10 @@ fn a_lost_pull_is_asked_for_with_a_probe() {
     let mut s = host();
     s.opens(flow(10)).sent();
     s.at(us(20)).receives_all((0..4).map(|seq| word(nack(seq)))).sends_nothing();
-    s.at(ms(6)).sends([probe(0)]);
-    s.at(ms(7)).receives(word(nack_pull(0, 1))).sends([pulled(data(0))]);
+    // Everything was trimmed: the receiver has many senders, and the pull may stand in a long queue.
+    s.at(ms(60)).sends_nothing();
+    s.at(ms(70)).sends([probe(0)]);
+    s.at(ms(71)).receives(word(nack_pull(0, 1))).sends([pulled(data(0))]);
 }
 
 #[test]
