@@ -1,12 +1,11 @@
 """The list of commands."""
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 from pullnet import __version__
+from pullnet.cli.reproduce import reproduce
 from pullnet.cli.run import run
 from pullnet.cli.spec import check, list_names, new, schema
 
@@ -40,5 +39,4 @@ app.command()(check)
 app.command()(schema)
 app.command("list")(list_names)
 app.command()(new)
-if find_spec("pullnet.papers") and find_spec("pullnet.papers.cli"):
-    app.command()(import_module("pullnet.papers.cli").reproduce)
+app.command()(reproduce)

@@ -1,15 +1,13 @@
-"""`pullnet reproduce`."""
+"""What `pullnet reproduce` does."""
 
 import json
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from pullnet.errors import InputError
 from pullnet.papers import model, report
 from pullnet.papers.judge import Outcome
 from pullnet.papers.reproduce import Order
@@ -23,29 +21,8 @@ LEVEL_TEXT = {
 }
 
 
-def reproduce(
-    what: Annotated[
-        str | None,
-        typer.Argument(metavar="[PAPER[/FIGURE]]", help="Which paper, or one figure of it; all if left out."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Under ten minutes on two cores: shorter, fewer runs.")
-    ] = False,
-    smoke: Annotated[bool, typer.Option("--smoke", help="Under a minute: a few short runs.")] = False,
-    seeds: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Seeds, such as 1,2,5 or 1..50.", show_default=False)
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where runs, figures and verdicts go; runs that are there are not repeated."),
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs side by side.")] = 1,
-) -> None:
+def reproduce(what: str | None, level: str, seeds: str | None, out: Path | None, jobs: int, *, as_json: bool) -> None:
     """Run a paper's experiments and compare its claims with what comes out."""
-    if quick and smoke:
-        raise InputError("--quick and --smoke: use one of them")
-    level = "smoke" if smoke else "quick" if quick else "full"
     chosen = model.parse_seeds(seeds) if seeds else None
     orders = [_order(name, figure, level, chosen, out, jobs) for name, figure in _targets(what)]
     log = Console(stderr=True)

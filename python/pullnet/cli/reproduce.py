@@ -1,0 +1,37 @@
+"""`pullnet reproduce`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pullnet.errors import InputError
+
+
+def reproduce(
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER[/FIGURE]]", help="Which paper, or one figure of it; all if left out."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Under ten minutes on two cores: shorter, fewer runs.")
+    ] = False,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Under a minute: a few short runs.")] = False,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Seeds, such as 1,2,5 or 1..50.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where runs, figures and verdicts go; runs that are there are not repeated."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs side by side.")] = 1,
+) -> None:
+    """Run a paper's experiments and compare its claims with what comes out."""
+    # Figures and statistics are large libraries that no other command needs.
+    from pullnet.papers import cli
+
+    if quick and smoke:
+        raise InputError("--quick and --smoke: use one of them")
+    level = "smoke" if smoke else "quick" if quick else "full"
+    cli.reproduce(what, level, seeds, out, jobs, as_json=as_json)
