@@ -51,7 +51,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Adds at the end.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, item: T) {
         if self.len() == self.items.len() {
             self.grow(item);
@@ -74,7 +74,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Takes the oldest. A ring that is empty starts again at its beginning, to stay within few cache lines.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         let item = *self.front()?;
         self.len -= 1;
@@ -83,7 +83,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Adds `item` behind every item whose `key` is not greater: the order of equal keys is that of insertion.
-    #[inline]
+    #[inline(always)]
     pub fn insert_sorted<K: Ord>(&mut self, item: T, key: impl Fn(&T) -> K) {
         if self.len() == self.items.len() {
             self.grow(item);

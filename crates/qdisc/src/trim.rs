@@ -84,7 +84,7 @@ impl<P: Item> Trim<P> {
     }
 
     /// A control packet waits, or there is no room for it.
-    #[inline]
+    #[inline(always)]
     fn push_control(&mut self, rules: &TrimRules, packet: P) -> Result<(), P> {
         let size = packet.wire();
         if !rules.control.admits(self.control.len() as u32, u64::from(self.control_bytes), size) {
@@ -149,7 +149,7 @@ impl<P: Item> Discipline<P> for Trim<P> {
         Self { data, control, data_bytes: 0, control_bytes: 0, serving: 0, turn: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(
         &mut self,
         rules: &TrimRules,
@@ -174,7 +174,7 @@ impl<P: Item> Discipline<P> for Trim<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeue(&mut self, rules: &TrimRules, _: &mut ()) -> Option<P> {
         let both = !self.data.is_empty() && !self.control.is_empty();
         let control_next = if both { self.turn < rules.control_per_data } else { self.data.is_empty() };

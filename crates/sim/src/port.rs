@@ -116,7 +116,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     }
 
     /// A packet is on its way here. Returns the last window in which the port can be visited for its sake.
-    #[inline]
+    #[inline(always)]
     pub fn expect(&mut self, net: &Network, rules: &Q::Rules, window: Window, packet: Packet) -> u64 {
         self.inbox.insert_sorted(packet, |packet| packet.rank(window));
         self.data_room -= i32::from(!packet.is_control());
@@ -169,13 +169,13 @@ impl<Q: Discipline<Packet>> Port<Q> {
     }
 
     /// Lets everything happen that lies in the window.
-    #[inline]
+    #[inline(always)]
     pub fn visit(&mut self, cx: &mut PortContext<'_, Q>) {
         while self.step(cx) {}
     }
 
     /// Lets the next thing happen if it lies in the window. A completion comes before an arrival at the same time.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self, cx: &mut PortContext<'_, Q>) -> bool {
         let (arrival, completion) = (self.next_arrival(cx.window), self.completion);
         if arrival.min(completion) >= cx.window.end {
@@ -265,7 +265,10 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// nothing is to be done.
     #[inline]
     pub fn due(&mut self, net: &Network, rules: &Q::Rules, window: Window) -> Option<u64> {
-        self.count_room(net, rules);
+        // What was counted before and went down since is a safe bound; it is counted anew when it runs out.
+        if self.data_room.min(self.control_room) <= 0 {
+            self.count_room(net, rules);
+        }
         let free = self.free_at();
         let mut out = self.queue.0.shortest_next().map_or(u64::MAX, |size| self.line.reaches(free, size));
         for packet in self.inbox.iter() {

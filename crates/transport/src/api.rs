@@ -151,6 +151,15 @@ pub struct Deadline {
     pub why: &'static str,
 }
 
+impl Deadline {
+    /// This deadline, or one at `at` if that is earlier.
+    #[inline]
+    #[must_use]
+    pub fn min_at(self, at: Instant, why: &'static str) -> Self {
+        if at < self.at { Self { at, why } } else { self }
+    }
+}
+
 /// Which end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {

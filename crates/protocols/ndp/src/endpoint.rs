@@ -408,12 +408,16 @@ impl Transport for NdpEndpoint {
 
     #[inline]
     fn poll_timeout(&self) -> Option<Deadline> {
-        let pull = if self.pulls.is_empty() { None } else { Some((self.pacer.free_at(), "pull pacer")) };
-        let timer = self.timers.peek().map(|Reverse((at, timer))| (*at, name(timer)));
-        let sent = self.sent.due().map(|at| (at, "sender's time-wait"));
-        let received = self.received.due().map(|at| (at, "receiver's time-wait"));
-        let first = [pull, timer, sent, received].into_iter().flatten().min_by_key(|(at, _)| *at);
-        first.map(|(at, why)| Deadline { at, why })
+        let mut first = Deadline { at: Instant::NEVER, why: "" };
+        if !self.pulls.is_empty() {
+            first = Deadline { at: self.pacer.free_at(), why: "pull pacer" };
+        }
+        if let Some(Reverse((at, timer))) = self.timers.peek() {
+            first = first.min_at(*at, name(timer));
+        }
+        first = first.min_at(self.sent.due(), "sender's time-wait");
+        first = first.min_at(self.received.due(), "receiver's time-wait");
+        (first.at != Instant::NEVER).then_some(first)
     }
 
     fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {

@@ -35,15 +35,15 @@ impl Finished {
         self.notes.push_back((now, peer, conn));
     }
 
-    /// When the oldest note is to be looked at.
+    /// When the oldest note is to be looked at; [`Instant::NEVER`] if there is none.
     #[inline]
-    pub fn due(&self) -> Option<Instant> {
-        self.notes.front().map(|(at, ..)| at.after(self.remembered))
+    pub fn due(&self) -> Instant {
+        self.notes.front().map_or(Instant::NEVER, |(at, ..)| at.after(self.remembered))
     }
 
     /// Forgets what has been remembered long enough.
     pub fn expire(&mut self, now: Instant) {
-        while self.due().is_some_and(|due| due <= now) {
+        while self.due() <= now {
             let Some((at, peer, conn)) = self.notes.pop_front() else { return };
             if self.latest.get(&(peer, conn)) == Some(&at) {
                 self.latest.remove(&(peer, conn));
@@ -65,6 +65,6 @@ mod tests {
         finished.expire(Instant(149));
         assert!(finished.contains(peer, conn) && !finished.contains(peer, ConnId(3)));
         finished.expire(Instant(150));
-        assert!(!finished.contains(peer, conn) && finished.due().is_none());
+        assert!(!finished.contains(peer, conn) && finished.due() == Instant::NEVER);
     }
 }
