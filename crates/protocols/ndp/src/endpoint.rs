@@ -16,7 +16,7 @@ use crate::connections::Connections;
 use crate::finished::Finished;
 use crate::header::NdpHeader;
 use crate::receiver::{Arrival, Receiver};
-use crate::sender::{Check, Context, Ready, Sender};
+use crate::sender::{Check, Context, Sender};
 
 /// A timer of one connection, besides the pacer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -41,7 +41,8 @@ pub struct NdpEndpoint {
     received: Finished,
     /// ACKs, NACKs, pulls and probes that wait for the link.
     control: VecDeque<Transmit<NdpHeader>>,
-    /// Senders that could send a packet again, or a new one.
+    /// Senders once for each packet that they could send again, and for each new one: packets leave in the order in
+    /// which they were allowed to.
     ready_again: Turns,
     ready_new: Turns,
     pulls: PullQueue,
@@ -95,16 +96,14 @@ impl NdpEndpoint {
         let sender = self.senders.get_mut(slot)?;
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
         let result = input(sender, &mut cx);
-        match sender.ready() {
-            Some(Ready::Again) if !sender.queued_again => {
-                sender.queued_again = true;
-                self.ready_again.push(slot, sender.priority);
-            }
-            Some(Ready::New) if !sender.queued_new => {
-                sender.queued_new = true;
-                self.ready_new.push(slot, sender.priority);
-            }
-            _ => {}
+        let sendable = sender.sendable();
+        while sender.queued.again < sendable.again {
+            sender.queued.again += 1;
+            self.ready_again.push(slot, sender.priority);
+        }
+        while sender.queued.new < sendable.new {
+            sender.queued.new += 1;
+            self.ready_new.push(slot, sender.priority);
         }
         Some(result)
     }
@@ -186,11 +185,8 @@ impl NdpEndpoint {
             let again = self.ready_again.pop();
             let slot = again.or_else(|| self.ready_new.pop())?;
             let packet = self.with_sender(now, slot, |sender, cx| {
-                if again.is_some() {
-                    sender.queued_again = false
-                } else {
-                    sender.queued_new = false
-                }
+                let queued = if again.is_some() { &mut sender.queued.again } else { &mut sender.queued.new };
+                *queued = queued.saturating_sub(1);
                 sender.transmit(cx)
             });
             if let Some(Some(packet)) = packet {
