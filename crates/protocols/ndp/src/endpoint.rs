@@ -16,7 +16,7 @@ use crate::connections::Connections;
 use crate::finished::Finished;
 use crate::header::NdpHeader;
 use crate::receiver::{Arrival, Receiver};
-use crate::sender::{Check, Context, Sender};
+use crate::sender::{Check, Context, Ready, Sender};
 
 /// A timer of one connection, besides the pacer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -41,8 +41,7 @@ pub struct NdpEndpoint {
     received: Finished,
     /// ACKs, NACKs, pulls and probes that wait for the link.
     control: VecDeque<Transmit<NdpHeader>>,
-    /// Senders once for each packet that they could send again, and for each new one: packets leave in the order in
-    /// which they were allowed to.
+    /// Senders that could send a packet again, or a new one.
     ready_again: Turns,
     ready_new: Turns,
     pulls: PullQueue,
@@ -96,14 +95,16 @@ impl NdpEndpoint {
         let sender = self.senders.get_mut(slot)?;
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
         let result = input(sender, &mut cx);
-        let sendable = sender.sendable();
-        while sender.queued.again < sendable.again {
-            sender.queued.again += 1;
-            self.ready_again.push(slot, sender.priority);
-        }
-        while sender.queued.new < sendable.new {
-            sender.queued.new += 1;
-            self.ready_new.push(slot, sender.priority);
+        match sender.ready() {
+            Some(Ready::Again) if !sender.queued_again => {
+                sender.queued_again = true;
+                self.ready_again.push(slot, sender.priority);
+            }
+            Some(Ready::New) if !sender.queued_new => {
+                sender.queued_new = true;
+                self.ready_new.push(slot, sender.priority);
+            }
+            _ => {}
         }
         Some(result)
     }
@@ -185,8 +186,11 @@ impl NdpEndpoint {
             let again = self.ready_again.pop();
             let slot = again.or_else(|| self.ready_new.pop())?;
             let packet = self.with_sender(now, slot, |sender, cx| {
-                let queued = if again.is_some() { &mut sender.queued.again } else { &mut sender.queued.new };
-                *queued = queued.saturating_sub(1);
+                if again.is_some() {
+                    sender.queued_again = false
+                } else {
+                    sender.queued_new = false
+                }
                 sender.transmit(cx)
             });
             if let Some(Some(packet)) = packet {

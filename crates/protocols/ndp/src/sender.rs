@@ -20,7 +20,7 @@ const PATIENCE: u64 = 4;
 /// Probes that are sent to a silent receiver at least before the sender gives up.
 const LEAST_PROBES: u64 = 8;
 /// Times as patient is a sender whose packets were mostly trimmed: its pulls stand in a long queue.
-const CROWDED_PATIENCE: u64 = 32;
+const CROWDED_PATIENCE: u64 = 16;
 /// Feedback that is looked at to tell a bad path from an incast; all ones would be 16 ACKs.
 const HISTORY: u32 = 16;
 
@@ -47,16 +47,7 @@ pub(crate) enum Check {
     GiveUp,
 }
 
-/// How many packets a connection could send now.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Sendable {
-    /// Packets that were sent before.
-    pub again: u32,
-    /// New packets.
-    pub new: u32,
-}
-
-/// What a connection would send next.
+/// What a connection could send now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ready {
     /// A packet that was sent before.
@@ -106,8 +97,9 @@ pub(crate) struct Sender {
     last_probe: Instant,
     /// When the timers are looked at next.
     pub check_at: Instant,
-    /// How many of its packets stand in the host's queues for the link.
-    pub queued: Sendable,
+    /// Whether it stands in the endpoint's queues of connections that can send.
+    pub queued_again: bool,
+    pub queued_new: bool,
 }
 
 impl Sender {
@@ -146,7 +138,8 @@ impl Sender {
             probes: 0,
             last_probe: cx.now,
             check_at: Instant::NEVER,
-            queued: Sendable::default(),
+            queued_again: false,
+            queued_new: false,
         }
     }
 
@@ -314,16 +307,8 @@ impl Sender {
         NdpHeader::Probe { conn: self.conn, seq: self.again.front().copied().unwrap_or(newest) }
     }
 
-    /// How many packets could leave now.
-    pub fn sendable(&mut self) -> Sendable {
-        self.forget_answered();
-        let pulled_again = self.credit.min(self.again.len() as u32);
-        let new = (self.push + self.credit - pulled_again).min(self.total - self.window.next());
-        Sendable { again: self.urgent.len() as u32 + pulled_again, new }
-    }
-
-    /// What would leave next.
-    fn ready(&mut self) -> Option<Ready> {
+    /// What could leave now.
+    pub fn ready(&mut self) -> Option<Ready> {
         self.forget_answered();
         if !self.urgent.is_empty() || (self.credit > 0 && !self.again.is_empty()) {
             return Some(Ready::Again);

@@ -396,9 +396,9 @@ fn a_lost_pull_is_asked_for_with_a_probe() {
     s.opens(flow(10)).sent();
     s.at(us(20)).receives_all((0..4).map(|seq| word(nack(seq)))).sends_nothing();
     // Everything was trimmed: the receiver has many senders, and the pull may stand in a long queue.
-    s.at(ms(120)).sends_nothing();
-    s.at(ms(140)).sends([probe(0)]);
-    s.at(ms(141)).receives(word(nack_pull(0, 1))).sends([pulled(data(0))]);
+    s.at(ms(60)).sends_nothing();
+    s.at(ms(70)).sends([probe(0)]);
+    s.at(ms(71)).receives(word(nack_pull(0, 1))).sends([pulled(data(0))]);
 }
 
 #[test]
