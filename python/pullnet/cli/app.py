@@ -8,6 +8,7 @@ from pullnet import __version__
 from pullnet.cli.reproduce import reproduce
 from pullnet.cli.run import run
 from pullnet.cli.spec import check, list_names, new, schema
+from pullnet.cli.traffic import app as traffic
 
 app = typer.Typer(
     name="pullnet",
@@ -40,3 +41,4 @@ app.command()(schema)
 app.command("list")(list_names)
 app.command()(new)
 app.command()(reproduce)
+app.add_typer(traffic)

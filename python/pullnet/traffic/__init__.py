@@ -1,0 +1,45 @@
+"""Traffic volumes: reading, fitting, dimensioning, billing, stationarity, synthesis.
+
+>>> from pullnet import traffic
+>>> volumes = traffic.read("capture.pcap", timescales="100ms,1s")
+>>> traffic.write(volumes, "volumes.parquet")
+
+What needs a large library is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pullnet.traffic.coerce import as_volumes
+from pullnet.traffic.error import TrafficError
+from pullnet.traffic.reading import DamagedInput, Note, Reading, Source, load, read
+from pullnet.traffic.volumes import State, Volumes
+
+if TYPE_CHECKING:
+    from pullnet.traffic.files import write
+
+_LAZY = {
+    "write": "pullnet.traffic.files",
+}
+"""Where names live that are imported when first used."""
+
+__all__ = [
+    "DamagedInput",
+    "Note",
+    "Reading",
+    "Source",
+    "State",
+    "TrafficError",
+    "Volumes",
+    "as_volumes",
+    "load",
+    "read",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is lazy."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

@@ -1,0 +1,162 @@
+"""Reading files of any kind: captures, counters, and volumes that were written before."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pullnet.traffic.error import TrafficError
+from pullnet.traffic.quantities import Timescale, timescales
+from pullnet.traffic.volumes import Volumes
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something about an input that its reader counted."""
+
+    kind: str
+    """A word for programs, such as `truncated record`."""
+    count: int
+    text: str
+    """For people: what, how many, where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that was read, and how."""
+
+    path: str
+    format: str
+    damage: tuple[Note, ...] = ()
+    """What could not be read. Any makes the exit code 3."""
+    repairs: tuple[Note, ...] = ()
+    """What was read by a stated rule: timestamps going back, counters that wrapped."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Counts by name, for instance `packets`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Volumes, and the files they come from."""
+
+    volumes: list[Volumes]
+    sources: list[Source]
+
+    @property
+    def damaged(self) -> bool:
+        """Whether anything could not be read."""
+        return any(source.damage for source in self.sources)
+
+
+class DamagedInput(UserWarning):
+    """A part of an input could not be read; the rest was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How files are read. What a kind of file has no use for is refused where it was asked for."""
+
+    timescales: tuple[float, ...] | None = None
+    """Unit: s. `None`: what the file has; for captures those of the study."""
+    capture: Mapping[str, Any] = field(default_factory=dict)
+    """Options of `captures.read`."""
+    counters: Mapping[str, Any] = field(default_factory=dict)
+    """Options of `counters.read`."""
+    progress: Callable[[str, int, int | None], None] | None = None
+    """Told now and then: which file, bytes read, and bytes in all if known."""
+
+
+def read(path: PathLike, *, timescales: str | Iterable[Timescale] | None = None, **options: Any) -> list[Volumes]:
+    """Read a capture, counters, or volumes. A damaged input gives what is readable, and a `DamagedInput` warning.
+
+    Further options are those of captures (`prefix`, `protocol`, ...) and of counters (`unit`, `kind`, ...).
+    """
+    reading = load([path], make_options(timescales, **options))
+    for source in reading.sources:
+        for note in source.damage:
+            warnings.warn(f"{source.path}: {note.text}", DamagedInput, stacklevel=2)
+    return reading.volumes
+
+
+def make_options(
+    wanted: str | Iterable[Timescale] | None = None,
+    *,
+    progress: Callable[[str, int, int | None], None] | None = None,
+    **others: Any,
+) -> Options:
+    """Sort options by the kind of file that they are for."""
+    from pullnet.traffic import captures, counters
+
+    unknown = sorted(set(others) - captures.OPTIONS - counters.OPTIONS)
+    if unknown:
+        known = ", ".join(sorted(captures.OPTIONS | counters.OPTIONS))
+        raise TrafficError(f"there is no option `{unknown[0]}`", value=unknown[0], remedy=f"use one of {known}")
+    return Options(
+        None if wanted is None else tuple(timescales(wanted)),
+        {name: value for name, value in others.items() if name in captures.OPTIONS},
+        {name: value for name, value in others.items() if name in counters.OPTIONS},
+        progress,
+    )
+
+
+def load(paths: Iterable[PathLike], options: Options | None = None) -> Reading:
+    """Read files, with what was found out about each."""
+    options = options or Options()
+    volumes: list[Volumes] = []
+    sources: list[Source] = []
+    for path in paths:
+        found, source = _load(os.fspath(path), options)
+        volumes += found
+        sources.append(source)
+    return Reading(volumes, sources)
+
+
+def _load(path: str, options: Options) -> tuple[list[Volumes], Source]:
+    if path != "-":
+        _refuse_unreadable(path)
+        if _is_table(path):
+            return _load_table(path, options)
+    from pullnet.traffic import captures
+
+    return captures.load(path, options)
+
+
+def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
+    from pullnet.traffic import counters, files
+
+    table = files.table(path)
+    if files.is_volumes(table):
+        return files.load(path, table, options)
+    return counters.load(path, table, options)
+
+
+def _is_table(path: str) -> bool:
+    name = path.lower().removesuffix(".gz").removesuffix(".zst")
+    return name.endswith((".csv", ".parquet", ".tsv", ".txt"))
+
+
+def _refuse_unreadable(path: str) -> None:
+    file = Path(path)
+    if file.is_dir():
+        raise TrafficError("is a folder", where=path, remedy="name the files in it")
+    try:
+        with file.open("rb"):
+            return
+    except FileNotFoundError:
+        raise TrafficError("there is no such file", where=path) from None
+    except OSError as error:
+        raise TrafficError(f"cannot be read: {error.strerror}", where=path) from None
+
+
+def trace_name(path: str) -> str:
+    """Return the name of a file without folders and endings: `a/b.pcap.gz` is `b`."""
+    name = Path(path).name
+    for ending in (".gz", ".zst", ".zstd"):
+        name = name.removesuffix(ending)
+    stem, dot, ending = name.rpartition(".")
+    known = ("pcap", "pcapng", "cap", "erf", "csv", "tsv", "txt", "parquet", "dump", "ntar")
+    return stem if dot and ending.lower() in known and stem else name
