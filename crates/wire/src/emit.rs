@@ -1,0 +1,129 @@
+//! A header and its payload into a frame.
+
+use core::net::IpAddr;
+
+use thiserror::Error;
+
+use crate::check::internet_checksum;
+use crate::frame::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, PROTOCOL_UDP};
+use crate::{DATA_HEADER, ETHERNET, HEADER, IPV4, IPV6, LABEL_BASE, Mark, Marks, Packet, Route, UDP};
+
+/// Routers that a packet may pass.
+const TTL: u8 = 64;
+
+/// Why a frame cannot be written.
+#[derive(Clone, Copy, PartialEq, Eq, Error, Debug)]
+pub enum EmitError {
+    /// The buffer is too short.
+    #[error("a frame of {needed} B does not fit into a buffer of {room} B")]
+    Room {
+        /// Bytes of the frame.
+        needed: usize,
+        /// Bytes of the buffer.
+        room: usize,
+    },
+    /// IP can say no more than 65535 B.
+    #[error("a payload of {0} B does not fit into an IP packet")]
+    TooLong(usize),
+    /// The header says another length.
+    #[error("the header says {header} B of payload, but there are {payload} B")]
+    Length {
+        /// What the header says.
+        header: usize,
+        /// What there is.
+        payload: usize,
+    },
+    /// One address of each family.
+    #[error("from {from} to {to}: both addresses must be of one family")]
+    Family {
+        /// The sending host.
+        from: IpAddr,
+        /// The receiving host.
+        to: IpAddr,
+    },
+}
+
+/// Both addresses as bytes, and how many of them count.
+fn address_bytes(route: &Route) -> Result<([u8; 32], usize), EmitError> {
+    let mut bytes = [0; 32];
+    match (route.from, route.to) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            bytes[..4].copy_from_slice(&from.octets());
+            bytes[4..8].copy_from_slice(&to.octets());
+            Ok((bytes, 4))
+        }
+        (IpAddr::V6(from), IpAddr::V6(to)) => {
+            bytes[..16].copy_from_slice(&from.octets());
+            bytes[16..].copy_from_slice(&to.octets());
+            Ok((bytes, 16))
+        }
+        (from, to) => Err(EmitError::Family { from, to }),
+    }
+}
+
+fn ipv4(out: &mut [u8], dscp: u8, total: u16, addresses: &[u8]) {
+    let [high, low] = total.to_be_bytes();
+    // Not to be fragmented, so the identification means nothing (RFC 6864).
+    out[..12].copy_from_slice(&[0x45, dscp << 2, high, low, 0, 0, 0x40, 0, TTL, PROTOCOL_UDP, 0, 0]);
+    out[12..IPV4].copy_from_slice(addresses);
+    let sum = internet_checksum(&out[..IPV4]);
+    out[10..12].copy_from_slice(&sum.to_be_bytes());
+}
+
+fn ipv6(out: &mut [u8], dscp: u8, length: u16, label: u16, addresses: &[u8]) {
+    let [high, low] = length.to_be_bytes();
+    let [label_high, label_low] = label.to_be_bytes();
+    let start = [0x60 | dscp >> 2, dscp << 6, label_high, label_low, high, low, PROTOCOL_UDP, TTL];
+    out[..8].copy_from_slice(&start);
+    out[8..IPV6].copy_from_slice(addresses);
+}
+
+/// Writes a frame into `out` and returns its length.
+///
+/// The UDP checksum is 0: one that covers payload would be wrong after a trim. The header has a check of its own, and
+/// so has the payload (RFC 6935 and RFC 6936 ask for this over IPv6).
+///
+/// # Errors
+/// If the frame does not fit, or header, payload and addresses contradict each other.
+pub fn emit(
+    out: &mut [u8],
+    route: &Route,
+    marks: &Marks,
+    packet: &Packet,
+    payload: &[u8],
+) -> Result<usize, EmitError> {
+    if usize::from(packet.shape.length()) != payload.len() {
+        return Err(EmitError::Length { header: packet.shape.length().into(), payload: payload.len() });
+    }
+    let (addresses, long) = address_bytes(route)?;
+    let (ip, is_data) = (if long == 4 { IPV4 } else { IPV6 }, packet.shape.is_data());
+    let datagram = UDP + if is_data { DATA_HEADER + payload.len() } else { HEADER };
+    let needed = ETHERNET + ip + datagram;
+    let total = u16::try_from(ip + datagram).map_err(|_| EmitError::TooLong(payload.len()))?;
+    let room = out.len();
+    let out = out.get_mut(..needed).ok_or(EmitError::Room { needed, room })?;
+
+    let dscp = marks.dscp(if is_data { Mark::Data } else { Mark::Control });
+    out[..6].copy_from_slice(&route.to_mac.0);
+    out[6..12].copy_from_slice(&route.from_mac.0);
+    let kind = if long == 4 { ETHERTYPE_IPV4 } else { ETHERTYPE_IPV6 };
+    out[12..ETHERNET].copy_from_slice(&kind.to_be_bytes());
+    let (network, rest) = out[ETHERNET..].split_at_mut(ip);
+    if long == 4 {
+        ipv4(network, dscp, total, &addresses[..8]);
+    } else {
+        ipv6(network, dscp, datagram as u16, route.from_port.wrapping_sub(LABEL_BASE), &addresses);
+    }
+    rest[..2].copy_from_slice(&route.from_port.to_be_bytes());
+    rest[2..4].copy_from_slice(&route.to_port.to_be_bytes());
+    rest[4..6].copy_from_slice(&(datagram as u16).to_be_bytes());
+    rest[6..UDP].fill(0);
+    let header = packet.encode((&addresses[..long], &addresses[long..2 * long]));
+    rest[UDP..UDP + HEADER].copy_from_slice(&header);
+    if is_data {
+        let (check, body) = rest[UDP + HEADER..].split_at_mut(4);
+        check.copy_from_slice(&crate::crc32c(&[payload]).to_be_bytes());
+        body.copy_from_slice(payload);
+    }
+    Ok(needed)
+}

@@ -1,0 +1,73 @@
+//! What NDP looks like on the wire: a header of 22 bytes in UDP over IPv4 or IPv6 in Ethernet.
+//!
+//! `docs/wire.md` specifies it byte by byte. Three layers:
+//! - [`Packet`] is a header as a value in which nonsense cannot be written; `encode` and `decode` are exact inverses.
+//! - [`emit`] and [`parse`] make whole frames of it and read them, whole, trimmed or returned.
+//! - [`switch`] is what a switch does to the bytes of a frame: look at its mark, trim it, send it back.
+//!
+//! Nothing here panics on input.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod check;
+mod emit;
+mod frame;
+mod mark;
+mod packet;
+mod parse;
+pub mod switch;
+
+pub use check::crc32c;
+pub use emit::{EmitError, emit};
+pub use frame::{Mac, Route};
+pub use mark::{BadMarks, Mark, Marks};
+pub use packet::{BadHeader, Packet, Reason, Shape};
+pub use parse::{Arrived, Fate, Refused, parse};
+
+/// UDP port that hosts listen on unless told otherwise. Outside of what Linux hands out by itself (32768 to 60999).
+pub const PORT: u16 = 61199;
+/// UDP source port of path label 0; label `n` is `n` above it.
+pub const LABEL_BASE: u16 = 49152;
+/// Number of path labels.
+pub const LABELS: u16 = 1 << 14;
+/// Bit of a connection number that says "the way back": the flow answers the one that the other host opened under the
+/// same number without the bit.
+pub const REPLY: u32 = 1 << 31;
+
+/// Bytes of the header that a trim must leave: all of it.
+pub const HEADER: usize = 22;
+/// Bytes before the payload of a data packet: the header and the check of the payload.
+pub const DATA_HEADER: usize = HEADER + 4;
+/// Bytes of Ethernet, without preamble and frame check sequence.
+pub const ETHERNET: usize = 14;
+/// Bytes of IPv4, without options.
+pub const IPV4: usize = 20;
+/// Bytes of IPv6.
+pub const IPV6: usize = 40;
+/// Bytes of UDP.
+pub const UDP: usize = 8;
+/// What a switch has to leave of an IPv4 frame at least, so that it can be told what was in it.
+pub const TRIM_IPV4: usize = ETHERNET + IPV4 + UDP + HEADER;
+/// The same of an IPv6 frame.
+pub const TRIM_IPV6: usize = ETHERNET + IPV6 + UDP + HEADER;
+
+/// Payload of a full data packet where IP packets have at most `mtu` bytes: 1446 B of 1500 and 8946 B of 9000 over
+/// IPv4, 20 fewer over IPv6. 0 if not even a header fits.
+#[must_use]
+pub const fn payload_room(mtu: usize, ipv6: bool) -> usize {
+    let ip = if ipv6 { IPV6 } else { IPV4 };
+    mtu.saturating_sub(ip + UDP + DATA_HEADER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_the_specification() {
+        assert_eq!((TRIM_IPV4, TRIM_IPV6), (64, 84));
+        assert_eq!([1500, 9000].map(|mtu| payload_room(mtu, false)), [1446, 8946]);
+        assert_eq!([1500, 9000].map(|mtu| payload_room(mtu, true)), [1426, 8926]);
+        assert_eq!(payload_room(53, false), 0);
+    }
+}

@@ -1,0 +1,84 @@
+use thiserror::Error;
+
+/// What a packet is to a switch, by its DSCP alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Carries payload: may be trimmed ("trimmable").
+    Data,
+    /// ACK, NACK, PULL, PROBE, RESET: goes first and is never trimmed.
+    Control,
+    /// What a switch left of a data packet: goes first, and is never trimmed again.
+    Trimmed,
+    /// A trimmed packet that a switch sent back to where it came from.
+    Returned,
+}
+
+/// The four DSCP values of a network, each below 64 and no two alike.
+///
+/// The defaults are from the pool that RFC 2474 sets aside for local use (`xxxx11`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Marks([u8; 4]);
+
+/// DSCP values that cannot be told apart.
+#[derive(Clone, Copy, PartialEq, Eq, Error, Debug)]
+#[error(
+    "DSCP {data}, {control}, {trimmed}, {returned} for data, control, trimmed and returned packets: each must be below 64 and no two alike"
+)]
+pub struct BadMarks {
+    data: u8,
+    control: u8,
+    trimmed: u8,
+    returned: u8,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self([3, 11, 7, 15])
+    }
+}
+
+const ORDER: [Mark; 4] = [Mark::Data, Mark::Control, Mark::Trimmed, Mark::Returned];
+
+impl Marks {
+    /// DSCP values of data, control, trimmed and returned packets.
+    ///
+    /// # Errors
+    /// If a value is not below 64, or two are the same.
+    pub fn new(data: u8, control: u8, trimmed: u8, returned: u8) -> Result<Self, BadMarks> {
+        let marks = [data, control, trimmed, returned];
+        let alike = (0..4).any(|at| marks[at] > 63 || marks[..at].contains(&marks[at]));
+        if alike { Err(BadMarks { data, control, trimmed, returned }) } else { Ok(Self(marks)) }
+    }
+
+    /// The DSCP value of `mark`.
+    #[must_use]
+    pub fn dscp(&self, mark: Mark) -> u8 {
+        self.0[mark as usize]
+    }
+
+    /// What a packet with this DSCP value is; `None`: somebody else's.
+    #[must_use]
+    pub fn mark(&self, dscp: u8) -> Option<Mark> {
+        self.0.iter().position(|known| *known == dscp).map(|at| ORDER[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_found_by_its_value() {
+        let marks = Marks::new(10, 46, 11, 12).unwrap();
+        for mark in ORDER {
+            assert_eq!(marks.mark(marks.dscp(mark)), Some(mark));
+        }
+        assert_eq!(marks.mark(0), None);
+    }
+
+    #[test]
+    fn values_that_cannot_be_told_apart_are_refused() {
+        assert!(Marks::new(1, 2, 3, 1).is_err());
+        assert!(Marks::new(1, 2, 3, 64).is_err());
+    }
+}

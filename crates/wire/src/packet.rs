@@ -1,0 +1,305 @@
+//! The header: 22 bytes, of which no trim takes any.
+
+use thiserror::Error;
+
+use crate::HEADER;
+
+/// The version that this crate speaks.
+const VERSION: u8 = 1;
+
+const DATA: u8 = 0;
+const ACK: u8 = 1;
+const NACK: u8 = 2;
+const PULL: u8 = 3;
+const PROBE: u8 = 4;
+const RESET: u8 = 5;
+
+const SYN: u8 = 0x01;
+const LAST: u8 = 0x02;
+const PULLED: u8 = 0x04;
+const CARRIES_PULL: u8 = 0x08;
+const BY_SENDER: u8 = 0x10;
+
+/// A header without its check, as a value in which nonsense cannot be written.
+///
+/// `home` is the UDP port at which the host that made the packet listens, `conn` the connection as its opener numbers
+/// it, with [`crate::REPLY`] for the way back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// Where the host that made the packet listens.
+    pub home: u16,
+    /// The connection.
+    pub conn: u32,
+    /// What the packet says of it.
+    pub shape: Shape,
+}
+
+/// What a packet says. Packet numbers count from 0 within a connection, pull numbers from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Payload, or what a trim left of it.
+    Data {
+        /// Packet number: with `syn` also the offset from the first packet of the connection.
+        seq: u32,
+        /// Belongs to the first window: may open the connection.
+        syn: bool,
+        /// The last packet of the connection.
+        last: bool,
+        /// Sent on a pull.
+        pulled: bool,
+        /// Payload bytes when it was sent.
+        length: u16,
+        /// Who is meant at the receiver.
+        service: u16,
+        /// What the sender asks for; higher goes first.
+        priority: u8,
+    },
+    /// The packet arrived whole.
+    Ack {
+        /// Which packet.
+        seq: u32,
+        /// The pull that it carries, if any.
+        pull: Option<u32>,
+    },
+    /// The packet arrived without its payload.
+    Nack {
+        /// Which packet.
+        seq: u32,
+        /// The pull that it carries, if any.
+        pull: Option<u32>,
+    },
+    /// Send the packets that this number is ahead of the last.
+    Pull {
+        /// Pulls sent on this connection so far.
+        number: u32,
+    },
+    /// How does this packet stand? Asks for a pull that may be lost, and keeps an idle connection alive.
+    Probe {
+        /// Which packet.
+        seq: u32,
+    },
+    /// The connection is over for whoever sends this; nothing answers it.
+    Reset {
+        /// Whether the data's sender says so; else its receiver does.
+        by_sender: bool,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Why a connection was reset. Any byte can arrive; those below are sent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Reason(pub u8);
+
+impl Reason {
+    /// Nobody listens for the service.
+    pub const NO_LISTENER: Self = Self(1);
+    /// The host does not know the connection, perhaps because it was started anew.
+    pub const UNKNOWN: Self = Self(2);
+    /// The application dropped it.
+    pub const ABORTED: Self = Self(3);
+    /// The host has as many connections as it wants.
+    pub const FULL: Self = Self(4);
+    /// The other side broke a rule.
+    pub const PROTOCOL: Self = Self(5);
+    /// The host goes away.
+    pub const SHUTDOWN: Self = Self(6);
+
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NO_LISTENER => "nobody listens for the service",
+            Self::UNKNOWN => "the other host does not know the connection",
+            Self::ABORTED => "the other application dropped the connection",
+            Self::FULL => "the other host has as many connections as it wants",
+            Self::PROTOCOL => "the other host says that a rule of the protocol was broken",
+            Self::SHUTDOWN => "the other host goes away",
+            _ => "the other host reset the connection",
+        }
+    }
+}
+
+/// Why 22 bytes are not a header.
+#[derive(Clone, Copy, PartialEq, Eq, Error, Debug)]
+pub enum BadHeader {
+    /// Another version.
+    #[error("byte 0: version {0}; this host speaks version 1")]
+    Version(u8),
+    /// A packet type that there is not.
+    #[error("byte 0: packet type {0}; there are 0 to 5")]
+    Kind(u8),
+    /// A flag that the packet type does not have.
+    #[error("byte 1: flags {flags:#04x} of packet type {kind}, which has none but {known:#04x}")]
+    Flags {
+        /// The packet type.
+        kind: u8,
+        /// The byte.
+        flags: u8,
+        /// What it may have.
+        known: u8,
+    },
+    /// A byte that must be 0.
+    #[error("byte {at}: {value:#04x}, which must be 0 in packet type {kind}")]
+    Reserved {
+        /// Which one.
+        at: u8,
+        /// What it is.
+        value: u8,
+        /// The packet type.
+        kind: u8,
+    },
+}
+
+fn flag(set: bool, bit: u8) -> u8 {
+    if set { bit } else { 0 }
+}
+
+/// The parts of a header that depend on the packet type.
+struct Fields {
+    kind: u8,
+    flags: u8,
+    number: u32,
+    second: [u8; 4],
+    priority: u8,
+}
+
+fn answer(kind: u8, seq: u32, pull: Option<u32>) -> Fields {
+    let flags = flag(pull.is_some(), CARRIES_PULL);
+    Fields { kind, flags, number: seq, second: pull.unwrap_or(0).to_be_bytes(), priority: 0 }
+}
+
+impl Shape {
+    fn fields(self) -> Fields {
+        let plain = |kind, number| Fields { kind, flags: 0, number, second: [0; 4], priority: 0 };
+        match self {
+            Self::Data { seq, syn, last, pulled, length, service, priority } => {
+                let flags = flag(syn, SYN) | flag(last, LAST) | flag(pulled, PULLED);
+                let ([a, b], [c, d]) = (length.to_be_bytes(), service.to_be_bytes());
+                Fields { kind: DATA, flags, number: seq, second: [a, b, c, d], priority }
+            }
+            Self::Ack { seq, pull } => answer(ACK, seq, pull),
+            Self::Nack { seq, pull } => answer(NACK, seq, pull),
+            Self::Pull { number } => plain(PULL, number),
+            Self::Probe { seq } => plain(PROBE, seq),
+            Self::Reset { by_sender, reason } => {
+                Fields { flags: flag(by_sender, BY_SENDER), second: [reason.0, 0, 0, 0], ..plain(RESET, 0) }
+            }
+        }
+    }
+
+    /// Whether it may carry payload.
+    #[must_use]
+    pub fn is_data(&self) -> bool {
+        matches!(self, Self::Data { .. })
+    }
+
+    /// Payload bytes when it was sent; 0 for everything but data.
+    #[must_use]
+    pub fn length(&self) -> u16 {
+        if let Self::Data { length, .. } = *self { length } else { 0 }
+    }
+}
+
+/// The flags that a packet type may have, and which of bytes 12 to 17 may be other than 0.
+fn rules(kind: u8) -> Option<(u8, [bool; 6])> {
+    let all = [true, true, true, true, true, false];
+    let word = [true, true, true, true, false, false];
+    let byte = [true, false, false, false, false, false];
+    Some(match kind {
+        DATA => (SYN | LAST | PULLED, all),
+        ACK | NACK => (CARRIES_PULL, word),
+        PULL | PROBE => (0, [false; 6]),
+        RESET => (BY_SENDER, byte),
+        _ => return None,
+    })
+}
+
+fn check_rules(bytes: &[u8; HEADER]) -> Result<(), BadHeader> {
+    let (version, kind, flags) = (bytes[0] >> 4, bytes[0] & 0x0f, bytes[1]);
+    if version != VERSION {
+        return Err(BadHeader::Version(version));
+    }
+    let (known, used) = rules(kind).ok_or(BadHeader::Kind(kind))?;
+    if flags & !known != 0 {
+        return Err(BadHeader::Flags { kind, flags, known });
+    }
+    let reserved = |at: usize| Err(BadHeader::Reserved { at: at as u8, value: bytes[at], kind });
+    if let Some(at) = (12..18).find(|at| !used[at - 12] && bytes[*at] != 0) {
+        return reserved(at);
+    }
+    // Without the flag there is no pull number, and a reset has no packet number.
+    let no_pull = matches!(kind, ACK | NACK) && flags & CARRIES_PULL == 0;
+    if let Some(at) = (12..16).find(|at| no_pull && bytes[*at] != 0) {
+        return reserved(at);
+    }
+    match (8..12).find(|at| kind == RESET && bytes[*at] != 0) {
+        Some(at) => reserved(at),
+        None => Ok(()),
+    }
+}
+
+fn long(bytes: &[u8; HEADER], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn short(bytes: &[u8; HEADER], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+impl Packet {
+    /// The bytes of the header, its check included. `addresses` are the bytes of the IP addresses of the host that
+    /// made the packet and of the one that it is for, which the check covers.
+    #[must_use]
+    pub fn encode(&self, addresses: (&[u8], &[u8])) -> [u8; HEADER] {
+        let Fields { kind, flags, number, second, priority } = self.shape.fields();
+        let mut bytes = [0; HEADER];
+        bytes[0] = VERSION << 4 | kind;
+        bytes[1] = flags;
+        bytes[2..4].copy_from_slice(&self.home.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.conn.to_be_bytes());
+        bytes[8..12].copy_from_slice(&number.to_be_bytes());
+        bytes[12..16].copy_from_slice(&second);
+        bytes[16] = priority;
+        let check = header_check(&bytes, addresses);
+        bytes[18..].copy_from_slice(&check.to_be_bytes());
+        bytes
+    }
+
+    /// The header that 22 bytes are; their check is not looked at (see [`header_check`]).
+    ///
+    /// # Errors
+    /// If the bytes are none that [`Packet::encode`] makes.
+    pub fn decode(bytes: &[u8; HEADER]) -> Result<Self, BadHeader> {
+        check_rules(bytes)?;
+        let (flags, seq) = (bytes[1], long(bytes, 8));
+        let pull = (flags & CARRIES_PULL != 0).then(|| long(bytes, 12));
+        let shape = match bytes[0] & 0x0f {
+            DATA => Shape::Data {
+                seq,
+                syn: flags & SYN != 0,
+                last: flags & LAST != 0,
+                pulled: flags & PULLED != 0,
+                length: short(bytes, 12),
+                service: short(bytes, 14),
+                priority: bytes[16],
+            },
+            ACK => Shape::Ack { seq, pull },
+            NACK => Shape::Nack { seq, pull },
+            PULL => Shape::Pull { number: seq },
+            PROBE => Shape::Probe { seq },
+            _ => Shape::Reset { by_sender: flags & BY_SENDER != 0, reason: Reason(bytes[12]) },
+        };
+        Ok(Self { home: short(bytes, 2), conn: long(bytes, 4), shape })
+    }
+}
+
+/// The check of a header: CRC-32C of the sender's and the receiver's address and bytes 0 to 17.
+pub(crate) fn header_check(header: &[u8; HEADER], (from, to): (&[u8], &[u8])) -> u32 {
+    crate::crc32c(&[from, to, &header[..18]])
+}
+
+/// The check that a header carries.
+pub(crate) fn carried_check(header: &[u8; HEADER]) -> u32 {
+    long(header, 18)
+}

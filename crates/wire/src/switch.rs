@@ -1,0 +1,102 @@
+//! What a switch does to the bytes of a frame. It knows marks, lengths and addresses, and nothing of connections.
+
+use crate::check::internet_checksum;
+use crate::frame::{Ip, PROTOCOL_UDP, word};
+use crate::{HEADER, Mark, Marks, UDP};
+
+/// What a frame is to a switch; `None`: not IP, or with a DSCP that is none of ours.
+#[must_use]
+pub fn mark(frame: &[u8], marks: &Marks) -> Option<Mark> {
+    marks.mark(Ip::find(frame)?.dscp(frame))
+}
+
+/// The path label that the sender chose, from the UDP source port; `None`: not UDP, or no label.
+#[must_use]
+pub fn label(frame: &[u8]) -> Option<u16> {
+    let ip = Ip::find(frame)?;
+    if ip.protocol(frame) != PROTOCOL_UDP || ip.is_fragment(frame) {
+        return None;
+    }
+    word(frame, ip.next())?.checked_sub(crate::LABEL_BASE)
+}
+
+/// The least that a trim has to leave of this frame; `None`: not IP.
+#[must_use]
+pub fn least(frame: &[u8]) -> Option<usize> {
+    Some(Ip::find(frame)?.next() + UDP + HEADER)
+}
+
+/// How a switch leaves the lengths in the IP and UDP headers of what it trims.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lengths {
+    /// As long as what is left.
+    Corrected,
+    /// As they were.
+    Kept,
+}
+
+/// Trims a frame to `keep` bytes, or to [`least`] if that is more, and marks it. Returns its new length, or `None` if it
+/// is not IP or holds no more than that: then nothing is changed.
+pub fn trim(frame: &mut [u8], keep: usize, lengths: Lengths, marks: &Marks) -> Option<usize> {
+    let ip = Ip::find(frame)?;
+    let (udp, long) = (ip.next(), keep.max(least(frame)?));
+    if long >= frame.len() {
+        return None;
+    }
+    if lengths == Lengths::Corrected {
+        let datagram = (long - udp) as u16;
+        frame[udp + 4..udp + 6].copy_from_slice(&datagram.to_be_bytes());
+        let (at, total) = match ip {
+            Ip::V4 { at, .. } => (at + 2, (long - at) as u16),
+            Ip::V6 { at, .. } => (at + 4, datagram),
+        };
+        frame[at..at + 2].copy_from_slice(&total.to_be_bytes());
+    }
+    set_dscp(frame, ip, marks.dscp(Mark::Trimmed));
+    Some(long)
+}
+
+/// Sends a trimmed frame back: exchanges Ethernet and IP addresses, sends it to the port at which its sender listens, and
+/// marks it. False if it is not UDP over IP with a header: then nothing is changed.
+pub fn send_back(frame: &mut [u8], marks: &Marks) -> bool {
+    let Some(ip) = Ip::find(frame) else { return false };
+    let udp = ip.next();
+    if ip.protocol(frame) != PROTOCOL_UDP || frame.len() < udp + UDP + HEADER {
+        return false;
+    }
+    for byte in 0..6 {
+        frame.swap(byte, 6 + byte);
+    }
+    let (at, long) = ip.addresses_at();
+    for byte in at..at + long {
+        frame.swap(byte, byte + long);
+    }
+    // From the port that it was sent to, to the one where its sender listens.
+    frame.copy_within(udp + 2..udp + 4, udp);
+    frame.copy_within(udp + UDP + 2..udp + UDP + 4, udp + 2);
+    set_dscp(frame, ip, marks.dscp(Mark::Returned));
+    true
+}
+
+/// Sets the mark of a frame, and the checksum of its IPv4 header. False if it is not IP.
+pub fn set_mark(frame: &mut [u8], mark: Mark, marks: &Marks) -> bool {
+    Ip::find(frame).is_some_and(|ip| {
+        set_dscp(frame, ip, marks.dscp(mark));
+        true
+    })
+}
+
+fn set_dscp(frame: &mut [u8], ip: Ip, dscp: u8) {
+    match ip {
+        Ip::V4 { at, next } => {
+            frame[at + 1] = dscp << 2 | frame[at + 1] & 3;
+            frame[at + 10..at + 12].fill(0);
+            let sum = internet_checksum(&frame[at..next]);
+            frame[at + 10..at + 12].copy_from_slice(&sum.to_be_bytes());
+        }
+        Ip::V6 { at, .. } => {
+            frame[at] = frame[at] & 0xf0 | dscp >> 2;
+            frame[at + 1] = dscp << 6 | frame[at + 1] & 0x3f;
+        }
+    }
+}
