@@ -36,6 +36,7 @@ HEAD = """# What a run leaves
 | file | content |
 | --- | --- |
 | `scenario.toml` | the scenario with every value in force and where it came from |
+| `inputs/` | the files that the scenario names, as they were read, and `SHA256SUMS`; only there if it names any |
 | `summary.json` | what the run came to; the dataclasses of `pullnet.summary` say what each key means |
 | `*.parquet` | the tables below; units and meanings are also in the metadata of each field |
 | `PARTIAL` | only there if the run was interrupted: everything ends where it was broken off |
@@ -43,6 +44,11 @@ HEAD = """# What a run leaves
 `flows`, `hosts` and `ports` are always there, the others if `[probes]` asks for them. A column whose name ends in
 `_ps` holds whole picoseconds. Percentiles in the summary interpolate linearly between neighbours, which is the
 default of numpy. A directory is written beside its place and renamed, so that one that is there is whole.
+
+A result runs again wherever it is: `pullnet run RESULT/scenario.toml` gives the same fingerprint. Its `scenario.toml`
+names the copies in `inputs/` (a flow list in Parquet is kept as the CSV that was read from it), and they are compared
+with `SHA256SUMS` first. They are kept whole, whatever their size; with `--no-inputs` (in Python `copy_inputs=False`)
+nothing is copied, and the scenario names the files by their full paths.
 
 Exit codes of `pullnet run`: 0 ran; 1 a fault of pullnet; 2 the input is wrong; 3 the run ended early or flows failed.
 """

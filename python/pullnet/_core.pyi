@@ -4,6 +4,7 @@ from typing import Literal, final
 
 __all__ = [
     "Column",
+    "Input",
     "Progress",
     "Record",
     "Scenario",
@@ -51,6 +52,22 @@ class Scenario:
     @property
     def resolved(self) -> str:
         """TOML text with every value and where it comes from."""
+    @property
+    def inputs(self) -> list[Input]:
+        """The files that it names, in the order in which it was read."""
+    def with_inputs_at(self, names: list[str]) -> str:
+        """The resolved text with other names for its files, one for each of `inputs`."""
+
+@final
+class Input:
+    """A file that a scenario names."""
+
+    @property
+    def path(self) -> str:
+        """Where it was read from."""
+    @property
+    def data(self) -> bytes:
+        """What was read; of a flow list in Parquet the CSV that it was turned into."""
 
 @final
 class Simulation:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pullnet import _core, inputs
 from pullnet.errors import InputError
 from pullnet.result import Result
 
@@ -54,6 +55,11 @@ class Staging:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir()
+
+    def carry(self, scenario: _core.Scenario, *, copy: bool) -> str:
+        """Take along the files that `scenario` names. Returns its text, which names them as they can be found."""
+        with _refusal(self.target):
+            return inputs.carry(scenario, self.folder) if copy else inputs.refer(scenario, self.folder)
 
     def place(self, result: Result) -> Result:
         """Write the result and put it into its place."""

@@ -1,4 +1,16 @@
-"""Files that a scenario names and that Rust does not read itself."""
+"""Files that a scenario names: reading those that Rust does not read itself, and keeping all of them with a result."""
+
+import hashlib
+from pathlib import Path, PurePath
+
+from pullnet import _core
+from pullnet.errors import InputError
+
+FOLDER = "inputs"
+"""Where a result keeps the files that its scenario names."""
+
+SUMS = "SHA256SUMS"
+"""What they must be like, as the command `sha256sum` writes and checks it."""
 
 
 def parquet_as_csv(path: str) -> bytes:
@@ -16,3 +28,57 @@ def parquet_as_csv(path: str) -> bytes:
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"it is not a Parquet file with a flat table: {reason}") from None
+
+
+def carry(scenario: _core.Scenario, folder: Path) -> str:
+    """Put what `scenario` has read from files into `folder`. Returns its text, which names them there."""
+    names: list[str] = []
+    sums: list[str] = []
+    for source in scenario.inputs:
+        name = _free_name(source.path, names)
+        data = source.data
+        (folder / FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / FOLDER / name).write_bytes(data)
+        names.append(name)
+        sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+    _write_sums(folder, sums)
+    return scenario.with_inputs_at([f"{FOLDER}/{name}" for name in names])
+
+
+def refer(scenario: _core.Scenario, folder: Path) -> str:
+    """Copy nothing: the text names each file by its full path, and `folder` keeps what they were like."""
+    paths = [str(Path(source.path).absolute()) for source in scenario.inputs]
+    _write_sums(folder, [f"{_sha256(Path(path))}  {path}\n" for path in paths])
+    return scenario.with_inputs_at(paths)
+
+
+def _write_sums(folder: Path, sums: list[str]) -> None:
+    if sums:
+        (folder / FOLDER).mkdir(exist_ok=True)
+        (folder / FOLDER / SUMS).write_text("".join(sums), encoding="utf-8")
+
+
+def _free_name(path: str, taken: list[str]) -> str:
+    """The file's own name, in a folder of its own where another file has it: topologies are called by it."""
+    name = PurePath(path).name
+    if name.lower().endswith(".parquet"):
+        name += ".csv"  # what was read from it
+    spread = (f"{number}/{name}" if number else name for number in range(len(taken) + 1))
+    return next(free for free in spread if free not in taken and free != SUMS)
+
+
+def verify(folder: Path) -> None:
+    """Where `folder` is a result, refuse to run it again with files that are not what they were."""
+    sums = folder / FOLDER / SUMS
+    if not sums.is_file() or not (folder / "summary.json").is_file():
+        return
+    rows = [line.partition("  ") for line in sums.read_text(encoding="utf-8").splitlines()]
+    changed = [path for digest, _, name in rows if (path := sums.parent / name).is_file() and _sha256(path) != digest]
+    remedy = f"restore it, or remove {sums} to run with what is there"
+    if changed:
+        raise InputError([f"{path}: is not what the result was made from (SHA-256); {remedy}" for path in changed])
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

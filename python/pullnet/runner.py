@@ -40,18 +40,23 @@ def run(
     out: "str | os.PathLike[str] | None" = None,
     force: bool = False,
     stall_after: str = DEFAULT_AFTER,
+    copy_inputs: bool = True,
 ) -> Result:
     """Run a scenario, given as a path or as text, and return its result.
 
     `set` replaces settings of the file, `seed` its seed. No result depends on `threads`. With `out`, the result is
-    also written to that directory, which must not exist unless `force` is given. Open flows that have stood still for
-    `stall_after` when the run ends are listed in the summary as stuck. Ctrl-C raises `KeyboardInterrupt` after what
-    there is has been written. Raises `InputError` with every error of the scenario at once.
+    also written to that directory, which must not exist unless `force` is given. It carries the files that the
+    scenario names, so that its `scenario.toml` runs again wherever it is; without `copy_inputs` it names them by
+    their full paths. Open flows that have stood still for `stall_after` when the run ends are listed in the summary as
+    stuck. Ctrl-C raises `KeyboardInterrupt` after what there is has been written. Raises `InputError` with every error
+    of the scenario at once.
     """
     stall_after_ps = _core.picoseconds(stall_after)
     core = compiled(scenario, set=set, seed=seed)
     place = Path(out) if out is not None else None
-    result = execute(core, threads=threads, out=place, force=force, stall_after_ps=stall_after_ps)
+    result = execute(
+        core, threads=threads, out=place, force=force, stall_after_ps=stall_after_ps, copy_inputs=copy_inputs
+    )
     if result.summary.ended == "interrupted":
         raise KeyboardInterrupt
     return result
@@ -65,31 +70,35 @@ def execute(
     force: bool,
     stall_after_ps: int,
     watchers: Iterable[Watcher] = (),
+    copy_inputs: bool = True,
 ) -> Result:
     """Run a compiled scenario. After Ctrl-C the result says in its summary that it was interrupted."""
     if not 1 <= threads <= MAX_THREADS:
         raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
     if out is None:
-        return _simulate(scenario, threads, stall_after_ps, watchers)
+        return _simulate(scenario, threads, stall_after_ps, watchers, scenario.resolved)
     with staged(out, force=force) as staging:
-        return staging.place(_simulate(scenario, threads, stall_after_ps, watchers))
+        text = staging.carry(scenario, copy=copy_inputs)
+        return staging.place(_simulate(scenario, threads, stall_after_ps, watchers, text))
 
 
-def _simulate(scenario: _core.Scenario, threads: int, stall_after_ps: int, watchers: Iterable[Watcher]) -> Result:
+def _simulate(
+    scenario: _core.Scenario, threads: int, stall_after_ps: int, watchers: Iterable[Watcher], text: str
+) -> Result:
     meter = Meter()
     with interruptible() as interruption:
         simulation = _core.Simulation(scenario, threads)
         drive(simulation, list(watchers), interruption)
         cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
         record = simulation.finish(interruption.asked, stall_after_ps, *cost)
-        return _result(record, scenario.resolved)
+        return _result(record, text)
 
 
-def _result(record: _core.Record, resolved: str) -> Result:
+def _result(record: _core.Record, text: str) -> Result:
     from pullnet import tables
 
     arrow = {table.name: tables.arrow_table(table) for table in record.take_tables()}
-    return Result(record.summary, resolved, arrow)
+    return Result(record.summary, text, arrow)
 
 
 def drive(simulation: _core.Simulation, watchers: list[Watcher], interruption: "Interruption") -> None:

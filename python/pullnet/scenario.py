@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pullnet import _core
+from pullnet import _core, inputs
 from pullnet.errors import InputError
 
 ScenarioSource = str | os.PathLike[str]
@@ -57,6 +57,7 @@ def template(name: str) -> str:
 def compiled(scenario: ScenarioSource, *, set: Overrides = (), seed: int | None = None) -> _core.Scenario:
     """Compile a scenario."""
     path, text = _read(scenario)
+    inputs.verify(Path(path).parent)
     replaced = override_pairs(set)
     if seed is not None:
         replaced.append(("seed", toml_value(seed)))

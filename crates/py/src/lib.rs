@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use crate::fault::provoke_fault;
     #[pymodule_export]
-    use crate::scenario::Scenario;
+    use crate::scenario::{Input, Scenario};
     #[pymodule_export]
     use crate::simulation::{Progress, Record, Simulation, Stuck};
     #[pymodule_export]

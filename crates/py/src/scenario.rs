@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pullnet_scenario::compile;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::inputs::Inputs;
 use crate::{errors, fault};
@@ -42,5 +43,35 @@ impl Scenario {
     #[getter]
     fn resolved(&self) -> String {
         self.0.resolved.to_string()
+    }
+
+    /// The files that it names, in the order in which it was read.
+    #[getter]
+    fn inputs(&self) -> Vec<Input> {
+        self.0.inputs.iter().cloned().map(Input).collect()
+    }
+
+    /// The resolved text with other names for its files, one for each of `inputs`.
+    fn with_inputs_at(&self, names: Vec<String>) -> String {
+        self.0.with_inputs_at(&names).to_string()
+    }
+}
+
+/// A file that a scenario names.
+#[pyclass(frozen, module = "pullnet._core")]
+pub struct Input(pullnet_scenario::Input);
+
+#[pymethods]
+impl Input {
+    /// Where it was read from.
+    #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// What was read; of a flow list in Parquet the CSV that it was turned into.
+    #[getter]
+    fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.bytes)
     }
 }

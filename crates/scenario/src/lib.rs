@@ -30,6 +30,7 @@ mod document;
 mod error;
 mod fault;
 mod files;
+mod inputs;
 mod links;
 mod nearest;
 mod overrides;
@@ -53,9 +54,11 @@ use std::cell::RefCell;
 
 pub use error::{Origin, Problem, SpecError};
 pub use files::{Disk, Files};
+pub use inputs::Input;
 pub use probes::{Per, Probes, Series};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::SwitchConfig;
+use pullnet_settings::Setting;
 use pullnet_topology::{Schedules, Topology};
 use pullnet_units::{Instant, Picos};
 use pullnet_workload::{Network, WorkloadSpec};
@@ -69,6 +72,7 @@ pub use template::template;
 
 use crate::document::Table;
 use crate::error::Errors;
+use crate::inputs::Inputs;
 use crate::shape::{Shape, SubTable};
 use crate::table::{Context, Reader};
 
@@ -111,6 +115,8 @@ pub struct Scenario {
     pub probes: Probes,
     /// Every value in force, with its origin.
     pub resolved: Resolved,
+    /// The files that it names, as they were read.
+    pub inputs: Vec<Input>,
 }
 
 impl Scenario {
@@ -118,6 +124,15 @@ impl Scenario {
     /// of another.
     pub fn network(&self, signal: Picos) -> Network {
         traffic::network(&self.topology, signal)
+    }
+
+    /// The resolved scenario with other names for its files: `names` has one for each of `inputs`.
+    pub fn with_inputs_at(&self, names: &[String]) -> Resolved {
+        let mut resolved = self.resolved.clone();
+        for (input, name) in self.inputs.iter().zip(names) {
+            input.settings.iter().for_each(|setting| resolved.replace(setting, name.write()));
+        }
+        resolved
     }
 }
 
@@ -132,7 +147,8 @@ pub fn compile(
     files: &dyn Files,
 ) -> Result<Scenario, Vec<SpecError>> {
     let resolved = RefCell::new(Resolved { file: name.to_owned(), tables: Vec::new() });
-    let context = Context { file: name, errors: Errors::new(name), resolved, files };
+    let context =
+        Context { file: name, errors: Errors::new(name), resolved, files, inputs: Inputs::default() };
     let Some(mut table) = document::parse(text, &context.errors) else {
         return Err(context.errors.into_sorted());
     };
@@ -142,7 +158,8 @@ pub fn compile(
     let scenario = read(&context, &table);
     match scenario {
         Some(scenario) if context.errors.is_empty() => {
-            Ok(Scenario { resolved: context.resolved.into_inner(), ..scenario })
+            let (resolved, inputs) = (context.resolved.into_inner(), context.inputs.into_inner());
+            Ok(Scenario { resolved, inputs, ..scenario })
         }
         _ => Err(context.errors.into_sorted()),
     }
@@ -195,5 +212,6 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
         workload,
         probes,
         resolved,
+        inputs: Vec::new(),
     })
 }

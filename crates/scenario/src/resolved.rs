@@ -51,6 +51,15 @@ impl Resolved {
         table.values.push(ResolvedValue { key: key.to_owned(), value, origin });
     }
 
+    /// Writes another value for the setting `path`, which is there.
+    pub(crate) fn replace(&mut self, path: &str, value: String) {
+        let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+        let table = self.tables.iter_mut().find(|found| found.path == table);
+        if let Some(found) = table.and_then(|table| table.values.iter_mut().find(|found| found.key == key)) {
+            found.value = value;
+        }
+    }
+
     fn origin(&self, origin: &Origin) -> String {
         match origin {
             Origin::Text { line, .. } => format!("{}:{line}", self.file),

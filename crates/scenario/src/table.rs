@@ -1,12 +1,14 @@
 //! Reads settings out of a table, with their origin, and reports what is wrong with them.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use pullnet_settings::{AnySettings, Field, Settings, Value};
 
 use crate::document::{Entry, Item, Node, Table};
 use crate::error::{Errors, Origin};
 use crate::files::{Files, beside};
+use crate::inputs::Inputs;
 use crate::nearest::{listed, remedy};
 use crate::resolved::Resolved;
 use crate::shape::Shape;
@@ -18,6 +20,7 @@ pub(crate) struct Context<'a> {
     pub errors: Errors,
     pub resolved: RefCell<Resolved>,
     pub files: &'a dyn Files,
+    pub inputs: Inputs,
 }
 
 /// A table at a path.
@@ -227,8 +230,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The bytes of the file that `key` names; a file that cannot be read is an error.
-    pub fn file(&self, key: &str, file: &str) -> Option<Vec<u8>> {
-        match self.context.files.read(&beside(self.context.file, file)) {
+    pub fn file(&self, key: &str, file: &str) -> Option<Arc<[u8]>> {
+        let (path, context) = (beside(self.context.file, file), self.context);
+        match context.inputs.read(context.files, path, self.path_of(key)) {
             Ok(bytes) => Some(bytes),
             Err(reason) => {
                 self.refuse_file(
@@ -243,9 +247,9 @@ impl<'a> Reader<'a> {
 
     /// The text of the file that `key` names.
     pub fn text_of_file(&self, key: &str, file: &str) -> Option<String> {
-        let text = String::from_utf8(self.file(key, file)?);
+        let text = str::from_utf8(&self.file(key, file)?).map(str::to_owned);
         text.map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
+            let at = error.valid_up_to();
             self.refuse_file(key, file, &format!("byte {at} is not UTF-8; save it as text"));
         })
         .ok()

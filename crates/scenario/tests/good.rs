@@ -139,6 +139,25 @@ fn files_are_read_beside_the_scenario() {
     );
 }
 
+#[test]
+fn files_can_be_found_elsewhere() {
+    let block = |file| format!("[[traffic]]\nkind = \"flows\"\nfile = \"{file}\"\n");
+    let text = format!("{EXAMPLE}{}{}{}", block("a.csv"), block("b/a.csv"), block("a.csv"));
+    let list = b"src,dst,bytes,start\n0,1,9000,0 us\n".to_vec();
+    let files = ["runs/a.csv", "runs/b/a.csv"].map(|path| (path.to_owned(), list.clone()));
+    let scenario = with(&text, &[], &Memory::from(files));
+    let inputs: Vec<_> = scenario.inputs.iter().map(|i| (i.path.as_str(), i.settings.len())).collect();
+    assert_eq!(inputs, [("runs/a.csv", 2), ("runs/b/a.csv", 1)]);
+    let moved = scenario.with_inputs_at(&["in/1.csv".to_owned(), "in/2.csv".to_owned()]).to_string();
+    let files = ["runs/in/1.csv", "runs/in/2.csv"].map(|path| (path.to_owned(), list.clone()));
+    let again = with(&moved, &[], &Memory::from(files));
+    let value = |path: &str| again.resolved.get(path).unwrap().value.clone();
+    assert_eq!(
+        [1, 2, 3].map(|n| value(&format!("traffic.{n}.file"))),
+        ["in/1.csv", "in/2.csv", "in/1.csv"].map(|name| format!("\"{name}\""))
+    );
+}
+
 /// The example with other tables in place of its own.
 fn variants() -> Vec<String> {
     let traffic = |keys: &str| EXAMPLE.replace("kind = \"permutation\"\nsize = \"endless\"", keys);

@@ -155,7 +155,7 @@ impl Scene<'_> {
     /// The contents of `name`, a file that the setting `key` names.
     pub fn file(&self, key: &'static str, name: &FileName) -> Result<&[u8], Problem> {
         let missing = || Problem::new(key, name.0.clone(), "was not read; name a file that exists");
-        self.spec.files.get(&name.0).map(Vec::as_slice).ok_or_else(missing)
+        self.spec.files.get(&name.0).map(|bytes| &**bytes).ok_or_else(missing)
     }
 
     /// The number of the tag `name`.

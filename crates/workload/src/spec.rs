@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use pullnet_rng::Seed;
 use pullnet_settings::settings;
@@ -77,7 +78,7 @@ pub struct WorkloadSpec {
     /// The blocks, in the order stated; flows that start at the same time start in this order.
     pub traffic: Vec<TrafficSpec>,
     /// Contents of the files that blocks name, by the name as stated.
-    pub files: BTreeMap<String, Vec<u8>>,
+    pub files: BTreeMap<String, Arc<[u8]>>,
 }
 
 impl WorkloadSpec {
@@ -88,7 +89,7 @@ impl WorkloadSpec {
 
     /// The same with a file.
     pub fn with_file(mut self, name: &str, contents: impl Into<Vec<u8>>) -> Self {
-        self.files.insert(name.to_string(), contents.into());
+        self.files.insert(name.to_string(), contents.into().into());
         self
     }
 

@@ -21,7 +21,7 @@ from pullnet.stall import DEFAULT_AFTER, StallDetector
 
 ENDED_EARLY = 3
 
-Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files.", show_default=False)]
+Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO", help="Scenario files.", show_default=False)]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -51,6 +51,7 @@ class Manner:
     seed: int | None
     threads: int
     force: bool
+    copy_inputs: bool
     quiet: bool
     stall_after_ps: int
     log: Console
@@ -68,6 +69,9 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors, and JSON if asked for.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
+    no_inputs: Annotated[
+        bool, typer.Option("--no-inputs", help="Keep no copies of the scenario's files: name them by their full paths.")
+    ] = False,
     stall_after: Annotated[
         str,
         typer.Option(metavar="TIME", help="Simulated time without any delivery after which stuck flows are named."),
@@ -75,7 +79,7 @@ def run(
 ) -> None:
     """Run scenarios and write their results."""
     stall_after_ps = _core.picoseconds(stall_after)
-    manner = Manner(settings or [], seed, threads, force, quiet, stall_after_ps, Console(stderr=True))
+    manner = Manner(settings or [], seed, threads, force, not no_inputs, quiet, stall_after_ps, Console(stderr=True))
     results: list[Result] = []
     plans = _plans(scenarios, manner, out)
     while plans:  # a network that has been run is no longer held
@@ -137,6 +141,7 @@ def _run(plan: Plan, manner: Manner) -> Result:
             force=manner.force,
             stall_after_ps=manner.stall_after_ps,
             watchers=watchers,
+            copy_inputs=manner.copy_inputs,
         )
 
 
