@@ -1,90 +1,239 @@
-/// Windows that are kept apart; what is due later is looked at again before.
-const HORIZON: u64 = 64;
+//! Which process is visited in which window.
+//!
+//! One bit for each process and window. The next windows have a row each; what is due later stands in rows of 64 windows,
+//! or of 64 times 64, until its time comes near: a host that waits for a timer is left alone until then.
 
-/// Which processes have to be visited in which window: one bit each, cyclic.
-#[derive(Clone, Debug)]
-pub struct Agenda {
-    words: usize,
-    bits: Vec<u64>,
-}
+/// Rows of a level, and windows of a row of the next level for each window of this one, as a power of two.
+const SHIFT: u32 = 6;
+const ROWS: u64 = 1 << SHIFT;
+/// Levels: rows of 1, 64 and 4096 windows.
+const LEVELS: usize = 3;
 
 /// A process that is not to be visited.
 pub const NOT_ARMED: u64 = u64::MAX;
 
+/// Which processes have to be visited in which window.
+#[derive(Clone, Debug)]
+pub struct Agenda {
+    levels: [Level; LEVELS],
+    /// The rows of the upper levels up to this window have been moved down.
+    sorted: u64,
+}
+
 impl Agenda {
     /// For `processes` processes.
     pub fn new(processes: usize) -> Self {
-        let words = processes.div_ceil(64);
-        Self { words, bits: vec![0; words * HORIZON as usize] }
+        Self { levels: core::array::from_fn(|_| Level::new(processes)), sorted: 0 }
     }
 
-    fn place(&self, process: u32, window: u64) -> (usize, u64) {
-        let row = (window % HORIZON) as usize * self.words;
-        (row + process as usize / 64, 1 << (process % 64))
-    }
-
-    /// Makes `window` the one in which `process` is visited next, or the last one before the horizon. `armed` is what
-    /// it was armed for before, and is updated. `now` is the current window.
+    /// Makes `window` the one in which `process` is visited next, or the last one that the agenda reaches. `armed` is
+    /// what it was armed for before, and is updated. `now` is the current window.
     #[inline]
     pub fn arm(&mut self, armed: &mut u64, process: u32, window: u64, now: u64) {
-        let window = window.min(now + HORIZON - 1);
+        let last = ((now >> (2 * SHIFT)) + ROWS) << (2 * SHIFT);
+        let window = window.min(last - 1);
         if *armed == window {
             return;
         }
-        if *armed != NOT_ARMED {
-            let (word, bit) = self.place(process, *armed);
-            self.bits[word] &= !bit;
+        if *armed != NOT_ARMED && !self.levels[0].remove(*armed, process) {
+            self.levels[1].remove(*armed >> SHIFT, process);
+            self.levels[2].remove(*armed >> (2 * SHIFT), process);
         }
-        let (word, bit) = self.place(process, window);
-        self.bits[word] |= bit;
         *armed = window;
+        self.place(process, window, now);
     }
 
-    /// Appends the processes of `window`, ascending, and forgets them.
-    pub fn take(&mut self, window: u64, due: &mut Vec<u32>) {
-        let row = (window % HORIZON) as usize * self.words;
-        for (word, bits) in (0u32..).zip(&mut self.bits[row..row + self.words]) {
-            let mut bits = core::mem::take(bits);
-            while bits != 0 {
-                due.push(word * 64 + bits.trailing_zeros());
-                bits &= bits - 1;
+    #[inline]
+    fn place(&mut self, process: u32, window: u64, now: u64) {
+        if window - now < ROWS {
+            self.levels[0].add(window, process);
+        } else {
+            self.place_far(process, window, now);
+        }
+    }
+
+    #[cold]
+    fn place_far(&mut self, process: u32, window: u64, now: u64) {
+        let level = if (window >> SHIFT) - (now >> SHIFT) < ROWS { 1 } else { 2 };
+        self.levels[level].add(window >> (SHIFT * level as u32), process);
+    }
+
+    /// Appends the processes of `window`, ascending, and forgets them. No window with a process may be left out.
+    /// `armed` tells what a process is armed for.
+    pub fn take(&mut self, window: u64, due: &mut Vec<u32>, armed: impl Fn(u32) -> u64) {
+        if window >> SHIFT != self.sorted >> SHIFT {
+            self.move_down(window, armed);
+        }
+        self.sorted = window;
+        self.levels[0].take(window, due);
+    }
+
+    /// Brings what is due soon from the upper levels to the lower ones.
+    #[cold]
+    fn move_down(&mut self, window: u64, armed: impl Fn(u32) -> u64) {
+        let mut near = Vec::new();
+        for level in (1..LEVELS).rev() {
+            let shift = SHIFT * level as u32;
+            if window >> shift != self.sorted >> shift {
+                self.levels[level].take(window >> shift, &mut near);
+                near.drain(..).for_each(|process| self.place(process, armed(process), window));
             }
         }
     }
 
-    /// The earliest window from `window` on that has a process; beyond the horizon if none has.
-    pub fn next_busy(&self, window: u64) -> u64 {
-        let busy = |window: &u64| {
-            let row = (window % HORIZON) as usize * self.words;
-            self.bits[row..row + self.words].iter().any(|bits| *bits != 0)
+    /// The earliest window from `window` on in which something is to be done here; `u64::MAX` for none.
+    pub fn next_busy(&mut self, window: u64) -> u64 {
+        let now = window.saturating_sub(1);
+        let of_level = |(level, shift): (&mut Level, u32)| {
+            level.next_busy((now >> shift) + 1).map_or(u64::MAX, |row| row << shift)
         };
-        (window..window + HORIZON).find(busy).unwrap_or(window + HORIZON)
+        self.levels.iter_mut().zip((0..).step_by(SHIFT as usize)).map(of_level).min().unwrap_or(u64::MAX)
     }
+}
+
+/// Rows of equally many windows, in a circle.
+#[derive(Clone, Debug)]
+struct Level {
+    /// Words of a row that hold a bit for each process.
+    words: usize,
+    /// All words of a row: after those, a bit for each of them that may be other than 0.
+    stride: usize,
+    bits: Vec<u64>,
+    /// Rows that may have a process.
+    busy: u64,
+}
+
+impl Level {
+    fn new(processes: usize) -> Self {
+        let words = processes.div_ceil(64);
+        let stride = words + words.div_ceil(64);
+        Self { words, stride, bits: vec![0; stride * ROWS as usize], busy: 0 }
+    }
+
+    fn start(&self, row: u64) -> usize {
+        (row % ROWS) as usize * self.stride
+    }
+
+    #[inline]
+    fn add(&mut self, row: u64, process: u32) {
+        let (start, word) = (self.start(row), process as usize / 64);
+        self.bits[start + word] |= 1 << (process % 64);
+        self.bits[start + self.words + word / 64] |= 1 << (word % 64);
+        self.busy |= 1 << (row % ROWS);
+    }
+
+    /// Whether it was there.
+    #[inline]
+    fn remove(&mut self, row: u64, process: u32) -> bool {
+        let word = self.start(row) + process as usize / 64;
+        let bit = 1 << (process % 64);
+        let there = self.bits[word] & bit != 0;
+        self.bits[word] &= !bit;
+        there
+    }
+
+    fn take(&mut self, row: u64, due: &mut Vec<u32>) {
+        if self.busy & 1 << (row % ROWS) == 0 {
+            return;
+        }
+        self.busy &= !(1 << (row % ROWS));
+        let start = self.start(row);
+        let (words, used) = self.bits[start..start + self.stride].split_at_mut(self.words);
+        for (first, used) in (0u32..).step_by(64).zip(used) {
+            for word in ones(core::mem::take(used)) {
+                let bits = core::mem::take(&mut words[(first + word) as usize]);
+                due.extend(ones(bits).map(|bit| (first + word) * 64 + bit));
+            }
+        }
+    }
+
+    /// The first of the rows `from` up to the circle's end that has a process.
+    fn next_busy(&mut self, from: u64) -> Option<u64> {
+        while self.busy != 0 {
+            let ahead = u64::from(self.busy.rotate_right((from % ROWS) as u32).trailing_zeros());
+            let start = self.start(from + ahead);
+            if self.bits[start..start + self.words].iter().any(|bits| *bits != 0) {
+                return Some(from + ahead);
+            }
+            self.busy &= !(1 << ((from + ahead) % ROWS));
+        }
+        None
+    }
+}
+
+/// Positions of the ones in `bits`, ascending.
+#[inline]
+fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
+    core::iter::from_fn(move || {
+        let next = (bits != 0).then(|| bits.trailing_zeros());
+        bits &= bits.wrapping_sub(1);
+        next
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    const PROCESSES: u32 = 5000;
+
+    /// An agenda, and what it should hold.
+    struct Checked {
+        agenda: Agenda,
+        armed: Vec<u64>,
+        now: u64,
+    }
+
+    impl Checked {
+        fn arm(&mut self, process: u32, window: u64) {
+            self.agenda.arm(&mut self.armed[process as usize], process, window, self.now);
+        }
+
+        /// Goes to the next window with a process and returns whom to visit there.
+        fn step(&mut self) -> Vec<u32> {
+            let mut due = Vec::new();
+            while due.is_empty() && self.armed.iter().any(|armed| *armed != NOT_ARMED) {
+                self.now = self.agenda.next_busy(self.now + 1);
+                self.agenda.take(self.now, &mut due, |process| self.armed[process as usize]);
+            }
+            due.iter().for_each(|process| self.armed[*process as usize] = NOT_ARMED);
+            due
+        }
+    }
+
+    fn checked() -> Checked {
+        let armed = vec![NOT_ARMED; PROCESSES as usize];
+        Checked { agenda: Agenda::new(PROCESSES as usize), armed, now: 0 }
+    }
 
     #[test]
-    fn a_process_is_visited_in_the_window_that_it_was_armed_for_last() {
-        let mut agenda = Agenda::new(200);
-        let mut armed = [NOT_ARMED; 200];
-        let mut arm = |agenda: &mut Agenda, process: u32, window| {
-            agenda.arm(&mut armed[process as usize], process, window, 0)
-        };
-        arm(&mut agenda, 3, 9);
-        arm(&mut agenda, 130, 9);
-        arm(&mut agenda, 3, 5);
-        arm(&mut agenda, 70, 500);
-        let mut visited = |window| {
-            let mut due = Vec::new();
-            agenda.take(window, &mut due);
-            due
-        };
-        assert_eq!(visited(5), [3]);
-        assert_eq!(visited(9), [130]);
-        assert_eq!(visited(63), [70]);
-        assert_eq!(visited(5), [0u32; 0]);
+    fn what_is_out_of_reach_is_looked_at_before() {
+        let mut one = checked();
+        one.arm(7, u64::MAX - 1);
+        assert_eq!((one.step(), one.now), (vec![7], (1 << 18) - 1));
+    }
+
+    proptest! {
+        #[test]
+        fn a_process_is_visited_in_the_window_that_it_was_armed_for_last(
+            rounds in prop::collection::vec(
+                prop::collection::vec((0..PROCESSES, prop::sample::select(&[3u64, 70, 5000, 200_000]), 1u64..64), 0..6),
+                1..40,
+            ),
+        ) {
+            let mut one = checked();
+            for round in rounds {
+                for (process, scale, factor) in round {
+                    one.arm(process, one.now + scale * factor / 64 + 1);
+                }
+                let first = one.armed.iter().copied().min().unwrap_or(NOT_ARMED);
+                let wanted: Vec<_> = (0..PROCESSES).filter(|p| one.armed[*p as usize] == first).collect();
+                if first != NOT_ARMED {
+                    prop_assert_eq!(one.step(), wanted);
+                    prop_assert_eq!(one.now, first);
+                }
+            }
+        }
     }
 }

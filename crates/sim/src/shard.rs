@@ -80,11 +80,15 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     pub fn work(&mut self, net: &Network, window: Window) {
         self.worked = false;
         let mut due = core::mem::take(&mut self.due);
-        self.host_agenda.take(window.index, &mut due);
+        let hosts = &self.hosts;
+        self.host_agenda.take(window.index, &mut due, |host| hosts[host as usize].armed);
         self.worked |= !due.is_empty();
         self.visit_hosts(net, window, &due);
         due.clear();
-        self.port_agenda.take(window.index, &mut due);
+        let (ports, switches) = (&self.ports, &self.switches);
+        self.port_agenda.take(window.index, &mut due, |unit| {
+            if Q::SHARES { switches[unit as usize].armed } else { ports[unit as usize].armed }
+        });
         self.worked |= !due.is_empty();
         if Q::SHARES {
             due.iter().for_each(|switch| self.visit_switch(net, window, *switch));
@@ -278,8 +282,8 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         }
     }
 
-    /// The earliest window from `window` on in which something is to be done, within the horizon of the agendas.
-    pub fn next_busy(&self, window: u64) -> u64 {
+    /// The earliest window from `window` on in which something is to be done; `u64::MAX` for none.
+    pub fn next_busy(&mut self, window: u64) -> u64 {
         self.host_agenda.next_busy(window).min(self.port_agenda.next_busy(window))
     }
 }
