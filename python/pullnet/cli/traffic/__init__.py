@@ -2,6 +2,7 @@
 
 import typer
 
+from pullnet.cli.traffic.stationarity import stationarity
 from pullnet.cli.traffic.volumes import volumes
 
 app = typer.Typer(
@@ -12,3 +13,4 @@ app = typer.Typer(
 )
 
 app.command()(volumes)
+app.command()(stationarity)

@@ -49,6 +49,11 @@ def gather(files: list[Path], timescale: str | None = None, *, quiet: bool = Fal
     return reading
 
 
+def say(console: Console, line: str) -> None:
+    """Print a sentence as it is, in lines as wide as the terminal."""
+    console.print(line, markup=False, highlight=False)
+
+
 def leave(reading: Reading) -> None:
     """End the command: with 3 if a part of the input could not be read."""
     raise typer.Exit(PARTIAL if reading.damaged else 0)

@@ -1,0 +1,108 @@
+"""`pullnet traffic stationarity`."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from pullnet.cli.traffic.common import AsJson, Files, Quiet, Timescales, gather, leave, print_json, say
+from pullnet.traffic.quantities import shown_time, timescales
+from pullnet.traffic.stationarity import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
+from pullnet.traffic.stationarity import stationarity as judge
+
+
+def stationarity(
+    files: Files,
+    timescale: Timescales = None,
+    windows: Annotated[
+        str | None,
+        typer.Option(
+            "--window",
+            metavar="TIMES",
+            help="Lengths of windows, such as 1min,5min; a quarter and a sixteenth of the trace if not given. "
+            "The whole is always tested.",
+            show_default=False,
+        ),
+    ] = None,
+    significance: Annotated[
+        float, typer.Option(help="A null hypothesis is rejected below this p-value.")
+    ] = SIGNIFICANCE,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Test whether the level of a trace holds (ADF, Phillips-Perron, KPSS), and how long its memory is."""
+    lengths = None if windows is None else timescales(windows)
+    reading = gather(files, timescale, quiet=quiet or as_json)
+    found = [judge(item, windows=lengths, significance=significance) for item in reading.volumes]
+    if as_json:
+        print_json({"nulls": NULLS, "stationarity": [_json(item) for item in found]}, reading)
+    else:
+        _show(found)
+    leave(reading)
+
+
+def _json(item: Stationarity) -> dict[str, Any]:
+    return asdict(item)
+
+
+def _show(found: list[Stationarity]) -> None:
+    console = Console()
+    console.print(_tests(found))
+    console.print(_memory(found))
+    for line in _words(found):
+        say(console, line)
+
+
+def _tests(found: list[Stationarity]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("trace", overflow="fold")
+    for heading in ("timescale", "window", "windows", *Verdict):
+        table.add_column(heading, justify="right")
+    for item in found:
+        for length in item.lengths():
+            counts = item.verdicts(length)
+            cells = [str(counts[verdict]) for verdict in Verdict]
+            scale, window = shown_time(item.timescale), shown_time(length)
+            table.add_row(item.trace, scale, window, str(sum(counts.values())), *cells)
+    return table
+
+
+def _memory(found: list[Stationarity]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("trace", overflow="fold")
+    for heading in ("timescale", "samples", "worth", "r(1)", "r(10)", "H var", "H R/S", "H Whittle"):
+        table.add_column(heading, justify="right")
+    for item in found:
+        table.add_row(item.trace, shown_time(item.timescale), *_memory_cells(item))
+    return table
+
+
+def _memory_cells(item: Stationarity) -> list[str]:
+    memory = item.memory
+    lags = [f"{memory.autocorrelation[lag]:.2f}" if lag in memory.autocorrelation else "-" for lag in (1, 10)]
+    estimate = memory.hurst
+    if estimate is None:
+        exponents = ["-", "-", "-"]
+    else:
+        whittle = f"{estimate.local_whittle:.2f} +- {estimate.local_whittle_error:.2f}"
+        exponents = [f"{estimate.aggregated_variance:.2f}", f"{estimate.rescaled_range:.2f}", whittle]
+    return [str(item.samples), f"{memory.effective_samples:.0f}", *lags, *exponents]
+
+
+def _words(found: list[Stationarity]) -> Iterator[str]:
+    for test, null in NULLS.items():
+        yield f"{test} takes for true until the data speak against it: {null}."
+    seen = {window.verdict for item in found for window in item.windows}
+    for verdict in Verdict:
+        if verdict in seen:
+            yield f"{verdict}: {MEANING[verdict]}."
+    for item in found:
+        if item.left_out:
+            yield f"{item.trace}, {shown_time(item.timescale)}: {item.left_out} bins around gaps were left out."
+    yield "worth: independent samples that would say as much about the mean. r: autocorrelation at a lag in bins."
+    yield "H: Hurst exponent by aggregated variance, R/S and local Whittle (the one to trust); 0.5 without long memory."
+    yield INDEPENDENCE
