@@ -116,9 +116,15 @@ def shown_time(time: float) -> str:
     return f"{time * 1e9:.6g} ns"
 
 
-def shown_rate(rate: float) -> str:
-    """Return "1.25 Gbit/s"."""
+def rate_unit(rate: float) -> tuple[str, float]:
+    """Return the unit in which a rate is shown, and how many bit/s it is."""
     for unit, factor in (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
         if rate >= factor:
-            return f"{rate / factor:.4g} {unit}"
-    return f"{rate:.4g} bit/s"
+            return unit, factor
+    return "bit/s", 1.0
+
+
+def shown_rate(rate: float) -> str:
+    """Return "1.25 Gbit/s"."""
+    unit, factor = rate_unit(rate)
+    return f"{rate / factor:.4g} {unit}"

@@ -1,16 +1,42 @@
-"""`pullnet traffic`: a module for each command, and a line here."""
+"""`pullnet traffic`: a module for each command, and a line here.
+
+A command is a function with the name of its module, which is imported when the command is asked for: what it needs of
+numpy, scipy and arch takes a second, and other commands do without.
+"""
+
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from pullnet.cli.traffic.stationarity import stationarity
-from pullnet.cli.traffic.volumes import volumes
+COMMANDS = (
+    "volumes",
+    "stationarity",
+)
+"""In the order of help."""
+
+
+class _Lazy(TyperGroup):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, _ctx: Any) -> list[str]:
+        """Names, in the order of help."""
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: Any, name: str) -> Any:
+        """Import a command."""
+        if name not in COMMANDS:
+            return None
+        single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        single.command(name)(getattr(import_module(f"{__name__}.{name}"), name))
+        return typer.main.get_command(single)
+
 
 app = typer.Typer(
     name="traffic",
+    cls=_Lazy,
     help="Traffic volumes: what load a link carries, how large it must be, what it will cost.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-app.command()(volumes)
-app.command()(stationarity)

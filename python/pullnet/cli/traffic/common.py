@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from pullnet.traffic.error import TrafficError
 from pullnet.traffic.reading import Note, Options, Reading, Source, load, make_options
 
 PARTIAL = 3
@@ -47,6 +48,19 @@ def gather(files: list[Path], timescale: str | None = None, *, quiet: bool = Fal
         reading = load(files, _with_progress(make_options(timescale, **given), shown))
     say_sources(reading.sources)
     return reading
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Read numbers between commas."""
+    try:
+        found = [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        found = []
+    if not found:
+        raise TrafficError(
+            f"--{option}: `{text}` is no list of numbers", value=text, remedy="use for instance 0.05,0.01"
+        )
+    return found
 
 
 def say(console: Console, line: str) -> None:
