@@ -10,6 +10,11 @@ pub trait Item: Copy {
     fn trim(&mut self, bytes: u32);
     /// Whether it may be sent back to where it came from: a trimmed header that was not sent back before.
     fn returnable(&self) -> bool;
+    /// Whether its payload may be cut. A switch that also carries packets of other protocols drops those instead.
+    #[inline]
+    fn trimmable(&self) -> bool {
+        true
+    }
 }
 
 /// Why a packet was dropped.

@@ -102,15 +102,14 @@ impl<P: Item> Trim<P> {
         self.data.back_mut().is_some_and(|tail| rules.data.holds(held, bytes - u64::from(tail.wire())))
     }
 
-    /// Chooses who loses the payload; the other one waits. Returns the header.
-    fn trim_one(&mut self, rules: &TrimRules, arriving: P, coin: impl FnOnce() -> bool) -> P {
+    /// Chooses who loses the payload; the other one waits. Returns the chosen one, still whole.
+    fn victim(&mut self, rules: &TrimRules, arriving: P, coin: impl FnOnce() -> bool) -> P {
         let spare_tail = rules.victim == Victim::Arriving || !self.fits_for_tail(rules, &arriving) || coin();
         let mut victim = arriving;
         if !spare_tail && let Some(tail) = self.data.back_mut() {
             victim = core::mem::replace(tail, arriving);
             self.data_bytes = self.data_bytes - victim.wire() + arriving.wire();
         }
-        victim.trim(rules.trim_to);
         victim
     }
 
@@ -167,7 +166,11 @@ impl<P: Item> Discipline<P> for Trim<P> {
             self.push_data(packet);
             return Outcome::Queued;
         }
-        let header = self.trim_one(rules, packet, coin);
+        let mut header = self.victim(rules, packet, coin);
+        if !header.trimmable() {
+            return Outcome::Dropped { packet: header, why: DropReason::DataQueueFull, trimmed: false };
+        }
+        header.trim(rules.trim_to);
         match self.push_control(rules, header) {
             Ok(()) => Outcome::Trimmed(header),
             Err(header) => Self::refuse(rules, header, true),

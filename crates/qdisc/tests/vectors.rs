@@ -332,8 +332,8 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
                 vec![
                     put(1, 100, "data"),
                     toss(2, 9064, "tail"),
-                    toss(3, 930, "tail"),
-                    put(4, 6, "data"),
+                    toss(3, 866, "tail"),
+                    put(4, 70, "data"),
                     toss(5, 65, "arriving"),
                 ],
                 serve(6),

@@ -100,7 +100,8 @@ fn switches<Q: Discipline<Packet>>(ports: &[Port<Q>], rules: &Q::Rules) -> Vec<S
     switches
 }
 
-fn port<Q: Discipline<Packet>>(net: &Network, rules: &Q::Rules, id: PortId) -> Port<Q> {
+/// An empty port.
+pub fn port<Q: Discipline<Packet>>(net: &Network, rules: &Q::Rules, id: PortId) -> Port<Q> {
     let port = &net.topology().ports[id];
     let chance = Seed(net.scenario.seed).small_stream("switch.port", id.0.into());
     let line = Line::new(net, LinkRef::Port(id), net.next_of_port(id), port.ingress, chance);

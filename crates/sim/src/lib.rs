@@ -14,6 +14,7 @@ mod finish;
 mod host;
 mod line;
 mod network;
+mod one_port;
 mod packet;
 mod port;
 mod prefetch;
@@ -23,6 +24,7 @@ mod shard;
 
 use std::sync::Arc;
 
+pub use one_port::{OnePort, PortStep, one_port};
 pub use packet::{MAX_TRIM, Packet, TRIM_UNIT};
 use pullnet_protocols::with_protocol;
 use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};

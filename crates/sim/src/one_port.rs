@@ -1,0 +1,90 @@
+//! One port of the engine by itself, for whoever compares another switch with it.
+
+use std::sync::Arc;
+
+use pullnet_protocols::with_protocol;
+use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_scenario::Scenario;
+use pullnet_transport::{Framing, Protocol};
+use pullnet_units::PortId;
+
+use crate::build;
+use crate::clock::Window;
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::port::{PortContext, PortCounts};
+
+/// What the engine's port does with arrivals.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OnePort {
+    /// Everything that it puts on its way, with the time at which it is at the other end: ordinary packets at the end
+    /// of the link, returned headers at the next port.
+    pub emissions: Vec<(u64, Packet)>,
+    /// Steps at which packets were trimmed, returned or dropped.
+    pub steps: Vec<PortStep>,
+}
+
+/// What one arrival led to beside waiting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PortStep {
+    /// Picoseconds since the start.
+    pub at: u64,
+    /// Packets trimmed.
+    pub trimmed: u64,
+    /// Headers sent back.
+    pub returned: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+}
+
+/// Lets `arrivals` (time in picoseconds, number of the link, packet) come to port `port` of `scenario`, in order of time.
+pub fn one_port(scenario: &Arc<Scenario>, port: PortId, arrivals: &[(u64, u16, Packet)]) -> OnePort {
+    let framing = with_protocol!(&scenario.transport, |config: P| P::framing(config));
+    match &scenario.switch {
+        SwitchConfig::Trim(config) => drive::<Trim<Packet>>(scenario, framing, config, port, arrivals),
+        SwitchConfig::DropTail(config) => {
+            drive::<DropTail<Packet>>(scenario, framing, config, port, arrivals)
+        }
+        SwitchConfig::SharedBuffer(config) => {
+            drive::<SharedBuffer<Packet>>(scenario, framing, config, port, arrivals)
+        }
+    }
+}
+
+fn drive<Q: Discipline<Packet>>(
+    scenario: &Arc<Scenario>,
+    framing: Framing,
+    config: &Q::Config,
+    id: PortId,
+    arrivals: &[(u64, u16, Packet)],
+) -> OnePort {
+    let rules = Q::rules(config);
+    let shortest = Q::trimmed_size(&rules).map_or(framing.header, |trimmed| trimmed.min(framing.header));
+    let net = Network::new(Arc::clone(scenario), framing, shortest);
+    let mut port = build::port::<Q>(&net, &rules, id);
+    // Alone, a port needs no windows.
+    let window = Window { start: 0, end: u64::MAX, index: 0 };
+    for (at, link, packet) in arrivals {
+        let mut packet = *packet;
+        packet.arrives(*at, *link);
+        port.expect(&net, &rules, window, packet);
+    }
+    let (mut shared, mut out, mut steps) = (Q::shared(&rules, 1), Vec::new(), Vec::new());
+    let mut cx = PortContext { net: &net, rules: &rules, shared: &mut shared, out: &mut out, window };
+    loop {
+        let (at, before) = (port.next_event(window), port.counts);
+        if !port.step(&mut cx) {
+            break;
+        }
+        steps.extend(step(at, &before, &port.counts));
+    }
+    OnePort { emissions: out.iter().map(|sent| (sent.packet.time(window), sent.packet)).collect(), steps }
+}
+
+/// The difference between two counts, if there is one.
+fn step(at: u64, before: &PortCounts, after: &PortCounts) -> Option<PortStep> {
+    let trimmed = after.trimmed - before.trimmed;
+    let returned = after.returned - before.returned;
+    let dropped = after.dropped - before.dropped;
+    (trimmed + returned + dropped > 0).then_some(PortStep { at, trimmed, returned, dropped })
+}

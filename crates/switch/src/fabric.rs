@@ -1,0 +1,253 @@
+use std::collections::VecDeque;
+
+use pullnet_qdisc::{Discipline, Item};
+use pullnet_rng::{Seed, SmallStream};
+use pullnet_units::{IdVec, Instant, NodeId, PortId};
+
+use crate::codec::Codec;
+use crate::counters::PortCounters;
+use crate::event::{Dropped, Event, Observer};
+use crate::fault::{Fault, Faults};
+use crate::forward::{Entry, Table};
+use crate::frame::{FrameId, Frames};
+use crate::item::Slot;
+use crate::line::Line;
+use crate::mac::Mac;
+use crate::port::{Port, Travelling};
+use crate::settings::{Departure, FabricSettings, Held, PortSettings, WrongPort, check_peers};
+
+/// Frames from outside that wait for a paced line, at most, per port: as much as Linux lets wait at an interface.
+const MOST_ARRIVING: usize = 1000;
+
+/// Switches, the lines between them, and their outer ports.
+///
+/// At one instant, faults begin and end first; then ports complete frames; then frames arrive, in the order of the ports
+/// that they arrive at; then returned headers come round.
+#[derive(Debug)]
+pub struct Fabric<Q: Discipline<Slot>, C, O> {
+    pub(crate) settings: FabricSettings,
+    pub(crate) codec: C,
+    pub(crate) observer: O,
+    pub(crate) rules: Q::Rules,
+    pub(crate) shared: IdVec<NodeId, Q::Shared>,
+    pub(crate) tables: IdVec<NodeId, Table>,
+    pub(crate) ports: IdVec<PortId, Port<Q>>,
+    /// When the next thing happens at each port.
+    pub(crate) due: Vec<Instant>,
+    pub(crate) frames: Frames,
+    /// Returned headers, in order, with the ports that they could not leave by.
+    pub(crate) returning: VecDeque<(Instant, PortId, FrameId)>,
+    pub(crate) faults: Faults,
+    pub(crate) next_fault: Instant,
+    pub(crate) departures: VecDeque<Departure>,
+    pub(crate) choices: SmallStream,
+    pub(crate) now: Instant,
+}
+
+impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
+    /// Empty switches.
+    pub fn new(
+        config: &Q::Config,
+        settings: FabricSettings,
+        ports: &[PortSettings],
+        codec: C,
+        observer: O,
+    ) -> Result<Self, WrongPort> {
+        check_peers(ports)?;
+        let rules = Q::rules(config);
+        let nodes = ports.iter().map(|port| port.node.0 + 1).max().unwrap_or(0);
+        let of_node = |node: u32| ports.iter().filter(|port| port.node.0 == node).count();
+        let seed = Seed(settings.seed);
+        let port = |(number, port): (u64, &PortSettings)| Port {
+            node: port.node,
+            peer: port.peer,
+            rate: port.rate,
+            delay: port.delay,
+            paced: port.paced && port.peer.is_none(),
+            arriving: VecDeque::new(),
+            queue: Q::new(&rules),
+            serving: None,
+            paused: false,
+            coin: None,
+            leaving: VecDeque::new(),
+            out: Line::default(),
+            inward: Line::default(),
+            chance: seed.small_stream("switch.port", number),
+            counters: PortCounters::default(),
+        };
+        Ok(Self {
+            shared: (0..nodes).map(|node| Q::shared(&rules, of_node(node))).collect(),
+            tables: (0..nodes).map(|_| Table::new(settings.ageing, settings.unknown)).collect(),
+            ports: (0..).zip(ports).map(port).collect(),
+            due: vec![Instant::NEVER; ports.len()],
+            frames: Frames::new(settings.most_frames as usize),
+            returning: VecDeque::new(),
+            faults: Faults::default(),
+            next_fault: Instant::NEVER,
+            departures: VecDeque::new(),
+            choices: seed.small_stream("switch.choice", 0),
+            now: Instant::ZERO,
+            settings,
+            codec,
+            observer,
+            rules,
+        })
+    }
+
+    /// Adds a fixed entry to the table of a switch. Ports of other switches are left out of it.
+    pub fn forward(&mut self, node: NodeId, mac: Mac, mut entry: Entry) {
+        entry.ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
+        if !entry.ports.is_empty() && node.0 < self.tables.len() as u32 {
+            self.tables[node].fix(mac, entry);
+        }
+    }
+
+    /// Something goes wrong, now or later.
+    pub fn fault(&mut self, fault: Fault) {
+        self.faults.add(fault);
+        self.change_lines();
+    }
+
+    /// Nothing is wrong with a port any more.
+    pub fn clear_faults(&mut self, port: PortId) {
+        self.faults.clear(port);
+        self.change_lines();
+    }
+
+    /// Time has come to this.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Who watches.
+    pub fn observer(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// The frame in service at a port has left now, however long it is. For replays that have no clock.
+    pub fn finish(&mut self, port: PortId) {
+        if let Some(serving) = &mut self.ports[port].serving {
+            serving.until = self.now;
+        }
+        self.settle(port);
+    }
+
+    /// Whether a coin that was given by [`Fabric::next_coin`] was not drawn yet.
+    pub fn coin_waits(&self, port: PortId) -> bool {
+        self.ports[port].coin.is_some()
+    }
+
+    /// The frame in service at a port, and when it will have left.
+    pub fn serving(&self, port: PortId) -> Option<(Slot, Instant)> {
+        self.ports[port].serving.map(|serving| (serving.slot, serving.until))
+    }
+
+    /// What a port has counted.
+    pub fn counters(&self, port: PortId) -> &PortCounters {
+        &self.ports[port].counters
+    }
+
+    /// What the queue of a port holds.
+    pub fn held(&self, port: PortId) -> Held {
+        let Port { queue, serving, .. } = &self.ports[port];
+        let mut held = Held {
+            data_packets: queue.data_held(),
+            control_packets: queue.control_held(),
+            ..Held::default()
+        };
+        let mut add = |slot: &Slot| {
+            let bytes = if slot.is_control() { &mut held.control_bytes } else { &mut held.data_bytes };
+            *bytes += u64::from(slot.wire());
+        };
+        queue.waiting(&mut add);
+        serving.iter().map(|serving| &serving.slot).filter(|slot| !slot.is_control()).for_each(add);
+        held
+    }
+
+    /// Nothing goes into service at a port until it is resumed, as if the other end had sent a PAUSE frame.
+    pub fn pause(&mut self, port: PortId) {
+        self.ports[port].paused = true;
+    }
+
+    /// A paused port goes on.
+    pub fn resume(&mut self, port: PortId) {
+        self.ports[port].paused = false;
+        self.serve(port);
+        self.settle(port);
+    }
+
+    /// The next coin of a port is not left to chance: `true` stands for the arriving packet. For whoever replays what
+    /// another switch has done.
+    pub fn next_coin(&mut self, port: PortId, coin: bool) {
+        self.ports[port].coin = Some(coin);
+    }
+
+    /// Number of ports.
+    pub fn ports(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Frames held.
+    pub fn frames_held(&self) -> usize {
+        self.frames.held()
+    }
+
+    /// The bytes of a frame.
+    #[inline]
+    pub fn frame(&self, frame: FrameId) -> &[u8] {
+        self.frames.bytes(frame)
+    }
+
+    /// Gives back a frame that has departed.
+    #[inline]
+    pub fn release(&mut self, frame: FrameId) {
+        self.frames.release(frame);
+    }
+
+    /// When the next thing happens.
+    #[inline]
+    pub fn next_event(&self) -> Instant {
+        let returning = self.returning.front().map_or(Instant::NEVER, |(at, ..)| *at);
+        let ports = self.due.iter().copied().min().unwrap_or(Instant::NEVER);
+        ports.min(returning).min(self.next_fault)
+    }
+
+    /// A frame is seen at a port at `at`, or now if that is past.
+    pub fn arrive(&mut self, port: PortId, at: Instant, bytes: &[u8]) {
+        let wire = self.settings.counting.wire(bytes.len().try_into().unwrap_or(u32::MAX));
+        let here = &mut self.ports[port];
+        let (since, at) = here.line_times(at.max(self.now), wire);
+        let room = here.arriving.len() < MOST_ARRIVING;
+        let refused = if bytes.len() < 14 {
+            here.counters.if_in_errors += 1;
+            Dropped::TooShort
+        } else if let Some(frame) = room.then(|| self.frames.put(bytes)).flatten() {
+            here.arriving.push_back(Travelling { frame, since, at });
+            self.due[port.0 as usize] = here.due();
+            return;
+        } else {
+            here.counters.if_in_discards += 1;
+            Dropped::NoBuffer
+        };
+        self.observer.event(self.now, port, Event::Dropped(refused), bytes);
+    }
+
+    /// A frame that is at the outer end of a line.
+    #[inline]
+    pub fn poll_departure(&mut self) -> Option<Departure> {
+        self.departures.pop_front()
+    }
+
+    /// Lets everything happen up to `until`, that included.
+    pub fn advance(&mut self, until: Instant) {
+        loop {
+            let at = self.next_event();
+            if at > until {
+                break;
+            }
+            self.now = at;
+            self.step(at);
+        }
+        self.now = self.now.max(until);
+    }
+}

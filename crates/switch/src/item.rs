@@ -1,0 +1,60 @@
+use pullnet_qdisc::Item;
+
+use crate::codec::{Class, Kind};
+use crate::frame::FrameId;
+use crate::size::Counting;
+
+/// A frame as a queue sees it; its bytes lie elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    /// Its bytes.
+    pub frame: FrameId,
+    /// Bytes of the frame, without check sequence.
+    pub length: u32,
+    headers: u16,
+    /// What it is.
+    pub kind: Kind,
+    counting: Counting,
+}
+
+impl Slot {
+    /// A frame of `length` bytes.
+    pub fn new(frame: FrameId, length: usize, class: &Class, counting: Counting) -> Self {
+        let length = length.try_into().unwrap_or(u32::MAX);
+        Self { frame, length, headers: class.headers, kind: class.kind, counting }
+    }
+
+    /// Whether a switch has cut its payload.
+    pub fn is_header(&self) -> bool {
+        matches!(self.kind, Kind::Header | Kind::Returned)
+    }
+}
+
+impl Item for Slot {
+    #[inline]
+    fn is_control(&self) -> bool {
+        matches!(self.kind, Kind::Control | Kind::Header | Kind::Returned)
+    }
+
+    #[inline]
+    fn wire(&self) -> u32 {
+        self.counting.wire(self.length)
+    }
+
+    /// Headers stay whole even if they are longer than `bytes`.
+    #[inline]
+    fn trim(&mut self, bytes: u32) {
+        self.length = self.counting.length(bytes).max(self.headers.into()).min(self.length);
+        self.kind = Kind::Header;
+    }
+
+    #[inline]
+    fn returnable(&self) -> bool {
+        self.kind == Kind::Header
+    }
+
+    #[inline]
+    fn trimmable(&self) -> bool {
+        self.kind == Kind::Data
+    }
+}

@@ -1,0 +1,78 @@
+//! What a fabric keeps of each port.
+
+use std::collections::VecDeque;
+
+use pullnet_rng::SmallStream;
+use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
+
+use crate::counters::PortCounters;
+use crate::frame::FrameId;
+use crate::item::Slot;
+use crate::line::Line;
+
+/// A frame on a line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Travelling {
+    pub frame: FrameId,
+    /// When its first bit was sent.
+    pub since: Instant,
+    /// When its last bit arrives.
+    pub at: Instant,
+}
+
+/// A frame in service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Serving {
+    pub slot: Slot,
+    pub since: Instant,
+    pub until: Instant,
+}
+
+#[derive(Debug)]
+pub(crate) struct Port<Q> {
+    pub node: NodeId,
+    /// The port at the other end, if that is in the fabric.
+    pub peer: Option<PortId>,
+    pub rate: BitsPerSec,
+    pub delay: Picos,
+    /// Whether frames from outside arrive no faster than the line allows.
+    pub paced: bool,
+    /// Frames from outside that have not arrived yet, in order.
+    pub arriving: VecDeque<Travelling>,
+    pub queue: Q,
+    pub serving: Option<Serving>,
+    /// Whether nothing may go into service.
+    pub paused: bool,
+    /// The next coin, if it is not left to chance.
+    pub coin: Option<bool>,
+    /// Frames that have left and are not at the other end yet, in order.
+    pub leaving: VecDeque<Travelling>,
+    pub out: Line,
+    pub inward: Line,
+    pub chance: SmallStream,
+    pub counters: PortCounters,
+}
+
+impl<Q> Port<Q> {
+    /// When the next thing happens here.
+    #[inline]
+    pub fn due(&self) -> Instant {
+        let front = |line: &VecDeque<Travelling>| line.front().map_or(Instant::NEVER, |first| first.at);
+        let completion = self.serving.map_or(Instant::NEVER, |serving| serving.until);
+        completion.min(front(&self.leaving)).min(front(&self.arriving))
+    }
+
+    /// When a frame from outside that is seen at `at` began and has arrived: the line carries one after the other.
+    pub fn line_times(&self, at: Instant, wire: u32) -> (Instant, Instant) {
+        let before = self.arriving.back().map_or(Instant::ZERO, |last| last.at);
+        let since = at.max(before);
+        if self.paced { (since, since.after(self.time(wire))) } else { (since, since) }
+    }
+
+    /// Time on the wire at the rate that the line has now.
+    #[inline]
+    pub fn time(&self, wire: u32) -> Picos {
+        let rate = self.out.state().rate.map_or(self.rate, |slow| slow.min(self.rate));
+        rate.serialization(Bytes(wire.into()))
+    }
+}

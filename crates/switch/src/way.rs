@@ -1,0 +1,112 @@
+//! The way of a frame through a switch: from the port that it came by to the queue of the port that it leaves by.
+
+use pullnet_qdisc::Discipline;
+use pullnet_units::PortId;
+
+use crate::codec::{Class, Codec};
+use crate::counters::PortCounters;
+use crate::event::{Dropped, Event, Observer};
+use crate::fabric::Fabric;
+use crate::forward::{Forwarding, Ways, choose};
+use crate::frame::{FrameId, Frames};
+use crate::item::Slot;
+use crate::mac::Mac;
+use crate::port::Port;
+
+impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
+    /// A frame is at a switch, having come by `ingress`.
+    pub(crate) fn receive(&mut self, ingress: PortId, frame: FrameId) {
+        let bytes = self.frames.bytes(frame);
+        let (Some(to), Some(from)) = (Mac::destination(bytes), Mac::source(bytes)) else {
+            return self.discard(ingress, frame, Dropped::TooShort);
+        };
+        let port = &mut self.ports[ingress];
+        let wire = self.settings.counting.wire(bytes.len() as u32);
+        port.counters.if_in_octets += u64::from(wire);
+        port.counters.if_in_ucast_pkts += u64::from(!to.is_group());
+        port.counters.if_in_non_ucast_pkts += u64::from(to.is_group());
+        self.observer.event(self.now, ingress, Event::Arrived, bytes);
+        self.tables[port.node].learn(self.now, from, ingress);
+        self.route(ingress, to, frame);
+    }
+
+    /// Sends a frame on its way to `to`.
+    pub(crate) fn route(&mut self, ingress: PortId, to: Mac, frame: FrameId) {
+        let class = self.codec.classify(self.frames.bytes(frame));
+        let node = self.ports[ingress].node;
+        let way = match self.tables[node].ways(self.now, to) {
+            Ways::Ports(ports, selection) => {
+                let count = ports.len() as u32;
+                let (forwarding, choices) = (self.settings.forwarding, &mut self.choices);
+                let first = choose(forwarding, &class, selection, count, node, |count| choices.below(count));
+                let chosen_by_sender = forwarding == Forwarding::Path && class.label.is_some();
+                let nth = |step: u32| ports[((first + step) % count) as usize];
+                let works = |port: &PortId| chosen_by_sender || self.ports[*port].out.state().up;
+                Ok((0..count).map(nth).find(works).unwrap_or(nth(0)))
+            }
+            Ways::One(port) => Ok(port),
+            Ways::Everywhere => return self.flood(ingress, frame, &class),
+            Ways::Nowhere => Err(Dropped::NoRoute),
+        };
+        match way {
+            Ok(egress) if egress == ingress => self.no_way(ingress, frame, Dropped::SamePort),
+            Ok(egress) => self.admit(egress, frame, &class),
+            Err(why) => self.no_way(ingress, frame, why),
+        }
+    }
+
+    fn no_way(&mut self, ingress: PortId, frame: FrameId, why: Dropped) {
+        self.ports[ingress].counters.if_in_discards += 1;
+        self.discard(ingress, frame, why);
+    }
+
+    /// The frame leaves by every port of the switch but the one that it came by.
+    fn flood(&mut self, ingress: PortId, frame: FrameId, class: &Class) {
+        let node = self.ports[ingress].node;
+        let others = |(id, port): (PortId, &Port<Q>)| (port.node == node && id != ingress).then_some(id);
+        let others: Vec<_> = self.ports.enumerate().filter_map(others).collect();
+        for egress in others {
+            match self.frames.copy(frame) {
+                Some(copy) => self.admit(egress, copy, class),
+                None => self.ports[ingress].counters.if_in_discards += 1,
+            }
+        }
+        self.frames.release(frame);
+    }
+
+    /// A frame comes to the queue of the port that it is to leave by.
+    fn admit(&mut self, id: PortId, frame: FrameId, class: &Class) {
+        let slot = Slot::new(frame, self.frames.bytes(frame).len(), class, self.settings.counting);
+        let Port { queue, chance, coin, node, counters, .. } = &mut self.ports[id];
+        let coin = || coin.take().unwrap_or_else(|| chance.coin());
+        let outcome = queue.enqueue(&self.rules, &mut self.shared[*node], slot, coin);
+        let most = |mark: &mut u64, held: u32| *mark = (*mark).max(held.into());
+        most(&mut counters.queue_watermark_data_packets, queue.data_held());
+        most(&mut counters.queue_watermark_control_packets, queue.control_held());
+        self.note(id, outcome);
+        self.serve(id);
+        self.settle(id);
+    }
+
+    pub(crate) fn discard(&mut self, id: PortId, frame: FrameId, why: Dropped) {
+        self.observer.event(self.now, id, Event::Dropped(why), self.frames.bytes(frame));
+        self.frames.release(frame);
+    }
+
+    /// A returned header is at its switch again, on its way back.
+    pub(crate) fn comes_round(&mut self) {
+        let Some((_, from, frame)) = self.returning.pop_front() else { return };
+        match Mac::destination(self.frames.bytes(frame)) {
+            Some(to) => self.route(from, to, frame),
+            None => self.discard(from, frame, Dropped::TooShort),
+        }
+    }
+
+    pub(crate) fn port(&mut self, id: PortId) -> (&mut PortCounters, &mut Frames, &C, &mut O) {
+        (&mut self.ports[id].counters, &mut self.frames, &self.codec, &mut self.observer)
+    }
+
+    pub(crate) fn returns(&mut self, id: PortId, frame: FrameId) {
+        self.returning.push_back((self.now.after(self.settings.recirculation), id, frame));
+    }
+}
