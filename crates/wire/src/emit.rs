@@ -78,6 +78,46 @@ fn ipv6(out: &mut [u8], dscp: u8, length: u16, label: u16, addresses: &[u8]) {
     out[8..IPV6].copy_from_slice(addresses);
 }
 
+/// What stands in front of a datagram's `body`, written.
+pub(crate) struct Headers<'a> {
+    /// The bytes of both addresses, `family` each.
+    addresses: [u8; 32],
+    family: usize,
+    /// Length of the frame.
+    pub needed: usize,
+    pub body: &'a mut [u8],
+}
+
+/// Writes Ethernet, IP and UDP headers for a datagram of `long` bytes.
+pub(crate) fn headers<'a>(
+    out: &'a mut [u8],
+    route: &Route,
+    dscp: u8,
+    long: usize,
+) -> Result<Headers<'a>, EmitError> {
+    let (addresses, family) = address_bytes(route)?;
+    let (ip, kind) = if family == 4 { (IPV4, ETHERTYPE_IPV4) } else { (IPV6, ETHERTYPE_IPV6) };
+    let needed = ETHERNET + ip + UDP + long;
+    let total = u16::try_from(ip + UDP + long).map_err(|_| EmitError::TooLong(long))?;
+    let (room, datagram) = (out.len(), (UDP + long) as u16);
+    let out = out.get_mut(..needed).ok_or(EmitError::Room { needed, room })?;
+    out[..6].copy_from_slice(&route.to_mac.0);
+    out[6..12].copy_from_slice(&route.from_mac.0);
+    out[12..ETHERNET].copy_from_slice(&kind.to_be_bytes());
+    let (network, rest) = out[ETHERNET..].split_at_mut(ip);
+    if family == 4 {
+        ipv4(network, dscp, total, &addresses[..8]);
+    } else {
+        ipv6(network, dscp, datagram, route.from_port.wrapping_sub(LABEL_BASE), &addresses);
+    }
+    let (udp, body) = rest.split_at_mut(UDP);
+    udp[..2].copy_from_slice(&route.from_port.to_be_bytes());
+    udp[2..4].copy_from_slice(&route.to_port.to_be_bytes());
+    udp[4..6].copy_from_slice(&datagram.to_be_bytes());
+    udp[6..].fill(0);
+    Ok(Headers { addresses, family, needed, body })
+}
+
 /// Writes a frame into `out` and returns its length.
 ///
 /// The UDP checksum is 0: one that covers payload would be wrong after a trim. The header has a check of its own, and
@@ -95,35 +135,15 @@ pub fn emit(
     if usize::from(packet.shape.length()) != payload.len() {
         return Err(EmitError::Length { header: packet.shape.length().into(), payload: payload.len() });
     }
-    let (addresses, long) = address_bytes(route)?;
-    let (ip, is_data) = (if long == 4 { IPV4 } else { IPV6 }, packet.shape.is_data());
-    let datagram = UDP + if is_data { DATA_HEADER + payload.len() } else { HEADER };
-    let needed = ETHERNET + ip + datagram;
-    let total = u16::try_from(ip + datagram).map_err(|_| EmitError::TooLong(payload.len()))?;
-    let room = out.len();
-    let out = out.get_mut(..needed).ok_or(EmitError::Room { needed, room })?;
-
-    let dscp = marks.dscp(if is_data { Mark::Data } else { Mark::Control });
-    out[..6].copy_from_slice(&route.to_mac.0);
-    out[6..12].copy_from_slice(&route.from_mac.0);
-    let kind = if long == 4 { ETHERTYPE_IPV4 } else { ETHERTYPE_IPV6 };
-    out[12..ETHERNET].copy_from_slice(&kind.to_be_bytes());
-    let (network, rest) = out[ETHERNET..].split_at_mut(ip);
-    if long == 4 {
-        ipv4(network, dscp, total, &addresses[..8]);
-    } else {
-        ipv6(network, dscp, datagram as u16, route.from_port.wrapping_sub(LABEL_BASE), &addresses);
-    }
-    rest[..2].copy_from_slice(&route.from_port.to_be_bytes());
-    rest[2..4].copy_from_slice(&route.to_port.to_be_bytes());
-    rest[4..6].copy_from_slice(&(datagram as u16).to_be_bytes());
-    rest[6..UDP].fill(0);
-    let header = packet.encode((&addresses[..long], &addresses[long..2 * long]));
-    rest[UDP..UDP + HEADER].copy_from_slice(&header);
+    let is_data = packet.shape.is_data();
+    let long = if is_data { DATA_HEADER + payload.len() } else { HEADER };
+    let mark = if is_data { Mark::Data } else { Mark::Control };
+    let Headers { addresses, family, needed, body } = headers(out, route, marks.dscp(mark), long)?;
+    let header = packet.encode((&addresses[..family], &addresses[family..2 * family]));
+    body[..HEADER].copy_from_slice(&header);
     if is_data {
-        let (check, body) = rest[UDP + HEADER..].split_at_mut(4);
-        check.copy_from_slice(&crate::crc32c(&[payload]).to_be_bytes());
-        body.copy_from_slice(payload);
+        body[HEADER..DATA_HEADER].copy_from_slice(&crate::crc32c(&[payload]).to_be_bytes());
+        body[DATA_HEADER..].copy_from_slice(payload);
     }
     Ok(needed)
 }

@@ -90,7 +90,7 @@ fn find_udp(frame: &[u8], port: u16) -> Result<(Ip, usize), Refused> {
     }
 }
 
-fn route_of(frame: &[u8], ip: Ip, udp: usize) -> Route {
+pub(crate) fn route_of(frame: &[u8], ip: Ip, udp: usize) -> Route {
     let (from, to) = ip.addresses(frame);
     let mac = |at: usize| Mac(core::array::from_fn(|byte| frame[at + byte]));
     Route {

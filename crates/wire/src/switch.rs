@@ -2,7 +2,8 @@
 
 use crate::check::internet_checksum;
 use crate::frame::{Ip, PROTOCOL_UDP, word};
-use crate::{HEADER, Mark, Marks, UDP};
+use crate::parse::route_of;
+use crate::{HEADER, Mark, Marks, Route, UDP};
 
 /// What a frame is to a switch; `None`: not IP, or with a DSCP that is none of ours.
 #[must_use]
@@ -18,6 +19,30 @@ pub fn label(frame: &[u8]) -> Option<u16> {
         return None;
     }
     word(frame, ip.next())?.checked_sub(crate::LABEL_BASE)
+}
+
+/// The DSCP of a frame; `None`: not IP.
+#[must_use]
+pub fn dscp(frame: &[u8]) -> Option<u8> {
+    Ip::find(frame).map(|ip| ip.dscp(frame))
+}
+
+/// From where to where a UDP frame goes, and what it carries; `None`: not UDP. Nothing is checked but where things lie.
+#[must_use]
+pub fn datagram(frame: &[u8]) -> Option<(Route, &[u8])> {
+    let ip = Ip::find(frame)?;
+    let (udp, end) = (ip.next(), ip.end(frame).min(frame.len()));
+    let carried = frame.get(udp + UDP..end)?;
+    (ip.protocol(frame) == PROTOCOL_UDP && !ip.is_fragment(frame))
+        .then(|| (route_of(frame, ip, udp), carried))
+}
+
+/// Writes a UDP frame that carries `carried`; returns its length, or `None` if it does not fit.
+#[must_use]
+pub fn put_headers(out: &mut [u8], route: &Route, dscp: u8, carried: &[u8]) -> Option<usize> {
+    let headers = crate::emit::headers(out, route, dscp & 63, carried.len()).ok()?;
+    headers.body.copy_from_slice(carried);
+    Some(headers.needed)
 }
 
 /// The least that a trim has to leave of this frame; `None`: not IP.

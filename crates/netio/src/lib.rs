@@ -1,0 +1,125 @@
+//! Frames in and out of a host or a switch, behind one trait.
+//!
+//! | backend | needs | for |
+//! |---|---|---|
+//! | [`Rings`] | nothing | tests in virtual time, several stacks in one process |
+//! | [`PacketSocket`] | `CAP_NET_RAW` | the default: AF_PACKET with TPACKET_V2 rings, past the qdisc |
+//! | [`XdpSocket`] | `CAP_NET_RAW`, `CAP_BPF`, `CAP_NET_ADMIN` | AF_XDP; zero-copy where the driver has it |
+//! | [`UdpSockets`] | nothing | no privilege: the kernel's own UDP |
+//!
+//! All of them speak whole Ethernet frames; [`UdpSockets`] takes off and puts on what the kernel does not let it see.
+//!
+//! Unsafe code is confined to `sys.rs` (system calls) and `memory.rs` (memory shared with the kernel).
+#![deny(unsafe_code)]
+
+mod error;
+mod interface;
+#[expect(unsafe_code, reason = "memory that is shared with the kernel")]
+mod memory;
+mod namespace;
+mod packet;
+mod rings;
+#[expect(unsafe_code, reason = "system calls")]
+mod sys;
+mod udp;
+mod waker;
+mod xdp;
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+pub use error::Error;
+pub use interface::Interface;
+pub use namespace::in_namespace;
+pub use packet::{PacketOptions, PacketSocket, Protocol};
+pub use rings::{RingOptions, Rings};
+pub use udp::{PortGuard, UdpOptions, UdpSockets};
+pub use waker::Waker;
+pub use xdp::{Attach, Copying, Filter, XdpOptions, XdpSocket};
+
+/// Frames that have passed, and those that have not.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counters {
+    /// Frames received.
+    pub received: u64,
+    /// Their bytes.
+    pub received_bytes: u64,
+    /// Frames handed to the kernel or to the other side.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Frames that arrived and found no room, as far as the backend can tell.
+    pub missed: u64,
+    /// Times that [`PacketIo::send`] found no room.
+    pub full: u64,
+    /// Frames that the kernel refused to send.
+    pub refused: u64,
+}
+
+/// Frames in and out.
+pub trait PacketIo {
+    /// Longest frame, Ethernet header included and frame check sequence not. Bytes.
+    fn frame_room(&self) -> usize;
+
+    /// Hands at most `most` frames that have arrived to `each`, oldest first. Never waits. Returns how many there were.
+    ///
+    /// # Errors
+    /// If the interface is gone, or the kernel says so otherwise.
+    fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, Error>;
+
+    /// Lets `fill` write a frame into a buffer of [`PacketIo::frame_room`] bytes and say how long it is; 0 sends
+    /// nothing. The frame leaves at the next [`PacketIo::flush`] at the latest. False, and `fill` was not called, if there
+    /// is no room at the moment.
+    ///
+    /// # Errors
+    /// If the interface is gone, or the kernel says so otherwise.
+    fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error>;
+
+    /// Lets everything leave that was sent. Cheap if there is nothing.
+    ///
+    /// # Errors
+    /// If the interface is gone, or the kernel says so otherwise.
+    fn flush(&mut self) -> Result<(), Error>;
+
+    /// Waits until a frame may have arrived, `wake` can be read, or `timeout` has passed.
+    ///
+    /// # Errors
+    /// If the kernel says so.
+    fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error>;
+
+    /// What has passed so far.
+    fn counters(&self) -> Counters;
+}
+
+impl<T: PacketIo + ?Sized> PacketIo for Box<T> {
+    fn frame_room(&self) -> usize {
+        (**self).frame_room()
+    }
+    fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, Error> {
+        (**self).receive(most, each)
+    }
+    fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error> {
+        (**self).send(fill)
+    }
+    fn flush(&mut self) -> Result<(), Error> {
+        (**self).flush()
+    }
+    fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error> {
+        (**self).wait(wake, timeout)
+    }
+    fn counters(&self) -> Counters {
+        (**self).counters()
+    }
+}
+
+impl Counters {
+    fn count_received(&mut self, bytes: usize) {
+        self.received += 1;
+        self.received_bytes += bytes as u64;
+    }
+
+    fn count_sent(&mut self, bytes: usize) {
+        self.sent += 1;
+        self.sent_bytes += bytes as u64;
+    }
+}

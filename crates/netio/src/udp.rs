@@ -1,0 +1,289 @@
+//! The kernel's own UDP: no privilege is needed.
+//!
+//! A socket for each path label sends, one socket receives. What the kernel does not let a program see or say, the
+//! Ethernet, IP and UDP headers, is put on and taken off here, so that frames look the same as with every other backend.
+//! A trimmed packet arrives only if the switch corrected the lengths in its headers; the kernel drops the others.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use pullnet_wire::{ETHERNET, IPV4, IPV6, Mac, PORT, Route, UDP, switch};
+
+use crate::{Counters, Error, PacketIo, sys};
+
+/// What [`UdpSockets`] are opened with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UdpOptions {
+    /// The host's address; one address, since it is a part of what a packet's check covers.
+    pub address: IpAddr,
+    /// The port to listen on; 0 lets the kernel choose.
+    pub port: u16,
+    /// Path labels to send from: as many UDP source ports, chosen by the kernel. At least 1.
+    pub labels: u16,
+    /// Longest IP packet. Bytes.
+    pub mtu: usize,
+    /// Frames that are sent or received by one system call at most.
+    pub burst: usize,
+}
+
+impl UdpOptions {
+    /// The usual ones for `address`.
+    #[must_use]
+    pub fn new(address: IpAddr) -> Self {
+        Self { address, port: PORT, labels: 8, mtu: 1500, burst: 64 }
+    }
+}
+
+/// A frame that waits for [`PacketIo::flush`].
+#[derive(Clone, Debug)]
+struct Waiting {
+    to: SocketAddr,
+    traffic_class: u8,
+    sender: usize,
+    payload: Vec<u8>,
+}
+
+/// UDP sockets of the kernel.
+#[derive(Debug)]
+pub struct UdpSockets {
+    receiver: OwnedFd,
+    senders: Vec<OwnedFd>,
+    local: SocketAddr,
+    mtu: usize,
+    burst: usize,
+    buffers: Vec<u8>,
+    frame: Vec<u8>,
+    waiting: Vec<Waiting>,
+    spare: Vec<Vec<u8>>,
+    counters: Counters,
+}
+
+fn open(address: SocketAddr, receives: bool) -> Result<OwnedFd, Error> {
+    let ipv6 = address.is_ipv6();
+    let family = if ipv6 { libc::AF_INET6 } else { libc::AF_INET };
+    let fd = sys::socket(family, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0, "cannot open a UDP socket")?;
+    let (level, no_check) = if ipv6 {
+        (libc::IPPROTO_UDP, libc::UDP_NO_CHECK6_TX)
+    } else {
+        (libc::SOL_SOCKET, libc::SO_NO_CHECK)
+    };
+    // A checksum that covers payload would be wrong after a trim.
+    sys::set_option(&fd, level, no_check, &1i32, "cannot send UDP without checksum")?;
+    if receives {
+        receive_options(&fd, ipv6)?;
+    }
+    sys::bind_to(&fd, address, "cannot bind a UDP socket").map_err(|error| match error {
+        Error::Kernel { what, source, .. } => Error::Kernel { what, on: format!(" to {address}"), source },
+        other => other,
+    })?;
+    Ok(fd)
+}
+
+fn receive_options(fd: &OwnedFd, ipv6: bool) -> Result<(), Error> {
+    let what = "cannot ask for the DSCP of UDP packets";
+    if ipv6 {
+        sys::set_option(
+            fd,
+            libc::IPPROTO_UDP,
+            libc::UDP_NO_CHECK6_RX,
+            &1i32,
+            "cannot receive UDP without checksum",
+        )?;
+        sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, &1i32, what)?;
+    } else {
+        sys::set_option(fd, libc::IPPROTO_IP, libc::IP_RECVTOS, &1i32, what)?;
+    }
+    // A first window of some senders should fit; the kernel gives what its limit allows.
+    sys::set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, &(4i32 << 20), "cannot size a receive buffer")
+}
+
+impl UdpSockets {
+    /// Opens them.
+    ///
+    /// # Errors
+    /// If the address is not one of this host's, or the port is taken.
+    pub fn open(options: &UdpOptions) -> Result<Self, Error> {
+        if options.address.is_unspecified() {
+            let text = "UDP sockets need one address of this host: a packet's check covers it";
+            return Err(Error::Address(text.to_string()));
+        }
+        let receiver = open((options.address, options.port).into(), true)?;
+        let any_port = SocketAddr::from((options.address, 0));
+        let senders = (0..options.labels.max(1)).map(|_| open(any_port, false)).collect::<Result<_, _>>()?;
+        let local = sys::local_address(&receiver)?;
+        let (burst, room) = (options.burst.clamp(1, 1024), options.mtu + ETHERNET);
+        Ok(Self {
+            receiver,
+            senders,
+            local,
+            mtu: options.mtu,
+            burst,
+            buffers: vec![0; burst * options.mtu],
+            frame: vec![0; room],
+            waiting: Vec::with_capacity(burst),
+            spare: Vec::new(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Bytes of the headers that a program does not see.
+    fn front(&self) -> usize {
+        ETHERNET + UDP + if self.local.is_ipv6() { IPV6 } else { IPV4 }
+    }
+
+    /// What a frame says to the kernel; `None`: it is no UDP frame of ours.
+    fn take_apart(&mut self, frame: &[u8]) -> Option<Waiting> {
+        let dscp = switch::dscp(frame)?;
+        let (route, payload) = switch::datagram(frame)?;
+        let label = route.label().unwrap_or(0);
+        let sender = usize::from(label) % self.senders.len();
+        let mut kept = self.spare.pop().unwrap_or_default();
+        kept.clear();
+        kept.extend_from_slice(payload);
+        Some(Waiting {
+            to: (route.to, route.to_port).into(),
+            traffic_class: dscp << 2,
+            sender,
+            payload: kept,
+        })
+    }
+
+    /// Sends the longest run of waiting frames of one socket. Returns how many are gone.
+    fn send_run(&mut self) -> Result<usize, Error> {
+        let Some(first) = self.waiting.first() else { return Ok(0) };
+        let sender = first.sender;
+        let run: Vec<sys::Outgoing<'_>> = self
+            .waiting
+            .iter()
+            .take_while(|one| one.sender == sender)
+            .map(|one| sys::Outgoing {
+                to: sys::RawAddress::new(one.to),
+                traffic_class: one.traffic_class,
+                payload: &one.payload,
+            })
+            .collect();
+        match sys::send_datagrams(&self.senders[sender], self.local.is_ipv6(), &run) {
+            Ok(sent) => Ok(sent),
+            Err(source) => match source.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(0),
+                // A first one that cannot be sent must not stand in the way of the others; UDP may lose.
+                _ => {
+                    self.counters.refused += 1;
+                    Ok(1)
+                }
+            },
+        }
+    }
+}
+
+/// Puts headers in front of a datagram that has arrived; returns the length of the frame.
+fn put_together(frame: &mut [u8], local: SocketAddr, incoming: &sys::Incoming<'_>) -> Option<usize> {
+    let route = Route {
+        from_mac: Mac::default(),
+        to_mac: Mac::default(),
+        from: incoming.from.ip(),
+        to: local.ip(),
+        from_port: incoming.from.port(),
+        to_port: local.port(),
+    };
+    switch::put_headers(frame, &route, incoming.traffic_class.unwrap_or(0) >> 2, incoming.payload)
+}
+
+impl PacketIo for UdpSockets {
+    fn frame_room(&self) -> usize {
+        self.mtu + ETHERNET
+    }
+
+    fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, Error> {
+        let room = self.mtu - (self.front() - ETHERNET);
+        let (frame, counters, local) = (&mut self.frame, &mut self.counters, self.local);
+        let got = sys::receive_datagrams(&self.receiver, &mut self.buffers, room, most, &mut |incoming| {
+            if let Some(long) = put_together(frame, local, &incoming) {
+                counters.count_received(long);
+                each(&frame[..long]);
+            }
+        });
+        match got {
+            Ok(got) => Ok(got),
+            // An ICMP error of something that was sent before is not about what arrives.
+            Err(source)
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::ConnectionRefused
+                ) =>
+            {
+                Ok(0)
+            }
+            Err(source) => Err(Error::Kernel { what: "cannot receive UDP", on: String::new(), source }),
+        }
+    }
+
+    fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error> {
+        if self.waiting.len() >= self.burst {
+            self.flush()?;
+            if self.waiting.len() >= self.burst {
+                self.counters.full += 1;
+                return Ok(false);
+            }
+        }
+        let mut frame = std::mem::take(&mut self.frame);
+        let long = fill(&mut frame);
+        if long > 0 {
+            match self.take_apart(&frame[..long]) {
+                Some(waiting) => {
+                    self.waiting.push(waiting);
+                    self.counters.count_sent(long);
+                }
+                None => self.counters.refused += 1,
+            }
+        }
+        self.frame = frame;
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        while !self.waiting.is_empty() {
+            let gone = self.send_run()?;
+            if gone == 0 {
+                return Ok(());
+            }
+            self.spare.extend(self.waiting.drain(..gone).map(|one| one.payload));
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error> {
+        match wake {
+            Some(wake) => sys::poll(&[self.receiver.as_fd(), wake], timeout),
+            None => sys::poll(&[self.receiver.as_fd()], timeout),
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+/// Keeps a UDP port for a stack that reads frames past the kernel, which would else answer every one with an ICMP error.
+#[derive(Debug)]
+pub struct PortGuard(#[expect(dead_code, reason = "holds the port")] OwnedFd);
+
+impl PortGuard {
+    /// Takes `port` of `address`, throwing away what arrives.
+    ///
+    /// # Errors
+    /// If another program has the port.
+    pub fn take(address: IpAddr, port: u16) -> Result<Self, Error> {
+        let fd = open((address, port).into(), false)?;
+        sys::discard_everything(&fd)?;
+        Ok(Self(fd))
+    }
+}

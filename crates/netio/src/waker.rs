@@ -1,0 +1,34 @@
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use crate::{Error, sys};
+
+/// Ends a [`crate::PacketIo::wait`] from another thread.
+#[derive(Clone, Debug)]
+pub struct Waker(Arc<OwnedFd>);
+
+impl Waker {
+    /// A new one.
+    ///
+    /// # Errors
+    /// If the process has no file descriptor left.
+    pub fn new() -> Result<Self, Error> {
+        sys::event().map(|fd| Self(Arc::new(fd)))
+    }
+
+    /// Ends the wait, or the next one if nobody waits.
+    pub fn wake(&self) {
+        sys::event_add(&self.0);
+    }
+
+    /// Forgets that anybody called [`Waker::wake`].
+    pub fn clear(&self) {
+        sys::event_clear(&self.0);
+    }
+}
+
+impl AsFd for Waker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

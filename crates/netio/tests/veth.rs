@@ -1,0 +1,190 @@
+//! Frames between two network namespaces, by every backend that needs them.
+
+mod common;
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use common::{Veth, carry};
+use pullnet_netio::{
+    Attach, Copying, Filter, Interface, PacketIo, PacketOptions, PacketSocket, PortGuard, Protocol,
+    XdpOptions, XdpSocket, in_namespace,
+};
+use pullnet_wire::{Mac, Marks, PORT, Packet, Route, Shape, emit, parse};
+
+const HOSTS: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2))];
+
+/// A data frame from host 0 to host 1 for `port`, with so much payload.
+fn frame(macs: [Mac; 2], port: u16, seq: u32, payload: usize) -> Vec<u8> {
+    let route = Route {
+        from_mac: macs[0],
+        to_mac: macs[1],
+        from: HOSTS[0],
+        to: HOSTS[1],
+        from_port: Route::port_of(3),
+        to_port: port,
+    };
+    let payload: Vec<u8> = (0..payload).map(|at| (at * 7 + seq as usize) as u8).collect();
+    let shape = Shape::Data {
+        seq,
+        syn: true,
+        last: false,
+        pulled: false,
+        length: payload.len() as u16,
+        service: 1,
+        priority: 0,
+    };
+    let mut out = vec![0; 10_000];
+    let long = emit(&mut out, &route, &Marks::default(), &Packet { home: PORT, conn: 1, shape }, &payload);
+    out.truncate(long.unwrap());
+    out
+}
+
+fn macs(veth: &Veth) -> [Mac; 2] {
+    veth.open(|| Interface::find("eth")).unwrap().map(|interface| interface.mac)
+}
+
+/// Frames of every length cross, whole and in order.
+fn everything_crosses(mtu: usize, veth: &Veth, [a, b]: [&mut dyn PacketIo; 2]) {
+    let most = pullnet_wire::payload_room(mtu, false);
+    let lengths = (0..600).map(|at| match at % 4 {
+        0 => most,
+        1 => at % 100,
+        2 => most - at % 50,
+        _ => at * (most / 600),
+    });
+    let macs = macs(veth);
+    let frames: Vec<_> = lengths.enumerate().map(|(seq, long)| frame(macs, PORT, seq as u32, long)).collect();
+    let seen = carry(a, b, &frames);
+    assert_eq!(seen.len(), frames.len());
+    assert!(seen == frames, "frames differ");
+    assert_eq!((a.counters().sent, b.counters().received), (600, 600));
+}
+
+fn packets(mtu: usize) {
+    let Some(veth) = Veth::make(mtu) else { return };
+    let [mut a, mut b] = veth.open(|| PacketSocket::open("eth", &PacketOptions::default())).unwrap();
+    everything_crosses(mtu, &veth, [&mut a, &mut b]);
+    assert_eq!(b.count_missed().unwrap(), 0);
+}
+
+fn xdp(mtu: usize, attach: Attach) {
+    let Some(veth) = Veth::make(mtu) else { return };
+    let options = XdpOptions { attach, ..XdpOptions::default() };
+    let [mut a, mut b] = veth.open(|| XdpSocket::open("eth", &options)).unwrap();
+    everything_crosses(mtu, &veth, [&mut a, &mut b]);
+    assert_eq!(b.count_missed().unwrap(), 0);
+}
+
+#[test]
+fn af_packet_carries_1500_bytes() {
+    packets(1500);
+}
+
+#[test]
+fn af_packet_carries_9000_bytes() {
+    packets(9000);
+}
+
+#[test]
+fn af_xdp_in_the_driver_carries_1500_bytes() {
+    xdp(1500, Attach::Native);
+}
+
+#[test]
+fn af_xdp_in_the_driver_carries_9000_bytes_in_three_pieces() {
+    xdp(9000, Attach::Native);
+}
+
+#[test]
+fn af_xdp_behind_the_driver_carries_1500_bytes() {
+    xdp(1500, Attach::Generic);
+}
+
+#[test]
+fn af_xdp_behind_the_driver_carries_9000_bytes_in_three_pieces() {
+    xdp(9000, Attach::Generic);
+}
+
+#[test]
+fn different_backends_understand_each_other() {
+    let Some(veth) = Veth::make(1500) else { return };
+    let [name_a, name_b] = &veth.names;
+    let mut a = in_namespace(name_a, || PacketSocket::open("eth", &PacketOptions::default())).unwrap();
+    let mut b = in_namespace(name_b, || XdpSocket::open("eth", &XdpOptions::default())).unwrap();
+    everything_crosses(1500, &veth, [&mut a, &mut b]);
+}
+
+#[test]
+fn af_xdp_leaves_other_traffic_to_the_kernel() {
+    let Some(veth) = Veth::make(1500) else { return };
+    let [name_a, name_b] = &veth.names;
+    let mut a = in_namespace(name_a, || PacketSocket::open("eth", &PacketOptions::default())).unwrap();
+    let mut b = in_namespace(name_b, || XdpSocket::open("eth", &XdpOptions::default())).unwrap();
+    let mut rest = in_namespace(name_b, || PacketSocket::open("eth", &PacketOptions::default())).unwrap();
+    let macs = macs(&veth);
+    let ours = frame(macs, PORT, 0, 100);
+    let other = frame(macs, PORT + 1, 1, 100);
+    assert_eq!(carry(&mut a, &mut b, &[ours.clone(), other.clone()]), [ours]);
+    assert_eq!(carry(&mut a, &mut rest, &[]), Vec::<Vec<u8>>::new());
+    let mut seen = Vec::new();
+    rest.receive(8, &mut |frame| seen.push(frame.to_vec())).unwrap();
+    assert_eq!(seen, [other]);
+}
+
+#[test]
+fn a_switch_is_given_everything() {
+    let Some(veth) = Veth::make(1500) else { return };
+    let everything = PacketOptions { protocol: Protocol::All, ..PacketOptions::default() };
+    let options = XdpOptions { filter: Filter::Everything, ..XdpOptions::default() };
+    let [name_a, name_b] = &veth.names;
+    let mut a = in_namespace(name_a, || PacketSocket::open("eth", &everything)).unwrap();
+    let mut b = in_namespace(name_b, || XdpSocket::open("eth", &options)).unwrap();
+    let mut strange = frame(macs(&veth), PORT, 0, 50);
+    strange[12..14].copy_from_slice(&[0x88, 0xb5]);
+    assert_eq!(carry(&mut a, &mut b, std::slice::from_ref(&strange)), [strange.clone()]);
+    assert_eq!(carry(&mut b, &mut a, std::slice::from_ref(&strange)), [strange]);
+}
+
+#[test]
+fn veth_cannot_do_without_copying_and_says_so() {
+    let Some(veth) = Veth::make(1500) else { return };
+    let options = XdpOptions { copying: Copying::Never, ..XdpOptions::default() };
+    let refused = in_namespace(&veth.names[0], || XdpSocket::open("eth", &options)).unwrap_err();
+    let text = refused.to_string();
+    assert!(text.contains("cannot bind an AF_XDP socket on interface \"eth\""), "{text}");
+}
+
+#[test]
+fn a_queue_can_be_opened_again() {
+    let Some(veth) = Veth::make(1500) else { return };
+    for _ in 0..3 {
+        in_namespace(&veth.names[0], || XdpSocket::open("eth", &XdpOptions::default())).unwrap();
+    }
+}
+
+#[test]
+fn a_guarded_port_answers_nothing() {
+    let Some(veth) = Veth::make(1500) else { return };
+    let [name_a, name_b] = &veth.names;
+    let _guard = in_namespace(name_b, || PortGuard::take(HOSTS[1], PORT)).unwrap();
+    let everything = PacketOptions { protocol: Protocol::Ipv4, ..PacketOptions::default() };
+    let mut a = in_namespace(name_a, || PacketSocket::open("eth", &everything)).unwrap();
+    let mut b = in_namespace(name_b, || PacketSocket::open("eth", &everything)).unwrap();
+    let macs = macs(&veth);
+    let frames: Vec<_> = (0..20).map(|seq| frame(macs, PORT, seq, 10)).collect();
+    assert_eq!(carry(&mut a, &mut b, &frames).len(), 20);
+    let mut answers = 0;
+    a.receive(64, &mut |frame| answers += usize::from(parse(frame, &Marks::default(), PORT).is_err()))
+        .unwrap();
+    assert_eq!(answers, 0, "the kernel has answered");
+    let taken = in_namespace(name_b, || PortGuard::take(HOSTS[1], PORT)).unwrap_err().to_string();
+    assert!(taken.contains("another program uses it") || taken.contains("in use"), "{taken}");
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_named() {
+    let refused = Interface::find("no-such-one").unwrap_err().to_string();
+    assert!(refused.contains("there is no interface \"no-such-one\""), "{refused}");
+    assert!(Interface::find("a-name-that-is-much-too-long-for-any").is_err());
+    assert!(Interface::find("").is_err());
+}
