@@ -135,6 +135,11 @@ impl Errors {
         self.found.borrow().len()
     }
 
+    /// Whether an unknown key was probably meant to be the setting `path`.
+    pub fn meant(&self, path: &str) -> bool {
+        self.found.borrow().iter().any(|error| error.problem.meant() == Some(path))
+    }
+
     /// All errors in order of their place, those of overrides last. A key that is missing because it was misspelt is
     /// one error, not two.
     pub fn into_sorted(self) -> Vec<SpecError> {

@@ -1,12 +1,13 @@
 //! `[[fault]]`: what goes wrong where and when.
 
 use pullnet_settings::{Settings, settings};
-use pullnet_topology::{Effect, Fault, FaultError, Place, Schedules, Topology, schedules};
+use pullnet_topology::{Effect, Fault, FaultError, Place, Schedules, schedules};
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
 use crate::Stop;
 use crate::shape::{Shape, SubTable};
-use crate::table::Reader;
+use crate::table::{Located, Reader};
+use crate::topology::Network;
 
 settings! {
     /// Something that goes wrong: a place, a time, and one or more of `down`, `rate`, `loss` and `corrupt`.
@@ -39,62 +40,86 @@ pub(crate) fn table() -> SubTable {
 }
 
 /// Reads every `[[fault]]`.
-pub(crate) fn read(root: &Reader<'_>, topology: Option<&Topology>, stop: Option<Stop>) -> Schedules {
-    let mut faults = Vec::new();
+pub(crate) fn read(root: &Reader<'_>, network: Option<&Network>, stop: Option<Stop>) -> Schedules {
+    let mut all = Vec::new();
     for reader in root.list("fault") {
         reader.no_other_keys_than(&table().shape);
-        faults.extend(read_one(&reader, topology, stop));
+        all.extend(read_one(&reader, network, stop));
     }
-    topology.and_then(|topology| schedules(topology, &faults).ok()).unwrap_or_default()
+    network.and_then(|network| schedules(&network.topology, &all).ok()).unwrap_or_default()
 }
 
-/// The faults of one block; none if there is an error.
-fn read_one(reader: &Reader<'_>, topology: Option<&Topology>, stop: Option<Stop>) -> Vec<Fault> {
+/// The faults of one block; none if its place cannot be told.
+fn read_one(reader: &Reader<'_>, network: Option<&Network>, stop: Option<Stop>) -> Vec<Fault> {
     let own = reader.read::<FaultSettings>();
-    if !own.good {
-        return Vec::new();
-    }
-    let place = match own.value.place.parse() {
-        Ok(place) => place,
-        Err(error) => {
-            report(reader, &error);
-            return Vec::new();
-        }
-    };
-    let faults = faults(&own.value, &place);
-    if faults.is_empty() {
+    check_times(reader, &own, stop);
+    let effects = ["down", "rate", "loss", "corrupt"];
+    if own.has_read(&effects) && effects_of(&own.value).is_empty() {
         reader.refuse_table(
             "says not what goes wrong; add down = true, rate = \"1 Gbps\", loss = 0.01 or corrupt = 0.01",
         );
     }
+    if !own.has_read(&["place"]) {
+        return Vec::new();
+    }
+    match own.value.place.parse() {
+        Ok(place) => {
+            let all = faults(&own.value, &place);
+            if let Some(network) = network {
+                report_all(reader, network, &place, &all);
+            }
+            all
+        }
+        Err(error) => {
+            report(reader, &error);
+            Vec::new()
+        }
+    }
+}
+
+fn check_times(reader: &Reader<'_>, own: &Located<FaultSettings>, stop: Option<Stop>) {
+    let from = Instant::ZERO.after(own.value.from);
     if let Some(Stop::At(end) | Stop::FlowsDone { limit: end }) = stop
-        && Instant::ZERO.after(own.value.from) >= end
+        && from >= end
     {
         let ends = Picos(end.0);
         reader.refuse("from", format!("is not before the end of the run; use less than \"{ends}\""));
     }
-    let error = topology.and_then(|topology| faults.iter().find_map(|fault| fails(topology, fault)));
-    if let Some(error) = error {
-        report(reader, &error);
+    if own.has_read(&["from", "until"]) && own.value.until.is_some_and(|until| until <= own.value.from) {
+        let from = own.value.from;
+        reader.refuse("until", format!("is not after from = \"{from}\"; use a later end or none"));
     }
-    faults
 }
 
-fn fails(topology: &Topology, fault: &Fault) -> Option<FaultError> {
-    schedules(topology, std::slice::from_ref(fault)).err()
+/// Reports what is wrong with the place, or else with each effect there.
+fn report_all(reader: &Reader<'_>, network: &Network, place: &Place, all: &[Fault]) {
+    let always = |effect| Fault { place: place.clone(), from: Instant::ZERO, until: None, effect };
+    let fails = |fault: Fault| schedules(&network.topology, &[fault]).err();
+    if let Some(error) = fails(always(Effect::Down)) {
+        return report(reader, &error);
+    }
+    for error in all.iter().filter_map(|fault| fails(always(fault.effect))) {
+        if network.links || !matches!(error, FaultError::Rate { .. }) {
+            report(reader, &error);
+        }
+    }
 }
 
 fn faults(settings: &FaultSettings, place: &Place) -> Vec<Fault> {
+    let from = Instant::ZERO.after(settings.from);
+    let until = settings.until.map(|until| Instant::ZERO.after(until));
+    let fault = |effect| Fault { place: place.clone(), from, until, effect };
+    effects_of(settings).into_iter().map(fault).collect()
+}
+
+fn effects_of(settings: &FaultSettings) -> Vec<Effect> {
     let effects = [
         settings.down.then_some(Effect::Down),
         settings.rate.map(Effect::Rate),
         settings.loss.map(Effect::Loss),
         settings.corrupt.map(Effect::Corrupt),
     ];
-    let from = Instant::ZERO.after(settings.from);
-    let until = settings.until.map(|until| Instant::ZERO.after(until));
-    let fault = |effect| Fault { place: place.clone(), from, until, effect };
-    effects.into_iter().flatten().map(fault).collect()
+    effects.into_iter().flatten().collect()
 }
 
 /// Shows an error at the key that it speaks of.

@@ -74,7 +74,7 @@ use crate::document::Table;
 use crate::error::Errors;
 use crate::inputs::Inputs;
 use crate::shape::{Shape, SubTable};
-use crate::table::{Context, Reader};
+use crate::table::{Context, Reader, Unread};
 
 /// What ends a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,7 +123,7 @@ impl Scenario {
     /// What the workload has to know of the network; `signal` is the time until the end of a flow can cause the start
     /// of another.
     pub fn network(&self, signal: Picos) -> Network {
-        traffic::network(&self.topology, signal)
+        traffic::network_of(&self.topology, signal)
     }
 
     /// The resolved scenario with other names for its files: `names` has one for each of `inputs`.
@@ -182,22 +182,16 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
     root.no_other_keys_than(&root_shape());
     let run = run::read(&root);
     let stop = run.as_ref().map(|run| run.stop);
-    let topology = topology::read(&root);
-    let faults = fault::read(&root, topology.as_ref(), stop);
+    let network = topology::read(&root);
+    let faults = fault::read(&root, network.as_ref(), stop);
     let transport = transport::read(&root);
     let switch = switch::read(&root);
-    let workload =
-        traffic::read(&root, topology.as_ref(), transport.as_ref().map(ProtocolConfig::name), stop);
-    if let (Some(transport), Some((switch, forwarding))) = (&transport, &switch) {
-        together::check(&root, transport, switch, *forwarding);
-    }
-    if let (Some(topology), Some(transport)) = (&topology, &transport) {
-        together::links(&root, topology, &faults, transport);
-    }
+    let carried_by = transport.as_ref().map(|(transport, _)| transport.name());
+    let workload = traffic::read(&root, network.as_ref(), carried_by, stop);
+    check_together(&root, network.as_ref(), &faults, transport.as_ref(), switch.as_ref());
     let probes = probes::read(&root);
-    let (run, (switch, forwarding)) = (run?, switch?);
-    let run::Run { name, seed, stop, measure } = run;
-    let (topology, transport) = (topology?, transport?);
+    let (run::Run { name, seed, stop, measure }, (switch, forwarding, _)) = (run?, switch?);
+    let (topology, (transport, _)) = (network?.topology, transport?);
     let resolved = Resolved::default();
     Some(Scenario {
         name,
@@ -214,4 +208,25 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
         resolved,
         inputs: Vec::new(),
     })
+}
+
+/// What the tables say to each other.
+fn check_together(
+    root: &Reader<'_>,
+    network: Option<&topology::Network>,
+    faults: &Schedules,
+    transport: Option<&(ProtocolConfig, Unread)>,
+    switch: Option<&(SwitchConfig, Forwarding, Unread)>,
+) {
+    let Some((transport, unread)) = transport else { return };
+    let sizes = together::Sizes { get: &|key| transport.get(key), unread };
+    if let Some((switch, forwarding, unread)) = switch {
+        together::check(root, &sizes, &together::Sizes { get: &|key| switch.get(key), unread });
+        if *forwarding != Forwarding::Path {
+            together::paths_without_effect(root, transport);
+        }
+    }
+    if let Some(network) = network.filter(|network| network.links) {
+        together::links(root, &network.topology, faults, &sizes);
+    }
 }

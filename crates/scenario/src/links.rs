@@ -49,7 +49,7 @@ pub(crate) fn link_tables(classes: &[LinkClass]) -> Vec<SubTable> {
 pub(crate) fn class_links<const N: usize>(
     reader: &Reader<'_>,
     classes: &[LinkClass; N],
-) -> Option<[Link; N]> {
+) -> Result<[Link; N], Unreadable> {
     let base = table_or_defaults(reader, "link").unrecorded().read::<LinkSettings>();
     let own = classes.map(|(key, _)| class_link(reader, key, &base));
     for field in ["rate", "delay"] {
@@ -61,8 +61,8 @@ pub(crate) fn class_links<const N: usize>(
             link.no_effect(field, format!("each class of links states its own {field}; leave it out here"));
         }
     }
-    let good = base.good && own.iter().all(|class| class.good);
-    good.then(|| own.map(|class| as_link(&class.value)))
+    let good = base.good() && own.iter().all(Located::good);
+    if good { Ok(own.map(|class| as_link(&class.value))) } else { Err(Unreadable) }
 }
 
 fn class_link(reader: &Reader<'_>, key: &str, base: &Located<LinkSettings>) -> Located<LinkSettings> {
@@ -76,10 +76,17 @@ fn table_or_defaults<'a>(reader: &Reader<'a>, key: &str) -> Reader<'a> {
     table
 }
 
-pub(crate) fn one_link(reader: &Reader<'_>) -> Option<Link> {
+pub(crate) fn one_link(reader: &Reader<'_>) -> Result<Link, Unreadable> {
     let link = table_or_defaults(reader, "link").read::<LinkSettings>();
-    link.good.then(|| as_link(&link.value))
+    if link.good() { Ok(as_link(&link.value)) } else { Err(Unreadable) }
 }
+
+/// Rates or delays could not be read.
+pub(crate) struct Unreadable;
+
+/// In the place of links that could not be read: so slow that no load is too high for them.
+pub(crate) const PLACEHOLDER: Link =
+    Link { rate: BitsPerSec::new(1_000).expect("not 0"), delay: Picos::from_micros(1) };
 
 fn as_link(settings: &LinkSettings) -> Link {
     Link { rate: settings.rate, delay: settings.delay }

@@ -77,7 +77,7 @@ pub(crate) fn read(root: &Reader<'_>) -> Option<Run> {
     }
     let stop = stop(root, &own);
     let measure = measure(root, stop);
-    let (seed, good) = (own.value.seed, own.good);
+    let (seed, good) = (own.value.seed, own.good());
     let (stop, measure) = (stop?, measure?);
     good.then_some(Run { name, seed, stop, measure })
 }
@@ -125,9 +125,10 @@ fn measure(root: &Reader<'_>, stop: Option<Stop>) -> Option<(Instant, Instant)> 
     let reader = reader.unwrap_or_else(|| root.unwritten("measure"));
     reader.no_other_keys_than(&measure_table().shape);
     let own = reader.read::<MeasureSettings>();
-    let (end, latest) = match stop? {
-        Stop::At(end) => (end, end),
-        Stop::FlowsDone { limit } => (Instant::NEVER, limit),
+    let (end, latest) = match stop {
+        Some(Stop::At(end)) => (end, end),
+        Some(Stop::FlowsDone { limit }) => (Instant::NEVER, limit),
+        None => (Instant::NEVER, Instant::NEVER), // said already
     };
     let from = Instant::ZERO.after(own.value.from);
     let to = own.value.to.map_or(end, |to| Instant::ZERO.after(to));
@@ -140,5 +141,6 @@ fn measure(root: &Reader<'_>, stop: Option<Stop>) -> Option<(Instant, Instant)> 
     } else if own.value.to.is_some() && to > latest {
         reader.refuse("to", format!("is after the end of the run; use at most \"{ends}\""));
     }
-    (own.good && reader.context.errors.count() == before).then_some((from, to))
+    stop?;
+    (own.good() && reader.context.errors.count() == before).then_some((from, to))
 }

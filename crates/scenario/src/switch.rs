@@ -5,7 +5,7 @@ use pullnet_settings::{Settings, choice, settings};
 
 use crate::adapt::Chosen;
 use crate::shape::{Kind, Shape};
-use crate::table::Reader;
+use crate::table::{Reader, Unread};
 
 choice! {
     /// Who chooses among equal paths.
@@ -39,12 +39,12 @@ pub(crate) fn shape() -> Shape {
 }
 
 /// Reads `[switch]`.
-pub(crate) fn read(root: &Reader<'_>) -> Option<(SwitchConfig, Forwarding)> {
+pub(crate) fn read(root: &Reader<'_>) -> Option<(SwitchConfig, Forwarding, Unread)> {
     let reader = root.required_table("switch", "kind = \"trim\"")?;
+    let own = reader.read::<SwitchSettings>();
     let row = &SWITCHES[reader.kind(&shape(), "trim")?];
     let config = (row.default)();
     let mut chosen = Chosen { config, fields: row.fields, set: SwitchConfig::set, get: SwitchConfig::get };
-    reader.read_into(&mut chosen, &[]);
-    let own = reader.read::<SwitchSettings>();
-    Some((chosen.config, own.value.forwarding))
+    let (_, unread) = reader.read_into(&mut chosen, &[]);
+    Some((chosen.config, own.value.forwarding, unread))
 }

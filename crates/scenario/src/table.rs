@@ -38,12 +38,14 @@ pub(crate) struct Reader<'a> {
 /// The origin of each setting of a table.
 pub(crate) type Origins = Vec<(&'static str, Origin)>;
 
+/// Settings that could not be read, or are missing. They have their defaults, and nothing may be concluded from these.
+pub(crate) type Unread = Vec<&'static str>;
+
 /// Settings with the origin of each.
 pub(crate) struct Located<S> {
     pub value: S,
     pub origins: Origins,
-    /// Whether all of them could be read.
-    pub good: bool,
+    pub unread: Unread,
 }
 
 impl<S> Located<S> {
@@ -51,6 +53,16 @@ impl<S> Located<S> {
     pub fn origin(&self, field: &str) -> Origin {
         let found = self.origins.iter().find(|(name, _)| *name == field);
         found.map_or(Origin::Default, |(_, origin)| origin.clone())
+    }
+
+    /// Whether all of them could be read.
+    pub fn good(&self) -> bool {
+        self.unread.is_empty()
+    }
+
+    /// Whether all of `fields` could be read.
+    pub fn has_read(&self, fields: &[&str]) -> bool {
+        !self.unread.iter().any(|unread| fields.contains(unread))
     }
 
     /// Whether somebody wrote `field`.
@@ -87,26 +99,33 @@ impl<'a> Reader<'a> {
 
     /// Reads settings of which some have a value already; `before` says where that comes from.
     pub fn read_after<S: Settings>(&self, mut value: S, before: &[(&'static str, Origin)]) -> Located<S> {
-        let errors = self.context.errors.count();
-        let origins = self.read_into(&mut value, before);
-        Located { value, origins, good: self.context.errors.count() == errors }
+        let (origins, unread) = self.read_into(&mut value, before);
+        Located { value, origins, unread }
     }
 
-    /// Reads settings whose type a registry chose. Returns where each was written.
-    pub fn read_into(&self, settings: &mut dyn AnySettings, before: &[(&'static str, Origin)]) -> Origins {
+    /// Reads settings whose type a registry chose. Returns where each was written, and which could not be read.
+    pub fn read_into(
+        &self,
+        settings: &mut dyn AnySettings,
+        before: &[(&'static str, Origin)],
+    ) -> (Origins, Unread) {
         if self.record {
             self.context.resolved.borrow_mut().open(&self.path);
         }
-        let mut origins = Vec::new();
+        let (mut origins, mut unread) = (Vec::new(), Vec::new());
         for field in settings.fields() {
             let unwritten =
                 || before.iter().find(|(name, _)| *name == field.name).map(|(_, origin)| origin.clone());
+            let errors = self.context.errors.count();
             let written = self.read_field(field, settings);
+            if self.context.errors.count() > errors || self.context.errors.meant(&self.path_of(field.name)) {
+                unread.push(field.name);
+            }
             let origin = written.or_else(unwritten).unwrap_or(Origin::Default);
             self.resolve(field.name, settings, &origin);
             origins.push((field.name, origin));
         }
-        origins
+        (origins, unread)
     }
 
     fn resolve(&self, name: &str, settings: &dyn AnySettings, origin: &Origin) {

@@ -1,43 +1,49 @@
 //! What settings of different tables say to each other: a transport's packets have to fit the switches.
 
 use pullnet_protocols::ProtocolConfig;
-use pullnet_qdisc::SwitchConfig;
 use pullnet_settings::{Setting, Value};
 use pullnet_topology::{LinkRef, Schedules, Topology};
 use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
 
-use crate::switch::Forwarding;
-use crate::table::Reader;
+use crate::table::{Reader, Unread};
 
 /// A simulated packet states its trimmed length in units of this many bytes ...
 const TRIM_UNIT: u64 = 8;
 /// ... and up to this many.
 const MAX_TRIM: u64 = 256;
 
+/// The sizes of a table of settings, where they could be read.
+pub(crate) struct Sizes<'a> {
+    pub get: &'a dyn Fn(&str) -> Option<String>,
+    pub unread: &'a Unread,
+}
+
+impl Sizes<'_> {
+    /// The bytes of the setting `key`; `None` if there is none, if it counts packets, or if it could not be read.
+    fn of(&self, key: &str) -> Option<u64> {
+        if self.unread.contains(&key) { None } else { (self.get)(key).and_then(|text| size(&text)) }
+    }
+
+    /// A whole packet on the wire.
+    fn full_packet(&self) -> Option<Bytes> {
+        Some(Bytes(self.of("mtu")? + self.of("header")?))
+    }
+}
+
 /// Reports contradictions between `[transport]` and `[switch]`.
-pub(crate) fn check(
-    root: &Reader<'_>,
-    transport: &ProtocolConfig,
-    switch: &SwitchConfig,
-    forwarding: Forwarding,
-) {
+pub(crate) fn check(root: &Reader<'_>, transport: &Sizes<'_>, switch: &Sizes<'_>) {
     let Some(reader) = root.table("switch", "") else { return };
-    let of_transport = |key| transport.get(key).and_then(|text| size(&text));
-    let (Some(mtu), header) = (of_transport("mtu"), of_transport("header").unwrap_or(0)) else { return };
-    let full = Bytes(mtu + header);
-    if let Some(trimmed) = switch.get("trim_to").and_then(|text| size(&text)) {
+    if let (Some(trimmed), Some(header)) = (switch.of("trim_to"), transport.of("header")) {
         trim(&reader, trimmed, header);
     }
+    let Some(full) = transport.full_packet() else { return };
     for key in ["data_queue", "queue", "pool"] {
-        if switch.get(key).and_then(|text| size(&text)).is_some_and(|room| room < full.0) {
+        if switch.of(key).is_some_and(|room| room < full.0) {
             reader.refuse(
                 key,
                 format!("has no room for a packet of \"{full}\" (transport.mtu and header); use more"),
             );
         }
-    }
-    if forwarding != Forwarding::Path {
-        paths_without_effect(root, transport);
     }
 }
 
@@ -45,9 +51,8 @@ pub(crate) fn check(
 const LONGEST_TRANSIT: Picos = Picos::from_secs(60);
 
 /// Reports links on which a full packet would take too long.
-pub(crate) fn links(root: &Reader<'_>, topology: &Topology, faults: &Schedules, transport: &ProtocolConfig) {
-    let sizes = ["mtu", "header"].map(|key| transport.get(key).and_then(|text| size(&text)).unwrap_or(0));
-    let full = Bytes(sizes.iter().sum());
+pub(crate) fn links(root: &Reader<'_>, topology: &Topology, faults: &Schedules, transport: &Sizes<'_>) {
+    let Some(full) = transport.full_packet() else { return };
     let transit = |link: LinkRef| {
         let built = topology.link(link);
         built.delay.saturating_add(slowest(built.rate, faults, link).serialization(full))
@@ -89,7 +94,7 @@ fn trim(switch: &Reader<'_>, trimmed: u64, header: u64) {
 }
 
 /// Where switches choose the path, the sender's choice changes nothing.
-fn paths_without_effect(root: &Reader<'_>, transport: &ProtocolConfig) {
+pub(crate) fn paths_without_effect(root: &Reader<'_>, transport: &ProtocolConfig) {
     let Some(reader) = root.table("transport", "") else { return };
     let row = pullnet_protocols::PROTOCOLS.iter().find(|row| row.name == transport.name());
     let defaults = row.map(|row| (row.default)());

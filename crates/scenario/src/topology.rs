@@ -9,7 +9,10 @@ use crate::shape::{Kind, Shape, SubTable};
 use pullnet_units::{BitsPerSec, Picos};
 use pullnet_workload::FileName;
 
-use crate::links::{DUMBBELL_LINKS, FAT_TREE_LINKS, LEAF_SPINE_LINKS, class_links, link_tables, one_link};
+use crate::links::{
+    DUMBBELL_LINKS, FAT_TREE_LINKS, LEAF_SPINE_LINKS, PLACEHOLDER, Unreadable, class_links, link_tables,
+    one_link,
+};
 use crate::table::Reader;
 
 settings! {
@@ -86,7 +89,14 @@ pub(crate) struct TopologyKind {
     pub summary: &'static str,
     pub fields: &'static [pullnet_settings::Field],
     pub tables: fn() -> Vec<SubTable>,
-    pub build: fn(&Reader<'_>) -> Option<Topology>,
+    pub build: fn(&Reader<'_>) -> Option<Network>,
+}
+
+/// A network as far as it could be read.
+pub(crate) struct Network {
+    pub topology: Topology,
+    /// Whether rates and delays are what the scenario says; else they could not be read.
+    pub links: bool,
 }
 
 /// Every topology that a scenario can name.
@@ -155,13 +165,19 @@ pub(crate) fn shape() -> Shape {
 }
 
 /// Reads `[topology]`.
-pub(crate) fn read(root: &Reader<'_>) -> Option<Topology> {
+pub(crate) fn read(root: &Reader<'_>) -> Option<Network> {
     let reader = root.required_table("topology", "kind = \"fat-tree\", k = 8")?;
-    let index = reader.kind(&shape(), "fat-tree")?;
-    (KINDS[index].build)(&reader)
+    match reader.kind(&shape(), "fat-tree") {
+        Some(index) => (KINDS[index].build)(&reader),
+        None => {
+            // Whatever it was meant to be, its links are wrong if they cannot be read.
+            let _ = one_link(&reader);
+            None
+        }
+    }
 }
 
-fn fat_tree(reader: &Reader<'_>) -> Option<Topology> {
+fn fat_tree(reader: &Reader<'_>) -> Option<Network> {
     let own = reader.read::<FatTreeSettings>();
     let over = reader.table("oversubscription", "tor = 4");
     let over = over.unwrap_or_else(|| reader.unwritten("oversubscription"));
@@ -169,51 +185,69 @@ fn fat_tree(reader: &Reader<'_>) -> Option<Topology> {
     let ratio = over.read::<OversubscriptionSettings>();
     let links =
         if own.value.tiers == 2 { two_tier_links(reader) } else { class_links(reader, &FAT_TREE_LINKS) };
-    let links = links.filter(|_| own.good && ratio.good)?;
     let FatTreeSettings { k, tiers } = own.value;
     let oversubscription = [ratio.value.tor, ratio.value.agg];
-    built(reader, FatTree { k, tiers, oversubscription, links }.build())
+    let tree = |links| FatTree { k, tiers, oversubscription, links };
+    if own.good() && ratio.good() {
+        return built(reader, links, [PLACEHOLDER; 3], |links| whole(&tree(links)));
+    }
+    if own.has_read(&["k"]) && ratio.has_read(&["agg"]) {
+        refuse_all(reader, tree([PLACEHOLDER; 3]).problems());
+    }
+    None
+}
+
+/// The tree, or everything that is wrong with it.
+fn whole(tree: &FatTree) -> Result<Topology, Vec<TopologyError>> {
+    let problems = tree.problems();
+    if problems.is_empty() { tree.build().map_err(one) } else { Err(problems) }
 }
 
 /// Two tiers have no cores.
-fn two_tier_links(reader: &Reader<'_>) -> Option<[Link; 3]> {
+fn two_tier_links(reader: &Reader<'_>) -> Result<[Link; 3], Unreadable> {
     reader.no_effect("core_link", "two tiers have no links to cores; leave it out or use tiers = 3");
     let [host, spine] = class_links(reader, &[FAT_TREE_LINKS[0], FAT_TREE_LINKS[1]])?;
-    Some([host, spine, spine])
+    Ok([host, spine, spine])
 }
 
-fn leaf_spine(reader: &Reader<'_>) -> Option<Topology> {
+fn leaf_spine(reader: &Reader<'_>) -> Option<Network> {
     let own = reader.read::<LeafSpineSettings>();
-    let [host_link, spine_link] = class_links(reader, &LEAF_SPINE_LINKS)?;
+    let links = class_links(reader, &LEAF_SPINE_LINKS);
     let LeafSpineSettings { leaves, spines, hosts_per_leaf, lanes } = own.value;
-    let topology = LeafSpine { leaves, spines, hosts_per_leaf, lanes, host_link, spine_link };
-    if own.good { built(reader, topology.build()) } else { None }
+    let build = |[host_link, spine_link]: [Link; 2]| {
+        LeafSpine { leaves, spines, hosts_per_leaf, lanes, host_link, spine_link }.build().map_err(one)
+    };
+    own.good().then(|| built(reader, links, [PLACEHOLDER; 2], build))?
 }
 
-fn star(reader: &Reader<'_>) -> Option<Topology> {
+fn star(reader: &Reader<'_>) -> Option<Network> {
     let own = reader.read::<StarSettings>();
-    let link = one_link(reader)?;
-    if own.good { built(reader, Star { hosts: own.value.hosts, link }.build()) } else { None }
+    let link = one_link(reader);
+    let hosts = own.value.hosts;
+    own.good().then(|| built(reader, link, PLACEHOLDER, |link| Star { hosts, link }.build().map_err(one)))?
 }
 
-fn back_to_back(reader: &Reader<'_>) -> Option<Topology> {
-    built(reader, BackToBack { link: one_link(reader)? }.build())
+fn back_to_back(reader: &Reader<'_>) -> Option<Network> {
+    built(reader, one_link(reader), PLACEHOLDER, |link| BackToBack { link }.build().map_err(one))
 }
 
-fn dumbbell(reader: &Reader<'_>) -> Option<Topology> {
+fn dumbbell(reader: &Reader<'_>) -> Option<Network> {
     let own = reader.read::<DumbbellSettings>();
-    let [host_link, bottleneck] = class_links(reader, &DUMBBELL_LINKS)?;
+    let links = class_links(reader, &DUMBBELL_LINKS);
     let DumbbellSettings { left, right } = own.value;
-    let topology = Dumbbell { left, right, host_link, bottleneck };
-    if own.good { built(reader, topology.build()) } else { None }
+    let build = |[host_link, bottleneck]: [Link; 2]| {
+        Dumbbell { left, right, host_link, bottleneck }.build().map_err(one)
+    };
+    own.good().then(|| built(reader, links, [PLACEHOLDER; 2], build))?
 }
 
-fn from_file(reader: &Reader<'_>) -> Option<Topology> {
+fn from_file(reader: &Reader<'_>) -> Option<Network> {
     let own = reader.read::<FileSettings>();
-    let FileSettings { file: FileName(file), max_paths, delay, host_rate, capacity_unit } = own.value;
-    if !own.good {
+    let links = own.has_read(&["delay", "host_rate"]);
+    if !own.has_read(&["file", "capacity_unit"]) {
         return None;
     }
+    let FileSettings { file: FileName(file), max_paths, delay, host_rate, capacity_unit } = own.value;
     let errors = reader.context.errors.count();
     if !file.ends_with(".xml") {
         for key in ["delay", "host_rate", "capacity_unit"] {
@@ -229,7 +263,7 @@ fn from_file(reader: &Reader<'_>) -> Option<Topology> {
     let text = reader.text_of_file("file", &file).filter(|_| reader.context.errors.count() == errors)?;
     let options = LoadOptions { max_paths, delay, host_rate, capacity_unit };
     match load(&file, &text, &options) {
-        Ok(topology) => Some(topology),
+        Ok(topology) => Some(Network { topology, links }),
         Err(TopologyError::File { line, what, remedy, .. }) => {
             reader.refuse_file("file", &file, &format!("line {line}: {what}; {remedy}"));
             None
@@ -245,23 +279,41 @@ fn from_file(reader: &Reader<'_>) -> Option<Topology> {
     }
 }
 
-/// The topology, or its error at the key that it speaks of.
-fn built(reader: &Reader<'_>, result: Result<Topology, TopologyError>) -> Option<Topology> {
-    let error = match result {
-        Ok(topology) => return Some(topology),
-        Err(error) => error,
-    };
-    match error {
-        TopologyError::Parameter { key, value, remedy, .. } => {
-            let key = scenario_key(key);
-            match reader.shown(key) {
-                Some(_) => reader.refuse(key, format!("is not possible; {remedy}")),
-                None => reader.refuse_table(format!("{key} = {value} is not possible; {remedy}")),
-            }
+/// The topology of `links`, or of `placeholder` where these could not be read; or its errors at the keys that they
+/// speak of.
+fn built<L>(
+    reader: &Reader<'_>,
+    links: Result<L, Unreadable>,
+    placeholder: L,
+    build: impl FnOnce(L) -> Result<Topology, Vec<TopologyError>>,
+) -> Option<Network> {
+    let known = links.is_ok();
+    match build(links.unwrap_or(placeholder)) {
+        Ok(topology) => Some(Network { topology, links: known }),
+        Err(errors) => {
+            refuse_all(reader, errors);
+            None
         }
-        other => reader.refuse("kind", other.to_string()),
     }
-    None
+}
+
+fn one(error: TopologyError) -> Vec<TopologyError> {
+    vec![error]
+}
+
+fn refuse_all(reader: &Reader<'_>, errors: Vec<TopologyError>) {
+    for error in errors {
+        match error {
+            TopologyError::Parameter { key, value, remedy, .. } => {
+                let key = scenario_key(key);
+                match reader.shown(key) {
+                    Some(_) => reader.refuse(key, format!("is not possible; {remedy}")),
+                    None => reader.refuse_table(format!("{key} = {value} is not possible; {remedy}")),
+                }
+            }
+            other => reader.refuse("kind", other.to_string()),
+        }
+    }
 }
 
 /// The scenario's key for a builder's.

@@ -1,16 +1,16 @@
 //! `[[traffic]]`: who sends what to whom, and when.
 
-use pullnet_settings::{Setting, Settings};
+use pullnet_settings::Settings;
 use pullnet_topology::Topology;
 use pullnet_units::{BitsPerSec, Instant, Picos};
 use pullnet_workload::{
-    Common, Fault as FileFault, FlowSize, ListFault, MatrixFault, Network, PATTERNS, Pattern,
-    Problem as Fault, Sizes, TrafficSpec, WorkloadError, WorkloadSpec,
+    Common, Network, PATTERNS, Pattern, Problem as Fault, Sizes, TrafficSpec, WorkloadError, WorkloadSpec,
 };
 
 use crate::Stop;
 use crate::shape::{Kind, Shape, SubTable};
 use crate::table::Reader;
+use crate::topology::Network as Built;
 
 const SIZES_EXAMPLE: &str = "distribution = \"web-search\"";
 const SIZES_HELP: &str = "Flow sizes: exactly one of `fixed`, `distribution` and `file`.";
@@ -38,7 +38,7 @@ fn kind_of(pattern: &dyn Pattern) -> Kind {
 /// Reads every `[[traffic]]` block, with the files that it names, and checks it against the network.
 pub(crate) fn read(
     root: &Reader<'_>,
-    topology: Option<&Topology>,
+    network: Option<&Built>,
     transport: Option<&str>,
     stop: Option<Stop>,
 ) -> WorkloadSpec {
@@ -54,67 +54,79 @@ pub(crate) fn read(
             "has no block; add at least one [[traffic]], for instance kind = \"permutation\"",
         );
     }
-    let mut spec = WorkloadSpec::default();
-    let mut blocks = Vec::new();
-    for reader in list {
-        let before = reader.context.errors.count();
-        if let Some(block) = read_block(reader, &mut spec)
-            && block.reader.context.errors.count() == before
-        {
-            fits_the_run(&block, stop);
-            is_carried(&block, transport);
-            blocks.push(block);
-        }
+    let mut spec =
+        WorkloadSpec { must_end: matches!(stop, Some(Stop::FlowsDone { .. })), ..WorkloadSpec::default() };
+    let blocks: Vec<_> = list.into_iter().filter_map(|reader| read_block(reader, &mut spec)).collect();
+    for block in &blocks {
+        starts_in_time(block, stop);
+        is_carried(block, transport);
     }
     spec.traffic = blocks.iter().map(|block| block.spec.clone()).collect();
-    let found = topology.map(|topology| spec.check(&network(topology, Picos(1))));
-    found.iter().flatten().for_each(|error| report(&blocks, error));
-    if found.is_none_or(|found| !found.is_empty()) {
-        report_rest(&blocks, &spec);
+    match network {
+        Some(built) => {
+            let found = spec.check(&network_of(&built.topology, Picos(1)));
+            found.iter().for_each(|error| report(&blocks, error));
+        }
+        None => report_without_hosts(&blocks, &spec),
     }
     spec
 }
 
 fn read_block<'a>(reader: Reader<'a>, spec: &mut WorkloadSpec) -> Option<Block<'a>> {
-    let mut pattern = PATTERNS[reader.kind(&shape(), "permutation")?]();
-    reader.read_into(&mut *pattern, &[]);
+    let Some(kind) = reader.kind(&shape(), "permutation") else {
+        // Whatever it was meant to be, this part is wrong if it cannot be read.
+        reader.read::<Common>();
+        read_sizes(&reader);
+        return None;
+    };
+    let mut pattern = PATTERNS[kind]();
+    let (_, mut unread) = reader.read_into(&mut *pattern, &[]);
     let tagged = Common { tag: Some(pattern.name().to_owned()), ..Common::default() };
-    let common = reader.read_after(tagged, &[]).value;
-    let sizes = if pattern.takes_sizes() { read_sizes(&reader) } else { Sizes::default() };
-    let block = TrafficSpec { common, sizes, pattern };
-    read_files(&reader, &block, spec);
+    let common = reader.read_after(tagged, &[]);
+    unread.extend(common.unread);
+    let (sizes, unread_sizes) =
+        if pattern.takes_sizes() { read_sizes(&reader) } else { (Sizes::default(), Vec::new()) };
+    let unreadable = unread.into_iter().map(str::to_owned).chain(unread_sizes).collect();
+    let mut block = TrafficSpec { common: common.value, sizes, pattern, unreadable };
+    read_files(&reader, &mut block, spec);
     Some(Block { reader, spec: block })
 }
 
-fn read_sizes(reader: &Reader<'_>) -> Sizes {
-    let Some(table) = reader.table("sizes", SIZES_EXAMPLE) else { return Sizes::default() };
+/// The table `sizes`, and what of it could not be read.
+fn read_sizes(reader: &Reader<'_>) -> (Sizes, Vec<String>) {
+    let Some(table) = reader.table("sizes", SIZES_EXAMPLE) else {
+        let unread = if reader.has("sizes") { vec!["sizes".to_owned()] } else { Vec::new() };
+        return (Sizes::default(), unread);
+    };
     table.no_other_keys_than(&Shape::of(&[Sizes::FIELDS]));
-    table.read().value
+    let own = table.read();
+    (own.value, own.unread.iter().map(|key| format!("sizes.{key}")).collect())
 }
 
 /// Reads the files that a block names.
-fn read_files(reader: &Reader<'_>, block: &TrafficSpec, spec: &mut WorkloadSpec) {
+fn read_files(reader: &Reader<'_>, block: &mut TrafficSpec, spec: &mut WorkloadSpec) {
     let own = block.pattern.fields().iter().filter(|field| field.kind == "file").map(|field| field.name);
     for name in block.file_names() {
         let from_sizes = block.sizes.file.as_ref() == Some(&name);
         let key = if from_sizes { "sizes.file" } else { own.clone().next().unwrap_or("file") };
-        if let Some(bytes) = reader.file(key, &name.0) {
-            spec.files.insert(name.0, bytes);
+        if block.unreadable.contains(key) {
+            continue;
+        }
+        match reader.file(key, &name.0) {
+            Some(bytes) => drop(spec.files.insert(name.0, bytes)),
+            None => drop(block.unreadable.insert(key.to_owned())),
         }
     }
 }
 
-/// What would start after the end, or never let the run end, is an error.
-fn fits_the_run(block: &Block<'_>, stop: Option<Stop>) {
-    let start = Instant::ZERO.after(block.spec.common.start);
-    let reader = &block.reader;
-    match stop {
-        Some(Stop::At(end) | Stop::FlowsDone { limit: end }) if start >= end => {
-            let ends = Picos(end.0);
-            reader.refuse("start", format!("is not before the end of the run; use less than \"{ends}\""));
-        }
-        Some(Stop::FlowsDone { .. }) => ends_some_time(reader, &*block.spec.pattern),
-        _ => {}
+/// What would start after the end is an error.
+fn starts_in_time(block: &Block<'_>, stop: Option<Stop>) {
+    if let Some(Stop::At(end) | Stop::FlowsDone { limit: end }) = stop
+        && Instant::ZERO.after(block.spec.common.start) >= end
+    {
+        let ends = Picos(end.0);
+        let reason = format!("is not before the end of the run; use less than \"{ends}\"");
+        block.reader.refuse("start", reason);
     }
 }
 
@@ -128,46 +140,13 @@ fn is_carried(block: &Block<'_>, transport: Option<&str>) {
     }
 }
 
-/// What bounds traffic that goes on by itself.
-const BOUNDS: [&str; 4] = ["until", "flows", "flows_per_connection", "requests_per_connection"];
-
-/// With `until = "all flows done"` traffic has to come to an end by itself.
-fn ends_some_time(reader: &Reader<'_>, pattern: &dyn Pattern) {
-    let never = "so until = \"all flows done\" never comes";
-    if pattern.get_field("size").is_some_and(|size| size == FlowSize::ENDLESS.write()) {
-        reader.refuse("size", format!("never ends, {never}; give it a size, or state a duration"));
-    }
-    let bounds: Vec<_> = BOUNDS.iter().filter_map(|key| Some((key, pattern.get_field(key)?))).collect();
-    if !bounds.is_empty() && bounds.iter().all(|(_, value)| value.is_empty()) {
-        let keys: Vec<_> = bounds.iter().map(|(key, _)| **key).collect();
-        let remedy = format!("state {} here, or a duration instead", keys.join(" or "));
-        reader.refuse_table(format!("goes on for ever, {never}; {remedy}"));
-    }
-}
-
-/// A workload says of each block what is wrong first. What does not depend on the hosts, such as an error in a file, is
-/// found as well if the topology or the choice of hosts is wrong.
-fn report_rest(blocks: &[Block<'_>], spec: &WorkloadSpec) {
+/// Where the topology is wrong: what is wrong with the traffic whatever hosts there are, such as an error in a file.
+fn report_without_hosts(blocks: &[Block<'_>], spec: &WorkloadSpec) {
     let mut spec = spec.clone();
     spec.traffic.iter_mut().for_each(|block| block.common.hosts = Common::default().hosts);
-    let network = Network::uniform(1024, BitsPerSec::gbps(10), Picos(1));
-    let found = spec.check(&network);
-    found.iter().filter(|error| !depends_on_hosts(error)).for_each(|error| report(blocks, error));
-}
-
-/// Whether an error may be gone on another topology.
-fn depends_on_hosts(error: &WorkloadError) -> bool {
-    let WorkloadError::InBlock { problem, .. } = error else { return true };
-    match problem {
-        Fault::Setting { .. } => true,
-        Fault::Missing { .. } => false,
-        Fault::File { error, .. } => {
-            matches!(
-                error.fault,
-                FileFault::List(ListFault::Host { .. }) | FileFault::Matrix(MatrixFault::Host { .. })
-            )
-        }
-    }
+    let found = spec.check(&Network::uniform(1024, BitsPerSec::gbps(10), Picos(1)));
+    let depends = |error: &&WorkloadError| matches!(error, WorkloadError::InBlock { problem, .. } if problem.depends_on_hosts());
+    found.iter().filter(|error| !depends(error)).for_each(|error| report(blocks, error));
 }
 
 /// Shows an error at its block; that there is no block at all has been said already.
@@ -181,11 +160,12 @@ fn report(blocks: &[Block<'_>], error: &WorkloadError) {
 
 fn report_in(reader: &Reader<'_>, problem: &Fault) {
     match problem {
-        Fault::Setting { key, value, reason } => match reader.shown(key) {
-            Some(shown) if shown.trim_matches('"') == value => reader.refuse(key, reason),
+        Fault::Setting { key, value, reason, .. } => match reader.shown(key) {
+            Some(shown) if is_same(&shown, value) => reader.refuse(key, reason),
             Some(shown) => reader.refuse_as(key, format!("{shown}: {value}"), reason),
             None => reader.refuse_as(key, value, reason),
         },
+        Fault::Whole { reason } => reader.refuse_table(reason),
         Fault::Missing { key, remedy } => reader.missing(key, (*remedy).to_owned()),
         Fault::File { key, error } => {
             reader.refuse_file(key, &error.file, &format!("line {}: {}", error.line, error.fault))
@@ -193,8 +173,14 @@ fn report_in(reader: &Reader<'_>, problem: &Fault) {
     }
 }
 
+/// Whether a value is shown as it was written: as text, or as a number.
+fn is_same(shown: &str, value: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok();
+    shown.trim_matches('"') == value || number(shown).is_some() && number(shown) == number(value)
+}
+
 /// What a workload has to know of `topology`; `signal` is the time until the end of a flow can cause the start of
 /// another.
-pub(crate) fn network(topology: &Topology, signal: Picos) -> Network {
+pub(crate) fn network_of(topology: &Topology, signal: Picos) -> Network {
     Network { rates: topology.hosts.iter().map(|host| host.link.rate).collect(), signal }
 }

@@ -4,7 +4,7 @@ use pullnet_protocols::{PROTOCOLS, ProtocolConfig, ProtocolEntry};
 
 use crate::adapt::Chosen;
 use crate::shape::{Kind, Shape};
-use crate::table::Reader;
+use crate::table::{Reader, Unread};
 
 /// The table and what it may hold.
 pub(crate) fn shape() -> Shape {
@@ -17,12 +17,12 @@ pub(crate) fn shape() -> Shape {
 }
 
 /// Reads `[transport]`.
-pub(crate) fn read(root: &Reader<'_>) -> Option<ProtocolConfig> {
+pub(crate) fn read(root: &Reader<'_>) -> Option<(ProtocolConfig, Unread)> {
     let reader = root.required_table("transport", "kind = \"ndp\"")?;
     let row = &PROTOCOLS[reader.kind(&shape(), "ndp")?];
     let config = (row.default)();
     let mut chosen =
         Chosen { config, fields: row.fields, set: ProtocolConfig::set, get: ProtocolConfig::get };
-    reader.read_into(&mut chosen, &[]);
-    Some(chosen.config)
+    let (_, unread) = reader.read_into(&mut chosen, &[]);
+    Some((chosen.config, unread))
 }

@@ -57,7 +57,7 @@ impl FatTree {
 
     /// The topology.
     pub fn build(&self) -> Result<Topology, TopologyError> {
-        self.check()?;
+        self.problems().into_iter().next().map_or(Ok(()), Err)?;
         let half = self.k / 2;
         let hosts = half * self.oversubscription[0];
         let links = self.links.map(Duplex::even);
@@ -73,24 +73,27 @@ impl FatTree {
         build(Self::KIND, format!("fat-tree k={} tiers={}", self.k, self.tiers), shape)
     }
 
-    fn check(&self) -> Result<(), TopologyError> {
-        let [tor, agg] = self.oversubscription;
-        if !self.k.is_multiple_of(2) || !(2..=128).contains(&self.k) {
-            return Err(refuse(Self::KIND, "k", self.k, "use an even number from 2 to 128"));
-        }
-        if !(2..=3).contains(&self.tiers) {
-            return Err(refuse(Self::KIND, "tiers", self.tiers, "use 2 or 3"));
-        }
-        within(Self::KIND, "oversubscription of the ToRs", tor, 1, 1024)?;
-        if self.tiers == 2 && agg != 1 {
-            let remedy = "with two tiers only the ToRs can be oversubscribed; use 1";
-            return Err(refuse(Self::KIND, "oversubscription of the aggregation switches", agg, remedy));
-        }
-        if agg == 0 || !(self.k / 2).is_multiple_of(agg) {
-            let remedy = format!("use a divisor of k/2 = {}", self.k / 2);
-            return Err(refuse(Self::KIND, "oversubscription of the aggregation switches", agg, &remedy));
-        }
-        Ok(())
+    /// Everything that is wrong with the parameters, other than with the size that they make.
+    pub fn problems(&self) -> Vec<TopologyError> {
+        let k_is_right = self.k.is_multiple_of(2) && (2..=128).contains(&self.k);
+        let k = (!k_is_right).then(|| refuse(Self::KIND, "k", self.k, "use an even number from 2 to 128"));
+        let tiers = !(2..=3).contains(&self.tiers);
+        let tiers = tiers.then(|| refuse(Self::KIND, "tiers", self.tiers, "use 2 or 3"));
+        let tor = within(Self::KIND, "oversubscription of the ToRs", self.oversubscription[0], 1, 1024);
+        [k, tiers, tor.err(), self.wrong_agg(k_is_right)].into_iter().flatten().collect()
+    }
+
+    /// What is wrong with the oversubscription of the aggregation switches.
+    fn wrong_agg(&self, k_is_right: bool) -> Option<TopologyError> {
+        let (agg, half) = (self.oversubscription[1], self.k / 2);
+        let remedy = if self.tiers == 2 && agg != 1 {
+            "with two tiers only the ToRs can be oversubscribed; use 1".to_string()
+        } else if k_is_right && (agg == 0 || !half.is_multiple_of(agg)) {
+            format!("use a divisor of k/2 = {half}")
+        } else {
+            return None;
+        };
+        Some(refuse(Self::KIND, "oversubscription of the aggregation switches", agg, &remedy))
     }
 }
 

@@ -36,6 +36,14 @@ pub enum Problem {
         value: String,
         /// Why not, and what would work; continues a sentence that begins with the value.
         reason: String,
+        /// Whether it may be right on another network, or with other hosts.
+        here: bool,
+    },
+    /// Something about the block as a whole.
+    #[error("{reason}")]
+    Whole {
+        /// What is wrong, and what would work.
+        reason: String,
     },
     /// A setting that has to be stated.
     #[error("{key} is missing: {remedy}")]
@@ -56,15 +64,33 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// A [`Problem::Setting`].
+    /// A [`Problem::Setting`] on any network.
     pub fn new(key: &'static str, value: impl Into<String>, reason: impl fmt::Display) -> Self {
-        Self::Setting { key, value: value.into(), reason: reason.to_string() }
+        Self::Setting { key, value: value.into(), reason: reason.to_string(), here: false }
     }
 
-    /// The key that it is about.
+    /// A [`Problem::Setting`] on this network, with these hosts.
+    pub fn here(key: &'static str, value: impl Into<String>, reason: impl fmt::Display) -> Self {
+        Self::Setting { key, value: value.into(), reason: reason.to_string(), here: true }
+    }
+
+    /// The key that it is about; empty for the whole block.
     pub fn key(&self) -> &'static str {
         match self {
             Self::Setting { key, .. } | Self::Missing { key, .. } | Self::File { key, .. } => key,
+            Self::Whole { .. } => "",
+        }
+    }
+
+    /// Whether it may be gone on another network, or with other hosts.
+    pub fn depends_on_hosts(&self) -> bool {
+        match self {
+            Self::Setting { here, .. } => *here,
+            Self::Missing { .. } | Self::Whole { .. } => false,
+            Self::File { error, .. } => matches!(
+                error.fault,
+                Fault::List(ListFault::Host { .. }) | Fault::Matrix(MatrixFault::Host { .. })
+            ),
         }
     }
 
@@ -184,6 +210,11 @@ pub enum ListFault {
         /// How many hosts the block has.
         count: usize,
     },
+    /// A flow without an end where the run waits for the end of all.
+    #[error(
+        "the flow never ends, so until = \"all flows done\" never comes; give it a size, or state a duration"
+    )]
+    Endless,
     /// No rows.
     #[error("there are no flows; add at least one row")]
     Empty,
@@ -316,6 +347,11 @@ pub enum MatrixFault {
         "\"addon\" (htsim's re-arming barriers) is not supported; remove it, and use one barrier per round"
     )]
     Addon,
+    /// A flow without an end where the run waits for the end of all.
+    #[error(
+        "the flow never ends (size 0), so until = \"all flows done\" never comes; give it a size, or state a duration"
+    )]
+    Endless,
     /// No flows.
     #[error("there are no flows; add at least one connection")]
     Empty,

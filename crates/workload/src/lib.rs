@@ -43,7 +43,7 @@ pub use import::{
     Begin, FailedSwitch, Failure, MatrixFormat, Script, ScriptFlow, StartUnit, Trigger, TriggerKind,
     parse_flow_list, parse_hpcc_flows, parse_matrix,
 };
-pub use pattern::{Pattern, Scene, Traffic};
+pub use pattern::{Ends, Noted, Pattern, Scene, Traffic};
 pub use patterns::*;
 pub use shipped::{SHIPPED, Shipped};
 pub use sizes::{FileName, FlowSize, Sizes};

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -7,15 +8,15 @@ use pullnet_units::{BitsPerSec, HostId, Id, Instant};
 
 use crate::agenda::{Ended, Planner};
 use crate::hosts::Hosts;
-use crate::sizes::FileName;
+use crate::sizes::{FileName, FlowSize};
 use crate::spec::{Network, TrafficSpec, WorkloadSpec};
-use crate::{Problem, SizeDistribution};
+use crate::{Problem, Reading, SizeDistribution};
 
 /// A traffic pattern as a scenario states it: a table of settings and what to make of it.
 ///
 /// ```
 /// use pullnet_settings::settings;
-/// use pullnet_workload::{Flow, FlowSize, Pattern, Problem, Scene, Traffic, at_once};
+/// use pullnet_workload::{Ends, Flow, FlowSize, Noted, Pattern, Scene, Traffic, at_once};
 ///
 /// settings! {
 ///     /// Every host sends to the next.
@@ -32,7 +33,10 @@ use crate::{Problem, SizeDistribution};
 ///     fn summary(&self) -> &'static str {
 ///         "every host sends to the next"
 ///     }
-///     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+///     fn ends(&self) -> Ends {
+///         Ends::with_flows_of(self.size)
+///     }
+///     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
 ///         let hosts = scene.hosts();
 ///         let pairs = hosts.windows(2).map(|pair| Flow::new(pair[0], pair[1], self.size.0));
 ///         Ok(at_once(scene.start(), pairs))
@@ -56,9 +60,41 @@ pub trait Pattern: AnySettings + Duplicate + Debug + Send + Sync {
         None
     }
 
-    /// Checks the settings against the network and makes the traffic.
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem>;
+    /// Whether its traffic comes to an end by itself. A flow list whose flows end or not says so of each of them
+    /// ([`Scene::must_end`]).
+    fn ends(&self) -> Ends;
+
+    /// Checks the settings against the network and makes the traffic. Everything that is wrong is noted in the scene,
+    /// not only what comes first.
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted>;
 }
+
+/// Whether the traffic of a block comes to an end by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// It does.
+    ByItself,
+    /// Its flows (the setting `size`) never end.
+    Never,
+    /// It would if one of these settings were stated.
+    UnlessStated(&'static [&'static str]),
+}
+
+impl Ends {
+    /// Of traffic that is a number of flows of `size`.
+    pub const fn with_flows_of(size: FlowSize) -> Self {
+        if size.0.is_some() { Self::ByItself } else { Self::Never }
+    }
+
+    /// Of traffic that goes on until one of the settings `keys` ends it; `stated` says whether one does.
+    pub const fn once(stated: bool, keys: &'static [&'static str]) -> Self {
+        if stated { Self::ByItself } else { Self::UnlessStated(keys) }
+    }
+}
+
+/// Something is wrong, and [`Scene::note`] has been told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Noted(());
 
 /// What lets a boxed [`Pattern`] be copied; every cloneable pattern has it.
 pub trait Duplicate {
@@ -100,6 +136,7 @@ pub struct Scene<'a> {
     pub(crate) seed: Seed,
     pub(crate) tags: &'a mut Tags,
     pub(crate) hosts: Vec<HostId>,
+    pub(crate) problems: RefCell<Vec<Problem>>,
 }
 
 impl Scene<'_> {
@@ -118,22 +155,51 @@ impl Scene<'_> {
         self.network.rates[host]
     }
 
+    /// Notes what is wrong. Nothing is said of a setting that could not even be read: that was said already.
+    pub fn note(&self, problem: Problem) -> Noted {
+        if self.reads(&[problem.key()]) {
+            self.problems.borrow_mut().push(problem);
+        }
+        Noted(())
+    }
+
+    /// The value, or what is wrong noted.
+    pub fn noted<T>(&self, result: Result<T, Problem>) -> Result<T, Noted> {
+        result.map_err(|problem| self.note(problem))
+    }
+
+    /// Whether all these settings could be read. Those that could not have their defaults, from which nothing may be
+    /// concluded about others.
+    pub fn reads(&self, keys: &[&str]) -> bool {
+        !keys.iter().any(|key| self.block.unreadable.contains(*key))
+    }
+
+    /// An error if one of these settings could not be read.
+    pub fn need(&self, keys: &[&str]) -> Result<(), Noted> {
+        if self.reads(keys) { Ok(()) } else { Err(Noted(())) }
+    }
+
+    /// Whether the run waits for the end of all flows.
+    pub fn must_end(&self) -> bool {
+        self.spec.must_end
+    }
+
     /// The hosts of `selection` (the setting `key`) among those of the block.
-    pub fn select(&self, key: &'static str, selection: &Hosts) -> Result<Vec<HostId>, Problem> {
+    pub fn select(&self, key: &'static str, selection: &Hosts) -> Result<Vec<HostId>, Noted> {
+        self.need(&[key])?;
         let count = self.network.rates.len();
-        let problem = |e| Problem::new(key, selection.to_string(), e);
-        selection.among(&self.hosts, count).map_err(problem)
+        let problem = |e| Problem::here(key, selection.to_string(), e);
+        self.noted(selection.among(&self.hosts, count).map_err(problem))
     }
 
     /// The one host of `selection` (the setting `key`) among those of the block.
-    pub fn select_one(&self, key: &'static str, selection: &Hosts) -> Result<HostId, Problem> {
+    pub fn select_one(&self, key: &'static str, selection: &Hosts) -> Result<HostId, Noted> {
         match self.select(key, selection)?[..] {
             [host] => Ok(host),
-            ref hosts => Err(Problem::new(
-                key,
-                selection.to_string(),
-                format!("selects {} hosts; name exactly one", hosts.len()),
-            )),
+            ref hosts => {
+                let reason = format!("selects {} hosts; name exactly one", hosts.len());
+                Err(self.note(Problem::here(key, selection.to_string(), reason)))
+            }
         }
     }
 
@@ -143,8 +209,13 @@ impl Scene<'_> {
     }
 
     /// The flow sizes of the block's table `sizes`.
-    pub fn sizes(&self) -> Result<SizeDistribution, Problem> {
-        self.block.sizes.distribution(|name| self.file("sizes.file", name))
+    pub fn sizes(&self) -> Result<SizeDistribution, Noted> {
+        self.need(&["sizes", "sizes.fixed", "sizes.distribution", "sizes.file"])?;
+        let mut sizes = self.block.sizes.clone();
+        if !self.reads(&["sizes.read"]) {
+            sizes.read = Some(Reading::Linear); // either would do to find what else is wrong
+        }
+        self.noted(sizes.distribution(|name| self.contents("sizes.file", name)))
     }
 
     /// Whether the block has a table `sizes`.
@@ -153,14 +224,19 @@ impl Scene<'_> {
     }
 
     /// The contents of `name`, a file that the setting `key` names.
-    pub fn file(&self, key: &'static str, name: &FileName) -> Result<&[u8], Problem> {
+    pub fn file(&self, key: &'static str, name: &FileName) -> Result<&[u8], Noted> {
+        self.noted(self.contents(key, name))
+    }
+
+    fn contents(&self, key: &'static str, name: &FileName) -> Result<&[u8], Problem> {
         let missing = || Problem::new(key, name.0.clone(), "was not read; name a file that exists");
         self.spec.files.get(&name.0).map(|bytes| &**bytes).ok_or_else(missing)
     }
 
     /// The number of the tag `name`.
-    pub fn tag(&mut self, name: &str) -> Result<u16, Problem> {
-        self.tags.number(name)
+    pub fn tag(&mut self, name: &str) -> Result<u16, Noted> {
+        let number = self.tags.number(name);
+        self.noted(number)
     }
 
     /// How many hosts the network has.

@@ -1,13 +1,14 @@
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pullnet_rng::Seed;
 use pullnet_settings::settings;
 use pullnet_units::{BitsPerSec, HostId, IdVec, Picos};
 
-use crate::error::WorkloadError;
+use crate::error::{Problem, WorkloadError};
 use crate::hosts::Hosts;
-use crate::pattern::{Pattern, Scene, Tags};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Tags};
 use crate::sizes::{FileName, Sizes};
 use crate::workload::Block;
 
@@ -36,6 +37,9 @@ pub struct TrafficSpec {
     pub sizes: Sizes,
     /// The pattern with its settings.
     pub pattern: Box<dyn Pattern>,
+    /// Settings that were stated and could not be read, those of `sizes` as "sizes.file", the whole table as "sizes".
+    /// They have their defaults, and nothing is concluded from these.
+    pub unreadable: BTreeSet<String>,
 }
 
 impl TrafficSpec {
@@ -50,7 +54,7 @@ impl TrafficSpec {
     }
 
     fn boxed(pattern: Box<dyn Pattern>) -> Self {
-        Self { common: Common::default(), sizes: Sizes::default(), pattern }
+        Self { common: Common::default(), sizes: Sizes::default(), pattern, unreadable: BTreeSet::new() }
     }
 
     /// The same with sizes.
@@ -79,12 +83,14 @@ pub struct WorkloadSpec {
     pub traffic: Vec<TrafficSpec>,
     /// Contents of the files that blocks name, by the name as stated.
     pub files: BTreeMap<String, Arc<[u8]>>,
+    /// Whether the run waits for the end of all flows, so that every block has to come to one.
+    pub must_end: bool,
 }
 
 impl WorkloadSpec {
     /// The workload of `traffic`, without files.
     pub fn of(traffic: impl IntoIterator<Item = TrafficSpec>) -> Self {
-        Self { traffic: traffic.into_iter().collect(), files: BTreeMap::new() }
+        Self { traffic: traffic.into_iter().collect(), ..Self::default() }
     }
 
     /// The same with a file.
@@ -126,14 +132,15 @@ pub(crate) fn blocks(
         errors.push(WorkloadError::Empty);
     }
     for (number, block) in (0..).zip(&spec.traffic) {
-        match make_block(spec, block, number, network, seed, &mut tags) {
-            Ok(block) => blocks.push(block),
-            Err(problem) => errors.push(WorkloadError::in_block(number, block.pattern.name(), problem)),
-        }
+        let (block, problems) = make_block(spec, block, number, network, seed, &mut tags);
+        let kind = spec.traffic[number as usize].pattern.name();
+        errors.extend(problems.into_iter().map(|problem| WorkloadError::in_block(number, kind, problem)));
+        blocks.extend(block.ok());
     }
     if errors.is_empty() { Ok((blocks, tags.names)) } else { Err(errors) }
 }
 
+/// The block at work, and everything that is wrong with it.
 fn make_block(
     spec: &WorkloadSpec,
     block: &TrafficSpec,
@@ -141,20 +148,64 @@ fn make_block(
     network: &Network,
     seed: Seed,
     tags: &mut Tags,
-) -> Result<Block, crate::Problem> {
-    if !block.sizes.is_unstated() && !block.pattern.takes_sizes() {
-        return Err(crate::Problem::new(
-            "sizes",
-            "{ ... }",
-            "has no effect on this kind of traffic; use size",
-        ));
-    }
+) -> (Result<Block, Noted>, Vec<Problem>) {
     let all: Vec<HostId> = network.rates.ids().collect();
-    let hosts = block.common.hosts.among(&all, all.len());
-    let hosts = hosts.map_err(|e| crate::Problem::new("hosts", block.common.hosts.to_string(), e))?;
-    let name = block.common.tag.as_deref().unwrap_or(block.pattern.name());
-    let tag = tags.number(name)?;
-    let mut scene = Scene { spec, block, number, network, seed, tags, hosts };
-    let traffic = block.pattern.traffic(&mut scene)?;
-    Ok(Block { traffic, priority: block.common.priority, tag })
+    let mut scene =
+        Scene { spec, block, number, network, seed, tags, hosts: all, problems: RefCell::default() };
+    check_sizes(&scene);
+    check_end(&scene);
+    let made = match scene.select("hosts", &block.common.hosts) {
+        Ok(hosts) => make_traffic(&mut scene, hosts),
+        Err(noted) => {
+            without_hosts(&mut scene);
+            Err(noted)
+        }
+    };
+    (made, scene.problems.into_inner())
+}
+
+fn make_traffic(scene: &mut Scene<'_>, hosts: Vec<HostId>) -> Result<Block, Noted> {
+    let block = scene.block;
+    scene.hosts = hosts;
+    let tag = scene.tag(block.common.tag.as_deref().unwrap_or(block.pattern.name()));
+    let traffic = block.pattern.traffic(scene);
+    Ok(Block { traffic: traffic?, priority: block.common.priority, tag: tag? })
+}
+
+/// Notes what is wrong whatever the block's hosts are, if these cannot be told.
+fn without_hosts(scene: &mut Scene<'_>) {
+    let before = scene.problems.borrow().len();
+    // What it comes to is of no use: only what is noted on the way.
+    let _ = scene.block.pattern.traffic(scene);
+    let mut index = 0;
+    scene.problems.borrow_mut().retain(|problem| {
+        index += 1;
+        index <= before || !problem.depends_on_hosts()
+    });
+}
+
+fn check_sizes(scene: &Scene<'_>) {
+    if scene.states_sizes() && !scene.block.pattern.takes_sizes() {
+        let reason = "has no effect on this kind of traffic; use size";
+        scene.note(Problem::new("sizes", "{ ... }", reason));
+    }
+}
+
+/// Where the run waits for the end of all flows, traffic has to come to one.
+fn check_end(scene: &Scene<'_>) {
+    let never = "so until = \"all flows done\" never comes";
+    match scene.block.pattern.ends() {
+        _ if !scene.must_end() => {}
+        Ends::ByItself => {}
+        Ends::Never => {
+            let reason = format!("never ends, {never}; give it a size, or state a duration");
+            scene.note(Problem::new("size", "endless", reason));
+        }
+        Ends::UnlessStated(keys) if scene.reads(keys) => {
+            let reason =
+                format!("goes on for ever, {never}; state {} here, or a duration instead", keys.join(" or "));
+            scene.note(Problem::Whole { reason });
+        }
+        Ends::UnlessStated(_) => {}
+    }
 }

@@ -2,7 +2,7 @@ use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant};
 
 use crate::agenda::Planner;
-use crate::pattern::{Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::{Flow, FlowSize, Problem};
 
 settings! {
@@ -22,10 +22,14 @@ impl Pattern for AllToAll {
         "every host sends to every other"
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+    fn ends(&self) -> Ends {
+        Ends::with_flows_of(self.size)
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let hosts = scene.hosts().to_vec();
         if hosts.len() < 2 {
-            return Err(Problem::new("hosts", "1", "host is too few; select at least 2"));
+            return Err(scene.note(Problem::here("hosts", "1", "host is too few; select at least 2")));
         }
         Ok(Box::new(Shifts { hosts, start: scene.start(), size: self.size }))
     }

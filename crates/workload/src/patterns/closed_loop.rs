@@ -2,11 +2,11 @@ use pullnet_rng::Stream;
 use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant, Picos};
 
-use super::plan::{Others, Spread, WaitFor, affordable};
+use super::plan::{Others, Spread, WaitFor};
 use crate::agenda::{Ended, Planner};
 use crate::hosts::Hosts;
-use crate::pattern::{Pattern, Scene, Traffic};
-use crate::{Flow, Problem, SizeDistribution};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::{Flow, SizeDistribution};
 
 settings! {
     /// Every sender keeps a number of connections busy: when a flow has ended, or failed, the next one starts after a
@@ -46,11 +46,15 @@ impl Pattern for ClosedLoop {
         true
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
-        let sizes = scene.sizes()?;
-        let from = scene.select("from", &self.from)?;
-        let others = Others::new(scene, &from, scene.select("to", &self.to)?)?;
-        affordable("connections_per_host", self.connections_per_host, from.len())?;
+    fn ends(&self) -> Ends {
+        let stated = self.until.is_some() || self.flows_per_connection.is_some();
+        Ends::once(stated, &["until", "flows_per_connection"])
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
+        let sizes = scene.sizes();
+        let (from, others) = Others::select(scene, self.connections_per_host, &self.from, &self.to)?;
+        let sizes = sizes?;
         let hosts = from.iter().flat_map(|host| (0..self.connections_per_host).map(|_| *host));
         let left = self.flows_per_connection.unwrap_or(u32::MAX);
         let connection = |(lane, src)| Connection { src, left, chance: scene.stream(lane) };

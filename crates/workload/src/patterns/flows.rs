@@ -8,7 +8,7 @@ use crate::import::{
     Begin, MatrixFormat, Script, ScriptFlow, StartUnit, TriggerKind, fired, parse_flow_list,
     parse_hpcc_flows, parse_matrix,
 };
-use crate::pattern::{Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::sizes::FileName;
 use crate::{Flow, Problem, Watch};
 
@@ -47,10 +47,15 @@ impl Pattern for Flows {
         Some(&self.file)
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
-        let script = parse_flow_list(&self.file.0, scene.file("file", &self.file)?)
-            .map_err(Problem::in_file("file"))?;
-        Scripted::build(scene, &self.file, &script, |host, count| ListFault::Host { host, count }.into())
+    fn ends(&self) -> Ends {
+        Ends::ByItself
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
+        let script = parse_flow_list(&self.file.0, scene.file("file", &self.file)?);
+        let script = scene.noted(script.map_err(Problem::in_file("file")))?;
+        let beyond = |host, count| ListFault::Host { host, count }.into();
+        Scripted::build(scene, &self.file, &script, beyond, ListFault::Endless.into())
     }
 }
 
@@ -67,20 +72,24 @@ impl Pattern for Matrix {
         Some(&self.file)
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+    fn ends(&self) -> Ends {
+        Ends::ByItself
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let contents = scene.file("file", &self.file)?;
-        let script = if self.is_hpcc(contents) {
-            self.no_start_unit()?;
-            parse_hpcc_flows(&self.file.0, contents)
-        } else {
-            parse_matrix(&self.file.0, contents, self.start_unit)
+        scene.need(&["format", "start_unit"])?;
+        let script = match self.is_hpcc(contents) {
+            true => self.hpcc(scene, contents),
+            false => parse_matrix(&self.file.0, contents, self.start_unit),
         };
-        let script = script.map_err(Problem::in_file("file"))?;
+        let script = scene.noted(script.map_err(Problem::in_file("file")))?;
         if let Some(failure) = script.failures.first() {
             let error = FileError::new(&self.file.0, failure.line, MatrixFault::Failures);
-            return Err(Problem::in_file("file")(error));
+            return Err(scene.note(Problem::in_file("file")(error)));
         }
-        Scripted::build(scene, &self.file, &script, |host, count| MatrixFault::Host { host, count }.into())
+        let beyond = |host, count| MatrixFault::Host { host, count }.into();
+        Scripted::build(scene, &self.file, &script, beyond, MatrixFault::Endless.into())
     }
 }
 
@@ -95,11 +104,12 @@ impl Matrix {
         }
     }
 
-    fn no_start_unit(&self) -> Result<(), Problem> {
+    fn hpcc(&self, scene: &Scene<'_>, contents: &[u8]) -> Result<Script, FileError> {
         let reason = "has no effect on an HPCC flow file, which counts in seconds; remove it";
-        let problem =
-            |unit: StartUnit| Problem::new("start_unit", format!("{unit:?}").to_lowercase(), reason);
-        self.start_unit.map_or(Ok(()), |unit| Err(problem(unit)))
+        if let Some(unit) = self.start_unit {
+            scene.note(Problem::new("start_unit", format!("{unit:?}").to_lowercase(), reason));
+        }
+        parse_hpcc_flows(&self.file.0, contents)
     }
 }
 
@@ -128,14 +138,37 @@ struct Scripted {
     next: usize,
 }
 
+/// Wrong flows that are named, of a list whose flows may all be wrong.
+const NAMED: usize = 10;
+
+/// Checks the flows of `script` against the network and the end of the run.
+fn check(
+    scene: &Scene<'_>,
+    file: &FileName,
+    script: &Script,
+    beyond: fn(u32, usize) -> Fault,
+    endless: &Fault,
+) -> Result<(), Noted> {
+    let count = scene.hosts().len();
+    let fault = |flow: &ScriptFlow| {
+        let host = [flow.src, flow.dst].into_iter().find(|host| *host as usize >= count);
+        let endless = || (scene.must_end() && flow.size.is_none()).then(|| endless.clone());
+        host.map(|host| beyond(host, count)).or_else(endless)
+    };
+    let wrong = script.flows.iter().filter_map(|flow| Some((flow.line, fault(flow)?)));
+    let note =
+        |(line, fault)| scene.note(Problem::in_file("file")(FileError { file: file.0.clone(), line, fault }));
+    wrong.take(NAMED).map(note).last().map_or(Ok(()), Err)
+}
+
 impl Scripted {
     fn build(
         scene: &mut Scene<'_>,
         file: &FileName,
         script: &Script,
         beyond: fn(u32, usize) -> Fault,
-    ) -> Result<Box<dyn Traffic>, Problem> {
-        let count = scene.hosts().len();
+        endless: Fault,
+    ) -> Result<Box<dyn Traffic>, Noted> {
         let triggers = script.triggers.iter();
         let triggers = triggers.map(|t| Firing { kind: t.kind, activations: 0, targets: Vec::new() });
         let mut built = Self {
@@ -145,17 +178,12 @@ impl Scripted {
             timed: Vec::new(),
             next: 0,
         };
+        check(scene, file, script, beyond, &endless)?;
         let start = Picos(scene.start().0);
         for (lane, flow) in (0..).zip(&script.flows) {
-            let missing =
-                |host: u32| FileError { file: file.0.clone(), line: flow.line, fault: beyond(host, count) };
-            let find = |host: u32| {
-                let host_id = scene.hosts().get(host as usize).copied();
-                host_id.ok_or_else(|| Problem::in_file("file")(missing(host)))
-            };
-            let (src, dst) = (find(flow.src)?, find(flow.dst)?);
+            let ends = [flow.src, flow.dst].map(|host| scene.hosts()[host as usize]);
             let tag = flow.tag.as_deref().map(|tag| scene.tag(tag)).transpose()?;
-            built.add(lane, flow, (src, dst), tag, start);
+            built.add(lane, flow, ends.into(), tag, start);
         }
         built.timed.sort_unstable();
         Ok(Box::new(built))

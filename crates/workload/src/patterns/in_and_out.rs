@@ -2,7 +2,7 @@ use pullnet_settings::settings;
 
 use super::plan::at_once;
 use crate::hosts::Hosts;
-use crate::pattern::{Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::{Flow, FlowSize, Problem};
 
 settings! {
@@ -25,13 +25,14 @@ impl Pattern for InAndOut {
         "A sends to B, C, D and E, and F sends to E"
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+    fn ends(&self) -> Ends {
+        Ends::with_flows_of(self.size)
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let [a, b, c, d, e, f] = scene.select("members", &self.members)?[..] else {
-            return Err(Problem::new(
-                "members",
-                self.members.to_string(),
-                "does not select six hosts; name A to F",
-            ));
+            let reason = "does not select six hosts; name A to F";
+            return Err(scene.note(Problem::here("members", self.members.to_string(), reason)));
         };
         let pairs = [(a, b), (a, c), (a, d), (a, e), (f, e)];
         Ok(at_once(scene.start(), pairs.map(|(src, dst)| Flow::new(src, dst, self.size.0))))

@@ -5,7 +5,7 @@ use pullnet_units::{HostId, Instant, Picos};
 use super::plan::{Choose, degree, some_of};
 use crate::agenda::{Ended, Planner};
 use crate::hosts::Hosts;
-use crate::pattern::{Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::{Flow, FlowSize, Problem, Watch};
 
 settings! {
@@ -40,19 +40,28 @@ impl Pattern for Incast {
         "many hosts send to one at the same time"
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
-        self.check()?;
-        let to = scene.select_one("to", &self.to)?;
-        let mut pool = scene.select("from", &self.from)?;
+    fn ends(&self) -> Ends {
+        Ends::with_flows_of(self.size)
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
+        let checked = self.check(scene);
+        let (to, pool) = (scene.select_one("to", &self.to), scene.select("from", &self.from));
+        let (to, mut pool) = (to?, pool?);
         pool.retain(|host| *host != to);
-        let degree = degree(self.degree, &pool)?;
+        let degree = scene.noted(degree(self.degree, &pool))?;
+        checked?;
         let (start, chance) = (scene.start(), scene.stream(0));
         Ok(Box::new(Rounds { settings: self.clone(), to, pool, degree, start, chance, round: 0, open: 0 }))
     }
 }
 
 impl Incast {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self, scene: &Scene<'_>) -> Result<(), Noted> {
+        if scene.reads(&["repeat", "every", "pause"]) { scene.noted(self.rounds()) } else { Ok(()) }
+    }
+
+    fn rounds(&self) -> Result<(), Problem> {
         let single = "has no effect with repeat = 1; remove it, or repeat";
         let stated = [("every", self.every), ("pause", self.pause)];
         let stated = stated.into_iter().find_map(|(key, value)| value.map(|value| (key, value)));

@@ -2,8 +2,8 @@ use pullnet_settings::settings;
 
 use super::plan::{Choose, at_once, degree, some_of};
 use crate::hosts::Hosts;
-use crate::pattern::{Pattern, Scene, Traffic};
-use crate::{Flow, FlowSize, Problem};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::{Flow, FlowSize};
 
 settings! {
     /// One host sends to many at the same time.
@@ -30,11 +30,15 @@ impl Pattern for Outcast {
         "one host sends to many at the same time"
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
-        let from = scene.select_one("from", &self.from)?;
-        let mut pool = scene.select("to", &self.to)?;
+    fn ends(&self) -> Ends {
+        Ends::with_flows_of(self.size)
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
+        let (from, pool) = (scene.select_one("from", &self.from), scene.select("to", &self.to));
+        let (from, mut pool) = (from?, pool?);
         pool.retain(|host| *host != from);
-        let degree = degree(self.degree, &pool)?;
+        let degree = scene.noted(degree(self.degree, &pool))?;
         let receivers = some_of(&pool, degree, self.receivers, &mut scene.stream(0));
         Ok(at_once(scene.start(), receivers.into_iter().map(|dst| Flow::new(from, dst, self.size.0))))
     }

@@ -3,7 +3,7 @@ use pullnet_settings::settings;
 use pullnet_units::HostId;
 
 use super::plan::{at_once, shuffle};
-use crate::pattern::{Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::{Flow, FlowSize, Problem};
 
 settings! {
@@ -24,9 +24,13 @@ impl Pattern for Permutation {
         "every host sends to one other and receives from one other"
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
+    fn ends(&self) -> Ends {
+        Ends::with_flows_of(self.size)
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let mut chance = scene.stream(0);
-        let to = derangement(scene.hosts(), &mut chance)?;
+        let to = scene.noted(derangement(scene.hosts(), &mut chance))?;
         let pairs = scene.hosts().iter().zip(to);
         Ok(at_once(scene.start(), pairs.map(|(src, dst)| Flow::new(*src, dst, self.size.0))))
     }
@@ -35,7 +39,7 @@ impl Pattern for Permutation {
 /// For each of `hosts` another one, each once. Shuffles until none stays in place: 2.7 times on average.
 pub(crate) fn derangement(hosts: &[HostId], chance: &mut Stream) -> Result<Vec<HostId>, Problem> {
     if hosts.len() < 2 {
-        return Err(Problem::new(
+        return Err(Problem::here(
             "hosts",
             hosts.len().to_string(),
             "host is too few for a permutation; select at least 2",

@@ -5,7 +5,8 @@ use pullnet_settings::choice;
 use pullnet_units::{HostId, Id, Instant, Picos};
 
 use crate::agenda::{Flow, Planner};
-use crate::pattern::{Scene, Traffic};
+use crate::hosts::Hosts;
+use crate::pattern::{Noted, Scene, Traffic};
 use crate::{Problem, Watch};
 
 choice! {
@@ -97,10 +98,10 @@ pub(crate) fn some_of(pool: &[HostId], count: usize, how: Choose, chance: &mut S
 pub(crate) fn degree(stated: Option<u32>, pool: &[HostId]) -> Result<usize, Problem> {
     let wanted = stated.map_or(pool.len(), |degree| degree as usize);
     if pool.is_empty() {
-        return Err(Problem::new("hosts", "1", "host is too few; select at least 2"));
+        return Err(Problem::here("hosts", "1", "host is too few; select at least 2"));
     }
     let reason = || format!("is more than the {} other hosts; use 1 to {0}", pool.len());
-    if wanted <= pool.len() { Ok(wanted) } else { Err(Problem::new("degree", wanted.to_string(), reason())) }
+    if wanted <= pool.len() { Ok(wanted) } else { Err(Problem::here("degree", wanted.to_string(), reason())) }
 }
 
 /// The most flows or connections that one block has at the same time.
@@ -110,7 +111,7 @@ const MOST: u64 = 4_000_000;
 pub(crate) fn affordable(key: &'static str, each: u32, hosts: usize) -> Result<(), Problem> {
     let most = MOST / (hosts as u64).max(1);
     let reason = || format!("is too much for {hosts} hosts at the same time; use at most {most}");
-    if u64::from(each) <= most { Ok(()) } else { Err(Problem::new(key, each.to_string(), reason())) }
+    if u64::from(each) <= most { Ok(()) } else { Err(Problem::here(key, each.to_string(), reason())) }
 }
 
 /// Random destinations other than the sender itself.
@@ -127,10 +128,25 @@ impl Others {
         match from.iter().find(|host| others.choices(**host) == 0) {
             Some(host) => {
                 let reason = format!("leaves host {} nobody to send to; select at least 2 hosts", host.0);
-                Err(Problem::new("hosts", host.0.to_string(), reason))
+                Err(Problem::here("hosts", host.0.to_string(), reason))
             }
             None => Ok(others),
         }
+    }
+
+    /// The hosts `from`, each of which has `connections` (the setting `connections_per_host`), and destinations
+    /// among `to`.
+    pub fn select(
+        scene: &Scene<'_>,
+        connections: u32,
+        from: &Hosts,
+        to: &Hosts,
+    ) -> Result<(Vec<HostId>, Self), Noted> {
+        let (from, to) = (scene.select("from", from), scene.select("to", to));
+        let from = from?;
+        let affordable = scene.noted(affordable("connections_per_host", connections, from.len()));
+        let others = scene.noted(Self::new(scene, &from, to?))?;
+        affordable.map(|()| (from, others))
     }
 
     fn choices(&self, src: HostId) -> usize {

@@ -6,7 +6,7 @@ use super::permutation::derangement;
 use super::plan::{Others, exponential};
 use crate::agenda::Planner;
 use crate::hosts::Hosts;
-use crate::pattern::{Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::{Flow, Problem, SizeDistribution};
 
 choice! {
@@ -52,10 +52,17 @@ impl Pattern for Poisson {
         true
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
-        let sizes = scene.sizes()?;
-        let from = scene.select("from", &self.from)?;
-        let rates = self.rates(scene, &from, &sizes)?;
+    fn ends(&self) -> Ends {
+        Ends::once(self.until.is_some() || self.flows.is_some(), &["until", "flows"])
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
+        let (sizes, checked) = (scene.sizes(), self.check(scene));
+        let from = scene.select("from", &self.from);
+        let partners = from.as_ref().map_err(|noted| *noted).and_then(|from| self.partners(scene, from));
+        let (from, sizes) = (from?, sizes?);
+        checked?;
+        let rates = self.rates(scene, &from, &sizes);
         let mut below = Vec::with_capacity(rates.len());
         let total = rates.iter().fold(0.0, |sum, rate| {
             below.push(sum + rate);
@@ -63,10 +70,10 @@ impl Pattern for Poisson {
         });
         let gap = 1e12 / total;
         if gap < SHORTEST_GAP {
-            return Err(self.too_many(gap));
+            return Err(scene.note(self.too_many(gap)));
         }
         Ok(Box::new(Arrivals {
-            partners: self.partners(scene, &from)?,
+            partners: partners?,
             from,
             below,
             gap,
@@ -92,42 +99,44 @@ impl Poisson {
             "makes a flow arrive every {gap} ps; use at most {}, or larger flows",
             value * gap / SHORTEST_GAP
         );
-        Problem::new(key, value.to_string(), reason)
+        Problem::here(key, value.to_string(), reason)
     }
 
-    /// Flows per second of each sender.
-    fn rates(
-        &self,
-        scene: &Scene<'_>,
-        from: &[HostId],
-        sizes: &SizeDistribution,
-    ) -> Result<Vec<f64>, Problem> {
+    /// Exactly one of load and rate is stated.
+    fn check(&self, scene: &Scene<'_>) -> Result<(), Noted> {
         match (self.load, self.rate) {
-            (Some(load), None) => {
-                let rate = |host: &HostId| load * scene.rate(*host).get() as f64 / 8.0 / sizes.mean();
-                Ok(from.iter().map(rate).collect())
-            }
-            (None, Some(rate)) => Ok(vec![rate; from.len()]),
             (Some(_), Some(rate)) => {
-                Err(Problem::new("rate", rate.to_string(), "contradicts load; keep one of them"))
+                let reason = "contradicts load; keep one of them";
+                Err(scene.note(Problem::new("rate", rate.to_string(), reason)))
             }
-            (None, None) => Err(Problem::Missing {
-                key: "load",
-                remedy: "state load (as 0.6) or rate (flows per second and host)",
-            }),
+            (None, None) if scene.reads(&["load", "rate"]) => {
+                let remedy = "state load (as 0.6) or rate (flows per second and host)";
+                Err(scene.note(Problem::Missing { key: "load", remedy }))
+            }
+            _ => Ok(()),
         }
     }
 
-    fn partners(&self, scene: &Scene<'_>, from: &[HostId]) -> Result<Partners, Problem> {
+    /// Flows per second of each sender.
+    fn rates(&self, scene: &Scene<'_>, from: &[HostId], sizes: &SizeDistribution) -> Vec<f64> {
+        let of_load = |load: f64, host: &HostId| load * scene.rate(*host).get() as f64 / 8.0 / sizes.mean();
+        match self.load {
+            Some(load) => from.iter().map(|host| of_load(load, host)).collect(),
+            None => vec![self.rate.unwrap_or(1.0); from.len()],
+        }
+    }
+
+    fn partners(&self, scene: &Scene<'_>, from: &[HostId]) -> Result<Partners, Noted> {
         let to = scene.select("to", &self.to)?;
         match self.pairs {
-            Pairs::Random => Others::new(scene, from, to).map(Partners::Any),
-            Pairs::Permutation if to == from => derangement(from, &mut scene.stream(3)).map(Partners::Fixed),
-            Pairs::Permutation => Err(Problem::new(
-                "to",
-                self.to.to_string(),
-                "differs from from, which a permutation cannot; use hosts",
-            )),
+            Pairs::Random => scene.noted(Others::new(scene, from, to).map(Partners::Any)),
+            Pairs::Permutation if to == from => {
+                scene.noted(derangement(from, &mut scene.stream(3)).map(Partners::Fixed))
+            }
+            Pairs::Permutation => {
+                let reason = "differs from from, which a permutation cannot; use hosts";
+                Err(scene.note(Problem::here("to", self.to.to_string(), reason)))
+            }
         }
     }
 }

@@ -3,7 +3,7 @@ use pullnet_units::{HostId, Id};
 
 use super::plan::{Others, affordable, at_once};
 use crate::hosts::Hosts;
-use crate::pattern::{Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::{Flow, FlowSize, Problem};
 
 settings! {
@@ -31,17 +31,23 @@ impl Pattern for Random {
         "every host sends flows to uniformly random others"
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
-        let avoid = self.avoid.as_ref().map_or(Ok(Vec::new()), |hosts| scene.select("avoid", hosts))?;
-        let avoided = scene.positions(&avoid);
+    fn ends(&self) -> Ends {
+        Ends::with_flows_of(self.size)
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
+        let avoid = self.avoid.as_ref().map_or(Ok(Vec::new()), |hosts| scene.select("avoid", hosts));
+        let (from, to) = (scene.select("from", &self.from), scene.select("to", &self.to));
+        let avoided = scene.positions(&avoid?);
         let kept =
             |hosts: Vec<HostId>| hosts.into_iter().filter(|host| avoided[host.index()].is_none()).collect();
-        let from: Vec<HostId> = kept(scene.select("from", &self.from)?);
-        let others = Others::new(scene, &from, kept(scene.select("to", &self.to)?))?;
+        let from: Vec<HostId> = kept(from?);
+        let affordable = scene.noted(affordable("flows_per_host", self.flows_per_host, from.len()));
+        let others = scene.noted(Others::new(scene, &from, kept(to?)))?;
         if from.is_empty() {
-            return Err(Problem::new("avoid", "all", "leaves no host to send; avoid fewer"));
+            return Err(scene.note(Problem::here("avoid", "all", "leaves no host to send; avoid fewer")));
         }
-        affordable("flows_per_host", self.flows_per_host, from.len())?;
+        affordable?;
         let mut chance = scene.stream(0);
         let senders = from.iter().flat_map(|src| (0..self.flows_per_host).map(|_| *src));
         let flows = senders.map(|src| Flow::new(src, others.pick(src, &mut chance), self.size.0));

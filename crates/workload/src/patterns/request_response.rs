@@ -2,10 +2,10 @@ use pullnet_rng::Stream;
 use pullnet_settings::settings;
 use pullnet_units::{Bytes, HostId, Instant, Picos};
 
-use super::plan::{Others, Spread, affordable};
+use super::plan::{Others, Spread};
 use crate::agenda::{Ended, Planner};
 use crate::hosts::Hosts;
-use crate::pattern::{Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::{Flow, Problem, SizeDistribution, Watch};
 
 settings! {
@@ -48,11 +48,15 @@ impl Pattern for RequestResponse {
         true
     }
 
-    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Problem> {
-        let sizes = self.responses(scene)?;
-        let from = scene.select("from", &self.from)?;
-        let others = Others::new(scene, &from, scene.select("to", &self.to)?)?;
-        affordable("connections_per_host", self.connections_per_host, from.len())?;
+    fn ends(&self) -> Ends {
+        let stated = self.until.is_some() || self.requests_per_connection.is_some();
+        Ends::once(stated, &["until", "requests_per_connection"])
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
+        let sizes = self.responses(scene);
+        let (from, others) = Others::select(scene, self.connections_per_host, &self.from, &self.to)?;
+        let sizes = sizes?;
         let hosts = from.iter().flat_map(|host| (0..self.connections_per_host).map(|_| *host));
         let left = self.requests_per_connection.unwrap_or(u32::MAX);
         let client =
@@ -70,13 +74,14 @@ impl Pattern for RequestResponse {
 }
 
 impl RequestResponse {
-    fn responses(&self, scene: &Scene<'_>) -> Result<SizeDistribution, Problem> {
+    fn responses(&self, scene: &Scene<'_>) -> Result<SizeDistribution, Noted> {
         match self.response {
             Some(bytes) if scene.states_sizes() => {
-                Err(Problem::new("response", bytes.to_string(), "contradicts sizes; keep one of them"))
+                let reason = "contradicts sizes; keep one of them";
+                Err(scene.note(Problem::new("response", bytes.to_string(), reason)))
             }
-            Some(bytes) => Ok(SizeDistribution::fixed(bytes)),
-            None => scene.sizes(),
+            None if scene.reads(&["response"]) || scene.states_sizes() => scene.sizes(),
+            stated => Ok(SizeDistribution::fixed(stated.unwrap_or(Bytes(1)))),
         }
     }
 }
