@@ -1,5 +1,5 @@
 //! A program without the standard library that uses every crate that claims to do without: units, rng, settings,
-//! transport, pull, ndp, protocols and qdisc.
+//! transport, pull, ndp, protocols, qdisc and wire.
 //!
 //! It brings its own panic handler and allocator, of which a program can have only one. If any of the crates, or
 //! anything that they depend on, brought in std, this would not compile: "duplicate lang item `panic_impl`".
@@ -21,6 +21,7 @@ use pullnet_rng::Seed;
 use pullnet_settings::{Settings, Value};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol, Transport};
 use pullnet_units::{BitsPerSec, Bytes, Instant, QueueSize};
+use pullnet_wire::{Packet as Header, Shape};
 
 const HEAP: usize = 1 << 20;
 
@@ -118,9 +119,15 @@ fn names() -> bool {
     fits && refused && empty && !PROTOCOLS.is_empty() && !SWITCHES.is_empty()
 }
 
+/// A header that is read as it was written.
+fn on_the_wire() -> bool {
+    let header = Header { home: 1, conn: 2, shape: Shape::Pull { number: 3 } };
+    Header::decode(&header.encode((&[127, 0, 0, 1], &[127, 0, 0, 2]))) == Ok(header)
+}
+
 /// 0 if everything is as it should be.
 #[unsafe(no_mangle)]
 extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
-    let right = first_window(100_000) == 12 && trims() == 2 && names();
+    let right = first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
     i32::from(!right)
 }
