@@ -17,20 +17,40 @@ from pullnet.traffic.volumes import State, Volumes
 
 if TYPE_CHECKING:
     from pullnet.traffic.files import write
+    from pullnet.traffic.models import MODELS, Evidence, Exponential, Gaussian, LogNormal, Model, PowerLaw, Weibull
+    from pullnet.traffic.sample import SampleError
 
 _LAZY = {
+    "MODELS": "pullnet.traffic.models",
+    "Evidence": "pullnet.traffic.models",
+    "Exponential": "pullnet.traffic.models",
+    "Gaussian": "pullnet.traffic.models",
+    "LogNormal": "pullnet.traffic.models",
+    "Model": "pullnet.traffic.models",
+    "PowerLaw": "pullnet.traffic.models",
+    "SampleError": "pullnet.traffic.sample",
+    "Weibull": "pullnet.traffic.models",
     "write": "pullnet.traffic.files",
 }
 """Where names live that are imported when first used."""
 
 __all__ = [
+    "MODELS",
     "DamagedInput",
+    "Evidence",
+    "Exponential",
+    "Gaussian",
+    "LogNormal",
+    "Model",
     "Note",
+    "PowerLaw",
     "Reading",
+    "SampleError",
     "Source",
     "State",
     "TrafficError",
     "Volumes",
+    "Weibull",
     "as_volumes",
     "load",
     "read",

@@ -1,8 +1,8 @@
 """The normal law above a truncation point, exact however far out that point is.
 
 `t >= 0` is the distance above the truncation point in standard deviations, `a` the truncation point itself, in standard
-deviations above the mean: the density of `t` is proportional to `exp(-a t - t^2/2)`. For large `a` this goes over into an
-exponential law of rate `a`. The usual formulas subtract numbers of the size of `a^2`; those here do not.
+deviations above the mean: the density of `t` is proportional to `exp(-a t - t^2/2)`. For large `a` this goes over into
+an exponential law of rate `a`. The usual formulas subtract numbers of the size of `a^2`; those here do not.
 
 A Gaussian above `xmin` is this law in `x - xmin`, a log-normal in `log(x / xmin)`; their limits are the exponential law
 and the power law.
@@ -88,9 +88,10 @@ def moments(a: float) -> tuple[float, float]:
 def estimate(mean: float, variance: float) -> tuple[float, float]:
     """Maximum likelihood from mean and variance (by n) of the distances above the truncation point.
 
-    Gives `a`, from `NEAR` to `FAR`, and the standard deviation of the law before truncation. The likelihood has a maximum
-    if and only if the coefficient of variation is below 1; otherwise it grows towards the exponential law, and `a` is
-    `FAR` (J. del Castillo, The singly truncated normal distribution, Ann. Inst. Statist. Math. 46, 1994).
+    Gives `a`, from `NEAR` to `FAR`, and the standard deviation of the law before truncation. The likelihood has a
+    maximum if and only if the coefficient of variation is below 1; otherwise it grows towards the exponential law, and
+    `a` is
+    (J. del Castillo, The singly truncated normal distribution, Ann. Inst. Statist. Math. 46, 1994).
     """
     wanted = variance / (mean * mean)
 

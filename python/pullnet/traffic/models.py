@@ -4,175 +4,23 @@
 >>> model.ppf(0.95), model.evidence.standard_errors  # doctest: +SKIP
 >>> tail = LogNormal.fit_tail(sample, xmin=1e6)      # the same law, renormalised to start at xmin  # doctest: +SKIP
 
-Every model may start at an `xmin`; what lies below has probability zero. Zeros cannot be values of a log-normal, Weibull
-or power law: their `fit` leaves them out and counts them (`evidence.zeros`), so that such a model describes the positive
-volumes only. Exponential and Gaussian keep them. Negative values are errors.
+Every model may start at an `xmin`; what lies below has probability zero. Zeros cannot be values of a log-normal, a
+Weibull or a power law: their `fit` leaves them out and counts them (`evidence.zeros`), so that such a model describes
+the positive volumes only. Exponential and Gaussian keep them. Negative values are errors.
 """
 
-from __future__ import annotations
-
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
 from pullnet.traffic import halfline, weibull
-from pullnet.traffic.sample import Floats, SampleError, checked, varied
+from pullnet.traffic.model import Evidence, Model
+from pullnet.traffic.sample import Floats
 
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a model was fitted to, and how sure its parameters are."""
-
-    samples: int
-    """Values that the fit used."""
-    log_likelihood: float
-    """Sum over these values of the natural logarithm of the density."""
-    standard_errors: Mapping[str, float]
-    """Of each parameter, from the information matrix; NaN where there is none (see `limit`)."""
-    zeros: int = 0
-    """Values left out because they are zero and the model has no zero."""
-    below: int = 0
-    """Values left out because they are below `xmin`."""
-    limit: str | None = None
-    """Name of the simpler model that the likelihood grows towards without end, if there is no maximum before it."""
-
-
-@dataclass(frozen=True)
-class Model(ABC):
-    """A law with parameters. Values are in the unit of the sample."""
-
-    name: ClassVar[str]
-    """Name in tables."""
-    keeps_zeros: ClassVar[bool] = False
-    parameters: ClassVar[tuple[str, ...]]
-    """Names of the fields that are estimated."""
-
-    @classmethod
-    def fit(cls, sample: ArrayLike) -> Self:
-        """Maximum likelihood on all data; raises `SampleError` where nothing can be estimated."""
-        values = checked(sample)
-        used = values if cls.keeps_zeros else values[values > 0]
-        model = cls._whole(varied(used, "sample", f"the {cls.name} model"))
-        return replace(model, evidence=model._evidence(used, zeros=values.size - used.size))
-
-    @classmethod
-    def fit_tail(cls, sample: ArrayLike, xmin: float) -> Self:
-        """Maximum likelihood on the values at or above `xmin`, of the law renormalised to start there."""
-        values = checked(sample)
-        if not (math.isfinite(xmin) and xmin > 0):
-            raise SampleError(f"xmin: {xmin!r} is not a positive number; a tail starts above zero")
-        used = values[values >= xmin]
-        model = cls._tail(varied(used, f"sample above xmin {xmin:g}", f"the {cls.name} model"), float(xmin))
-        return replace(model, evidence=model._evidence(used, below=values.size - used.size))
-
-    @classmethod
-    @abstractmethod
-    def _whole(cls, x: Floats) -> Self: ...
-
-    @classmethod
-    @abstractmethod
-    def _tail(cls, x: Floats, xmin: float) -> Self: ...
-
-    @abstractmethod
-    def _errors(self, x: Floats) -> tuple[float, ...]: ...
-
-    @abstractmethod
-    def _log_density(self, x: Floats) -> Floats: ...
-
-    @abstractmethod
-    def _log_survival(self, x: Floats) -> Floats: ...
-
-    @abstractmethod
-    def _inverse_survival(self, log_p: Floats) -> Floats: ...
-
-    @abstractmethod
-    def mean(self) -> float:
-        """Mean."""
-
-    @abstractmethod
-    def var(self) -> float:
-        """Variance."""
-
-    def limit(self) -> str | None:
-        """Name of the simpler model that this one stands for at the edge of its parameters."""
-        return None
-
-    def _evidence(self, x: Floats, *, zeros: int = 0, below: int = 0) -> Evidence:
-        limit = self.limit()
-        errors = self._errors(x) if limit is None else (math.nan,) * len(self.parameters)
-        named = dict(zip(self.parameters, errors, strict=True))
-        return Evidence(x.size, float(self.logpdf(x).sum()), named, zeros, below, limit)
-
-    @property
-    def support(self) -> float:
-        """The least value that the model has: `xmin` of a tail."""
-        return float(getattr(self, "xmin", 0.0))
-
-    def _known(self, x: ArrayLike) -> Floats:
-        return np.asarray(x, dtype=np.float64)
-
-    def logpdf(self, x: ArrayLike) -> Floats:
-        """Natural logarithm of the density; minus infinity outside the support."""
-        x = self._known(x)
-        inside = x >= self.support if self.keeps_zeros else (x >= self.support) & (x > 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(inside, self._log_density(np.where(inside, x, self._somewhere())), -np.inf)
-
-    def _somewhere(self) -> float:
-        return self.support if math.isfinite(self.support) and self.support > 0 else 1.0
-
-    def pdf(self, x: ArrayLike) -> Floats:
-        """Density. Unit: 1 / unit of the sample."""
-        return np.asarray(np.exp(self.logpdf(x)))
-
-    def logsf(self, x: ArrayLike) -> Floats:
-        """Natural logarithm of the share above `x`, without underflow however far out."""
-        x = self._known(x)
-        inside = x > self.support
-        return np.where(inside, self._log_survival(np.where(inside, x, self._somewhere())), 0.0)
-
-    def sf(self, x: ArrayLike) -> Floats:
-        """Share of values above `x`."""
-        return np.asarray(np.exp(self.logsf(x)))
-
-    def cdf(self, x: ArrayLike) -> Floats:
-        """Share of values up to `x`."""
-        return np.asarray(-np.expm1(self.logsf(x)))
-
-    def isf(self, p: ArrayLike) -> Floats:
-        """The value above which the share `p` lies."""
-        p = self._known(p)
-        if not bool(np.all((p >= 0) & (p <= 1))):
-            raise SampleError(f"a share of {p!s} is not between 0 and 1")
-        with np.errstate(divide="ignore"):
-            return self._inverse_survival(np.asarray(np.log(p)))
-
-    def ppf(self, q: ArrayLike) -> Floats:
-        """The value up to which the share `q` lies."""
-        q = self._known(q)
-        if not bool(np.all((q >= 0) & (q <= 1))):
-            raise SampleError(f"a share of {q!s} is not between 0 and 1")
-        with np.errstate(divide="ignore"):
-            return self._inverse_survival(np.asarray(np.log1p(-q)))
-
-    def rvs(self, size: int, rng: np.random.Generator) -> Floats:
-        """`size` independent values, drawn with `rng`."""
-        return self._inverse_survival(np.log1p(-rng.random(size)))
-
-    def std(self) -> float:
-        """Standard deviation."""
-        return math.sqrt(self.var())
-
-
-def _evidence_field() -> Evidence:
-    none: Evidence = field(default=Evidence(0, 0.0, {}), compare=False, repr=False)
-    return none
+__all__ = ["MODELS", "Evidence", "Exponential", "Gaussian", "LogNormal", "Model", "PowerLaw", "Weibull"]
 
 
 @dataclass(frozen=True)
@@ -184,7 +32,6 @@ class LogNormal(Model):
     mu: float
     sigma: float
     xmin: float = 0.0
-    evidence: Evidence = _evidence_field()
 
     @property
     def _a(self) -> float:
@@ -256,7 +103,6 @@ class Gaussian(Model):
     mu: float
     sigma: float
     xmin: float = -math.inf
-    evidence: Evidence = _evidence_field()
 
     @property
     def _a(self) -> float:
@@ -314,7 +160,6 @@ class Exponential(Model):
     parameters: ClassVar[tuple[str, ...]] = ("rate",)
     rate: float
     xmin: float = 0.0
-    evidence: Evidence = _evidence_field()
 
     @classmethod
     def _whole(cls, x: Floats) -> Self:
@@ -354,7 +199,6 @@ class Weibull(Model):
     shape: float
     scale: float
     xmin: float = 0.0
-    evidence: Evidence = _evidence_field()
     log_scale: float = field(default=math.nan, repr=False)
 
     def __post_init__(self) -> None:
@@ -422,7 +266,6 @@ class PowerLaw(Model):
     parameters: ClassVar[tuple[str, ...]] = ("alpha",)
     alpha: float
     xmin: float
-    evidence: Evidence = _evidence_field()
 
     @classmethod
     def _whole(cls, x: Floats) -> Self:

@@ -5,26 +5,23 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pullnet.errors import InputError
+from pullnet.traffic.error import TrafficError
 
 Floats = NDArray[np.float64]
 
 
-class SampleError(InputError):
+class SampleError(TrafficError):
     """Numbers that nothing can be estimated from."""
 
 
-def _text(value: object) -> str:
-    return f"`{value}`" if isinstance(value, str) else f"{value:.6g}"
-
-
-def _as_floats(sample: ArrayLike, what: str) -> Floats:
+def _as_floats(sample: ArrayLike, where: str) -> Floats:
+    remedy = "give a series of numbers"
     try:
         values = np.asarray(sample, dtype=np.float64)
     except (TypeError, ValueError):
-        raise SampleError(f"{what}: {_culprit(sample)}; give numbers") from None
+        raise SampleError(_culprit(sample), where=where, remedy=remedy) from None
     if values.ndim != 1:
-        raise SampleError(f"{what}: has {values.ndim} dimensions; give a series of numbers")
+        raise SampleError(f"has {values.ndim} dimensions", where=where, value=values.shape, remedy=remedy)
     return values
 
 
@@ -38,38 +35,37 @@ def _culprit(sample: object) -> str:
     return "is not a series of numbers"
 
 
-def _refuse(values: Floats, wrong: NDArray[np.bool_], what: str, remedy: str) -> None:
-    index = int(np.argmax(wrong)) if wrong.size else 0
-    if wrong.size and wrong[index]:
-        count = int(np.count_nonzero(wrong))
-        others = f" (and {count - 1} more)" if count > 1 else ""
-        raise SampleError(f"{what}: value {index} is {_text(float(values[index]))}{others}; {remedy}")
+def _refuse(values: Floats, wrong: NDArray[np.bool_], where: str, remedy: str) -> None:
+    if not wrong.any():
+        return
+    index, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
+    others = f" (and {count - 1} more)" if count > 1 else ""
+    value = float(values[index])
+    raise SampleError(f"is {value:g}{others}", where=f"{where}, value {index}", value=value, remedy=remedy)
 
 
-def checked(sample: ArrayLike, what: str = "sample", *, negative: bool = False) -> Floats:
+def checked(sample: ArrayLike, where: str = "sample") -> Floats:
     """`sample` as an array of float64, or an error that names the first wrong value by its index (from 0).
 
-    Wrong are an empty sample, text, NaN, an infinity and, unless `negative`, values below zero. `what` names the sample
-    in the error.
+    Wrong are an empty sample, text, NaN, an infinity and values below zero. `where` names the sample in the error.
     """
-    values = _as_floats(sample, what)
+    values = _as_floats(sample, where)
     if values.size == 0:
-        raise SampleError(f"{what}: is empty; at least 2 values are needed")
-    _refuse(values, np.isnan(values), what, "drop what was not measured before fitting")
-    _refuse(values, np.isinf(values), what, "drop it or give its true value")
-    if not negative:
-        _refuse(values, values < 0, what, "a volume is zero or more")
+        raise SampleError("is empty", where=where, remedy="give at least 2 different values")
+    _refuse(values, np.isnan(values), where, "drop what was not measured before fitting")
+    _refuse(values, np.isinf(values), where, "drop it or give its true value")
+    _refuse(values, values < 0, where, "a volume is at least 0")
     return values
 
 
-def varied(values: Floats, what: str, needed_by: str) -> Floats:
+def varied(values: Floats, where: str, needed_by: str) -> Floats:
     """`values`, if they have the spread that a fit needs; an error if there is one value or all are equal."""
+    remedy = f"{needed_by} needs at least 2 different values"
     if values.size == 0:
-        raise SampleError(f"{what}: no value is left for {needed_by}; at least 2 different ones are needed")
+        raise SampleError("no value is left", where=where, remedy=remedy)
     if values.size == 1:
-        raise SampleError(f"{what}: has one value; {needed_by} needs at least 2 different ones")
+        raise SampleError(f"has one value, {values[0]:g}", where=where, value=float(values[0]), remedy=remedy)
     if values.min() == values.max():
-        raise SampleError(
-            f"{what}: all {values.size} values are {_text(float(values[0]))}; {needed_by} needs at least 2 different ones"
-        )
+        what = f"all {values.size} values are {values[0]:g}"
+        raise SampleError(what, where=where, value=float(values[0]), remedy=remedy)
     return values

@@ -2,8 +2,8 @@
 
 With `z = log(x / xmin)` the scale is a function of the shape, so that one equation is left:
 `1/c - mean(z e^(cz)) / mean(e^(cz) - 1) + mean(z) = 0`. At `c = 0` its left side is
-`(2 mean(z)^2 - mean(z^2)) / (2 mean(z))`: where the coefficient of variation of `z` is 1 or more there is no maximum, and
-the likelihood grows towards the limit of small shapes, the power law.
+`(2 mean(z)^2 - mean(z^2)) / (2 mean(z))`: where the coefficient of variation of `z` is 1 or more there is no maximum,
+and the likelihood grows towards the limit of small shapes, the power law.
 """
 
 import math
@@ -14,8 +14,10 @@ from scipy import integrate, optimize
 
 from pullnet.traffic.sample import Floats
 
-#: A tail with this shape is a power law up to 1e-6 in its exponent.
-LEAST_SHAPE = 1e-6
+#: A tail with this shape stands for a power law: their mean log-likelihoods differ by less than 1e-8.
+LEAST_SHAPE = 1e-9
+#: Estimates below this one are taken for the limit.
+_LEAST_ROOT = 1e-6
 
 
 def _root(slope: Callable[[float], float], low: float, guess: float) -> float:
@@ -57,10 +59,10 @@ def estimate_tail(x: Floats, xmin: float) -> tuple[float, float]:
         return float(np.expm1(c * z).sum()) * math.exp(-c * top)
 
     at_zero = 2.0 * mean * mean - float((z * z).mean())
-    if at_zero <= 0 or slope(LEAST_SHAPE) <= 0:
+    if at_zero <= 0 or slope(_LEAST_ROOT) <= 0:
         c = LEAST_SHAPE
     else:
-        c = _root(slope, LEAST_SHAPE, min(1.0 / mean, 500.0 / top))
+        c = _root(slope, _LEAST_ROOT, min(1.0 / mean, 500.0 / top))
     return c, math.log(xmin) + (c * top + math.log(_mean_excess(c, z, top))) / c
 
 
