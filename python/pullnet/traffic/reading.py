@@ -134,6 +134,11 @@ def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
     return counters.load(path, table, options)
 
 
+def is_capture(path: PathLike) -> bool:
+    """Whether a file is read as a capture, by its name."""
+    return not _is_table(os.fspath(path))
+
+
 def _is_table(path: str) -> bool:
     name = path.lower().removesuffix(".gz").removesuffix(".zst")
     return name.endswith((".csv", ".parquet", ".tsv", ".txt"))

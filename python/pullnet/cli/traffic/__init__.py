@@ -12,6 +12,8 @@ from typer.core import TyperGroup
 
 COMMANDS = (
     "volumes",
+    "dimension",
+    "bill",
     "stationarity",
 )
 """In the order of help."""

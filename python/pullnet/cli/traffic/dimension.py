@@ -1,0 +1,126 @@
+"""`pullnet traffic dimension`."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from pullnet.cli.traffic.common import AsJson, Files, Quiet, Timescales, gather, leave, numbers, print_json, say
+from pullnet.traffic.dimension import EPSILONS, FURTHER_RULES, RULES, Dimensioning, Score, score, supports
+from pullnet.traffic.dimension import dimension as apply
+from pullnet.traffic.quantities import rate_unit, shown_rate, shown_time
+
+_EPSILONS = ",".join(f"{share:g}" for share in EPSILONS)
+
+
+def dimension(
+    files: Files,
+    timescale: Timescales = None,
+    eps: Annotated[
+        str, typer.Option(metavar="SHARES", help="Shares of intervals that may need more than the capacity.")
+    ] = _EPSILONS,
+    all_rules: Annotated[
+        bool, typer.Option("--all-rules", help=f"Add {' and '.join(FURTHER_RULES)}; these fits are slow.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """How large the link must be so that few intervals need more: by every rule, and how each does on the data."""
+    wanted = numbers(eps, "eps")
+    reading = gather(files, timescale, quiet=quiet or as_json)
+    rules = [*RULES, *(FURTHER_RULES if all_rules else ())]
+    found = [apply(item, eps=wanted, rules=rules) for item in reading.volumes]
+    scores = score(found)
+    if as_json:
+        document = {"dimensioning": [_json(item) for item in found], "over_traces": [asdict(item) for item in scores]}
+        print_json(document, reading)
+    else:
+        _show(found, scores)
+    leave(reading)
+
+
+def _json(item: Dimensioning) -> dict[str, Any]:
+    return {**asdict(item), "unsupported_eps": item.unsupported(), "words": words(item)}
+
+
+def _show(found: list[Dimensioning], scores: list[Score]) -> None:
+    console = Console()
+    for item in found:
+        console.print(_table(item))
+        say(console, words(item))
+        for line in notes(item):
+            say(console, line)
+    if any(item.traces > 1 for item in scores):
+        console.print(_over_traces(scores))
+
+
+def _table(item: Dimensioning) -> Table:
+    unit, factor = rate_unit(item.mean)
+    epsilons = list(dict.fromkeys(each.eps for each in item.capacities))
+    title = (
+        f"{item.trace}, {item.samples} intervals of {shown_time(item.timescale)}, mean {shown_rate(item.mean)}: "
+        f"capacity in {unit}, and the share of intervals that reach it"
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    table.add_column("rule")
+    for eps in epsilons:
+        table.add_column(f"eps {eps:g}", justify="right")
+    for rule in dict.fromkeys(each.rule for each in item.capacities):
+        found = [item.of(rule, eps) for eps in epsilons]
+        table.add_row(rule, *(f"{each.capacity / factor:.4g} ({each.exceeded:.2g})" for each in found))
+    return table
+
+
+def words(item: Dimensioning) -> str:
+    """One sentence: what the capacity by the log-normal is for the strictest eps, beside Meent's and the data."""
+    eps = min(each.eps for each in item.capacities)
+    ours, meent = item.of("log-normal", eps), item.of("Meent", eps)
+    return (
+        f"So that no more than {100 * eps:g} % of the {shown_time(item.timescale)} intervals need more than the link "
+        f"carries, the log-normal asks for {shown_rate(ours.capacity)} and Meent's formula for "
+        f"{shown_rate(meent.capacity)}; of the {item.samples} intervals measured, {_percent(ours.exceeded)} and "
+        f"{_percent(meent.exceeded)} reached that."
+    )
+
+
+def notes(item: Dimensioning) -> Iterator[str]:
+    """What a reader must not overlook."""
+    for eps in item.unsupported():
+        yield (
+            f"eps {eps:g}: {item.samples} intervals cannot show it; at least {_needed(eps)} are needed before one may "
+            "exceed. The empirical capacity is just above the largest sample, and says nothing about larger ones."
+        )
+    if item.zeros:
+        yield f"{item.zeros} of {item.samples} intervals are empty; log-normal and Weibull describe the others."
+
+
+def _needed(eps: float) -> int:
+    count = max(2, int(1 / eps))
+    return count if supports(count, eps) else count + 1
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _over_traces(scores: list[Score]) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        title="mean over traces of |exceeded - eps|, and its standard error",
+        title_justify="left",
+        title_style="bold",
+    )
+    for heading in ("timescale", "eps", "rule"):
+        table.add_column(heading)
+    for heading in ("traces", "exceeded", "miss", "error"):
+        table.add_column(heading, justify="right")
+    for item in scores:
+        if item.traces > 1:
+            cells = [f"{item.exceeded:.3g}", f"{item.miss:.3g}", f"{item.error:.2g}"]
+            table.add_row(shown_time(item.timescale), f"{item.eps:g}", item.rule, str(item.traces), *cells)
+    return table
