@@ -71,6 +71,8 @@ pub(super) struct Ring {
     entries: usize,
     count: u32,
     ours: u32,
+    /// The kernel's index as it was read last: reading it anew takes a cache line from the other core.
+    seen: u32,
 }
 
 impl Ring {
@@ -92,13 +94,20 @@ impl Ring {
             entries: at.desc as usize,
             count,
             ours: 0,
+            seen: 0,
         })
     }
 
-    /// The index that the kernel writes.
-    fn theirs(&self) -> u32 {
+    /// The index that the kernel writes, read anew.
+    fn theirs(&mut self) -> u32 {
         let at = if self.kind.we_produce() { self.consumer } else { self.producer };
-        self.memory.word(at).load(Ordering::Acquire)
+        self.seen = self.memory.word(at).load(Ordering::Acquire);
+        self.seen
+    }
+
+    /// Whether there is something to pop.
+    fn has_some(&mut self) -> bool {
+        self.ours != self.seen || self.ours != self.theirs()
     }
 
     fn set_ours(&self) {
@@ -120,13 +129,17 @@ impl Ring {
         self.set_ours();
     }
 
-    /// Entries that can still be pushed.
-    pub fn room(&self) -> u32 {
-        self.count - self.ours.wrapping_sub(self.theirs())
+    /// Whether so many entries can still be pushed.
+    pub fn has_room(&mut self, entries: u32) -> bool {
+        let room = |seen| self.count - self.ours.wrapping_sub(seen);
+        room(self.seen) >= entries || {
+            let seen = self.theirs();
+            self.count - self.ours.wrapping_sub(seen) >= entries
+        }
     }
 
     /// Whether the kernel has taken everything that was published.
-    pub fn is_drained(&self) -> bool {
+    pub fn is_drained(&mut self) -> bool {
         self.ours == self.theirs()
     }
 
@@ -141,7 +154,7 @@ impl Ring {
     }
 
     pub fn pop_address(&mut self) -> Option<u64> {
-        (self.ours != self.theirs()).then(|| {
+        self.has_some().then(|| {
             let address = self.memory.u64(self.entry(self.ours));
             self.ours = self.ours.wrapping_add(1);
             address
@@ -168,7 +181,7 @@ impl Ring {
     }
 
     pub fn pop_descriptor(&mut self) -> Option<libc::xdp_desc> {
-        (self.ours != self.theirs()).then(|| {
+        self.has_some().then(|| {
             let descriptor = self.descriptor(self.ours);
             self.ours = self.ours.wrapping_add(1);
             descriptor
@@ -176,8 +189,17 @@ impl Ring {
     }
 
     /// Descriptors of the oldest frame; `None` if no whole frame is there.
-    pub fn pieces(&self) -> Option<u32> {
-        let waiting = self.theirs().wrapping_sub(self.ours);
+    pub fn pieces(&mut self) -> Option<u32> {
+        let found = self.pieces_seen();
+        if found.is_some() {
+            return found;
+        }
+        self.theirs();
+        self.pieces_seen()
+    }
+
+    fn pieces_seen(&self) -> Option<u32> {
+        let waiting = self.seen.wrapping_sub(self.ours);
         let last =
             |piece: &u32| self.descriptor(self.ours.wrapping_add(*piece)).options & libc::XDP_PKT_CONTD == 0;
         (0..waiting).find(last).map(|piece| piece + 1)

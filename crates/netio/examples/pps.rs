@@ -1,0 +1,94 @@
+//! Frames per second between two network namespaces over veth, one core sending and one receiving.
+//!
+//! `chrt -f 10 cargo run --release -p pullnet-netio --example pps -- [BACKEND [SIZE [BATCH [ROUNDS]]]]`: BACKEND is
+//! `packet`, `xdp` or `xdp-generic`; SIZE is the length of a frame in bytes (64); BATCH is how many frames one flush
+//! sends (64). Prints one line for each round of 0.2 s and their median. Bursts that short keep what a real-time
+//! scheduler (`chrt -f`) lets a process have before it makes a pause.
+#![expect(clippy::disallowed_methods, reason = "this measures time")]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::Veth;
+use pullnet_netio::{
+    Attach, Error, Filter, PacketIo, PacketOptions, PacketSocket, Protocol, XdpOptions, XdpSocket,
+};
+
+const ROUND: Duration = Duration::from_millis(200);
+
+fn open(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
+    let xdp = |attach| XdpOptions { attach, filter: Filter::Everything, ..XdpOptions::default() };
+    Ok(match backend {
+        "packet" => {
+            let options = PacketOptions { protocol: Protocol::Other(0x88b5), frames: 2048 };
+            Box::new(PacketSocket::open("eth", &options)?)
+        }
+        "xdp" => Box::new(XdpSocket::open("eth", &xdp(Attach::Native))?),
+        "xdp-generic" => Box::new(XdpSocket::open("eth", &xdp(Attach::Generic))?),
+        other => panic!("there is no backend \"{other}\"; use packet, xdp or xdp-generic"),
+    })
+}
+
+/// Sends as fast as it can for one round and ends it; returns how many frames the kernel took, and in what time.
+fn send(io: &mut dyn PacketIo, size: usize, batch: usize, stop: &AtomicBool) -> (u64, f64) {
+    let (start, mut sent) = (Instant::now(), 0);
+    while start.elapsed() < ROUND {
+        for _ in 0..batch {
+            let room = io.send(&mut |frame| {
+                frame[..size].fill(0xff);
+                frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+                size
+            });
+            sent += u64::from(room.unwrap());
+        }
+        io.flush().unwrap();
+    }
+    stop.store(true, Ordering::Relaxed);
+    (sent, start.elapsed().as_secs_f64())
+}
+
+fn receive(io: &mut dyn PacketIo, stop: &AtomicBool) -> u64 {
+    let mut got = 0;
+    while !stop.load(Ordering::Relaxed) {
+        got += io.receive(64, &mut |_| ()).unwrap() as u64;
+    }
+    got
+}
+
+/// Frames per second sent and received in one round.
+fn round(ends: &mut [Box<dyn PacketIo + Send>; 2], size: usize, batch: usize) -> [f64; 2] {
+    let stop = AtomicBool::new(false);
+    let [a, b] = ends;
+    thread::scope(|scope| {
+        let receiver = scope.spawn(|| receive(b.as_mut(), &stop));
+        let sender = scope.spawn(|| send(a.as_mut(), size, batch, &stop));
+        let ((sent, seconds), got) = (sender.join().unwrap(), receiver.join().unwrap());
+        [sent, got].map(|count| count as f64 / seconds)
+    })
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, usual: usize| arguments.get(at).map_or(usual, |text| text.parse().unwrap());
+    let backend = arguments.first().map_or("xdp", String::as_str);
+    let (size, batch, rounds) = (number(1, 64), number(2, 64), number(3, 5));
+    let Some(veth) = Veth::make(if size > 1514 { 9000 } else { 1500 }) else { return };
+    let mut ends = veth.open(|| open(backend)).unwrap();
+    let mut received = Vec::new();
+    for _ in 0..rounds {
+        let [sent, got] = round(&mut ends, size, batch);
+        println!(
+            "{backend}, {size} B, {batch} at a time: {:.3} M/s sent, {:.3} M/s received",
+            sent / 1e6,
+            got / 1e6
+        );
+        received.push(got);
+        thread::sleep(Duration::from_millis(100));
+    }
+    received.sort_by(f64::total_cmp);
+    println!("median received: {:.3} M/s", received[received.len() / 2] / 1e6);
+}
