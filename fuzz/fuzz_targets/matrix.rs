@@ -2,11 +2,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pullnet_workload::{StartUnit, parse_matrix};
+use pullnet_workload::{Counts, StartUnit, parse_matrix};
 
 fuzz_target!(|bytes: &[u8]| {
-    for unit in [None, Some(StartUnit::Ps), Some(StartUnit::Us)] {
-        match parse_matrix("fuzz.cm", bytes, unit) {
+    let units = [None, Some(StartUnit::Ps), Some(StartUnit::Us)];
+    for (unit, counts) in units.into_iter().zip([Counts::Met, Counts::Met, Counts::Ignored]) {
+        match parse_matrix("fuzz.cm", bytes, unit, counts) {
             Ok(script) => {
                 let triggers = script.triggers.len();
                 let named = script.flows.iter().flat_map(|flow| [flow.when_sent, flow.when_received]);

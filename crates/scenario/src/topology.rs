@@ -1,6 +1,6 @@
 //! `[topology]`: kinds, their keys and builders. A new kind is one line in [`KINDS`].
 
-use pullnet_settings::{Settings, settings};
+use pullnet_settings::{Settings, choice, settings};
 use pullnet_topology::{
     BackToBack, Dumbbell, FatTree, LeafSpine, Link, LoadOptions, Star, Topology, TopologyError, load,
 };
@@ -80,6 +80,17 @@ settings! {
         host_rate: Option<BitsPerSec> = "",
         /// What a capacity of 1 means, where the file does not state it. Only for SNDlib.
         capacity_unit: Option<BitsPerSec> = "",
+        /// Which of its links a host has where the file gives it several, since a host has one NIC: "first" is the first
+        /// in the file. If left out, such a file is refused. For .toml and .txt files.
+        host_links: Option<HostLinks> = "",
+    }
+}
+
+choice! {
+    /// Which of its links a host has where a file gives it several.
+    pub enum HostLinks {
+        /// The first in the file.
+        First = "first",
     }
 }
 
@@ -244,15 +255,19 @@ fn dumbbell(reader: &Reader<'_>) -> Option<Network> {
 fn from_file(reader: &Reader<'_>) -> Option<Network> {
     let own = reader.read::<FileSettings>();
     let links = own.has_read(&["delay", "host_rate"]);
-    if !own.has_read(&["file", "capacity_unit"]) {
+    if !own.has_read(&["file", "capacity_unit", "host_links"]) {
         return None;
     }
-    let FileSettings { file: FileName(file), max_paths, delay, host_rate, capacity_unit } = own.value;
+    let FileSettings { file: FileName(file), max_paths, delay, host_rate, capacity_unit, host_links } =
+        own.value;
     let errors = reader.context.errors.count();
     if !file.ends_with(".xml") {
         for key in ["delay", "host_rate", "capacity_unit"] {
             reader.no_effect(key, "only files of SNDlib (.xml) leave it open; leave it out");
         }
+    }
+    if file.ends_with(".xml") || file.ends_with(".topo") {
+        reader.no_effect("host_links", "every host of this format has one link; leave it out");
     }
     if file.ends_with(".topo") {
         reader.no_effect(
@@ -261,7 +276,8 @@ fn from_file(reader: &Reader<'_>) -> Option<Network> {
         );
     }
     let text = reader.text_of_file("file", &file).filter(|_| reader.context.errors.count() == errors)?;
-    let options = LoadOptions { max_paths, delay, host_rate, capacity_unit };
+    let first_host_links = host_links == Some(HostLinks::First);
+    let options = LoadOptions { max_paths, delay, host_rate, capacity_unit, first_host_links };
     match load(&file, &text, &options) {
         Ok(topology) => Some(Network { topology, links }),
         Err(TopologyError::File { line, what, remedy, .. }) => {

@@ -36,6 +36,8 @@ pub struct Graph {
     name: String,
     /// Most paths that are listed between two switches, 1 to 65535; 64 unless set.
     pub max_paths: u16,
+    /// Whether a host's further links are left out; they are refused unless set.
+    pub first_host_links: bool,
     vertices: Vec<Vertex>,
     cables: Vec<Cable>,
     by_name: BTreeMap<String, VertexId>,
@@ -62,7 +64,14 @@ impl Graph {
     /// A graph without nodes.
     pub fn new(name: impl Into<String>) -> Self {
         let by_name = BTreeMap::new();
-        Self { name: name.into(), max_paths: 64, vertices: Vec::new(), cables: Vec::new(), by_name }
+        Self {
+            name: name.into(),
+            max_paths: 64,
+            first_host_links: false,
+            vertices: Vec::new(),
+            cables: Vec::new(),
+            by_name,
+        }
     }
 
     fn refuse(&self, what: impl Into<String>, remedy: impl Into<String>) -> TopologyError {
@@ -100,6 +109,9 @@ impl Graph {
     /// Joins two nodes by a cable that is alike in both directions. Further ones between the same switches are
     /// parallel links.
     pub fn link(&mut self, a: VertexId, b: VertexId, link: Link) -> Result<(), TopologyError> {
+        if self.first_host_links && self.one_more_nic([a.0, b.0]).is_some() {
+            return Ok(());
+        }
         if let Some((what, remedy)) = self.against([a.0, b.0], link) {
             let [from, to] = [a.0, b.0].map(|end| &self.vertices[end].name);
             return Err(self.refuse(format!("link between \"{from}\" and \"{to}\": {what}"), remedy));
@@ -107,6 +119,12 @@ impl Graph {
         [a.0, b.0].iter().for_each(|end| self.vertices[*end].cables += 1);
         self.cables.push(Cable { ends: [a.0, b.0], link });
         Ok(())
+    }
+
+    /// The host among `ends` that has a link already.
+    fn one_more_nic(&self, ends: [usize; 2]) -> Option<&Vertex> {
+        let mut vertices = ends.into_iter().map(|end| &self.vertices[end]);
+        vertices.find(|vertex| vertex.host && vertex.cables > 0)
     }
 
     /// What speaks against a link, and the remedy.
@@ -125,8 +143,9 @@ impl Graph {
                 "join hosts by a switch, or use the topology \"back-to-back\"",
             );
         }
-        if let Some(host) = vertices.iter().find(|vertex| vertex.host && vertex.cables > 0) {
-            let remedy = "a host has one NIC; keep one link, or describe each NIC as a host of its own";
+        if let Some(host) = self.one_more_nic(ends) {
+            let remedy = "a host has one NIC; keep one link (host_links = \"first\" does so for all hosts), or \
+                          describe each NIC as a host of its own";
             return Some((format!("host \"{}\" has a link already", host.name), remedy));
         }
         if let Some(full) = vertices.iter().find(|vertex| vertex.cables >= MAX_DEGREE) {

@@ -287,7 +287,7 @@ fn hpcc_refusals() {
     assert_eq!(
         wrong("2 1 25Gbps", "0 3 25Gbps"),
         "h.txt:4: link between \"node 0\" and \"node 3\": host \"node 0\" has a link already; \
-         a host has one NIC; keep one link, or describe each NIC as a host of its own"
+         a host has one NIC; keep one link (host_links = \"first\" does so for all hosts), or describe each NIC as a host of its own"
     );
     assert_eq!(
         wrong("4 3 100", "9 3 100"),
@@ -399,4 +399,18 @@ proptest! {
     fn any_text_is_read_or_refused(name in "[ab]\\.(toml|topo|txt|xml|csv)", text in "\\PC{0,60}") {
         prop_assert!(read(&name, &text).is_err());
     }
+}
+
+/// Hosts with two NICs, as HPCC's larger network has them.
+#[test]
+fn of_several_links_of_a_host_the_first_can_be_used() {
+    let links = ["0 2 25Gbps", "0 3 10Gbps", "1 3 25Gbps", "1 2 10Gbps", "2 3 100Gbps"];
+    let text = format!("4 2 5\n2 3\n{}", links.map(|link| format!("{link} 1us 0\n")).concat());
+    let refused = load("two.txt", &text, &LoadOptions::default()).unwrap_err().to_string();
+    assert!(refused.contains("two.txt:4: link between \"node 0\" and \"node 3\""), "{refused}");
+    assert!(refused.contains("host_links = \"first\""), "{refused}");
+    let options = LoadOptions { first_host_links: true, ..LoadOptions::default() };
+    let topology = load("two.txt", &text, &options).unwrap();
+    let rates: Vec<_> = topology.hosts.iter().map(|host| host.link.rate).collect();
+    assert_eq!(rates, [BitsPerSec::gbps(25); 2]);
 }

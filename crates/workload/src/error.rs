@@ -282,7 +282,7 @@ pub enum MatrixFault {
     StartUnit(String),
     /// The header's count is not met.
     #[error(
-        "the header says {stated} {what}, the file has {found}; correct the header, or complete the file"
+        "the header says {stated} {what}, the file has {found}; complete the file, correct the header, or set counts = \"ignored\" to take what there is"
     )]
     Count {
         /// Connections, triggers, failures or flows.

@@ -40,7 +40,7 @@ pub use error::{Fault, FileError, ListFault, MatrixFault, Problem, SizesFault, W
 pub use flow::{Completion, FlowStart};
 pub use hosts::{Hosts, HostsError};
 pub use import::{
-    Begin, FailedSwitch, Failure, MatrixFormat, Script, ScriptFlow, StartUnit, Trigger, TriggerKind,
+    Begin, Counts, FailedSwitch, Failure, MatrixFormat, Script, ScriptFlow, StartUnit, Trigger, TriggerKind,
     parse_flow_list, parse_hpcc_flows, parse_matrix,
 };
 pub use pattern::{Ends, Noted, Pattern, Scene, Traffic};

@@ -6,7 +6,7 @@ use common::refusal_of;
 use proptest::prelude::*;
 use pullnet_units::{Bytes, Instant};
 use pullnet_workload::{
-    Begin, FileName, Flows, Hosts, Matrix, MatrixFormat, Reading, SizeDistribution, StartUnit, TrafficSpec,
+    Begin, Counts, FileName, Flows, Hosts, Matrix, Reading, SizeDistribution, StartUnit, TrafficSpec,
     WorkloadSpec, parse_flow_list, parse_hpcc_flows, parse_matrix,
 };
 
@@ -93,12 +93,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn any_matrix_is_read_or_refused(text in input(MATRIX), unit in 0..3) {
+    fn any_matrix_is_read_or_refused(text in input(MATRIX), unit in 0..3, ignored: bool) {
+        let counts = if ignored { Counts::Ignored } else { Counts::Met };
         let unit = [None, Some(StartUnit::Ps), Some(StartUnit::Us)][unit as usize];
-        if let Ok(script) = parse_matrix("m", &text, unit) {
+        if let Ok(script) = parse_matrix("m", &text, unit, counts) {
             prop_assert!(!script.flows.is_empty());
         }
-        let pattern = Matrix { file: FileName("m".into()), start_unit: unit, ..Matrix::default() };
+        let pattern = Matrix { file: FileName("m".into()), start_unit: unit, counts, ..Matrix::default() };
         let spec = WorkloadSpec::of([TrafficSpec::new(pattern)]).with_file("m", text);
         if spec.check(&common::network(4)).is_empty() {
             prop_assert!(!common::run(&spec, 4, 1, Instant(100_000_000)).is_empty());
@@ -113,8 +114,9 @@ proptest! {
     }
 
     #[test]
-    fn any_hpcc_file_is_read_or_refused(text in input(HPCC)) {
-        if let Ok(script) = parse_hpcc_flows("h", &text) {
+    fn any_hpcc_file_is_read_or_refused(text in input(HPCC), ignored: bool) {
+        let counts = if ignored { Counts::Ignored } else { Counts::Met };
+        if let Ok(script) = parse_hpcc_flows("h", &text, counts) {
             prop_assert!(!script.flows.is_empty());
         }
     }
@@ -226,11 +228,13 @@ fn an_hpcc_file_is_read_as_its_reader_does() {
     let script = parse_hpcc_flows(
         "flow.txt",
         b"2\n2 1 3 100 200000000 2\n3 1 3 100 5000 2.000001\n4 1 3 100 7 2\n\nFirst line: # of flows\n",
+        Counts::Met,
     )
     .unwrap();
     assert_eq!((script.flows.len(), script.ignored_lines), (2, 2));
     assert_eq!(script.flows[1].begin, Begin::At(Instant(2_000_001_000_000)));
-    let refused = |text: &str| parse_hpcc_flows("flow.txt", text.as_bytes()).unwrap_err().to_string();
+    let refused =
+        |text: &str| parse_hpcc_flows("flow.txt", text.as_bytes(), Counts::Met).unwrap_err().to_string();
     assert_eq!(
         refused("3\n2 1 3 100 5 2\n"),
         "flow.txt:1: the header says 3 flows, the file has 1; correct the header, or complete the file"
@@ -244,16 +248,32 @@ fn an_hpcc_file_is_read_as_its_reader_does() {
 #[test]
 fn a_matrix_says_in_which_unit_it_starts() {
     let text = b"Nodes 4\nConnections 2\n0->1 start 40 size 9\n1->2 start 0.000000 size 0\n";
-    let start = |unit| parse_matrix("m", text, Some(unit)).unwrap().flows[0].begin;
+    let start = |unit| parse_matrix("m", text, Some(unit), Counts::Met).unwrap().flows[0].begin;
     assert_eq!(start(StartUnit::Ps), Begin::At(Instant(40)));
     assert_eq!(start(StartUnit::Us), Begin::At(Instant(40_000_000)));
-    assert_eq!(parse_matrix("m", text, Some(StartUnit::Ps)).unwrap().flows[1].size, None);
-    assert!(parse_matrix("m", text, None).is_err());
-    let hpcc =
-        Matrix { file: FileName("h".into()), format: MatrixFormat::Auto, start_unit: Some(StartUnit::Us) };
+    assert_eq!(parse_matrix("m", text, Some(StartUnit::Ps), Counts::Met).unwrap().flows[1].size, None);
+    assert!(parse_matrix("m", text, None, Counts::Met).is_err());
+    let hpcc = Matrix { file: FileName("h".into()), start_unit: Some(StartUnit::Us), ..Matrix::default() };
     let spec = WorkloadSpec::of([TrafficSpec::new(hpcc)]).with_file("h", "1\n0 1 3 100 5 2\n");
     assert_eq!(
         refusal_of(&spec, 4),
         "traffic[0] (matrix): start_unit = \"us\" has no effect on an HPCC flow file, which counts in seconds; remove it"
     );
+}
+
+#[test]
+fn wrong_counts_are_refused_unless_they_are_to_be_ignored() {
+    let text = b"Nodes 4\nConnections 3600\nTriggers 2\n0->1 start 0 size 9\n2->3 start 0 size 9\n";
+    let refused = parse_matrix("m", text, None, Counts::Met).unwrap_err();
+    assert_eq!(refused.line, 2);
+    assert!(refused.to_string().ends_with("or set counts = \"ignored\" to take what there is"), "{refused}");
+    assert_eq!(parse_matrix("m", text, None, Counts::Ignored).unwrap().flows.len(), 2);
+    let hpcc = |stated: &str, counts| {
+        parse_hpcc_flows("h", format!("{stated}\n0 1 3 100 9 2\n1 0 3 100 9 2\n").as_bytes(), counts)
+    };
+    assert!(hpcc("3", Counts::Met).is_err());
+    assert_eq!(hpcc("1", Counts::Met).unwrap().flows.len(), 1);
+    for stated in ["1", "3"] {
+        assert_eq!(hpcc(stated, Counts::Ignored).unwrap().flows.len(), 2);
+    }
 }

@@ -24,6 +24,9 @@ pub struct LoadOptions {
     pub host_rate: Option<BitsPerSec>,
     /// What capacity 1 of an SNDlib network means; needed where the file states no unit.
     pub capacity_unit: Option<BitsPerSec>,
+    /// Whether only the first link of a host is used where it has several; they are refused unless set. Only for
+    /// the own format and for HPCC's.
+    pub first_host_links: bool,
 }
 
 impl LoadOptions {
@@ -40,6 +43,7 @@ impl LoadOptions {
     fn graph(&self, file: &str) -> Graph {
         let mut graph = Graph::new(file);
         graph.max_paths = self.max_paths.unwrap_or(graph.max_paths);
+        graph.first_host_links = self.first_host_links;
         graph
     }
 }

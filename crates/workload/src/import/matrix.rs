@@ -3,7 +3,9 @@ use std::str::SplitWhitespace;
 
 use pullnet_units::{Bytes, Instant};
 
-use super::script::{Begin, FailedSwitch, Failure, Script, ScriptFlow, StartUnit, Trigger, TriggerKind};
+use super::script::{
+    Begin, Counts, FailedSwitch, Failure, Script, ScriptFlow, StartUnit, Trigger, TriggerKind,
+};
 use super::triggers;
 use crate::error::{FileError, MatrixFault};
 use crate::text::{scaled, shown, utf8};
@@ -14,8 +16,14 @@ const COUNT: &str = "a whole number below 4294967296";
 /// uet-htsim. `unit` is the unit of `start`; without it, only starts at 0 are taken.
 ///
 /// Size 0 is an endless flow. `prio` is taken as the flow's priority. A line marked `msg` (one of several messages on
-/// a connection) is a flow of its own. Counts in the header must be met; every flow must be able to start.
-pub fn parse_matrix(file: &str, contents: &[u8], unit: Option<StartUnit>) -> Result<Script, FileError> {
+/// a connection) is a flow of its own. Every flow must be able to start, and unless `counts` says otherwise the counts in
+/// the header must be met.
+pub fn parse_matrix(
+    file: &str,
+    contents: &[u8],
+    unit: Option<StartUnit>,
+    counts: Counts,
+) -> Result<Script, FileError> {
     let mut reader = Reader { unit, ..Reader::default() };
     let mut last = 1;
     for (line, content) in (1..).zip(utf8(file, contents)?.lines()) {
@@ -24,13 +32,16 @@ pub fn parse_matrix(file: &str, contents: &[u8], unit: Option<StartUnit>) -> Res
         last = line;
     }
     let script =
-        reader.finish().map_err(|(line, fault)| FileError::new(file, line.unwrap_or(last), fault))?;
+        reader.finish(counts).map_err(|(line, fault)| FileError::new(file, line.unwrap_or(last), fault))?;
     triggers::check(&script).map_err(|(line, fault)| FileError::new(file, line, fault))?;
     Ok(script)
 }
 
 /// A fault, with its line where it is not the last.
 type Placed = (Option<u64>, MatrixFault);
+
+/// A number and its line.
+type Stated = (u64, u64);
 
 /// Which trigger numbers a flow line names.
 #[derive(Clone, Copy, Default)]
@@ -44,9 +55,10 @@ struct Links {
 struct Reader {
     unit: Option<StartUnit>,
     nodes: Option<u32>,
-    connections: Option<u64>,
-    triggers: u64,
-    failures: u64,
+    /// Numbers that the header states, with their lines.
+    connections: Option<Stated>,
+    triggers: Option<Stated>,
+    failures: Option<Stated>,
     script: Script,
     links: Vec<Links>,
     /// Line of every flow id, and whether it is one of several messages.
@@ -59,9 +71,9 @@ impl Reader {
         let Some(first) = words.next().filter(|word| !word.starts_with('#')) else { return Ok(()) };
         match first {
             "Nodes" => self.nodes = Some(number("Nodes", &mut words)?),
-            "Connections" => self.connections = Some(number("Connections", &mut words)?.into()),
-            "Triggers" => self.triggers = number("Triggers", &mut words)?.into(),
-            "Failures" => self.failures = number("Failures", &mut words)?.into(),
+            "Connections" => self.connections = Some((number("Connections", &mut words)?.into(), line)),
+            "Triggers" => self.triggers = Some((number("Triggers", &mut words)?.into(), line)),
+            "Failures" => self.failures = Some((number("Failures", &mut words)?.into(), line)),
             _ if self.nodes.is_none() => return Err(MatrixFault::NotAMatrix(shown(first))),
             _ if first.contains("->") => return self.flow(line, first, words),
             "trigger" => return self.trigger(line, words),
@@ -189,12 +201,14 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Script, Placed> {
+    fn finish(mut self, counts: Counts) -> Result<Script, Placed> {
         let nodes = self.nodes.ok_or((None, MatrixFault::NoHeader("Nodes N")))?;
-        let stated = self.connections.ok_or((None, MatrixFault::NoHeader("Connections C")))?;
-        met("connections", stated, self.script.flows.len())?;
-        met("triggers", self.triggers, self.script.triggers.len())?;
-        met("failures", self.failures, self.script.failures.len())?;
+        self.connections.ok_or((None, MatrixFault::NoHeader("Connections C")))?;
+        if counts == Counts::Met {
+            met("connections", self.connections, self.script.flows.len())?;
+            met("triggers", self.triggers, self.script.triggers.len())?;
+            met("failures", self.failures, self.script.failures.len())?;
+        }
         if self.script.flows.is_empty() {
             return Err((None, MatrixFault::Empty));
         }
@@ -313,7 +327,8 @@ fn nothing_more(mut words: SplitWhitespace<'_>) -> Result<(), MatrixFault> {
     words.next().map_or(Ok(()), |word| Err(unknown_word(word, "one number")))
 }
 
-fn met(what: &'static str, stated: u64, found: usize) -> Result<(), Placed> {
-    let found = found as u64;
-    if stated == found { Ok(()) } else { Err((None, MatrixFault::Count { what, stated, found })) }
+fn met(what: &'static str, stated: Option<Stated>, found: usize) -> Result<(), Placed> {
+    let (found, line) = (found as u64, stated.map(|(_, line)| line));
+    let stated = stated.map_or(0, |(stated, _)| stated);
+    if stated == found { Ok(()) } else { Err((line, MatrixFault::Count { what, stated, found })) }
 }

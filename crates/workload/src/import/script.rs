@@ -12,6 +12,16 @@ choice! {
 }
 
 choice! {
+    /// What the counts in the head of a file are good for.
+    pub enum Counts {
+        /// They have to be met, so that a file that is cut off or put together wrongly is noticed.
+        Met = "met",
+        /// They are not looked at: what the file has is what there is.
+        Ignored = "ignored",
+    }
+}
+
+choice! {
     /// What a matrix file is.
     pub enum MatrixFormat {
         /// As the first line says.

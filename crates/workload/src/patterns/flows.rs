@@ -5,7 +5,7 @@ use pullnet_units::{HostId, Instant, Picos};
 use crate::agenda::{Ended, Planner};
 use crate::error::{Fault, FileError, ListFault, MatrixFault};
 use crate::import::{
-    Begin, MatrixFormat, Script, ScriptFlow, StartUnit, TriggerKind, fired, parse_flow_list,
+    Begin, Counts, MatrixFormat, Script, ScriptFlow, StartUnit, TriggerKind, fired, parse_flow_list,
     parse_hpcc_flows, parse_matrix,
 };
 use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
@@ -31,6 +31,9 @@ settings! {
         format: MatrixFormat = "auto",
         /// Unit of start in an htsim matrix. Its readers differ; it has to be stated unless all starts are 0.
         start_unit: Option<StartUnit> = "",
+        /// What the numbers of connections, triggers and failures (HPCC: of flows) at the head of the file are good for:
+        /// "met" refuses a file that does not have as many, since it may be damaged; "ignored" takes what there is.
+        counts: Counts = "met",
     }
 }
 
@@ -78,10 +81,10 @@ impl Pattern for Matrix {
 
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let contents = scene.file("file", &self.file)?;
-        scene.need(&["format", "start_unit"])?;
+        scene.need(&["format", "start_unit", "counts"])?;
         let script = match self.is_hpcc(contents) {
             true => self.hpcc(scene, contents),
-            false => parse_matrix(&self.file.0, contents, self.start_unit),
+            false => parse_matrix(&self.file.0, contents, self.start_unit, self.counts),
         };
         let script = scene.noted(script.map_err(Problem::in_file("file")))?;
         if let Some(failure) = script.failures.first() {
@@ -109,7 +112,7 @@ impl Matrix {
         if let Some(unit) = self.start_unit {
             scene.note(Problem::new("start_unit", format!("{unit:?}").to_lowercase(), reason));
         }
-        parse_hpcc_flows(&self.file.0, contents)
+        parse_hpcc_flows(&self.file.0, contents, self.counts)
     }
 }
 
