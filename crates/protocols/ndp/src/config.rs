@@ -26,6 +26,10 @@ settings! {
         /// Time without ACK or NACK after which a packet is sent again on another path; doubles with each repetition
         /// up to 64 times. Source: NDP section 3.2.4, 1 ms.
         timeout: Picos = "1 ms" in "1 us" => "100 s",
+        /// Headers that may stand before another one in the header queues on its way, all hops together. What they take,
+        /// ten with each full packet, is added to the timeout while the receiver may have many senders. Three full
+        /// queues (NDP section 3.2.4: 1125 headers each): those where the paths to one receiver join.
+        queued_headers: Packets = "3375 packets" in "0 packets" => "100000000 packets",
         /// Longest time that a packet can be on its way and back. A connection is remembered that much longer than its
         /// sender may repeat packets (`give_up`). Source: NDP section 3.2.2, one segment lifetime, below 1 ms.
         time_wait: Picos = "50 ms" in "1 us" => "100 s",
@@ -44,6 +48,8 @@ pub(crate) struct Rules {
     pub scoreboard: bool,
     pub piggyback: bool,
     pub timeout: Picos,
+    /// What full header queues take.
+    pub header_queues: Picos,
     pub time_wait: Picos,
     /// A receiver that has everything remembers for so long after it was last spoken to: a sender that hears nothing
     /// repeats packets until it gives up, and none of them may open the connection again.
@@ -66,6 +72,7 @@ impl Rules {
             scoreboard: config.scoreboard,
             piggyback: config.piggyback,
             timeout: config.timeout,
+            header_queues: header_queues(config, rate),
             time_wait: config.time_wait,
             remembered: config.give_up.saturating_add(config.time_wait),
             give_up: config.give_up,
@@ -79,6 +86,16 @@ impl Rules {
     pub fn pull_interval(&self, wire: u16) -> Picos {
         Picos(u64::from(wire).saturating_mul(self.pull_picos_per_byte).div_ceil(65536))
     }
+}
+
+/// Headers that switches serve for each data packet while both wait (NDP section 3.1).
+const HEADERS_PER_PACKET: u64 = 10;
+
+/// What full header queues take on links of `rate`.
+fn header_queues(config: &NdpConfig, rate: BitsPerSec) -> Picos {
+    let round = config.mtu.0 + config.header.0 * (1 + HEADERS_PER_PACKET);
+    let bytes = u64::from(config.queued_headers.0) * round / HEADERS_PER_PACKET;
+    rate.serialization(Bytes(bytes))
 }
 
 /// `f64::ceil` as an integer, which `core` lacks.

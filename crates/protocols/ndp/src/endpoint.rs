@@ -176,7 +176,9 @@ impl NdpEndpoint {
     fn arm_check(&mut self, slot: u32, at: Instant) {
         if let Some(sender) = self.senders.get_mut(slot) {
             sender.check_at = at;
-            self.arm(at, Timer::Retransmission(slot));
+            if at != Instant::NEVER {
+                self.arm(at, Timer::Retransmission(slot));
+            }
         }
     }
 
@@ -191,9 +193,12 @@ impl NdpEndpoint {
                 } else {
                     sender.queued_new = false
                 }
-                sender.transmit(cx)
+                let packet = sender.transmit(cx)?;
+                let look = cx.now + cx.rules.timeout;
+                Some((packet, (sender.check_at > look).then_some(look)))
             });
-            if let Some(Some(packet)) = packet {
+            if let Some(Some((packet, look))) = packet {
+                look.into_iter().for_each(|at| self.arm_check(slot, at));
                 return Some(packet);
             }
         }

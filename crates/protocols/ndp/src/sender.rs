@@ -18,8 +18,8 @@ const CHECKS_PER_TIMEOUT: u64 = 16;
 /// A pull is missed after this many timeouts, or as many times the longest gap between pulls so far.
 const PATIENCE: u64 = 4;
 /// Probes that are sent to a silent receiver at least before the sender gives up.
-const LEAST_PROBES: u64 = 8;
-/// Times as patient is a sender whose packets were mostly trimmed: its pulls stand in a long queue.
+const LEAST_PROBES: u64 = 32;
+/// Times as patient for a pull is a sender that may be one of a crowd: its pull may stand in a long queue.
 const CROWDED_PATIENCE: u64 = 16;
 /// Feedback that is looked at to tell a bad path from an incast; all ones would be 16 ACKs.
 const HISTORY: u32 = 16;
@@ -225,9 +225,10 @@ impl Sender {
         (self.history & ((1 << self.heard) - 1)).count_ones()
     }
 
-    /// Whether most of what was sent lately was trimmed: the receiver has many senders, and pulls may be long in coming.
+    /// Whether the receiver may have many senders: no more than half of what was sent lately arrived whole, or less than
+    /// two answers are known, of which nobody can tell how far answers differ.
     fn crowded(&self) -> bool {
-        2 * self.recent_acks() < self.heard
+        self.heard < 2 || 2 * self.recent_acks() <= self.heard
     }
 
     /// A round trip, of a packet that was not repeated: the estimator of the public code, that of TCP.
@@ -242,16 +243,18 @@ impl Sender {
         };
     }
 
-    /// Time without an answer after which a packet is sent again; the configured one is the least.
-    fn patience(&self, rules: &Rules) -> Picos {
+    /// Time without an answer after which a packet is sent again, which doubles with each repetition; the configured one
+    /// is the least. And what comes on top: what full header queues take, while they may be full.
+    fn patience(&self, rules: &Rules) -> (Picos, Picos) {
         let (mean, deviation) = self.round_trip;
-        rules.timeout.max(Picos(mean + 4 * deviation))
+        let queues = if self.crowded() { rules.header_queues } else { Picos::ZERO };
+        (rules.timeout.max(Picos(mean + 4 * deviation)), queues)
     }
 
     /// Rule 6, timeout: packets without an answer leave again on another path. Also asks for a pull that must have
     /// been lost, and gives up on a silent receiver.
     pub fn check(&mut self, cx: &Context<'_>) -> Check {
-        if cx.now.since(self.last_heard) > cx.rules.give_up {
+        if self.window.next() > 0 && cx.now.since(self.last_heard) > cx.rules.give_up {
             return Check::GiveUp;
         }
         let (timed_out, mut next) = self.expire(cx);
@@ -265,19 +268,19 @@ impl Sender {
             }
         }
         let step = Picos(cx.rules.timeout.0 / CHECKS_PER_TIMEOUT + 1);
-        let at = next.min(cx.now + cx.rules.timeout).max(cx.now + step);
-        Check::Again { at, timed_out, probe }
+        Check::Again { at: next.max(cx.now + step), timed_out, probe }
     }
 
-    /// Packets whose time is over become urgent. Returns their number and when the next one is due.
+    /// Packets whose time is over become urgent. Returns their number and when to look again: while any are on their
+    /// way, at least once in a timeout, for patience may shrink meanwhile.
     fn expire(&mut self, cx: &Context<'_>) -> (u32, Instant) {
         let (mut timed_out, mut next) = (0, Instant::NEVER);
-        let patience = self.patience(cx.rules);
+        let (patience, queues) = self.patience(cx.rules);
         for (seq, slot) in self.window.iter_mut().filter(|(_, slot)| slot.state == State::Sent) {
             let doublings = u32::from(slot.timeouts).min(MAX_DOUBLINGS);
-            let due = slot.sent + patience.saturating_mul(1 << doublings);
+            let due = slot.sent.after(patience.saturating_mul(1 << doublings).saturating_add(queues));
             if due > cx.now {
-                next = next.min(due);
+                next = next.min(due).min(cx.now + cx.rules.timeout);
                 continue;
             }
             slot.timeouts = slot.timeouts.saturating_add(1);
@@ -354,6 +357,10 @@ impl Sender {
         self.push -= u32::from(!pulled);
         self.credit -= u32::from(pulled);
         let seq = self.window.next();
+        if seq == 0 {
+            // Until now it was not the receiver who was silent.
+            self.last_heard = cx.now;
+        }
         let path = self.paths.next(cx.chance);
         self.counts.sent += 1;
         self.window.push(cx.now, path);

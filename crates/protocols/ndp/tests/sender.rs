@@ -4,8 +4,8 @@ mod common;
 
 use common::*;
 use pullnet_ndp::NdpHeader;
-use pullnet_transport::{Class, ConnId, Event, FlowSpec, SendCounts};
-use pullnet_units::{Bytes, Packets};
+use pullnet_transport::{Class, ConnId, Event, FlowSpec, SendCounts, Transport};
+use pullnet_units::{Bytes, Instant, Packets};
 
 fn counts(sent: u32, again: u32, timeouts: u32) -> SendCounts {
     SendCounts { sent, again, timeouts }
@@ -95,8 +95,9 @@ fn an_ack_frees_its_packet_and_is_not_a_pull() {
     s.opens(flow(10)).sent();
     s.at(us(20)).receives(word(ack(0))).sends_nothing();
     s.reports([Event::Acked { conn: CONN, latency: us(20) }]);
-    // Its timer runs no more; those of the others do.
-    s.at(us(1100));
+    // Its timer runs no more; those of the others do, and after one answer header queues may still be full.
+    s.at(us(1100)).sends_nothing();
+    s.at(CROWD);
     let again: Vec<_> = s.sent().iter().map(|sent| sent.packet.header).collect();
     assert_eq!(again, [data(1), data(2), data(3)]);
 }
@@ -364,8 +365,8 @@ fn what_nobody_answers_is_sent_again_on_another_path() {
     let mut s = host();
     s.opens(flow(10));
     let first = s.sent();
-    s.at(us(990)).sends_nothing();
-    s.at(us(1100));
+    s.at(us(3_600)).sends_nothing();
+    s.at(CROWD);
     let second = s.sent();
     assert_eq!(second.len(), 4);
     for (before, after) in first.iter().zip(&second) {
@@ -377,8 +378,40 @@ fn what_nobody_answers_is_sent_again_on_another_path() {
 }
 
 #[test]
-fn timeouts_double_up_to_64_times() {
+fn a_packet_waits_no_longer_than_the_timeout_once_two_answers_were_acks() {
     let mut s = host();
+    s.opens(flow(10)).sent();
+    s.at(us(20)).receives_all([word(ack(0)), word(ack(1))]);
+    s.at(us(990)).sends_nothing();
+    s.at(us(1100));
+    assert_eq!(s.sent().iter().map(|sent| sent.packet.header).collect::<Vec<_>>(), [data(2), data(3)]);
+}
+
+#[test]
+fn in_a_crowd_a_packet_waits_for_what_full_header_queues_take() {
+    let mut s = host();
+    s.opens(flow(10)).sent();
+    // A header that came back is the word of a switch whose header queue is full, and no measure of the others.
+    s.at(us(20)).receives_all([word(ack(0)), word(ack(1)), word(nack(2)), back(data(3)), word(pull(1))]);
+    assert_eq!(s.sent().len(), 2);
+    s.reported();
+    s.at(us(3_600)).sends_nothing();
+    s.at(CROWD);
+    s.reports([Event::TimedOut { conn: CONN }; 2]);
+}
+
+#[test]
+fn header_queues_that_are_told_to_be_short_are_not_waited_for() {
+    let mut s = host_with(&pullnet_ndp::NdpConfig { queued_headers: Packets(0), ..config() });
+    s.opens(flow(10)).sent();
+    s.at(us(990)).sends_nothing();
+    s.at(us(1100));
+    assert_eq!(s.sent().len(), 4);
+}
+
+#[test]
+fn timeouts_double_up_to_64_times() {
+    let mut s = host_with(&pullnet_ndp::NdpConfig { queued_headers: Packets(0), ..config() });
     s.opens(flow(1)).sent();
     s.at(ms(400));
     let sent = s.sent();
@@ -405,9 +438,22 @@ fn a_lost_pull_is_asked_for_with_a_probe() {
 fn a_lost_pull_for_new_data_is_asked_for_with_a_probe() {
     let mut s = host();
     s.opens(flow(10)).sent();
-    s.at(us(20)).receives_all((0..4).map(|seq| word(ack(seq)))).sends_nothing();
-    s.at(ms(6)).sends([probe(3)]);
-    s.receives(word(ack_pull(3, 1))).sends([data(4)]);
+    s.at(us(20)).receives_all((0..4).map(|seq| word(ack(seq)))).receives(word(pull(2)));
+    s.sends([data(4), data(5)]);
+    s.at(us(40)).receives_all([word(ack(4)), word(ack(5))]).sends_nothing();
+    s.at(us(3_900)).sends_nothing();
+    s.at(us(4_200)).sends([probe(5)]);
+    s.receives(word(ack_pull(5, 3))).sends([data(6)]);
+}
+
+#[test]
+fn after_one_answer_the_receiver_may_still_have_many_senders() {
+    let mut s = host_with(&pullnet_ndp::NdpConfig { initial_window: Packets(1), ..config() });
+    s.opens(flow(10)).sent();
+    // One of a few whose packet arrived whole before those of the others: its turn may be far off.
+    s.at(us(20)).receives(word(ack(0))).sends_nothing();
+    s.at(ms(60)).sends_nothing();
+    s.at(ms(70)).sends([probe(0)]);
 }
 
 #[test]
@@ -444,6 +490,27 @@ fn a_silent_receiver_fails_the_flow_with_a_reason() {
     assert!(s.open_flows().is_empty());
     s.sent();
     s.at(ms(60_000)).sends_nothing();
+}
+
+#[test]
+fn a_receiver_is_not_silent_before_anything_was_sent_to_it() {
+    // The link is busy with something else for longer than a receiver may be silent.
+    let mut s = endpoint(&config(), HERE, 1);
+    let until = |s: &mut pullnet_ndp::NdpEndpoint, end: Instant| {
+        while let Some(deadline) = s.poll_timeout().filter(|deadline| deadline.at <= end) {
+            s.handle_timeout(deadline.at);
+        }
+        s.handle_timeout(end);
+        assert!(s.poll_event().is_none());
+    };
+    s.open(Instant(0), flow(1));
+    let late = Instant::ZERO.after(ms(7_000));
+    until(&mut s, late);
+    assert_eq!(s.poll_transmit(late).map(|packet| packet.header), Some(last(0)));
+    until(&mut s, late.after(us(3_600)));
+    let mut open = 0;
+    s.open_flows(&mut |_| open += 1);
+    assert_eq!(open, 1);
 }
 
 #[test]

@@ -23,6 +23,10 @@ pub const CONTROL: u16 = 64;
 /// Time between two pulls for full packets at 10 Gb/s: 9064 bytes.
 pub const PACE: Picos = Picos(7_251_200);
 
+/// When a packet sent at 0 is sent again in a crowd, the sixteenth of a timeout by which it may be late included: 1 ms
+/// and 3375 headers, ten with each full packet.
+pub const CROWD: Picos = us(3_700);
+
 pub const fn us(n: u64) -> Picos {
     Picos::from_micros(n)
 }
