@@ -15,6 +15,7 @@ COMMANDS = (
     "dimension",
     "bill",
     "stationarity",
+    "synthesise",
 )
 """In the order of help."""
 
