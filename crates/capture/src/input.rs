@@ -1,0 +1,131 @@
+//! Where bytes come from: plain or compressed, found out by the first of them.
+
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How content is packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// gzip, one member or several.
+    Gzip,
+    /// zstd, one frame or several.
+    Zstd,
+}
+
+/// How much of the stored file has been used so far. Unit: bytes.
+#[derive(Clone, Default, Debug)]
+pub struct Consumed(Arc<AtomicU64>);
+
+impl Consumed {
+    /// Bytes so far.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts what is taken, not what is read ahead.
+struct Counted<R> {
+    inner: R,
+    consumed: Consumed,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(into)?;
+        self.consumed.0.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+    fn consume(&mut self, count: usize) {
+        self.consumed.0.fetch_add(count as u64, Ordering::Relaxed);
+        self.inner.consume(count);
+    }
+}
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Bytes read from the system at once.
+const AT_ONCE: usize = 1 << 18;
+
+type Stored = Counted<BufReader<io::Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>>>;
+
+/// Content, and after damage what is left of the stored bytes.
+pub(crate) struct Input {
+    decoder: Decoder,
+    pub compression: Compression,
+    pub consumed: Consumed,
+}
+
+enum Decoder {
+    Plain(Stored),
+    Gzip(flate2::bufread::MultiGzDecoder<Stored>),
+    Zstd(zstd::stream::read::Decoder<'static, Stored>),
+    Failed,
+}
+
+impl Input {
+    pub(crate) fn new(mut source: Box<dyn Read + Send>) -> io::Result<Self> {
+        let mut begin = Vec::new();
+        source.by_ref().take(4).read_to_end(&mut begin)?;
+        let compression = compression(&begin);
+        let consumed = Consumed::default();
+        let stored = BufReader::with_capacity(AT_ONCE, Cursor::new(begin).chain(source));
+        let stored = Counted { inner: stored, consumed: consumed.clone() };
+        let decoder = match compression {
+            Compression::None => Decoder::Plain(stored),
+            Compression::Gzip => Decoder::Gzip(flate2::bufread::MultiGzDecoder::new(stored)),
+            Compression::Zstd => Decoder::Zstd(zstd::stream::read::Decoder::with_buffer(stored)?),
+        };
+        Ok(Self { decoder, compression, consumed })
+    }
+
+    /// Gives up on the content and counts the stored bytes that are left.
+    pub(crate) fn abandon(&mut self) -> u64 {
+        let rest = match std::mem::replace(&mut self.decoder, Decoder::Failed) {
+            Decoder::Plain(stored) => stored,
+            Decoder::Gzip(decoder) => decoder.into_inner(),
+            Decoder::Zstd(decoder) => decoder.finish(),
+            Decoder::Failed => return 0,
+        };
+        count(rest)
+    }
+}
+
+/// Bytes to the end, or to the first that cannot be read.
+fn count(mut rest: impl Read) -> u64 {
+    let mut scratch = vec![0; AT_ONCE];
+    let mut total = 0;
+    while let Ok(count @ 1..) = rest.read(&mut scratch) {
+        total += count as u64;
+    }
+    total
+}
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match &mut self.decoder {
+            Decoder::Plain(stored) => stored.read(into),
+            Decoder::Gzip(decoder) => decoder.read(into),
+            Decoder::Zstd(decoder) => decoder.read(into),
+            Decoder::Failed => Ok(0),
+        }
+    }
+}
+
+fn compression(begin: &[u8]) -> Compression {
+    if begin.starts_with(GZIP) {
+        Compression::Gzip
+    } else if begin == ZSTD {
+        Compression::Zstd
+    } else {
+        Compression::None
+    }
+}

@@ -1,0 +1,134 @@
+//! pcap: a header of 24 bytes, then records without any mark between them.
+
+use crate::bytes::Order;
+use crate::error::CaptureError;
+use crate::losses::{DamageKind, Losses};
+use crate::packet::{Direction, Found, LinkType, PICOS, Step, Time};
+use crate::resync;
+use crate::window::Window;
+
+/// Length of the file's header.
+const FILE_HEADER: usize = 24;
+/// No capture keeps more of a packet, whatever it says of itself. Source: libpcap's MAXIMUM_SNAPLEN.
+const MOST_CAPTURED: u32 = 262_144;
+/// After damage a record has to be so near in time to the last good one. Unit: s.
+const NEAR: u32 = 86_400;
+
+pub(crate) struct Pcap {
+    order: Order,
+    /// Picoseconds of one tick of the fraction.
+    tick: i128,
+    ticks_per_second: u32,
+    /// Length of a record's header: 16, or 24 with the patch by Kuznetsov.
+    head: usize,
+    most: u32,
+    link: LinkType,
+    /// Second of the last good record.
+    last: Option<u32>,
+}
+
+struct Record {
+    seconds: u32,
+    ticks: u32,
+    captured: u32,
+    wire: u32,
+}
+
+/// Byte order, ticks per second and length of a record's header, by the first four bytes.
+pub(crate) fn magic(begin: &[u8]) -> Option<(Order, u32, usize)> {
+    let known = |order: Order| match order.u32(begin, 0) {
+        0xa1b2_c3d4 => Some((order, 1_000_000, 16)),
+        0xa1b2_3c4d => Some((order, 1_000_000_000, 16)),
+        0xa1b2_cd34 => Some((order, 1_000_000, 24)),
+        _ => None,
+    };
+    known(Order::Little).or_else(|| known(Order::Big))
+}
+
+impl Pcap {
+    /// Reads the file's header, which is known to begin with a magic number.
+    pub(crate) fn open(window: &mut Window) -> Result<Self, CaptureError> {
+        if !window.want(FILE_HEADER) {
+            let len = window.bytes().len() as u64;
+            return Err(CaptureError::ShortHeader { format: "pcap", len });
+        }
+        let bytes = window.bytes();
+        let (order, ticks_per_second, head) = magic(bytes).ok_or(CaptureError::Empty)?;
+        let (major, minor) = (order.u16(bytes, 4), order.u16(bytes, 6));
+        if major != 2 {
+            return Err(CaptureError::Version { format: "pcap", major, minor, known: "2" });
+        }
+        let snap = order.u32(bytes, 16);
+        // The upper bits say how long frame check sequences are.
+        let link = LinkType((order.u32(bytes, 20) & 0xffff) as u16);
+        window.take(FILE_HEADER);
+        let tick = PICOS / i128::from(ticks_per_second);
+        // Some writers state a snapshot length of 0, or one that they exceed.
+        let most = snap.clamp(MOST_CAPTURED, 1 << 24);
+        Ok(Self { order, tick, ticks_per_second, head, most, link, last: None })
+    }
+
+    pub(crate) fn next(&mut self, window: &mut Window, losses: &mut Losses) -> Step {
+        if !window.want(self.head) {
+            window.truncated(losses);
+            return Step::End;
+        }
+        let record = self.record(window.bytes());
+        if !self.possible(&record) {
+            return self.find_next(window, losses, DamageKind::Record);
+        }
+        if !window.want(self.head + record.captured as usize) {
+            return self.find_next(window, losses, DamageKind::Truncated);
+        }
+        self.last = Some(record.seconds);
+        Step::Packet(self.take(window, losses, &record))
+    }
+
+    fn take(&self, window: &mut Window, losses: &mut Losses, record: &Record) -> Found {
+        window.take(self.head);
+        let data = window.take(record.captured as usize);
+        losses.longer_than_wire += u64::from(record.captured > record.wire);
+        Found {
+            time: Time::from_secs(record.seconds.into()) + i128::from(record.ticks) * self.tick,
+            wire_len: record.wire.max(record.captured),
+            interface: 0,
+            direction: Direction::Unknown,
+            link: self.link,
+            data,
+        }
+    }
+
+    fn record(&self, bytes: &[u8]) -> Record {
+        Record {
+            seconds: self.order.u32(bytes, 0),
+            ticks: self.order.u32(bytes, 4),
+            captured: self.order.u32(bytes, 8),
+            wire: self.order.u32(bytes, 12),
+        }
+    }
+
+    fn possible(&self, record: &Record) -> bool {
+        record.captured <= self.most && record.ticks < self.ticks_per_second
+    }
+
+    /// Whether a record may follow the last good one across damage: stricter than what is taken without damage.
+    fn plausible(&self, record: &Record) -> bool {
+        self.possible(record)
+            && record.captured <= record.wire
+            && record.wire <= MOST_CAPTURED
+            && self.last.is_none_or(|last| record.seconds.abs_diff(last) <= NEAR)
+    }
+
+    /// Length of a record by its header, if it is plausible.
+    fn length(&self, head: &[u8]) -> Option<usize> {
+        let record = self.record(head);
+        self.plausible(&record).then_some(self.head + record.captured as usize)
+    }
+
+    /// Skips to the next place from which records follow one another, or to the end.
+    fn find_next(&self, window: &mut Window, losses: &mut Losses, at_end: DamageKind) -> Step {
+        resync::skip_record(window, losses, at_end, |bytes, ended| {
+            resync::chain(bytes, ended, self.head, |head| self.length(head))
+        })
+    }
+}

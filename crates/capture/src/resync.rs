@@ -1,0 +1,86 @@
+//! Where to read on after damage.
+
+use crate::losses::{DamageKind, Losses};
+use crate::packet::Step;
+use crate::window::Window;
+
+/// What can be said of a place.
+pub(crate) enum Guess {
+    /// From here records follow one another.
+    Records,
+    /// They do not.
+    Not,
+    /// Only with more bytes than there are so far.
+    NotYet,
+}
+
+/// Records in a row that make a place one from which to read on.
+const IN_A_ROW: usize = 3;
+/// How far beyond a place a guess may look: more than [`IN_A_ROW`] records of the largest plausible length.
+const LOOK_AHEAD: usize = 1 << 20;
+
+/// Whether records follow one another from the first of `bytes`; `length` reads that of a plausible record from its
+/// first `head` bytes. Fewer than [`IN_A_ROW`] do if the last ends where the content does.
+pub(crate) fn chain(
+    bytes: &[u8],
+    ended: bool,
+    head: usize,
+    length: impl Fn(&[u8]) -> Option<usize>,
+) -> Guess {
+    let open = if ended { Guess::Not } else { Guess::NotYet };
+    let mut at = 0;
+    for count in 0..IN_A_ROW {
+        if at == bytes.len() && ended && count > 0 {
+            return Guess::Records;
+        }
+        let Some(begin) = bytes.get(at..at + head) else { return open };
+        match length(begin) {
+            Some(length) => at += length,
+            None => return Guess::Not,
+        }
+    }
+    if at <= bytes.len() { Guess::Records } else { open }
+}
+
+/// Skips a record that cannot be read, and what follows up to a place that `guess` takes, or to the end; there the
+/// damage is of the kind `at_end`.
+pub(crate) fn skip_record(
+    window: &mut Window,
+    losses: &mut Losses,
+    at_end: DamageKind,
+    guess: impl Fn(&[u8], bool) -> Guess,
+) -> Step {
+    let offset = window.offset();
+    losses.records += 1;
+    let found = search(window, guess);
+    let kind = if found && at_end == DamageKind::Truncated { DamageKind::Record } else { at_end };
+    losses.at(kind, offset, window.offset() - offset);
+    if found { Step::Break } else { Step::End }
+}
+
+/// Skips at least one byte; says whether there was a place before the end.
+fn search(window: &mut Window, guess: impl Fn(&[u8], bool) -> Guess) -> bool {
+    window.take(1);
+    loop {
+        window.want(LOOK_AHEAD);
+        let ended = window.at_end();
+        let (skip, found) = scan(window.bytes(), ended, &guess);
+        window.take(skip);
+        if found || ended {
+            return found;
+        }
+    }
+}
+
+/// How many bytes to skip, and whether a place follows them.
+fn scan(bytes: &[u8], ended: bool, guess: impl Fn(&[u8], bool) -> Guess) -> (usize, bool) {
+    for at in 0..bytes.len() {
+        match guess(&bytes[at..], ended) {
+            Guess::Records => return (at, true),
+            Guess::NotYet if at > 0 => return (at, false),
+            // All that may be held is not enough: too long to be true.
+            Guess::NotYet | Guess::Not => {}
+        }
+    }
+    (bytes.len(), false)
+}
