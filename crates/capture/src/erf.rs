@@ -76,7 +76,8 @@ pub(crate) fn looks_like(bytes: &[u8], ended: bool) -> bool {
         };
         let record = Record::read(head);
         let near = last.is_none_or(|last| record.seconds().abs_diff(last) <= NEAR);
-        if !record.possible() || !near || record.kind == 48 || record.seconds() == 0 {
+        let padding_first = record.kind == 48 && count == 0;
+        if !record.possible() || !near || padding_first || record.seconds() == 0 {
             return false;
         }
         last = Some(record.seconds());
