@@ -1,8 +1,11 @@
-"""Scenarios, simulations and their tables, as thin as they can be."""
+"""Scenarios, simulations and their tables, captures, as thin as they can be."""
 
 from typing import Literal, final
 
 __all__ = [
+    "Capture",
+    "CaptureBins",
+    "CaptureReport",
     "Column",
     "Input",
     "Progress",
@@ -13,6 +16,7 @@ __all__ = [
     "Table",
     "__version__",
     "catalogue",
+    "mark_anomalies",
     "picoseconds",
     "provoke_fault",
     "schema",
@@ -32,6 +36,12 @@ def template(name: str) -> str:
 
 def picoseconds(text: str) -> int:
     """Reads a time with its unit. Unit: picoseconds."""
+
+def mark_anomalies(volumes: bytes, states: bytes, capacity: float | None = None) -> tuple[bytes, float | None]:
+    """Marks outages and saturation: volumes as little-endian doubles, a state for each, capacity in bytes per bin.
+
+    Returns the states, and the capacity that was given or inferred.
+    """
 
 def provoke_fault(message: str) -> None:
     """Panics, so that a test can see what becomes of it."""
@@ -166,3 +176,92 @@ class Column:
         """Which rows have a value, one bit each; `None`: all."""
     @property
     def words(self) -> list[str]: ...
+
+@final
+class Capture:
+    """A capture that is being read into bins."""
+
+    def __new__(
+        cls,
+        path: str,
+        timescales_ps: list[int],
+        filter: str | None = None,
+        origin: str | None = None,
+        keep_partial: bool = False,
+        most_bins: int | None = None,
+    ) -> Capture:
+        """Opens the file at `path`; `-` is standard input."""
+    @property
+    def format(self) -> Literal["pcap", "pcapng", "erf"]: ...
+    @property
+    def compression(self) -> Literal["none", "gzip", "zstd"]: ...
+    def advance(self, packets: int) -> tuple[bool, int, int]:
+        """Reads up to `packets` packets. Returns whether there may be more, stored bytes used, packets counted."""
+    def finish(self) -> tuple[list[CaptureBins], CaptureReport]:
+        """The bins of every timescale, and what became of the packets; once, after the last was read."""
+
+@final
+class CaptureBins:
+    """The bins of one timescale."""
+
+    @property
+    def timescale_ps(self) -> int: ...
+    @property
+    def start_s(self) -> float: ...
+    @property
+    def byte_counts(self) -> bytes:
+        """Bytes in each bin, as little-endian uint64."""
+    @property
+    def packet_counts(self) -> bytes:
+        """Packets in each bin, as little-endian uint64."""
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """Bins of which nothing is known, as (first, end)."""
+    @property
+    def partial(self) -> tuple[int, int]:
+        """Packets and bytes in bins that were left out since they are not complete."""
+    @property
+    def in_gaps(self) -> tuple[int, int]:
+        """Packets and bytes seen in bins that are gaps."""
+
+@final
+class CaptureReport:
+    """What became of a capture. Pairs are packets and bytes."""
+
+    @property
+    def counted(self) -> tuple[int, int]: ...
+    @property
+    def other(self) -> tuple[int, int]: ...
+    @property
+    def unclassified(self) -> tuple[int, int]: ...
+    @property
+    def disbelieved(self) -> tuple[int, int]: ...
+    @property
+    def before_origin(self) -> tuple[int, int]: ...
+    @property
+    def reordered(self) -> int: ...
+    @property
+    def most_behind_ps(self) -> int: ...
+    @property
+    def without_bytes(self) -> int: ...
+    @property
+    def clock_set(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def skipped(self) -> int: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def without_time(self) -> int: ...
+    @property
+    def without_interface(self) -> int: ...
+    @property
+    def missed(self) -> int: ...
+    @property
+    def longer_than_wire(self) -> int: ...
+    @property
+    def places(self) -> int: ...
+    @property
+    def damage(self) -> list[tuple[str, int, int, str, int]]:
+        """The first places of damage: kind, offset, bytes skipped, reason, stored bytes unread."""

@@ -227,8 +227,15 @@ mod tests {
     #[test]
     fn every_term_has_to_hold() {
         let of_udp = |filter: &str| verdict(filter, &UDP, Direction::Out);
-        let counted =
-            ["udp", "proto 17", "out", "src 10.0.0.0/8", "dst 192.0.2.9", "net 192.0.2.0/24", "net 0.0.0.0/0"];
+        let counted = [
+            "udp",
+            "proto 17",
+            "out",
+            "src 10.0.0.0/8",
+            "dst 192.0.2.9",
+            "net 192.0.2.0/24",
+            "net 0.0.0.0/0",
+        ];
         for filter in counted.into_iter().chain(["out, udp, src 10.0.0.0/8, interface 3"]) {
             assert_eq!(of_udp(filter), Verdict::Counted, "{filter}");
         }

@@ -15,6 +15,17 @@ pub enum Compression {
     Zstd,
 }
 
+impl Compression {
+    /// Its name in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
 /// How much of the stored file has been used so far. Unit: bytes.
 #[derive(Clone, Default, Debug)]
 pub struct Consumed(Arc<AtomicU64>);

@@ -131,13 +131,7 @@ impl Pcapng {
     }
 
     /// Skips a block that is too long to be held and is no packet. Its two lengths are compared all the same.
-    fn skip_long(
-        &self,
-        window: &mut Window,
-        losses: &mut Losses,
-        kind: u32,
-        length: usize,
-    ) -> Option<Step> {
+    fn skip_long(&self, window: &mut Window, losses: &mut Losses, kind: u32, length: usize) -> Option<Step> {
         if blocks::is_packet(kind) || matches!(kind, SECTION | INTERFACE | STATISTICS) {
             return Some(self.find_next(window, losses, DamageKind::Record));
         }
@@ -148,7 +142,11 @@ impl Pcapng {
             return None;
         }
         losses.at(DamageKind::Lengths, offset, skipped);
-        if window.want(1) { Some(self.find_next(window, losses, DamageKind::Lengths)) } else { Some(Step::End) }
+        if window.want(1) {
+            Some(self.find_next(window, losses, DamageKind::Lengths))
+        } else {
+            Some(Step::End)
+        }
     }
 
     /// Skips to the next place where a block of a known type begins and has the same length at both ends.
@@ -166,7 +164,8 @@ fn whole_block(section: Order, bytes: &[u8], ended: bool) -> Guess {
     let kind = section.u32(bytes, 0);
     let Some(order) = (if kind == SECTION { order(bytes) } else { Some(section) }) else { return Guess::Not };
     let length = order.u32(bytes, 4) as usize;
-    if !blocks::is_known(kind) || !(FRAME..=MOST_AFTER_DAMAGE).contains(&length) || !length.is_multiple_of(4) {
+    if !blocks::is_known(kind) || !(FRAME..=MOST_AFTER_DAMAGE).contains(&length) || !length.is_multiple_of(4)
+    {
         return Guess::Not;
     }
     match bytes.get(..length) {

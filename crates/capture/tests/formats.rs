@@ -103,7 +103,8 @@ fn sections_interfaces_and_other_blocks() {
 
 fn old_packet(order: Order, number: u16, drops: u16, ticks: u32, packet: &Seen) -> Vec<u8> {
     let lengths = [order.u32(packet.data.len() as u32), order.u32(packet.wire)].concat();
-    let body = [&order.u16(number)[..], &order.u16(drops), &[0; 4], &order.u32(ticks), &lengths, &packet.data];
+    let body =
+        [&order.u16(number)[..], &order.u16(drops), &[0; 4], &order.u32(ticks), &lengths, &packet.data];
     block(order, 2, &body.concat())
 }
 

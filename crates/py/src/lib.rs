@@ -1,8 +1,9 @@
-//! The module `pullnet._core`: scenarios, simulations and their tables, as thin as they can be.
+//! The module `pullnet._core`: scenarios, simulations and their tables, captures, as thin as they can be.
 //!
 //! Everything that a user meets is in the Python package; here is only what has to be in Rust. Errors are mapped in
 //! one place, [`errors`]; whatever takes long runs detached from the interpreter in [`fault::guarded`].
 
+mod capture;
 mod catalogue;
 mod errors;
 mod fault;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::capture::{Capture, CaptureBins, CaptureReport, mark_anomalies};
     #[pymodule_export]
     use crate::catalogue::{catalogue, picoseconds, schema, template};
     #[pymodule_export]

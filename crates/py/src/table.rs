@@ -60,7 +60,8 @@ impl Column {
     }
 }
 
-fn bytes<T: Copy, const N: usize>(
+/// Copies numbers into Python's memory.
+pub fn bytes<T: Copy, const N: usize>(
     py: Python<'_>,
     values: &[T],
     le: fn(T) -> [u8; N],

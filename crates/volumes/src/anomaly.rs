@@ -15,14 +15,17 @@
 //!
 //! **Saturation.** With a capacity C, a bin is saturated from 98% of C T on, less one packet of 1514 B: preamble and gap
 //! between frames take 1.6% at this size, and a packet on the border falls into one bin or the next. Without one, a
-//! capacity is inferred if at least 2% of the bins lie at the very top: Q99.9 - Q98 is at most 0.5% of Q98 - Q5 or two
-//! packets, and that is less than a tenth of Q98 - Q5. Bins from Q98 less two packets on are then saturated. A trace
-//! whose bins are all alike is not judged: a full link and a steady source look the same.
+//! capacity is inferred if at least 2% of the bins, and ten of them, lie at the very top: Q99.9 - Q98 is at most 0.5% of
+//! Q98 - Q5 or two packets, and that is less than a tenth of Q98 - Q5 (with fewer than 500 bins the quantile of the tenth
+//! bin from the top stands for Q98). Bins from Q98 less two packets on are then saturated. A trace whose bins are all
+//! alike is not judged: a full link and a steady source look the same.
 
 use std::ops::Range;
 
 /// Bins below which nothing is judged.
 const FEWEST: usize = 20;
+/// Bins that make a mass at the capacity.
+const AT_CAPACITY: f64 = 10.0;
 /// Near zero is below this part of the median.
 const NEAR_ZERO: f64 = 0.01;
 /// Traces like this one that would show a run by chance.
@@ -55,8 +58,12 @@ pub mod state {
 pub fn mark(bytes: &[f64], states: &mut [u8], capacity: Option<f64>) -> Option<f64> {
     let count = bytes.len().min(states.len());
     let (bytes, states) = (&bytes[..count], &mut states[..count]);
-    let mut known: Vec<f64> =
-        bytes.iter().zip(&*states).filter(|(_, state)| **state != state::GAP).map(|(bytes, _)| *bytes).collect();
+    let mut known: Vec<f64> = bytes
+        .iter()
+        .zip(&*states)
+        .filter(|(_, state)| **state != state::GAP)
+        .map(|(bytes, _)| *bytes)
+        .collect();
     known.sort_unstable_by(f64::total_cmp);
     let edge = saturation(&known, capacity);
     if let Some(edge) = &edge {
@@ -94,10 +101,11 @@ fn saturation(known: &[f64], capacity: Option<f64>) -> Option<Edge> {
         let from = if from > 0.5 * capacity { from } else { FULL * capacity };
         return Some(Edge { from, capacity });
     }
-    if known.len() < FEWEST {
+    let share = f64::max(0.02, AT_CAPACITY / known.len() as f64);
+    if share > 0.25 {
         return None;
     }
-    let (low, high, top) = (quantile(known, 0.05), quantile(known, 0.98), quantile(known, 0.999));
+    let (low, high, top) = (quantile(known, 0.05), quantile(known, 1.0 - share), quantile(known, 0.999));
     let spread = high - low;
     let allowed = (0.005 * spread).max(2.0 * PACKET);
     let piled_up = top - high <= allowed && allowed < 0.1 * spread;
@@ -251,13 +259,16 @@ mod tests {
         assert_eq!((positions(&states, state::SATURATED), capacity), (expected, Some(full)));
         let (states, capacity) = marked(&bytes, Some(1.25e6));
         assert_eq!(capacity, Some(1.25e6));
-        let expected: Vec<usize> = (0..bytes.len()).filter(|index| bytes[*index] >= 1.225e6 - 1514.0).collect();
+        let expected: Vec<usize> =
+            (0..bytes.len()).filter(|index| bytes[*index] >= 1.225e6 - 1514.0).collect();
         assert_eq!(positions(&states, state::SATURATED), expected);
     }
 
     #[test]
     fn constant_short_and_empty_traces_are_not_judged() {
-        for bytes in [vec![1e6; 1_000], vec![0.0; 1_000], vec![1.0, 0.0, 5.0], vec![]] {
+        let few: Vec<f64> =
+            (0..35).map(|index| if index == 17 { 9e6 } else { f64::from(index + 1) * 1e4 }).collect();
+        for bytes in [few, vec![1e6; 1_000], vec![0.0; 1_000], vec![1.0, 0.0, 5.0], vec![]] {
             assert_eq!(marked(&bytes, None), (vec![state::OK; bytes.len()], None));
         }
     }

@@ -111,7 +111,8 @@ impl Binner {
             Belief::Reordered => {
                 self.totals.reordered += 1;
                 let behind = before.map_or(0, |latest| latest.since(time));
-                self.totals.most_behind = self.totals.most_behind.max(u64::try_from(behind).unwrap_or(u64::MAX));
+                self.totals.most_behind =
+                    self.totals.most_behind.max(u64::try_from(behind).unwrap_or(u64::MAX));
                 self.believe(time, bytes);
             }
             Belief::Pending => {

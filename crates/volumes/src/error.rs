@@ -25,7 +25,9 @@ pub enum VolumesError {
     #[error("has no packets")]
     NoPackets,
     /// No packet that was wanted.
-    #[error("has no packet that is counted: {other} are others by the filter, {unclassified} cannot be classified")]
+    #[error(
+        "has no packet that is counted: {other} are others by the filter, {unclassified} cannot be classified"
+    )]
     NoneCounted {
         /// Packets that the filter leaves out.
         other: u64,

@@ -89,11 +89,8 @@ impl Scale {
     }
 
     fn seek(&mut self, time: Time) {
-        self.index = if time >= self.end && time < self.end + self.length {
-            self.index + 1
-        } else {
-            self.bin(time)
-        };
+        self.index =
+            if time >= self.end && time < self.end + self.length { self.index + 1 } else { self.bin(time) };
         self.begin = self.origin + self.index as i128 * self.length;
         self.end = self.begin + self.length;
         if self.index >= self.bytes.len() {
@@ -158,7 +155,9 @@ impl Scale {
     /// Cuts gaps to the bins that are left, `skip` of which are gone at the begin, and empties these bins.
     fn empty_gaps(&mut self, skip: usize) -> Tally {
         let count = self.bytes.len();
-        let cut = |gap: &Range<usize>| gap.start.saturating_sub(skip).min(count)..gap.end.saturating_sub(skip).min(count);
+        let cut = |gap: &Range<usize>| {
+            gap.start.saturating_sub(skip).min(count)..gap.end.saturating_sub(skip).min(count)
+        };
         self.gaps = self.gaps.iter().map(cut).filter(|gap| !gap.is_empty()).collect();
         let mut seen = Tally::default();
         for gap in &self.gaps {

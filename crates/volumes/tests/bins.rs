@@ -1,4 +1,5 @@
 //! Bins against a naive count, and what becomes of times that make no sense.
+#![allow(clippy::single_range_in_vec_init, reason = "a list of one gap is meant")]
 
 use std::collections::BTreeMap;
 

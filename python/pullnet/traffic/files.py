@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from pullnet.traffic import anomalies
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import shown_time
 from pullnet.traffic.reading import Options, PathLike, Source
@@ -149,7 +150,7 @@ def _at(volumes: list[Volumes], timescale: float, where: str) -> Volumes:
     for item in sorted(volumes, key=lambda item: -item.timescale):
         factor = round(timescale / item.timescale)
         if factor >= 1 and abs(factor * item.timescale - timescale) <= 1e-9 * timescale:
-            return item if factor == 1 else item.coarser(factor)
+            return item if factor == 1 else anomalies.mark(item.coarser(factor))[0]
     has = ", ".join(shown_time(item.timescale) for item in volumes)
     what = f"cannot be had at {shown_time(timescale)}"
     raise TrafficError(what, where=where, value=timescale, remedy=f"use a multiple of what it has: {has}")

@@ -113,7 +113,8 @@ fn direction(flags: u32) -> Direction {
 
 /// What an interface dropped for want of resources.
 fn dropped(order: Order, body: &[u8]) -> u64 {
-    let of_interface = |(code, value): (u16, &[u8])| (code == 5 && value.len() == 8).then(|| order.u64(value, 0));
+    let of_interface =
+        |(code, value): (u16, &[u8])| (code == 5 && value.len() == 8).then(|| order.u64(value, 0));
     Options::new(order, &body[12..]).find_map(of_interface).unwrap_or(0)
 }
 

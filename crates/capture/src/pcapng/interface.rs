@@ -45,11 +45,8 @@ impl Clock {
 impl Interface {
     /// Reads the body of an interface description; `None` if its clock makes no sense.
     pub(super) fn read(order: Order, body: &[u8]) -> Option<Self> {
-        let mut interface = Self {
-            link: LinkType(order.u16(body, 0)),
-            clock: Clock::Picos(1_000_000),
-            offset: 0,
-        };
+        let mut interface =
+            Self { link: LinkType(order.u16(body, 0)), clock: Clock::Picos(1_000_000), offset: 0 };
         for (code, value) in Options::new(order, body.get(8..).unwrap_or(&[])) {
             match code {
                 9 => interface.clock = Clock::read(*value.first()?)?,

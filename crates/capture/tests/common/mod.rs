@@ -1,5 +1,5 @@
 //! Captures made in code.
-#![allow(dead_code, reason = "each test uses a part")]
+#![allow(dead_code, missing_docs, reason = "each test uses a part")]
 
 use std::io::{Cursor, Write};
 
@@ -44,15 +44,7 @@ pub fn three() -> Vec<Seen> {
 
 /// The header of a pcap file.
 pub fn pcap_header(order: Order, magic: u32) -> Vec<u8> {
-    [
-        &order.u32(magic)[..],
-        &order.u16(2),
-        &order.u16(4),
-        &[0; 8],
-        &order.u32(65_535),
-        &order.u32(1),
-    ]
-    .concat()
+    [&order.u32(magic)[..], &order.u16(2), &order.u16(4), &[0; 8], &order.u32(65_535), &order.u32(1)].concat()
 }
 
 /// A pcap file; `magic` says how fine its times are, and whether records have longer headers.

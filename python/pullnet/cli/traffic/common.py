@@ -37,6 +37,32 @@ Timescales = Annotated[
         show_default=False,
     ),
 ]
+Filter = Annotated[
+    str | None,
+    typer.Option(
+        "--filter",
+        metavar="TERMS",
+        help="Captures: count only packets that are all of these, joined by commas: in, out, tcp, udp, icmp, proto N, "
+        "src PREFIX, dst PREFIX, net PREFIX, interface N.",
+        show_default=False,
+    ),
+]
+Capacity = Annotated[
+    str | None,
+    typer.Option(
+        "--capacity", metavar="RATE", help='Of the link, such as "1 Gbps"; inferred if not given.', show_default=False
+    ),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        "--unit",
+        metavar="UNIT",
+        help="Counters: bytes, kB, MB, GB, bits, kbit, Mbit, Gbit, or one of these per second such as Mbit/s; needed "
+        "where column names do not say it.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress.")]
 
@@ -79,7 +105,7 @@ def say_sources(sources: list[Source]) -> None:
         for note in source.damage:
             typer.echo(f"unreadable: {source.path}: {note.text}", err=True)
         for note in source.repairs:
-            typer.echo(f"repaired: {source.path}: {note.text}", err=True)
+            typer.echo(f"note: {source.path}: {note.text}", err=True)
 
 
 def print_json(document: dict[str, Any], reading: Reading) -> None:
@@ -94,7 +120,7 @@ def source_json(source: Source) -> dict[str, Any]:
         "format": source.format,
         **source.facts,
         "unreadable": [_note(note) for note in source.damage],
-        "repaired": [_note(note) for note in source.repairs],
+        "notes": [_note(note) for note in source.repairs],
     }
 
 

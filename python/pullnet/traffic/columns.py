@@ -1,0 +1,187 @@
+"""Which columns of a table are times, volumes, rates or counter readings, and in which unit."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pullnet.traffic.error import TrafficError
+from pullnet.traffic.quantities import UNITS
+from pullnet.traffic.slots import at_row, is_time
+
+_UNIT_WORDS = {
+    "bytes": "bytes",
+    "byte": "bytes",
+    "octets": "bytes",
+    "kb": "kB",
+    "kbytes": "kB",
+    "mb": "MB",
+    "mbytes": "MB",
+    "gb": "GB",
+    "gbytes": "GB",
+    "bits": "bits",
+    "bit": "bits",
+    "kbit": "kbit",
+    "kbits": "kbit",
+    "mbit": "Mbit",
+    "mbits": "Mbit",
+    "gbit": "Gbit",
+    "gbits": "Gbit",
+    "bps": "bit/s",
+    "bit/s": "bit/s",
+    "kbps": "kbit/s",
+    "kbit/s": "kbit/s",
+    "mbps": "Mbit/s",
+    "mbit/s": "Mbit/s",
+    "gbps": "Gbit/s",
+    "gbit/s": "Gbit/s",
+    "bytes/s": "bytes/s",
+    "kb/s": "kB/s",
+    "mb/s": "MB/s",
+}
+"""Last words of column names that say a unit."""
+
+_SNMP = re.compile(r"if(hc)?(in|out)octets(\..*)?", re.IGNORECASE)
+_UPTIME = ("sysuptime", "uptime", "sys_uptime")
+_NUMBERING = ("i", "index", "bin", "row", "n", "no")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of volumes, rates or counter readings."""
+
+    name: str
+    unit: str
+    kind: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The columns of a table by what they are for."""
+
+    time: str | None
+    uptime: str | None
+    values: tuple[Column, ...]
+
+
+def choose(
+    table: Any, wanted: tuple[str, ...] | None, unit: str | None, kind: str | None, width: int | None, place: str
+) -> Chosen:
+    """Find out what each column is."""
+    names = table.column_names
+    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
+    if twice is not None:
+        raise TrafficError(f"has two columns `{twice}`", where=place, value=twice, remedy="rename one")
+    time = next((name for name in names if is_time(name) or pa.types.is_timestamp(table[name].type)), None)
+    uptime = next((name for name in names if name.lower() in _UPTIME), None)
+    chosen = _wanted(table, wanted, (time, uptime), place)
+    values = tuple(_column(table, name, unit, kind, width, place) for name in chosen)
+    _refuse_mixture(values, place, asked=wanted is not None)
+    return Chosen(time, uptime, values)
+
+
+def _wanted(table: Any, wanted: tuple[str, ...] | None, others: tuple[str | None, ...], place: str) -> list[str]:
+    if wanted is not None:
+        unknown = next((name for name in wanted if name not in table.column_names), None)
+        if unknown is not None:
+            remedy = f"use {', '.join(table.column_names)}"
+            raise TrafficError(f"has no column `{unknown}`", where=place, value=unknown, remedy=remedy)
+        return list(wanted)
+    free = [name for name in table.column_names if name not in others and name.lower() not in _NUMBERING]
+    found = [name for name in free if _is_numeric(table[name].type)]
+    if not found:
+        text = next((name for name in free if table[name].null_count < table.num_rows), None)
+        if text is not None:
+            numbers(table, text, place)  # says which cell is none
+        remedy = f"give one with numbers (columns: {', '.join(table.column_names)})"
+        raise TrafficError("has no column of numbers", where=place, remedy=remedy)
+    return found
+
+
+def _is_numeric(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _column(table: Any, name: str, unit: str | None, kind: str | None, width: int | None, place: str) -> Column:
+    snmp = _SNMP.fullmatch(name)
+    own = "bytes" if snmp else unit_of(name)
+    if own is not None and unit is not None and own != unit:
+        what = f"is in {own} by its name, and --unit says {unit}"
+        raise TrafficError(what, where=f"{place}, column {name}", value=unit, remedy="leave --unit out, or rename it")
+    if own is None and unit is None:
+        remedy = f"give --unit, one of {', '.join(UNITS)}"
+        raise TrafficError("does not say its unit", where=f"{place}, column {name}", remedy=remedy)
+    if kind is None:
+        kind = "counter" if snmp or "counter" in name.lower() else "volume"
+    if width is None and kind == "counter":
+        width = 64 if snmp and snmp[1] else 32 if snmp else _width(table, name, place)
+    return Column(name, own or unit or "", kind, width or 64)
+
+
+def _width(table: Any, name: str, place: str) -> int:
+    """Without being told: 64 bits if a reading needs them, else 32."""
+    values = numbers(table, name, place)
+    return 64 if np.nanmax(values, initial=0) >= 2.0**32 else 32
+
+
+def unit_of(name: str) -> str | None:
+    """Return the unit that the last word of a column's name says."""
+    lower = name.lower().strip()
+    for words in (re.split(r"[_ ()\[\]]+", lower.rstrip(")] ")), [lower]):
+        if words[-1] in _UNIT_WORDS:
+            return _UNIT_WORDS[words[-1]]
+    return None
+
+
+def _refuse_mixture(values: tuple[Column, ...], place: str, *, asked: bool) -> None:
+    units = sorted({column.unit for column in values})
+    if len(units) > 1 and not asked:
+        shown = ", ".join(f"{column.name} in {column.unit}" for column in values[:4])
+        remedy = "choose columns of one unit with --columns"
+        raise TrafficError(f"mixes units: {shown}", where=place, value=units, remedy=remedy)
+
+
+def numbers(table: Any, name: str, place: str) -> NDArray[np.float64]:
+    """Read a column as numbers; empty cells become NaN."""
+    column = table[name]
+    if pa.types.is_null(column.type):
+        return np.full(table.num_rows, np.nan)
+    if not _is_numeric(column.type):
+        _refuse_text(column, name, place)
+    return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
+
+
+def _refuse_text(column: Any, name: str, place: str) -> None:
+    for row, value in enumerate(column.to_pylist()):
+        try:
+            float(value if value is not None else 0)
+        except (TypeError, ValueError):
+            where = f"{at_row(place, row)}, column {name}"
+            raise TrafficError(f"`{value}` is not a number", where=where, value=value, remedy="give one") from None
+    raise TrafficError(f"holds {column.type} and not numbers", where=f"{place}, column {name}", remedy="give numbers")
+
+
+def readings(table: Any, column: Column, place: str) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Read a column of counter readings exactly, and which rows have one."""
+    raw = table[column.name].combine_chunks()
+    known = ~np.asarray(raw.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+    if pa.types.is_floating(raw.type):
+        known &= ~np.isnan(np.asarray(raw.to_numpy(zero_copy_only=False)))
+    values = raw.to_pylist()
+    exact = np.zeros(len(values), dtype=np.uint64)
+    for row in np.flatnonzero(known):
+        exact[row] = _reading(values[row], column, at_row(place, int(row)))
+    return exact, known
+
+
+def _reading(value: Any, column: Column, where: str) -> int:
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if not whole or not 0 <= value < 2**column.width:
+        what = f"{value} is no reading of a counter of {column.width} bits"
+        remedy = "a reading is a whole number from 0; --width says how wide counters are"
+        raise TrafficError(what, where=f"{where}, column {column.name}", value=value, remedy=remedy)
+    return int(value)
