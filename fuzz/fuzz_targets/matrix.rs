@@ -2,12 +2,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pullnet_workload::{Counts, StartUnit, parse_matrix};
+use pullnet_workload::{Counts, MatrixOptions, OtherTriggers, StartUnit, parse_matrix};
 
 fuzz_target!(|bytes: &[u8]| {
-    let units = [None, Some(StartUnit::Ps), Some(StartUnit::Us)];
-    for (unit, counts) in units.into_iter().zip([Counts::Met, Counts::Met, Counts::Ignored]) {
-        match parse_matrix("fuzz.cm", bytes, unit, counts) {
+    let strict = MatrixOptions::default();
+    let lenient =
+        MatrixOptions { counts: Counts::Ignored, other_triggers: Some(OtherTriggers::OneShot), ..strict };
+    let unit = |unit| MatrixOptions { start_unit: Some(unit), ..strict };
+    for options in [strict, unit(StartUnit::Ps), unit(StartUnit::Us), lenient] {
+        match parse_matrix("fuzz.cm", bytes, &options) {
             Ok(script) => {
                 let triggers = script.triggers.len();
                 let named = script.flows.iter().flat_map(|flow| [flow.when_sent, flow.when_received]);

@@ -301,7 +301,9 @@ pub enum MatrixFault {
     )]
     TriggerForm(&'static str),
     /// A trigger that is used and not described.
-    #[error("trigger {0} is used here and described nowhere; add a line \"trigger id {0} oneshot\"")]
+    #[error(
+        "trigger {0} is used here and described nowhere; add a line \"trigger id {0} oneshot\", or set other_triggers = \"oneshot\" for all such triggers"
+    )]
     NoTrigger(u32),
     /// Triggers that wait for each other.
     #[error("the triggers wait for each other: {0}; start one of these flows at a time instead")]

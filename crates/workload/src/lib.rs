@@ -40,8 +40,8 @@ pub use error::{Fault, FileError, ListFault, MatrixFault, Problem, SizesFault, W
 pub use flow::{Completion, FlowStart};
 pub use hosts::{Hosts, HostsError};
 pub use import::{
-    Begin, Counts, FailedSwitch, Failure, MatrixFormat, Script, ScriptFlow, StartUnit, Trigger, TriggerKind,
-    parse_flow_list, parse_hpcc_flows, parse_matrix,
+    Begin, Counts, FailedSwitch, Failure, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow,
+    StartUnit, Trigger, TriggerKind, parse_flow_list, parse_hpcc_flows, parse_matrix,
 };
 pub use pattern::{Ends, Noted, Pattern, Scene, Traffic};
 pub use patterns::*;

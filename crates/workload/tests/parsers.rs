@@ -6,8 +6,8 @@ use common::refusal_of;
 use proptest::prelude::*;
 use pullnet_units::{Bytes, Instant};
 use pullnet_workload::{
-    Begin, Counts, FileName, Flows, Hosts, Matrix, Reading, SizeDistribution, StartUnit, TrafficSpec,
-    WorkloadSpec, parse_flow_list, parse_hpcc_flows, parse_matrix,
+    Begin, Counts, FileName, Flows, Hosts, Matrix, MatrixOptions, OtherTriggers, Reading, SizeDistribution,
+    StartUnit, TrafficSpec, WorkloadSpec, parse_flow_list, parse_hpcc_flows, parse_matrix,
 };
 
 /// Bytes, and texts that come close to being right.
@@ -93,13 +93,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn any_matrix_is_read_or_refused(text in input(MATRIX), unit in 0..3, ignored: bool) {
+    fn any_matrix_is_read_or_refused(text in input(MATRIX), unit in 0..3, ignored: bool, other in 0..3) {
         let counts = if ignored { Counts::Ignored } else { Counts::Met };
+        let other_triggers = [None, Some(OtherTriggers::OneShot), Some(OtherTriggers::MultiShot)][other as usize];
         let unit = [None, Some(StartUnit::Ps), Some(StartUnit::Us)][unit as usize];
-        if let Ok(script) = parse_matrix("m", &text, unit, counts) {
+        let options = MatrixOptions { start_unit: unit, counts, other_triggers };
+        if let Ok(script) = parse_matrix("m", &text, &options) {
             prop_assert!(!script.flows.is_empty());
         }
-        let pattern = Matrix { file: FileName("m".into()), start_unit: unit, counts, ..Matrix::default() };
+        let pattern = Matrix { file: FileName("m".into()), start_unit: unit, counts, other_triggers, ..Matrix::default() };
         let spec = WorkloadSpec::of([TrafficSpec::new(pattern)]).with_file("m", text);
         if spec.check(&common::network(4)).is_empty() {
             prop_assert!(!common::run(&spec, 4, 1, Instant(100_000_000)).is_empty());
@@ -237,7 +239,7 @@ fn an_hpcc_file_is_read_as_its_reader_does() {
         |text: &str| parse_hpcc_flows("flow.txt", text.as_bytes(), Counts::Met).unwrap_err().to_string();
     assert_eq!(
         refused("3\n2 1 3 100 5 2\n"),
-        "flow.txt:1: the header says 3 flows, the file has 1; correct the header, or complete the file"
+        "flow.txt:1: the header says 3 flows, the file has 1; complete the file, correct the header, or set counts = \"ignored\" to take what there is"
     );
     assert!(
         refused("ENABLE_QCN 1\n").starts_with("flow.txt:1: \"ENABLE_QCN 1\" begins no connection matrix")
@@ -248,11 +250,11 @@ fn an_hpcc_file_is_read_as_its_reader_does() {
 #[test]
 fn a_matrix_says_in_which_unit_it_starts() {
     let text = b"Nodes 4\nConnections 2\n0->1 start 40 size 9\n1->2 start 0.000000 size 0\n";
-    let start = |unit| parse_matrix("m", text, Some(unit), Counts::Met).unwrap().flows[0].begin;
+    let start = |unit| parse_matrix("m", text, &with(Some(unit))).unwrap().flows[0].begin;
     assert_eq!(start(StartUnit::Ps), Begin::At(Instant(40)));
     assert_eq!(start(StartUnit::Us), Begin::At(Instant(40_000_000)));
-    assert_eq!(parse_matrix("m", text, Some(StartUnit::Ps), Counts::Met).unwrap().flows[1].size, None);
-    assert!(parse_matrix("m", text, None, Counts::Met).is_err());
+    assert_eq!(parse_matrix("m", text, &with(Some(StartUnit::Ps))).unwrap().flows[1].size, None);
+    assert!(parse_matrix("m", text, &with(None)).is_err());
     let hpcc = Matrix { file: FileName("h".into()), start_unit: Some(StartUnit::Us), ..Matrix::default() };
     let spec = WorkloadSpec::of([TrafficSpec::new(hpcc)]).with_file("h", "1\n0 1 3 100 5 2\n");
     assert_eq!(
@@ -264,10 +266,11 @@ fn a_matrix_says_in_which_unit_it_starts() {
 #[test]
 fn wrong_counts_are_refused_unless_they_are_to_be_ignored() {
     let text = b"Nodes 4\nConnections 3600\nTriggers 2\n0->1 start 0 size 9\n2->3 start 0 size 9\n";
-    let refused = parse_matrix("m", text, None, Counts::Met).unwrap_err();
+    let ignored = MatrixOptions { counts: Counts::Ignored, ..MatrixOptions::default() };
+    let refused = parse_matrix("m", text, &with(None)).unwrap_err();
     assert_eq!(refused.line, 2);
     assert!(refused.to_string().ends_with("or set counts = \"ignored\" to take what there is"), "{refused}");
-    assert_eq!(parse_matrix("m", text, None, Counts::Ignored).unwrap().flows.len(), 2);
+    assert_eq!(parse_matrix("m", text, &ignored).unwrap().flows.len(), 2);
     let hpcc = |stated: &str, counts| {
         parse_hpcc_flows("h", format!("{stated}\n0 1 3 100 9 2\n1 0 3 100 9 2\n").as_bytes(), counts)
     };
@@ -275,5 +278,26 @@ fn wrong_counts_are_refused_unless_they_are_to_be_ignored() {
     assert_eq!(hpcc("1", Counts::Met).unwrap().flows.len(), 1);
     for stated in ["1", "3"] {
         assert_eq!(hpcc(stated, Counts::Ignored).unwrap().flows.len(), 2);
+    }
+}
+
+fn with(start_unit: Option<StartUnit>) -> MatrixOptions {
+    MatrixOptions { start_unit, ..MatrixOptions::default() }
+}
+
+/// As one matrix of uet-htsim has them: flows one after the other by triggers that no line describes.
+#[test]
+fn triggers_that_no_line_describes_are_what_the_option_says() {
+    let text = b"Nodes 3\nConnections 2\n0->1 start 0 size 9 send_done_trigger 7\n0->2 trigger 7 size 9\n";
+    let refused = parse_matrix("m", text, &with(None)).unwrap_err();
+    assert_eq!(refused.line, 3);
+    assert!(
+        refused.to_string().ends_with("or set other_triggers = \"oneshot\" for all such triggers"),
+        "{refused}"
+    );
+    for other in [OtherTriggers::OneShot, OtherTriggers::MultiShot] {
+        let options = MatrixOptions { other_triggers: Some(other), ..with(None) };
+        let script = parse_matrix("m", text, &options).unwrap();
+        assert_eq!((script.triggers.len(), script.flows[1].begin), (1, Begin::Trigger(0)));
     }
 }

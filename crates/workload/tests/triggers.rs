@@ -243,7 +243,7 @@ fn what_is_wrong_in_a_matrix_is_named() {
         ),
         (
             &["0->1 start 0 size 9 send_done_trigger 3"],
-            "m.cm:4: trigger 3 is used here and described nowhere; add a line \"trigger id 3 oneshot\"",
+            "m.cm:4: trigger 3 is used here and described nowhere; add a line \"trigger id 3 oneshot\", or set other_triggers = \"oneshot\" for all such triggers",
         ),
         (
             &["0->1 start 0 sise 9"],
@@ -260,7 +260,7 @@ fn what_is_wrong_in_a_matrix_is_named() {
     let whole = |text: &str| refusal_of(&spec(text), 8).replace("traffic[0] (matrix): ", "");
     assert_eq!(
         whole("Nodes 8\nConnections 2\n0->1 start 0 size 9\n"),
-        "m.cm:3: the header says 2 connections, the file has 1; correct the header, or complete the file"
+        "m.cm:2: the header says 2 connections, the file has 1; complete the file, correct the header, or set counts = \"ignored\" to take what there is"
     );
     assert_eq!(whole("Nodes 8\nConnections 0\n"), "m.cm:2: there are no flows; add at least one connection");
     assert!(whole("hello\n").starts_with("m.cm:1: \"hello\" begins no connection matrix"));
@@ -270,7 +270,7 @@ fn what_is_wrong_in_a_matrix_is_named() {
     );
     assert_eq!(
         whole("Nodes 8\nConnections 1\nTriggers 2\n0->1 start 0 size 9\ntrigger id 1 oneshot\n"),
-        "m.cm:5: the header says 2 triggers, the file has 1; correct the header, or complete the file"
+        "m.cm:3: the header says 2 triggers, the file has 1; complete the file, correct the header, or set counts = \"ignored\" to take what there is"
     );
     let failure = "Nodes 8\nConnections 1\nFailures 1\n0->1 start 0 size 9\nfailure switch_type AGG switch_id 1 link_id 2\n";
     assert_eq!(

@@ -4,7 +4,8 @@ use std::str::SplitWhitespace;
 use pullnet_units::{Bytes, Instant};
 
 use super::script::{
-    Begin, Counts, FailedSwitch, Failure, Script, ScriptFlow, StartUnit, Trigger, TriggerKind,
+    Begin, Counts, FailedSwitch, Failure, MatrixOptions, OtherTriggers, Script, ScriptFlow, StartUnit,
+    Trigger, TriggerKind,
 };
 use super::triggers;
 use crate::error::{FileError, MatrixFault};
@@ -13,18 +14,13 @@ use crate::text::{scaled, shown, utf8};
 const COUNT: &str = "a whole number below 4294967296";
 
 /// Reads htsim's connection matrix (.cm, .tm): its grammar is that of `connection_matrix.cpp` in csg-htsim and
-/// uet-htsim. `unit` is the unit of `start`; without it, only starts at 0 are taken.
+/// uet-htsim. `options` say what the file leaves open.
 ///
 /// Size 0 is an endless flow. `prio` is taken as the flow's priority. A line marked `msg` (one of several messages on
-/// a connection) is a flow of its own. Every flow must be able to start, and unless `counts` says otherwise the counts in
-/// the header must be met.
-pub fn parse_matrix(
-    file: &str,
-    contents: &[u8],
-    unit: Option<StartUnit>,
-    counts: Counts,
-) -> Result<Script, FileError> {
-    let mut reader = Reader { unit, ..Reader::default() };
+/// a connection) is a flow of its own. Every flow must be able to start, and unless the options say otherwise the
+/// counts in the header must be met, and every trigger described.
+pub fn parse_matrix(file: &str, contents: &[u8], options: &MatrixOptions) -> Result<Script, FileError> {
+    let mut reader = Reader { options: *options, ..Reader::default() };
     let mut last = 1;
     for (line, content) in (1..).zip(utf8(file, contents)?.lines()) {
         let words = content.split_whitespace();
@@ -32,7 +28,7 @@ pub fn parse_matrix(
         last = line;
     }
     let script =
-        reader.finish(counts).map_err(|(line, fault)| FileError::new(file, line.unwrap_or(last), fault))?;
+        reader.finish().map_err(|(line, fault)| FileError::new(file, line.unwrap_or(last), fault))?;
     triggers::check(&script).map_err(|(line, fault)| FileError::new(file, line, fault))?;
     Ok(script)
 }
@@ -53,7 +49,7 @@ struct Links {
 
 #[derive(Default)]
 struct Reader {
-    unit: Option<StartUnit>,
+    options: MatrixOptions,
     nodes: Option<u32>,
     /// Numbers that the header states, with their lines.
     connections: Option<Stated>,
@@ -140,13 +136,13 @@ impl Reader {
     }
 
     fn instant(&self, text: &str) -> Result<Instant, MatrixFault> {
-        let wanted = match self.unit {
+        let wanted = match self.options.start_unit {
             Some(StartUnit::Ps) => "a whole number of picoseconds below 2^64",
             _ => "a number of microseconds with at most six decimals",
         };
         let wrong = || MatrixFault::Value { what: "start", value: shown(text), wanted };
         let micros = scaled(text, 1_000_000);
-        match self.unit {
+        match self.options.start_unit {
             _ if micros == Some(0) => Ok(Instant::ZERO),
             Some(StartUnit::Us) => micros.map(Instant).ok_or_else(wrong),
             Some(StartUnit::Ps) => scaled(text, 1).map(Instant).ok_or_else(wrong),
@@ -201,10 +197,10 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(mut self, counts: Counts) -> Result<Script, Placed> {
+    fn finish(mut self) -> Result<Script, Placed> {
         let nodes = self.nodes.ok_or((None, MatrixFault::NoHeader("Nodes N")))?;
         self.connections.ok_or((None, MatrixFault::NoHeader("Connections C")))?;
-        if counts == Counts::Met {
+        if self.options.counts == Counts::Met {
             met("connections", self.connections, self.script.flows.len())?;
             met("triggers", self.triggers, self.script.triggers.len())?;
             met("failures", self.failures, self.script.failures.len())?;
@@ -216,8 +212,22 @@ impl Reader {
         Ok(Script { nodes: Some(nodes), ..self.script })
     }
 
+    /// Adds the triggers that no line describes, if they may be added.
+    fn describe_others(&mut self) {
+        let Some(kind) = self.options.other_triggers.map(OtherTriggers::kind) else { return };
+        for (flow, links) in self.script.flows.iter().zip(&self.links) {
+            for id in [links.start, links.sent, links.received].into_iter().flatten() {
+                self.trigger_ids.entry(id).or_insert_with(|| {
+                    self.script.triggers.push(Trigger { id, line: flow.line, kind });
+                    self.script.triggers.len() - 1
+                });
+            }
+        }
+    }
+
     /// Trigger numbers become indices, now that all are known.
     fn resolve(&mut self) -> Result<(), Placed> {
+        self.describe_others();
         for (flow, links) in self.script.flows.iter_mut().zip(&self.links) {
             let find = |id: Option<u32>| match id {
                 None => Ok(None),

@@ -22,6 +22,33 @@ choice! {
 }
 
 choice! {
+    /// What a trigger is that flows name and no line describes.
+    pub enum OtherTriggers {
+        /// It fires once, for all flows that wait for it.
+        OneShot = "oneshot",
+        /// Every activation starts the next flow that waits for it.
+        MultiShot = "multishot",
+    }
+}
+
+/// What an htsim matrix leaves open, or has wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MatrixOptions {
+    /// Unit of `start`; without it, only starts at 0 are taken.
+    pub start_unit: Option<StartUnit>,
+    /// What the counts in its head are good for.
+    pub counts: Counts,
+    /// What triggers are that no line describes; without it, they are refused.
+    pub other_triggers: Option<OtherTriggers>,
+}
+
+impl Default for MatrixOptions {
+    fn default() -> Self {
+        Self { start_unit: None, counts: Counts::Met, other_triggers: None }
+    }
+}
+
+choice! {
     /// What a matrix file is.
     pub enum MatrixFormat {
         /// As the first line says.
@@ -30,6 +57,15 @@ choice! {
         Htsim = "htsim",
         /// HPCC's flow.txt.
         Hpcc = "hpcc",
+    }
+}
+
+impl OtherTriggers {
+    pub(super) const fn kind(self) -> TriggerKind {
+        match self {
+            Self::OneShot => TriggerKind::OneShot,
+            Self::MultiShot => TriggerKind::MultiShot,
+        }
     }
 }
 

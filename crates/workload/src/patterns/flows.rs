@@ -5,8 +5,8 @@ use pullnet_units::{HostId, Instant, Picos};
 use crate::agenda::{Ended, Planner};
 use crate::error::{Fault, FileError, ListFault, MatrixFault};
 use crate::import::{
-    Begin, Counts, MatrixFormat, Script, ScriptFlow, StartUnit, TriggerKind, fired, parse_flow_list,
-    parse_hpcc_flows, parse_matrix,
+    Begin, Counts, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow, StartUnit, TriggerKind,
+    fired, parse_flow_list, parse_hpcc_flows, parse_matrix,
 };
 use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::sizes::FileName;
@@ -34,6 +34,9 @@ settings! {
         /// What the numbers of connections, triggers and failures (HPCC: of flows) at the head of the file are good for:
         /// "met" refuses a file that does not have as many, since it may be damaged; "ignored" takes what there is.
         counts: Counts = "met",
+        /// What a trigger of an htsim matrix is that flows name and no line describes. If left out, such a file is
+        /// refused.
+        other_triggers: Option<OtherTriggers> = "",
     }
 }
 
@@ -81,10 +84,10 @@ impl Pattern for Matrix {
 
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let contents = scene.file("file", &self.file)?;
-        scene.need(&["format", "start_unit", "counts"])?;
+        scene.need(&["format", "start_unit", "counts", "other_triggers"])?;
         let script = match self.is_hpcc(contents) {
             true => self.hpcc(scene, contents),
-            false => parse_matrix(&self.file.0, contents, self.start_unit, self.counts),
+            false => parse_matrix(&self.file.0, contents, &self.options()),
         };
         let script = scene.noted(script.map_err(Problem::in_file("file")))?;
         if let Some(failure) = script.failures.first() {
@@ -97,6 +100,11 @@ impl Pattern for Matrix {
 }
 
 impl Matrix {
+    fn options(&self) -> MatrixOptions {
+        let Self { start_unit, counts, other_triggers, .. } = *self;
+        MatrixOptions { start_unit, counts, other_triggers }
+    }
+
     /// HPCC's file begins with a number.
     fn is_hpcc(&self, contents: &[u8]) -> bool {
         let first = contents.iter().find(|byte| !byte.is_ascii_whitespace());
@@ -111,6 +119,10 @@ impl Matrix {
         let reason = "has no effect on an HPCC flow file, which counts in seconds; remove it";
         if let Some(unit) = self.start_unit {
             scene.note(Problem::new("start_unit", format!("{unit:?}").to_lowercase(), reason));
+        }
+        if let Some(kind) = self.other_triggers {
+            let reason = "has no effect on an HPCC flow file, which has no triggers; remove it";
+            scene.note(Problem::new("other_triggers", format!("{kind:?}").to_lowercase(), reason));
         }
         parse_hpcc_flows(&self.file.0, contents, self.counts)
     }
