@@ -35,6 +35,7 @@ mod links;
 mod nearest;
 mod overrides;
 mod probes;
+pub mod reading;
 mod reference;
 mod report;
 mod resolved;

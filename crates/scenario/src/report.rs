@@ -7,7 +7,7 @@ use crate::shape::{Kind, Shape};
 use crate::table::Reader;
 
 impl<'a> Reader<'a> {
-    pub fn refuse_node(&self, key: &str, node: &Node, reason: String) {
+    pub(crate) fn refuse_node(&self, key: &str, node: &Node, reason: String) {
         self.context.errors.add(&node.origin, &self.path_of(key), Problem::value(node.shown(), reason));
     }
 
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The value that was written for `key`.
-    pub fn node(&self, key: &str) -> Option<&'a Node> {
+    pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
         let mut table = self.table;
         let (parents, last) =
             key.rsplit_once('.').map_or((None, key), |(parents, last)| (Some(parents), last));
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         self.no_other_keys_than_of(shape, None);
     }
 
-    pub fn no_other_keys_than_of(&self, shape: &Shape, kind: Option<&Kind>) {
+    pub(crate) fn no_other_keys_than_of(&self, shape: &Shape, kind: Option<&Kind>) {
         let own = kind.map(|kind| kind.shape.keys()).unwrap_or_default();
         let keys = [shape.keys(), own].concat();
         for entry in self.table.entries.iter().filter(|entry| !keys.contains(&entry.name.as_str())) {

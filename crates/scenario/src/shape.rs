@@ -3,8 +3,8 @@
 use pullnet_settings::Field;
 
 /// The settings and tables that a table may hold.
-#[derive(Clone, Default)]
-pub(crate) struct Shape {
+#[derive(Clone, Default, Debug)]
+pub struct Shape {
     /// Rows of settings, in groups.
     pub groups: Vec<&'static [Field]>,
     /// Tables within it.
@@ -14,34 +14,44 @@ pub(crate) struct Shape {
 }
 
 /// A table within a table.
-#[derive(Clone)]
-pub(crate) struct SubTable {
+#[derive(Clone, Debug)]
+pub struct SubTable {
+    /// Its key.
     pub name: &'static str,
+    /// One line of help.
     pub doc: &'static str,
     /// One table, or a list of them.
     pub list: bool,
+    /// Whether it has to be there.
     pub required: bool,
+    /// What it may hold.
     pub shape: Shape,
 }
 
 /// One of the forms that a table with a `kind` has.
-#[derive(Clone)]
-pub(crate) struct Kind {
+#[derive(Clone, Debug)]
+pub struct Kind {
+    /// The value of `kind`.
     pub name: &'static str,
+    /// One line of help.
     pub summary: &'static str,
+    /// What the table may hold beside.
     pub shape: Shape,
 }
 
 impl Shape {
+    /// Settings in groups.
     pub fn of(groups: &[&'static [Field]]) -> Self {
         Self { groups: groups.to_vec(), ..Self::default() }
     }
 
+    /// With one more table.
     pub fn with(mut self, table: SubTable) -> Self {
         self.tables.push(table);
         self
     }
 
+    /// All settings.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + '_ {
         self.groups.iter().flat_map(|group| group.iter())
     }
@@ -57,18 +67,22 @@ impl Shape {
 }
 
 impl SubTable {
+    /// A table that may be there.
     pub fn optional(name: &'static str, doc: &'static str, shape: Shape) -> Self {
         Self { name, doc, list: false, required: false, shape }
     }
 
+    /// A table that has to be there.
     pub fn required(name: &'static str, doc: &'static str, shape: Shape) -> Self {
         Self { required: true, ..Self::optional(name, doc, shape) }
     }
 
+    /// The same, and it has to be there.
     pub fn and_required(self) -> Self {
         Self { required: true, ..self }
     }
 
+    /// A list of tables.
     pub fn list(name: &'static str, doc: &'static str, shape: Shape) -> Self {
         Self { list: true, ..Self::optional(name, doc, shape) }
     }

@@ -28,8 +28,8 @@ settings! {
     }
 }
 
-/// The table and what it may hold.
-pub(crate) fn shape() -> Shape {
+/// The table `[switch]` and what it may hold.
+pub fn shape() -> Shape {
     let kind = |row: &'static pullnet_qdisc::SwitchEntry| Kind {
         name: row.name,
         summary: row.summary,
@@ -38,8 +38,9 @@ pub(crate) fn shape() -> Shape {
     Shape { kinds: SWITCHES.iter().map(kind).collect(), ..Shape::of(&[SwitchSettings::FIELDS]) }
 }
 
-/// Reads `[switch]`.
-pub(crate) fn read(root: &Reader<'_>) -> Option<(SwitchConfig, Forwarding, Unread)> {
+/// Reads `[switch]`: the discipline with its settings, who chooses the path, and the settings that could not be read.
+/// `None`: it is not even known which discipline.
+pub fn read(root: &Reader<'_>) -> Option<(SwitchConfig, Forwarding, Unread)> {
     let reader = root.required_table("switch", "kind = \"trim\"")?;
     let own = reader.read::<SwitchSettings>();
     let row = &SWITCHES[reader.kind(&shape(), "trim")?];

@@ -15,36 +15,39 @@ use crate::shape::Shape;
 use crate::words::{example, kind_in_words, with_remedy};
 
 /// What all readers of one scenario share.
-pub(crate) struct Context<'a> {
-    pub file: &'a str,
-    pub errors: Errors,
-    pub resolved: RefCell<Resolved>,
-    pub files: &'a dyn Files,
-    pub inputs: Inputs,
+pub struct Context<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) errors: Errors,
+    pub(crate) resolved: RefCell<Resolved>,
+    pub(crate) files: &'a dyn Files,
+    pub(crate) inputs: Inputs,
 }
 
 /// A table at a path.
 #[derive(Clone)]
-pub(crate) struct Reader<'a> {
-    pub context: &'a Context<'a>,
-    pub path: String,
+pub struct Reader<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) path: String,
     /// Where its key stands.
-    pub origin: Origin,
-    pub table: &'a Table,
+    pub(crate) origin: Origin,
+    pub(crate) table: &'a Table,
     /// Whether what is read is in force as it stands here.
     record: bool,
 }
 
 /// The origin of each setting of a table.
-pub(crate) type Origins = Vec<(&'static str, Origin)>;
+pub type Origins = Vec<(&'static str, Origin)>;
 
 /// Settings that could not be read, or are missing. They have their defaults, and nothing may be concluded from these.
-pub(crate) type Unread = Vec<&'static str>;
+pub type Unread = Vec<&'static str>;
 
 /// Settings with the origin of each.
-pub(crate) struct Located<S> {
+pub struct Located<S> {
+    /// The settings.
     pub value: S,
+    /// Where each was written.
     pub origins: Origins,
+    /// Settings that could not be read.
     pub unread: Unread,
 }
 
@@ -72,7 +75,7 @@ impl<S> Located<S> {
 }
 
 impl<'a> Reader<'a> {
-    pub fn root(context: &'a Context<'a>, table: &'a Table) -> Self {
+    pub(crate) fn root(context: &'a Context<'a>, table: &'a Table) -> Self {
         Self {
             context,
             path: String::new(),

@@ -8,7 +8,9 @@
 //!
 //! Who gives frames and time is the driver: a test in virtual time, or a loop over real interfaces.
 
+pub mod capture;
 mod codec;
+pub mod config;
 mod counters;
 mod event;
 mod fabric;
@@ -17,7 +19,9 @@ mod forward;
 mod frame;
 mod item;
 mod line;
+pub mod live;
 mod mac;
+mod ndp;
 mod outcome;
 mod port;
 mod settings;
@@ -34,5 +38,6 @@ pub use forward::{Entry, Forwarding, Selection, Unknown};
 pub use frame::{FrameId, Frames};
 pub use item::Slot;
 pub use mac::{Mac, WrongMac};
+pub use ndp::Ndp;
 pub use settings::{Departure, FabricSettings, Held, PortSettings, WrongPort};
 pub use size::Counting;

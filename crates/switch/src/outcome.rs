@@ -40,6 +40,11 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         let (counters, frames, codec, observer) = self.port(id);
         let bytes = frames.bytes_mut(header.frame);
         codec.turn_round(bytes);
+        if codec.classify(bytes).kind != Kind::Returned {
+            // It cannot be turned round; if it went on it would come here again and again.
+            counters.if_out_discards += 1;
+            return self.discard(id, header.frame, Dropped::ControlQueueFull);
+        }
         counters.returned_packets += 1;
         observer.event(now, id, Event::Returned, bytes);
         self.returns(id, header.frame);

@@ -1,0 +1,176 @@
+//! The file of a switch: TOML to something that can be run, or every error in it.
+
+mod check;
+mod ports;
+mod tables;
+
+use std::collections::BTreeMap;
+
+use pullnet_qdisc::SwitchConfig;
+use pullnet_scenario::reading::{Reader, Shape, SubTable, read, read_switch, switch_shape};
+use pullnet_scenario::{Files, Forwarding as Words, SpecError};
+use pullnet_settings::Settings;
+use pullnet_units::{Bytes, NodeId, Picos, PortId};
+use pullnet_wire::Marks;
+
+pub use tables::{
+    CaptureSettings, FaultSettings, ForwardSettings, Io, LearningSettings, MarkSettings, PortFileSettings,
+    RunSettings, Wait,
+};
+
+use crate::fault::Fault;
+use crate::forward::{Entry, Forwarding};
+use crate::mac::Mac;
+use crate::settings::{FabricSettings, PortSettings};
+
+/// A port with what it is called and what it is on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedPort {
+    /// Its name, unlike all others of the file.
+    pub name: String,
+    /// The name of its switch.
+    pub switch: String,
+    /// The network interface; `None` for a line to another port of the file.
+    pub interface: Option<String>,
+    /// Its line.
+    pub settings: PortSettings,
+}
+
+/// Where frames are recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recording {
+    /// The file.
+    pub file: String,
+    /// Bytes kept of each frame.
+    pub snap: Bytes,
+}
+
+/// A switch file, checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SwitchFile {
+    /// Its name.
+    pub name: String,
+    /// The discipline of every port.
+    pub discipline: SwitchConfig,
+    /// What all switches of the file have in common.
+    pub fabric: FabricSettings,
+    /// The DSCP values of NDP.
+    pub marks: Marks,
+    /// How frames get in and out.
+    pub io: Io,
+    /// How the loop waits.
+    pub wait: Wait,
+    /// How long an adaptive loop spins before it blocks.
+    pub idle: Picos,
+    /// Every port; its number is its position.
+    pub ports: Vec<NamedPort>,
+    /// Fixed entries.
+    pub entries: Vec<(NodeId, Mac, Entry)>,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+    /// Where frames are recorded.
+    pub recording: Option<Recording>,
+}
+
+impl SwitchFile {
+    /// Reads the file `text`, called `name`. Errors come all at once, in order of their place.
+    pub fn read(name: &str, text: &str, files: &dyn Files) -> Result<Self, Vec<SpecError>> {
+        read(name, text, files, &shape(), file)
+    }
+
+    /// The number of the port `name`.
+    pub fn port(&self, name: &str) -> Option<PortId> {
+        (0..).zip(&self.ports).find(|(_, port)| port.name == name).map(|(number, _)| PortId(number))
+    }
+}
+
+/// What a switch file may hold.
+pub fn shape() -> Shape {
+    let list = |name, doc, fields| SubTable::list(name, doc, Shape::of(&[fields]));
+    let one = |name, doc, fields| SubTable::optional(name, doc, Shape::of(&[fields]));
+    Shape::of(&[RunSettings::FIELDS])
+        .with(SubTable::required("switch", "The discipline of every port, as in a scenario.", switch_shape()))
+        .with(list("port", "The ports of the switches.", PortFileSettings::FIELDS).and_required())
+        .with(list("forward", "Fixed entries of the forwarding tables.", ForwardSettings::FIELDS))
+        .with(one("learning", "What is learned, and what happens to the unknown.", LearningSettings::FIELDS))
+        .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
+        .with(list(
+            "fault",
+            "Lines that fail, degrade, lose, damage or double frames.",
+            FaultSettings::FIELDS,
+        ))
+        .with(one("capture", "Where frames are recorded.", CaptureSettings::FIELDS))
+}
+
+fn file(root: &Reader<'_>) -> Option<SwitchFile> {
+    let run = root.read::<RunSettings>();
+    let switch = read_switch(root);
+    let learning = table::<LearningSettings>(root, "learning");
+    let marks = marks(root);
+    let ports = ports::read(root);
+    let names: BTreeMap<&str, PortId> =
+        (0..).zip(&ports).map(|(number, port)| (port.name.as_str(), PortId(number))).collect();
+    let entries = ports::entries(root, &ports, &names);
+    let faults = ports::faults(root, &names);
+    let recording = recording(root);
+    let learning = learning?;
+    check::no_loop(root, &ports, &learning);
+    let (discipline, forwarding, _) = switch?;
+    let run = run.good().then_some(run.value)?;
+    Some(SwitchFile {
+        fabric: fabric(&run, forwarding, &learning),
+        name: run.name,
+        discipline,
+        marks: marks?,
+        io: run.io,
+        wait: run.wait,
+        idle: run.idle,
+        ports,
+        entries,
+        faults,
+        recording,
+    })
+}
+
+fn fabric(run: &RunSettings, forwarding: Words, learning: &LearningSettings) -> FabricSettings {
+    let forwarding = match forwarding {
+        Words::Path => Forwarding::Path,
+        Words::Random => Forwarding::Random,
+        Words::Ecmp => Forwarding::Ecmp,
+    };
+    FabricSettings {
+        seed: run.seed,
+        counting: run.counting,
+        forwarding,
+        ageing: learning.ageing,
+        unknown: learning.unknown,
+        most_frames: run.most_frames,
+        recirculation: Picos::ZERO,
+    }
+}
+
+/// The settings of a table that may be left out.
+fn table<S: Settings>(root: &Reader<'_>, name: &str) -> Option<S> {
+    let reader = if root.has(name) { root.table(name, "...")? } else { root.unwritten(name) };
+    reader.no_other_keys_than(&Shape::of(&[S::FIELDS]));
+    let read = reader.read::<S>();
+    read.good().then_some(read.value)
+}
+
+fn marks(root: &Reader<'_>) -> Option<Marks> {
+    let MarkSettings { data, control, trimmed, returned } = table(root, "marks")?;
+    let marks = Marks::new(data, control, trimmed, returned);
+    if marks.is_err() {
+        let reader = root.table("marks", "data = 3")?;
+        reader.refuse_table("two of the four DSCP values are alike; use four different ones");
+    }
+    marks.ok()
+}
+
+fn recording(root: &Reader<'_>) -> Option<Recording> {
+    if !root.has("capture") {
+        return None;
+    }
+    let CaptureSettings { file, snap } = table(root, "capture")?;
+    Some(Recording { file, snap })
+}

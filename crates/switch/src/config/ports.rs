@@ -1,0 +1,177 @@
+//! `[[port]]`, and the tables that name ports.
+
+use std::collections::BTreeMap;
+
+use pullnet_scenario::reading::{Reader, Shape};
+use pullnet_settings::Settings;
+use pullnet_units::{Instant, NodeId, PortId};
+
+use super::NamedPort;
+use super::tables::{FaultSettings, ForwardSettings, PortFileSettings};
+use crate::fault::{Effect, Fault};
+use crate::forward::{Entry, Selection};
+use crate::mac::Mac;
+use crate::settings::PortSettings;
+
+/// The entries of a list with their settings; those that cannot be read are left out.
+fn list<'a, S: Settings>(root: &Reader<'a>, key: &str) -> Vec<(Reader<'a>, S)> {
+    let read = |reader: Reader<'a>| {
+        reader.no_other_keys_than(&Shape::of(&[S::FIELDS]));
+        let settings = reader.read::<S>();
+        settings.good().then_some((reader, settings.value))
+    };
+    root.list(key).into_iter().filter_map(read).collect()
+}
+
+/// Reads every port; switches are numbered in the order of their first ports.
+pub(super) fn read(root: &Reader<'_>) -> Vec<NamedPort> {
+    if !root.has("port") || root.is_empty_list("port") {
+        root.missing("port", "write for instance [[port]] with name, interface and rate".to_owned());
+    }
+    let written = list::<PortFileSettings>(root, "port");
+    let mut switches: Vec<&str> = Vec::new();
+    for (_, port) in &written {
+        if !switches.contains(&port.switch.as_str()) {
+            switches.push(&port.switch);
+        }
+    }
+    let number = |name: &str| switches.iter().position(|switch| *switch == name).unwrap_or(0) as u32;
+    for (index, (reader, port)) in written.iter().enumerate() {
+        check(reader, port, &written[..index], &written);
+    }
+    let position = |name: &String| (0..).zip(&written).find(|(_, (_, port))| port.name == *name);
+    let named = |(_, port): &(Reader<'_>, PortFileSettings)| {
+        let peer = port.peer.as_ref().and_then(position).map(|(number, _)| PortId(number));
+        let PortFileSettings { rate, delay, paced, .. } = *port;
+        NamedPort {
+            name: port.name.clone(),
+            switch: port.switch.clone(),
+            interface: port.interface.clone(),
+            settings: PortSettings { node: NodeId(number(&port.switch)), rate, delay, paced, peer },
+        }
+    };
+    written.iter().map(named).collect()
+}
+
+type Written<'a> = [(Reader<'a>, PortFileSettings)];
+
+/// What a port says is possible beside the ports before it, and beside all of them.
+fn check(reader: &Reader<'_>, port: &PortFileSettings, before: &Written<'_>, all: &Written<'_>) {
+    if port.name.contains(char::is_whitespace) {
+        reader.refuse("name", "has a space in it; leave it out");
+    }
+    if before.iter().any(|(_, other)| other.name == port.name) {
+        reader.refuse("name", "is the name of an earlier port; give it another one");
+    }
+    match (&port.interface, &port.peer) {
+        (None, None) => reader.refuse_table("is on no interface and has no peer; give it one of the two"),
+        (Some(_), Some(_)) => {
+            reader.refuse("peer", "is one too many beside an interface; leave one of the two out");
+        }
+        (Some(interface), None) => {
+            if before.iter().any(|(_, other)| other.interface.as_ref() == Some(interface)) {
+                reader.refuse("interface", "is that of an earlier port; a port has one of its own");
+            }
+        }
+        (None, Some(peer)) => check_peer(reader, port, peer, all),
+    }
+}
+
+fn check_peer(reader: &Reader<'_>, port: &PortFileSettings, peer: &str, all: &Written<'_>) {
+    reader.no_effect("paced", "a line inside the file is exact by itself; leave it out");
+    let back = all.iter().find(|(_, other)| other.name == peer).map(|(_, other)| other.peer.as_deref());
+    match back {
+        _ if peer == port.name => reader.refuse("peer", "is the port itself; name another one"),
+        None => reader
+            .refuse("peer", format!("is no port; {}", known(all.iter().map(|(_, port)| port.name.as_str())))),
+        Some(back) if back != Some(&port.name) => {
+            reader.refuse(
+                "peer",
+                format!("does not name this port as its peer; give it peer = \"{}\"", port.name),
+            );
+        }
+        Some(_) => {}
+    }
+}
+
+fn known<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    format!("there is \"{}\"", names.collect::<Vec<_>>().join("\", \""))
+}
+
+/// Reads every fixed entry.
+pub(super) fn entries(
+    root: &Reader<'_>,
+    ports: &[NamedPort],
+    names: &BTreeMap<&str, PortId>,
+) -> Vec<(NodeId, Mac, Entry)> {
+    let mut entries: Vec<(NodeId, Mac, Entry)> = Vec::new();
+    for (reader, forward) in list::<ForwardSettings>(root, "forward") {
+        let Some(entry) = entry(&reader, &forward, ports, names) else { continue };
+        if entries.iter().any(|(node, mac, _)| (*node, *mac) == (entry.0, entry.1)) {
+            reader.refuse("mac", "has an earlier entry at this switch; name all its ports in one");
+        }
+        entries.push(entry);
+    }
+    entries
+}
+
+fn entry(
+    reader: &Reader<'_>,
+    forward: &ForwardSettings,
+    ports: &[NamedPort],
+    names: &BTreeMap<&str, PortId>,
+) -> Option<(NodeId, Mac, Entry)> {
+    let mac = forward.mac.parse::<Mac>().map_err(|wrong| reader.refuse("mac", wrong.to_string())).ok();
+    let node = ports.iter().find(|port| port.switch == forward.switch).map(|port| port.settings.node);
+    if node.is_none() {
+        reader.refuse("switch", "has no port; name a switch that has one");
+    }
+    let mut of_entry = Vec::new();
+    for name in forward.ports.split_whitespace() {
+        match names.get(name) {
+            Some(port) if ports[port.0 as usize].switch == forward.switch => of_entry.push(*port),
+            Some(_) => reader.refuse("ports", format!("names \"{name}\", which is a port of another switch")),
+            None => reader.refuse(
+                "ports",
+                format!("names \"{name}\", which is no port; {}", known(names.keys().copied())),
+            ),
+        }
+    }
+    let selection = Selection { shift: forward.shift, mask: forward.mask };
+    (!of_entry.is_empty()).then_some((node?, mac?, Entry { ports: of_entry, selection }))
+}
+
+/// Reads every fault.
+pub(super) fn faults(root: &Reader<'_>, names: &BTreeMap<&str, PortId>) -> Vec<Fault> {
+    let of_one = |(reader, fault): (Reader<'_>, FaultSettings)| one(&reader, &fault, names);
+    list::<FaultSettings>(root, "fault").into_iter().flat_map(of_one).collect()
+}
+
+fn one(reader: &Reader<'_>, fault: &FaultSettings, names: &BTreeMap<&str, PortId>) -> Vec<Fault> {
+    let Some(port) = names.get(fault.port.as_str()).copied() else {
+        reader.refuse("port", format!("is no port; {}", known(names.keys().copied())));
+        return Vec::new();
+    };
+    let from = Instant::ZERO.after(fault.from);
+    let until = fault.until.map_or(Instant::NEVER, |until| Instant::ZERO.after(until));
+    if until <= from {
+        reader.refuse("until", "is not after the beginning; use a later end or none");
+    }
+    let effects = effects(fault);
+    if effects.is_empty() {
+        reader.refuse_table("says not what goes wrong; add down = true, rate, loss, corrupt or duplicate");
+    }
+    let fault = |effect| Fault { port, direction: fault.direction, from, until, effect };
+    effects.into_iter().map(fault).collect()
+}
+
+fn effects(fault: &FaultSettings) -> Vec<Effect> {
+    let effects = [
+        fault.down.then_some(Effect::Down),
+        fault.rate.map(Effect::Rate),
+        fault.loss.map(Effect::Loss),
+        fault.corrupt.map(Effect::Corrupt),
+        fault.duplicate.map(Effect::Duplicate),
+    ];
+    effects.into_iter().flatten().collect()
+}

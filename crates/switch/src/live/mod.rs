@@ -1,0 +1,200 @@
+//! A fabric on real interfaces and the clock.
+
+mod engine;
+mod outer;
+mod status;
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pullnet_netio::Error;
+use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_units::PortId;
+use thiserror::Error;
+
+pub use status::{Lateness, PortStatus, Status};
+
+use crate::capture::{Capture, Captured};
+use crate::config::{Recording, SwitchFile};
+use crate::fabric::Fabric;
+use crate::fault::Fault;
+use crate::item::Slot;
+use crate::ndp::Ndp;
+use crate::settings::{PortSettings, WrongPort};
+use engine::Engine;
+use outer::Outer;
+
+/// What a running switch is told.
+pub(crate) enum Command {
+    /// Something goes wrong; its times count from now.
+    Fault(Fault),
+    /// Nothing is wrong with a port any more.
+    Clear(PortId),
+    /// How does it stand?
+    Status(Sender<Status>),
+}
+
+/// The capture of a running switch.
+pub(crate) type FileCapture = Option<Capture<BufWriter<File>>>;
+
+/// Why a switch does not run.
+#[derive(Debug, Error)]
+pub enum LiveError {
+    /// An interface cannot be used.
+    #[error("port \"{port}\": {error}")]
+    Port {
+        /// The port.
+        port: String,
+        /// Why not.
+        error: Error,
+    },
+    /// The capture cannot be written.
+    #[error("capture \"{file}\": {error}; choose another place or leave the capture out")]
+    Capture {
+        /// The file.
+        file: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Ports do not agree on being joined. A file that was read has no such ports.
+    #[error("port {} names port {} as its peer, which does not name it", .0.port.0, .0.peer.0)]
+    Joined(WrongPort),
+    /// The thread of the switch ended by a fault of ours.
+    #[error("the thread of the switch ended by itself")]
+    Ended,
+    /// The system has no thread for the switch.
+    #[error("no thread for the switch: {0}")]
+    Thread(io::Error),
+}
+
+/// A switch that runs in a thread of its own.
+#[derive(Debug)]
+pub struct Live {
+    thread: Option<JoinHandle<Result<Status, LiveError>>>,
+    commands: Sender<Command>,
+    stop: Arc<AtomicBool>,
+    /// The kernel's number of the thread, for schedulers and affinity; 0 if it does not say.
+    pub thread_id: u32,
+}
+
+impl Live {
+    /// Opens the interfaces of `file` and lets its switches run.
+    pub fn start(file: &SwitchFile) -> Result<Self, LiveError> {
+        match &file.discipline {
+            SwitchConfig::Trim(config) => start::<Trim<Slot>>(file, config),
+            SwitchConfig::DropTail(config) => start::<DropTail<Slot>>(file, config),
+            SwitchConfig::SharedBuffer(config) => start::<SharedBuffer<Slot>>(file, config),
+        }
+    }
+
+    fn tell(&self, command: Command) -> Result<(), LiveError> {
+        self.commands.send(command).map_err(|_| LiveError::Ended)
+    }
+
+    /// Something goes wrong from now on; the times of `fault` count from now.
+    pub fn fault(&self, fault: Fault) -> Result<(), LiveError> {
+        self.tell(Command::Fault(fault))
+    }
+
+    /// Nothing is wrong with a port any more.
+    pub fn clear(&self, port: PortId) -> Result<(), LiveError> {
+        self.tell(Command::Clear(port))
+    }
+
+    /// How it stands.
+    pub fn status(&self) -> Result<Status, LiveError> {
+        let (sender, receiver) = mpsc::channel();
+        self.tell(Command::Status(sender))?;
+        receiver.recv_timeout(Duration::from_secs(10)).map_err(|_| LiveError::Ended)
+    }
+
+    /// Whether it still runs.
+    pub fn runs(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Ends it. Frames that it holds are gone. Returns how it stood.
+    pub fn stop(mut self) -> Result<Status, LiveError> {
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take().ok_or(LiveError::Ended)?;
+        thread.join().map_err(|_| LiveError::Ended)?
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn start<Q>(file: &SwitchFile, config: &Q::Config) -> Result<Live, LiveError>
+where
+    Q: Discipline<Slot> + Send + 'static,
+    Q::Rules: 'static,
+    Q::Shared: 'static,
+{
+    let ports: Vec<PortSettings> = file.ports.iter().map(|port| port.settings).collect();
+    let capture = file.recording.as_ref().map(|recording| capture(file, recording)).transpose()?;
+    let codec = Ndp { marks: file.marks };
+    let fabric = Fabric::<Q, Ndp, FileCapture>::new(config, file.fabric, &ports, codec, capture);
+    let mut fabric = fabric.map_err(LiveError::Joined)?;
+    for (node, mac, entry) in &file.entries {
+        fabric.forward(*node, *mac, entry.clone());
+    }
+    file.faults.iter().for_each(|fault| fabric.fault(*fault));
+    let outer = Outer::open_all(file)?;
+    let (stop, (commands, told)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
+    let (ids, id) = mpsc::channel();
+    let (file, ends) = (file.clone(), Arc::clone(&stop));
+    let run = move || {
+        // Nobody may wait for it any more; then there is nothing to tell.
+        let _ = ids.send(own_thread_id());
+        run(Engine::new(fabric, outer, file), &told, &ends)
+    };
+    let thread =
+        thread::Builder::new().name("pullnet-switch".into()).spawn(run).map_err(LiveError::Thread)?;
+    let thread_id = id.recv().unwrap_or(0);
+    Ok(Live { thread: Some(thread), commands, stop, thread_id })
+}
+
+fn run<Q: Discipline<Slot>>(
+    mut engine: Engine<Q>,
+    told: &Receiver<Command>,
+    stop: &AtomicBool,
+) -> Result<Status, LiveError> {
+    while !stop.load(Ordering::Relaxed) {
+        for command in told.try_iter() {
+            engine.obey(command);
+        }
+        engine.turn()?;
+    }
+    engine.finish()
+}
+
+fn capture(file: &SwitchFile, recording: &Recording) -> Result<Capture<BufWriter<File>>, LiveError> {
+    let fails = |error| LiveError::Capture { file: recording.file.clone(), error };
+    let outer = |port: &crate::config::NamedPort| {
+        port.interface.as_ref().map(|_| Captured { name: port.name.clone(), rate: port.settings.rate })
+    };
+    let ports: Vec<_> = file.ports.iter().map(outer).collect();
+    let out = BufWriter::with_capacity(1 << 20, File::create(&recording.file).map_err(fails)?);
+    Capture::new(out, &ports, recording.snap.0 as usize, since_1970()).map_err(fails)
+}
+
+/// The time of day in nanoseconds.
+#[expect(clippy::disallowed_methods, reason = "captures carry the time of day")]
+fn since_1970() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
+}
+
+/// The kernel's number of this thread.
+fn own_thread_id() -> u32 {
+    let link = std::fs::read_link("/proc/thread-self").ok();
+    let name = link.as_ref().and_then(|link| link.file_name()?.to_str()?.parse().ok());
+    name.unwrap_or(0)
+}

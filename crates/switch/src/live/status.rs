@@ -1,0 +1,96 @@
+//! How a running switch stands.
+
+use pullnet_netio::Counters;
+use serde_json::{Map, Value, json};
+
+use crate::counters::PortCounters;
+use crate::settings::Held;
+
+/// How much later than their time frames left: what the emulation is off by.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Lateness {
+    /// Frames sent.
+    pub frames: u64,
+    /// Frames that were more than 10 us late.
+    pub over_10us: u64,
+    /// Frames that were more than 100 us late.
+    pub over_100us: u64,
+    /// Frames that were more than 1 ms late.
+    pub over_1ms: u64,
+    /// The latest. Unit: nanoseconds.
+    pub worst_ns: u64,
+}
+
+impl Lateness {
+    pub(crate) fn note(&mut self, picos: u64) {
+        let ns = picos / 1000;
+        self.frames += 1;
+        self.over_10us += u64::from(ns > 10_000);
+        self.over_100us += u64::from(ns > 100_000);
+        self.over_1ms += u64::from(ns > 1_000_000);
+        self.worst_ns = self.worst_ns.max(ns);
+    }
+}
+
+/// How one port stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortStatus {
+    /// Its name.
+    pub name: String,
+    /// The name of its switch.
+    pub switch: String,
+    /// What it has counted.
+    pub counters: PortCounters,
+    /// What its queue holds.
+    pub held: Held,
+    /// What passed its interface; `None` for a line inside.
+    pub io: Option<Counters>,
+}
+
+/// How a switch file stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// The name of the file.
+    pub name: String,
+    /// Since the start. Unit: picoseconds.
+    pub running_ps: u64,
+    /// Frames held over all ports and lines.
+    pub frames_held: usize,
+    /// What the emulation is off by.
+    pub late: Lateness,
+    /// Every port.
+    pub ports: Vec<PortStatus>,
+}
+
+impl Status {
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let Lateness { frames, over_10us, over_100us, over_1ms, worst_ns } = self.late;
+        json!({
+            "name": self.name,
+            "running_s": self.running_ps as f64 / 1e12,
+            "frames_held": self.frames_held,
+            "late": {
+                "frames": frames, "over_10us": over_10us, "over_100us": over_100us, "over_1ms": over_1ms,
+                "worst_ns": worst_ns,
+            },
+            "ports": self.ports.iter().map(PortStatus::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl PortStatus {
+    fn json(&self) -> Value {
+        let mut counters: Map<String, Value> =
+            self.counters.rows().map(|(name, value)| (name.to_owned(), value.into())).collect();
+        let Held { data_packets, data_bytes, control_packets, control_bytes } = self.held;
+        counters.insert("queue_curr_occupancy_data_packets".into(), data_packets.into());
+        counters.insert("queue_curr_occupancy_data_bytes".into(), data_bytes.into());
+        counters.insert("queue_curr_occupancy_control_packets".into(), control_packets.into());
+        counters.insert("queue_curr_occupancy_control_bytes".into(), control_bytes.into());
+        let io = self.io.map(|io| {
+            json!({ "received": io.received, "sent": io.sent, "missed": io.missed, "full": io.full, "refused": io.refused })
+        });
+        json!({ "name": self.name, "switch": self.switch, "counters": counters, "interface": io })
+    }
+}

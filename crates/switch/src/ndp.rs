@@ -1,0 +1,147 @@
+//! NDP as [`pullnet_wire`] has it: a DSCP says what a frame is, the UDP source port names the path.
+
+use pullnet_wire::switch::{Lengths, label, least, mark, send_back, trim};
+use pullnet_wire::{HEADER, Mark, Marks, UDP};
+
+use crate::codec::{Class, Codec, Kind};
+
+/// Frames with the DSCP values of NDP; everything else is foreign.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Ndp {
+    /// The DSCP values.
+    pub marks: Marks,
+}
+
+const UDP_PROTOCOL: u8 = 17;
+
+/// Where the IP header of a frame begins, and what it carries: bytes of both addresses, protocol, and what follows.
+struct Inside<'a> {
+    addresses: &'a [u8],
+    protocol: u8,
+    rest: &'a [u8],
+}
+
+impl<'a> Inside<'a> {
+    /// `None`: no IP.
+    fn of(frame: &'a [u8]) -> Option<Self> {
+        let next = least(frame)? - UDP - HEADER;
+        let at = if frame.get(12..14)? == [0x81, 0x00] { 18 } else { 14 };
+        let (protocol, addresses) = if frame.get(at)? >> 4 == 4 { (9, 12..20) } else { (6, 8..40) };
+        Some(Self {
+            addresses: frame.get(at + addresses.start..at + addresses.end)?,
+            protocol: *frame.get(at + protocol)?,
+            rest: frame.get(next..)?,
+        })
+    }
+
+    /// Of NDP: addresses, the port that is listened at and the connection, not the path. Of others: addresses and ports.
+    fn flow(&self, ndp: bool) -> u64 {
+        let what = if ndp { [2..4, 12..16] } else { [0..4, 0..0] };
+        let parts = what.map(|range| self.rest.get(range).unwrap_or(&[]));
+        [self.addresses, &[self.protocol], parts[0], parts[1]].concat_hash()
+    }
+}
+
+/// FNV-1a (Fowler, Noll, Vo) over several slices: short keys, no seed needed.
+trait ConcatHash {
+    fn concat_hash(&self) -> u64;
+}
+
+impl ConcatHash for [&[u8]] {
+    fn concat_hash(&self) -> u64 {
+        let bytes = self.iter().flat_map(|part| part.iter());
+        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+}
+
+impl Codec for Ndp {
+    fn classify(&self, frame: &[u8]) -> Class {
+        let foreign = Class { kind: Kind::Foreign, headers: 0, label: None, flow: 0 };
+        let Some(inside) = Inside::of(frame) else { return foreign };
+        let least = least(frame).unwrap_or(usize::MAX);
+        let kind = match mark(frame, &self.marks) {
+            _ if inside.protocol != UDP_PROTOCOL || frame.len() < least => Kind::Foreign,
+            Some(Mark::Data) if frame.len() > least => Kind::Data,
+            Some(Mark::Control) => Kind::Control,
+            Some(Mark::Trimmed) => Kind::Header,
+            Some(Mark::Returned) => Kind::Returned,
+            Some(Mark::Data) | None => Kind::Foreign,
+        };
+        let ndp = kind != Kind::Foreign;
+        let label = if ndp { label(frame) } else { None };
+        Class { kind, headers: least.try_into().unwrap_or(u16::MAX), label, flow: inside.flow(ndp) }
+    }
+
+    fn trim(&self, frame: &mut Vec<u8>, keep: usize) {
+        if let Some(length) = trim(frame, keep, Lengths::Corrected, &self.marks) {
+            frame.truncate(length);
+        }
+    }
+
+    fn turn_round(&self, frame: &mut [u8]) {
+        send_back(frame, &self.marks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pullnet_wire::{Arrived, Fate, Mac, PORT, Packet, Route, Shape, emit, parse};
+
+    fn frame(payload: usize, label: u16, ipv6: bool) -> Vec<u8> {
+        let ends = if ipv6 { ["fd00::1", "fd00::2"] } else { ["10.0.0.1", "10.0.0.2"] };
+        let [from, to] = ends.map(|text| text.parse().unwrap());
+        let (from_mac, to_mac) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 2]));
+        let route = Route { from_mac, to_mac, from, to, from_port: Route::port_of(label), to_port: PORT };
+        let length = payload as u16;
+        let shape =
+            Shape::Data { seq: 5, syn: true, last: false, pulled: false, length, service: 1, priority: 0 };
+        let packet = Packet { home: PORT, conn: 7, shape };
+        let mut out = vec![0; 10_000];
+        let long = emit(&mut out, &route, &Marks::default(), &packet, &vec![0xa5; payload]).unwrap();
+        out.truncate(long);
+        out
+    }
+
+    #[test]
+    fn a_trim_leaves_the_header_and_a_turn_sends_it_home() {
+        for (ipv6, least) in [(false, 64), (true, 84)] {
+            let (codec, mut bytes) = (Ndp::default(), frame(1400, 3, ipv6));
+            let class = codec.classify(&bytes);
+            assert_eq!((class.kind, class.headers, class.label), (Kind::Data, least, Some(3)));
+            codec.trim(&mut bytes, 64);
+            assert_eq!((bytes.len(), codec.classify(&bytes).kind), (least.into(), Kind::Header));
+            let Arrived { fate, packet, .. } = parse(&bytes, &codec.marks, PORT).unwrap();
+            assert_eq!((fate, packet.shape.length()), (Fate::Trimmed, 1400));
+            codec.turn_round(&mut bytes);
+            assert_eq!(codec.classify(&bytes).kind, Kind::Returned);
+            assert_eq!(crate::Mac::destination(&bytes), Some(crate::Mac::new([2, 0, 0, 0, 0, 1])));
+            assert_eq!(parse(&bytes, &codec.marks, PORT).unwrap().fate, Fate::Returned);
+        }
+    }
+
+    #[test]
+    fn the_path_is_no_part_of_the_flow() {
+        let codec = Ndp::default();
+        let [a, b] = [3, 9].map(|label| codec.classify(&frame(100, label, false)));
+        assert_eq!((a.flow, a.label, b.label), (b.flow, Some(3), Some(9)));
+    }
+
+    #[test]
+    fn what_only_pretends_stays_foreign() {
+        let codec = Ndp::default();
+        let whole = frame(100, 0, false);
+        for length in 0..whole.len() {
+            let class = codec.classify(&whole[..length]);
+            assert!(
+                class.kind == Kind::Foreign || length > usize::from(class.headers),
+                "{length}: {class:?}"
+            );
+        }
+        let mut tcp = whole.clone();
+        tcp[14 + 9] = 6;
+        assert_eq!(codec.classify(&tcp).kind, Kind::Foreign);
+    }
+}

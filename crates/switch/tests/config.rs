@@ -1,0 +1,168 @@
+//! Switch files: what they come to, and what is said of wrong ones. Every error comes at once.
+
+use pullnet_scenario::Disk;
+use pullnet_switch::config::{SwitchFile, Wait};
+use pullnet_switch::{Effect, Unknown};
+use pullnet_units::{NodeId, PortId};
+
+const GOOD: &str = r#"
+name = "pair"
+seed = 3
+wait = "spin"
+
+[switch]
+kind = "trim"
+data_queue = "6 packets"
+forwarding = "ecmp"
+
+[[port]]
+name = "a"
+interface = "veth0"
+rate = "1 Gbps"
+paced = true
+
+[[port]]
+name = "up"
+peer = "down"
+rate = "10 Gbps"
+delay = "1 us"
+
+[[port]]
+name = "down"
+switch = "spine"
+peer = "up"
+rate = "10 Gbps"
+
+[[forward]]
+mac = "02:00:00:00:00:01"
+ports = "a"
+
+[[forward]]
+switch = "spine"
+mac = "02:00:00:00:00:01"
+ports = "down"
+
+[learning]
+ageing = "300 s"
+unknown = "flood"
+
+[[fault]]
+port = "up"
+from = "1 s"
+until = "2 s"
+loss = 0.01
+down = true
+
+[capture]
+file = "out.pcapng"
+"#;
+
+fn errors(text: &str) -> Vec<String> {
+    let errors = SwitchFile::read("s.toml", text, &Disk).expect_err("it is wrong");
+    errors.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_file_comes_to_ports_entries_and_faults() {
+    let file = SwitchFile::read("s.toml", GOOD, &Disk).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    assert_eq!((file.name.as_str(), file.fabric.seed, file.wait), ("pair", 3, Wait::Spin));
+    assert_eq!(file.ports.len(), 3);
+    assert_eq!((file.ports[0].interface.as_deref(), file.ports[0].settings.paced), (Some("veth0"), true));
+    assert_eq!((file.ports[2].settings.node, file.ports[2].settings.peer), (NodeId(1), Some(PortId(1))));
+    assert_eq!((file.entries.len(), file.fabric.unknown), (2, Unknown::Flood));
+    let effects: Vec<_> = file.faults.iter().map(|fault| (fault.port, fault.effect)).collect();
+    assert_eq!(effects, [(PortId(1), Effect::Down), (PortId(1), Effect::Loss(0.01))]);
+    assert_eq!((file.port("down"), file.port("nobody")), (Some(PortId(2)), None));
+}
+
+#[test]
+fn every_error_is_told_with_its_place_and_what_would_work() {
+    let text = r#"
+sed = 1
+[switch]
+kind = "trim"
+[[port]]
+name = "a"
+interface = "veth0"
+rate = "1"
+[[port]]
+name = "b"
+interface = "veth0"
+rate = "1 Gbps"
+[[port]]
+name = "b"
+rate = "1 Gbps"
+[[port]]
+name = "c"
+interface = "veth0"
+peer = "a"
+rate = "1 Gbps"
+[[port]]
+name = "d"
+peer = "b"
+rate = "1 Gbps"
+paced = true
+[[port]]
+name = "e"
+peer = "f"
+rate = "1 Gbps"
+[[forward]]
+mac = "02:00"
+ports = "b nobody"
+[[forward]]
+switch = "other"
+mac = "02:00:00:00:00:01"
+ports = "b"
+[[fault]]
+port = "z"
+loss = 0.5
+[[fault]]
+port = "b"
+from = "2 s"
+until = "1 s"
+[marks]
+data = 7
+"#;
+    assert_eq!(
+        errors(text),
+        [
+            "s.toml:2:1: sed: is not a setting here; did you mean \"seed\"?",
+            "s.toml:8:8: port.0.rate: \"1\" has no unit; use one of bps, kbps, Mbps, Gbps, Tbps, for instance \"10 Gbps\"",
+            "s.toml:13:1: port.2: is on no interface and has no peer; give it one of the two",
+            "s.toml:14:8: port.2.name: \"b\" is the name of an earlier port; give it another one",
+            "s.toml:19:8: port.3.peer: \"a\" is one too many beside an interface; leave one of the two out",
+            "s.toml:23:8: port.4.peer: \"b\" does not name this port as its peer; give it peer = \"d\"",
+            "s.toml:25:9: port.4.paced: true has no effect: a line inside the file is exact by itself; leave it out",
+            "s.toml:28:8: port.5.peer: \"f\" is no port; there is \"b\", \"b\", \"c\", \"d\", \"e\"",
+            "s.toml:31:7: forward.0.mac: \"02:00\" is not an Ethernet address; write six pairs of hexadecimal digits, for instance \"02:00:00:00:00:01\"",
+            "s.toml:32:9: forward.0.ports: \"b nobody\" names \"nobody\", which is no port; there is \"b\", \"c\", \"d\", \"e\"",
+            "s.toml:34:10: forward.1.switch: \"other\" has no port; name a switch that has one",
+            "s.toml:36:9: forward.1.ports: \"b\" names \"b\", which is a port of another switch",
+            "s.toml:38:8: fault.0.port: \"z\" is no port; there is \"b\", \"c\", \"d\", \"e\"",
+            "s.toml:40:1: fault.1: says not what goes wrong; add down = true, rate, loss, corrupt or duplicate",
+            "s.toml:43:9: fault.1.until: \"1 s\" is not after the beginning; use a later end or none",
+            "s.toml:44:2: marks: two of the four DSCP values are alike; use four different ones",
+        ]
+    );
+}
+
+#[test]
+fn flooding_round_a_ring_is_refused() {
+    let ring = "[switch]\nkind = \"drop-tail\"\n[learning]\nunknown = \"flood\"\n".to_owned()
+        + &[("a", "s", "b"), ("b", "t", "a"), ("c", "s", "d"), ("d", "t", "c")]
+            .map(|(name, switch, peer)| {
+                format!("[[port]]\nname = \"{name}\"\nswitch = \"{switch}\"\npeer = \"{peer}\"\nrate = \"1 Gbps\"\n")
+            })
+            .concat();
+    assert_eq!(errors(&ring).len(), 1);
+    assert!(errors(&ring)[0].contains("round for ever"), "{:?}", errors(&ring));
+    assert!(SwitchFile::read("s.toml", &ring.replace("flood", "drop"), &Disk).is_ok());
+}
+
+#[test]
+fn a_file_without_ports_is_refused() {
+    assert_eq!(
+        errors("[switch]\nkind = \"trim\"\n"),
+        ["s.toml:1:1: port: is missing; write for instance [[port]] with name, interface and rate"]
+    );
+}
