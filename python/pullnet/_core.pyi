@@ -13,6 +13,8 @@ __all__ = [
     "Scenario",
     "Simulation",
     "Stuck",
+    "Switch",
+    "SwitchFile",
     "Table",
     "__version__",
     "catalogue",
@@ -21,6 +23,7 @@ __all__ = [
     "provoke_fault",
     "schema",
     "template",
+    "testbed_plan",
 ]
 
 __version__: str
@@ -265,3 +268,41 @@ class CaptureReport:
     @property
     def damage(self) -> list[tuple[str, int, int, str, int]]:
         """The first places of damage: kind, offset, bytes skipped, reason, stored bytes unread."""
+
+@final
+class SwitchFile:
+    """A switch file without errors."""
+
+    @staticmethod
+    def read(path: str, text: str) -> SwitchFile:
+        """Reads `text`; `path` names it in errors."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def ports(self) -> list[tuple[str, str, str | None]]:
+        """Name, switch and interface of each port; no interface for lines inside the file."""
+    def start(self) -> Switch:
+        """Opens the interfaces and lets the switches run in a thread of their own."""
+
+@final
+class Switch:
+    """A running switch."""
+
+    @property
+    def thread_id(self) -> int: ...
+    @property
+    def runs(self) -> bool:
+        """Whether it still runs."""
+    def status(self) -> str:
+        """How it stands, as JSON."""
+    def fault(self, text: str) -> None:
+        """Lets something go wrong: `text` is `[[fault]]` tables, whose times count from now."""
+    def clear(self, port: str) -> None:
+        """Nothing is wrong with a port any more."""
+    def stop(self) -> str:
+        """Ends it and says how it stood, as JSON."""
+
+def testbed_plan(scenario: Scenario) -> tuple[list[tuple[str, str, str, str, int]], str]:
+    """What a testbed with the network of `scenario` is made from: for each host its name, its port, its Ethernet and its
+    IPv4 address and its rate in bit/s; and the file of the switches.
+    """

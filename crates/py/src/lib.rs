@@ -10,6 +10,7 @@ mod fault;
 mod inputs;
 mod scenario;
 mod simulation;
+mod switch;
 mod table;
 
 use pyo3::prelude::*;
@@ -28,6 +29,8 @@ mod _core {
     use crate::scenario::{Input, Scenario};
     #[pymodule_export]
     use crate::simulation::{Progress, Record, Simulation, Stuck};
+    #[pymodule_export]
+    use crate::switch::{Switch, SwitchFile, testbed_plan};
     #[pymodule_export]
     use crate::table::{Column, Table};
 

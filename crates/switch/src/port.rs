@@ -62,11 +62,16 @@ impl<Q> Port<Q> {
         completion.min(front(&self.leaving)).min(front(&self.arriving))
     }
 
-    /// When a frame from outside that is seen at `at` began and has arrived: the line carries one after the other.
+    /// When a frame from outside that is seen at `at` began and has arrived. A paced line carries one frame after the
+    /// other, and takes its delay; any other delivers at once.
     pub fn line_times(&self, at: Instant, wire: u32) -> (Instant, Instant) {
-        let before = self.arriving.back().map_or(Instant::ZERO, |last| last.at);
-        let since = at.max(before);
-        if self.paced { (since, since.after(self.time(wire))) } else { (since, since) }
+        let last = self.arriving.back().map_or(Instant::ZERO, |last| last.at);
+        if !self.paced {
+            let at = at.max(last);
+            return (at, at);
+        }
+        let since = at.max(Instant(last.0.saturating_sub(self.delay.0)));
+        (since, since.after(self.time(wire)).after(self.delay))
     }
 
     /// Time on the wire at the rate that the line has now.

@@ -46,8 +46,8 @@ pub struct PortSettings {
     pub rate: BitsPerSec,
     /// From the last bit sent to the last bit received, outwards.
     pub delay: Picos,
-    /// Whether frames from outside arrive no faster than `rate`; they wait as in a NIC. Without effect on a port with
-    /// a peer.
+    /// Whether frames from outside come as over a line of this rate and delay; they wait as in a NIC. Without effect on
+    /// a port with a peer.
     pub paced: bool,
     /// The port at the other end of the line; `None` if that is outside.
     pub peer: Option<PortId>,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pullnet_qdisc::SwitchConfig;
 use pullnet_scenario::reading::{Reader, Shape, SubTable, read, read_switch, switch_shape};
-use pullnet_scenario::{Files, Forwarding as Words, SpecError};
+use pullnet_scenario::{Disk, Files, Forwarding as Words, SpecError};
 use pullnet_settings::Settings;
 use pullnet_units::{Bytes, NodeId, Picos, PortId};
 use pullnet_wire::Marks;
@@ -76,6 +76,14 @@ impl SwitchFile {
     /// Reads the file `text`, called `name`. Errors come all at once, in order of their place.
     pub fn read(name: &str, text: &str, files: &dyn Files) -> Result<Self, Vec<SpecError>> {
         read(name, text, files, &shape(), file)
+    }
+
+    /// Reads `[[fault]]` tables for the ports of this file.
+    pub fn read_faults(&self, name: &str, text: &str) -> Result<Vec<Fault>, Vec<SpecError>> {
+        let fault = SubTable::list("fault", "What goes wrong.", Shape::of(&[FaultSettings::FIELDS]));
+        let names =
+            (0..).zip(&self.ports).map(|(number, port)| (port.name.as_str(), PortId(number))).collect();
+        read(name, text, &Disk, &Shape::of(&[]).with(fault), |root| Some(ports::faults(root, &names)))
     }
 
     /// The number of the port `name`.

@@ -63,7 +63,7 @@ settings! {
         rate: BitsPerSec = "1 Gbps"; required,
         /// From the last bit sent to the last bit received, outwards.
         delay: Picos = "0 ps" in "0 ps" => "10 s",
-        /// Whether frames come in from the interface no faster than the rate; they wait as in a NIC.
+        /// Whether frames come in from the interface as over a line of this rate and delay; they wait as in a NIC.
         paced: bool = false,
     }
 }

@@ -52,6 +52,6 @@ fn open(io: Io, interface: &str) -> Result<Box<dyn PacketIo + Send>, pullnet_net
 
 fn open_xdp(interface: &str) -> Result<Box<dyn PacketIo + Send>, pullnet_netio::Error> {
     use pullnet_netio::{Filter, XdpOptions, XdpSocket};
-    let options = XdpOptions { filter: Filter::All, ..XdpOptions::default() };
+    let options = XdpOptions { filter: Filter::Everything, ..XdpOptions::default() };
     Ok(Box::new(XdpSocket::open(interface, &options)?))
 }

@@ -1,0 +1,141 @@
+//! Software switches, and what a testbed is made from.
+
+use std::sync::{Mutex, PoisonError};
+
+use pullnet_scenario::SpecError;
+use pullnet_switch::config;
+use pullnet_switch::live::{Live, LiveError, Status};
+use pullnet_switch::plan::{HostPlan, Plan};
+use pyo3::prelude::*;
+
+use crate::inputs::Inputs;
+use crate::scenario::Scenario;
+use crate::{errors, fault};
+
+/// A switch file without errors.
+#[pyclass(frozen, module = "pullnet._core")]
+pub struct SwitchFile(config::SwitchFile);
+
+/// Name, switch and interface.
+fn of_port(port: &config::NamedPort) -> (&str, &str, Option<&str>) {
+    (&port.name, &port.switch, port.interface.as_deref())
+}
+
+fn refused(py: Python<'_>, errors: &[SpecError]) -> PyErr {
+    errors::input(py, errors.iter().map(ToString::to_string).collect())
+}
+
+fn failed(py: Python<'_>, error: &LiveError) -> PyErr {
+    match error {
+        LiveError::Port { .. } | LiveError::Capture { .. } => errors::input(py, vec![error.to_string()]),
+        LiveError::Joined(_) | LiveError::Ended | LiveError::Thread(_) => {
+            errors::internal(py, error.to_string())
+        }
+    }
+}
+
+#[pymethods]
+impl SwitchFile {
+    /// Reads `text`; `path` names it in errors.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: &str, text: &str) -> PyResult<Self> {
+        let file = fault::guarded(py, || config::SwitchFile::read(path, text, &Inputs))?;
+        file.map(Self).map_err(|errors| refused(py, &errors))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Name, switch and interface of each port; no interface for lines inside the file.
+    #[getter]
+    fn ports(&self) -> Vec<(&str, &str, Option<&str>)> {
+        self.0.ports.iter().map(of_port).collect()
+    }
+
+    /// Opens the interfaces and lets the switches run in a thread of their own.
+    fn start(&self, py: Python<'_>) -> PyResult<Switch> {
+        let live = fault::guarded(py, || Live::start(&self.0))?;
+        let live = live.map_err(|error| failed(py, &error))?;
+        Ok(Switch { file: self.0.clone(), thread_id: live.thread_id, live: Mutex::new(Some(live)) })
+    }
+}
+
+/// A running switch.
+#[pyclass(frozen, module = "pullnet._core")]
+pub struct Switch {
+    file: config::SwitchFile,
+    #[pyo3(get)]
+    thread_id: u32,
+    /// `None` after the end.
+    live: Mutex<Option<Live>>,
+}
+
+impl Switch {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Live) -> Result<T, LiveError> + Send,
+    ) -> PyResult<T> {
+        let done = fault::guarded(py, || match &*self.live.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(live) => work(live),
+            None => Err(LiveError::Ended),
+        })?;
+        done.map_err(|error| failed(py, &error))
+    }
+}
+
+#[pymethods]
+impl Switch {
+    /// Whether it still runs.
+    #[getter]
+    fn runs(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |live| Ok(live.runs()))
+    }
+
+    /// How it stands, as JSON.
+    fn status(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |live| live.status().map(|status| json(&status)))
+    }
+
+    /// Lets something go wrong: `text` is `[[fault]]` tables, whose times count from now.
+    fn fault(&self, py: Python<'_>, text: &str) -> PyResult<()> {
+        let faults = self.file.read_faults("fault", text).map_err(|errors| refused(py, &errors))?;
+        self.with(py, move |live| faults.into_iter().try_for_each(|fault| live.fault(fault)))
+    }
+
+    /// Nothing is wrong with a port any more.
+    fn clear(&self, py: Python<'_>, port: &str) -> PyResult<()> {
+        let names = || self.file.ports.iter().map(|port| port.name.as_str()).collect::<Vec<_>>().join(", ");
+        let Some(port) = self.file.port(port) else {
+            return Err(errors::input(py, vec![format!("\"{port}\" is no port; there is {}", names())]));
+        };
+        self.with(py, move |live| live.clear(port))
+    }
+
+    /// Ends it and says how it stood, as JSON.
+    fn stop(&self, py: Python<'_>) -> PyResult<String> {
+        let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let status = fault::guarded(py, || live.map_or(Err(LiveError::Ended), Live::stop))?;
+        status.map(|status| json(&status)).map_err(|error| failed(py, &error))
+    }
+}
+
+fn json(status: &Status) -> String {
+    status.json().to_string()
+}
+
+/// What a testbed with the network of `scenario` is made from: for each host its name, its port, its Ethernet and its IPv4
+/// address and its rate in bit/s; and the file of the switches.
+#[pyfunction]
+#[expect(clippy::type_complexity, reason = "a row of five columns, named on the Python side")]
+pub fn testbed_plan(
+    py: Python<'_>,
+    scenario: &Scenario,
+) -> PyResult<(Vec<(String, String, String, String, u64)>, String)> {
+    let plan = Plan::of(&scenario.0).map_err(|error| errors::input(py, vec![error.to_string()]))?;
+    let row =
+        |HostPlan { name, port, mac, ip, rate }: HostPlan| (name, port, format!("{mac}"), ip, rate.get());
+    Ok((plan.hosts.into_iter().map(row).collect(), plan.switch_file))
+}

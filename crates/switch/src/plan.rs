@@ -1,0 +1,185 @@
+//! What a testbed needs to look like a scenario's network: hosts with addresses, and the file of the switches.
+
+use std::fmt::Write as _;
+
+use pullnet_scenario::{Forwarding, Scenario};
+use pullnet_topology::{Choices, Hop, HostPeer, NodeKind, Peer, Topology};
+use pullnet_units::{BitsPerSec, HostId, NodeId, Picos, PortId};
+use thiserror::Error;
+
+use crate::mac::Mac;
+
+/// Most hosts of a testbed: each is a network namespace.
+pub const MOST_HOSTS: usize = 250;
+
+/// A scenario's network cannot be built as a testbed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum NoPlan {
+    /// Too many hosts.
+    #[error("the network has {0} hosts; a testbed has at most {MOST_HOSTS}")]
+    Hosts(usize),
+}
+
+/// A host of a testbed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostPlan {
+    /// Its name: the scenario's number, with an h before it.
+    pub name: String,
+    /// The interface at the switch, and the port's name.
+    pub port: String,
+    /// Ethernet address.
+    pub mac: Mac,
+    /// IPv4 address; all hosts are in one network with a prefix of 16 bits.
+    pub ip: String,
+    /// Rate of its line.
+    pub rate: BitsPerSec,
+}
+
+/// A testbed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// The scenario's name.
+    pub name: String,
+    /// Every host, in the scenario's order.
+    pub hosts: Vec<HostPlan>,
+    /// The file of its switches.
+    pub switch_file: String,
+}
+
+impl Plan {
+    /// The testbed of `scenario`: its network, switches and seed. Its traffic, transport and faults are left to whoever
+    /// uses the testbed.
+    pub fn of(scenario: &Scenario) -> Result<Self, NoPlan> {
+        let topology = &scenario.topology;
+        if topology.hosts.len() > MOST_HOSTS {
+            return Err(NoPlan::Hosts(topology.hosts.len()));
+        }
+        let hosts = topology.hosts.ids().map(|id| host(topology, id)).collect();
+        Ok(Self { name: scenario.name.clone(), hosts, switch_file: switch_file(scenario) })
+    }
+}
+
+fn mac(host: HostId) -> Mac {
+    // Locally administered; the three letters are "pn" and a version.
+    let [_, _, high, low] = host.0.to_be_bytes();
+    Mac::new([0x02, 0x70, 0x6e, 0x01, high, low])
+}
+
+fn host(topology: &Topology, id: HostId) -> HostPlan {
+    let (rate, number) = (topology.hosts[id].link.rate, id.0);
+    HostPlan {
+        name: format!("h{number}"),
+        port: format!("h{number}"),
+        mac: mac(id),
+        ip: format!("10.77.{}.{}", number / 200, number % 200 + 1),
+        rate,
+    }
+}
+
+fn switch_file(scenario: &Scenario) -> String {
+    let mut text = format!("name = {:?}\nseed = {}\nwait = \"spin\"\n\n", scenario.name, scenario.seed);
+    let direct = matches!(scenario.topology.hosts[HostId(0)].peer, HostPeer::Host(_));
+    if direct {
+        two_ends(&mut text, &scenario.topology);
+    } else {
+        discipline(&mut text, scenario);
+        ports(&mut text, &scenario.topology);
+        entries(&mut text, &scenario.topology);
+    }
+    text
+}
+
+/// The table `[switch]` as the scenario has it.
+fn discipline(text: &mut String, scenario: &Scenario) {
+    let forwarding = match scenario.forwarding {
+        Forwarding::Path => "path",
+        Forwarding::Random => "random",
+        Forwarding::Ecmp => "ecmp",
+    };
+    let kind = scenario.switch.name();
+    put(text, format_args!("[switch]\nkind = \"{kind}\"\nforwarding = \"{forwarding}\"\n"));
+    let row = pullnet_qdisc::SWITCHES.iter().find(|row| row.name == kind);
+    for field in row.into_iter().flat_map(|row| row.fields) {
+        if let Some(value) = scenario.switch.get(field.name).filter(|value| !value.is_empty()) {
+            put(text, format_args!("{} = {value}\n", field.name));
+        }
+    }
+    text.push('\n');
+}
+
+/// Two hosts without a switch: a line with the room of a NIC at each end.
+fn two_ends(text: &mut String, topology: &Topology) {
+    text.push_str("[switch]\nkind = \"drop-tail\"\nqueue = \"1000 packets\"\n\n");
+    for (id, host) in topology.hosts.enumerate() {
+        let name = format!("h{}", id.0);
+        outer(text, &name, "line", host.link.rate, host.link.delay, false);
+        entry(text, "line", mac(id), &name, 0, u16::MAX);
+    }
+}
+
+fn put(text: &mut String, what: core::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = text.write_fmt(what);
+}
+
+fn outer(text: &mut String, name: &str, switch: &str, rate: BitsPerSec, delay: Picos, paced: bool) {
+    put(text, format_args!("[[port]]\nname = \"{name}\"\nswitch = \"{switch}\"\ninterface = \"{name}\"\n"));
+    put(text, format_args!("rate = \"{rate}\"\ndelay = \"{delay}\"\npaced = {paced}\n\n"));
+}
+
+fn switch_name(node: NodeId) -> String {
+    format!("s{}", node.0)
+}
+
+/// Ports are called by the host that they lead to, or by their number.
+fn port_name(topology: &Topology, port: PortId) -> String {
+    match topology.ports[port].peer {
+        Peer::Host(host) => format!("h{}", host.0),
+        Peer::Switch(_) => format!("p{}", port.0),
+    }
+}
+
+fn ports(text: &mut String, topology: &Topology) {
+    for (id, port) in topology.ports.enumerate() {
+        let (name, switch) = (port_name(topology, id), switch_name(port.node));
+        match port.reverse {
+            None => outer(text, &name, &switch, port.link.rate, port.link.delay, true),
+            Some(reverse) => {
+                let peer = port_name(topology, reverse);
+                put(
+                    text,
+                    format_args!("[[port]]\nname = \"{name}\"\nswitch = \"{switch}\"\npeer = \"{peer}\"\n"),
+                );
+                put(text, format_args!("rate = \"{}\"\ndelay = \"{}\"\n\n", port.link.rate, port.link.delay));
+            }
+        }
+    }
+}
+
+fn entry(text: &mut String, switch: &str, mac: Mac, ports: &str, shift: u8, mask: u16) {
+    put(text, format_args!("[[forward]]\nswitch = \"{switch}\"\nmac = \"{mac}\"\nports = \"{ports}\"\n"));
+    put(text, format_args!("shift = {shift}\nmask = {}\n\n", mask.max(1)));
+}
+
+/// An entry for every host at every switch, with all ports on a shortest way, in their order.
+fn entries(text: &mut String, topology: &Topology) {
+    let switches = topology.nodes.enumerate().filter(|(_, node)| node.kind == NodeKind::Switch);
+    for (node, _) in switches {
+        for host in topology.hosts.ids() {
+            let choices: Choices<'_> = topology.choices(node, topology.addr(host));
+            let names: Vec<_> = choices.iter().map(|port| port_name(topology, port)).collect();
+            let (shift, mask) = digit(topology, node, host);
+            entry(text, &switch_name(node), mac(host), &names.join(" "), shift, mask);
+        }
+    }
+}
+
+/// Which bits of a label choose the port at a switch, on the way to a host. In graphs it is the whole label, which then
+/// chooses a shortest way but not always the one of that number in the simulator.
+fn digit(topology: &Topology, node: NodeId, host: HostId) -> (u8, u16) {
+    match topology.hop(node) {
+        Hop::Tree(hop) if hop.below(topology.addr(host).0) => (hop.lane_shift, hop.lane_mask),
+        Hop::Tree(hop) => (hop.digit_shift, hop.digit_mask),
+        Hop::Table => (0, u16::MAX),
+    }
+}
