@@ -1,7 +1,7 @@
 use pullnet_settings::Settings;
 
-/// A packet as a queue sees it.
-pub trait Item: Copy {
+/// A packet as a queue sees it. The default one stands where there is none.
+pub trait Item: Copy + Default {
     /// Whether it is a control packet or a header without payload.
     fn is_control(&self) -> bool;
     /// Bytes on the wire now.

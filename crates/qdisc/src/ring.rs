@@ -1,25 +1,31 @@
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 
-/// A queue in a ring of a power of two that doubles when full and never shrinks.
+/// A queue whose first `N` items lie in the ring itself; `N` is a power of two. What is more waits behind them in
+/// memory of its own.
 ///
-/// `VecDeque` with a header of 16 bytes instead of 32: a port has three of them, and a network a million ports.
+/// A port has three of them, and nearly all of them stay short: a port with its packets is one piece of memory, which
+/// can be asked for at once.
 #[derive(Clone, Debug)]
-pub struct Ring<T> {
-    items: Box<[T]>,
+#[repr(C)]
+pub struct Ring<T, const N: usize = 8> {
+    /// Items behind the first `N`.
+    #[allow(clippy::box_collection, reason = "nearly always absent: 8 bytes in every ring instead of 32")]
+    more: Option<Box<VecDeque<T>>>,
     head: u32,
+    /// Items in all.
     len: u32,
+    items: [T; N],
 }
 
-/// Capacity after the first push.
-const FIRST: usize = 4;
-
-impl<T> Default for Ring<T> {
+impl<T: Copy + Default, const N: usize> Default for Ring<T, N> {
     fn default() -> Self {
-        Self { items: Box::default(), head: 0, len: 0 }
+        const { assert!(N.is_power_of_two()) };
+        Self { more: None, head: 0, len: 0, items: [T::default(); N] }
     }
 }
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy, const N: usize> Ring<T, N> {
     /// Number of items.
     #[inline]
     pub fn len(&self) -> usize {
@@ -32,105 +38,134 @@ impl<T: Copy> Ring<T> {
         self.len == 0
     }
 
-    #[inline]
-    fn position(&self, index: usize) -> usize {
-        (self.head as usize + index) & (self.items.len().wrapping_sub(1))
+    /// Where item number `index` lies, one of the first `N`.
+    #[inline(always)]
+    fn place(&self, index: u32) -> usize {
+        self.head.wrapping_add(index) as usize % N
     }
 
     /// The oldest item.
-    #[inline]
+    #[inline(always)]
     pub fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { self.items.get(self.head as usize) }
+        if self.len == 0 { None } else { Some(&self.items[self.place(0)]) }
     }
 
     /// The newest item.
     #[inline]
     pub fn back_mut(&mut self) -> Option<&mut T> {
-        let last = self.position((self.len as usize).wrapping_sub(1));
-        if self.len == 0 { None } else { self.items.get_mut(last) }
+        match self.len.checked_sub(1)? {
+            last if last < N as u32 => {
+                let place = self.place(last);
+                Some(&mut self.items[place])
+            }
+            _ => self.more.as_mut()?.back_mut(),
+        }
     }
 
     /// Adds at the end.
     #[inline(always)]
     pub fn push(&mut self, item: T) {
-        if self.len() == self.items.len() {
-            self.grow(item);
+        if self.len >= N as u32 {
+            self.more.get_or_insert_default().push_back(item);
+        } else {
+            let place = self.place(self.len);
+            self.items[place] = item;
         }
-        let at = self.position(self.len());
-        self.items[at] = item;
         self.len += 1;
     }
 
-    /// Where the oldest item is, or will be; dangling if there is no room yet.
+    /// Where the oldest item is, or will be.
     #[inline]
     pub fn begin(&self) -> *const T {
-        self.items.as_ptr().wrapping_add(self.head as usize)
+        &raw const self.items[self.place(0)]
     }
 
-    /// Where the next item will be added; dangling if there is no room.
+    /// Where the next item will be added, if it is one of the first `N`.
     #[inline]
     pub fn end(&self) -> *const T {
-        self.items.as_ptr().wrapping_add(self.position(self.len()))
+        &raw const self.items[self.place(self.len)]
     }
 
     /// Takes the oldest. A ring that is empty starts again at its beginning, to stay within few cache lines.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
-        let item = *self.front()?;
+        if self.len == 0 {
+            return None;
+        }
+        let item = self.items[self.place(0)];
         self.len -= 1;
-        self.head = if self.len == 0 { 0 } else { self.position(1) as u32 };
+        self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
+        if self.len >= N as u32 {
+            self.refill();
+        }
         Some(item)
+    }
+
+    /// The oldest of those behind becomes one of the first `N`.
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self) {
+        let place = self.place(N as u32 - 1);
+        self.items[place] = self.more.as_mut().and_then(|more| more.pop_front()).unwrap_or(self.items[place]);
     }
 
     /// Adds `item` behind every item whose `key` is not greater: the order of equal keys is that of insertion.
     #[inline(always)]
     pub fn insert_sorted<K: Ord>(&mut self, item: T, key: impl Fn(&T) -> K) {
-        if self.len() == self.items.len() {
-            self.grow(item);
-        }
         let wanted = key(&item);
-        let mut index = self.len();
+        if self.len >= N as u32 {
+            return self.insert_far(item, &wanted, key);
+        }
+        let mut index = self.len;
+        self.len += 1;
         while index > 0 {
-            let before = self.items[self.position(index - 1)];
+            let before = self.items[self.place(index - 1)];
             if key(&before) <= wanted {
                 break;
             }
-            let at = self.position(index);
-            self.items[at] = before;
+            let place = self.place(index);
+            self.items[place] = before;
             index -= 1;
         }
-        let at = self.position(index);
-        self.items[at] = item;
-        self.len += 1;
+        let place = self.place(index);
+        self.items[place] = item;
+    }
+
+    /// The same for a ring with at least `N` items.
+    #[cold]
+    #[inline(never)]
+    fn insert_far<K: Ord>(&mut self, item: T, wanted: &K, key: impl Fn(&T) -> K) {
+        let (last, more) = (self.place(N as u32 - 1), self.more.get_or_insert_default());
+        if key(&self.items[last]) <= *wanted {
+            let at = more.partition_point(|other| key(other) <= *wanted);
+            more.insert(at, item);
+            self.len += 1;
+            return;
+        }
+        more.push_front(self.items[last]);
+        let all = core::mem::replace(&mut self.len, N as u32 - 1) + 1;
+        self.insert_sorted(item, key);
+        self.len = all;
     }
 
     /// Items from the oldest to the newest.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len()).map(|index| &self.items[self.position(index)])
-    }
-
-    /// Twice the room; `filler` stands where nothing is yet.
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, filler: T) {
-        let room = (self.items.len() * 2).max(FIRST);
-        let items = self.iter().copied().chain(core::iter::repeat_n(filler, room - self.len())).collect();
-        self.items = items;
-        self.head = 0;
+        let near = (0..self.len.min(N as u32)).map(|index| &self.items[self.place(index)]);
+        near.chain(self.more.iter().flat_map(|more| more.iter()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::collections::VecDeque;
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn behaves_like_a_sorted_queue(steps in prop::collection::vec(prop::option::weighted(0.6, 0u32..50), 0..300)) {
-            let mut ring = Ring::default();
+            let mut ring = Ring::<_, 4>::default();
             let mut model: VecDeque<(u32, usize)> = VecDeque::new();
             for (nth, step) in steps.into_iter().enumerate() {
                 match step {
@@ -143,6 +178,7 @@ mod tests {
                 }
                 prop_assert_eq!(ring.iter().copied().collect::<Vec<_>>(), Vec::from(model.clone()));
                 prop_assert_eq!(ring.front(), model.front());
+                prop_assert_eq!(ring.back_mut().copied(), model.back().copied());
             }
         }
     }

@@ -60,15 +60,16 @@ fn sure_control(config: &TrimConfig) -> u32 {
 
 /// One port of an NDP switch: one cache line.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Trim<P> {
-    data: Ring<P>,
-    control: Ring<P>,
-    data_bytes: u32,
     control_bytes: u32,
-    /// Bytes of the data packet in service; 0 if there is none.
-    serving: u32,
     /// Control packets served in this round while data waited.
     turn: u32,
+    control: Ring<P, 4>,
+    data_bytes: u32,
+    /// Bytes of the data packet in service; 0 if there is none.
+    serving: u32,
+    data: Ring<P>,
 }
 
 impl<P: Item> Trim<P> {
@@ -202,7 +203,7 @@ impl<P: Item> Discipline<P> for Trim<P> {
     }
 
     fn places(&self) -> [*const P; 2] {
-        [self.control.begin(), self.data.begin()]
+        [self.data.end(), self.data.begin()]
     }
 
     fn waiting(&self, visit: &mut dyn FnMut(&P)) {

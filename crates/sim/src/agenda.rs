@@ -28,34 +28,44 @@ impl Agenda {
 
     /// Makes `window` the one in which `process` is visited next, or the last one that the agenda reaches. `armed` is
     /// what it was armed for before, and is updated. `now` is the current window.
-    #[inline]
+    #[inline(always)]
     pub fn arm(&mut self, armed: &mut u64, process: u32, window: u64, now: u64) {
+        if *armed != NOT_ARMED {
+            if *armed == window {
+                return;
+            }
+            self.disarm(*armed, process);
+        }
+        *armed = self.place(process, window, now);
+    }
+
+    /// Returns the window, or the last one that the agenda reaches.
+    #[inline(always)]
+    fn place(&mut self, process: u32, window: u64, now: u64) -> u64 {
+        if window - now >= ROWS {
+            return self.place_far(process, window, now);
+        }
+        self.levels[0].add(window, process);
+        window
+    }
+
+    #[inline]
+    fn disarm(&mut self, armed: u64, process: u32) {
+        if !self.levels[0].remove(armed, process) {
+            self.levels[1].remove(armed >> SHIFT, process);
+            self.levels[2].remove(armed >> (2 * SHIFT), process);
+        }
+    }
+
+    /// The same in one of the upper levels.
+    #[cold]
+    #[inline(never)]
+    fn place_far(&mut self, process: u32, window: u64, now: u64) -> u64 {
         let last = ((now >> (2 * SHIFT)) + ROWS) << (2 * SHIFT);
         let window = window.min(last - 1);
-        if *armed == window {
-            return;
-        }
-        if *armed != NOT_ARMED && !self.levels[0].remove(*armed, process) {
-            self.levels[1].remove(*armed >> SHIFT, process);
-            self.levels[2].remove(*armed >> (2 * SHIFT), process);
-        }
-        *armed = window;
-        self.place(process, window, now);
-    }
-
-    #[inline]
-    fn place(&mut self, process: u32, window: u64, now: u64) {
-        if window - now < ROWS {
-            self.levels[0].add(window, process);
-        } else {
-            self.place_far(process, window, now);
-        }
-    }
-
-    #[cold]
-    fn place_far(&mut self, process: u32, window: u64, now: u64) {
         let level = if (window >> SHIFT) - (now >> SHIFT) < ROWS { 1 } else { 2 };
         self.levels[level].add(window >> (SHIFT * level as u32), process);
+        window
     }
 
     /// Appends the processes of `window`, ascending, and forgets them. No window with a process may be left out.
@@ -76,7 +86,9 @@ impl Agenda {
             let shift = SHIFT * level as u32;
             if window >> shift != self.sorted >> shift {
                 self.levels[level].take(window >> shift, &mut near);
-                near.drain(..).for_each(|process| self.place(process, armed(process), window));
+                for process in near.drain(..) {
+                    self.place(process, armed(process), window);
+                }
             }
         }
     }
@@ -94,10 +106,8 @@ impl Agenda {
 /// Rows of equally many windows, in a circle.
 #[derive(Clone, Debug)]
 struct Level {
-    /// Words of a row that hold a bit for each process.
+    /// Words of a row, with a bit for each process.
     words: usize,
-    /// All words of a row: after those, a bit for each of them that may be other than 0.
-    stride: usize,
     bits: Vec<u64>,
     /// Rows that may have a process.
     busy: u64,
@@ -106,29 +116,32 @@ struct Level {
 impl Level {
     fn new(processes: usize) -> Self {
         let words = processes.div_ceil(64);
-        let stride = words + words.div_ceil(64);
-        Self { words, stride, bits: vec![0; stride * ROWS as usize], busy: 0 }
-    }
-
-    fn start(&self, row: u64) -> usize {
-        (row % ROWS) as usize * self.stride
+        Self { words, bits: vec![0; words * ROWS as usize], busy: 0 }
     }
 
     #[inline]
+    fn row(&mut self, row: u64) -> &mut [u64] {
+        let start = (row % ROWS) as usize * self.words;
+        &mut self.bits[start..start + self.words]
+    }
+
+    #[inline(always)]
+    fn word(&mut self, row: u64, process: u32) -> &mut u64 {
+        &mut self.bits[(row % ROWS) as usize * self.words + process as usize / 64]
+    }
+
+    #[inline(always)]
     fn add(&mut self, row: u64, process: u32) {
-        let (start, word) = (self.start(row), process as usize / 64);
-        self.bits[start + word] |= 1 << (process % 64);
-        self.bits[start + self.words + word / 64] |= 1 << (word % 64);
+        *self.word(row, process) |= 1 << (process % 64);
         self.busy |= 1 << (row % ROWS);
     }
 
     /// Whether it was there.
     #[inline]
     fn remove(&mut self, row: u64, process: u32) -> bool {
-        let word = self.start(row) + process as usize / 64;
-        let bit = 1 << (process % 64);
-        let there = self.bits[word] & bit != 0;
-        self.bits[word] &= !bit;
+        let (word, bit) = (self.word(row, process), 1 << (process % 64));
+        let there = *word & bit != 0;
+        *word &= !bit;
         there
     }
 
@@ -137,38 +150,26 @@ impl Level {
             return;
         }
         self.busy &= !(1 << (row % ROWS));
-        let start = self.start(row);
-        let (words, used) = self.bits[start..start + self.stride].split_at_mut(self.words);
-        for (first, used) in (0u32..).step_by(64).zip(used) {
-            for word in ones(core::mem::take(used)) {
-                let bits = core::mem::take(&mut words[(first + word) as usize]);
-                due.extend(ones(bits).map(|bit| (first + word) * 64 + bit));
+        for (first, bits) in (0u32..).step_by(64).zip(self.row(row)) {
+            let mut bits = core::mem::take(bits);
+            while bits != 0 {
+                due.push(first + bits.trailing_zeros());
+                bits &= bits - 1;
             }
         }
     }
 
-    /// The first of the rows `from` up to the circle's end that has a process.
+    /// The first of the rows from `from` on that has a process.
     fn next_busy(&mut self, from: u64) -> Option<u64> {
         while self.busy != 0 {
-            let ahead = u64::from(self.busy.rotate_right((from % ROWS) as u32).trailing_zeros());
-            let start = self.start(from + ahead);
-            if self.bits[start..start + self.words].iter().any(|bits| *bits != 0) {
-                return Some(from + ahead);
+            let row = from + u64::from(self.busy.rotate_right((from % ROWS) as u32).trailing_zeros());
+            if self.row(row).iter().any(|bits| *bits != 0) {
+                return Some(row);
             }
-            self.busy &= !(1 << ((from + ahead) % ROWS));
+            self.busy &= !(1 << (row % ROWS));
         }
         None
     }
-}
-
-/// Positions of the ones in `bits`, ascending.
-#[inline]
-fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
-    core::iter::from_fn(move || {
-        let next = (bits != 0).then(|| bits.trailing_zeros());
-        bits &= bits.wrapping_sub(1);
-        next
-    })
 }
 
 #[cfg(test)]

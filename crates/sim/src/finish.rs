@@ -214,7 +214,6 @@ fn port_rows<T: Transport, Q: Discipline<Packet>>(
     let (mut nics, mut rows) = (Vec::new(), Vec::new());
     for shard in shards {
         for host in shard.hosts {
-            let data_packets = host.counts.data_sent;
             let row = line_row(
                 &host.line,
                 host.busy_until,
@@ -222,7 +221,7 @@ fn port_rows<T: Transport, Q: Discipline<Packet>>(
                 topology.nic_level().to_string(),
                 now,
             );
-            nics.push((host.id, PortRow { data_packets, ..row }));
+            nics.push((host.id, row));
         }
         for (port, id) in shard.ports.into_iter().zip(&net.numbering.port[shard.port_range.start as usize..])
         {
@@ -231,12 +230,11 @@ fn port_rows<T: Transport, Q: Discipline<Packet>>(
             let occupancy = port.held.map(|held| held.finish(now.0)).unwrap_or_default();
             rows.push(PortRow {
                 port: Some(*id),
-                data_packets: port.counts.data_packets,
                 trimmed: port.counts.trimmed,
                 returned: port.counts.returned,
                 dropped: port.counts.dropped,
-                peak_data: port.counts.peak_data,
-                peak_control: port.counts.peak_control,
+                peak_data: port.peak_data,
+                peak_control: port.peak_control,
                 occupancy: occupancy.into_iter().map(Picos).collect(),
                 ..row
             });
@@ -254,9 +252,9 @@ fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: I
         port: None,
         name,
         level,
-        packets: line.packets,
-        bytes: line.bytes,
-        data_packets: 0,
+        packets: line.packets(),
+        bytes: line.bytes(),
+        data_packets: line.data_packets(),
         trimmed: 0,
         returned: 0,
         dropped: 0,

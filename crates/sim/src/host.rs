@@ -160,8 +160,8 @@ impl<T: Transport> Host<T> {
 
     /// A packet is on its way here. Returns its arrival time.
     #[inline]
-    pub fn expect(&mut self, window: Window, packet: Packet) -> u64 {
-        self.inbox.insert_sorted(packet, |packet| packet.rank(window));
+    pub fn expect(&mut self, window: Window, packet: &Packet) -> u64 {
+        self.inbox.insert_sorted(*packet, |packet| packet.rank(window));
         packet.time(window)
     }
 

@@ -18,23 +18,11 @@ pub struct Emission {
     pub packet: Packet,
 }
 
-/// The sending end of a link. Fields are in the order of their use; the first 16 bytes and the 64 after them are all
-/// that an ordinary packet needs.
+/// The sending end of a link. The rare fields come first: what a packet needs are the last 64 bytes, and of these the
+/// last 16 for a packet that is only on its way to this link.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Line {
-    delay: u64,
-    pace: Pace,
-    /// Index of this link at its other end.
-    ingress: u16,
-    faulty: bool,
-    next: Next,
-    /// Coins of the queue, choices at the other end, and losses on the link.
-    pub chance: SmallStream,
-    /// Packets sent.
-    pub packets: u64,
-    /// Bytes sent.
-    pub bytes: u64,
     rate: BitsPerSec,
     link: LinkRef,
     /// Packets lost on the link.
@@ -43,6 +31,18 @@ pub struct Line {
     pub data_lost: u64,
     /// Time in service beyond what the bytes need at the built rate: the link was slower for a while.
     slower: u64,
+    /// Coins of the queue, choices at the other end, and losses on the link.
+    pub chance: SmallStream,
+    next: Next,
+    /// Bytes sent.
+    bytes: u64,
+    /// Data and control packets sent.
+    packets: [u64; 2],
+    delay: u64,
+    pace: Pace,
+    /// Index of this link at its other end.
+    ingress: u16,
+    faulty: bool,
 }
 
 /// What became of a packet that was put on a link.
@@ -65,7 +65,7 @@ impl Line {
             faulty: net.schedule(link).is_some(),
             next,
             chance,
-            packets: 0,
+            packets: [0; 2],
             bytes: 0,
             rate: built.rate,
             link,
@@ -74,6 +74,13 @@ impl Line {
             slower: 0,
         }
     }
+
+    /// Where that begins which every packet needs, and that which one needs that is on its way here.
+    #[cfg(test)]
+    pub const HOT: usize = core::mem::offset_of!(Self, next);
+    /// See [`Line::HOT`].
+    #[cfg(test)]
+    pub const HOTTEST: usize = core::mem::offset_of!(Self, delay);
 
     #[inline]
     fn time(&self, size: u32) -> u64 {
@@ -86,6 +93,21 @@ impl Line {
         start + self.time(size) + self.delay
     }
 
+    /// Packets sent.
+    pub fn packets(&self) -> u64 {
+        self.packets.iter().sum()
+    }
+
+    /// Whole data packets sent.
+    pub fn data_packets(&self) -> u64 {
+        self.packets[0]
+    }
+
+    /// Bytes sent.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Time that the link was sending, to within a picosecond for each packet.
     pub fn busy(&self) -> Picos {
         Picos(self.rate.serialization(Bytes(self.bytes)).0 + self.slower)
@@ -96,7 +118,7 @@ impl Line {
     pub fn send(&mut self, net: &Network, start: u64, mut packet: Packet) -> Sent {
         let size = packet.wire();
         let until = start + if self.faulty { self.faulty_time(net, start, size) } else { self.time(size) };
-        self.packets += 1;
+        self.packets[usize::from(packet.is_control())] += 1;
         self.bytes += u64::from(size);
         let arrival = until + self.delay;
         if self.faulty && self.loses(net, start, arrival) {

@@ -82,6 +82,8 @@ pub struct Network {
     pub grid: Grid,
     /// Packet sizes.
     pub framing: Framing,
+    /// Bytes on the wire of the shortest packet.
+    pub shortest: u32,
     /// Bytes on the wire of the largest packet.
     pub largest: u32,
     /// Measurement window in picoseconds.
@@ -94,7 +96,7 @@ impl Network {
         let numbering = Numbering::new(&scenario.topology);
         let grid = Grid::new(lookahead(&scenario, shortest));
         let measure = (scenario.measure.0.0, scenario.measure.1.0);
-        Self { scenario, numbering, grid, framing, largest: framing.mtu + framing.header, measure }
+        Self { scenario, numbering, grid, framing, shortest, largest: framing.mtu + framing.header, measure }
     }
 
     /// Hosts, switches and links.
@@ -105,6 +107,11 @@ impl Network {
     /// What is recorded.
     pub fn probes(&self) -> &Probes {
         &self.scenario.probes
+    }
+
+    /// Whether ports record how many packets they hold.
+    pub fn records_held(&self) -> bool {
+        self.probes().ports || self.probes().series.is_some()
     }
 
     /// What becomes of a link; `None` if it stays sound.

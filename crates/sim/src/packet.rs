@@ -21,8 +21,8 @@ pub const MAX_TRIM: u32 = TRIM_UNIT << 5;
 /// A packet in flight or in a queue: two to a cache line, written once and read once for each hop.
 ///
 /// Four words that are only ever changed as words, so that a copy never waits for parts of a word to be stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C, align(32))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
 pub struct Packet {
     /// Arrival time modulo 2^48 ps and, in the low 16 bits, the index of the link that it arrives by.
     key: u64,

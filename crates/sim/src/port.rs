@@ -16,16 +16,9 @@ use crate::probe::Held;
 /// Marks packets that arrive from another port of the same switch and not by a link.
 const RECIRCULATED: u16 = 1 << 15;
 
-/// What a port counts beside what its line counts.
+/// What a port counts when something out of the ordinary happens.
 #[derive(Clone, Copy, Default, Debug)]
-#[repr(C)]
 pub struct PortCounts {
-    /// Most data packets held.
-    pub peak_data: u32,
-    /// Most control packets waiting.
-    pub peak_control: u32,
-    /// Whole data packets sent.
-    pub data_packets: u64,
     /// Data packets that lost their payload here.
     pub trimmed: u64,
     /// Headers sent back from here.
@@ -50,6 +43,8 @@ pub struct PortContext<'a, Q: Discipline<Packet>> {
     pub out: &'a mut Vec<Emission>,
     /// The current window.
     pub window: Window,
+    /// Whether occupancy is recorded.
+    pub held: bool,
 }
 
 /// Begins a cache line.
@@ -57,34 +52,41 @@ pub struct PortContext<'a, Q: Discipline<Packet>> {
 #[repr(align(64))]
 struct OwnLine<T>(T);
 
-/// One egress port. Fields are in the order of their use: a packet that comes in touches the first cache line, a visit
-/// the first four.
+/// Marks a link that sends nothing, beside the time since when it does not.
+const IDLE: u64 = 1 << 63;
+
+/// One egress port. Fields are in the order of their use. A packet that comes in touches the line of memory that ends with
+/// the head of the inbox, and its place in the inbox; a visit also the line before, and the queue.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port<Q> {
-    /// Packets on their way here, in order of arrival.
-    inbox: Ring<Packet>,
+    /// Occupancy, if asked for.
+    pub held: Option<Box<Held>>,
+    /// The switch that it belongs to.
+    pub node: NodeId,
+    /// Index among the ports of the switch.
+    index: u16,
+    /// The link.
+    pub line: Line,
     /// The window that the port is to be visited in.
     pub armed: u64,
-    /// When the packet in service has left; `u64::MAX` if there is none.
+    /// When the packet in service has left; the time at which the last one had left and [`IDLE`] if there is none.
     completion: u64,
     /// How many more data packets, and packets of any kind, can come before one may be trimmed, or sent back: as the
     /// latest visit left it, less what has come since.
     data_room: i32,
     control_room: i32,
-    /// The link.
-    pub line: Line,
+    /// Most data packets held.
+    pub peak_data: u32,
+    /// Most control packets waiting.
+    pub peak_control: u32,
+    /// Packets on their way here, in order of arrival.
+    inbox: Ring<Packet>,
     queue: OwnLine<Q>,
-    /// Occupancy, if asked for.
-    pub held: Option<Box<Held>>,
     /// What happened here.
     pub counts: PortCounts,
     /// Hash of it.
     pub fingerprint: Fingerprint,
-    /// The switch that it belongs to.
-    pub node: NodeId,
-    /// Index among the ports of the switch.
-    index: u16,
 }
 
 impl<Q: Discipline<Packet>> Port<Q> {
@@ -98,18 +100,20 @@ impl<Q: Discipline<Packet>> Port<Q> {
         held: Option<Box<Held>>,
     ) -> Self {
         let mut port = Self {
-            inbox: Ring::default(),
-            armed: NOT_ARMED,
-            completion: u64::MAX,
-            data_room: 0,
-            control_room: 0,
-            queue: OwnLine(Q::new(rules)),
-            line,
+            held,
             node,
             index,
+            line,
+            armed: NOT_ARMED,
+            completion: IDLE,
+            data_room: 0,
+            control_room: 0,
+            peak_data: 0,
+            peak_control: 0,
+            inbox: Ring::default(),
+            queue: OwnLine(Q::new(rules)),
             counts: PortCounts::default(),
             fingerprint: Fingerprint::default(),
-            held,
         };
         port.count_room(net, rules);
         port
@@ -117,28 +121,25 @@ impl<Q: Discipline<Packet>> Port<Q> {
 
     /// A packet is on its way here. Returns the last window in which the port can be visited for its sake.
     #[inline(always)]
-    pub fn expect(&mut self, net: &Network, rules: &Q::Rules, window: Window, packet: Packet) -> u64 {
-        self.inbox.insert_sorted(packet, |packet| packet.rank(window));
+    pub fn expect(&mut self, net: &Network, window: Window, packet: &Packet) -> u64 {
+        self.inbox.insert_sorted(*packet, |packet| packet.rank(window));
         self.data_room -= i32::from(!packet.is_control());
         self.control_room -= 1;
         let at = packet.time(window);
-        let out = self.line.reaches(at.max(self.free_at()), self.least_size(rules, &packet));
-        let due = net.grid.index(out).saturating_sub(1);
+        let due = net.grid.index(self.leaves(net, at, packet)).saturating_sub(1);
         if self.control_room < 0 { due.min(net.grid.index(at)) } else { due }
     }
 
-    /// The length that an arriving packet may have when it leaves.
-    #[inline]
-    fn least_size(&self, rules: &Q::Rules, packet: &Packet) -> u32 {
-        let whole = packet.wire();
-        if packet.is_control() || self.data_room >= 0 {
-            return whole;
-        }
-        Q::trimmed_size(rules).map_or(whole, |trimmed| trimmed.min(whole))
+    /// When at the earliest an arriving packet can be at the other end of the link.
+    #[inline(always)]
+    fn leaves(&self, net: &Network, at: u64, packet: &Packet) -> u64 {
+        let whole = !packet.is_control() && self.data_room >= 0;
+        let size = if whole { packet.sent_size().into() } else { net.shortest };
+        self.line.reaches(at.max(self.free_at()), size)
     }
 
     /// Asks the queue how much room there is beside what is on its way.
-    #[inline]
+    #[inline(never)]
     fn count_room(&mut self, net: &Network, rules: &Q::Rules) {
         let coming_data = self.inbox.iter().filter(|packet| !packet.is_control()).count() as i32;
         let clip = |room: u32| room.min(i32::MAX as u32) as i32;
@@ -146,13 +147,13 @@ impl<Q: Discipline<Packet>> Port<Q> {
         self.control_room = clip(self.queue.0.control_room(rules)) - self.inbox.len() as i32;
     }
 
-    /// When the link is free as far as is known; 0 if it is.
+    /// When the link is free as far as is known; a time in the past if it is.
     #[inline]
     fn free_at(&self) -> u64 {
-        if self.completion == u64::MAX { 0 } else { self.completion }
+        self.completion & !IDLE
     }
 
-    /// When the packet in service has left; 0 if there is none.
+    /// When the packet in service has left; a time in the past if there is none.
     pub fn sending_until(&self) -> u64 {
         self.free_at()
     }
@@ -162,7 +163,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
         self.inbox.front().map_or(u64::MAX, |packet| packet.time(window))
     }
 
-    /// When the next thing happens here; `u64::MAX` for nothing.
+    /// When the next thing happens here; at least [`IDLE`] for nothing.
     #[inline]
     pub fn next_event(&self, window: Window) -> u64 {
         self.next_arrival(window).min(self.completion)
@@ -183,13 +184,14 @@ impl<Q: Discipline<Packet>> Port<Q> {
         }
         if completion <= arrival {
             self.queue.0.complete(cx.rules, cx.shared);
-            self.completion = u64::MAX;
-            self.note_held(completion);
+            self.completion |= IDLE;
+            self.note_held(cx, completion);
+            self.serve(cx, completion);
         } else {
             self.admit(cx, arrival);
-        }
-        if self.completion == u64::MAX {
-            self.serve(cx, completion.min(arrival));
+            if completion >= IDLE {
+                self.serve(cx, arrival);
+            }
         }
         true
     }
@@ -200,7 +202,6 @@ impl<Q: Discipline<Packet>> Port<Q> {
         let Some(packet) = self.queue.0.dequeue(cx.rules, cx.shared) else { return };
         let sent = self.line.send(cx.net, now, packet);
         self.completion = sent.until;
-        self.counts.data_packets += u64::from(!packet.is_control());
         if let Some(emission) = sent.emission {
             cx.out.push(emission);
         }
@@ -214,9 +215,9 @@ impl<Q: Discipline<Packet>> Port<Q> {
         if outcome != Outcome::Queued {
             self.note(cx, now, &outcome);
         }
-        self.counts.peak_data = self.counts.peak_data.max(self.queue.0.data_held());
-        self.counts.peak_control = self.counts.peak_control.max(self.queue.0.control_held());
-        self.note_held(now);
+        self.peak_data = self.peak_data.max(self.queue.0.data_held());
+        self.peak_control = self.peak_control.max(self.queue.0.control_held());
+        self.note_held(cx, now);
     }
 
     /// Counts what became of a packet that did not simply wait, and sends headers back.
@@ -255,28 +256,32 @@ impl<Q: Discipline<Packet>> Port<Q> {
     }
 
     #[inline]
-    fn note_held(&mut self, now: u64) {
-        if let Some(held) = &mut self.held {
+    fn note_held(&mut self, cx: &PortContext<'_, Q>, now: u64) {
+        // The flag is at hand, what it stands for is not.
+        if cx.held
+            && let Some(held) = &mut self.held
+        {
             held.set(now, self.queue.0.data_held());
         }
     }
 
     /// The last window in which the port can be visited so that everything that leaves it is known in time; `None` if
     /// nothing is to be done.
-    #[inline]
+    #[inline(always)]
     pub fn due(&mut self, net: &Network, rules: &Q::Rules, window: Window) -> Option<u64> {
         // What was counted before and went down since is a safe bound; it is counted anew when it runs out.
         if self.data_room.min(self.control_room) <= 0 {
             self.count_room(net, rules);
         }
-        let free = self.free_at();
-        let mut out = self.queue.0.shortest_next().map_or(u64::MAX, |size| self.line.reaches(free, size));
+        let soonest = self.line.reaches(self.free_at(), net.shortest);
+        let mut out =
+            self.queue.0.shortest_next().map_or(u64::MAX, |size| self.line.reaches(self.free_at(), size));
         for packet in self.inbox.iter() {
             let at = packet.time(window);
-            if at >= out {
+            if at >= out || out <= soonest {
                 break;
             }
-            out = out.min(self.line.reaches(at.max(free), self.least_size(rules, packet)));
+            out = out.min(self.leaves(net, at, packet));
         }
         if out == u64::MAX {
             return None;
@@ -291,7 +296,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// Brings into the cache what [`Port::expect`] reads of the port.
     #[inline]
     pub fn prepare_inbox(&self) {
-        prefetch(&raw const self.inbox);
+        prefetch(&raw const self.armed);
     }
 
     /// Brings into the cache what [`Port::expect`] will write.
@@ -300,10 +305,20 @@ impl<Q: Discipline<Packet>> Port<Q> {
         prefetch(self.inbox.end());
     }
 
+    /// Brings into the cache what [`Port::visit`] reads beside the packets.
+    #[inline]
+    pub fn prepare(&self) {
+        let begin: *const u8 = (&raw const *self).cast();
+        for line in [1, 2, 7, 9] {
+            prefetch(begin.wrapping_add(64 * line));
+        }
+    }
+
     /// Brings into the cache what [`Port::visit`] reads of the packets.
     #[inline]
     pub fn prepare_packets(&self) {
         prefetch(self.inbox.begin());
+        prefetch(self.inbox.begin().wrapping_add(2));
         self.queue.0.places().into_iter().for_each(prefetch);
     }
 
@@ -323,9 +338,10 @@ mod tests {
     #[test]
     fn what_is_used_together_lies_together() {
         type TrimPort = Port<Trim<Packet>>;
-        assert_eq!(offset_of!(TrimPort, line), 48);
+        assert_eq!(offset_of!(TrimPort, line) + Line::HOT, 64);
+        assert_eq!(offset_of!(TrimPort, line) + Line::HOTTEST, 128);
+        assert_eq!(offset_of!(TrimPort, inbox), 128 + 64 - 16);
         assert_eq!(offset_of!(TrimPort, queue) % 64, 0);
-        assert!(offset_of!(TrimPort, counts) + 16 <= 64 * 5, "{}", offset_of!(TrimPort, counts));
-        assert!(size_of::<TrimPort>() <= 384, "{}", size_of::<TrimPort>());
+        assert!(size_of::<TrimPort>() <= 960, "{}", size_of::<TrimPort>());
     }
 }

@@ -193,7 +193,7 @@ impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
         if let Some(before) = index.checked_sub(1) {
             let before = shared.window(before);
             let mut mail = lock(&shared.post.packets[before.index as usize % 2][self.number]);
-            mail.drain(..).for_each(|emission| self.shard.accept(net, before, &emission));
+            mail.drain(..).for_each(|emission| self.shard.receive(net, before, &emission));
         }
         let mut starts = lock(&shared.post.starts[self.number]);
         let window = shared.window(index);

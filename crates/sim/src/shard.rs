@@ -22,8 +22,6 @@ const BATCH: usize = 32;
 const AHEAD: usize = 6;
 /// Processes whose memory a second-level cache holds beside everything else, at about a kilobyte each.
 const FITS_CACHE: usize = 1000;
-/// Cache lines of a port that every visit needs.
-const HOT_LINES: usize = 5;
 
 /// A switch as the unit of work: its ports share state and are worked off together, in order of time.
 #[derive(Debug)]
@@ -108,10 +106,12 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
 
     /// Visits hosts while the memory of later ones comes into the cache.
     fn visit_hosts(&mut self, net: &Network, window: Window, due: &[u32]) {
-        if !self.large() {
-            return due.iter().for_each(|position| self.visit_host(net, window, *position));
-        }
+        let large = self.large();
         for (index, position) in due.iter().enumerate() {
+            if !large {
+                self.visit_host(net, window, *position);
+                continue;
+            }
             if let Some(later) = due.get(index + 3 * AHEAD) {
                 prefetch_lines(&raw const self.hosts[*later as usize], size_of::<Host<T>>().div_ceil(64));
             }
@@ -126,17 +126,23 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
 
     /// Visits ports while the memory of later ones comes into the cache.
     fn visit_ports(&mut self, net: &Network, window: Window, due: &[u32]) {
-        if !self.large() {
-            return due.iter().for_each(|position| self.visit_port(net, window, *position));
-        }
+        let large = self.large();
         for (index, position) in due.iter().enumerate() {
-            if let Some(later) = due.get(index + 2 * AHEAD) {
-                prefetch_lines(&raw const self.ports[*later as usize], HOT_LINES);
-            }
-            if let Some(soon) = due.get(index + AHEAD) {
-                self.ports[*soon as usize].prepare_packets();
+            if large {
+                self.prepare_visits(due, index);
             }
             self.visit_port(net, window, *position);
+        }
+    }
+
+    /// Prepares memory for the visits some time after number `index`.
+    #[inline]
+    fn prepare_visits(&self, due: &[u32], index: usize) {
+        if let Some(later) = due.get(index + 2 * AHEAD) {
+            self.ports[*later as usize].prepare();
+        }
+        if let Some(soon) = due.get(index + AHEAD) {
+            self.ports[*soon as usize].prepare_packets();
         }
     }
 
@@ -153,11 +159,13 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         self.deliver_if_many(net, window);
     }
 
+    #[inline(always)]
     fn visit_port(&mut self, net: &Network, window: Window, position: u32) {
         let port = &mut self.ports[position as usize];
         port.armed = NOT_ARMED;
-        let (rules, shared, out) = (&self.rules, &mut self.nothing_shared, &mut self.out);
-        port.visit(&mut PortContext { net, rules, shared, out, window });
+        let (rules, shared, out, held) =
+            (&self.rules, &mut self.nothing_shared, &mut self.out, net.records_held());
+        port.visit(&mut PortContext { net, rules, shared, out, window, held });
         if let Some(due) = port.due(net, rules, window) {
             let due = due.max(window.index + 1);
             self.port_agenda.arm(&mut port.armed, position, due, window.index);
@@ -182,7 +190,8 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         switch.armed = NOT_ARMED;
         let ports = &mut self.ports[switch.ports.start as usize..switch.ports.end as usize];
         let (rules, shared, out) = (&self.rules, &mut switch.shared, &mut self.out);
-        let mut cx = PortContext { net, rules, shared, out, window };
+        let held = net.records_held();
+        let mut cx = PortContext { net, rules, shared, out, window, held };
         while ports
             .iter_mut()
             .min_by_key(|port| port.next_event(window))
@@ -219,42 +228,55 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         }
     }
 
+    /// Takes a packet from another thread.
+    pub fn receive(&mut self, net: &Network, window: Window, emission: &Emission) {
+        self.accept(net, window, emission);
+    }
+
     /// One packet for a process of this shard or another.
-    #[inline]
-    pub fn accept(&mut self, net: &Network, window: Window, emission: &Emission) {
-        match emission.target.split() {
-            Ok(host) if self.host_range.contains(&host) => {
-                let position = host - self.host_range.start;
-                let host = &mut self.hosts[position as usize];
-                let due = net.grid.index(host.expect(window, emission.packet));
-                if due < host.armed {
-                    self.host_agenda.arm(&mut host.armed, position, due, window.index);
-                }
-            }
-            Err(port) if self.port_range.contains(&port) => {
-                self.accept_at_port(net, window, port, emission.packet)
-            }
-            _ => self.abroad.push(*emission),
+    #[inline(always)]
+    fn accept(&mut self, net: &Network, window: Window, emission: &Emission) {
+        let ours = match emission.target.split() {
+            Ok(host) => self.accept_at_host(net, window, host, &emission.packet),
+            Err(port) => self.accept_at_port(net, window, port, &emission.packet),
+        };
+        if ours.is_none() {
+            self.abroad.push(*emission);
         }
     }
 
-    #[inline]
-    fn accept_at_port(&mut self, net: &Network, window: Window, process: u32, packet: Packet) {
-        let position = process - self.port_range.start;
-        let port = &mut self.ports[position as usize];
-        let due = port.expect(net, &self.rules, window, packet);
+    /// `None` if the host is not of this shard.
+    #[inline(always)]
+    fn accept_at_host(&mut self, net: &Network, window: Window, process: u32, packet: &Packet) -> Option<()> {
+        let position = process.wrapping_sub(self.host_range.start);
+        let host = self.hosts.get_mut(position as usize)?;
+        let due = net.grid.index(host.expect(window, packet));
+        if due < host.armed {
+            self.host_agenda.arm(&mut host.armed, position, due, window.index);
+        }
+        Some(())
+    }
+
+    /// `None` if the port is not of this shard.
+    #[inline(always)]
+    fn accept_at_port(&mut self, net: &Network, window: Window, process: u32, packet: &Packet) -> Option<()> {
+        let position = process.wrapping_sub(self.port_range.start);
+        let port = self.ports.get_mut(position as usize)?;
+        let due = port.expect(net, window, packet).max(window.index + 1);
         if Q::SHARES {
-            let position = self.switch_of_port[position as usize];
-            let switch = &mut self.switches[position as usize];
-            let due = net.grid.index(packet.time(window));
-            if due < switch.armed {
-                self.port_agenda.arm(&mut switch.armed, position, due, window.index);
-            }
-        } else {
-            let due = due.max(window.index + 1);
-            if due < port.armed {
-                self.port_agenda.arm(&mut port.armed, position, due, window.index);
-            }
+            self.wake_switch(net.grid.index(packet.time(window)), position, window);
+        } else if due < port.armed {
+            self.port_agenda.arm(&mut port.armed, position, due, window.index);
+        }
+        Some(())
+    }
+
+    /// The switch of the port at `position` is to be visited in window `due` at the latest.
+    fn wake_switch(&mut self, due: u64, position: u32, window: Window) {
+        let position = self.switch_of_port[position as usize];
+        let switch = &mut self.switches[position as usize];
+        if due < switch.armed {
+            self.port_agenda.arm(&mut switch.armed, position, due, window.index);
         }
     }
 
@@ -278,7 +300,8 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         }
         for port in self.ports.iter_mut().filter(|_| !Q::SHARES) {
             let (rules, shared, out) = (&self.rules, &mut self.nothing_shared, &mut self.out);
-            port.visit(&mut PortContext { net, rules, shared, out, window });
+            let held = net.records_held();
+            port.visit(&mut PortContext { net, rules, shared, out, window, held });
         }
     }
 

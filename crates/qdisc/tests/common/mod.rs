@@ -4,9 +4,10 @@
 use pullnet_qdisc::Item;
 
 /// What a packet is to a queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Class {
     /// Carries payload.
+    #[default]
     Data,
     /// An ACK, NACK or PULL.
     Control,
@@ -17,7 +18,7 @@ pub enum Class {
 }
 
 /// A packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pkt {
     pub id: u64,
     pub len: u32,

@@ -27,6 +27,14 @@ pub struct Parcel {
     header: NdpHeader,
 }
 
+impl Default for Parcel {
+    fn default() -> Self {
+        let (header, fate) = (NdpHeader::Probe { conn: ConnId(0), seq: 0 }, Fate::Whole);
+        let (from, to) = (HostId(0), HostId(0));
+        Self { from, to, path: 0, control: true, fate, sent: 0, wire: 0, header }
+    }
+}
+
 impl Item for Parcel {
     fn is_control(&self) -> bool {
         self.control || self.fate != Fate::Whole
