@@ -128,6 +128,8 @@ class Summary:
     goodput_gbps: Goodput
     packets: PacketCounts
     timeouts: int
+    unexplained_timeouts: int
+    """Timers that ran out without a lost or dropped packet that explains it."""
     by_tag: dict[str, TagSummary]
     stuck: list[StuckFlow]
     cost: Cost

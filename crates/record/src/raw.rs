@@ -33,6 +33,10 @@ pub struct FlowRow {
     pub retransmitted: u32,
     /// Retransmission timers that ran out.
     pub timeouts: u32,
+    /// Of these, those that no loss of the very packet, its header, its ACK or its NACK explains.
+    pub unexplained: u32,
+    /// Packets of the flow that links lost or switches dropped, control packets of both directions included.
+    pub lost: u32,
 }
 
 /// One host.

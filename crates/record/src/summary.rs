@@ -71,6 +71,8 @@ pub struct Summary {
     pub packets: PacketCounts,
     /// Retransmission timers that ran out.
     pub timeouts: u64,
+    /// Of these, timers that no lost or dropped packet explains.
+    pub unexplained_timeouts: u64,
     /// The same by tag of the traffic.
     pub by_tag: BTreeMap<String, TagSummary>,
     /// Open flows that had stood still for long when the run ended.
@@ -241,6 +243,7 @@ impl Summary {
             goodput_gbps: goodput(&record.hosts, window),
             packets: packets(record),
             timeouts: record.totals.timeouts,
+            unexplained_timeouts: all.iter().map(|flow| u64::from(flow.unexplained)).sum(),
             by_tag: by_tag(record, window),
             stuck: stuck(record, about.stuck_after),
             cost: cost_summary(record.totals.packet_hops, cost),

@@ -94,6 +94,8 @@ fn flows(record: &RunRecord) -> Table {
         })
         .count(["retransmitted", "packets", "Data packets sent again."], |(row, _)| row.retransmitted.into())
         .count(["timeouts", "", "Retransmission timers that ran out."], |(row, _)| row.timeouts.into())
+        .count(["unexplained_timeouts", "", "Of these, those that no loss of the very packet, its header, its ACK or its NACK explains."], |(row, _)| row.unexplained.into())
+        .count(["lost", "packets", "Packets of the flow that links lost or switches dropped, control packets of both directions included."], |(row, _)| row.lost.into())
         .finish()
 }
 

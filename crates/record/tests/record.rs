@@ -23,6 +23,8 @@ fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str
         packets_sent: 3,
         retransmitted: 1,
         timeouts: 0,
+        unexplained: 0,
+        lost: 0,
     }
 }
 
@@ -186,6 +188,7 @@ fn the_summary_as_json_has_the_promised_keys() {
         "/utilisation/min",
         "/goodput_gbps/total",
         "/timeouts",
+        "/unexplained_timeouts",
     ] {
         assert!(json.pointer(path).is_some(), "{path}");
     }

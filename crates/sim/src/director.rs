@@ -115,6 +115,8 @@ impl Director {
             packets_sent: 0,
             retransmitted: 0,
             timeouts: 0,
+            unexplained: 0,
+            lost: 0,
         }
     }
 

@@ -6,13 +6,14 @@ use pullnet_qdisc::Discipline;
 use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, SeriesKey, SeriesRow, StuckFlow, Totals};
 use pullnet_scenario::{Per, Series};
 use pullnet_topology::LinkRef;
-use pullnet_transport::{FlowStatus, Side, Transport};
+use pullnet_transport::{FlowStatus, Packed, Side, Transport};
 use pullnet_units::{HostId, Id, Instant, Picos};
 
 use crate::director::Director;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Host, HostCounts, Report};
 use crate::line::Line;
+use crate::losses;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::port::Port;
@@ -36,9 +37,11 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
         log.shares.append(&mut shard.log.shares);
         log.latencies.append(&mut shard.log.latencies);
         log.control.append(&mut shard.log.control);
+        log.timed_out.append(&mut shard.log.timed_out);
     }
     reports.iter().for_each(|report| director.enter(report));
     enter_counts(&shards, &mut director.flows);
+    losses::enter::<T::Header>(lost(&shards), &log.timed_out, &mut director.flows);
     let stuck = stuck(net, &shards, &director.flows, now, MOST_STUCK);
     let totals = totals(net, &shards);
     let fingerprint = fingerprint(net, &shards);
@@ -71,6 +74,12 @@ fn hosts<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> impl It
 
 fn ports<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> impl Iterator<Item = &Port<Q>> {
     shards.iter().flat_map(|shard| &shard.ports)
+}
+
+/// Headers of all packets that were lost on links or dropped by switches.
+fn lost<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> impl Iterator<Item = Packed> {
+    let lines = hosts(shards).map(|host| &host.line).chain(ports(shards).map(|port| &port.line));
+    lines.flat_map(Line::casualties)
 }
 
 /// Visits every sender's view of its open flows, with the host that it is on.
@@ -184,7 +193,7 @@ impl Add for Totals {
 
     fn add_line(&mut self, line: &Line) {
         self.lost += line.lost;
-        self.data_lost += line.data_lost;
+        self.data_lost += line.data_lost();
     }
 }
 

@@ -298,7 +298,10 @@ impl<T: Transport> Host<T> {
                 self.fingerprint.add(now, conn.0.into(), 7);
                 cx.reports.push(Report { at: now, flow: conn.0, news: News::Failed(reason, counts) });
             }
-            Event::TimedOut { .. } => self.counts.timeouts += 1,
+            Event::TimedOut { conn, seq } => {
+                self.counts.timeouts += 1;
+                cx.log.timed_out.push((conn.0, seq));
+            }
         }
     }
 

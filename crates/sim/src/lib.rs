@@ -13,6 +13,7 @@ mod fingerprint;
 mod finish;
 mod host;
 mod line;
+mod losses;
 mod network;
 mod one_port;
 mod packet;

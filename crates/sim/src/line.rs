@@ -2,7 +2,8 @@
 
 use pullnet_qdisc::Item;
 use pullnet_rng::SmallStream;
-use pullnet_topology::LinkRef;
+use pullnet_topology::{LinkRef, LinkSchedule};
+use pullnet_transport::Packed;
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::clock::Pace;
@@ -18,6 +19,15 @@ pub struct Emission {
     pub packet: Packet,
 }
 
+/// What never arrived.
+#[derive(Default, Debug)]
+struct Casualties {
+    /// Headers of what was lost on the link or dropped in front of it.
+    headers: Vec<Packed>,
+    /// Packets lost on the link that were sent as data.
+    data_lost: u64,
+}
+
 /// The sending end of a link. The rare fields come first: what a packet needs are the last 64 bytes, and of these the
 /// last 16 for a packet that is only on its way to this link.
 #[derive(Debug)]
@@ -27,10 +37,10 @@ pub struct Line {
     link: LinkRef,
     /// Packets lost on the link.
     pub lost: u64,
-    /// Of these, packets that were sent as data.
-    pub data_lost: u64,
     /// Time in service beyond what the bytes need at the built rate: the link was slower for a while.
     slower: u64,
+    /// What was lost on the link or dropped in front of it; none as long as nothing was.
+    casualties: Option<Box<Casualties>>,
     /// Coins of the queue, choices at the other end, and losses on the link.
     pub chance: SmallStream,
     next: Next,
@@ -70,8 +80,8 @@ impl Line {
             rate: built.rate,
             link,
             lost: 0,
-            data_lost: 0,
             slower: 0,
+            casualties: None,
         }
     }
 
@@ -117,13 +127,17 @@ impl Line {
     #[inline(always)]
     pub fn send(&mut self, net: &Network, start: u64, mut packet: Packet) -> Sent {
         let size = packet.wire();
-        let until = start + if self.faulty { self.faulty_time(net, start, size) } else { self.time(size) };
+        let faults = if self.faulty { net.schedule(self.link) } else { None };
+        let time = match faults {
+            None => self.time(size),
+            Some(faults) => self.faulty_time(faults, start, size),
+        };
+        let until = start + time;
         self.packets[usize::from(packet.is_control())] += 1;
         self.bytes += u64::from(size);
         let arrival = until + self.delay;
-        if self.faulty && self.loses(net, start, arrival) {
-            self.lost += 1;
-            self.data_lost += u64::from(packet.was_data());
+        if faults.is_some_and(|faults| self.loses(faults, start, arrival)) {
+            self.note_loss(&packet);
             return Sent { until, emission: None };
         }
         packet.arrives(arrival, self.ingress);
@@ -131,10 +145,37 @@ impl Line {
         Sent { until, emission: Some(Emission { target, packet }) }
     }
 
+    #[cold]
+    fn note_loss(&mut self, packet: &Packet) {
+        self.lost += 1;
+        let casualties = self.casualties.get_or_insert_default();
+        casualties.data_lost += u64::from(packet.was_data());
+        casualties.headers.push(packet.packed());
+    }
+
+    /// A packet was dropped in front of the link.
+    #[cold]
+    pub fn note_drop(&mut self, packet: &Packet) {
+        self.casualties.get_or_insert_default().headers.push(packet.packed());
+    }
+
+    /// Headers of all packets that were lost or dropped here.
+    pub fn casualties(&self) -> impl Iterator<Item = Packed> {
+        self.casualties.iter().flat_map(|casualties| casualties.headers.iter().copied())
+    }
+
+    /// Packets lost on the link that were sent as data.
+    pub fn data_lost(&self) -> u64 {
+        self.casualties.as_ref().map_or(0, |casualties| casualties.data_lost)
+    }
+
     /// Time on a link whose rate may differ from the built one.
     #[cold]
-    fn faulty_time(&mut self, net: &Network, at: u64, size: u32) -> u64 {
-        let rate = net.schedule(self.link).map_or(self.rate, |schedule| schedule.at(Instant(at)).rate);
+    fn faulty_time(&mut self, faults: &LinkSchedule, at: u64, size: u32) -> u64 {
+        let rate = faults.at(Instant(at)).rate;
+        if rate == self.rate {
+            return self.time(size);
+        }
         let time = Pace::new(rate).time(size, || rate);
         self.slower += time - self.time(size);
         time
@@ -143,11 +184,10 @@ impl Line {
     /// Down at any time between first bit and arrival, lossy, or damaging: damage is noticed at the other end, which
     /// discards the packet.
     #[cold]
-    fn loses(&mut self, net: &Network, start: u64, arrival: u64) -> bool {
-        let Some(schedule) = net.schedule(self.link) else { return false };
-        let state = schedule.at(Instant(start));
+    fn loses(&mut self, faults: &LinkSchedule, start: u64, arrival: u64) -> bool {
+        let state = faults.at(Instant(start));
         let within = |at: &Instant| start < at.0 && at.0 < arrival;
-        let cut = schedule.changes().iter().any(|(at, state)| within(at) && !state.up);
+        let cut = faults.changes().iter().any(|(at, state)| within(at) && !state.up);
         let kept = (1.0 - state.loss) * (1.0 - state.corrupt);
         !state.up || cut || self.chance.unit() >= kept
     }

@@ -240,6 +240,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
                 self.counts.dropped += 1;
                 self.counts.data_dropped += u64::from(packet.was_data());
                 self.counts.returned_dropped += u64::from(packet.fate() == Fate::Returned);
+                self.line.note_drop(&packet);
                 self.fingerprint.add(now, packet.identity(), 3);
             }
         }

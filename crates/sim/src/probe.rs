@@ -70,6 +70,8 @@ pub struct HostLog {
     pub latencies: Vec<LatencyRow>,
     /// Departures of control packets.
     pub control: Vec<ControlRow>,
+    /// Timers that ran out: flow and packet.
+    pub timed_out: Vec<(u32, u32)>,
 }
 
 #[cfg(test)]

@@ -139,6 +139,8 @@ pub enum Event {
     TimedOut {
         /// Which connection.
         conn: ConnId,
+        /// Which packet, as the protocol numbers them: what [`Header::concerns`] says of it and of its answers.
+        seq: u32,
     },
 }
 

@@ -166,7 +166,7 @@ impl NdpEndpoint {
                 self.events.push_back(Event::Failed { conn, reason: "the receiver is silent", counts });
             }
             Check::Again { at, timed_out, probe } => {
-                (0..timed_out).for_each(|_| self.events.push_back(Event::TimedOut { conn }));
+                self.events.extend(timed_out.into_iter().map(|seq| Event::TimedOut { conn, seq }));
                 probe.into_iter().for_each(|header| self.send_control(to, path, header));
                 self.arm_check(slot, at);
             }

@@ -84,6 +84,14 @@ fn answer(kind: u8, conn: ConnId, seq: u32, pull: Option<u32>) -> Packed {
 impl Header for NdpHeader {
     const KINDS: &'static [&'static str] = &["data", "ack", "nack", "pull", "probe"];
 
+    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+        let awaited = match self {
+            Self::Data { seq, .. } | Self::Ack { seq, .. } | Self::Nack { seq, .. } => Some(seq),
+            Self::Pull { .. } | Self::Probe { .. } => None,
+        };
+        Some((self.conn(), awaited))
+    }
+
     #[inline]
     fn pack(self) -> Packed {
         match self {

@@ -1,6 +1,7 @@
 //! The sending half of a connection: the rules of the specification in its order.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use pullnet_pull::{Feedback, PathSet};
 use pullnet_rng::Stream;
@@ -41,8 +42,8 @@ pub(crate) struct Acked {
 
 /// What a look at the timers says.
 pub(crate) enum Check {
-    /// Look again at this time. So many packets have timed out, and perhaps a probe is to be sent.
-    Again { at: Instant, timed_out: u32, probe: Option<NdpHeader> },
+    /// Look again at this time. These packets have timed out, and perhaps a probe is to be sent.
+    Again { at: Instant, timed_out: Vec<u32>, probe: Option<NdpHeader> },
     /// Nothing was heard for too long.
     GiveUp,
 }
@@ -258,7 +259,7 @@ impl Sender {
             return Check::GiveUp;
         }
         let (timed_out, mut next) = self.expire(cx);
-        self.counts.timeouts += timed_out;
+        self.counts.timeouts += timed_out.len() as u32;
         let mut probe = None;
         if let Some(due) = self.pull_missed_at(cx.rules) {
             next = next.min(due);
@@ -271,10 +272,10 @@ impl Sender {
         Check::Again { at: next.max(cx.now + step), timed_out, probe }
     }
 
-    /// Packets whose time is over become urgent. Returns their number and when to look again: while any are on their
+    /// Packets whose time is over become urgent. Returns them and when to look again: while any are on their
     /// way, at least once in a timeout, for patience may shrink meanwhile.
-    fn expire(&mut self, cx: &Context<'_>) -> (u32, Instant) {
-        let (mut timed_out, mut next) = (0, Instant::NEVER);
+    fn expire(&mut self, cx: &Context<'_>) -> (Vec<u32>, Instant) {
+        let (mut timed_out, mut next) = (Vec::new(), Instant::NEVER);
         let (patience, queues) = self.patience(cx.rules);
         for (seq, slot) in self.window.iter_mut().filter(|(_, slot)| slot.state == State::Sent) {
             let doublings = u32::from(slot.timeouts).min(MAX_DOUBLINGS);
@@ -287,7 +288,7 @@ impl Sender {
             slot.state = State::Urgent;
             self.paths.feedback(slot.path, Feedback::Loss);
             self.urgent.push_back(seq);
-            timed_out += 1;
+            timed_out.push(seq);
         }
         (timed_out, next)
     }

@@ -374,7 +374,7 @@ fn what_nobody_answers_is_sent_again_on_another_path() {
         assert_ne!(before.packet.path, after.packet.path);
         assert!(after.packet.again);
     }
-    s.reports([Event::TimedOut { conn: CONN }; 4]);
+    s.reports((0..4).map(|seq| Event::TimedOut { conn: CONN, seq }));
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn in_a_crowd_a_packet_waits_for_what_full_header_queues_take() {
     s.reported();
     s.at(us(3_600)).sends_nothing();
     s.at(CROWD);
-    s.reports([Event::TimedOut { conn: CONN }; 2]);
+    s.reports([2, 3].map(|seq| Event::TimedOut { conn: CONN, seq }));
 }
 
 #[test]

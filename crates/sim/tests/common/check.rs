@@ -89,6 +89,10 @@ fn packets_are_conserved(record: &RunRecord) -> Verdict {
     ensure!(sent == t.data_sent, "flows count {sent} packets sent: {t:?}");
     let again: u64 = record.flows.iter().map(|flow| u64::from(flow.retransmitted)).sum();
     ensure!(again == t.retransmitted, "flows count {again} packets sent again: {t:?}");
+    let lost: u64 = record.flows.iter().map(|flow| u64::from(flow.lost)).sum();
+    ensure!(lost == t.lost + t.dropped, "flows count {lost} packets lost: {t:?}");
+    let unexplained = record.flows.iter().any(|flow| flow.unexplained > flow.timeouts);
+    ensure!(!unexplained, "a flow has more unexplained timeouts than timeouts");
     Ok(())
 }
 

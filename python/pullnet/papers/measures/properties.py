@@ -163,10 +163,10 @@ def goes_on(data: Data, experiments: list[str]) -> Measured:
 
 
 def unexplained_timeouts(data: Data, experiments: list[str]) -> Measured:
-    """Timers that ran out beyond the packets that links lost, over all runs."""
+    """Timers that ran out for packets of which nothing was lost that explains it, over all runs."""
     runs = [run for experiment in experiments for run in data.runs(experiment)]
     summaries = [run.result.summary for run in runs]
-    excess = sum(max(0, s.timeouts - s.packets.lost - s.packets.dropped) for s in summaries)
+    excess = sum(s.unexplained_timeouts for s in summaries)
     total, lost = sum(s.timeouts for s in summaries), sum(s.packets.lost for s in summaries)
     return Measured(float(excess), note=f"{total} timeouts, {lost} packets lost on links, {len(runs)} runs")
 
