@@ -63,14 +63,15 @@ fn drive<Q: Discipline<Packet>>(
     let net = Network::new(Arc::clone(scenario), framing, shortest);
     let mut port = build::port::<Q>(&net, &rules, id);
     // Alone, a port needs no windows.
-    let window = Window { start: 0, end: u64::MAX, index: 0 };
+    let window = Window { start: 0, end: u64::MAX >> 1, index: 0 };
     for (at, link, packet) in arrivals {
         let mut packet = *packet;
         packet.arrives(*at, *link);
-        port.expect(&net, &rules, window, packet);
+        port.expect(&net, window, &packet);
     }
     let (mut shared, mut out, mut steps) = (Q::shared(&rules, 1), Vec::new(), Vec::new());
-    let mut cx = PortContext { net: &net, rules: &rules, shared: &mut shared, out: &mut out, window };
+    let (shared, out) = (&mut shared, &mut out);
+    let mut cx = PortContext { net: &net, rules: &rules, shared, out, window, held: false };
     loop {
         let (at, before) = (port.next_event(window), port.counts);
         if !port.step(&mut cx) {

@@ -1,5 +1,5 @@
 /// A frame that a fabric holds. Valid until it is released.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FrameId(u32);
 
 /// The bytes of all frames that a fabric holds, in buffers that are used again.

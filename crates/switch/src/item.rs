@@ -30,6 +30,13 @@ impl Slot {
     }
 }
 
+impl Default for Slot {
+    fn default() -> Self {
+        let (frame, kind, counting) = (FrameId::default(), Kind::Foreign, Counting::Frame);
+        Self { frame, length: 0, headers: 0, kind, counting }
+    }
+}
+
 impl Item for Slot {
     #[inline]
     fn is_control(&self) -> bool {
