@@ -1,6 +1,5 @@
 """Files that a scenario names: reading those that Rust does not read itself, and keeping all of them with a result."""
 
-import hashlib
 from pathlib import Path, PurePath
 
 from pullnet import _core
@@ -32,6 +31,8 @@ def parquet_as_csv(path: str) -> bytes:
 
 def carry(scenario: _core.Scenario, folder: Path) -> str:
     """Put what `scenario` has read from files into `folder`. Returns its text, which names them there."""
+    import hashlib  # brings a large library along, which a run without files need not load
+
     names: list[str] = []
     sums: list[str] = []
     for source in scenario.inputs:
@@ -80,5 +81,7 @@ def verify(folder: Path) -> None:
 
 
 def _sha256(path: Path) -> str:
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,15 +2,17 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pullnet.result import Result
 from pullnet.runner import run
 from pullnet.scenario import Overrides, ScenarioSource
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Finished = tuple[int, Result | Exception]
 """Number of a job, and its result or why it has none."""
@@ -64,6 +66,9 @@ def iter_many(
     out: "str | os.PathLike[str] | None" = None,
 ) -> Iterator[Finished]:
     """Do what `run_many` does, and yield each job's number with its outcome as soon as it has one."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
     tasks = [_task(number, job, threads, keep, out) for number, job in enumerate(jobs)]
     if not tasks:
         return

@@ -1,11 +1,9 @@
-"""Showing on a terminal, or in a log, how a run gets on."""
+"""Telling how a run gets on: lines for a log. What a terminal shows is in `pullnet.terminal`."""
 
+import sys
 import time
 from types import TracebackType
 from typing import Self
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from pullnet import _core
 from pullnet.cost import rss_bytes
@@ -34,48 +32,14 @@ class Speed:
         return self.value
 
 
-class TerminalProgress:
-    """A bar with simulated time, ETA, speed, memory and open flows."""
-
-    def __init__(self, console: Console, name: str) -> None:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[simulated]}"),
-            TextColumn("ETA"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[facts]}"),
-        )
-        self._bar = Progress(*columns, console=console, transient=True)
-        self._task: TaskID = self._bar.add_task(name, total=None, simulated="", facts="setting up")
-        self._speed = Speed()
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._bar.stop()
-
-    def update(self, _simulation: _core.Simulation, progress: _core.Progress) -> None:
-        """Show the latest."""
-        self._bar.update(
-            self._task,
-            total=progress.end_ps,
-            completed=progress.now_ps,
-            simulated=simulated(progress),
-            facts=facts(progress, self._speed.update(progress.packet_hops)),
-        )
-
-
 class LineProgress:
-    """A line now and then, for logs."""
+    """A line on standard error now and then, for logs; none if `every_s` is infinite."""
 
-    def __init__(self, console: Console, name: str) -> None:
-        self._console = console
+    def __init__(self, name: str, every_s: float = LINE_EVERY_S) -> None:
         self._name = name
+        self._every = every_s
         self._speed = Speed()
-        self._next = time.monotonic() + LINE_EVERY_S
+        self._next = time.monotonic() + every_s
 
     def __enter__(self) -> Self:
         return self
@@ -87,9 +51,12 @@ class LineProgress:
         """Write a line if it is time for one."""
         speed = self._speed.update(progress.packet_hops)
         if time.monotonic() >= self._next:
-            self._next += LINE_EVERY_S
-            line = f"{self._name}: {simulated(progress)}, {facts(progress, speed)}"
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._next += self._every
+            self.say([f"{self._name}: {simulated(progress)}, {facts(progress, speed)}"])
+
+    def say(self, lines: list[str]) -> None:
+        """Write lines at once."""
+        print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 
 def simulated(progress: _core.Progress) -> str:

@@ -1,5 +1,7 @@
 """From the columns of Rust to Arrow tables and Parquet files, units in the metadata."""
 
+import itertools
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,8 @@ def arrow_table(table: _core.Table) -> Any:
     """Wrap the columns of `table`, without copying numbers, in a `pyarrow.Table`."""
     columns = table.take_columns()
     schema = pa.schema([_field(column) for column in columns], metadata={"doc": table.doc})
-    return pa.table([_array(column, table.rows) for column in columns], schema=schema)
+    # Not `pa.table` or `pa.array`: these look whether they were given something of pandas, and import it to do so.
+    return pa.Table.from_arrays([_array(column, table.rows) for column in columns], schema=schema)
 
 
 def _field(column: _core.Column) -> Any:
@@ -34,7 +37,13 @@ def _array(column: _core.Column, rows: int) -> Any:
     array = pa.Array.from_buffers(_TYPES[column.kind], rows, [valid, pa.py_buffer(column.data)])
     if column.kind != "text":
         return array
-    return pa.DictionaryArray.from_arrays(array, pa.array(column.words, pa.string())).dictionary_decode()
+    return pa.DictionaryArray.from_arrays(array, _texts(column.words)).dictionary_decode()
+
+
+def _texts(words: list[str]) -> Any:
+    data = [word.encode() for word in words]
+    ends = struct.pack(f"<{len(data) + 1}i", *itertools.accumulate(map(len, data), initial=0))
+    return pa.Array.from_buffers(pa.string(), len(data), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(data))])
 
 
 def write(table: Any, path: Path) -> None:

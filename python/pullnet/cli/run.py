@@ -1,23 +1,25 @@
 """`pullnet run`."""
 
 import json
-from contextlib import AbstractContextManager, ExitStack
+import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from pullnet import _core
 from pullnet.directory import default_directory, refuse_existing
 from pullnet.errors import InputError
-from pullnet.progress import LineProgress, TerminalProgress
+from pullnet.progress import LINE_EVERY_S, LineProgress
 from pullnet.result import Result
-from pullnet.runner import Watcher, execute
+from pullnet.runner import execute
 from pullnet.scenario import compiled
-from pullnet.show import show
 from pullnet.stall import DEFAULT_AFTER, StallDetector
+
+if TYPE_CHECKING:
+    from pullnet.terminal import TerminalProgress
 
 ENDED_EARLY = 3
 
@@ -54,7 +56,6 @@ class Manner:
     copy_inputs: bool
     quiet: bool
     stall_after_ps: int
-    log: Console
 
 
 def run(
@@ -79,13 +80,13 @@ def run(
 ) -> None:
     """Run scenarios and write their results."""
     stall_after_ps = _core.picoseconds(stall_after)
-    manner = Manner(settings or [], seed, threads, force, not no_inputs, quiet, stall_after_ps, Console(stderr=True))
+    manner = Manner(settings or [], seed, threads, force, not no_inputs, quiet, stall_after_ps)
     results: list[Result] = []
     plans = _plans(scenarios, manner, out)
     while plans:  # a network that has been run is no longer held
         results.append(_run(plans.pop(0), manner))
         if not as_json and not quiet:
-            show(results[-1], Console())
+            _show(results[-1])
         if results[-1].summary.ended == "interrupted":
             break
     if as_json:
@@ -130,28 +131,35 @@ def _clashes(plans: list[Plan]) -> list[str]:
 
 
 def _run(plan: Plan, manner: Manner) -> Result:
-    with ExitStack() as shown:
-        watchers: list[Watcher] = [StallDetector(manner.stall_after_ps, lambda lines: _say(manner.log, lines))]
-        if not manner.quiet:
-            watchers.append(shown.enter_context(_progress(manner.log, plan.core.name)))
+    with _progress(plan.core.name, quiet=manner.quiet) as progress:
         return execute(
             plan.core,
             threads=manner.threads,
             out=plan.out,
             force=manner.force,
             stall_after_ps=manner.stall_after_ps,
-            watchers=watchers,
+            watchers=[StallDetector(manner.stall_after_ps, progress.say), progress],
             copy_inputs=manner.copy_inputs,
         )
 
 
-def _progress(log: Console, name: str) -> AbstractContextManager[Watcher]:
-    return TerminalProgress(log, name) if log.is_terminal else LineProgress(log, name)
+# What only some runs show is imported when it is shown: a large run shall have the memory.
 
 
-def _say(log: Console, lines: list[str]) -> None:
-    for line in lines:
-        log.print(line, markup=False, highlight=False, soft_wrap=True)
+def _progress(name: str, *, quiet: bool) -> "LineProgress | TerminalProgress":
+    if quiet or not sys.stderr.isatty():
+        return LineProgress(name, math.inf if quiet else LINE_EVERY_S)
+    from pullnet.terminal import TerminalProgress
+
+    return TerminalProgress(name)
+
+
+def _show(result: Result) -> None:
+    from rich.console import Console
+
+    from pullnet.show import show
+
+    show(result, Console())
 
 
 def _json(results: list[Result], *, single: bool) -> str:

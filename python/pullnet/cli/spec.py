@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from pullnet import scenario as scenario_files
 from pullnet.cli.run import Scenarios, Seed, Settings
@@ -43,6 +41,9 @@ def list_names(
     if as_json:
         typer.echo(json.dumps(names, indent=2, ensure_ascii=False))
         return
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for name, summary in names.items():
         table.add_row(name, summary)
