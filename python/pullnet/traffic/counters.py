@@ -1,6 +1,6 @@
 """Counters: tables with a column of times and one or more columns of volumes, rates or counter readings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,13 +122,21 @@ def _times(table: Any, name: str | None, reader: Reader) -> tuple[Times, list[No
             remedy = f'name it time or timestamp, or give --interval "5 min" (columns: {", ".join(table.column_names)})'
             raise TrafficError("has no column of times", where=reader.place, remedy=remedy)
         rows = np.arange(table.num_rows)
-        return Times(reader.start + rows * reader.interval, rows.astype(np.int64), 0), []
+        return Times(reader.start + rows * reader.interval, rows.astype(np.int64)), []
     raw = slots.read_times(table[name], name, reader.place)
-    times = slots.in_order(raw, reader.place)
-    if not times.moved:
-        return times, []
-    text = f"{_count(times.moved, 'row')} with times before that of the row above; sorted"
-    return times, [Note("times going back", times.moved, text)]
+    times = slots.in_order(raw, reader.place, lambda a, b: bool(table.slice(a, 1).equals(table.slice(b, 1))))
+    return times, list(_time_notes(times))
+
+
+def _time_notes(times: Times) -> Iterator[Note]:
+    if times.moved:
+        text = f"{_count(times.moved, 'row')} with times before that of the row above; sorted"
+        yield Note("times going back", times.moved, text)
+    if times.repeated:
+        yield Note("repeated rows", times.repeated, f"{_count(times.repeated, 'row')} twice; counted once")
+    if times.ambiguous:
+        text = f"{_count(times.ambiguous, 'row')} with other values for a time that another row has; left out"
+        yield Note("ambiguous times", times.ambiguous, text)
 
 
 def _volume(
@@ -146,7 +154,7 @@ def _volume(
     _refuse(np.where(empty, 0.0, values), column.name, reader.place)
     dense = np.full(at.count, np.nan)
     dense[at.index] = values[times.order] * bytes_per(column.unit, length)
-    return _made(trace, at, dense), _missing_notes(column.name, dense, int(empty.sum()))
+    return _made(trace, at, dense), _missing_notes(column.name, dense, int(empty[times.order].sum()))
 
 
 def _counter(

@@ -1,7 +1,9 @@
 """Times of a table as slots of equal length."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,8 +30,12 @@ class Times:
     seconds: NDArray[np.float64]
     order: NDArray[np.int64]
     """Number of each row in the file."""
-    moved: int
+    moved: int = 0
     """Rows that were out of order."""
+    repeated: int = 0
+    """Rows left out since another one is the same."""
+    ambiguous: int = 0
+    """Rows left out since others have the same time and other values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +99,32 @@ def at_row(place: str, row: int) -> str:
     return f"{place}, line {row + 2}"
 
 
-def in_order(seconds: NDArray[np.float64], place: str) -> Times:
-    """Sort rows by time; two rows of one time are refused."""
-    order = np.argsort(seconds, kind="stable")
+def in_order(seconds: NDArray[np.float64], place: str, same: Callable[[int, int], bool]) -> Times:
+    """Sort rows by time. Of rows with one time, one is kept if all are the `same`, else none.
+
+    Several values for one interval come from clocks that were set, to summer time for instance: nobody can say which
+    interval each is of.
+    """
+    order = np.argsort(seconds, kind="stable").astype(np.int64)
     moved = int((np.diff(seconds) < 0).sum())
     ordered = seconds[order]
-    twice = np.flatnonzero(np.diff(ordered) == 0)
-    if len(twice):
-        first, second = sorted((int(order[twice[0]]), int(order[twice[0] + 1])))
-        what = f"has the time of line {first + 2}"
-        more = f" (and {len(twice) - 1} more such)" if len(twice) > 1 else ""
-        raise TrafficError(what + more, where=at_row(place, second), remedy="give each interval one row")
-    return Times(ordered, order.astype(np.int64), moved)
+    kept = np.ones(len(order), dtype=bool)
+    repeated = ambiguous = 0
+    for first, end in _groups(ordered):
+        alike = all(same(int(order[first]), int(row)) for row in order[first + 1 : end])
+        kept[first + alike : end] = False
+        repeated += end - first - 1 if alike else 0
+        ambiguous += 0 if alike else end - first
+    if not kept.any():
+        raise TrafficError("all rows have the same time", where=place, remedy="give each interval its own")
+    return Times(ordered[kept], order[kept], moved, repeated, ambiguous)
+
+
+def _groups(ordered: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Runs of more than one row with the same time."""
+    edges = np.flatnonzero(np.diff(ordered)) + 1
+    bounds = [0, *edges.tolist(), len(ordered)]
+    return [(first, end) for first, end in pairwise(bounds) if end - first > 1]
 
 
 def interval_of(times: Times, given: float | None, place: str) -> float:

@@ -113,8 +113,8 @@ def _summary(volumes: Volumes) -> dict[str, object]:
 
 def _table(every: list[Volumes]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("trace", overflow="fold")
-    for heading in ("timescale", "bins", "mean", "largest", "gaps", "outages", "saturated"):
+    table.add_column("trace", overflow="fold", min_width=12)
+    for heading in ("timescale", "bins", "mean", "largest", "gaps", "outages", "full"):
         table.add_column(heading, justify="right", no_wrap=True)
     for item in every:
         table.add_row(*_row(item))
