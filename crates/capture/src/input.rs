@@ -77,7 +77,7 @@ pub(crate) struct Input {
 
 enum Decoder {
     Plain(Stored),
-    Gzip(flate2::bufread::MultiGzDecoder<Stored>),
+    Gzip(Gzip),
     Zstd(zstd::stream::read::Decoder<'static, Stored>),
     Failed,
 }
@@ -92,7 +92,7 @@ impl Input {
         let stored = Counted { inner: stored, consumed: consumed.clone() };
         let decoder = match compression {
             Compression::None => Decoder::Plain(stored),
-            Compression::Gzip => Decoder::Gzip(flate2::bufread::MultiGzDecoder::new(stored)),
+            Compression::Gzip => Decoder::Gzip(Gzip::new(stored)),
             Compression::Zstd => Decoder::Zstd(zstd::stream::read::Decoder::with_buffer(stored)?),
         };
         Ok(Self { decoder, compression, consumed })
@@ -102,7 +102,9 @@ impl Input {
     pub(crate) fn abandon(&mut self) -> u64 {
         let rest = match std::mem::replace(&mut self.decoder, Decoder::Failed) {
             Decoder::Plain(stored) => stored,
-            Decoder::Gzip(decoder) => decoder.into_inner(),
+            Decoder::Gzip(Gzip::Member(decoder)) => decoder.into_inner(),
+            Decoder::Gzip(Gzip::Behind(stored)) => stored,
+            Decoder::Gzip(Gzip::Moving) => return 0,
             Decoder::Zstd(decoder) => decoder.finish(),
             Decoder::Failed => return 0,
         };
@@ -128,6 +130,44 @@ impl Read for Input {
             Decoder::Zstd(decoder) => decoder.read(into),
             Decoder::Failed => Ok(0),
         }
+    }
+}
+
+/// Members of gzip, one behind the other. What follows them and is none is left for [`Input::abandon`] to count.
+enum Gzip {
+    Member(flate2::bufread::GzDecoder<Stored>),
+    Behind(Stored),
+    Moving,
+}
+
+impl Gzip {
+    fn new(stored: Stored) -> Self {
+        Self::Member(flate2::bufread::GzDecoder::new(stored))
+    }
+
+    /// Goes on behind the end of a member; says whether there is another one.
+    fn next_member(&mut self) -> io::Result<bool> {
+        let Self::Member(decoder) = std::mem::replace(self, Self::Moving) else { return Ok(false) };
+        let mut stored = decoder.into_inner();
+        let next = stored.fill_buf().map(|bytes| bytes.first().copied());
+        let another = matches!(next, Ok(Some(first)) if first == GZIP[0]);
+        *self = if another { Self::new(stored) } else { Self::Behind(stored) };
+        match next? {
+            Some(_) if !another => Err(io::Error::other("what follows is no member of it")),
+            _ => Ok(another),
+        }
+    }
+}
+
+impl Read for Gzip {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while let Self::Member(decoder) = self {
+            let count = decoder.read(into)?;
+            if count > 0 || into.is_empty() || !self.next_member()? {
+                return Ok(count);
+            }
+        }
+        Ok(0)
     }
 }
 

@@ -3,7 +3,7 @@
 pub struct Losses {
     /// Bytes of the content (uncompressed) that belong to no record that was understood.
     pub skipped: u64,
-    /// Packets that are known to be lost; behind skipped bytes there may be more.
+    /// Records that are known to be lost; in skipped bytes there may be more.
     pub records: u64,
     /// Packet blocks without a time (pcapng's simple packet blocks).
     pub without_time: u64,

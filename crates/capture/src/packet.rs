@@ -9,6 +9,9 @@ pub struct Time(pub i128);
 /// Picoseconds in one second.
 pub(crate) const PICOS: i128 = 1_000_000_000_000;
 
+/// The most that a packet may have had on the wire: more is no length but damage. Unit: bytes.
+pub(crate) const MOST_ON_WIRE: u32 = 1 << 27;
+
 impl Time {
     /// `seconds` after the epoch.
     pub const fn from_secs(seconds: i64) -> Self {

@@ -3,7 +3,7 @@
 use crate::bytes::Order;
 use crate::error::CaptureError;
 use crate::losses::{DamageKind, Losses};
-use crate::packet::{Direction, Found, LinkType, PICOS, Step, Time};
+use crate::packet::{Direction, Found, LinkType, MOST_ON_WIRE, PICOS, Step, Time};
 use crate::resync;
 use crate::window::Window;
 
@@ -108,7 +108,7 @@ impl Pcap {
     }
 
     fn possible(&self, record: &Record) -> bool {
-        record.captured <= self.most && record.ticks < self.ticks_per_second
+        record.captured <= self.most && record.wire <= MOST_ON_WIRE && record.ticks < self.ticks_per_second
     }
 
     /// Whether a record may follow the last good one across damage: stricter than what is taken without damage.

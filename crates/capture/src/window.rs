@@ -98,6 +98,7 @@ impl Window {
         let offset = self.offset;
         let skipped = self.skip(u64::MAX);
         if skipped > 0 {
+            losses.records += 1;
             losses.at(DamageKind::Truncated, offset, skipped);
         }
     }

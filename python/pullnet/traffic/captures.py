@@ -96,15 +96,15 @@ def _damage(report: _core.CaptureReport, compression: str) -> Iterator[Note]:
     """Say what could not be read."""
     if report.skipped:
         text = (
-            f"{report.skipped} of {report.length} bytes belong to no record that can be read, with at least "
-            f"{_count(report.records, 'packet')}: {_places(report)}"
+            f"{report.skipped} of {report.length} bytes belong to no record that can be read; at least "
+            f"{_count(report.records, 'record')} lost: {_places(report)}"
         )
         yield Note("skipped bytes", report.skipped, text)
     for kind, offset, _skipped, reason, unread in report.damage:
         if kind == "stream":
             what = "the file" if compression == "none" else f"the {compression} stream"
             text = (
-                f"{what} cannot be read beyond byte {offset} of its content ({reason}); {unread} bytes of it are unused"
+                f"{what} breaks off after {offset} bytes of content ({reason}); {unread} stored bytes behind are unused"
             )
             yield Note("broken stream", unread, text)
     if report.without_time:

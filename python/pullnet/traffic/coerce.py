@@ -58,11 +58,11 @@ def numbers(data: Any, trace: str) -> NDArray[np.float64]:
     remedy = "give one number for each bin"
     try:
         array = np.asarray(_plain(data))
+        if array.dtype.kind in "bcmMV":
+            raise TypeError(f"it holds {array.dtype}")
         values = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise TrafficError(f"is not a series of numbers: {_first_line(error)}", where=trace, remedy=remedy) from None
-    if array.dtype.kind not in "uifbO" or array.dtype.kind == "b":
-        raise TrafficError(f"holds {array.dtype} and not numbers", where=trace, remedy=remedy)
     if values.ndim != 1:
         raise TrafficError(f"has the shape {values.shape}", where=trace, value=values.shape, remedy=remedy)
     if len(values) == 0:

@@ -87,12 +87,28 @@ def _csv(path: str) -> Any:
         content = stream.read()
     if not content.strip():
         raise TrafficError("is empty", where=path, remedy="give a header line and one line for each interval")
+    first = _parsed(content, {})
+    # Counters of 64 bits do not fit into the signed numbers that are tried first.
+    large = [name for name in first.column_names if _beyond_exact(first[name])]
+    try:
+        return _parsed(content, dict.fromkeys(large, pa.uint64())) if large else first
+    except pa.ArrowInvalid:
+        return first
+
+
+def _parsed(content: bytes, types: dict[str, Any]) -> Any:
     separator = "\t" if b"\t" in content[: content.find(b"\n") + 1] else ","
     return pa.csv.read_csv(
         io.BytesIO(content),
+        # With threads its errors do not name the row.
+        read_options=pa.csv.ReadOptions(use_threads=False),
         parse_options=pa.csv.ParseOptions(delimiter=separator),
-        convert_options=pa.csv.ConvertOptions(strings_can_be_null=True),
+        convert_options=pa.csv.ConvertOptions(strings_can_be_null=True, column_types=types),
     )
+
+
+def _beyond_exact(column: Any) -> bool:
+    return bool(pa.types.is_floating(column.type) and np.nanmax(column.to_numpy(), initial=0) >= 2.0**53)
 
 
 def is_volumes(table: Any) -> bool:

@@ -109,9 +109,13 @@ def _rate(text: str) -> float:
 
 
 def shown_time(time: float) -> str:
-    """Return "5 ms", "1 s", "5 min"."""
-    for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if time >= length * (2 if unit == "d" else 1):
+    """Return "5 ms", "1 s", "5 min", and "400 s" rather than 6.667 min."""
+    for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        whole = round(time / length, 2)
+        if time >= length * (2 if unit == "d" else 1) and abs(whole * length - time) < 1e-9 * time:
+            return f"{whole:g} {unit}"
+    for unit, length in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if time >= length:
             return f"{time / length:.6g} {unit}"
     return f"{time * 1e9:.6g} ns"
 

@@ -30,6 +30,8 @@ class Times:
     seconds: NDArray[np.float64]
     order: NDArray[np.int64]
     """Number of each row in the file."""
+    distance: float | None = None
+    """Median distance of different times. Unit: s."""
     moved: int = 0
     """Rows that were out of order."""
     repeated: int = 0
@@ -117,7 +119,9 @@ def in_order(seconds: NDArray[np.float64], place: str, same: Callable[[int, int]
         ambiguous += 0 if alike else end - first
     if not kept.any():
         raise TrafficError("all rows have the same time", where=place, remedy="give each interval its own")
-    return Times(ordered[kept], order[kept], moved, repeated, ambiguous)
+    apart = np.diff(ordered)
+    distance = float(np.median(apart[apart > 0])) if (apart > 0).any() else None
+    return Times(ordered[kept], order[kept], distance, moved, repeated, ambiguous)
 
 
 def _groups(ordered: NDArray[np.float64]) -> list[tuple[int, int]]:
@@ -131,10 +135,10 @@ def interval_of(times: Times, given: float | None, place: str) -> float:
     """Return the length of a slot: as given, or the median distance of times."""
     if given is not None:
         return given
-    if len(times.seconds) < 2:
+    if times.distance is None:
         remedy = "give --interval, or more rows"
         raise TrafficError("one row does not say how long an interval is", where=place, remedy=remedy)
-    return float(np.median(np.diff(times.seconds)))
+    return times.distance
 
 
 def slots(times: Times, length: float, place: str) -> Slots:

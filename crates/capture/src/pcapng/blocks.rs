@@ -1,7 +1,7 @@
 //! The bodies of blocks, between the lengths.
 
 use crate::bytes::Order;
-use crate::packet::Direction;
+use crate::packet::{Direction, MOST_ON_WIRE};
 
 pub(super) const SECTION: u32 = 0x0a0d_0d0a;
 pub(super) const INTERFACE: u32 = 1;
@@ -16,8 +16,6 @@ const KNOWN: [u32; 11] =
 
 /// Length of what both packet blocks have before the bytes of the packet.
 const PACKET_HEAD: usize = 20;
-/// The most that a packet may have had on the wire: more is no length but damage.
-const MOST_ON_WIRE: u32 = 1 << 27;
 
 pub(super) enum Block {
     Section,
