@@ -89,7 +89,7 @@ def _csv(path: str) -> Any:
         raise TrafficError("is empty", where=path, remedy="give a header line and one line for each interval")
     first = _parsed(content, {})
     # Counters of 64 bits do not fit into the signed numbers that are tried first.
-    large = [name for name in first.column_names if _beyond_exact(first[name])]
+    large = [name for name, column in zip(first.column_names, first.columns, strict=True) if _beyond_exact(column)]
     try:
         return _parsed(content, dict.fromkeys(large, pa.uint64())) if large else first
     except pa.ArrowInvalid:
