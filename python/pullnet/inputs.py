@@ -31,18 +31,13 @@ def parquet_as_csv(path: str) -> bytes:
 
 def carry(scenario: _core.Scenario, folder: Path) -> str:
     """Put what `scenario` has read from files into `folder`. Returns its text, which names them there."""
-    import hashlib  # brings a large library along, which a run without files need not load
-
     names: list[str] = []
-    sums: list[str] = []
     for source in scenario.inputs:
         name = _free_name(source.path, names)
-        data = source.data
         (folder / FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / FOLDER / name).write_bytes(data)
+        (folder / FOLDER / name).write_bytes(source.data)
         names.append(name)
-        sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
-    _write_sums(folder, sums)
+    _write_sums(folder, [f"{_sha256(folder / FOLDER / name)}  {name}\n" for name in names])
     return scenario.with_inputs_at([f"{FOLDER}/{name}" for name in names])
 
 
@@ -81,7 +76,7 @@ def verify(folder: Path) -> None:
 
 
 def _sha256(path: Path) -> str:
-    import hashlib
+    import hashlib  # brings a large library along, which a run without files need not load
 
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
