@@ -281,6 +281,8 @@ class SwitchFile:
     @property
     def ports(self) -> list[tuple[str, str, str | None]]:
         """Name, switch and interface of each port; no interface for lines inside the file."""
+    def kernel(self) -> str:
+        """What the switch inside the kernel is told, as JSON. Refuses what that one cannot do."""
     def start(self) -> Switch:
         """Opens the interfaces and lets the switches run in a thread of their own."""
 
@@ -303,6 +305,8 @@ class Switch:
         """Ends it and says how it stood, as JSON."""
 
 def testbed_plan(scenario: Scenario) -> tuple[list[tuple[str, str, str, str, int]], str]:
-    """What a testbed with the network of `scenario` is made from: for each host its name, its port, its Ethernet and its
-    IPv4 address and its rate in bit/s; and the file of the switches.
+    """What a testbed with the network of `scenario` is made from.
+
+    For each host its name, its port, its Ethernet and its IPv4 address and its rate in bit/s; and the file of the
+    switches.
     """

@@ -54,6 +54,11 @@ impl SwitchFile {
         self.0.ports.iter().map(of_port).collect()
     }
 
+    /// What the switch inside the kernel is told, as JSON. Refuses what that one cannot do.
+    fn kernel(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.kernel().map(|told| told.to_string()).map_err(|refused| errors::input(py, refused))
+    }
+
     /// Opens the interfaces and lets the switches run in a thread of their own.
     fn start(&self, py: Python<'_>) -> PyResult<Switch> {
         let live = fault::guarded(py, || Live::start(&self.0))?;

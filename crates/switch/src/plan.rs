@@ -77,7 +77,10 @@ fn host(topology: &Topology, id: HostId) -> HostPlan {
 }
 
 fn switch_file(scenario: &Scenario) -> String {
-    let mut text = format!("name = {:?}\nseed = {}\nwait = \"spin\"\n\n", scenario.name, scenario.seed);
+    let mut text = format!(
+        "name = {:?}\nseed = {}\nwait = \"adaptive\"\nidle = \"20 ms\"\n\n",
+        scenario.name, scenario.seed
+    );
     let direct = matches!(scenario.topology.hosts[HostId(0)].peer, HostPeer::Host(_));
     if direct {
         two_ends(&mut text, &scenario.topology);

@@ -166,3 +166,18 @@ fn a_file_without_ports_is_refused() {
         ["s.toml:1:1: port: is missing; write for instance [[port]] with name, interface and rate"]
     );
 }
+
+#[test]
+fn what_the_switch_inside_the_kernel_cannot_do_is_said() {
+    let file = SwitchFile::read("s.toml", GOOD, &Disk).unwrap();
+    let refused = file.kernel().unwrap_err();
+    let keys: Vec<_> = refused.iter().map(|text| text.split(": ").nth(1).unwrap()).collect();
+    assert_eq!(keys, ["port", "port.delay", "port.paced", "fault", "capture", "learning"]);
+    let simple = "[switch]\nkind = \"trim\"\n[[port]]\nname = \"a\"\ninterface = \"a\"\nrate = \"1 Gbps\"\n";
+    let told = SwitchFile::read("s.toml", simple, &Disk).unwrap().kernel().unwrap();
+    assert_eq!(
+        (told["packets"].as_u64(), told["trim_to"].as_u64(), told["overhead"].as_u64()),
+        (Some(8), Some(64), Some(0))
+    );
+    assert_eq!(told["forwarding"], "path");
+}

@@ -109,3 +109,31 @@ fn two_hosts_back_to_back_have_a_line_between_them() {
 fn a_network_beyond_a_machine_is_refused() {
     assert_eq!(Plan::of(&scenario(&format!("kind = \"fat-tree\", k = 12, {LINK}"))), Err(NoPlan::Hosts(432)));
 }
+
+#[test]
+fn the_scenarios_for_testbeds_are_good() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/testbed");
+    let mut hosts = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let (name, text) = (path.display().to_string(), std::fs::read_to_string(&path).unwrap());
+        let scenario = compile(&name, &text, &[], &Disk).unwrap_or_else(|errors| panic!("{errors:#?}"));
+        let plan = Plan::of(&scenario).unwrap();
+        let switches = read(&plan)
+            .ports
+            .iter()
+            .map(|port| port.switch.clone())
+            .collect::<std::collections::BTreeSet<_>>();
+        hosts.insert(
+            path.file_name().unwrap().to_string_lossy().into_owned(),
+            (plan.hosts.len(), switches.len()),
+        );
+    }
+    let expected = [
+        ("back-to-back.toml", (2, 1)),
+        ("paper.toml", (8, 6)),
+        ("star-drop-tail.toml", (8, 1)),
+        ("star.toml", (8, 1)),
+    ];
+    assert_eq!(hosts, expected.map(|(name, sizes)| (name.to_owned(), sizes)).into());
+}

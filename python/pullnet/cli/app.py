@@ -8,6 +8,8 @@ from pullnet import __version__
 from pullnet.cli.reproduce import reproduce
 from pullnet.cli.run import run
 from pullnet.cli.spec import check, list_names, new, schema
+from pullnet.cli.switch import switch, tell
+from pullnet.cli.testbed import testbed
 from pullnet.cli.traffic import app as traffic
 
 app = typer.Typer(
@@ -41,4 +43,7 @@ app.command()(schema)
 app.command("list")(list_names)
 app.command()(new)
 app.command()(reproduce)
+app.command()(switch)
+app.command()(tell)
+app.add_typer(testbed)
 app.add_typer(traffic)

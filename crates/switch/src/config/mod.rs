@@ -1,6 +1,7 @@
 //! The file of a switch: TOML to something that can be run, or every error in it.
 
 mod check;
+mod kernel;
 mod ports;
 mod tables;
 

@@ -1,0 +1,84 @@
+//! A switch file for the switch inside the kernel, which can do less.
+
+use pullnet_qdisc::SwitchConfig;
+use pullnet_settings::Setting;
+use pullnet_units::{Picos, QueueSize};
+use pullnet_wire::Mark;
+use serde_json::{Value, json};
+
+use super::SwitchFile;
+use crate::forward::Unknown;
+use crate::size::Counting;
+
+impl SwitchFile {
+    /// What the switch inside the kernel is told, as JSON; or everything in the file that it cannot do, one text each.
+    pub fn kernel(&self) -> Result<Value, Vec<String>> {
+        let queue = match &self.discipline {
+            SwitchConfig::Trim(trim) => Some((trim.data_queue, trim.trim_to.0)),
+            SwitchConfig::DropTail(tail) => Some((tail.queue, 0)),
+            SwitchConfig::SharedBuffer(_) => None,
+        };
+        let refused = self.beyond_the_kernel(queue.is_some());
+        let Some((room, trim_to)) = queue.filter(|_| refused.is_empty()) else { return Err(refused) };
+        let ports = self.ports.iter().map(|port| {
+            let (name, interface) = (&port.name, &port.interface);
+            json!({ "name": name, "switch": port.switch, "interface": interface, "rate_bps": port.settings.rate.get() })
+        });
+        let entries = self.entries.iter().map(|(_, mac, entry)| {
+            let ports: Vec<_> = entry.ports.iter().map(|port| port.0).collect();
+            json!({ "mac": mac.to_string(), "ports": ports, "shift": entry.selection.shift, "mask": entry.selection.mask })
+        });
+        let (packets, bytes) = match room {
+            QueueSize::Packets(packets) => (Some(packets.0), None),
+            QueueSize::Bytes(bytes) => (None, Some(bytes.0)),
+        };
+        let mark = |mark| self.marks.dscp(mark);
+        Ok(json!({
+            "name": self.name,
+            "forwarding": self.fabric.forwarding.write().trim_matches('"'),
+            "overhead": self.fabric.counting.wire(1500) - 1500,
+            "shortest": if self.fabric.counting == Counting::Frame { 0 } else { 60 },
+            "trims": trim_to > 0,
+            "trim_to": self.fabric.counting.length(trim_to as u32),
+            "marks": [mark(Mark::Data), mark(Mark::Control), mark(Mark::Trimmed), mark(Mark::Returned)],
+            "packets": packets,
+            "bytes": bytes,
+            "ports": ports.collect::<Vec<_>>(),
+            "entries": entries.collect::<Vec<_>>(),
+        }))
+    }
+
+    /// Everything that the switch inside the kernel cannot do.
+    fn beyond_the_kernel(&self, has_queue: bool) -> Vec<String> {
+        let ports = || self.ports.iter();
+        let one_switch = ports().all(|port| port.settings.node == self.ports[0].settings.node);
+        let rules = [
+            (has_queue, "switch.kind: it has no shared buffer; use \"trim\" or \"drop-tail\""),
+            (
+                one_switch && ports().all(|port| port.interface.is_some()),
+                "port: it is one switch, all of whose ports are on interfaces",
+            ),
+            (
+                ports().all(|port| port.settings.delay == Picos::ZERO),
+                "port.delay: it delays nothing; leave it out",
+            ),
+            (ports().all(|port| !port.settings.paced), "port.paced: it delays nothing; leave it out"),
+            (self.ports.len() <= 64, "port: it has at most 64 ports"),
+            (
+                self.entries.iter().all(|(_, _, entry)| entry.ports.len() <= 16),
+                "forward.ports: it has at most 16 equal ports",
+            ),
+            (self.entries.len() <= 4096, "forward: it has at most 4096 entries"),
+            (self.faults.is_empty(), "fault: it has no faults"),
+            (self.recording.is_none(), "capture: it records nothing"),
+            (
+                self.fabric.ageing.is_none() && self.fabric.unknown == Unknown::Drop,
+                "learning: it learns and floods nothing",
+            ),
+        ];
+        let broken = rules.into_iter().filter(|(holds, _)| !holds);
+        broken
+            .map(|(_, what)| format!("the switch inside the kernel cannot do what the file says: {what}"))
+            .collect()
+    }
+}

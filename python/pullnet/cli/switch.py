@@ -1,0 +1,139 @@
+"""`pullnet switch` and `pullnet tell`."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pullnet import _core, scheduling
+from pullnet.errors import InputError
+
+_SHOWN = {
+    "in": "if_in_ucast_pkts",
+    "out": "if_out_ucast_pkts",
+    "trimmed": "trim_packets",
+    "returned": "returned_packets",
+    "dropped": "if_out_discards",
+    "no way": "if_in_discards",
+    "lost": "fault_lost_packets",
+    "data held": "queue_curr_occupancy_data_packets",
+    "most": "queue_watermark_data_packets",
+}
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def switch(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Switch file (TOML).", show_default=False)],
+    check: Annotated[bool, typer.Option("--check", help="Only name every error, or the ports.")] = False,
+    control: Annotated[
+        Path | None, typer.Option(metavar="SOCKET", help="Where `pullnet tell` finds it.", show_default=False)
+    ] = None,
+    core: Annotated[int | None, typer.Option(min=0, help="Core of the switch's thread.", show_default=False)] = None,
+    prefer: Annotated[
+        Literal["normal", "group", "fifo"],
+        typer.Option(help="How its thread is preferred: not, with its session, or real-time."),
+    ] = "normal",
+    lasting: Annotated[
+        str | None, typer.Option("--for", metavar="TIME", help="Stop after so long.", show_default=False)
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors, and JSON if asked for.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the counters as JSON at the end.")] = False,
+) -> None:
+    """Run the switches of a file on network interfaces until SIGINT or SIGTERM."""
+    from pullnet.switch import daemon
+
+    file = daemon.read(config)
+    if check:
+        _show_ports(file, as_json=as_json)
+        return
+    log = Console(stderr=True)
+    final = daemon.run(
+        file,
+        control=control,
+        schedule=scheduling.Schedule(core, prefer),
+        lasting_s=None if lasting is None else _core.picoseconds(lasting) / 1e12,
+        watch=None if quiet or not log.is_terminal else lambda status: _line(log, status),
+    )
+    if as_json:
+        typer.echo(json.dumps(final, indent=2, ensure_ascii=False))
+    elif not quiet:
+        _show(final)
+
+
+def tell(
+    control: Annotated[Path, typer.Argument(metavar="SOCKET", help="The switch's --control.", show_default=False)],
+    what: Annotated[Literal["status", "fault", "clear", "stop"], typer.Argument(help="What to tell or ask.")],
+    argument: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FAULT|PORT]",
+            help="Settings of a fault, such as 'port=\"h0\"; loss=0.01', its times from now; or a port to clear.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a running switch how it stands, let something go wrong or right again, or stop it."""
+    from pullnet.switch.control import ask
+
+    request: dict[str, Any] = {"do": what}
+    if what == "fault":
+        request["text"] = "[[fault]]\n" + _needed(what, argument).replace(";", "\n")
+    elif what == "clear":
+        request["port"] = _needed(what, argument)
+    elif argument is not None:
+        raise InputError(f"{argument}: {what} takes no argument")
+    answer = ask(control, request)
+    if what == "status" and not as_json:
+        _show(answer)
+    elif what == "status" or as_json:
+        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+
+
+def _needed(what: str, argument: str | None) -> str:
+    if argument is None:
+        raise InputError(f"{what}: say what; for instance {_EXAMPLE[what]}")
+    return argument
+
+
+_EXAMPLE = {"fault": "'port=\"h0\"; loss=0.01'", "clear": "h0"}
+
+
+def _show_ports(file: _core.SwitchFile, *, as_json: bool) -> None:
+    rows = [{"name": name, "switch": switch, "interface": interface} for name, switch, interface in file.ports]
+    if as_json:
+        typer.echo(json.dumps({"name": file.name, "ports": rows}, indent=2, ensure_ascii=False))
+        return
+    for row in rows:
+        typer.echo(f"{row['switch']} {row['name']} {row['interface'] or '(inside)'}")
+
+
+def _line(log: Console, status: dict[str, Any]) -> None:
+    total = {title: sum(port["counters"][name] for port in status["ports"]) for title, name in _SHOWN.items()}
+    late = status["late"]
+    log.print(
+        f"{status['running_s']:8.1f} s  in {total['in']}  out {total['out']}  trimmed {total['trimmed']}  "
+        f"dropped {total['dropped']}  held {status['frames_held']}  late over 100 us {late['over_100us']}",
+        markup=False,
+        highlight=False,
+    )
+
+
+def _show(status: dict[str, Any]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for title in ("switch", "port"):
+        table.add_column(title)
+    for title in _SHOWN:
+        table.add_column(title, justify="right")
+    for port in status["ports"]:
+        table.add_row(port["switch"], port["name"], *(str(port["counters"][name]) for name in _SHOWN.values()))
+    console = Console(markup=False, highlight=False, width=None if Console().is_terminal else 160)
+    console.print(table)
+    late = status["late"]
+    console.print(
+        f"{late['frames']} frames left; later than their time by more than 10 us: {late['over_10us']}, "
+        f"100 us: {late['over_100us']}, 1 ms: {late['over_1ms']}; the latest by {late['worst_ns'] / 1000:.1f} us"
+    )

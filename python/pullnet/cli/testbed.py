@@ -1,0 +1,145 @@
+"""`pullnet testbed`."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pullnet import scheduling
+from pullnet.errors import InputError
+
+testbed = typer.Typer(
+    name="testbed",
+    help="A scenario's network in network namespaces of this machine, with software switches.",
+    no_args_is_help=True,
+)
+
+File = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file.", show_default=False)]
+Name = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="What it is called; the name of the file if left out.", show_default=False),
+]
+Mtu = Annotated[int, typer.Option(min=576, max=9216, help="Longest IP packet in bytes.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Replace a setting of the scenario.", show_default=False),
+]
+Core = Annotated[int, typer.Option(min=0, help="Core of the switches, where there is such a core.")]
+Spin = Annotated[bool, typer.Option("--spin", help="Switches never sleep: exact, and a core is theirs alone.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@testbed.command()
+def up(
+    file: File,
+    name: Name = None,
+    mtu: Mtu = 1500,
+    settings: Settings = None,
+    core: Core = 1,
+    spin: Spin = False,
+    as_json: Json = False,
+) -> None:
+    """Make the testbed. Does nothing if it is up already; removes what it made if it cannot be completed."""
+    from pullnet.testbed import bed as beds
+
+    bed = beds.up(beds.read(file, name, mtu, settings, spin=spin), core=core)
+    rows = [
+        {"name": host.name, "namespace": bed.plan.namespace(host.name), "ip": host.ip, "mac": host.mac}
+        for host in bed.plan.hosts
+    ]
+    if as_json:
+        what = {"name": bed.plan.name, "control": str(bed.control), "hosts": rows}
+        typer.echo(json.dumps(what, indent=2, ensure_ascii=False))
+        return
+    for row in rows:
+        typer.echo(f"{row['name']}  {row['ip']}  ip netns exec {row['namespace']} COMMAND")
+    typer.echo(f"switches: pullnet tell {bed.control} status")
+
+
+@testbed.command(context_settings={"ignore_unknown_options": True})
+def run(
+    file: File,
+    host: Annotated[str, typer.Argument(help="Name of a host, for instance h0.", show_default=False)],
+    command: Annotated[list[str], typer.Argument(help="The command and its arguments.", show_default=False)],
+    name: Name = None,
+    mtu: Mtu = 1500,
+    settings: Settings = None,
+    core: Core = 1,
+    spin: Spin = False,
+) -> None:
+    """Run a command on a host. A testbed that is not up is made for it, and taken down afterwards."""
+    from pullnet.testbed import bed as beds
+    from pullnet.testbed import state
+
+    plan = beds.read(file, name, mtu, settings, spin=spin)
+    was_up = state.load(plan.name) is not None
+    bed = beds.up(plan, core=core)
+    try:
+        status = subprocess.run(bed.command(host, command), check=False).returncode
+    finally:
+        if not was_up:
+            beds.down(file, plan.name)
+    raise typer.Exit(status)
+
+
+@testbed.command()
+def down(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[SCENARIO]", help="Scenario file it was made for.", show_default=False)
+    ] = None,
+    name: Name = None,
+    as_json: Json = False,
+) -> None:
+    """Take the testbed down: exactly what was made, and nothing else."""
+    from pullnet.testbed import bed as beds
+
+    if file is None and name is None:
+        raise InputError("name the scenario file, or the testbed with --name")
+    gone = beds.down(file, name)
+    typer.echo(json.dumps({"removed": gone}, indent=2) if as_json else f"removed {', '.join(gone) or 'nothing'}")
+
+
+@testbed.command()
+def incast(
+    file: File,
+    name: Name = None,
+    mtu: Mtu = 1500,
+    settings: Settings = None,
+    core: Core = 1,
+    spin: Spin = False,
+    congestion_control: Annotated[str, typer.Option(help="Congestion control of kernel TCP, named always.")] = "cubic",
+    size: Annotated[int, typer.Option(min=1, help="Bytes of each sender.")] = 450_000,
+    rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How many times.")] = 20,
+    host_core: Annotated[int, typer.Option(min=0, help="Core of all hosts.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Let kernel TCP send from all hosts to the first at once, through the testbed's switches, and show the times.
+
+    Wall-clock times of a shared machine are indications: compare runs of one session by their ratios.
+    """
+    from pullnet.testbed import bed as beds
+    from pullnet.testbed import incast as baseline
+    from pullnet.testbed import state
+
+    plan = beds.read(file, name, mtu, settings, spin=spin)
+    was_up = state.load(plan.name) is not None
+    bed = beds.up(plan, core=core)
+    try:
+        scheduling.apply(0, scheduling.Schedule(host_core, "group"))
+        found = baseline.incast(bed, size=size, rounds=rounds, congestion_control=congestion_control)
+    finally:
+        if not was_up:
+            beds.down(file, plan.name)
+    if as_json:
+        typer.echo(json.dumps(found.as_dict(), indent=2))
+        return
+    typer.echo(
+        f"{found.senders} to 1, {found.size} B each, TCP {found.congestion_control}, {found.rounds} rounds, "
+        f"{found.dropped} frames dropped\n"
+        f"flow completion time: median {found.p50_ms:.1f} ms, 90th percentile {found.p90_ms:.1f} ms, "
+        f"99th {found.p99_ms:.1f} ms\n"
+        f"last flow: median {found.last_p50_ms:.1f} ms, optimum {found.ideal_ms:.1f} ms; over {baseline.RTO_MS:.0f} ms "
+        f"in {found.rounds_over_190_ms} of {found.rounds} rounds"
+    )

@@ -1,0 +1,45 @@
+"""Where a thread runs and how it is preferred: what wall-clock runs need on a machine that is shared."""
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pullnet.errors import InputError
+
+Preference = Literal["normal", "group", "fifo"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A core, and how a thread is preferred on it.
+
+    `group` raises the whole session (an autogroup of Linux), for runs of any length. `fifo` is the real-time policy: it
+    is exact for bursts below a second, then the kernel takes the core away for about 54 ms each second.
+    """
+
+    core: int | None = None
+    preference: Preference = "normal"
+
+
+def apply(thread: int, schedule: Schedule) -> None:
+    """Put thread number `thread` (0 for this one) on its core and prefer it."""
+    if schedule.core is not None:
+        cores = os.sched_getaffinity(0)
+        if schedule.core not in cores:
+            raise InputError(f"core {schedule.core}: this process has cores {', '.join(map(str, sorted(cores)))}")
+        os.sched_setaffinity(thread, {schedule.core})
+    if schedule.preference == "fifo":
+        try:
+            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(1))
+        except OSError as error:
+            raise InputError(f"fifo: {error.strerror}; it needs root or CAP_SYS_NICE") from None
+    if schedule.preference == "group":
+        prefer_session()
+
+
+def prefer_session() -> None:
+    """Prefer everything in this session over other sessions, as far as the kernel lets us."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text("-20", encoding="ascii")

@@ -1,0 +1,95 @@
+"""A switch as a process: from its file to its counters."""
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from pullnet import _core, scheduling
+from pullnet.errors import InputError
+from pullnet.switch.control import serving
+
+_LOOK_S = 0.25
+
+
+def read(path: Path) -> _core.SwitchFile:
+    """Read a switch file. Raises `InputError` with every error at once."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; save it as text") from None
+    return _core.SwitchFile.read(str(path), text)
+
+
+def run(
+    file: _core.SwitchFile,
+    *,
+    control: Path | None = None,
+    schedule: scheduling.Schedule | None = None,
+    lasting_s: float | None = None,
+    watch: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
+    """Run a switch until it is told to stop (SIGINT, SIGTERM, its socket, or after a time) and return its counters."""
+    stop = threading.Event()
+    with ExitStack() as stack:
+        stack.enter_context(_signals(stop))
+        switch = file.start()
+        if schedule is not None:
+            scheduling.apply(switch.thread_id, schedule)
+        if control is not None:
+            stack.enter_context(serving(control, lambda request: _answer(switch, stop, request)))
+        _wait(switch, stop, lasting_s, watch)
+        final: dict[str, Any] = json.loads(switch.stop())
+    return final
+
+
+def _wait(
+    switch: _core.Switch,
+    stop: threading.Event,
+    lasting_s: float | None,
+    watch: Callable[[dict[str, Any]], None] | None,
+) -> None:
+    end = None if lasting_s is None else time.monotonic() + lasting_s
+    shown = time.monotonic()
+    while switch.runs and (end is None or time.monotonic() < end):
+        left = _LOOK_S if end is None else max(0.0, min(_LOOK_S, end - time.monotonic()))
+        if stop.wait(left):
+            return
+        if watch is not None and time.monotonic() - shown >= 1:
+            shown = time.monotonic()
+            watch(json.loads(switch.status()))
+
+
+def _answer(switch: _core.Switch, stop: threading.Event, request: dict[str, Any]) -> Any:
+    match request:
+        case {"do": "status"}:
+            return json.loads(switch.status())
+        case {"do": "fault", "text": str(text)}:
+            switch.fault(text)
+        case {"do": "clear", "port": str(port)}:
+            switch.clear(port)
+        case {"do": "stop"}:
+            stop.set()
+        case _:
+            raise InputError('no such request; there is "do": "status", "fault" (text), "clear" (port) and "stop"')
+    return None
+
+
+@contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM end a switch cleanly; only the main thread can say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,149 @@
+"""The switch inside the kernel against the golden vectors, as far as a virtual queue can follow them."""
+
+import json
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pullnet.switch import xdp
+from pullnet.testbed import kernel
+
+ROOT = Path(__file__).parents[2]
+LACKS = xdp.missing()
+needs_kernel = pytest.mark.skipif(bool(LACKS), reason=f"the switch inside the kernel needs {'; '.join(LACKS)}")
+NAMESPACE = "pn-switch-xdp"
+MARKS = [3, 11, 7, 15]
+"""DSCP of data, control, trimmed and returned packets: the defaults of pullnet-wire."""
+GIGABIT = 1_000_000_000
+
+
+@pytest.fixture
+def interfaces() -> Iterator[tuple[int, int]]:
+    """Two interfaces in a namespace of their own, in which this thread is."""
+    kernel.require()
+    kernel.add(NAMESPACE)
+    try:
+        kernel.ip(["-n", NAMESPACE], ["link add name in0 mtu 9216 type veth peer name out0 mtu 9216"])
+        with kernel.inside(NAMESPACE):
+            yield socket.if_nametoindex("in0"), socket.if_nametoindex("out0")
+    finally:
+        kernel.delete(NAMESPACE)
+
+
+def told(**changes: Any) -> dict[str, Any]:
+    port = {"switch": "s", "rate_bps": GIGABIT}
+    base = {
+        "name": "test",
+        "forwarding": "path",
+        "overhead": 0,
+        "shortest": 0,
+        "trims": True,
+        "trim_to": 64,
+        "marks": MARKS,
+        "packets": 8,
+        "bytes": None,
+        "ports": [{"name": "in0", "interface": "in0", **port}, {"name": "out0", "interface": "out0", **port}],
+        "entries": [{"mac": "02:00:00:00:00:02", "ports": [1], "shift": 0, "mask": 65535}],
+    }
+    return {**base, **changes}
+
+
+def loaded(tmp: Path, interfaces: tuple[int, int], mtu: int, **changes: Any) -> xdp.KernelSwitch:
+    switch = xdp.KernelSwitch(told(**changes), xdp.Kernel(xdp.compiled(tmp)), mtu)
+    for number, interface in enumerate(interfaces):
+        switch.join(number, interface)
+    return switch
+
+
+def checksum(data: bytes) -> int:
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def frame(length: int, dscp: int, *, label: int = 0, to: str = "020000000002") -> bytes:
+    """UDP over IPv4 in Ethernet, `length` bytes in all."""
+    ends = bytes([10, 0, 0, 1, 10, 0, 0, 2])
+    ip = struct.pack(">BBHHHBBH", 0x45, dscp << 2, length - 14, 0, 0x4000, 64, 17, 0) + ends
+    ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
+    udp = struct.pack(">HHHH", 49152 + label, 61199, length - 34, 0)
+    return bytes.fromhex(to) + bytes.fromhex("020000000001") + b"\x08\x00" + ip + udp + bytes(length - 42)
+
+
+@needs_kernel
+def test_a_trim_leaves_a_frame_that_is_right(tmp_path: Path, interfaces: tuple[int, int]) -> None:
+    switch = loaded(tmp_path, interfaces, 1500, packets=1)
+    switch.set_clock(1)
+    whole = frame(1514, MARKS[0])
+    assert switch.kernel.run(whole, interfaces[0]) == xdp.Ran(xdp.REDIRECTED, whole)
+    ran = switch.kernel.run(whole, interfaces[0])
+    assert (ran.action, len(ran.frame)) == (xdp.REDIRECTED, 64)
+    ip, udp = ran.frame[14:34], ran.frame[34:42]
+    assert (ip[1] >> 2, checksum(ip)) == (MARKS[2], 0)
+    assert (int.from_bytes(ip[2:4], "big"), int.from_bytes(udp[4:6], "big")) == (50, 30)
+    assert ran.frame[42:] == whole[42:64]
+    assert switch.counters(1)["trim_packets"] == 1
+    switch.kernel.close()
+
+
+@needs_kernel
+def test_what_must_stay_whole_is_dropped_and_what_has_no_way_too(tmp_path: Path, interfaces: tuple[int, int]) -> None:
+    switch = loaded(tmp_path, interfaces, 1500, packets=1)
+    switch.set_clock(1)
+    actions = [
+        switch.kernel.run(sent, interfaces[0]).action
+        for sent in (frame(1514, 0), frame(1514, 0), frame(64, MARKS[1]), frame(1514, 0, to="020000000009"))
+    ]
+    assert actions == [xdp.REDIRECTED, xdp.DROPPED, xdp.REDIRECTED, xdp.DROPPED]
+    assert switch.counters(1)["if_out_discards"] == 1
+    assert switch.counters(0)["if_in_discards"] == 1
+    switch.kernel.close()
+
+
+@needs_kernel
+def test_the_virtual_queue_drains_at_the_rate_of_the_port(tmp_path: Path, interfaces: tuple[int, int]) -> None:
+    switch = loaded(tmp_path, interfaces, 1486, packets=1)
+    lengths = []
+    for nanoseconds in (1000, 12_999, 13_000, 13_001, 100_000):
+        switch.set_clock(nanoseconds)
+        lengths.append(len(switch.kernel.run(frame(1500, MARKS[0]), interfaces[0]).frame))
+    # A frame of 1500 B takes 12 us at 1 Gb/s, and the header that was trimmed 512 ns more.
+    assert lengths == [1500, 64, 64, 64, 1500]
+    switch.kernel.close()
+
+
+@needs_kernel
+@pytest.mark.parametrize("name", ["trim-arriving", "drop-tail-bytes"])
+def test_it_decides_as_the_vectors_say(name: str, tmp_path: Path, interfaces: tuple[int, int]) -> None:
+    lines = [json.loads(line) for line in (ROOT / "vectors/qdisc" / f"{name}.jsonl").read_text().splitlines()]
+    head, lines = lines[0], lines[1:]
+    trims = head["discipline"] == "trim"
+    room = {"packets": None, "bytes": 10_000} if "queue" in head["config"] else {"packets": 8}
+    switch = loaded(tmp_path, interfaces, 9050, trims=trims, **room)
+    now = 1
+    for number, line in enumerate(lines, 2):
+        if line["op"] == "dequeue" and line["pkt"]:
+            now += line["pkt"]["len"] * 8  # What is served leaves the virtual queue by the time that it takes.
+        if line["op"] != "enqueue":
+            continue
+        switch.set_clock(now)
+        length = line["pkt"]["len"]
+        dscp = MARKS[0] if line["pkt"]["class"] == "data" else MARKS[1]
+        ran = switch.kernel.run(frame(length, dscp), interfaces[0])
+        if line["verdict"] == "queued":
+            expected = (xdp.REDIRECTED, length)
+        elif "trimmed" in line["verdict"] and "dropped" not in line["verdict"]:
+            expected = (xdp.REDIRECTED, 64)
+        else:
+            expected = (xdp.DROPPED, length)
+        assert (ran.action, len(ran.frame)) == expected, f"{name}, line {number}"
+    switch.kernel.close()
+
+
+def test_what_is_missing_is_said() -> None:
+    assert all("(" in what for what in LACKS)

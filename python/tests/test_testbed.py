@@ -1,0 +1,185 @@
+"""Testbeds: what is made, what is removed, and what is left alone. Namespaces need root."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pullnet.errors import InputError
+from pullnet.testbed import bed as beds
+from pullnet.testbed import kernel, state
+from pullnet.testbed.plan import checked, slug
+
+ROOT = Path(__file__).parents[2]
+PAIR = ROOT / "scenarios/testbed/back-to-back.toml"
+STAR = ROOT / "scenarios/testbed/star-drop-tail.toml"
+SMALL = ["--set", "topology.hosts=3", "--set", "traffic.0.degree=2"]
+NAME = "switch-test"
+
+
+def can_make_namespaces() -> bool:
+    try:
+        kernel.require()
+        kernel.add("pn-switch-probe")
+        kernel.delete("pn-switch-probe")
+    except InputError:
+        return False
+    return True
+
+
+needs_namespaces = pytest.mark.skipif(not can_make_namespaces(), reason="network namespaces need root and ip")
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Testbeds of a test are written down in its own folder, and are gone after it."""
+    monkeypatch.setenv("PULLNET_STATE", str(tmp_path / "state"))
+    yield
+    for name in state.names():
+        beds.down(None, name)
+
+
+def pullnet(*arguments: str) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
+    return subprocess.run([*program, *arguments], capture_output=True, text=True, check=False, timeout=120)
+
+
+def ours() -> list[str]:
+    listed = json.loads(kernel.ip(["-json", "netns", "list"]) or "[]")
+    return sorted(row["name"] for row in listed if row["name"].startswith(f"pn-{NAME}-"))
+
+
+@needs_namespaces
+def test_a_testbed_carries_packets_and_leaves_nothing_behind() -> None:
+    up = pullnet("testbed", "up", str(STAR), "--name", NAME, *SMALL, "--json")
+    assert up.returncode == 0, up.stderr
+    made = json.loads(up.stdout)
+    assert ours() == sorted([f"pn-{NAME}-switch", *(f"pn-{NAME}-h{n}" for n in range(3))])
+    again = pullnet("testbed", "up", str(STAR), "--name", NAME, *SMALL, "--json")
+    assert (again.returncode, json.loads(again.stdout)) == (0, made)
+
+    script = (
+        "import socket, sys; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b'x', (sys.argv[1], 9))"
+    )
+    for _ in range(2):
+        ran = pullnet(
+            "testbed", "run", str(STAR), "--name", NAME, *SMALL, "h2", "--", sys.executable, "-c", script, "10.77.0.1"
+        )
+        assert ran.returncode == 0, ran.stderr
+    counted = ports(made["control"])
+    assert counted["h2"]["if_in_ucast_pkts"] >= 2
+    assert counted["h0"]["if_out_ucast_pkts"] >= 2
+
+    down = pullnet("testbed", "down", str(STAR), "--name", NAME)
+    assert down.returncode == 0, down.stderr
+    assert ours() == []
+    twice = pullnet("testbed", "down", str(STAR), "--name", NAME)
+    assert twice.returncode == 2
+    assert "no testbed of this name was made by pullnet here" in twice.stderr
+
+
+def ports(control: str) -> dict[str, dict[str, Any]]:
+    status = pullnet("tell", control, "status", "--json")
+    assert status.returncode == 0, status.stderr
+    return {port["name"]: port["counters"] for port in json.loads(status.stdout)["ports"]}
+
+
+@needs_namespaces
+def test_a_running_switch_is_told_what_goes_wrong() -> None:
+    bed = beds.up(beds.read(PAIR, NAME), core=None)
+    control = str(bed.control)
+    assert pullnet("tell", control, "fault", 'port="h0"; down=true').returncode == 0
+    assert pullnet("tell", control, "clear", "h0").returncode == 0
+    for request, said in (
+        (["fault", 'port="nobody"; down=true'], "is no port"),
+        (["fault", 'port="h0"'], "says not what goes wrong"),
+        (["clear", "nobody"], "is no port"),
+        (["fault"], "say what"),
+    ):
+        told = pullnet("tell", control, *request)
+        assert (told.returncode, said in told.stderr) == (2, True), told.stderr
+    assert bed.control.stat().st_mode & 0o777 == 0o600
+    beds.down(PAIR, NAME)
+    assert pullnet("tell", control, "status").returncode == 2
+
+
+@needs_namespaces
+def test_namespaces_of_others_are_not_touched() -> None:
+    foreign = f"pn-{NAME}-h1"
+    kernel.add(foreign)
+    try:
+        up = pullnet("testbed", "up", str(PAIR), "--name", NAME)
+        assert up.returncode == 2
+        assert f"{foreign}: there already, and not made by this testbed" in up.stderr
+        assert ours() == [foreign]
+    finally:
+        kernel.delete(foreign)
+
+
+@needs_namespaces
+def test_a_namespace_that_was_made_anew_since_is_not_removed() -> None:
+    beds.up(beds.read(PAIR, NAME), core=None)
+    other = f"pn-{NAME}-h0"
+    kernel.delete(other)
+    kernel.add(other)
+    with pytest.raises(InputError, match="was made anew by somebody else since"):
+        beds.down(PAIR, NAME)
+    assert ours() == [other]
+    kernel.delete(other)
+    assert beds.down(PAIR, NAME) == []
+
+
+@needs_namespaces
+def test_what_cannot_be_completed_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(beds, "_switch", fail)
+    with pytest.raises(KeyboardInterrupt):
+        beds.up(beds.read(PAIR, NAME))
+    assert (ours(), state.names()) == ([], [])
+
+
+@needs_namespaces
+def test_what_a_killed_command_has_left_is_undone_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = beds.read(PAIR, NAME)
+    child = os.fork()
+    if child == 0:
+        # Killed in the middle: nothing of it can tidy up.
+        monkeypatch.setattr(beds, "_links", lambda _: os.kill(os.getpid(), 9))
+        beds.up(plan)
+    os.waitpid(child, 0)
+    assert len(ours()) == 3
+    beds.up(plan, core=None)
+    assert len(ours()) == 3
+    beds.down(PAIR, NAME)
+    assert ours() == []
+
+
+@needs_namespaces
+def test_other_settings_need_another_testbed() -> None:
+    beds.up(beds.read(PAIR, NAME), core=None)
+    with pytest.raises(InputError, match="is up with other settings"):
+        beds.up(beds.read(PAIR, NAME, mtu=9000), core=None)
+    with pytest.raises(InputError, match="was made for"):
+        beds.down(STAR, NAME)
+
+
+def test_names_are_fit_for_namespaces() -> None:
+    assert slug("7:1 Incast, 1 Gb/s!") == "7-1-incast-1-gb-s"
+    assert slug("---") == "testbed"
+    for wrong in ("", "-a", "A", "a/b", "a" * 25):
+        with pytest.raises(InputError, match="use 1 to 24"):
+            checked(wrong)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="this user may do it")
+def test_without_privilege_it_says_what_is_missing() -> None:
+    up = pullnet("testbed", "up", str(PAIR), "--name", NAME)
+    assert up.returncode == 2
+    assert "a testbed needs root" in up.stderr
