@@ -3,14 +3,19 @@
 import json
 import socket
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pullnet.switch import xdp
+from pullnet.switch import ask, xdp
 from pullnet.testbed import kernel
+
+from .test_switch import send_raw, wait_for
+from .test_testbed import pullnet
 
 ROOT = Path(__file__).parents[2]
 LACKS = xdp.missing()
@@ -143,6 +148,62 @@ def test_it_decides_as_the_vectors_say(name: str, tmp_path: Path, interfaces: tu
             expected = (xdp.DROPPED, length)
         assert (ran.action, len(ran.frame)) == expected, f"{name}, line {number}"
     switch.kernel.close()
+
+
+CONFIG = """
+[switch]
+kind = "drop-tail"
+queue = "20 kB"
+[[port]]
+name = "in0"
+interface = "in0"
+rate = "1 Gbps"
+[[port]]
+name = "out0"
+interface = "out0"
+rate = "1 Gbps"
+[[forward]]
+mac = "02:00:00:00:00:02"
+ports = "out0"
+"""
+
+
+@needs_kernel
+def test_frames_pass_between_real_interfaces(tmp_path: Path) -> None:
+    config, control = tmp_path / "switch.toml", tmp_path / "control"
+    config.write_text(CONFIG)
+    kernel.add(NAMESPACE)
+    try:
+        pairs = [f"link add name {n}0 type veth peer name {n}1" for n in ("in", "out")]
+        ups = [f"link set dev {n}{end} up" for n in ("in", "out") for end in (0, 1)]
+        kernel.ip(["-n", NAMESPACE], [*pairs, *ups])
+        program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
+        options = ["--kernel", "--control", str(control), "--json"]
+        command = ["ip", "netns", "exec", NAMESPACE, *program, "switch", str(config), *options]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            wait_for(control)
+            with kernel.inside(NAMESPACE):
+                kernel.merge_segments("out1")  # Without it, veth throws away what is redirected to it.
+                with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as arrived:
+                    arrived.bind(("out1", 0))
+                    arrived.settimeout(20)
+                    send_raw("in1", frame(200, 0))
+                    got = next(data for data in iter(lambda: arrived.recv(4096), b"") if len(data) == 200)
+            told = ask(control, {"do": "stop"})
+            out, err = process.communicate(timeout=30)
+        assert (process.returncode, told, got) == (0, None, frame(200, 0)), err
+        counters = {port["name"]: port["counters"] for port in json.loads(out)["ports"]}
+        assert counters["out0"]["if_out_ucast_pkts"] == 1
+    finally:
+        kernel.delete(NAMESPACE)
+
+
+@needs_kernel
+def test_what_it_cannot_do_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / "switch.toml"
+    config.write_text(CONFIG + '[learning]\nunknown = "flood"\n')
+    ran = pullnet("switch", str(config), "--kernel")
+    assert (ran.returncode, "it learns and floods nothing" in ran.stderr) == (2, True)
 
 
 def test_what_is_missing_is_said() -> None:

@@ -1,6 +1,7 @@
 """`pullnet switch` and `pullnet tell`."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +30,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def switch(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="Switch file (TOML).", show_default=False)],
     check: Annotated[bool, typer.Option("--check", help="Only name every error, or the ports.")] = False,
+    in_kernel: Annotated[
+        bool, typer.Option("--kernel", help="Inside the kernel, by XDP, which can do less: see docs/switch.md.")
+    ] = False,
     control: Annotated[
         Path | None, typer.Option(metavar="SOCKET", help="Where `pullnet tell` finds it.", show_default=False)
     ] = None,
@@ -51,13 +55,13 @@ def switch(
         _show_ports(file, as_json=as_json)
         return
     log = Console(stderr=True)
-    final = daemon.run(
-        file,
-        control=control,
-        schedule=scheduling.Schedule(core, prefer),
-        lasting_s=None if lasting is None else _core.picoseconds(lasting) / 1e12,
-        watch=None if quiet or not log.is_terminal else lambda status: _line(log, status),
-    )
+    watch = None if quiet or not log.is_terminal else partial(_line, log)
+    lasting_s = None if lasting is None else _core.picoseconds(lasting) / 1e12
+    if in_kernel:
+        final = daemon.run_in_kernel(file, control=control, lasting_s=lasting_s, watch=watch)
+    else:
+        schedule = scheduling.Schedule(core, prefer)
+        final = daemon.run(file, control=control, schedule=schedule, lasting_s=lasting_s, watch=watch)
     if as_json:
         typer.echo(json.dumps(final, indent=2, ensure_ascii=False))
     elif not quiet:
@@ -112,14 +116,16 @@ def _show_ports(file: _core.SwitchFile, *, as_json: bool) -> None:
 
 
 def _line(log: Console, status: dict[str, Any]) -> None:
-    total = {title: sum(port["counters"][name] for port in status["ports"]) for title, name in _SHOWN.items()}
-    late = status["late"]
-    log.print(
-        f"{status['running_s']:8.1f} s  in {total['in']}  out {total['out']}  trimmed {total['trimmed']}  "
-        f"dropped {total['dropped']}  held {status['frames_held']}  late over 100 us {late['over_100us']}",
-        markup=False,
-        highlight=False,
-    )
+    shown = ("in", "out", "trimmed", "dropped")
+    total = [f"{title} {sum(_count(port, _SHOWN[title]) for port in status['ports'])}" for title in shown]
+    if "late" in status:
+        total = [f"{status['running_s']:8.1f} s", *total, f"late over 100 us {status['late']['over_100us']}"]
+    log.print("  ".join(total), markup=False, highlight=False)
+
+
+def _count(port: dict[str, Any], name: str) -> int:
+    """Return a counter; the switch inside the kernel has fewer."""
+    return int(port["counters"].get(name, 0))
 
 
 def _show(status: dict[str, Any]) -> None:
@@ -129,11 +135,12 @@ def _show(status: dict[str, Any]) -> None:
     for title in _SHOWN:
         table.add_column(title, justify="right")
     for port in status["ports"]:
-        table.add_row(port["switch"], port["name"], *(str(port["counters"][name]) for name in _SHOWN.values()))
+        table.add_row(port["switch"], port["name"], *(str(_count(port, name)) for name in _SHOWN.values()))
     console = Console(markup=False, highlight=False, width=None if Console().is_terminal else 160)
     console.print(table)
-    late = status["late"]
-    console.print(
-        f"{late['frames']} frames left; later than their time by more than 10 us: {late['over_10us']}, "
-        f"100 us: {late['over_100us']}, 1 ms: {late['over_1ms']}; the latest by {late['worst_ns'] / 1000:.1f} us"
-    )
+    if "late" in status:
+        late = status["late"]
+        console.print(
+            f"{late['frames']} frames left; later than their time by more than 10 us: {late['over_10us']}, "
+            f"100 us: {late['over_100us']}, 1 ms: {late['over_1ms']}; the latest by {late['worst_ns'] / 1000:.1f} us"
+        )

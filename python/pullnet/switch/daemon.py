@@ -1,19 +1,24 @@
 """A switch as a process: from its file to its counters."""
 
 import json
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pullnet import _core, scheduling
 from pullnet.errors import InputError
+from pullnet.switch import xdp
 from pullnet.switch.control import serving
 
 _LOOK_S = 0.25
+
+Watch = Callable[[dict[str, Any]], None]
 
 
 def read(path: Path) -> _core.SwitchFile:
@@ -33,7 +38,7 @@ def run(
     control: Path | None = None,
     schedule: scheduling.Schedule | None = None,
     lasting_s: float | None = None,
-    watch: Callable[[dict[str, Any]], None] | None = None,
+    watch: Watch | None = None,
 ) -> dict[str, Any]:
     """Run a switch until it is told to stop (SIGINT, SIGTERM, its socket, or after a time) and return its counters."""
     stop = threading.Event()
@@ -44,26 +49,62 @@ def run(
             scheduling.apply(switch.thread_id, schedule)
         if control is not None:
             stack.enter_context(serving(control, lambda request: _answer(switch, stop, request)))
-        _wait(switch, stop, lasting_s, watch)
+        _wait(lambda: switch.runs, lambda: dict(json.loads(switch.status())), stop, lasting_s, watch)
         final: dict[str, Any] = json.loads(switch.stop())
     return final
 
 
+def run_in_kernel(
+    file: _core.SwitchFile,
+    *,
+    control: Path | None = None,
+    lasting_s: float | None = None,
+    watch: Watch | None = None,
+) -> dict[str, Any]:
+    """Run a switch inside the kernel until it is told to stop, and return its counters."""
+    told = json.loads(file.kernel())
+    stop = threading.Event()
+    with ExitStack() as stack:
+        stack.enter_context(_signals(stop))
+        switch = stack.enter_context(xdp.running(told, cache()))
+        if control is not None:
+            answer = partial(_answer_for_kernel, switch, stop)
+            stack.enter_context(serving(control, answer))
+        _wait(lambda: True, switch.status, stop, lasting_s, watch)
+        return switch.status()
+
+
+def cache() -> Path:
+    """Where compiled programs are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pullnet"
+
+
 def _wait(
-    switch: _core.Switch,
+    runs: Callable[[], bool],
+    status: Callable[[], dict[str, Any]],
     stop: threading.Event,
     lasting_s: float | None,
-    watch: Callable[[dict[str, Any]], None] | None,
+    watch: Watch | None,
 ) -> None:
     end = None if lasting_s is None else time.monotonic() + lasting_s
     shown = time.monotonic()
-    while switch.runs and (end is None or time.monotonic() < end):
+    while runs() and (end is None or time.monotonic() < end):
         left = _LOOK_S if end is None else max(0.0, min(_LOOK_S, end - time.monotonic()))
         if stop.wait(left):
             return
         if watch is not None and time.monotonic() - shown >= 1:
             shown = time.monotonic()
-            watch(json.loads(switch.status()))
+            watch(status())
+
+
+def _answer_for_kernel(switch: xdp.KernelSwitch, stop: threading.Event, request: dict[str, Any]) -> Any:
+    match request:
+        case {"do": "status"}:
+            return switch.status()
+        case {"do": "stop"}:
+            stop.set()
+            return None
+    raise InputError('the switch inside the kernel has no such request; there is "do": "status" and "stop"')
 
 
 def _answer(switch: _core.Switch, stop: threading.Event, request: dict[str, Any]) -> Any:

@@ -111,10 +111,19 @@ def set_sysctl(values: dict[str, str]) -> None:
 
 def offloads_off(interface: str) -> None:
     """Let an interface of this namespace send and receive frames as they are on the line."""
+    for command in _OFFLOADS.values():
+        # What an interface cannot switch is off already, or cannot be on.
+        with contextlib.suppress(OSError):
+            _offload(interface, command, on=False)
+
+
+def merge_segments(interface: str) -> None:
+    """Let an interface merge what arrives (GRO). Of veth it means also that frames redirected by XDP are taken."""
+    _offload(interface, _OFFLOADS["gro"], on=True)
+
+
+def _offload(interface: str, command: int, *, on: bool) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        for command in _OFFLOADS.values():
-            value = ctypes.create_string_buffer(struct.pack("II", command, 0))
-            request = struct.pack("16sP", interface.encode(), ctypes.addressof(value))
-            # What an interface cannot switch is off already, or cannot be on.
-            with contextlib.suppress(OSError):
-                fcntl.ioctl(handle, _SIOCETHTOOL, request + bytes(16))
+        value = ctypes.create_string_buffer(struct.pack("II", command, int(on)))
+        request = struct.pack("16sP", interface.encode(), ctypes.addressof(value))
+        fcntl.ioctl(handle, _SIOCETHTOOL, request + bytes(16))
