@@ -12,4 +12,4 @@ mod received;
 pub use pacer::{Pacer, Spacing};
 pub use paths::{Feedback, PathSet, Spread};
 pub use queue::{PullQueue, Turns};
-pub use received::ReceivedSet;
+pub use received::{Noted, ReceivedSet, WINDOW};

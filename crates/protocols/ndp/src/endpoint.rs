@@ -15,7 +15,7 @@ use crate::config::{NdpConfig, Rules};
 use crate::connections::Connections;
 use crate::finished::Finished;
 use crate::header::NdpHeader;
-use crate::receiver::{Arrival, Receiver};
+use crate::receiver::{Arrival, LARGEST_FIRST_WINDOW, Receiver};
 use crate::sender::{Check, Context, Ready, Sender};
 
 /// A timer of one connection, besides the pacer.
@@ -39,6 +39,8 @@ pub struct NdpEndpoint {
     sent: Finished,
     /// Ended connections that late packets may not open again.
     received: Finished,
+    /// Packets that nobody who keeps to the rules can have sent.
+    refused: u64,
     /// ACKs, NACKs, pulls and probes that wait for the link.
     control: VecDeque<Transmit<NdpHeader>>,
     /// Senders that could send a packet again, or a new one.
@@ -58,6 +60,7 @@ impl NdpEndpoint {
             // The receiver has forgotten the number by then.
             sent: Finished::new(rules.remembered + rules.time_wait),
             received: Finished::new(rules.remembered),
+            refused: 0,
             rules,
             host,
             chance,
@@ -207,13 +210,25 @@ impl NdpEndpoint {
 
 /// The receiving side.
 impl NdpEndpoint {
-    /// Rule 1: finds the connection, or opens it if the packet may do so.
-    fn receiver_for(&mut self, now: Instant, packet: &Received<NdpHeader>, syn: bool) -> Option<u32> {
+    /// Rule 1: finds the connection, or opens it if the packet may do so. A packet that nobody can have sent is refused.
+    fn receiver_for(
+        &mut self,
+        now: Instant,
+        packet: &Received<NdpHeader>,
+        seq: u32,
+        syn: bool,
+    ) -> Option<u32> {
         let conn = packet.header.conn();
         if let Some(slot) = self.receivers.find(packet.from, conn) {
-            return Some(slot);
+            let accepted = self.receivers.get_mut(slot).is_some_and(|receiver| receiver.accepts(seq));
+            self.refused += u64::from(!accepted);
+            return accepted.then_some(slot);
         }
         if !syn {
+            return None;
+        }
+        if seq >= LARGEST_FIRST_WINDOW {
+            self.refused += 1;
             return None;
         }
         let receiver = Receiver::open(now, packet.from, conn, packet.paths, &self.rules, &mut self.chance);
@@ -233,7 +248,7 @@ impl NdpEndpoint {
         if self.received.contains(packet.from, conn) {
             return self.answer_late(now, packet, seq);
         }
-        let Some(slot) = self.receiver_for(now, packet, syn) else { return };
+        let Some(slot) = self.receiver_for(now, packet, seq, syn) else { return };
         let whole = packet.fate == Fate::Whole;
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         receiver.priority = priority;
@@ -477,5 +492,11 @@ impl NdpEndpoint {
     /// The host that this endpoint runs on.
     pub fn host(&self) -> HostInfo {
         self.host
+    }
+
+    /// Packets that were discarded because nobody who keeps to the rules can have sent them: beyond the largest first
+    /// window and everything that was pulled, or beyond the window of [`pullnet_pull::WINDOW`] packets.
+    pub fn refused(&self) -> u64 {
+        self.refused
     }
 }

@@ -1,11 +1,14 @@
 //! The receiving half of a connection: the rules of the specification in its order.
 
-use pullnet_pull::{PathSet, ReceivedSet};
+use pullnet_pull::{Noted, PathSet, ReceivedSet};
 use pullnet_rng::Stream;
 use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::Instant;
 
 use crate::config::Rules;
+
+/// No host pushes more packets: the largest `initial_window`.
+pub(crate) const LARGEST_FIRST_WINDOW: u32 = 65535;
 
 /// What a data packet or header turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +31,8 @@ pub(crate) struct Receiver {
     total: Option<u32>,
     /// Pulls sent so far: the number of the last one.
     pulled: u32,
+    /// Whether that number has wrapped.
+    wrapped: bool,
     /// Pulls that wait in the host's pull queue.
     pub pending: u32,
     /// Bytes on the wire of the latest packet when it was sent: what a pull will bring.
@@ -55,6 +60,7 @@ impl Receiver {
             received: ReceivedSet::default(),
             total: None,
             pulled: 0,
+            wrapped: false,
             pending: 0,
             wire: 0,
             paths: PathSet::new(paths, rules.spread, false, chance),
@@ -62,6 +68,14 @@ impl Receiver {
             last_progress: now,
             last_heard: now,
         }
+    }
+
+    /// Whether the peer may have sent packet `seq`: nobody sends more than the largest first window and what was
+    /// pulled, nor further ahead of what is missing than the window.
+    #[inline]
+    pub fn accepts(&self, seq: u32) -> bool {
+        let pulled = if self.wrapped { u32::MAX } else { self.pulled };
+        seq < pulled.saturating_add(LARGEST_FIRST_WINDOW) && self.received.reaches(seq)
     }
 
     /// Rules 2, 3 and 6: whole data is stored and acknowledged, a header is answered with a NACK; each earns a pull.
@@ -76,7 +90,7 @@ impl Receiver {
             let known = self.received.contains(seq);
             return Arrival { new: false, acknowledge: known, pull: self.wants_pull() };
         }
-        let new = self.received.insert(seq);
+        let new = self.received.insert(seq) == Noted::New;
         if new {
             self.last_progress = now;
         }
@@ -113,6 +127,7 @@ impl Receiver {
     /// The number of the pull that leaves now.
     pub fn next_pull(&mut self) -> u32 {
         self.pulled = self.pulled.wrapping_add(1);
+        self.wrapped |= self.pulled == 0;
         self.pulled
     }
 

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use pullnet_pull::{Feedback, PathSet};
+use pullnet_pull::{Feedback, PathSet, WINDOW};
 use pullnet_rng::Stream;
 use pullnet_transport::{Class, ConnId, FlowSpec, HostAddr, SendCounts, Transmit};
 use pullnet_units::{Instant, Picos};
@@ -317,7 +317,7 @@ impl Sender {
         if !self.urgent.is_empty() || (self.credit > 0 && !self.again.is_empty()) {
             return Some(Ready::Again);
         }
-        let may_send_new = self.push > 0 || self.credit > 0;
+        let may_send_new = (self.push > 0 || self.credit > 0) && self.window.len() < WINDOW;
         (may_send_new && self.window.next() < self.total).then_some(Ready::New)
     }
 

@@ -6,8 +6,8 @@ use common::*;
 use proptest::prelude::*;
 use pullnet_ndp::{NdpConfig, NdpHeader};
 use pullnet_transport::script::{Arriving, Sent};
-use pullnet_transport::{Class, Event};
-use pullnet_units::Packets;
+use pullnet_transport::{Class, Event, Fate, Received, Transport};
+use pullnet_units::{Instant, Packets};
 
 const OPENED: Event = Event::Opened { slot: 0, peer: THERE, conn: CONN };
 const RECEIVED: Event = Event::Received { slot: 0 };
@@ -354,4 +354,35 @@ proptest! {
             s.at(pullnet_units::Picos(now));
         }
     }
+}
+
+// Numbers that nobody can have sent.
+
+#[test]
+fn a_packet_beyond_every_first_window_opens_nothing() {
+    let mut s = host();
+    let forged =
+        NdpHeader::Data { conn: CONN, seq: 65_535, syn: true, last: true, pulled: false, priority: 0 };
+    s.receives(full(forged)).sends_nothing().reports([]);
+    assert!(s.open_flows().is_empty());
+}
+
+#[test]
+fn a_packet_beyond_what_was_pulled_is_refused_and_counted() {
+    let mut s = endpoint(&config(), HERE, 1);
+    let receive = |s: &mut pullnet_ndp::NdpEndpoint, header, fate| {
+        s.handle(Instant(0), Received { from: THERE, paths: 1, wire: FULL, fate, header });
+    };
+    let far = |seq| NdpHeader::Data { conn: CONN, seq, syn: false, last: true, pulled: true, priority: 0 };
+    receive(&mut s, data(0), Fate::Whole);
+    for seq in [u32::MAX, 1 << 20, 70_000] {
+        receive(&mut s, far(seq), Fate::Whole);
+        receive(&mut s, far(seq), Fate::Trimmed);
+    }
+    assert_eq!(s.refused(), 6);
+    // Nor are they believed about the end of the flow, which goes on.
+    [data(1), data(2), last(3)].into_iter().for_each(|header| receive(&mut s, header, Fate::Whole));
+    let events: Vec<_> = std::iter::from_fn(|| s.poll_event()).collect();
+    assert_eq!(events.last(), Some(&RECEIVED));
+    assert_eq!(s.refused(), 6);
 }

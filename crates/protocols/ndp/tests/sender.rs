@@ -589,3 +589,14 @@ fn connections_share_the_link_in_turn() {
     s.at(us(20)).receives_all([word(pull(2)), word(NdpHeader::Pull { conn: ConnId(8), number: 2 })]);
     assert_eq!(s.sent().len(), 4);
 }
+
+#[test]
+fn new_data_waits_while_the_window_from_the_oldest_missing_packet_is_full() {
+    let mut s = host();
+    s.opens(FlowSpec { size: None, ..flow(1) }).sent();
+    let window = 1 << 20;
+    s.at(us(20)).receives_all([word(ack(1)), word(ack(2)), word(ack(3))]).receives(word(pull(window + 10)));
+    assert_eq!(s.sent().len(), (window - WINDOW) as usize);
+    // The oldest packet arrives: four packets are behind the window now.
+    s.receives(word(ack(0))).sends([data(window), data(window + 1), data(window + 2), data(window + 3)]);
+}
