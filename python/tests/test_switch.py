@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,6 +111,41 @@ def test_it_forwards_records_and_ends_cleanly(
     assert counters["b"]["if_out_ucast_pkts"] >= 1
     assert not control.exists()
     assert (tmp_path / "out.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+
+
+@needs_namespaces
+def test_an_interface_may_go_and_come_back(config: Path, namespace: str, tmp_path: Path) -> None:
+    control = tmp_path / "control"
+    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
+    command = ["ip", "netns", "exec", namespace, *program, "switch", str(config), "--control", str(control), "--json"]
+    frame = bytes.fromhex("020000000002020000000001") + b"\x88\xb5" + bytes(50)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(control)
+        kernel.ip(["-n", namespace], ["link del dev b0"])
+        with kernel.inside(namespace):
+            until(control, lambda ports: ports["b"]["interface"]["trouble"], lambda: send_raw("a1", frame))
+        kernel.ip(["-n", namespace], ["link add name b0 type veth peer name b1"])
+        kernel.ip(["-n", namespace], ["link set dev b0 up", "link set dev b1 up"])
+        sent = ports_of(control)["b"]["interface"]["sent"]
+        with kernel.inside(namespace):
+            until(control, lambda ports: ports["b"]["interface"]["sent"] > sent, lambda: send_raw("a1", frame))
+        ask(control, {"do": "stop"})
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+
+
+def ports_of(control: Path) -> dict[str, Any]:
+    return {port["name"]: port for port in ask(control, {"do": "status"})["ports"]}
+
+
+def until(control: Path, holds: Callable[[dict[str, Any]], Any], act: Callable[[], None]) -> None:
+    """Act again and again until it holds."""
+    for _ in range(400):
+        act()
+        if holds(ports_of(control)):
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never held")
 
 
 def wait_for(control: Path) -> None:

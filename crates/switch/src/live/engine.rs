@@ -6,7 +6,7 @@ use pullnet_qdisc::Discipline;
 use pullnet_units::{Instant, Picos, PortId};
 
 use super::outer::Outer;
-use super::status::{Lateness, PortStatus, Status};
+use super::status::{InterfaceStatus, Lateness, PortStatus, Status};
 use super::{Command, FileCapture, LiveError};
 use crate::config::{SwitchFile, Wait};
 use crate::fabric::Fabric;
@@ -14,8 +14,6 @@ use crate::item::Slot;
 use crate::ndp::Ndp;
 use crate::settings::Departure;
 
-/// Frames taken from an interface before the next one has its turn.
-const BURST: usize = 32;
 /// How long an idle loop sleeps at a time: frames at other interfaces than the one that it waits at are late by that.
 const NAP: Duration = Duration::from_micros(200);
 
@@ -36,6 +34,12 @@ pub(crate) struct Engine<Q: Discipline<Slot>> {
 #[expect(clippy::disallowed_methods, reason = "the one clock of a running switch")]
 fn clock() -> Clock {
     Clock::now()
+}
+
+/// Sleeps where there is no interface to wait at.
+#[expect(clippy::disallowed_methods, reason = "the loop of a running switch has nothing else to wait for")]
+fn rest() {
+    std::thread::sleep(NAP);
 }
 
 impl<Q: Discipline<Slot>> Engine<Q> {
@@ -72,31 +76,29 @@ impl<Q: Discipline<Slot>> Engine<Q> {
     }
 
     /// Takes what has arrived, lets happen what is due, and sends what has left.
-    pub fn turn(&mut self) -> Result<(), LiveError> {
+    pub fn turn(&mut self) {
         let now = self.now();
-        let received = self.receive(now)?;
+        let received = self.receive(now);
         self.fabric.advance(now);
-        let sent = self.send(now)?;
+        let sent = self.send(now);
         if received || sent {
             self.busy = now;
         } else if self.file.wait == Wait::Adaptive && now.since(self.busy) > self.file.idle {
-            self.nap(now)?;
+            self.nap(now);
         }
-        Ok(())
     }
 
-    fn receive(&mut self, now: Instant) -> Result<bool, LiveError> {
-        let mut any = false;
+    fn receive(&mut self, now: Instant) -> bool {
         let fabric = &mut self.fabric;
+        let mut any = false;
         for outer in &mut self.outer {
             let port = outer.port;
-            let got = outer.io.receive(BURST, &mut |frame| fabric.arrive(port, now, frame));
-            any |= got.map_err(|error| outer.fails(error))? > 0;
+            any |= outer.receive(now, &mut |frame| fabric.arrive(port, now, frame));
         }
-        Ok(any)
+        any
     }
 
-    fn send(&mut self, now: Instant) -> Result<bool, LiveError> {
+    fn send(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(departure) = self.fabric.poll_departure() {
             any = true;
@@ -107,19 +109,17 @@ impl<Q: Discipline<Slot>> Engine<Q> {
                 None => self.fabric.release(departure.frame),
             }
         }
-        for outer in &mut self.outer {
-            any |= hand_over(outer, &mut self.fabric)?;
-        }
-        Ok(any)
+        self.outer.iter_mut().for_each(|outer| any |= hand_over(now, outer, &mut self.fabric));
+        any
     }
 
     /// Sleeps until a frame arrives at one interface, the next event is near, or a short time has passed.
-    fn nap(&mut self, now: Instant) -> Result<(), LiveError> {
+    fn nap(&mut self, now: Instant) {
         let next = Duration::from_nanos(self.fabric.next_event().since(now).0 / 1000);
         self.watched = (self.watched + 1) % self.outer.len().max(1);
-        match self.outer.get_mut(self.watched) {
-            Some(outer) if next > NAP => outer.io.wait(None, NAP).map_err(|error| outer.fails(error)),
-            _ => Ok(()),
+        let waited = self.outer.get_mut(self.watched).is_some_and(|outer| next > NAP && outer.wait(now, NAP));
+        if !waited && next > NAP {
+            rest();
         }
     }
 
@@ -131,7 +131,11 @@ impl<Q: Discipline<Slot>> Engine<Q> {
                 switch: port.switch.clone(),
                 counters: *self.fabric.counters(PortId(number)),
                 held: self.fabric.held(PortId(number)),
-                io: outer.map(|outer| outer.io.counters()),
+                io: outer.map(|outer| InterfaceStatus {
+                    counters: outer.counters(),
+                    dropped: outer.dropped,
+                    trouble: outer.trouble.clone(),
+                }),
             }
         };
         Status {
@@ -154,27 +158,29 @@ impl<Q: Discipline<Slot>> Engine<Q> {
     }
 }
 
-/// Gives the interface as many departures as it takes.
+/// Gives the interface as many departures as it takes. Whether it took any.
 fn hand_over<Q: Discipline<Slot>>(
+    now: Instant,
     outer: &mut Outer,
     fabric: &mut Fabric<Q, Ndp, FileCapture>,
-) -> Result<bool, LiveError> {
+) -> bool {
     let mut any = false;
     while let Some(Departure { frame, .. }) = outer.stuck.front().copied() {
-        let bytes = fabric.frame(frame);
-        let mut fill = |room: &mut [u8]| {
-            // Longer than the interface carries: it sends nothing, and counts it.
-            let Some(room) = room.get_mut(..bytes.len()) else { return 0 };
-            room.copy_from_slice(bytes);
-            bytes.len()
-        };
-        if !outer.io.send(&mut fill).map_err(|error| outer.fails(error))? {
+        if outer.send(now, fabric.frame(frame)).is_none() {
             break;
         }
         outer.stuck.pop_front();
         fabric.release(frame);
         any = true;
     }
-    outer.io.flush().map_err(|error| outer.fails(error))?;
-    Ok(any)
+    if any {
+        outer.flush(now);
+    }
+    while outer.overflows() {
+        if let Some(Departure { frame, .. }) = outer.stuck.pop_front() {
+            outer.dropped += 1;
+            fabric.release(frame);
+        }
+    }
+    any
 }

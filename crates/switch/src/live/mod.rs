@@ -17,7 +17,7 @@ use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
 use pullnet_units::PortId;
 use thiserror::Error;
 
-pub use status::{Lateness, PortStatus, Status};
+pub use status::{InterfaceStatus, Lateness, PortStatus, Status};
 
 use crate::capture::{Capture, Captured};
 use crate::config::{Recording, SwitchFile};
@@ -171,7 +171,7 @@ fn run<Q: Discipline<Slot>>(
         for command in told.try_iter() {
             engine.obey(command);
         }
-        engine.turn()?;
+        engine.turn();
     }
     engine.finish()
 }

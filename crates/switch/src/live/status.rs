@@ -43,8 +43,29 @@ pub struct PortStatus {
     pub counters: PortCounters,
     /// What its queue holds.
     pub held: Held,
-    /// What passed its interface; `None` for a line inside.
-    pub io: Option<Counters>,
+    /// How its interface stands; `None` for a line inside.
+    pub io: Option<InterfaceStatus>,
+}
+
+/// How the interface of a port stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InterfaceStatus {
+    /// What passed it.
+    pub counters: Counters,
+    /// Frames that could not be handed to it.
+    pub dropped: u64,
+    /// What was wrong with it last, if anything ever was.
+    pub trouble: Option<String>,
+}
+
+impl InterfaceStatus {
+    fn json(&self) -> Value {
+        let Counters { received, sent, missed, full, refused, .. } = self.counters;
+        json!({
+            "received": received, "sent": sent, "missed": missed, "full": full, "refused": refused,
+            "dropped": self.dropped, "trouble": self.trouble,
+        })
+    }
 }
 
 /// How a switch file stands.
@@ -88,9 +109,7 @@ impl PortStatus {
         counters.insert("queue_curr_occupancy_data_bytes".into(), data_bytes.into());
         counters.insert("queue_curr_occupancy_control_packets".into(), control_packets.into());
         counters.insert("queue_curr_occupancy_control_bytes".into(), control_bytes.into());
-        let io = self.io.map(|io| {
-            json!({ "received": io.received, "sent": io.sent, "missed": io.missed, "full": io.full, "refused": io.refused })
-        });
+        let io = self.io.as_ref().map(InterfaceStatus::json);
         json!({ "name": self.name, "switch": self.switch, "counters": counters, "interface": io })
     }
 }
