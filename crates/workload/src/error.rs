@@ -126,6 +126,43 @@ pub enum Fault {
     /// In a connection matrix or an HPCC flow file.
     #[error(transparent)]
     Matrix(#[from] MatrixFault),
+    /// In a list of volumes.
+    #[error(transparent)]
+    Volumes(#[from] VolumesFault),
+}
+
+/// What is wrong in a list of volumes.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum VolumesFault {
+    /// A column that there is not.
+    #[error(
+        "the column \"{0}\" is unknown; use bytes, and perhaps trace, timescale_s, bin, start_s, packets, state"
+    )]
+    UnknownColumn(String),
+    /// A column that is there more than once.
+    #[error("the column \"{0}\" is there twice; keep one")]
+    ColumnTwice(String),
+    /// No volumes.
+    #[error("the column \"bytes\" is missing; it holds the volume of each interval")]
+    NoBytes,
+    /// A row that cannot be read.
+    #[error("the row cannot be read: {0}; write one value per column, separated by commas")]
+    Row(String),
+    /// A volume that is none.
+    #[error("bytes = \"{0}\" is no volume; write a number from 0 to 9.2e18")]
+    Bytes(String),
+    /// A length of an interval that is none.
+    #[error("timescale_s = \"{0}\" is no length of an interval; write seconds from 1e-12 to 1e7")]
+    Timescale(String),
+    /// An interval of which nothing is known.
+    #[error("nothing is known of this interval (state \"gap\"); fill it, or cut the list before it")]
+    Gap,
+    /// More than one series.
+    #[error("another {0} begins here; keep one in the file")]
+    Another(&'static str),
+    /// No rows, or nothing in them.
+    #[error("there is no byte in any interval; add at least one row with a volume above 0")]
+    Empty,
 }
 
 /// What is wrong in a size distribution.

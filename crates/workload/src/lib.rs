@@ -36,12 +36,13 @@ mod workload;
 
 pub use agenda::{Ended, Flow, Planner, Watch};
 pub use distribution::{Reading, SizeDistribution};
-pub use error::{Fault, FileError, ListFault, MatrixFault, Problem, SizesFault, WorkloadError};
+pub use error::{Fault, FileError, ListFault, MatrixFault, Problem, SizesFault, VolumesFault, WorkloadError};
 pub use flow::{Completion, FlowStart};
 pub use hosts::{Hosts, HostsError};
 pub use import::{
     Begin, Counts, FailedSwitch, Failure, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow,
-    StartUnit, Trigger, TriggerKind, parse_flow_list, parse_hpcc_flows, parse_matrix,
+    StartUnit, Trigger, TriggerKind, VolumeList, parse_flow_list, parse_hpcc_flows, parse_matrix,
+    parse_volumes,
 };
 pub use pattern::{Ends, Noted, Pattern, Scene, Traffic};
 pub use patterns::*;

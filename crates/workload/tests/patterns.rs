@@ -361,6 +361,12 @@ fn every_pattern_has_a_name_of_its_own_and_a_working_default() {
         if *name == "poisson" {
             block.pattern.set_field("load", pullnet_settings::Value::Float(0.5)).unwrap().unwrap();
         }
+        if *name == "volume-model" {
+            for (key, value) in [("mean", "1 Gbps"), ("timescale", "1 ms")] {
+                block.pattern.set_field(key, pullnet_settings::Value::Text(value)).unwrap().unwrap();
+            }
+            block.pattern.set_field("cv", pullnet_settings::Value::Float(0.3)).unwrap().unwrap();
+        }
         let block = if block.pattern.takes_sizes() { block.with_sizes(Sizes::fixed(1000)) } else { block };
         if block.file_names().is_empty() {
             assert_eq!(refusal(block, 16), "", "{name}");

@@ -3,6 +3,7 @@ mod list;
 mod matrix;
 mod script;
 mod triggers;
+mod volumes;
 
 pub use hpcc::parse_hpcc_flows;
 pub use list::parse_flow_list;
@@ -12,3 +13,4 @@ pub use script::{
     StartUnit, Trigger, TriggerKind,
 };
 pub(crate) use triggers::fired;
+pub use volumes::{VolumeList, parse_volumes};

@@ -6,14 +6,16 @@ mod flows;
 mod in_and_out;
 mod incast;
 mod outcast;
+mod partners;
 mod permutation;
 mod plan;
 mod poisson;
 mod random;
 mod request_response;
+mod volume_model;
 
+pub use partners::Pairs;
 pub use plan::{Choose, Spread, WaitFor, at_once};
-pub use poisson::Pairs;
 
 use crate::pattern::Pattern;
 
@@ -40,6 +42,7 @@ patterns! {
     in_and_out::InAndOut,
     all_to_all::AllToAll,
     poisson::Poisson,
+    volume_model::VolumeModel,
     closed_loop::ClosedLoop,
     request_response::RequestResponse,
     flows::Flows,

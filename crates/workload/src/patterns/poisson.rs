@@ -1,23 +1,13 @@
 use pullnet_rng::Stream;
-use pullnet_settings::{choice, settings};
+use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant, Picos};
 
-use super::permutation::derangement;
-use super::plan::{Others, exponential};
+use super::partners::{Pairs, Partners};
+use super::plan::exponential;
 use crate::agenda::Planner;
 use crate::hosts::Hosts;
 use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::{Flow, Problem, SizeDistribution};
-
-choice! {
-    /// Who sends to whom.
-    pub enum Pairs {
-        /// Every flow goes to a uniformly random host.
-        Random = "random",
-        /// All flows of a host go to one other, in a permutation.
-        Permutation = "permutation",
-    }
-}
 
 settings! {
     /// Flows that arrive by a Poisson process at every sending host, whatever becomes of earlier ones.
@@ -59,7 +49,7 @@ impl Pattern for Poisson {
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let (sizes, checked) = (scene.sizes(), self.check(scene));
         let from = scene.select("from", &self.from);
-        let partners = from.as_ref().map_err(|noted| *noted).and_then(|from| self.partners(scene, from));
+        let partners = Partners::of(scene, self.pairs, &from, &self.to);
         let (from, sizes) = (from?, sizes?);
         checked?;
         let rates = self.rates(scene, &from, &sizes);
@@ -125,27 +115,6 @@ impl Poisson {
             None => vec![self.rate.unwrap_or(1.0); from.len()],
         }
     }
-
-    fn partners(&self, scene: &Scene<'_>, from: &[HostId]) -> Result<Partners, Noted> {
-        let to = scene.select("to", &self.to)?;
-        match self.pairs {
-            Pairs::Random => scene.noted(Others::new(scene, from, to).map(Partners::Any)),
-            Pairs::Permutation if to == from => {
-                scene.noted(derangement(from, &mut scene.stream(3)).map(Partners::Fixed))
-            }
-            Pairs::Permutation => {
-                let reason = "differs from from, which a permutation cannot; use hosts";
-                Err(scene.note(Problem::here("to", self.to.to_string(), reason)))
-            }
-        }
-    }
-}
-
-/// Where flows go.
-enum Partners {
-    Any(Others),
-    /// One for each sender.
-    Fixed(Vec<HostId>),
 }
 
 /// The arrivals of all senders, which are one Poisson process whose every arrival belongs to a sender by chance.
@@ -176,10 +145,7 @@ impl Arrivals {
         self.left -= 1;
         let sender = self.sender();
         let src = self.from[sender];
-        let dst = match &self.partners {
-            Partners::Any(others) => others.pick(src, &mut self.ends),
-            Partners::Fixed(to) => to[sender],
-        };
+        let dst = self.partners.of_sender(sender, src, &mut self.ends);
         planner.plan(self.at, 0, Flow::new(src, dst, Some(self.sizes.sample(&mut self.bytes))));
     }
 

@@ -86,7 +86,8 @@ def synthesise(
         return
     rate = made.volumes.rates().mean()
     length = shown_time(recipe.timescale)
-    typer.echo(f"{out}: {recipe.count} intervals of {length}, mean {shown_rate(rate)}, {recipe.law}, seed {seed}")
+    law = f"{recipe.law.name} ({', '.join(f'{name} {getattr(recipe.law, name):.6g}' for name in recipe.law.parameters)})"
+    typer.echo(f"{out}: {recipe.count} intervals of {length}, mean {shown_rate(rate)}, {law}, seed {seed}")
     for note in made.notes():
         typer.echo(f"repaired: {note}", err=True)
 
