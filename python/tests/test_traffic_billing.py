@@ -368,6 +368,8 @@ def test_directions_are_told_by_name() -> None:
         ("3", 2),
         ("total", 1),
     ]
+    counters = pair([trace([1], "uplink:in_mbps"), trace([1], "uplink:out_mbps")])
+    assert [(link.name, len(link.directions())) for link in counters] == [("uplink", 2)]
     assert [link.name for link in pair([trace([1], "in"), trace([1], "OUT")])] == ["link"]
     assert [len(link.directions()) for link in pair([trace([1], "berlin"), trace([1], "scout")])] == [1, 1]
 

@@ -168,6 +168,13 @@ def test_windows_cover_the_trace_and_gaps_are_left_out() -> None:
     assert found.windows[1].start == 101
 
 
+def test_long_windows_are_joined_to_means() -> None:
+    found = stationarity(volumes(np.abs(series(4, 45_000))), windows=[])
+    assert [(window.samples, window.joined, window.verdict) for window in found.windows] == [
+        (45_000, 3, Verdict.STATIONARY)
+    ]
+
+
 def test_the_longest_stretch_begins_where_it_does() -> None:
     start, values = longest_stretch(volumes(np.array([np.nan, 1, 2, np.nan, 3, 4, 5])))
     assert (start, values.tolist()) == (4, [3, 4, 5])

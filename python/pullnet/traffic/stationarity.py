@@ -27,6 +27,10 @@ FEWEST = 50
 SEARCHED = 5_000
 """Up to so many samples the lags of ADF are chosen by AIC; above, by Schwert's rule, which is much faster."""
 
+LARGEST = 20_000
+"""Samples that are tested at most; of a longer window neighbours are joined to means first, which neither makes nor
+hides a unit root or a change of level."""
+
 NULLS = {
     "ADF": "the series has a unit root: its level drifts and does not return",
     "Phillips-Perron": "the series has a unit root, whatever the short memory of its changes",
@@ -83,6 +87,8 @@ class Window:
     length: float
     """Unit: s."""
     samples: int
+    joined: int
+    """Samples that were joined to one mean before the tests; 1 for windows of up to `LARGEST`."""
     tests: tuple[Test, ...]
     """Empty where all samples are equal."""
     verdict: Verdict
@@ -206,8 +212,10 @@ def longest_stretch(volumes: Volumes) -> tuple[float, Series]:
 
 
 def _window(series: Series, start: float, timescale: float, significance: float) -> Window:
-    tests = unit_root_tests(series, significance)
-    return Window(start, len(series) * timescale, len(series), tests, verdict(tests))
+    joined = -(-len(series) // LARGEST)
+    count = len(series) // joined
+    tests = unit_root_tests(series[: count * joined].reshape(count, joined).mean(axis=1), significance)
+    return Window(start, len(series) * timescale, len(series), joined, tests, verdict(tests))
 
 
 def _effective(rho: Series, bound: float, count: int) -> float:

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import AsJson, Files, Quiet, gather, leave, print_json, say
+from pullnet.cli.traffic.common import AsJson, Files, Filter, Quiet, Unit, gather, leave, print_json, say
 from pullnet.traffic.billing import (
     Bill,
     Forecast,
@@ -73,6 +73,8 @@ def bill(
         str | None, typer.Option("--out", metavar="TRACE", help="Outbound trace, by name.", show_default=False)
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the forecast's bootstrap.")] = 1,
+    filter: Filter = None,
+    unit: Unit = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -86,7 +88,7 @@ def bill(
     terms = Terms(rule, rank, gaps, share(percentile), prices, commitment)
     length = seconds(slot, "--slot")
     period = None if month is None else Period.month(month, timezone, length)
-    reading = _read(files, quiet=quiet or as_json)
+    reading = _read(files, filter, unit, quiet=quiet or as_json)
     links = chosen(coarsest(reading.volumes, length), inbound, outbound)
     bills = [make(link, period or _period(link, length, timezone), _fitting(terms, link)) for link in links]
     if as_json:
@@ -106,12 +108,12 @@ def _price(price: str | None, overage: str | None, currency: str) -> Price | Non
     return None
 
 
-def _read(files: list[Path], *, quiet: bool) -> Reading:
-    """Captures in bins of 1 s, which slots are made of; everything else as it is."""
+def _read(files: list[Path], filter: str | None, unit: str | None, *, quiet: bool) -> Reading:
+    """Captures in bins of 1 s of the clock, which slots are made of; everything else as it is."""
     captures = [file for file in files if is_capture(str(file))]
     tables = [file for file in files if file not in captures]
-    parts = [gather(captures, "1s", quiet=quiet)] if captures else []
-    parts += [gather(tables, quiet=quiet)] if tables else []
+    parts = [gather(captures, "1s", quiet=quiet, filter=filter, origin="aligned")] if captures else []
+    parts += [gather(tables, quiet=quiet, unit=unit)] if tables else []
     return Reading(
         [item for part in parts for item in part.volumes], [source for part in parts for source in part.sources]
     )

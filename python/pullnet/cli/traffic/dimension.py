@@ -9,7 +9,19 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import AsJson, Files, Quiet, Timescales, gather, leave, numbers, print_json, say
+from pullnet.cli.traffic.common import (
+    AsJson,
+    Files,
+    Filter,
+    Quiet,
+    Timescales,
+    Unit,
+    gather,
+    leave,
+    numbers,
+    print_json,
+    say,
+)
 from pullnet.traffic.dimension import EPSILONS, FURTHER_RULES, RULES, Dimensioning, Score, score, supports
 from pullnet.traffic.dimension import dimension as apply
 from pullnet.traffic.quantities import rate_unit, shown_rate, shown_time
@@ -26,12 +38,14 @@ def dimension(
     all_rules: Annotated[
         bool, typer.Option("--all-rules", help=f"Add {' and '.join(FURTHER_RULES)}; these fits are slow.")
     ] = False,
+    filter: Filter = None,
+    unit: Unit = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """How large the link must be so that few intervals need more: by every rule, and how each does on the data."""
     wanted = numbers(eps, "eps")
-    reading = gather(files, timescale, quiet=quiet or as_json)
+    reading = gather(files, timescale, quiet=quiet or as_json, filter=filter, unit=unit)
     rules = [*RULES, *(FURTHER_RULES if all_rules else ())]
     found = [apply(item, eps=wanted, rules=rules) for item in reading.volumes]
     scores = score(found)

@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import AsJson, Files, Quiet, Timescales, gather, leave, print_json, say
+from pullnet.cli.traffic.common import AsJson, Files, Filter, Quiet, Timescales, Unit, gather, leave, print_json, say
 from pullnet.traffic.quantities import shown_time, timescales
 from pullnet.traffic.stationarity import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
 from pullnet.traffic.stationarity import stationarity as judge
@@ -31,12 +31,14 @@ def stationarity(
     significance: Annotated[
         float, typer.Option(help="A null hypothesis is rejected below this p-value.")
     ] = SIGNIFICANCE,
+    filter: Filter = None,
+    unit: Unit = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Test whether the level of a trace holds (ADF, Phillips-Perron, KPSS), and how long its memory is."""
     lengths = None if windows is None else timescales(windows)
-    reading = gather(files, timescale, quiet=quiet or as_json)
+    reading = gather(files, timescale, quiet=quiet or as_json, filter=filter, unit=unit)
     found = [judge(item, windows=lengths, significance=significance) for item in reading.volumes]
     if as_json:
         print_json({"nulls": NULLS, "stationarity": [_json(item) for item in found]}, reading)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pullnet.cli.traffic.common import AsJson, gather
+from pullnet.cli.traffic.common import AsJson, Unit, gather
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.files import write
 from pullnet.traffic.model import Model
@@ -70,11 +70,14 @@ def synthesise(
         str, typer.Option(metavar="WHICH", help="none, measured (with --from), or hurst=0.8.")
     ] = "none",
     seed: Annotated[int, typer.Option(min=0, help="Of all chance.")] = 1,
+    unit: Unit = None,
     as_json: AsJson = False,
 ) -> None:
     """Make volumes that follow a law, independent or with a memory; the same ones for the same seed."""
     recipe = (
-        _fitted(source, trace, model, timescale, duration) if source else _stated(model, mean, cv, timescale, duration)
+        _fitted(source, trace, unit, model, timescale, duration)
+        if source
+        else _stated(model, mean, cv, timescale, duration)
     )
     if source is not None and (mean is not None or cv is not None):
         raise TrafficError("--mean and --cv say nothing beside --from", remedy="leave them out, or --from")
@@ -86,7 +89,9 @@ def synthesise(
         return
     rate = made.volumes.rates().mean()
     length = shown_time(recipe.timescale)
-    law = f"{recipe.law.name} ({', '.join(f'{name} {getattr(recipe.law, name):.6g}' for name in recipe.law.parameters)})"
+    law = (
+        f"{recipe.law.name} ({', '.join(f'{name} {getattr(recipe.law, name):.6g}' for name in recipe.law.parameters)})"
+    )
     typer.echo(f"{out}: {recipe.count} intervals of {length}, mean {shown_rate(rate)}, {law}, seed {seed}")
     for note in made.notes():
         typer.echo(f"repaired: {note}", err=True)
@@ -103,8 +108,10 @@ def _stated(law: str, mean: str | None, cv: float | None, timescale: str | None,
     return _Recipe(law_of(law, volume, cv), length, _count(duration, length))
 
 
-def _fitted(source: Path, trace: str | None, law: str, timescale: str | None, duration: str | None) -> _Recipe:
-    every = gather([source], timescale, quiet=True).volumes
+def _fitted(
+    source: Path, trace: str | None, unit: str | None, law: str, timescale: str | None, duration: str | None
+) -> _Recipe:
+    every = gather([source], timescale, quiet=True, unit=unit).volumes
     found = next((item for item in every if trace in (None, item.trace)), None)
     if found is None:
         names = ", ".join(dict.fromkeys(item.trace for item in every))

@@ -9,7 +9,10 @@ from pullnet.traffic.volumes import Volumes
 
 _IN = "in|inbound|rx|received|ingress|input|download|ifhcinoctets|ifinoctets|inoctets"
 _OUT = "out|outbound|tx|sent|egress|output|upload|ifhcoutoctets|ifoutoctets|outoctets"
-_SIDES = re.compile(rf"(?:(?P<stem>.*?)[^a-z0-9]+)?(?:(?P<in>{_IN})|(?P<out>{_OUT}))(?P<index>[^a-z0-9][0-9]+)?")
+_UNIT = "bytes|octets|bits|[kmgt]?bps|[kmgt]b|[kmgt]?bit|[kmgt]?bit/s"
+_SIDES = re.compile(
+    rf"(?:(?P<stem>.*?)[^a-z0-9]+)?(?:(?P<in>{_IN})|(?P<out>{_OUT}))(?P<index>[^a-z0-9][0-9]+)?(?:[^a-z0-9](?:{_UNIT}))?"
+)
 
 
 def pair(traces: Sequence[Volumes]) -> list[Link]:
