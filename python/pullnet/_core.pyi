@@ -1,6 +1,9 @@
 """Scenarios, simulations and their tables, captures, as thin as they can be."""
 
-from typing import Literal, final
+from typing import Literal, Self, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     "Capture",
@@ -8,6 +11,7 @@ __all__ = [
     "CaptureReport",
     "Column",
     "Input",
+    "PowerSample",
     "Progress",
     "Record",
     "Scenario",
@@ -27,6 +31,8 @@ __all__ = [
 ]
 
 __version__: str
+
+_Interval: TypeAlias = tuple[float, float, float, float]
 
 def catalogue(what: str) -> list[tuple[str, str]]:
     """Names and one line each, of `protocols`, `switches`, `topologies`, `traffic` or `distributions`."""
@@ -310,3 +316,24 @@ def testbed_plan(scenario: Scenario) -> tuple[list[tuple[str, str, str, str, int
     For each host its name, its port, its Ethernet and its IPv4 address and its rate in bit/s; and the file of the
     switches.
     """
+
+@final
+class PowerSample:
+    """Values in order, ready for a power law. `before_steps`: the distance as published programs compute it."""
+
+    def __new__(cls, values: NDArray[np.float64], discrete: bool) -> Self:
+        """Takes a buffer of positive float64 in any order, whole numbers if `discrete`."""
+    def fit(self, before_steps: bool) -> tuple[float, float, float, float, int]:
+        """Gives xmin, alpha, its standard error, the distance, and how many values are in the tail."""
+    def fit_above(self, xmin: float, before_steps: bool) -> tuple[float, float, float, float, int] | None:
+        """The same for a given xmin; `None` if fewer than two distinct values are left."""
+    def all_distances(self, before_steps: bool) -> list[tuple[float, float]]:
+        """Every xmin with its distance, in a time that grows with the square of the sample."""
+    def uncertainty(
+        self, before_steps: bool, repeats: int, seed: int, threads: int
+    ) -> tuple[int, _Interval, _Interval, _Interval]:
+        """Repeats, and mean, deviation, 2.5% and 97.5% points of xmin, alpha and the number of values in the tail."""
+    def goodness(
+        self, xmin: float, before_steps: bool, repeats: int, seed: int, threads: int
+    ) -> tuple[int, int] | None:
+        """Repeats, and those that are at least as far from their own fit as the data are from that above xmin."""

@@ -7,6 +7,7 @@ mod capture;
 mod catalogue;
 mod errors;
 mod fault;
+mod fitting;
 mod inputs;
 mod scenario;
 mod simulation;
@@ -25,6 +26,8 @@ mod _core {
     use crate::catalogue::{catalogue, picoseconds, schema, template};
     #[pymodule_export]
     use crate::fault::provoke_fault;
+    #[pymodule_export]
+    use crate::fitting::PowerSample;
     #[pymodule_export]
     use crate::scenario::{Input, Scenario};
     #[pymodule_export]

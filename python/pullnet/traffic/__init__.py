@@ -17,6 +17,7 @@ from pullnet.traffic.volumes import State, Volumes
 
 if TYPE_CHECKING:
     from pullnet.traffic.files import write
+    from pullnet.traffic.fitting import Fitting, PowerLawFit, PowerLawSearch, fit, fit_many, fit_power_law
     from pullnet.traffic.models import MODELS, Evidence, Exponential, Gaussian, LogNormal, Model, PowerLaw, Weibull
     from pullnet.traffic.sample import SampleError
 
@@ -24,12 +25,18 @@ _LAZY = {
     "MODELS": "pullnet.traffic.models",
     "Evidence": "pullnet.traffic.models",
     "Exponential": "pullnet.traffic.models",
+    "Fitting": "pullnet.traffic.fitting",
     "Gaussian": "pullnet.traffic.models",
     "LogNormal": "pullnet.traffic.models",
     "Model": "pullnet.traffic.models",
     "PowerLaw": "pullnet.traffic.models",
+    "PowerLawFit": "pullnet.traffic.fitting",
+    "PowerLawSearch": "pullnet.traffic.fitting",
     "SampleError": "pullnet.traffic.sample",
     "Weibull": "pullnet.traffic.models",
+    "fit": "pullnet.traffic.fitting",
+    "fit_many": "pullnet.traffic.fitting",
+    "fit_power_law": "pullnet.traffic.fitting",
     "write": "pullnet.traffic.files",
 }
 """Where names live that are imported when first used."""
@@ -39,11 +46,14 @@ __all__ = [
     "DamagedInput",
     "Evidence",
     "Exponential",
+    "Fitting",
     "Gaussian",
     "LogNormal",
     "Model",
     "Note",
     "PowerLaw",
+    "PowerLawFit",
+    "PowerLawSearch",
     "Reading",
     "SampleError",
     "Source",
@@ -52,6 +62,9 @@ __all__ = [
     "Volumes",
     "Weibull",
     "as_volumes",
+    "fit",
+    "fit_many",
+    "fit_power_law",
     "load",
     "read",
     "write",

@@ -90,7 +90,7 @@ def estimate(mean: float, variance: float) -> tuple[float, float]:
 
     Gives `a`, from `NEAR` to `FAR`, and the standard deviation of the law before truncation. The likelihood has a
     maximum if and only if the coefficient of variation is below 1; otherwise it grows towards the exponential law, and
-    `a` is
+    `a` is `FAR`
     (J. del Castillo, The singly truncated normal distribution, Ann. Inst. Statist. Math. 46, 1994).
     """
     wanted = variance / (mean * mean)

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 COMMANDS = (
     "volumes",
+    "fit",
     "dimension",
     "bill",
     "stationarity",

@@ -1,0 +1,135 @@
+//! Bootstrap: how sure `xmin` and `alpha` are, and whether a power law is plausible at all.
+//!
+//! Repeat number `r` draws from a random stream of its own, so that results depend on the seed and not on threads.
+
+use std::thread;
+
+use pullnet_rng::{Seed, Stream};
+
+use crate::draw::{Law, Source};
+use crate::error::FitError;
+use crate::sample::{Fit, Sample};
+use crate::search::Distance;
+
+/// The spread of one quantity over the repeats.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation, by the number of repeats less one.
+    pub deviation: f64,
+    /// 2.5% of the repeats are below.
+    pub low: f64,
+    /// 2.5% of the repeats are above.
+    pub high: f64,
+}
+
+/// How sure a fit is: each repeat is fitted anew, with a search for its own `xmin`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Uncertainty {
+    /// Repeats that could be fitted: those with two distinct values.
+    pub repeats: u64,
+    /// Of the least value.
+    pub xmin: Interval,
+    /// Of the exponent.
+    pub alpha: Interval,
+    /// Of the number of values in the tail.
+    pub tail: Interval,
+}
+
+/// Whether the power law is plausible.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Goodness {
+    /// Samples drawn from the fitted law.
+    pub repeats: u64,
+    /// Those that are at least as far from their own fit as the data are from theirs.
+    pub farther: u64,
+}
+
+impl Goodness {
+    /// Share of the repeats that are at least as far; the paper calls a power law plausible above 0.1.
+    pub fn p(&self) -> f64 {
+        self.farther as f64 / self.repeats as f64
+    }
+}
+
+/// Repeats after which p is known to about `precision`, a standard error: 1/4 precision^-2, as in the paper.
+pub fn repeats(precision: f64) -> u64 {
+    (0.25 / (precision * precision)).ceil() as u64
+}
+
+const MOST: u64 = 10_000_000;
+
+impl Sample {
+    /// Draws from the sample with repetition, and fits each draw.
+    pub fn uncertainty(
+        &self,
+        distance: Distance,
+        repeats: u64,
+        seed: Seed,
+        threads: usize,
+    ) -> Result<Uncertainty, FitError> {
+        let source = Source::new(self);
+        let fits = repeated(repeats, threads, |r| {
+            let mut stream = seed.stream("fitting.uncertainty", r);
+            let drawn = source.again(&mut stream).closed();
+            (drawn.values.len() > 1).then(|| drawn.fit(distance))
+        })?;
+        let fits: Vec<Fit> = fits.into_iter().flatten().collect();
+        Ok(Uncertainty {
+            repeats: fits.len() as u64,
+            xmin: interval(fits.iter().map(|fit| fit.xmin)),
+            alpha: interval(fits.iter().map(|fit| fit.alpha)),
+            tail: interval(fits.iter().map(|fit| f64::from(fit.tail))),
+        })
+    }
+
+    /// Draws samples in which `fit` is true (below its `xmin` from the data, above from the law), and counts those whose
+    /// own best distance is no smaller than that of `fit`.
+    pub fn goodness(
+        &self,
+        fit: &Fit,
+        distance: Distance,
+        repeats: u64,
+        seed: Seed,
+        threads: usize,
+    ) -> Result<Goodness, FitError> {
+        let source = Source::new(self);
+        let law = Law::new(fit, self.kind);
+        let farther = repeated(repeats, threads, |r| {
+            let mut stream: Stream = seed.stream("fitting.goodness", r);
+            !source.as_fitted(fit, &law, &mut stream).is_nearer_than(distance, fit.distance)
+        })?;
+        Ok(Goodness { repeats, farther: farther.iter().filter(|&&is| is).count() as u64 })
+    }
+}
+
+/// The results of all repeats, in their order.
+fn repeated<T: Send>(
+    repeats: u64,
+    threads: usize,
+    one: impl Fn(u64) -> T + Sync,
+) -> Result<Vec<T>, FitError> {
+    if !(1..=MOST).contains(&repeats) {
+        return Err(FitError::Repeats { repeats });
+    }
+    let threads = (threads.max(1) as u64).min(repeats);
+    let bounds = |thread: u64| repeats * thread / threads;
+    let one = &one;
+    Ok(thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads)
+            .map(|t| scope.spawn(move || (bounds(t)..bounds(t + 1)).map(one).collect::<Vec<T>>()))
+            .collect();
+        parts.into_iter().flat_map(|part| part.join().expect("a repeat does not panic")).collect()
+    }))
+}
+
+fn interval(values: impl Iterator<Item = f64>) -> Interval {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    let rank = |share: f64| values.get((share * (n - 1.0)).round() as usize).copied().unwrap_or(f64::NAN);
+    Interval { mean, deviation: (square / (n - 1.0)).sqrt(), low: rank(0.025), high: rank(0.975) }
+}

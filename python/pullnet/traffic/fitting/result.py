@@ -1,0 +1,202 @@
+"""All models fitted to the volumes of one trace at one timescale, compared, and said in words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pullnet.traffic.fitting.anomalies import Anomaly, anomalies, marked
+from pullnet.traffic.fitting.correlation import STRONG, gamma
+from pullnet.traffic.fitting.powerlaw import Goodness, PowerLawFit, PowerLawSearch, Uncertainty
+from pullnet.traffic.fitting.ratios import Ratio, all_ratios
+from pullnet.traffic.models import MODELS, Model, PowerLaw
+from pullnet.traffic.sample import Floats, SampleError, checked, varied
+from pullnet.traffic.volumes import State, Volumes
+
+FEW = 50
+"""Below this many values in the tail, the paper warns, estimates are not to be relied on."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The models above the `xmin` of the power law, each renormalised to start there."""
+
+    models: tuple[Model, ...]
+    ratios: tuple[Ratio, ...]
+    """Of all pairs, each once."""
+    best: str
+    """The model with the largest likelihood."""
+    rivals: tuple[str, ...]
+    """Models that the ratio cannot tell from the best (p of 0.1 or more)."""
+
+    def ratio(self, first: str, second: str) -> Ratio:
+        """The comparison of two models, whichever way round it was made."""
+        for ratio in self.ratios:
+            if (ratio.first, ratio.second) == (first, second):
+                return ratio
+            if (ratio.first, ratio.second) == (second, first):
+                return ratio.reversed()
+        raise KeyError(first, second)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The models on all data."""
+
+    models: tuple[Model, ...]
+    gammas: Mapping[str, float]
+    """Correlation between the samples and the quantiles of each model."""
+    ratios: tuple[Ratio, ...]
+    """Of all pairs on the positive samples. Without the power law, which has no density below its `xmin`."""
+    best: str
+    """The model with the largest gamma."""
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What a trace at one timescale follows. Values are rates in bit/s if `timescale` is known, else as given."""
+
+    trace: str
+    timescale: float | None
+    """Unit: s."""
+    samples: int
+    zeros: int
+    """Samples that are zero: left out of models without a zero."""
+    gaps: int
+    """Bins of which nothing is known: not samples."""
+    power_law: PowerLawFit
+    tail: Tail
+    whole: Whole
+    anomalies: tuple[Anomaly, ...]
+    uncertainty: Uncertainty | None = None
+    goodness: Goodness | None = None
+
+    def against_power_law(self, name: str) -> Ratio:
+        """The power law compared with a model above `xmin`: below zero favours the model, as in the study."""
+        return self.tail.ratio(PowerLaw.name, name)
+
+    @property
+    def fits(self) -> bool:
+        """Whether any model describes all data: there is no anomaly, and a gamma above 0.95."""
+        return not self.anomalies and self.whole.gammas[self.whole.best] > STRONG
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in a sentence or two."""
+        return f"{self._body()} {self._tail()}"
+
+    def _body(self) -> str:
+        if self.anomalies:
+            return f"No model fits, because {'; and '.join(str(anomaly) for anomaly in self.anomalies)}."
+        best, value = self.whole.best, self.whole.gammas[self.whole.best]
+        if value <= STRONG:
+            return f"No model fits all data: the best, {best}, has gamma {value:.3f}, and {STRONG} is asked for."
+        return f"All data: {best} (gamma {value:.3f})."
+
+    def _tail(self) -> str:
+        law = self.power_law
+        share = f"above xmin ({law.tail} of {law.samples} values)"
+        found = f"The tail {share}: {self.tail.best}"
+        if self.tail.rivals:
+            found += f"; not to be told from it: {', '.join(self.tail.rivals)}"
+        if law.tail < FEW:
+            found += f"; fewer than {FEW} values are few"
+        if self.goodness is not None:
+            how = "plausible" if self.goodness.plausible else "rejected"
+            found += f"; a power law is {how} (p = {self.goodness.p:.3f}, to {self.goodness.precision:.3f})"
+        return found + "."
+
+
+def fit(
+    data: Volumes | ArrayLike,
+    *,
+    models: Sequence[type[Model]] = MODELS,
+    bootstrap: int = 0,
+    seed: int = 1,
+    threads: int = 1,
+    capacity: float | None = None,
+    trace: str = "sample",
+) -> Fitting:
+    """Fit all `models` to `data`: the volumes of a trace, taken as rates in bit/s, or any series of numbers.
+
+    `bootstrap` repeats, if any, say how sure the power law is and whether it is plausible; 2500 give p to 0.01.
+    `capacity` of the link is in bit/s, or in the unit of the series. Raises `SampleError` for what cannot be fitted.
+    """
+    timescale, gaps = None, 0
+    if isinstance(data, Volumes):
+        trace, timescale = data.trace, data.timescale
+        values = data.rates()[data.state != State.GAP]
+        gaps = len(data) - values.size
+    else:
+        values = checked(data, trace)
+    if values.size == 0:
+        raise SampleError("has no samples, only gaps", where=trace, remedy="give at least 2 different values")
+    try:
+        fitted = _fit(values, _with_power_law(models), capacity)
+    except SampleError as error:
+        raise SampleError(error.what, where=_place(trace, timescale), value=error.value, remedy=error.remedy) from None
+    odd = fitted.anomalies + _marked(data, values, fitted.anomalies)
+    fitted = replace(fitted, trace=trace, timescale=timescale, gaps=gaps, anomalies=odd)
+    return _bootstrapped(fitted, values, bootstrap, seed, threads) if bootstrap else fitted
+
+
+def _marked(data: object, values: Floats, known: tuple[Anomaly, ...]) -> tuple[Anomaly, ...]:
+    if not isinstance(data, Volumes):
+        return ()
+    state = data.state[data.state != State.GAP]
+    places = {anomaly.where for anomaly in known}
+    outages = () if "near zero" in places else marked("near zero", values, state == State.OUTAGE)
+    full = () if "at capacity" in places else marked("at capacity", values, state == State.SATURATED)
+    return outages + full
+
+
+def _place(trace: str, timescale: float | None) -> str:
+    return trace if timescale is None else f"{trace} at {timescale:g} s"
+
+
+def _with_power_law(models: Sequence[type[Model]]) -> tuple[type[Model], ...]:
+    return (*(model for model in MODELS if model in models or model is PowerLaw),)
+
+
+def _fit(values: Floats, models: tuple[type[Model], ...], capacity: float | None) -> Fitting:
+    positive = values[values > 0]
+    varied(positive, "sample", "a fit")
+    law = PowerLawSearch(positive).fit()
+    return Fitting(
+        trace="",
+        timescale=None,
+        samples=values.size,
+        zeros=values.size - positive.size,
+        gaps=0,
+        power_law=law,
+        tail=_fit_tail(positive[positive >= law.xmin], law, models),
+        whole=_fit_whole(values, positive, models),
+        anomalies=anomalies(values, capacity),
+    )
+
+
+def _fit_tail(sample: Floats, law: PowerLawFit, models: tuple[type[Model], ...]) -> Tail:
+    fitted = [model.fit_tail(sample, law.xmin) for model in models]
+    ratios = all_ratios(fitted, sample)
+    best = max(fitted, key=lambda model: model.evidence.log_likelihood).name
+    tail = Tail(tuple(fitted), ratios, best, ())
+    others = [model.name for model in fitted if model.name != best]
+    return replace(tail, rivals=tuple(name for name in others if tail.ratio(best, name).circled))
+
+
+def _fit_whole(values: Floats, positive: Floats, models: tuple[type[Model], ...]) -> Whole:
+    fitted = tuple(model.fit(values) for model in models)
+    gammas = {model.name: gamma(model, values if model.keeps_zeros else positive) for model in fitted}
+    ratios = all_ratios([model for model in fitted if model.name != PowerLaw.name], positive)
+    best = max(gammas, key=lambda name: (np.nan_to_num(gammas[name], nan=-1.0), name))
+    return Whole(fitted, gammas, ratios, best)
+
+
+def _bootstrapped(fitted: Fitting, values: Floats, repeats: int, seed: int, threads: int) -> Fitting:
+    search = PowerLawSearch(values)
+    return replace(
+        fitted,
+        uncertainty=search.uncertainty(repeats, seed=seed, threads=threads),
+        goodness=search.goodness(fitted.power_law, repeats, seed=seed, threads=threads),
+    )
