@@ -51,7 +51,8 @@ def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
             "trimmed at",
             ", ".join(f"{tier} {count}" for tier, count in packets.trimmed_by_tier.items() if count),
         )
-    yield "timeouts", str(summary.timeouts)
+    unexplained = summary.unexplained_timeouts
+    yield "timeouts", str(summary.timeouts) + (f", {unexplained} of them without a lost packet" if unexplained else "")
     speed = "" if cost.packet_hops_per_cpu_s is None else f", {cost.packet_hops_per_cpu_s / 1e6:.2f} M packet-hops/s"
     yield "cost", f"{cost.wall_s:.2f} s, {cost.cpu_s:.2f} CPU-s{speed}, {cost.peak_rss_bytes / 1e6:.0f} MB"
     yield "fingerprint", summary.fingerprint

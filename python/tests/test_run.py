@@ -265,3 +265,31 @@ def test_a_panic_is_reported_as_a_fault_of_ours(tmp_path: Path) -> None:
     assert done.stderr.startswith("fault in pullnet: two packets in one place, at crates/py/src/fault.rs:")
     assert "Please report it" in done.stderr
     assert not (tmp_path / "results").exists()
+
+
+IMPATIENT = """until = "all flows done"
+[topology]
+kind = "fat-tree"
+k = 4
+[transport]
+kind = "ndp"
+timeout = "30 us"
+queued_headers = "0 packets"
+[switch]
+kind = "trim"
+[[traffic]]
+kind = "incast"
+size = "450 kB"
+"""
+
+
+def test_timeouts_without_a_lost_packet_are_reported(pullnet: Pullnet, tmp_path: Path) -> None:
+    scenario = tmp_path / "impatient.toml"
+    scenario.write_text(IMPATIENT, encoding="utf-8")
+    ran = pullnet("run", scenario, "--out", tmp_path / "result")
+    summary = summary_of(tmp_path / "result")
+    assert summary["unexplained_timeouts"] == summary["timeouts"] > 0
+    assert "of them without a lost packet" in ran.stdout
+    flows = pl.read_parquet(tmp_path / "result/flows.parquet")
+    assert flows["unexplained_timeouts"].sum() == summary["timeouts"]
+    assert flows["lost"].sum() == 0
