@@ -15,7 +15,6 @@ from pullnet import traffic
 from pullnet.cli import status
 from pullnet.traffic import Exponential, Gaussian, LogNormal, PowerLaw, TrafficError, Weibull
 from pullnet.traffic.fitting import (
-    PowerLawSearch,
     Unfitted,
     fit,
     fit_many,
@@ -23,6 +22,7 @@ from pullnet.traffic.fitting import (
     gamma,
     gamma_variation,
     likelihood_ratio,
+    recovery,
     repeats_for,
 )
 from pullnet.traffic.model import Model
@@ -166,22 +166,30 @@ def test_the_law_that_made_the_samples_is_the_best_on_all_data(law: Model) -> No
     assert best == [law.name] * 10
 
 
-def test_false_alarms_of_the_ratio_are_as_rare_as_p_says() -> None:
-    """Of exponential samples p of the nested test is below 0.1 in a tenth: 200 of them, bounds of 99.9%."""
-    few = 0
-    for seed in range(200):
-        sample = draw(Exponential(1.0), 500, seed) + 1e-12
-        ratio = likelihood_ratio(Exponential.fit(sample), Weibull.fit(sample), sample)
-        few += ratio.p_nested is not None and ratio.p_nested < 0.1
-    assert stats.binom.ppf(0.0005, 200, 0.1) <= few <= stats.binom.ppf(0.9995, 200, 0.1)
+def within(count: int, repeats: int, probability: float) -> bool:
+    low, high = recovery.bounds(repeats, probability)
+    return low <= count <= high
 
 
-def test_a_power_law_is_plausible_where_it_is_true() -> None:
-    rejected = 0
-    for seed in range(100):
-        search = PowerLawSearch(draw(PowerLaw(2.5, 1.0), 300, seed))
-        rejected += not search.goodness(search.fit(), 100, seed=seed).plausible
-    assert rejected <= stats.binom.ppf(0.9995, 100, 0.1)
+def test_false_alarms_are_as_rare_as_p_says() -> None:
+    assert within(recovery.false_alarms(500, 300), 300, 0.1)
+
+
+def test_a_true_power_law_is_rejected_once_in_ten() -> None:
+    # p is one of 101 numbers, of which 11 are 0.1 or less.
+    assert recovery.implausible(PowerLaw(2.5, 1.0), 300, 200) <= recovery.bounds(200, 11 / 101)[1]
+
+
+@pytest.mark.parametrize(("law", "name"), [(LAWS[0], "mu"), (LAWS[1], "shape"), (LAWS[2], "sigma"), (LAWS[3], "alpha")])
+def test_the_truth_is_within_two_standard_errors_in_95_percent(law: Model, name: str) -> None:
+    assert within(recovery.covered(law, name, 400, 300), 300, 0.95)
+
+
+def test_the_ratio_finds_a_tail_that_is_no_power_law() -> None:
+    cut = LogNormal(0.0, 0.5, 1.0)  # all of it above its median: the search keeps much of it
+    assert recovery.favoured(cut, "log-normal", 20_000, 5)["power law"] == 0
+    assert recovery.favoured(PowerLaw(2.5, 1.0), "exponential", 2_000, 20) == {"power law": 20}
+    assert recovery.best_models(LAWS[1], 2_000, 5) == {"Weibull": 5}
 
 
 def test_gamma_is_that_of_a_qq_plot() -> None:
@@ -256,6 +264,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "negative": ([1.0, -2.0, -3.0], {}, "sample, value 1: is -2 (and 1 more); a volume is at least 0"),
     "text": (["1", "x"], {}, "sample: value 1 is 'x'; give a series of numbers"),
     "repeats": ([1.0, 2.0], {"bootstrap": -1}, "bootstrap: -1 repeats of a bootstrap; use 1 to 10000000, such as 2500"),
+    "seed": ([1.0, 2.0], {"bootstrap": 5, "seed": -1}, "seed: -1 is no seed; use 0 to 18446744073709551615"),
     "trace": ([1.0], {"trace": "uplink"}, "uplink: has one value, 1; a fit needs at least 2 different values"),
 }
 
@@ -269,6 +278,10 @@ def test_bad_samples(name: str) -> None:
 
 
 def test_other_wrong_questions() -> None:
+    with pytest.raises(TrafficError, match=r"^sample: value 0 is 0\.0+1; a power law has positive finite values only"):
+        fit_power_law([1e-310, 1.0])
+    with pytest.raises(TrafficError, match=r"value 1 is 2.5; a discrete power law has whole numbers from 1 to 1e15"):
+        fit_power_law([1.0, 2.5], discrete=True)
     with pytest.raises(TrafficError, match=r"precision: 0 is no precision; use 0.0002 to 0.5, such as 0.01"):
         repeats_for(0.0)
     with pytest.raises(

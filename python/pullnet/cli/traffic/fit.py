@@ -1,7 +1,8 @@
 """`pullnet traffic fit`."""
 
+import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -60,7 +61,7 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.", min=0)] = 1,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap.", min=0, max=2**64 - 1)] = 1,
     threads: Annotated[
         int | None, typer.Option(help="Traces fitted at once; the cores unless given.", min=1, show_default=False)
     ] = None,
@@ -125,11 +126,14 @@ def _repeats(bootstrap: int | None, precision: float | None) -> int:
 
 def document(fitted: Sequence[Fitting], unfitted: Sequence[Unfitted]) -> dict[str, Any]:
     """The result as JSON."""
-    return {
-        "fits": [_fitting(item) for item in fitted],
-        "unfitted": [asdict(item) for item in unfitted],
-        "gamma_variation": gamma_variation(fitted),
-    }
+    found: dict[str, Any] = _known(
+        {
+            "fits": [_fitting(item) for item in fitted],
+            "unfitted": [asdict(item) for item in unfitted],
+            "gamma_variation": gamma_variation(fitted),
+        }
+    )
+    return found
 
 
 def _fitting(item: Fitting) -> dict[str, Any]:
@@ -150,7 +154,7 @@ def _fitting(item: Fitting) -> dict[str, Any]:
         },
         "all_data": {
             "best": item.whole.best,
-            "gamma": {name: _finite(value) for name, value in item.whole.gammas.items()},
+            "gamma": dict(item.whole.gammas.items()),
             "models": [_model(model) for model in item.whole.models],
             "ratios": [asdict(ratio) for ratio in item.whole.ratios],
         },
@@ -164,18 +168,23 @@ def _model(model: Model) -> dict[str, Any]:
     evidence = model.evidence
     return {
         "name": model.name,
-        **{name: _finite(getattr(model, name)) for name in model.parameters},
-        "xmin": _finite(model.support),
-        "standard_errors": {name: _finite(value) for name, value in evidence.standard_errors.items()},
-        "log_likelihood": _finite(evidence.log_likelihood),
+        **{name: getattr(model, name) for name in model.parameters},
+        "xmin": model.support,
+        "standard_errors": dict(evidence.standard_errors.items()),
+        "log_likelihood": evidence.log_likelihood,
         "samples": evidence.samples,
         "zeros": evidence.zeros,
         "limit": evidence.limit,
     }
 
 
-def _finite(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None
+def _known(value: Any) -> Any:
+    """The same without numbers that JSON has not: they become null."""
+    if isinstance(value, Mapping):
+        return {key: _known(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_known(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _show(fitted: Sequence[Fitting]) -> None:
@@ -191,41 +200,41 @@ def _alternatives(fitted: Sequence[Fitting]) -> list[str]:
 
 
 def _table(numbers: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("trace", overflow="fold")
     for heading in numbers:
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     return table
+
+
+SHORT = {"log-normal": "logn", "Weibull": "Weib", "exponential": "exp", "Gaussian": "Gauss", "power law": "power"}
+"""Headings: five models are to fit into a line."""
 
 
 def _tails(fitted: Sequence[Fitting]) -> Table:
     names = _alternatives(fitted)
-    table = _table(["timescale", "xmin", "tail", "alpha", *(f"R {name}" for name in names), "best"])
+    table = _table(["T", "xmin", "tail", "alpha", *(f"R {SHORT[name]}" for name in names)])
     for item in fitted:
         law = item.power_law
-        alpha = f"{law.alpha:.2f} +- {law.standard_error:.2f}"
-        ratios = [_ratio(item, name) for name in names]
-        cells = [_time(item), shown_rate(law.xmin), str(law.tail), alpha, *ratios, item.tail.best]
+        alpha = f"{law.alpha:.2f}+-{law.standard_error:.2f}"
+        cells = [_time(item), shown_rate(law.xmin), str(law.tail), alpha, *(_ratio(item, name) for name in names)]
         table.add_row(item.trace, *cells)
     return table
 
 
 def _ratio(item: Fitting, name: str) -> str:
     ratio = item.against_power_law(name)
-    return f"{CIRCLE if ratio.circled else ''}{ratio.normalised:.2f}"
+    return f"{CIRCLE if ratio.circled else ''}{ratio.normalised:.1f}"
 
 
 def _whole(fitted: Sequence[Fitting]) -> Table:
     names = [model.name for model in fitted[0].whole.models]
-    table = _table(["timescale", "samples", "zeros", *(f"gamma {name}" for name in names), "best"])
+    table = _table(["T", "samples", "zeros", *(f"gamma\n{SHORT[name]}" for name in names), "best"])
     for item in fitted:
         gammas = [f"{item.whole.gammas[name]:.3f}" for name in names]
-        table.add_row(item.trace, _time(item), str(item.samples), str(item.zeros), *gammas, _best(item))
+        best = item.whole.best if item.fits else "none"
+        table.add_row(item.trace, _time(item), str(item.samples), str(item.zeros), *gammas, best)
     return table
-
-
-def _best(item: Fitting) -> str:
-    return item.whole.best if item.fits else "none"
 
 
 def _time(item: Fitting) -> str:

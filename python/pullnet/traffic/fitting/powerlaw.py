@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pullnet._core import PowerSample
+from pullnet.errors import InputError
 from pullnet.traffic.models import PowerLaw
 from pullnet.traffic.sample import Floats, SampleError, checked, varied
 
@@ -106,7 +107,10 @@ class PowerLawSearch:
         """Take `sample` in any order; `discrete` for whole numbers that are counts of something."""
         values = checked(sample)
         used = varied(values[values > 0], "sample", "a power law")
-        self._ordered = PowerSample(np.ascontiguousarray(used), discrete)
+        try:
+            self._ordered = PowerSample(np.ascontiguousarray(used), discrete)
+        except InputError as error:
+            raise SampleError(str(error), where="sample") from None
         self._before_steps = distance == "before steps"
         self._samples = used.size
         self._zeros = values.size - used.size
@@ -131,13 +135,13 @@ class PowerLawSearch:
 
     def uncertainty(self, repeats: int = 1000, *, seed: int = 1, threads: int = 1) -> Uncertainty:
         """Standard errors of `xmin`, `alpha` and the length of the tail. The same for any number of threads."""
-        done, *spreads = self._ordered.uncertainty(self._before_steps, _count(repeats), seed, threads)
+        done, *spreads = self._ordered.uncertainty(self._before_steps, _count(repeats, seed), seed, threads)
         xmin, alpha, tail = (Interval(*spread) for spread in spreads)
         return Uncertainty(done, seed, xmin, alpha, tail)
 
     def goodness(self, fit: PowerLawFit, repeats: int = 2500, *, seed: int = 1, threads: int = 1) -> Goodness:
         """Compare `fit` with samples that are drawn from it above `xmin` and from the data below."""
-        found = self._ordered.goodness(fit.xmin, self._before_steps, _count(repeats), seed, threads)
+        found = self._ordered.goodness(fit.xmin, self._before_steps, _count(repeats, seed), seed, threads)
         if found is None:
             what = "fewer than 2 different values are left"
             raise SampleError(
@@ -146,7 +150,9 @@ class PowerLawSearch:
         return Goodness(found[0], seed, found[1])
 
 
-def _count(repeats: int) -> int:
+def _count(repeats: int, seed: int) -> int:
+    if not 0 <= seed < 2**64:
+        raise SampleError(f"{seed} is no seed", where="seed", value=seed, remedy="use 0 to 18446744073709551615")
     if not 1 <= repeats <= 10_000_000:
         what = f"{repeats} repeats of a bootstrap"
         raise SampleError(what, where="bootstrap", value=repeats, remedy="use 1 to 10000000, such as 2500")
