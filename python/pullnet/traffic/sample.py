@@ -47,7 +47,7 @@ def _refuse(values: Floats, wrong: NDArray[np.bool_], where: str, remedy: str) -
 def checked(sample: ArrayLike, where: str = "sample") -> Floats:
     """`sample` as an array of float64, or an error that names the first wrong value by its index (from 0).
 
-    Wrong are an empty sample, text, NaN, an infinity and values below zero. `where` names the sample in the error.
+    Wrong are an empty sample, text, NaN, infinities, values below zero, and beyond 1e150 or its reciprocal. `where` names the sample in the error.
     """
     values = _as_floats(sample, where)
     if values.size == 0:
@@ -55,6 +55,8 @@ def checked(sample: ArrayLike, where: str = "sample") -> Floats:
     _refuse(values, np.isnan(values), where, "drop what was not measured before fitting")
     _refuse(values, np.isinf(values), where, "drop it or give its true value")
     _refuse(values, values < 0, where, "a volume is at least 0")
+    # Squares stay within floating point.
+    _refuse(values, (values > 1e150) | ((values > 0) & (values < 1e-150)), where, "use 0 or 1e-150 to 1e150")
     return values
 
 
