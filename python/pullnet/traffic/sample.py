@@ -47,7 +47,8 @@ def _refuse(values: Floats, wrong: NDArray[np.bool_], where: str, remedy: str) -
 def checked(sample: ArrayLike, where: str = "sample") -> Floats:
     """`sample` as an array of float64, or an error that names the first wrong value by its index (from 0).
 
-    Wrong are an empty sample, text, NaN, infinities, values below zero, and beyond 1e150 or its reciprocal. `where` names the sample in the error.
+    Wrong are an empty sample, text, NaN, infinities, values below zero, and values beyond 1e150 or its reciprocal.
+    `where` names the sample in the error.
     """
     values = _as_floats(sample, where)
     if values.size == 0:
