@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -63,18 +63,15 @@ class Staging:
 
     def place(self, result: Result) -> Result:
         """Write the result and put it into its place."""
-        from pullnet import tables
-
-        with _refusal(self.target):
-            (self.folder / "scenario.toml").write_text(result.scenario, encoding="utf-8")
-            for name in result.table_names:
-                tables.write(result.arrow(name), self.folder / f"{name}.parquet")
-            if result.summary.ended == "interrupted":
-                (self.folder / PARTIAL).write_text(_partial(result), encoding="utf-8")
-            (self.folder / "summary.json").write_text(result.summary_json, encoding="utf-8")
-            self._rename()
+        self.fill(lambda folder: _write_result(result, folder))
         result.path = self.target
         return result
+
+    def fill(self, write: Callable[[Path], None]) -> None:
+        """Have `write` put files into the directory, then put that into its place."""
+        with _refusal(self.target):
+            write(self.folder)
+            self._rename()
 
     def _rename(self) -> None:
         old = self.folder.with_name(self.folder.name + "-old")
@@ -82,6 +79,17 @@ class Staging:
             self.target.rename(old)
         self.folder.rename(self.target)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def _write_result(result: Result, folder: Path) -> None:
+    from pullnet import tables
+
+    (folder / "scenario.toml").write_text(result.scenario, encoding="utf-8")
+    for name in result.table_names:
+        tables.write(result.arrow(name), folder / f"{name}.parquet")
+    if result.summary.ended == "interrupted":
+        (folder / PARTIAL).write_text(_partial(result), encoding="utf-8")
+    (folder / "summary.json").write_text(result.summary_json, encoding="utf-8")
 
 
 def _partial(result: Result) -> str:

@@ -1,12 +1,13 @@
 """The papers that ship: complete, consistent, and found."""
 
+import inspect
 from pathlib import Path
 
 import pytest
 
 import pullnet
 from pullnet.errors import InputError
-from pullnet.papers import model
+from pullnet.papers import calculations, model
 from pullnet.papers.measures import ALL
 from pullnet.papers.reproduce import used_by
 
@@ -14,7 +15,7 @@ PAPERS = model.names()
 
 
 def test_papers_are_found() -> None:
-    assert PAPERS == ["ndp", "ndp-artifact-evaluation"]
+    assert PAPERS == ["ndp", "ndp-artifact-evaluation", "traffic-volumes"]
 
 
 @pytest.fixture(scope="module", params=PAPERS)
@@ -55,11 +56,20 @@ def test_every_scenario_compiles_at_every_point(paper: model.Paper) -> None:
     for experiment in paper.experiments.values():
         for level in experiment.levels.values():
             for point in level.points:
-                pullnet.check(experiment.scenario, set=point.set)
+                if isinstance(experiment.work, Path):
+                    pullnet.check(experiment.work, set=point.set)
+
+
+def test_every_calculation_takes_the_values_of_its_points(paper: model.Paper) -> None:
+    for experiment in paper.experiments.values():
+        for level in experiment.levels.values():
+            for point in level.points:
+                if isinstance(experiment.work, str):
+                    inspect.signature(calculations.ALL[experiment.work]).bind(1, **point.at, **point.set)
 
 
 def test_every_scenario_is_used(paper: model.Paper) -> None:
-    used = {experiment.scenario for experiment in paper.experiments.values()}
+    used = {experiment.work for experiment in paper.experiments.values() if isinstance(experiment.work, Path)}
     assert used == set((paper.folder / "scenarios").glob("*.toml"))
 
 

@@ -42,12 +42,13 @@ class Level:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A scenario, what is varied in it, and how far it is run at each level."""
+    """A scenario or a calculation, what is varied in it, and how far it is run at each level."""
 
     name: str
     title: str
     figure: str
-    scenario: Path
+    work: Path | str
+    """A scenario's file, or the name of a calculation (`pullnet.papers.calculations`)."""
     levels: dict[str, Level]
     note: str
 
@@ -127,8 +128,8 @@ def _toml(path: Path) -> dict[str, Any]:
 
 def _experiment(place: Path, name: str, table: dict[str, Any]) -> Experiment:
     levels = {level: _level(table, table[level]) for level in LEVELS if level in table}
-    scenario = place / "scenarios" / table["scenario"]
-    return Experiment(name, table["title"], table["figure"], scenario, levels, table.get("note", ""))
+    work = place / "scenarios" / table["scenario"] if "scenario" in table else str(table["calculation"])
+    return Experiment(name, table["title"], table["figure"], work, levels, table.get("note", ""))
 
 
 def _level(table: dict[str, Any], level: dict[str, Any]) -> Level:

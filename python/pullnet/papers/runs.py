@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
@@ -12,9 +12,14 @@ from pathlib import Path
 
 from pullnet import _core
 from pullnet.errors import InputError
+from pullnet.papers import calculations
+from pullnet.papers.calculations import Numbers
 from pullnet.papers.model import Experiment, Point, Value
 from pullnet.result import Result, load
 from pullnet.runner import run
+
+NUMBERS = "numbers.json"
+"""What a calculation leaves in its folder."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +32,13 @@ class Run:
 
     @property
     def result(self) -> Result:
-        """Its result; tables are read when they are asked for."""
+        """Result of a scenario; tables are read when they are asked for."""
         return load(self.folder)
+
+    @property
+    def numbers(self) -> Numbers:
+        """Result of a calculation."""
+        return dict(json.loads((self.folder / NUMBERS).read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class Task:
     """A run to be made."""
 
     experiment: str
-    scenario: Path
+    work: Path | str
     point: Point
     seed: int
     folder: Path
@@ -44,6 +54,8 @@ class Task:
     @property
     def done(self) -> bool:
         """Whether its result is there, can be read, and is not that of a run that was broken off."""
+        if isinstance(self.work, str):
+            return (self.folder / NUMBERS).is_file()
         try:
             return load(self.folder).summary.ended != "interrupted"
         except InputError:
@@ -66,7 +78,7 @@ def plan(experiment: Experiment, level: str, seeds: list[int] | None, out: Path)
     if at_level is None:
         return []
     return [
-        Task(experiment.name, experiment.scenario, point, seed, _place(out, experiment, point, seed))
+        Task(experiment.name, experiment.work, point, seed, _place(out, experiment, point, seed))
         for seed in seeds or at_level.seeds
         for point in at_level.points
     ]
@@ -74,10 +86,16 @@ def plan(experiment: Experiment, level: str, seeds: list[int] | None, out: Path)
 
 def _place(out: Path, experiment: Experiment, point: Point, seed: int) -> Path:
     """Return a folder of its own for everything that a result depends on."""
-    inputs = [point.set, seed, experiment.scenario.read_text(encoding="utf-8"), core_identity()]
+    inputs = [point.set, seed, _text_of(experiment.work), core_identity()]
+    inputs += [point.at] if isinstance(experiment.work, str) else []
     digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:10]
     words = re.sub(r"[^a-z0-9.]+", "-", point.text.lower()).strip("-")[:60]
     return out / "runs" / experiment.name / "-".join(filter(None, [words, f"seed-{seed}", digest]))
+
+
+def _text_of(work: Path | str) -> str:
+    """What a result depends on beside its settings: the scenario's text, or the sources of calculations."""
+    return work.read_text(encoding="utf-8") if isinstance(work, Path) else calculations.sources()
 
 
 @cache
@@ -110,11 +128,19 @@ def _side_by_side(tasks: list[Task], jobs: int) -> Iterator[Task]:
 
 
 def _execute(task: Task) -> None:
+    if isinstance(task.work, str):
+        _calculate(task.work, task)
+        return
     try:
-        run(task.scenario, set=task.point.set, seed=task.seed, out=task.folder, force=True)
+        run(task.work, set=task.point.set, seed=task.seed, out=task.folder, force=True)
     except InputError as error:
         raise InputError([f"{task.text}: {line}" for line in error.errors]) from None
 
 
-Report = Callable[[Task], None]
-"""Called when a task's result is there."""
+def _calculate(name: str, task: Task) -> None:
+    """Write the numbers beside their place and rename, so that what is there is whole."""
+    numbers = calculations.ALL[name](task.seed, **task.point.at, **task.point.set)
+    task.folder.mkdir(parents=True, exist_ok=True)
+    beside = task.folder / f"{NUMBERS}.part"
+    beside.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+    beside.replace(task.folder / NUMBERS)

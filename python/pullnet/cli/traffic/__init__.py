@@ -17,6 +17,7 @@ COMMANDS = (
     "bill",
     "stationarity",
     "synthesise",
+    "study",
 )
 """In the order of help."""
 

@@ -1,0 +1,119 @@
+"""`pullnet traffic study`."""
+
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from pullnet.cli.traffic.common import (
+    AsJson,
+    Capacity,
+    Files,
+    Filter,
+    Quiet,
+    Timescales,
+    Unit,
+    gather,
+    leave,
+    numbers,
+    print_json,
+    say,
+)
+from pullnet.directory import staged
+from pullnet.traffic import report
+from pullnet.traffic.dimension import EPSILONS
+from pullnet.traffic.quantities import bits_per_second, shown_time
+from pullnet.traffic.reading import Reading
+from pullnet.traffic.study import Options, Progress, Study
+from pullnet.traffic.study import study as examine
+
+_EPSILONS = ",".join(f"{share:g}" for share in EPSILONS)
+
+
+def study(
+    files: Files,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the report goes.", show_default=False)],
+    timescale: Timescales = None,
+    eps: Annotated[
+        str, typer.Option(metavar="SHARES", help="Shares of intervals that may need more than the capacity.")
+    ] = _EPSILONS,
+    bootstrap: Annotated[
+        int, typer.Option(metavar="N", help="Repeats that say whether a power law is plausible; 0: not asked.", min=0)
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap.", min=0)] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Series examined at once; the cores unless given.", min=1, max=256, show_default=False),
+    ] = None,
+    stationarity: Annotated[bool, typer.Option(help="Test whether levels hold.")] = True,
+    force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
+    capacity: Capacity = None,
+    unit: Unit = None,
+    filter_: Filter = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Do everything: fits, capacities, predicted percentiles, stationarity; report.html with pictures in DIR."""
+    rate = None if capacity is None else bits_per_second(capacity)
+    options = Options(numbers(eps, "eps"), bootstrap, seed, rate, stationarity)
+    with staged(out, force=force) as staging:
+        reading = gather(files, timescale, quiet=quiet or as_json, capacity=capacity, unit=unit, filter=filter_)
+        workers = jobs or os.cpu_count() or 1
+        found = examine(reading.volumes, options, jobs=workers, progress=_progress(quiet=quiet or as_json))
+        staging.fill(lambda folder: _write(found, folder, reading))
+    if as_json:
+        print_json({"report": str(out / "report.html"), **_json(found)}, reading)
+    else:
+        _show(found, out)
+    leave(reading)
+
+
+def _write(found: Study, folder: Path, reading: Reading) -> None:
+    report.write(found, folder, reading.sources)
+
+
+def _progress(*, quiet: bool) -> Progress | None:
+    if quiet or not sys.stderr.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        sys.stderr.write(f"\r\x1b[Kexamined {done} of {total}" + ("\n" if done == total else ""))
+        sys.stderr.flush()
+
+    return show
+
+
+def _json(found: Study) -> dict[str, object]:
+    return {
+        "series": len(found.items),
+        "rows": found.rows(),
+        "scores": [asdict(each) for each in found.scores],
+        "nrmse": [asdict(each) for each in found.nrmse],
+        "left_out": [
+            {"trace": item.volumes.trace, "timescale_s": item.volumes.timescale, "part": part, "reason": why}
+            for item in found.items
+            for part, why in item.skipped.items()
+        ],
+        "unpredicted": found.unpredicted,
+    }
+
+
+def _show(found: Study, out: Path) -> None:
+    console = Console()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("trace", overflow="fold")
+    for heading in ("timescale", "samples", "what was found"):
+        table.add_column(heading, justify="left" if heading.startswith("what") else "right")
+    for each in found.fittings:
+        table.add_row(each.trace, shown_time(each.timescale or 0.0), str(each.samples), each.verdict)
+    console.print(table)
+    for item in found.items:
+        for part, why in item.skipped.items():
+            say(console, f"left out: {part}: {why}")
+    say(console, f"The report is {out / 'report.html'}")

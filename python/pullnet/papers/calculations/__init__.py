@@ -1,0 +1,30 @@
+"""Experiments that are calculated, not simulated: functions from a seed and settings to numbers, by name."""
+
+import hashlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pullnet.papers.calculations import theory, volumes
+
+Numbers = dict[str, Any]
+"""What a calculation comes to, as JSON can hold it."""
+
+Calculation = Callable[..., Numbers]
+
+ALL: dict[str, Calculation] = {
+    name: function
+    for module in (theory, volumes)
+    for name, function in vars(module).items()
+    if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
+}
+"""Every public function of these modules is a calculation, by the name that `experiments.toml` uses."""
+
+
+@cache
+def sources() -> str:
+    """Hash of everything that a calculation is written in: another text's numbers are not taken for this one's."""
+    here = Path(__file__).resolve().parent
+    files = sorted([*here.glob("*.py"), *(here.parent.parent / "traffic").rglob("*.py")])
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,0 +1,106 @@
+"""A study as a folder: `report.html` (one self-contained page), pictures with CSV, and tables."""
+
+import base64
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from pullnet.traffic.dimension import RULES
+from pullnet.traffic.quantities import shown_rate, shown_time
+from pullnet.traffic.reading import Source
+from pullnet.traffic.report import figures, pictures
+from pullnet.traffic.report.pictures import Picture
+from pullnet.traffic.stationarity import INDEPENDENCE, MEANING, NULLS
+from pullnet.traffic.study import Item, Study
+
+
+def write(study: Study, folder: Path, sources: Sequence[Source] = ()) -> Path:
+    """Write everything into `folder`; returns the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = [(picture, pictures.write(picture, folder / "figures")) for picture in figures.of_study(study)]
+    _tables(study, folder)
+    page = folder / "report.html"
+    page.write_text(_render(study, drawn, sources), encoding="utf-8")
+    return page
+
+
+def _render(study: Study, drawn: list[tuple[Picture, Path]], sources: Sequence[Source]) -> str:
+    environment = Environment(
+        loader=PackageLoader("pullnet.traffic.report", "templates"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"time": shown_time, "rate": shown_rate, "number": _number}
+    shown = [{"picture": picture, "data": _embedded(path)} for picture, path in drawn]
+    return environment.get_template("report.html.j2").render(
+        study=study,
+        rows=study.rows(),
+        sources=sources,
+        pictures=shown,
+        rules=RULES,
+        nulls=NULLS,
+        meaning=MEANING,
+        independence=INDEPENDENCE,
+        tested=[_tested(item) for item in study.items if item.stationarity],
+        skipped=[(item, part, why) for item in study.items for part, why in item.skipped.items()],
+    )
+
+
+def _embedded(path: Path) -> str:
+    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+def _number(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "-" if value is None else str(value)
+
+
+def _tested(item: Item) -> dict[str, Any]:
+    found = item.stationarity
+    assert found is not None
+    hurst = found.memory.hurst
+    return {
+        "trace": found.trace,
+        "timescale": found.timescale,
+        "samples": found.samples,
+        "whole": found.windows[0].verdict.value if found.windows else "-",
+        "effective": found.memory.effective_samples,
+        "hurst": [hurst.aggregated_variance, hurst.rescaled_range, hurst.local_whittle] if hurst else None,
+    }
+
+
+def _tables(study: Study, folder: Path) -> None:
+    document = {
+        "rows": study.rows(),
+        "variation_of_gamma": study.variation,
+        "scores": [_plain(each) for each in study.scores],
+        "predictions": [_plain(each) for each in study.predictions],
+        "nrmse": [_plain(each) for each in study.nrmse],
+        "skipped": [
+            {"trace": item.volumes.trace, "timescale_s": item.volumes.timescale, "part": part, "reason": why}
+            for item in study.items
+            for part, why in item.skipped.items()
+        ],
+        "unpredicted": study.unpredicted,
+    }
+    (folder / "summary.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    _csv(folder / "scores.csv", [_plain(each) for each in study.scores])
+    _csv(folder / "predictions.csv", [_plain(each) for each in study.predictions])
+
+
+def _plain(each: Any) -> dict[str, Any]:
+    return {name: getattr(each, name) for name in each.__slots__}
+
+
+def _csv(path: Path, rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,98 @@
+"""Pictures in the form of the study, from plain series; each is written as PNG with a CSV of its numbers beside it."""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Series = Mapping[str, Sequence[tuple[float, float]]]
+"""Points (x, y) by name."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is drawn: named series of points, some of them circled."""
+
+    name: str
+    """Of the file, without ending."""
+    title: str
+    x: str
+    y: str
+    series: Series
+    caption: str
+    """What is to be seen, in a sentence or two."""
+    style: str = "marks"
+    """`marks`, `line`, `steps` or `diagonal` (marks beside the line y = x)."""
+    circled: Sequence[tuple[float, float]] = ()
+    levels: Mapping[str, float] = field(default_factory=dict)
+    """Horizontal lines by name."""
+    logarithmic: str = ""
+    """Axes that are: any of `x` and `y`."""
+
+
+def write(picture: Picture, folder: Path) -> Path:
+    """Write NAME.png and NAME.csv; returns the path of the PNG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _csv(picture, folder / f"{picture.name}.csv")
+    path = folder / f"{picture.name}.png"
+    _draw(picture, path)
+    return path
+
+
+def _csv(picture: Picture, path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["series", picture.x, picture.y])
+        writer.writerows([name, x, y] for name, points in picture.series.items() for x, y in points)
+        writer.writerows(["circled", x, y] for x, y in picture.circled)
+        writer.writerows([name, "", level] for name, level in picture.levels.items())
+
+
+def _draw(picture: Picture, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7.5, 4.2), layout="constrained")
+    for name, points in picture.series.items():
+        _plot(axes, picture.style, name, points)
+    if picture.circled:
+        xs, ys = zip(*picture.circled, strict=True)
+        axes.scatter(xs, ys, label="circled: p > 0.1", facecolors="none", edgecolors="black", s=70, linewidths=1)
+    _lines(axes, picture)
+    axes.set(title=picture.title, xlabel=picture.x, ylabel=picture.y)
+    _scales(axes, picture.logarithmic)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _plot(axes: Any, style: str, name: str, points: Iterable[tuple[float, float]]) -> None:
+    columns = tuple(zip(*points, strict=True))
+    if not columns:
+        return
+    match style:
+        case "line":
+            axes.plot(*columns, label=name, linewidth=1.3)
+        case "steps":
+            axes.step(*columns, where="post", label=name, linewidth=0.8)
+        case _:
+            axes.plot(*columns, ".", label=name, markersize=5, alpha=0.8)
+
+
+def _lines(axes: Any, picture: Picture) -> None:
+    for number, (name, level) in enumerate(picture.levels.items()):
+        axes.axhline(level, label=name, linewidth=1.1, linestyle="--", color=f"C{number + 1}")
+    if picture.style == "diagonal":
+        ends = [value for points in picture.series.values() for point in points for value in point]
+        axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color="grey", linewidth=0.8, label="equal")
+
+
+def _scales(axes: Any, logarithmic: str) -> None:
+    if "x" in logarithmic:
+        axes.set_xscale("log")
+    if "y" in logarithmic:
+        axes.set_yscale("log")

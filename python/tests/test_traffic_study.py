@@ -1,0 +1,126 @@
+"""Everything at once: `pullnet traffic study`, its report, and that it is the sum of the single commands."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pullnet.traffic import TrafficError, Volumes
+from pullnet.traffic.dimension import dimension
+from pullnet.traffic.fitting import Unfitted, fit
+from pullnet.traffic.study import MOST_TESTED, Options, by_trace, study
+from pullnet.traffic.synthesis import law_of, synthesise
+
+from .conftest import Pullnet
+
+DATA = Path(__file__).parents[1] / "pullnet" / "traffic" / "data"
+
+
+def made(name: str, cv: float, count: int = 3000, timescale: float = 0.1, seed: int = 1) -> Volumes:
+    return synthesise(law_of("log-normal", 5e6, cv), count, timescale=timescale, seed=seed, trace=name).volumes
+
+
+def traces() -> list[Volumes]:
+    fine = [made("calm", 0.2), made("wild", 0.7, seed=2)]
+    return [each if factor == 1 else each.coarser(factor) for each in fine for factor in (1, 10)]
+
+
+def test_a_study_says_what_the_single_functions_say() -> None:
+    volumes = traces()
+    found = study(volumes, Options(stationarity=False))
+    for item, each in zip(found.items, volumes, strict=True):
+        assert item.fitting == fit(each)
+        assert item.dimensioning == dimension(each)
+    assert {each.trace for each in found.predictions} == {"calm", "wild"}
+    assert not found.unpredicted
+
+
+def test_results_do_not_depend_on_the_number_of_processes() -> None:
+    options = Options(bootstrap=20, seed=3)
+    one, two = (study(traces(), options, jobs=jobs) for jobs in (1, 2))
+    assert json.dumps(one.rows()) == json.dumps(two.rows())
+    assert one.predictions == two.predictions
+
+
+def test_progress_counts_every_series() -> None:
+    told: list[tuple[int, int]] = []
+    study(traces(), Options(stationarity=False), progress=lambda done, total: told.append((done, total)))
+    assert told == [(number, 4) for number in range(1, 5)]
+
+
+def test_a_series_that_nothing_can_be_said_of_is_told_and_spoils_nothing() -> None:
+    flat = Volumes("flat", 0.1, 0.0, np.full(500, 7.0), np.zeros(500, np.uint8))
+    found = study([flat, made("calm", 0.2)], Options())
+    assert isinstance(found.items[0].fitting, Unfitted)
+    assert "fit" in found.items[0].skipped
+    assert [row["trace"] for row in found.rows()] == ["calm"]
+
+
+def test_long_series_are_not_tested_for_stationarity_and_that_is_said() -> None:
+    found = study([made("long", 0.2, count=MOST_TESTED + 1)], Options())
+    assert found.items[0].stationarity is None
+    assert str(MOST_TESTED) in found.items[0].skipped["stationarity"]
+
+
+def test_nothing_to_study_is_an_error() -> None:
+    with pytest.raises(TrafficError, match="no volumes"):
+        study([])
+
+
+def test_traces_are_gathered_with_the_shortest_timescale_first() -> None:
+    gathered = by_trace(reversed(traces()))
+    assert list(gathered) == ["wild", "calm"]
+    assert [each.timescale for each in gathered["calm"]] == [0.1, 1.0]
+
+
+def report(pullnet: Pullnet, *arguments: str) -> dict[str, Any]:
+    ran = pullnet("traffic", "study", *arguments, "--json")
+    assert ran.returncode == 0, ran.stderr
+    document: dict[str, Any] = json.loads(ran.stdout)
+    return document
+
+
+def test_the_report_is_one_page_with_its_numbers_beside_it(pullnet: Pullnet, tmp_path: Path) -> None:
+    file = str(DATA / "iio_us-east-1_network_in.csv.gz")
+    document = report(pullnet, file, "--unit", "bytes", "-o", str(tmp_path / "out"))
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "http://" not in page and "https://" not in page and "<script" not in page
+    pictures = sorted((tmp_path / "out" / "figures").glob("*.png"))
+    assert page.count("<figure>") == len(pictures) >= 7
+    for picture in pictures:
+        rows = list(csv.reader(picture.with_suffix(".csv").open(encoding="utf-8")))
+        assert len(rows) > 1 and rows[0][0] == "series"
+    written = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert written["rows"] == document["rows"]
+    assert document["rows"][0]["verdict"] in page.replace("&#39;", "'")
+
+
+def test_a_report_that_is_there_is_not_replaced_unasked(pullnet: Pullnet, tmp_path: Path) -> None:
+    arguments = (str(DATA / "modbus.pcap.gz"), "--timescale", "1s", "-o", str(tmp_path / "out"), "--no-stationarity")
+    report(pullnet, *arguments)
+    again = pullnet("traffic", "study", *arguments)
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+    report(pullnet, *arguments, "--force")
+
+
+def test_wrong_input_leaves_no_folder(pullnet: Pullnet, tmp_path: Path) -> None:
+    ran = pullnet("traffic", "study", str(tmp_path / "none.pcap"), "-o", str(tmp_path / "out"))
+    assert ran.returncode == 2
+    assert "there is no such file" in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_capture_is_studied_as_far_as_it_goes(pullnet: Pullnet, tmp_path: Path) -> None:
+    import gzip
+
+    whole = gzip.decompress((DATA / "modbus.pcap.gz").read_bytes())
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(whole[: len(whole) * 2 // 3 + 1])
+    ran = pullnet("traffic", "study", str(cut), "--timescale", "100ms", "-o", str(tmp_path / "out"), "--json")
+    assert ran.returncode == 3
+    assert json.loads(ran.stdout)["inputs"][0]["unreadable"]
+    assert (tmp_path / "out" / "report.html").is_file()
