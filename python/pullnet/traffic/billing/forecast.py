@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from pullnet.traffic.billing.bill import Bill, Rule
 from pullnet.traffic.billing.percentile import fast_percentile
@@ -81,7 +80,7 @@ def block_length(known: int, slot: float) -> int:
 
 
 def _by(law: str, bill: Bill, known: Sequence[Floats], block: int, replicates: int, seed: int) -> Forecast:
-    ranked = [(stats.rankdata(values, method="ordinal") - 0.5) / len(values) for values in known]
+    ranked = [_ranks(values) for values in known]
     rng = np.random.default_rng(seed)  # the same blocks for every law
     drawn = np.array([_replicate(law, bill, known, ranked, block, rng) for _ in range(replicates)])
     low, high = np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
@@ -107,6 +106,13 @@ def _replicate(law: str, bill: Bill, known: Sequence[Floats], ranked: Sequence[F
         future = values[fitted_to[order]] if law == AS_SO_FAR else _quantiles(law, values[fitted_to], ranks[order])
         months.append(np.concatenate([values, future]))
     return _billed(bill, months)
+
+
+def _ranks(values: Floats) -> Floats:
+    """Share of the values below each, of equal ones in their order."""
+    ranks = np.empty(len(values))
+    ranks[np.argsort(values, kind="stable")] = (np.arange(len(values)) + 0.5) / len(values)
+    return ranks
 
 
 def _blocks(known: int, wanted: int, block: int, rng: np.random.Generator) -> NDArray[np.int64]:
