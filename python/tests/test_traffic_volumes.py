@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -378,6 +379,42 @@ def test_files_of_volumes_read_back(ending: str, tmp_path: Path) -> None:
         assert found.state.tolist() == expected.state.tolist()
         packets = [None if item.packets is None else item.packets.tolist() for item in (found, expected)]
         assert packets[0] == packets[1]
+
+
+def test_files_of_one_name_are_different_traces(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.csv").write_text("time,bytes\n0,1\n300,2\n")
+    reading = load([tmp_path / "a" / "x.csv", tmp_path / "b" / "x.csv"])
+    assert [item.trace for item in reading.volumes] == ["x", "x (2)"]
+    traffic.write(reading.volumes, tmp_path / "v.parquet")
+    assert len(read(tmp_path / "v.parquet")) == 2
+    with pytest.raises(TrafficError, match="would hold two traces `x` at 5 min"):
+        traffic.write([reading.volumes[0]] * 2, tmp_path / "w.parquet")
+
+
+def test_a_capacity_marks_files_of_volumes_anew(tmp_path: Path) -> None:
+    traffic.write(_volumes(40, []), tmp_path / "v.parquet")
+    volumes = _one(tmp_path / "v.parquet", capacity="1 kbps")
+    assert volumes.state.tolist() == [State.SATURATED if value >= 0.98 * 62.5 else State.OK for value in volumes.bytes]
+    volumes = _one(tmp_path / "v.parquet", capacity=40 * 16)
+    assert volumes.state.tolist() == [State.OK] * 39 + [State.SATURATED]
+
+
+@pytest.mark.skipif("PULLNET_DATA" not in os.environ, reason="needs the collected traffic")
+def test_collected_traffic_reads_as_others_read_it() -> None:
+    folder = Path(os.environ["PULLNET_DATA"]) / "traffic"
+    for path in sorted((folder / "pcap").iterdir()):
+        reader = dpkt.pcapng.Reader if path.suffix == ".pcapng" else dpkt.pcap.Reader
+        with path.open("rb") as file:
+            count = sum(1 for _ in reader(file))
+        facts = load([path], make_options("1s")).sources[0].facts
+        assert facts["packets"] == count, path.name
+    hours = _one(folder / "isp_a_transatlantic_hour.csv")
+    summed = _one(folder / "isp_a_transatlantic_5min.csv", timescales="1h")
+    assert summed.bytes.tolist() == hours.bytes[: len(summed)].tolist()
+    geant = _one(folder / "geant_15min_total_mbps.csv")
+    assert (geant.state[:2] == State.OUTAGE).all()
 
 
 def test_bad_files_of_volumes_are_refused(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source
     volumes, notes = _read(table, reader, trace_name(path))
     marked = [anomalies.mark(item, reader.capacity)[0] for item in volumes]
     facts = {"rows": table.num_rows, "traces": len(volumes), "interval_s": volumes[0].timescale}
-    return files.wanted(marked, options.timescales, path), Source(path, "counters", (), tuple(notes), facts)
+    at = files.wanted(marked, options.timescales, path, reader.capacity)
+    return at, Source(path, "counters", (), tuple(notes), facts)
 
 
 def _reader(path: str, options: Options) -> Reader:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from pullnet.traffic import anomalies
 from pullnet.traffic.error import TrafficError
-from pullnet.traffic.quantities import shown_time
+from pullnet.traffic.quantities import bits_per_second, shown_time
 from pullnet.traffic.reading import Options, PathLike, Source
 from pullnet.traffic.volumes import State, Volumes, runs
 
@@ -34,6 +34,7 @@ _STATES = {state.name.lower(): state for state in State}
 def write(volumes: Volumes | Iterable[Volumes], path: PathLike) -> None:
     """Write volumes as Parquet or CSV, by the ending of `path`."""
     given = [volumes] if isinstance(volumes, Volumes) else list(volumes)
+    _refuse_twice(given, str(path))
     file = Path(path)
     if file.suffix not in (".parquet", ".csv"):
         raise TrafficError(f"ends in `{file.suffix}`", where=str(path), remedy="use .parquet or .csv")
@@ -45,6 +46,14 @@ def write(volumes: Volumes | Iterable[Volumes], path: PathLike) -> None:
             pa.csv.write_csv(table, file)
     except OSError as error:
         raise TrafficError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
+
+
+def _refuse_twice(volumes: list[Volumes], path: str) -> None:
+    keys = [(item.trace, item.timescale) for item in volumes]
+    twice = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
+    if twice is not None:
+        what = f"would hold two traces `{twice[0]}` at {shown_time(twice[1])}"
+        raise TrafficError(what, where=path, value=twice[0], remedy="give traces different names")
 
 
 def _schema() -> Any:
@@ -119,14 +128,19 @@ def is_volumes(table: Any) -> bool:
 def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source]:
     """Take the volumes of a table, at the timescales that were asked for or at all it has."""
     where = Path(path).name
-    refuse_options(path, "a file of volumes", options.capture, options.counters)
+    said = {**options.capture, **options.counters}
+    capacity = said.pop("capacity", None)
+    refuse_options(path, "a file of volumes", said)
     trace = np.asarray(table["trace"].cast(pa.string()).to_pylist(), dtype=object)
     scale = _numbers(table, "timescale_s", where)
     keys = list(dict.fromkeys(zip(trace.tolist(), scale.tolist(), strict=True)))
     every = [_part(table.filter(pa.array((trace == name) & (scale == of))), name, of, where) for name, of in keys]
     if not every:
         raise TrafficError("has no bins", where=path, remedy="give at least one row")
-    return wanted(every, options.timescales, path), Source(path, "volumes", facts={"bins": len(table)})
+    rate = None if capacity is None else bits_per_second(capacity)
+    if rate is not None:
+        every = [anomalies.mark(item, rate)[0] for item in every]
+    return wanted(every, options.timescales, path, rate), Source(path, "volumes", facts={"bins": len(table)})
 
 
 def _part(rows: Any, trace: str, timescale: float, where: str) -> Volumes:
@@ -152,21 +166,23 @@ def _numbers(table: Any, column: str, where: str) -> Any:
         raise TrafficError(f"is not numbers: {error}", where=f"{where}, column {column}") from None
 
 
-def wanted(volumes: list[Volumes], timescales: tuple[float, ...] | None, where: str) -> list[Volumes]:
+def wanted(
+    volumes: list[Volumes], timescales: tuple[float, ...] | None, where: str, capacity: float | None = None
+) -> list[Volumes]:
     """Bring volumes to the timescales asked for: each from the coarsest that it can be made of."""
     if timescales is None:
         return volumes
     traces: dict[str, list[Volumes]] = {}
     for item in volumes:
         traces.setdefault(item.trace, []).append(item)
-    return [_at(of_trace, scale, where) for of_trace in traces.values() for scale in timescales]
+    return [_at(of_trace, scale, where, capacity) for of_trace in traces.values() for scale in timescales]
 
 
-def _at(volumes: list[Volumes], timescale: float, where: str) -> Volumes:
+def _at(volumes: list[Volumes], timescale: float, where: str, capacity: float | None) -> Volumes:
     for item in sorted(volumes, key=lambda item: -item.timescale):
         factor = round(timescale / item.timescale)
         if factor >= 1 and abs(factor * item.timescale - timescale) <= 1e-9 * timescale:
-            return item if factor == 1 else anomalies.mark(item.coarser(factor))[0]
+            return item if factor == 1 else anomalies.mark(item.coarser(factor), capacity)[0]
     has = ", ".join(shown_time(item.timescale) for item in volumes)
     what = f"cannot be had at {shown_time(timescale)}"
     raise TrafficError(what, where=where, value=timescale, remedy=f"use a multiple of what it has: {has}")

@@ -1,9 +1,10 @@
 """Reading files of any kind: captures, counters, and volumes that were written before."""
 
+import itertools
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,9 +111,16 @@ def load(paths: Iterable[PathLike], options: Options | None = None) -> Reading:
     sources: list[Source] = []
     for path in paths:
         found, source = _load(os.fspath(path), options)
-        volumes += found
+        taken = {item.trace for item in volumes}
+        volumes += [replace(item, trace=_free(item.trace, taken)) for item in found]
         sources.append(source)
     return Reading(volumes, sources)
+
+
+def _free(trace: str, taken: set[str]) -> str:
+    """Return a name that no trace of another file has: `a`, `a (2)`, ..."""
+    names = (trace if count == 1 else f"{trace} ({count})" for count in itertools.count(1))
+    return next(name for name in names if name not in taken)
 
 
 def _load(path: str, options: Options) -> tuple[list[Volumes], Source]:
