@@ -17,7 +17,7 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pullnet.traffic
@@ -174,6 +174,7 @@ def test_outages_and_saturation_are_intervals(tmp_path: Path) -> None:
     assert len(volumes.sample(anomalous=False)) == 3000 - 12 - full.sum()
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 9000)), min_size=2, max_size=120), st.integers(1, 999)
 )
@@ -244,6 +245,7 @@ def test_a_counter_of_64_bits_is_exact(tmp_path: Path) -> None:
     assert volumes.bytes.tolist() == [3, 3, 4]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 2**31), min_size=3, max_size=40), st.integers(0, 2**32 - 1), st.integers(1, 40))
 def test_any_wraps_add_up(volumes: list[int], begin: int, jitter: int) -> None:
     from pullnet.traffic import snmp
@@ -344,6 +346,7 @@ def _volumes(count: int, gaps: list[int]) -> Volumes:
     return Volumes("t", 0.5, 10.0, volume, state, np.arange(count))
 
 
+@settings(deadline=None)
 @given(st.integers(1, 60), st.sets(st.integers(0, 59)), st.integers(1, 9))
 def test_coarser_volumes_keep_bytes_and_gaps(count: int, gaps: set[int], factor: int) -> None:
     volumes = _volumes(count, [gap for gap in gaps if gap < count])

@@ -112,15 +112,17 @@ def load(paths: Iterable[PathLike], options: Options | None = None) -> Reading:
     for path in paths:
         found, source = _load(os.fspath(path), options)
         taken = {item.trace for item in volumes}
-        volumes += [replace(item, trace=_free(item.trace, taken)) for item in found]
+        volumes += [_renamed(item, taken) for item in found]
         sources.append(source)
     return Reading(volumes, sources)
 
 
-def _free(trace: str, taken: set[str]) -> str:
-    """Return a name that no trace of another file has: `a`, `a (2)`, ..."""
-    names = (trace if count == 1 else f"{trace} ({count})" for count in itertools.count(1))
-    return next(name for name in names if name not in taken)
+def _renamed(volumes: Volumes, taken: set[str]) -> Volumes:
+    """Give a trace a name that none of another file has: `a`, `a (2)`, ..."""
+    if volumes.trace not in taken:
+        return volumes
+    names = (f"{volumes.trace} ({count})" for count in itertools.count(2))
+    return replace(volumes, trace=next(name for name in names if name not in taken))
 
 
 def _load(path: str, options: Options) -> tuple[list[Volumes], Source]:

@@ -111,10 +111,12 @@ def _joined(values: NDArray[Any], full: int, factor: int) -> NDArray[Any]:
 
 
 def _readonly(values: Any, kind: Any, where: str) -> NDArray[Any]:
-    array = np.asarray(values, dtype=kind)
+    array: NDArray[Any] = np.asarray(values, dtype=kind)
     if array.ndim != 1:
         raise TrafficError(f"has {array.ndim} dimensions", where=where, remedy="give one value for each bin")
-    if array is values or array.base is not None:
+    shared = array is values or array.base is not None
+    unchanging = not array.flags.writeable and array.base is None
+    if shared and not unchanging:
         array = array.copy()
     array.flags.writeable = False
     return array
