@@ -102,5 +102,6 @@ def _refusal(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         in_the_way = isinstance(error, FileExistsError | NotADirectoryError)
-        reason = f"{error.filename} is not a directory" if in_the_way else error.strerror
+        cause = os.strerror(error.errno) if error.errno else str(error)
+        reason = f"{error.filename} is not a directory" if in_the_way else cause
         raise InputError(f"{target}: cannot be written: {reason}; choose another with --out") from None

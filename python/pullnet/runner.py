@@ -15,7 +15,7 @@ from pullnet.cost import Meter
 from pullnet.directory import staged
 from pullnet.errors import InputError
 from pullnet.result import Result
-from pullnet.scenario import Overrides, ScenarioSource, compiled
+from pullnet.scenario import Overrides, ScenarioSource, compiled, picoseconds
 from pullnet.stall import DEFAULT_AFTER
 
 SLICE_S = 0.1
@@ -51,7 +51,7 @@ def run(
     stuck. Ctrl-C raises `KeyboardInterrupt` after what there is has been written. Raises `InputError` with every error
     of the scenario at once.
     """
-    stall_after_ps = _core.picoseconds(stall_after)
+    stall_after_ps = picoseconds("stall_after", stall_after)
     core = compiled(scenario, set=set, seed=seed)
     place = Path(out) if out is not None else None
     result = execute(

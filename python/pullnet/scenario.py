@@ -112,6 +112,14 @@ def toml_value(value: object) -> str:
             raise InputError(f"{value!r} cannot stand in a scenario; use text, numbers, booleans, lists or dicts")
 
 
+def picoseconds(option: str, text: str) -> int:
+    """Read the time that an option states."""
+    try:
+        return _core.picoseconds(text)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
 def _inner(value: object) -> str:
     return _quoted(value) if isinstance(value, str) else toml_value(value)
 

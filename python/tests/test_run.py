@@ -145,7 +145,7 @@ REFUSED = {
     "no threads": (["run", "small.toml", "--threads", "0"], "error: threads: 0 is out of range; use 1 to 256\n"),
     "a time without unit": (
         ["run", "small.toml", "--stall-after", "5"],
-        'error: `5` has no unit; use one of ps, ns, us, ms, s, for instance "1 us"\n',
+        'error: --stall-after: `5` has no unit; use one of ps, ns, us, ms, s, for instance "1 us"\n',
     ),
 }
 
@@ -293,3 +293,26 @@ def test_timeouts_without_a_lost_packet_are_reported(pullnet: Pullnet, tmp_path:
     flows = pl.read_parquet(tmp_path / "result/flows.parquet")
     assert flows["unexplained_timeouts"].sum() == summary["timeouts"]
     assert flows["lost"].sum() == 0
+
+
+def test_check_speaks_json(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "wrong.toml").write_text(small.read_text().replace("k = 4", "k = 5"))
+    done = pullnet("check", "small.toml", "wrong.toml", "--json")
+    right, wrong = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert (right["scenario"], right["errors"], right["hosts"], right["name"]) == ("small.toml", [], 16, "Small")
+    assert 'kind = "fat-tree"' in right["resolved"]
+    message = "wrong.toml:9:5: topology.k: 5 is not possible; use an even number from 2 to 128"
+    assert wrong == {"scenario": "wrong.toml", "errors": [message]}
+    assert pullnet("check", "small.toml", "--json").returncode == 0
+
+
+def test_a_flow_list_in_parquet_is_refused_by_its_row(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    rows = {"src": [0, 1], "dst": [1, 99], "bytes": [9000, 9000], "start_us": [0.5, 1.5]}
+    pl.DataFrame(rows).write_parquet(tmp_path / "list.parquet")
+    small.write_text(small.read_text() + '[[traffic]]\nkind = "flows"\nfile = "list.parquet"\n')
+    done = pullnet("check", "small.toml")
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        '"list.parquet" cannot be used: row 2: host 99 is beyond the block\'s 16 hosts; use 0 to 15\n'
+    )

@@ -64,17 +64,28 @@ impl Node {
         }
     }
 
-    /// As an error message shows it.
+    /// As an error message shows it: not too much of it.
     pub fn shown(&self) -> String {
         match &self.item {
-            Item::Text(text) => text.write(),
+            Item::Text(text) => shortened(text).write(),
             Item::Integer(value) => value.to_string(),
             Item::Float(value) => format!("{value:?}"),
             Item::Bool(value) => value.to_string(),
-            Item::Other(text) => text.clone(),
+            Item::Other(text) => shortened(text),
             Item::Array(_) => "an array".to_owned(),
             Item::Table(_) => "a table".to_owned(),
         }
+    }
+}
+
+/// The longest piece of a text that a message repeats. Unit: characters.
+const SHOWN: usize = 80;
+
+/// `text`, or its beginning if it is long.
+pub(crate) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

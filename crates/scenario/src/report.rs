@@ -1,6 +1,6 @@
 //! What a table's reader says of what is wrong.
 
-use crate::document::{Item, Node};
+use crate::document::{Item, Node, shortened};
 use crate::error::{Origin, Problem};
 use crate::nearest::{nearest, remedy};
 use crate::shape::{Kind, Shape};
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
                 None => remedy(&entry.name, &keys),
             };
             let meant = nearest(&entry.name, &keys).map(|key| self.path_of(key));
-            let path = self.path_of(&entry.name);
+            let path = self.path_of(&shortened(&entry.name));
             self.context.errors.add(&entry.origin, &path, Problem::UnknownKey { remedy, meant });
         }
     }

@@ -154,9 +154,13 @@ impl<'a> Reader<'a> {
             return None;
         };
         let refused = match node.value() {
+            Some(Value::Text("")) if field.required => {
+                Some(format!("is empty; write for instance {}", example(field)))
+            }
             Some(Value::Text("")) => Some("is empty; leave the key out or give it a value".to_owned()),
             Some(value) => {
-                settings.set_field(field.name, value)?.err().map(|refused| with_remedy(refused.0, field))
+                let refused = settings.set_field(field.name, value)?.err();
+                refused.map(|refused| with_remedy(refused.0, field, value))
             }
             None => Some(format!("is not {}; write for instance {}", kind_in_words(field), example(field))),
         };

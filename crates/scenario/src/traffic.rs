@@ -168,7 +168,13 @@ fn report_in(reader: &Reader<'_>, problem: &Fault) {
         Fault::Whole { reason } => reader.refuse_table(reason),
         Fault::Missing { key, remedy } => reader.missing(key, (*remedy).to_owned()),
         Fault::File { key, error } => {
-            reader.refuse_file(key, &error.file, &format!("line {}: {}", error.line, error.fault))
+            let is_table = error.file.to_ascii_lowercase().ends_with(".parquet");
+            let place = match error.line {
+                1 if is_table => "its columns".to_owned(),
+                line if is_table => format!("row {}", line - 1),
+                line => format!("line {line}"),
+            };
+            reader.refuse_file(key, &error.file, &format!("{place}: {}", error.fault))
         }
     }
 }

@@ -1,10 +1,17 @@
 //! Kinds of values in words and examples, for messages.
 
-use pullnet_settings::Field;
+use pullnet_settings::{Field, Value};
 
-/// A refusal that names no remedy gets an example.
-pub(crate) fn with_remedy(reason: String, field: &Field) -> String {
-    if reason.contains(';') { reason } else { format!("{reason}; write for instance {}", example(field)) }
+/// A refusal that names no remedy gets the range, or an example.
+pub(crate) fn with_remedy(reason: String, field: &Field, value: Value<'_>) -> String {
+    let (low, high) = field.range;
+    if matches!(value, Value::Integer(_)) && field.kind == "integer" && !low.is_empty() {
+        format!("is out of range; use {low} to {high}")
+    } else if reason.contains(';') {
+        reason
+    } else {
+        format!("{reason}; write for instance {}", example(field))
+    }
 }
 
 /// `key = value` for an error message.
@@ -41,7 +48,7 @@ pub(crate) fn kind_in_words(field: &Field) -> &'static str {
         "rate" => "a rate",
         "packets" => "a number of packets",
         "queue size" => "a number of packets or a size",
-        "integer" => "a whole number",
+        "integer" => "a whole number below 2^63",
         "number" => "a number",
         "bool" => "true or false",
         _ => "text",

@@ -15,7 +15,7 @@ from pullnet.errors import InputError
 from pullnet.progress import LINE_EVERY_S, LineProgress
 from pullnet.result import Result
 from pullnet.runner import execute
-from pullnet.scenario import compiled
+from pullnet.scenario import compiled, picoseconds
 from pullnet.stall import DEFAULT_AFTER, StallDetector
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENDED_EARLY = 3
 
-Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO", help="Scenario files.", show_default=False)]
+Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files.", show_default=False)]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -33,7 +33,9 @@ Settings = Annotated[
         show_default=False,
     ),
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="Replace the scenario's seed.", show_default=False)]
+Seed = Annotated[
+    int | None, typer.Option(min=0, max=2**63 - 1, help="Replace the scenario's seed.", show_default=False)
+]
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def run(
     ] = DEFAULT_AFTER,
 ) -> None:
     """Run scenarios and write their results."""
-    stall_after_ps = _core.picoseconds(stall_after)
+    stall_after_ps = picoseconds("--stall-after", stall_after)
     manner = Manner(settings or [], seed, threads, force, not no_inputs, quiet, stall_after_ps)
     results: list[Result] = []
     plans = _plans(scenarios, manner, out)

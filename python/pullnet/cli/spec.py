@@ -1,8 +1,9 @@
 """`pullnet check`, `schema`, `list` and `new`."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,18 +14,29 @@ from pullnet.errors import InputError
 What = Literal["protocols", "switches", "topologies", "traffic", "distributions"]
 
 
-def check(scenarios: Scenarios, settings: Settings = None, seed: Seed = None) -> None:
+def check(
+    scenarios: Scenarios,
+    settings: Settings = None,
+    seed: Seed = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print errors, or what was resolved, as JSON.")] = False,
+) -> None:
     """Name every error at once, or show the scenario with every value and where it comes from."""
-    errors: list[str] = []
-    resolved: list[str] = []
-    for scenario in scenarios:
-        try:
-            resolved.append(scenario_files.check(scenario, set=settings or [], seed=seed).resolved)
-        except InputError as error:
-            errors += error.errors
+    findings = [_finding(scenario, settings or [], seed) for scenario in scenarios]
+    errors = [line for finding in findings for line in finding["errors"]]
+    if as_json:
+        typer.echo(json.dumps(findings, indent=2, ensure_ascii=False))
+        raise typer.Exit(2 if errors else 0)
     if errors:
         raise InputError(errors)
-    typer.echo("\n".join(resolved).rstrip("\n"))
+    typer.echo("\n".join(finding["resolved"] for finding in findings).rstrip("\n"))
+
+
+def _finding(scenario: Path, settings: list[str], seed: int | None) -> dict[str, Any]:
+    try:
+        checked = scenario_files.check(scenario, set=settings, seed=seed)
+    except InputError as error:
+        return {"scenario": str(scenario), "errors": error.errors}
+    return {"scenario": str(scenario), "errors": [], **asdict(checked)}
 
 
 def schema() -> None:
@@ -33,7 +45,12 @@ def schema() -> None:
 
 
 def list_names(
-    what: Annotated[What, typer.Argument(help="What to list.", show_default=False)],
+    what: Annotated[
+        What,
+        typer.Argument(
+            metavar="WHAT", help="One of protocols, switches, topologies, traffic, distributions.", show_default=False
+        ),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List what a scenario can choose from."""
