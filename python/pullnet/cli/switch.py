@@ -3,14 +3,15 @@
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from pullnet import _core, scheduling
 from pullnet.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _SHOWN = {
     "in": "if_in_ucast_pkts",
@@ -54,6 +55,8 @@ def switch(
     if check:
         _show_ports(file, as_json=as_json)
         return
+    from rich.console import Console
+
     log = Console(stderr=True)
     watch = None if quiet or not log.is_terminal else partial(_line, log)
     lasting_s = None if lasting is None else _core.picoseconds(lasting) / 1e12
@@ -115,7 +118,7 @@ def _show_ports(file: _core.SwitchFile, *, as_json: bool) -> None:
         typer.echo(f"{row['switch']} {row['name']} {row['interface'] or '(inside)'}")
 
 
-def _line(log: Console, status: dict[str, Any]) -> None:
+def _line(log: "Console", status: dict[str, Any]) -> None:
     shown = ("in", "out", "trimmed", "dropped")
     total = [f"{title} {sum(_count(port, _SHOWN[title]) for port in status['ports'])}" for title in shown]
     if "late" in status:
@@ -129,6 +132,9 @@ def _count(port: dict[str, Any], name: str) -> int:
 
 
 def _show(status: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
     for title in ("switch", "port"):
         table.add_column(title)

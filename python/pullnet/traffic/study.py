@@ -1,8 +1,10 @@
 """Everything at once, for many traces at several timescales: fits, capacities, predictions, stationarity."""
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
@@ -27,6 +29,9 @@ LEAST_GROUPS = 20
 
 MOST_TESTED = 5_000
 """Samples up to which stationarity is tested: the tests take a time that grows faster than the sample."""
+
+
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +118,22 @@ def _examined(every: list[Volumes], options: Options, jobs: int) -> Iterator[Ite
     if jobs <= 1 or len(every) < 2:
         yield from map(one, every)
         return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with _one_thread_each(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         yield from pool.map(one, every, chunksize=max(1, min(16, len(every) // (4 * jobs))))
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Have processes that are started meanwhile do linear algebra on one thread: there are as many as cores."""
+    before = os.environ.get(BLAS_THREADS)
+    os.environ[BLAS_THREADS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[BLAS_THREADS]
+        else:
+            os.environ[BLAS_THREADS] = before
 
 
 def examine(volumes: Volumes, options: Options) -> Item:

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from pullnet.traffic import read
-from pullnet.traffic.fitting import fit
+from pullnet.traffic.fitting import fit, recovery
 from pullnet.traffic.fitting.correlation import STRONG
-from pullnet.traffic.fitting.powerlaw import PowerLawSearch
 from pullnet.traffic.fitting.ratios import TRUSTED, Ratio, all_ratios
 from pullnet.traffic.models import LogNormal, Model, PowerLaw
 from pullnet.traffic.sample import Floats
@@ -122,25 +121,15 @@ KNOWN: dict[str, Model] = {
 """Laws that samples are drawn from. The Gaussian is narrow, so that no volume is below zero."""
 
 
-def recovery(seed: int, law: str, samples: int, repeats: int) -> dict[str, object]:
-    """Fit samples of a known law: parameters in standard errors, coverage of intervals, and which law is chosen."""
+def known_law(seed: int, law: str, samples: int, repeats: int) -> dict[str, object]:
+    """Fit samples of a known law: how often 95% intervals hold the parameters, and which law is chosen."""
     truth = KNOWN[law]
-    errors: dict[str, list[float]] = {name: [] for name in truth.parameters}
-    right = wrong = 0
-    for number in range(repeats):
-        drawn = truth.rvs(samples, np.random.default_rng([seed, number]))
-        fitted = PowerLaw.fit_tail(drawn, 1.0) if law == PowerLaw.name else law_named(law).fit(drawn)
-        for name in truth.parameters:
-            miss = getattr(fitted, name) - getattr(truth, name)
-            errors[name].append(miss / fitted.evidence.standard_errors[name])
-        right_, wrong_ = _chosen(law, drawn)
-        right, wrong = right + right_, wrong + wrong_
+    chosen = [_chosen(law, drawn) for drawn in recovery.draws(truth, samples, repeats, seed)]
+    covered = {name: recovery.covered(truth, name, samples, repeats, seed=seed) for name in truth.parameters}
     return {
-        "chosen_share": right / repeats,
-        "wrongly_trusted_share": wrong / repeats,
-        "bias": {name: float(np.mean(values)) for name, values in errors.items()},
-        "spread": {name: float(np.std(values)) for name, values in errors.items()},
-        "covered": {name: float(np.mean(np.abs(values) < 1.96)) for name, values in errors.items()},
+        "chosen_share": sum(right for right, _ in chosen) / repeats,
+        "wrongly_trusted_share": sum(wrong for _, wrong in chosen) / repeats,
+        "covered": {name: count / repeats for name, count in covered.items()},
         "repeats": repeats,
     }
 
@@ -166,11 +155,7 @@ def _not_rejected(ratio: Ratio, special: str) -> bool:
 
 def goodness(seed: int, law: str, samples: int, repeats: int, bootstrap: int) -> dict[str, object]:
     """How often the goodness of fit rejects a power law at 0.1, on samples of a law: 0.1 of them if it is one."""
-    truth = KNOWN[law]
-    rejected = 0
-    for number in range(repeats):
-        search = PowerLawSearch(truth.rvs(samples, np.random.default_rng([seed, number])))
-        rejected += not search.goodness(search.fit(), bootstrap, seed=number, threads=1).plausible
+    rejected = recovery.implausible(KNOWN[law], samples, repeats, bootstrap=bootstrap, seed=seed)
     return {"rejected_share": rejected / repeats, "repeats": repeats}
 
 

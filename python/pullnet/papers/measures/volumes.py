@@ -52,6 +52,16 @@ def favoured(data: Data, experiment: str, model: str, side: str, least: float) -
     return Measured(holds=ours >= least, details=details)
 
 
+def share_favoured(data: Data, experiment: str, model: str) -> Measured:
+    """Share of series with a trusted ratio for a model against the power law."""
+    rows = _rows(data, experiment)
+    by_scale = {
+        name: _share(_favours(row, model, "model") for row in group) for name, group in _by_timescale(rows).items()
+    }
+    note = ", ".join(f"{name} {share:.3f}" for name, share in by_scale.items())
+    return Measured(_share(_favours(row, model, "model") for row in rows), note=note)
+
+
 def fit_order(data: Data, experiment: str) -> Measured:
     """Whether the log-normal beats the power law more often than the Weibull law, and that than the exponential."""
     rows = _rows(data, experiment)
