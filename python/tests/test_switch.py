@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -134,6 +135,38 @@ def test_an_interface_may_go_and_come_back(config: Path, namespace: str, tmp_pat
     assert process.returncode == 0, err
 
 
+TRIMMING = FILE.replace('"100 Mbps"', '"100 kbps"')
+
+
+@needs_namespaces
+def test_data_of_ndp_is_trimmed_and_its_headers_overtake(config: Path, namespace: str, tmp_path: Path) -> None:
+    from .test_switch_kernel import MARKS, checksum, frame
+
+    config.write_text(TRIMMING)
+    control = tmp_path / "control"
+    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
+    command = ["ip", "netns", "exec", namespace, *program, "switch", str(config), "--control", str(control), "--json"]
+    sent = [frame(1514, MARKS[0], label=n) for n in range(40)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(control)
+        with kernel.inside(namespace), socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as arrived:
+            arrived.bind(("b1", 0))
+            arrived.settimeout(20)
+            for one in sent:
+                send_raw("a1", one)
+            # A whole frame takes 121 ms at this rate: nearly all of them find the queue full.
+            headers = [data for data in (arrived.recv(4096) for _ in range(20)) if len(data) == 64 and data[23] == 17]
+        trimmed = ports_of(control)["b"]["counters"]["trim_packets"]
+        ask(control, {"do": "stop"})
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    assert len(headers) >= 10
+    assert trimmed >= len(headers)
+    for header in headers:
+        assert (header[15] >> 2, checksum(header[14:34]), header[16:18]) == (MARKS[2], 0, b"\x00\x32")
+        assert header[42:] in [one[42:64] for one in sent]
+
+
 def ports_of(control: Path) -> dict[str, Any]:
     return {port["name"]: port for port in ask(control, {"do": "status"})["ports"]}
 
@@ -160,8 +193,6 @@ def wait_for(control: Path) -> None:
 
 
 def send_raw(interface: str, frame: bytes) -> None:
-    import socket
-
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as out:
         out.bind((interface, 0))
         out.send(frame)
