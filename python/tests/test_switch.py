@@ -87,11 +87,11 @@ def test_an_interface_that_is_not_there_is_named(config: Path) -> None:
 
 
 @needs_namespaces
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("number", "io"), [(signal.SIGINT, "packet"), (signal.SIGTERM, "xdp")])
 def test_it_forwards_records_and_ends_cleanly(
-    number: signal.Signals, config: Path, namespace: str, tmp_path: Path
+    number: signal.Signals, io: str, config: Path, namespace: str, tmp_path: Path
 ) -> None:
-    config.write_text(FILE + f'[capture]\nfile = "{tmp_path / "out.pcapng"}"\n')
+    config.write_text(f'io = "{io}"\n' + FILE + f'[capture]\nfile = "{tmp_path / "out.pcapng"}"\n')
     control = tmp_path / "control"
     program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
     command = ["ip", "netns", "exec", namespace, *program, "switch", str(config), "--control", str(control), "--json"]

@@ -11,6 +11,7 @@ mod drop_tail;
 mod limit;
 mod ring;
 mod shared_buffer;
+mod step_mark;
 mod switch;
 mod trim;
 
@@ -19,5 +20,6 @@ pub use drop_tail::{DropTail, DropTailConfig};
 pub use limit::Limit;
 pub use ring::Ring;
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedPool};
+pub use step_mark::{StepMark, StepMarkConfig};
 pub use switch::{SWITCHES, SwitchConfig, SwitchEntry};
 pub use trim::{Trim, TrimConfig, TrimRules, Victim};

@@ -33,6 +33,8 @@ pub trait Codec {
     /// Cuts a data frame to its first `keep` bytes, at least [`Class::headers`] of them, and makes it a header: the
     /// lengths and checksums are right again, and it says that it was trimmed.
     fn trim(&self, frame: &mut Vec<u8>, keep: usize);
+    /// Marks that there was congestion, if whoever sent the frame can be told so (ECN). Whether it is marked now.
+    fn mark(&self, frame: &mut [u8]) -> bool;
     /// Turns a header round to its sender, on every layer, and makes it say so.
     fn turn_round(&self, frame: &mut [u8]);
 }

@@ -33,6 +33,8 @@ counters! {
     if_out_non_ucast_pkts,
     /// Frames that this port's queue dropped.
     if_out_discards,
+    /// Frames that were marked here (ECN).
+    ecn_marked_packets,
     /// Data frames that lost their payload here.
     trim_packets,
     /// Of these, headers that found no room in the queue and did not go back to their sender.

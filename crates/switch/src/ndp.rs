@@ -25,7 +25,7 @@ impl<'a> Inside<'a> {
     /// `None`: no IP.
     fn of(frame: &'a [u8]) -> Option<Self> {
         let next = least(frame)? - UDP - HEADER;
-        let at = if frame.get(12..14)? == [0x81, 0x00] { 18 } else { 14 };
+        let at = ip_at(frame);
         let (protocol, addresses) = if frame.get(at)? >> 4 == 4 { (9, 12..20) } else { (6, 8..40) };
         Some(Self {
             addresses: frame.get(at + addresses.start..at + addresses.end)?,
@@ -40,6 +40,36 @@ impl<'a> Inside<'a> {
         let parts = what.map(|range| self.rest.get(range).unwrap_or(&[]));
         [self.addresses, &[self.protocol], parts[0], parts[1]].concat_hash()
     }
+}
+
+/// Says that there was congestion, if the sender of the IP packet can be told so (RFC 3168). `None`: it cannot.
+fn congested(frame: &mut [u8]) -> Option<()> {
+    least(frame)?;
+    let at = ip_at(frame);
+    if *frame.get(at)? >> 4 == 4 {
+        let before = u16::from_be_bytes([frame[at], frame[at + 1]]);
+        (frame[at + 1] & 3 != 0).then_some(())?;
+        frame[at + 1] |= 3;
+        let after = u16::from_be_bytes([frame[at], frame[at + 1]]);
+        let sum = u16::from_be_bytes([frame[at + 10], frame[at + 11]]);
+        frame[at + 10..at + 12].copy_from_slice(&changed(sum, before, after).to_be_bytes());
+    } else {
+        (frame[at + 1] & 0x30 != 0).then_some(())?;
+        frame[at + 1] |= 0x30;
+    }
+    Some(())
+}
+
+/// The checksum of a header in which one word has changed (RFC 1624, equation 3).
+fn changed(sum: u16, before: u16, after: u16) -> u16 {
+    let next = u32::from(!sum) + u32::from(!before) + u32::from(after);
+    let next = (next & 0xffff) + (next >> 16);
+    !((next & 0xffff) + (next >> 16)) as u16
+}
+
+/// Where IP begins in a frame that holds it.
+fn ip_at(frame: &[u8]) -> usize {
+    if frame.get(12..14) == Some(&[0x81, 0x00]) { 18 } else { 14 }
 }
 
 /// FNV-1a (Fowler, Noll, Vo) over several slices: short keys, no seed needed.
@@ -78,6 +108,10 @@ impl Codec for Ndp {
         if let Some(length) = trim(frame, keep, Lengths::Corrected, &self.marks) {
             frame.truncate(length);
         }
+    }
+
+    fn mark(&self, frame: &mut [u8]) -> bool {
+        congested(frame).is_some()
     }
 
     fn turn_round(&self, frame: &mut [u8]) {
@@ -119,6 +153,28 @@ mod tests {
             assert_eq!(codec.classify(&bytes).kind, Kind::Returned);
             assert_eq!(crate::Mac::destination(&bytes), Some(crate::Mac::new([2, 0, 0, 0, 0, 1])));
             assert_eq!(parse(&bytes, &codec.marks, PORT).unwrap().fate, Fate::Returned);
+        }
+    }
+
+    #[test]
+    fn congestion_is_marked_where_the_sender_can_be_told() {
+        let codec = Ndp::default();
+        for ipv6 in [false, true] {
+            let mut bytes = frame(100, 0, ipv6);
+            let whole = bytes.clone();
+            assert!(!codec.mark(&mut bytes));
+            assert_eq!(bytes, whole, "it cannot be told");
+            // ECT(0), and a checksum that is right for it.
+            bytes[15] |= if ipv6 { 0x20 } else { 0x02 };
+            if !ipv6 {
+                pullnet_wire::switch::set_mark(&mut bytes, Mark::Data, &codec.marks);
+            }
+            assert!(codec.mark(&mut bytes));
+            let marked = bytes.clone();
+            assert!(codec.mark(&mut bytes), "once more changes nothing");
+            assert_eq!(bytes, marked);
+            assert_eq!(bytes[15] & if ipv6 { 0x30 } else { 0x03 }, if ipv6 { 0x30 } else { 0x03 });
+            assert!(parse(&bytes, &codec.marks, PORT).is_ok(), "its checksum is right");
         }
     }
 

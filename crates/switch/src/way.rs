@@ -74,8 +74,20 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.frames.release(frame);
     }
 
+    /// Whether a frame that comes to a port now is to be marked.
+    #[inline]
+    fn is_congested(&self, id: PortId) -> bool {
+        self.settings.mark.is_some_and(|rule| {
+            let held = self.held(id);
+            rule.marks(held.data_packets, held.data_bytes)
+        })
+    }
+
     /// A frame comes to the queue of the port that it is to leave by.
     fn admit(&mut self, id: PortId, frame: FrameId, class: &Class) {
+        if self.is_congested(id) && self.codec.mark(self.frames.bytes_mut(frame)) {
+            self.ports[id].counters.ecn_marked_packets += 1;
+        }
         let slot = Slot::new(frame, self.frames.bytes(frame).len(), class, self.settings.counting);
         let Port { queue, chance, coin, node, counters, .. } = &mut self.ports[id];
         let coin = || coin.take().unwrap_or_else(|| chance.coin());

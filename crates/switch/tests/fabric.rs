@@ -4,7 +4,7 @@ mod common;
 
 use common::{Frame, Log, Toy, id_of, kind_of, mac};
 use proptest::prelude::*;
-use pullnet_qdisc::{DropTail, DropTailConfig, Trim, TrimConfig};
+use pullnet_qdisc::{DropTail, DropTailConfig, StepMark, StepMarkConfig, Trim, TrimConfig};
 use pullnet_switch::{
     Counting, Direction, Dropped, Effect, Entry, Event, Fabric, FabricSettings, Fault, Forwarding, Kind, Mac,
     PortSettings, Selection, Slot, Unknown, WrongPort,
@@ -273,6 +273,20 @@ fn memory_is_bounded_and_what_finds_none_is_counted() {
     (0..50).for_each(|id| fabric.arrive(PortId(1), Instant(0), &frame(1, 0, Kind::Data, id, 1500)));
     assert_eq!((fabric.frames_held(), fabric.counters(PortId(1)).if_in_discards), (10, 40));
     assert_eq!(departures(&mut fabric, 1_000_000).len(), 10);
+}
+
+#[test]
+fn what_comes_to_a_long_queue_is_marked() {
+    let at = QueueSize::Packets(Packets(2));
+    let mark = Some(StepMark::new(&StepMarkConfig { at }));
+    let settings = FabricSettings { mark, ..FabricSettings::default() };
+    let mut fabric = star(2, &TrimConfig::default(), settings);
+    (0..5).for_each(|id| fabric.arrive(PortId(1), Instant(0), &frame(1, 0, Kind::Data, id, 1500)));
+    fabric.advance(Instant(Picos::from_millis(1).0));
+    let gone = std::iter::from_fn(|| fabric.poll_departure()).collect::<Vec<_>>();
+    let marked: Vec<_> = gone.iter().map(|gone| fabric.frame(gone.frame)[13]).collect();
+    assert_eq!(marked, [0, 0, 0, 1, 1]);
+    assert_eq!(fabric.counters(PortId(0)).ecn_marked_packets, 2);
 }
 
 #[test]

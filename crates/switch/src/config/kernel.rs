@@ -70,6 +70,7 @@ impl SwitchFile {
             ),
             (self.entries.len() <= 4096, "forward: it has at most 4096 entries"),
             (self.faults.is_empty(), "fault: it has no faults"),
+            (self.fabric.mark.is_none(), "ecn: it marks nothing"),
             (self.recording.is_none(), "capture: it records nothing"),
             (
                 self.fabric.ageing.is_none() && self.fabric.unknown == Unknown::Drop,

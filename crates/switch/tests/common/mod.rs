@@ -24,6 +24,11 @@ impl Codec for Toy {
         frame[14] = 2;
     }
 
+    fn mark(&self, frame: &mut [u8]) -> bool {
+        frame[13] = 1;
+        true
+    }
+
     fn turn_round(&self, frame: &mut [u8]) {
         let (to, from) = frame.split_at_mut(6);
         to.swap_with_slice(&mut from[..6]);
