@@ -75,7 +75,7 @@ extern "C" fn _Unwind_Resume() -> ! {
 }
 
 /// A packet of the least kind.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Packet(u32);
 
 impl Item for Packet {
