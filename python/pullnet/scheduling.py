@@ -2,11 +2,14 @@
 
 import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from pullnet.errors import InputError
+
+_AUTOGROUP = Path("/proc/self/autogroup")
 
 Preference = Literal["normal", "group", "fifo"]
 
@@ -42,4 +45,27 @@ def apply(thread: int, schedule: Schedule) -> None:
 def prefer_session() -> None:
     """Prefer everything in this session over other sessions, as far as the kernel lets us."""
     with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text("-20", encoding="ascii")
+        _AUTOGROUP.write_text("-20", encoding="ascii")
+
+
+@contextlib.contextmanager
+def for_a_while(schedule: Schedule) -> Iterator[None]:
+    """Put this thread on its core and prefer it; afterwards core and session are as they were."""
+    cores = os.sched_getaffinity(0)
+    session = _session_nice()
+    try:
+        apply(0, schedule)
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+        if session is not None and schedule.preference == "group":
+            with contextlib.suppress(OSError):
+                _AUTOGROUP.write_text(session, encoding="ascii")
+
+
+def _session_nice() -> str | None:
+    """How this session is preferred, from "/autogroup-7 nice 0"; None where sessions are not told apart."""
+    try:
+        return _AUTOGROUP.read_text(encoding="ascii").split()[-1]
+    except (OSError, IndexError):
+        return None

@@ -127,8 +127,8 @@ def incast(
     was_up = state.load(plan.name) is not None
     bed = beds.up(plan, core=core)
     try:
-        scheduling.apply(0, scheduling.Schedule(host_core, "group"))
-        found = baseline.incast(bed, size=size, rounds=rounds, congestion_control=congestion_control)
+        with scheduling.for_a_while(scheduling.Schedule(host_core, "group")):
+            found = baseline.incast(bed, size=size, rounds=rounds, congestion_control=congestion_control)
     finally:
         if not was_up:
             beds.down(file, plan.name)
