@@ -108,7 +108,7 @@ def main() -> None:
     print(made)
     if options.write:
         page = PAGE.read_text()
-        PAGE.write_text(re.sub(f"{BEGIN}.*{END}", f"{BEGIN}\n{made}\n{END}", page, flags=re.DOTALL))
+        PAGE.write_text(re.sub(f"{BEGIN}.*?{END}", f"{BEGIN}\n{made}\n{END}", page, flags=re.DOTALL))
 
 
 if __name__ == "__main__":

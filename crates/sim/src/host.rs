@@ -112,30 +112,33 @@ enum Turn {
     Start,
 }
 
-/// One host.
+/// One host. What only some visits need comes last: a large network has its memory at hand only if that is little.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Host<T> {
-    /// Its number.
-    pub id: HostId,
-    addr: HostAddr,
-    transport: T,
-    inbox: Ring<Packet>,
-    starts: VecDeque<FlowStart>,
-    /// From when on the transport may have something to send; `u64::MAX` if it was asked and had nothing.
-    ready_at: u64,
     /// The window that the host is to be visited in.
     pub armed: u64,
-    /// The NIC.
-    pub line: Line,
+    /// From when on the transport may have something to send; `u64::MAX` if it was asked and had nothing.
+    ready_at: u64,
     /// When the NIC is free.
     pub busy_until: u64,
-    incoming: Vec<Incoming>,
+    /// When the next flow starts.
+    next_start: u64,
     /// Number of links from the host that packets came from last.
     latest_hops: (HostAddr, u64),
+    inbox: Ring<Packet, 4>,
+    transport: T,
     /// What happened here.
     pub counts: HostCounts,
     /// Hash of it.
     pub fingerprint: Fingerprint,
+    incoming: Vec<Incoming>,
+    addr: HostAddr,
+    /// Its number.
+    pub id: HostId,
+    /// The NIC.
+    pub line: Line,
+    starts: VecDeque<FlowStart>,
 }
 
 impl<T: Transport> Host<T> {
@@ -147,6 +150,7 @@ impl<T: Transport> Host<T> {
             transport,
             inbox: Ring::default(),
             starts: VecDeque::new(),
+            next_start: u64::MAX,
             ready_at: u64::MAX,
             armed: NOT_ARMED,
             line,
@@ -168,6 +172,7 @@ impl<T: Transport> Host<T> {
     /// The application will open a flow. Starts come in order of time.
     pub fn plan(&mut self, start: FlowStart) -> u64 {
         self.starts.push_back(start);
+        self.next_start = self.next_start.min(start.at.0);
         start.at.0
     }
 
@@ -177,9 +182,8 @@ impl<T: Transport> Host<T> {
         let link = if self.ready_at == u64::MAX { u64::MAX } else { self.busy_until.max(self.ready_at) };
         let timer = self.transport.poll_timeout().map_or(u64::MAX, |deadline| deadline.at.0);
         let arrival = self.inbox.front().map_or(u64::MAX, |packet| packet.time(window));
-        let start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
         let first = (link, Turn::Link).min((timer, Turn::Timer));
-        first.min((arrival, Turn::Arrival)).min((start, Turn::Start))
+        first.min((arrival, Turn::Arrival)).min((self.next_start, Turn::Start))
     }
 
     /// When the next thing happens here; `u64::MAX` for nothing.
@@ -218,6 +222,7 @@ impl<T: Transport> Host<T> {
 
     fn start(&mut self, cx: &mut HostContext<'_>, now: u64) {
         let Some(start) = self.starts.pop_front() else { return };
+        self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
         let to = cx.net.topology().addr(start.dst);
         let paths = cx.net.topology().path_count(self.addr, to);
         let flow =

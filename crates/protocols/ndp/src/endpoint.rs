@@ -27,29 +27,32 @@ enum Timer {
     Silence(HostAddr, ConnId),
 }
 
-/// NDP on one host.
+/// NDP on one host. What every packet needs comes first: a large network has its memory at hand only if that is little.
 #[derive(Debug)]
+#[repr(C)]
 pub struct NdpEndpoint {
-    rules: Rules,
-    host: HostInfo,
-    chance: Stream,
-    senders: Connections<Sender>,
-    receivers: Connections<Receiver>,
-    /// Ended connections whose number may not be used again yet.
-    sent: Finished,
-    /// Ended connections that late packets may not open again.
-    received: Finished,
-    /// Packets that nobody who keeps to the rules can have sent.
-    refused: u64,
+    events: VecDeque<Event>,
+    /// When the first of the timers and time-waits is due.
+    due: Instant,
+    pacer: Pacer,
+    pulls: PullQueue,
     /// ACKs, NACKs, pulls and probes that wait for the link.
     control: VecDeque<Transmit<NdpHeader>>,
     /// Senders that could send a packet again, or a new one.
     ready_again: Turns,
     ready_new: Turns,
-    pulls: PullQueue,
-    pacer: Pacer,
+    chance: Stream,
+    rules: Rules,
+    senders: Connections<Sender>,
+    receivers: Connections<Receiver>,
+    /// Ended connections that late packets may not open again.
+    received: Finished,
+    /// Ended connections whose number may not be used again yet.
+    sent: Finished,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
-    events: VecDeque<Event>,
+    host: HostInfo,
+    /// Packets that nobody who keeps to the rules can have sent.
+    refused: u64,
 }
 
 impl NdpEndpoint {
@@ -72,12 +75,25 @@ impl NdpEndpoint {
             pulls: PullQueue::default(),
             pacer: Pacer::default(),
             timers: BinaryHeap::new(),
+            due: Instant::NEVER,
             events: VecDeque::new(),
+        }
+    }
+
+    /// The first of the timers and time-waits.
+    #[inline]
+    fn first_timer(&self) -> Deadline {
+        let mut first = Deadline { at: self.sent.due(), why: "sender's time-wait" };
+        first = first.min_at(self.received.due(), "receiver's time-wait");
+        match self.timers.peek() {
+            Some(Reverse((at, timer))) if *at <= first.at => Deadline { at: *at, why: name(timer) },
+            _ => first,
         }
     }
 
     fn arm(&mut self, at: Instant, timer: Timer) {
         self.timers.push(Reverse((at, timer)));
+        self.due = self.due.min(at);
     }
 
     fn send_control(&mut self, to: HostAddr, path: u16, header: NdpHeader) {
@@ -154,6 +170,7 @@ impl NdpEndpoint {
         self.ready_again.remove(slot);
         self.ready_new.remove(slot);
         self.sent.note(now, to, conn);
+        self.due = self.due.min(self.sent.due());
         self.senders.remove(to, conn).map_or_else(SendCounts::default, |sender| sender.counts)
     }
 
@@ -268,6 +285,7 @@ impl NdpEndpoint {
     fn answer_late(&mut self, now: Instant, packet: &Received<NdpHeader>, seq: u32) {
         let conn = packet.header.conn();
         self.received.note(now, packet.from, conn);
+        self.due = self.due.min(self.received.due());
         let path = self.chance.below(packet.paths.into()) as u16;
         self.send_control(packet.from, path, NdpHeader::Ack { conn, seq, pull: None });
     }
@@ -310,6 +328,7 @@ impl NdpEndpoint {
             let (peer, conn) = (receiver.peer, receiver.conn);
             self.receivers.remove(peer, conn);
             self.received.note(now, peer, conn);
+            self.due = self.due.min(self.received.due());
             self.events.push_back(Event::Received { slot });
         }
     }
@@ -411,11 +430,12 @@ impl Transport for NdpEndpoint {
         }
         self.sent.expire(now);
         self.received.expire(now);
+        self.due = self.first_timer().at;
     }
 
     #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<NdpHeader>> {
-        match self.control.pop_front() {
+        match pop(&mut self.control) {
             Some(packet) => Some(packet),
             None => self.transmit_data(now),
         }
@@ -423,21 +443,15 @@ impl Transport for NdpEndpoint {
 
     #[inline]
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        pop(&mut self.events)
     }
 
     #[inline]
     fn poll_timeout(&self) -> Option<Deadline> {
-        let mut first = Deadline { at: Instant::NEVER, why: "" };
-        if !self.pulls.is_empty() {
-            first = Deadline { at: self.pacer.free_at(), why: "pull pacer" };
-        }
-        if let Some(Reverse((at, timer))) = self.timers.peek() {
-            first = first.min_at(*at, name(timer));
-        }
-        first = first.min_at(self.sent.due(), "sender's time-wait");
-        first = first.min_at(self.received.due(), "receiver's time-wait");
-        (first.at != Instant::NEVER).then_some(first)
+        let pull = if self.pulls.is_empty() { Instant::NEVER } else { self.pacer.free_at() };
+        let at = pull.min(self.due);
+        let why = if pull <= self.due { "pull pacer" } else { self.first_timer().why };
+        (at != Instant::NEVER).then_some(Deadline { at, why })
     }
 
     fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
@@ -445,10 +459,7 @@ impl Transport for NdpEndpoint {
             self.senders.places().into_iter().chain(self.receivers.places()).for_each(&mut *visit);
             let queues =
                 [self.control.as_slices().0.as_ptr().cast(), self.events.as_slices().0.as_ptr().cast()];
-            queues
-                .into_iter()
-                .chain([self.timers.as_slice().as_ptr().cast(), self.ready_new.place()])
-                .for_each(visit);
+            queues.into_iter().for_each(visit);
         } else {
             self.senders.latest().into_iter().for_each(|sender| sender.places(&mut *visit));
             self.receivers.latest().into_iter().for_each(|receiver| receiver.places(&mut *visit));
@@ -479,6 +490,16 @@ impl Transport for NdpEndpoint {
             });
         }
     }
+}
+
+/// Takes the oldest. A queue that is empty starts again at its beginning, to stay within few cache lines.
+#[inline]
+fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if queue.is_empty() {
+        queue.clear();
+    }
+    first
 }
 
 fn name(timer: &Timer) -> &'static str {
