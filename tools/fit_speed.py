@@ -1,26 +1,27 @@
 """Measures fits of traffic volumes, beside the package powerlaw, and writes their table of docs/performance.md.
 
 The search for xmin is timed in CPU seconds of one process, one after the other on the same samples: Pareto, of exponent
-2.5, for which powerlaw needs no numerical optimisation. The study is 200 log-normal traces of 15 minutes,
-each fitted with all models at 5 ms, 100 ms, 1 s and 5 s.
+2.5, for which powerlaw needs no numerical optimisation. The study is 200 log-normal traces of 15 minutes at 5 ms,
+100 ms, 1 s and 5 s: fits, capacities, percentiles, stationarity, pictures and page.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import resource
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from pullnet.traffic import LogNormal, PowerLaw, fit_many, fit_power_law
-from pullnet.traffic.fitting import Fitting
+from pullnet.traffic import LogNormal, PowerLaw, fit_power_law, report
 from pullnet.traffic.sample import Floats
+from pullnet.traffic.study import study
 from pullnet.traffic.volumes import Volumes
 
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
@@ -73,16 +74,23 @@ def trace(index: int, timescale: float) -> Volumes:
     return Volumes(f"trace {index}", timescale, 0.0, values, np.zeros(values.size, dtype=np.uint8))
 
 
-def study(traces: int, threads: int) -> str:
-    """All traces and timescales."""
-    items = [partial(trace, index, timescale) for index in range(traces) for timescale in TIMESCALES]
-    begin, cpu = time.monotonic(), time.process_time()
-    found = fit_many(items, threads=threads)
-    wall, cpu = time.monotonic() - begin, time.process_time() - cpu
-    fitted = sum(isinstance(item, Fitting) for item in found)
-    samples = traces * sum(round(DURATION / timescale) for timescale in TIMESCALES)
-    what = f"study: {traces} traces x 4 timescales, {fitted} fits"
-    return f"| {what} | {samples:,} | pullnet, {threads} threads | {wall:.0f} s ({cpu:.0f} s CPU) | |"
+def whole(traces: int, jobs: int) -> str:
+    """A whole study of all traces and timescales, with its report."""
+    volumes = [trace(index, timescale) for index in range(traces) for timescale in TIMESCALES]
+    begin, cpu = time.monotonic(), cpu_of_all()
+    found = study(volumes, jobs=jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        report.write(found, Path(folder))
+    wall, cpu = time.monotonic() - begin, cpu_of_all() - cpu
+    samples = sum(len(item) for item in volumes)
+    what = f"study: {traces} traces x 4 timescales, {len(found.fittings)} fits, with its report"
+    return f"| {what} | {samples:,} | pullnet, {jobs} processes | {wall:.0f} s ({cpu:.0f} s CPU) | |"
+
+
+def cpu_of_all() -> float:
+    """CPU time of this process and of those that it has ended. Unit: s."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def main() -> None:
@@ -92,9 +100,9 @@ def main() -> None:
     parser.add_argument("--beside", type=int, default=100_000, help="samples of the comparison with powerlaw")
     parser.add_argument("--large", type=int, default=5_000_000, help="samples of the large search")
     parser.add_argument("--traces", type=int, default=200, help="traces of the study")
-    parser.add_argument("--threads", type=int, default=2, help="threads of the study")
+    parser.add_argument("--jobs", type=int, default=2, help="processes of the study")
     options = parser.parse_args()
-    rows = [large(options.large), study(options.traces, options.threads), *beside(options.beside)]
+    rows = [large(options.large), whole(options.traces, options.jobs), *beside(options.beside)]
     heading = ["| what | samples | by | time | ratio |", "|---|--:|---|--:|--:|"]
     table = "\n".join([*heading, *rows])
     if options.write:
