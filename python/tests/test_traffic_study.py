@@ -124,3 +124,13 @@ def test_a_damaged_capture_is_studied_as_far_as_it_goes(pullnet: Pullnet, tmp_pa
     assert ran.returncode == 3
     assert json.loads(ran.stdout)["inputs"][0]["unreadable"]
     assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_options_of_captures_and_of_counters_go_together(pullnet: Pullnet, tmp_path: Path) -> None:
+    files = [str(DATA / name) for name in ("modbus.pcap.gz", "iio_us-east-1_network_in.csv.gz")]
+    options = ("--unit", "bytes", "--filter", "tcp", "--no-stationarity")
+    document = report(pullnet, *files, *options, "-o", str(tmp_path / "out"))
+    assert {row["trace"] for row in document["rows"]} == {"modbus", "iio_us-east-1_network_in"}
+    alone = pullnet("traffic", "study", files[0], "--unit", "bytes", "-o", str(tmp_path / "other"))
+    assert alone.returncode == 2
+    assert "`unit` says nothing about captures" in alone.stderr

@@ -107,14 +107,21 @@ def make_options(
 def load(paths: Iterable[PathLike], options: Options | None = None) -> Reading:
     """Read files, with what was found out about each."""
     options = options or Options()
+    names = [os.fspath(path) for path in paths]
+    mixed = len({is_capture(name) for name in names}) > 1
     volumes: list[Volumes] = []
     sources: list[Source] = []
-    for path in paths:
-        found, source = _load(os.fspath(path), options)
+    for name in names:
+        found, source = _load(name, _of_kind(options, name) if mixed else options)
         taken = {item.trace for item in volumes}
         volumes += [_renamed(item, taken) for item in found]
         sources.append(source)
     return Reading(volumes, sources)
+
+
+def _of_kind(options: Options, name: str) -> Options:
+    """Keep the options that a file has a use for; the others are for the files of the other kind beside it."""
+    return replace(options, counters={}) if is_capture(name) else replace(options, capture={})
 
 
 def _renamed(volumes: Volumes, taken: set[str]) -> Volumes:
