@@ -1,5 +1,6 @@
 """The pictures of a study: what the paper draws, from our results."""
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
@@ -148,16 +149,20 @@ def misses(study: Study) -> Iterator[Picture]:
     scores = study.scores
     for scale in dict.fromkeys(each.timescale for each in scores):
         series: dict[str, list[tuple[float, float]]] = {}
+        errors: dict[str, list[float]] = {}
         for each in scores:
             if each.timescale == scale:
                 series.setdefault(each.rule, []).append((each.eps, each.miss))
+                errors.setdefault(each.rule, []).append(0.0 if math.isnan(each.error) else each.error)
         yield Picture(
             f"miss-{_file(scale)}",
             f"How far each rule misses its target, T = {shown_time(scale)}",
             "eps",
             "mean |share of intervals above - eps|",
             series,
-            "Zero is perfect. The empirical rule knows the very intervals that it is judged by.",
+            "Zero is perfect. Bars are standard errors over traces; rules are set apart a little. The empirical rule "
+            "knows the very intervals that it is judged by.",
+            errors=errors,
             logarithmic="x",
         )
 

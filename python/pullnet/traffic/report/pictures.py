@@ -10,6 +10,10 @@ Series = Mapping[str, Sequence[tuple[float, float]]]
 """Points (x, y) by name."""
 
 
+APART = 1.05
+"""Ratio between the x of one series with bars and of the next, so that bars do not hide each other."""
+
+
 @dataclass(frozen=True)
 class Picture:
     """What is drawn: named series of points, some of them circled."""
@@ -25,6 +29,8 @@ class Picture:
     style: str = "marks"
     """`marks`, `line`, `steps` or `diagonal` (marks beside the line y = x)."""
     circled: Sequence[tuple[float, float]] = ()
+    errors: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Standard errors of a series' points, drawn as bars."""
     levels: Mapping[str, float] = field(default_factory=dict)
     """Horizontal lines by name."""
     logarithmic: str = ""
@@ -43,8 +49,10 @@ def write(picture: Picture, folder: Path) -> Path:
 def _csv(picture: Picture, path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["series", picture.x, picture.y])
-        writer.writerows([name, x, y] for name, points in picture.series.items() for x, y in points)
+        writer.writerow(["series", picture.x, picture.y, *(["standard error"] if picture.errors else [])])
+        for name, points in picture.series.items():
+            extra = [[error] for error in picture.errors.get(name, ())] or [[]] * len(points)
+            writer.writerows([name, *point, *error] for point, error in zip(points, extra, strict=True))
         writer.writerows(["circled", x, y] for x, y in picture.circled)
         writer.writerows([name, "", level] for name, level in picture.levels.items())
 
@@ -56,8 +64,12 @@ def _draw(picture: Picture, path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7.5, 4.2), layout="constrained")
-    for name, points in picture.series.items():
-        _plot(axes, picture.style, name, points)
+    for number, (name, points) in enumerate(picture.series.items()):
+        if name in picture.errors:
+            xs, ys = zip(*((x * APART**number, y) for x, y in points), strict=True)
+            axes.errorbar(xs, ys, yerr=picture.errors[name], fmt=".", label=name, capsize=3, alpha=0.8)
+        else:
+            _plot(axes, picture.style, name, points)
     if picture.circled:
         xs, ys = zip(*picture.circled, strict=True)
         axes.scatter(xs, ys, label="circled: p > 0.1", facecolors="none", edgecolors="black", s=70, linewidths=1)
