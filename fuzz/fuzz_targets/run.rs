@@ -6,12 +6,20 @@ use std::sync::Arc;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use pullnet_fuzz::edit::edit;
 use pullnet_fuzz::{files, modest, scenario_and_overrides};
-use pullnet_scenario::compile;
+use pullnet_scenario::{Scenario, Stop, compile};
 
 /// Windows that are worked off; about half a millisecond where links have a delay of 1 us.
 const WINDOWS: u64 = 500;
 /// Flows in all after which a run is broken off.
 const FLOWS: u64 = 2000;
+
+/// Intervals of a time series; each takes memory for every line, which the scenario asked for.
+const INTERVALS: u64 = 1_000_000;
+
+fn intervals(scenario: &Scenario) -> u64 {
+    let (Stop::At(end) | Stop::FlowsDone { limit: end }) = scenario.stop;
+    scenario.probes.series.map_or(0, |series| end.0 / series.interval.0.max(1))
+}
 
 fuzz_target!(|input: &str| {
     let (text, overrides) = scenario_and_overrides(input);
@@ -19,7 +27,7 @@ fuzz_target!(|input: &str| {
         return;
     }
     let Ok(scenario) = compile("fuzz.toml", text, &overrides, &files()) else { return };
-    if scenario.topology.hosts.len() > 64 {
+    if scenario.topology.hosts.len() > 64 || intervals(&scenario) > INTERVALS {
         return;
     }
     let mut run = pullnet_sim::start(&Arc::new(scenario), 1);
