@@ -1,5 +1,5 @@
 //! A program without the standard library that uses every crate that claims to do without: units, rng, settings,
-//! transport, pull, ndp, protocols, qdisc and wire.
+//! transport, pull, ndp, protocols, qdisc, wire and ndp-wire.
 //!
 //! It brings its own panic handler and allocator, of which a program can have only one. If any of the crates, or
 //! anything that they depend on, brought in std, this would not compile: "duplicate lang item `panic_impl`".
@@ -14,6 +14,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use pullnet_ndp::{Ndp, NdpConfig};
+use pullnet_ndp_wire::Carriage;
 use pullnet_protocols::PROTOCOLS;
 use pullnet_pull::PullQueue;
 use pullnet_qdisc::{Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Trim, TrimConfig};
@@ -93,13 +94,15 @@ impl Item for Packet {
     }
 }
 
-/// Packets that a sender pushes for a flow of `bytes` bytes.
+/// Packets that a sender pushes for a flow of `bytes` bytes, if they can be carried.
 fn first_window(bytes: u64) -> usize {
     let host = HostInfo { addr: HostAddr(0), rate: BitsPerSec::gbps(10) };
     let mut endpoint = Ndp::endpoint(&NdpConfig::default(), host, Seed(1).stream("check", 0));
     let size = Some(Bytes(bytes));
     endpoint.open(Instant::ZERO, FlowSpec { conn: ConnId(0), to: HostAddr(1), size, priority: 0, paths: 4 });
-    core::iter::from_fn(|| endpoint.poll_transmit(Instant::ZERO)).count()
+    let carriage = Carriage { home: 1, header: 64 };
+    let packets = core::iter::from_fn(|| endpoint.poll_transmit(Instant::ZERO));
+    packets.filter(|packet| carriage.packet(packet, 0).shape.length() > 0).count()
 }
 
 /// Packets that are trimmed if ten arrive at once.
