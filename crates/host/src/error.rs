@@ -1,0 +1,78 @@
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use pullnet_wire::Reason;
+use thiserror::Error;
+
+/// Why a stream cannot be had, read or written.
+#[derive(Clone, PartialEq, Eq, Error, Debug)]
+pub enum StreamError {
+    /// The other host did not take the stream.
+    #[error("refused: {}", .0.words())]
+    Refused(Reason),
+    /// The other host ended the stream before its end.
+    #[error("reset: {}", .0.words())]
+    Reset(Reason),
+    /// Nothing was heard of the other host for as long as `give_up` says.
+    #[error("the other host is silent")]
+    Silent,
+    /// This host has as many streams as its limits allow.
+    #[error("this host has as many streams as its limits allow ({0})")]
+    Full(&'static str),
+    /// There is no such stream any more, or its writing end is finished.
+    #[error("the stream is closed")]
+    Closed,
+    /// Another listener of this host has the service.
+    #[error("service {0} has a listener already")]
+    ServiceTaken(u16),
+    /// Nobody listens for the service at this host.
+    #[error("service {0} has no listener")]
+    NoListener(u16),
+    /// An address of the other family.
+    #[error("{to} cannot be reached from {from}: both must be IPv4 or both IPv6")]
+    Family {
+        /// This host.
+        from: IpAddr,
+        /// The other host.
+        to: SocketAddr,
+    },
+    /// Nobody answers for the address in this network.
+    #[error("no Ethernet address is known for {0}")]
+    Unreachable(IpAddr),
+    /// It took longer than the caller allows.
+    #[error("timed out")]
+    TimedOut,
+    /// A response is longer than the caller allows.
+    #[error("the response is longer than {0} B")]
+    TooLong(usize),
+    /// The options contradict what can be done.
+    #[error("{0}")]
+    Options(String),
+    /// The host has stopped: shut down, or its interface or its daemon is gone.
+    #[error("the host has stopped: {0}")]
+    Stopped(String),
+}
+
+impl StreamError {
+    fn kind(&self) -> io::ErrorKind {
+        match self {
+            Self::Refused(_) => io::ErrorKind::ConnectionRefused,
+            Self::Reset(_) => io::ErrorKind::ConnectionReset,
+            Self::Silent | Self::Stopped(_) => io::ErrorKind::ConnectionAborted,
+            Self::Full(_) => io::ErrorKind::ResourceBusy,
+            Self::Closed => io::ErrorKind::NotConnected,
+            Self::ServiceTaken(_) => io::ErrorKind::AddrInUse,
+            Self::NoListener(_) => io::ErrorKind::NotFound,
+            Self::Family { .. } | Self::Options(_) => io::ErrorKind::InvalidInput,
+            Self::Unreachable(_) => io::ErrorKind::HostUnreachable,
+            Self::TimedOut => io::ErrorKind::TimedOut,
+            Self::TooLong(_) => io::ErrorKind::InvalidData,
+        }
+    }
+}
+
+impl From<StreamError> for io::Error {
+    fn from(error: StreamError) -> Self {
+        Self::new(error.kind(), error)
+    }
+}

@@ -1,0 +1,88 @@
+//! What an application and an engine say to each other about streams.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use crate::{Counts, StreamError};
+
+/// Names one stream of a host, and never another one later.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+impl StreamId {
+    /// As one number, for maps and messages.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.index as u64
+    }
+
+    /// The stream that [`StreamId::bits`] gave this number. One that was never given names no stream.
+    #[must_use]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self { index: bits as u32, generation: (bits >> 32) as u32 }
+    }
+}
+
+impl fmt::Debug for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stream {}.{}", self.index, self.generation)
+    }
+}
+
+/// What a read found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Read {
+    /// So many bytes, at least 1.
+    Bytes(usize),
+    /// Nothing at the moment.
+    Nothing,
+    /// Everything was read up to the end.
+    End,
+}
+
+/// Something that an application may have waited for. Each is told once, until the application acts on it as stated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// A stream for the service can be accepted. Told for each.
+    Incoming {
+        /// The service.
+        service: u16,
+    },
+    /// There are bytes, the end or an error to be read. Told again after a read that found nothing.
+    Readable {
+        /// Which stream.
+        id: StreamId,
+    },
+    /// There is room again, or an error. Told after a write that took less than it was given.
+    Writable {
+        /// Which stream.
+        id: StreamId,
+    },
+    /// Everything that was written and finished is acknowledged, or the stream has failed.
+    Settled {
+        /// Which stream.
+        id: StreamId,
+    },
+}
+
+/// How a stream stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StreamInfo {
+    /// The other host: its address and home port.
+    pub peer: SocketAddr,
+    /// Whom the opener means at the other host.
+    pub service: u16,
+    /// Whether this host opened it.
+    pub ours: bool,
+    /// Bytes that wait for the reader.
+    pub waiting: usize,
+    /// Whether everything that was written is acknowledged, with the end if the stream was finished.
+    pub settled: bool,
+    /// What happened on it.
+    pub counts: Counts,
+    /// Why it ended before its end.
+    pub error: Option<StreamError>,
+}

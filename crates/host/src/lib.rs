@@ -1,0 +1,21 @@
+//! NDP on Linux: streams of bytes between hosts.
+//!
+//! - [`Engine`] has all streams of one host, without I/O and without a clock.
+//! - [`Stack`] is what applications call; [`NdpStream`] and [`NdpListener`] are made of it.
+#![forbid(unsafe_code)]
+
+mod engine;
+mod error;
+mod handle;
+mod net;
+mod options;
+mod stack;
+mod status;
+
+pub use engine::Engine;
+pub use error::StreamError;
+pub use handle::{Notice, Read, StreamId, StreamInfo};
+pub use net::{NdpListener, NdpStream};
+pub use options::{EngineOptions, Limits, StreamOptions};
+pub use stack::Stack;
+pub use status::{Counts, Refusals, Status, StreamStatus, Totals};

@@ -1,0 +1,74 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::{StreamError, StreamId, StreamInfo, StreamOptions};
+
+/// Streams as applications use them: of a [`crate::Host`] in this process, or of a daemon that owns the interface.
+///
+/// Calls wait as long as `timeout` says, `None` for ever, and fail with [`StreamError::TimedOut`] after that.
+/// Any thread may call.
+pub trait Stack: Send + Sync {
+    /// Takes streams for `service` from now on.
+    ///
+    /// # Errors
+    /// If the service has a listener already, or the host has stopped.
+    fn listen(&self, service: u16) -> Result<(), StreamError>;
+
+    /// Takes no more; those that nobody accepted are reset.
+    fn unlisten(&self, service: u16);
+
+    /// The oldest stream for `service` that nobody has accepted.
+    ///
+    /// # Errors
+    /// If it takes too long, nobody listens for the service, or the host has stopped.
+    fn accept(&self, service: u16, timeout: Option<Duration>) -> Result<StreamId, StreamError>;
+
+    /// A new stream. Nothing leaves before something is written or finished, and nothing is waited for.
+    ///
+    /// # Errors
+    /// If the address is of the wrong family, or the host is full or has stopped.
+    fn connect(&self, to: SocketAddr, service: u16, options: StreamOptions) -> Result<StreamId, StreamError>;
+
+    /// Writes at least one byte of `bytes` and says how many; waits for room. With `last`, the stream ends behind them if
+    /// all of them were taken; the end then travels with the data.
+    ///
+    /// # Errors
+    /// If the stream is refused, reset, silent or closed, or it takes too long.
+    fn write(
+        &self,
+        id: StreamId,
+        bytes: &[u8],
+        last: bool,
+        timeout: Option<Duration>,
+    ) -> Result<usize, StreamError>;
+
+    /// Nothing more is written.
+    ///
+    /// # Errors
+    /// If the stream is refused, reset, silent or closed.
+    fn finish(&self, id: StreamId) -> Result<(), StreamError>;
+
+    /// Reads at least one byte into `out` and says how many; 0 says that the stream has ended, or `out` is empty.
+    ///
+    /// # Errors
+    /// If the stream is refused, reset, silent or closed, or it takes too long.
+    fn read(&self, id: StreamId, out: &mut [u8], timeout: Option<Duration>) -> Result<usize, StreamError>;
+
+    /// Waits until the other host has acknowledged everything that was written.
+    ///
+    /// # Errors
+    /// If the stream is refused, reset, silent or closed, or it takes too long.
+    fn settle(&self, id: StreamId, timeout: Option<Duration>) -> Result<(), StreamError>;
+
+    /// The application lets go: what was written still arrives, and what still comes is refused.
+    fn close(&self, id: StreamId);
+
+    /// Ends the stream at once, at both ends; what was not acknowledged may be lost.
+    fn abort(&self, id: StreamId);
+
+    /// Data of this stream is pulled at this priority, whatever its sender asks for.
+    fn prefer(&self, id: StreamId, priority: u8);
+
+    /// How the stream stands; `None` if there is no such stream any more.
+    fn info(&self, id: StreamId) -> Option<StreamInfo>;
+}

@@ -1,0 +1,208 @@
+//! How a host stands, as data.
+
+use std::fmt::{self, Write};
+use std::net::SocketAddr;
+
+use serde::Serialize;
+
+/// A host's totals and streams. Rates are differences of two of these over the time between them.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Status {
+    /// Since the host started.
+    pub totals: Totals,
+    /// Streams at the moment, in the order in which they are kept.
+    pub streams: Vec<StreamStatus>,
+}
+
+/// What happened on one stream, or on all of them. Packets, unless bytes are said.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Counts {
+    /// Bytes that the application wrote.
+    pub written_bytes: u64,
+    /// Of these, bytes that the other host has acknowledged.
+    pub acknowledged_bytes: u64,
+    /// Payload bytes that arrived, each once.
+    pub received_bytes: u64,
+    /// Of these, bytes that the application has read.
+    pub read_bytes: u64,
+    /// Data packets sent, repetitions included.
+    pub sent: u64,
+    /// Of these, packets that were sent before.
+    pub repeated: u64,
+    /// Retransmission timers that ran out.
+    pub timeouts: u64,
+    /// Data packets that arrived whole and for the first time.
+    pub received: u64,
+    /// Own packets that were trimmed on their way: NACKs.
+    pub trimmed_out: u64,
+    /// Headers that arrived without their payload.
+    pub trimmed_in: u64,
+    /// Own headers that a switch sent back.
+    pub returned: u64,
+    /// Packets that arrived with a payload that was not what was sent; treated as trimmed.
+    pub damaged: u64,
+    /// Packets that found no room because nobody read; treated as trimmed.
+    pub no_room: u64,
+}
+
+impl Counts {
+    /// Every count with its name and what it says.
+    fn rows(&self) -> [(&'static str, &'static str, u64); 13] {
+        [
+            ("written_bytes", "Bytes that applications wrote", self.written_bytes),
+            ("acknowledged_bytes", "Bytes that other hosts acknowledged", self.acknowledged_bytes),
+            ("received_bytes", "Payload bytes that arrived, each once", self.received_bytes),
+            ("read_bytes", "Bytes that applications read", self.read_bytes),
+            ("sent_packets", "Data packets sent, repetitions included", self.sent),
+            ("repeated_packets", "Data packets sent again", self.repeated),
+            ("timeouts", "Retransmission timers that ran out", self.timeouts),
+            ("received_packets", "Data packets that arrived whole and new", self.received),
+            ("trimmed_out_packets", "Own packets that were trimmed on their way", self.trimmed_out),
+            ("trimmed_in_packets", "Headers that arrived without payload", self.trimmed_in),
+            ("returned_packets", "Own headers that switches sent back", self.returned),
+            ("damaged_packets", "Packets with a wrong payload check", self.damaged),
+            ("no_room_packets", "Packets that found no room for want of a reader", self.no_room),
+        ]
+    }
+}
+
+/// Frames and streams that were not taken, by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Refusals {
+    /// Frames that are somebody else's.
+    pub foreign: u64,
+    /// Frames for this host that no host sends: truncated, with a wrong check, or nonsense.
+    pub malformed: u64,
+    /// Packets of connections that are not known.
+    pub unknown: u64,
+    /// Streams for services without listener.
+    pub no_listener: u64,
+    /// Streams beyond the limits.
+    pub full: u64,
+    /// First packets beyond the openings of a second.
+    pub too_fast: u64,
+}
+
+impl Refusals {
+    fn rows(&self) -> [(&'static str, u64); 6] {
+        [
+            ("foreign", self.foreign),
+            ("malformed", self.malformed),
+            ("unknown", self.unknown),
+            ("no_listener", self.no_listener),
+            ("full", self.full),
+            ("too_fast", self.too_fast),
+        ]
+    }
+}
+
+/// What happened on a host since it started.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Totals {
+    /// All streams together, those that are gone included.
+    pub counts: Counts,
+    /// What was not taken.
+    pub refused: Refusals,
+    /// Streams that this host opened.
+    pub opened: u64,
+    /// Streams that others opened.
+    pub incoming: u64,
+    /// Streams that ended before their end.
+    pub failed: u64,
+    /// RESETs sent.
+    pub resets_sent: u64,
+    /// RESETs that ended a stream.
+    pub resets_received: u64,
+    /// Streams at the moment.
+    pub streams: u64,
+    /// Bytes that wait for readers at the moment.
+    pub waiting_bytes: u64,
+    /// Peers that are remembered at the moment.
+    pub peers: u64,
+}
+
+/// One stream.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct StreamStatus {
+    /// The other host.
+    pub peer: SocketAddr,
+    /// Whom the opener means at the other host.
+    pub service: u16,
+    /// The number that the opener gave it.
+    pub number: u32,
+    /// Whether this host opened it.
+    pub ours: bool,
+    /// How it stands, in words.
+    pub state: &'static str,
+    /// Whether its sender is held because nobody reads.
+    pub held: bool,
+    /// Bytes that wait for the reader.
+    pub waiting_bytes: u64,
+    /// What happened on it.
+    pub counts: Counts,
+}
+
+impl Status {
+    /// The totals in the text format that Prometheus reads (exposition format 0.0.4).
+    #[must_use]
+    pub fn prometheus(&self) -> String {
+        let mut text = String::new();
+        self.write_prometheus(&mut text).unwrap_or_else(|fmt::Error| text.clear());
+        text
+    }
+
+    fn write_prometheus(&self, out: &mut String) -> fmt::Result {
+        let totals = &self.totals;
+        for (name, help, value) in totals.counts.rows() {
+            metric(out, &format!("{name}_total"), "counter", help, value)?;
+        }
+        metric(out, "opened_total", "counter", "Streams that this host opened", totals.opened)?;
+        metric(out, "incoming_total", "counter", "Streams that others opened", totals.incoming)?;
+        metric(out, "failed_total", "counter", "Streams that ended before their end", totals.failed)?;
+        metric(out, "resets_sent_total", "counter", "RESETs sent", totals.resets_sent)?;
+        metric(
+            out,
+            "resets_received_total",
+            "counter",
+            "RESETs that ended a stream",
+            totals.resets_received,
+        )?;
+        header(out, "refused_total", "counter", "Frames and streams that were not taken")?;
+        for (reason, value) in totals.refused.rows() {
+            writeln!(out, "pullnet_host_refused_total{{reason=\"{reason}\"}} {value}")?;
+        }
+        metric(out, "streams", "gauge", "Streams at the moment", totals.streams)?;
+        metric(out, "waiting_bytes", "gauge", "Bytes that wait for readers", totals.waiting_bytes)?;
+        metric(out, "peers", "gauge", "Peers that are remembered", totals.peers)
+    }
+}
+
+fn header(out: &mut String, name: &str, kind: &str, help: &str) -> fmt::Result {
+    writeln!(out, "# HELP pullnet_host_{name} {help}.")?;
+    writeln!(out, "# TYPE pullnet_host_{name} {kind}")
+}
+
+fn metric(out: &mut String, name: &str, kind: &str, help: &str, value: u64) -> fmt::Result {
+    header(out, name, kind, help)?;
+    writeln!(out, "pullnet_host_{name} {value}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_help_type_and_value() {
+        let mut status = Status::default();
+        status.totals.counts.sent = 17;
+        status.totals.refused.malformed = 3;
+        let text = status.prometheus();
+        assert!(text.contains("\npullnet_host_sent_packets_total 17\n"), "{text}");
+        assert!(text.contains("pullnet_host_refused_total{reason=\"malformed\"} 3\n"), "{text}");
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let name = line.split([' ', '{']).next().unwrap();
+            assert!(text.contains(&format!("# TYPE {name} ")), "{line}");
+            assert!(line.rsplit(' ').next().unwrap().parse::<u64>().is_ok(), "{line}");
+        }
+    }
+}
