@@ -23,7 +23,7 @@ CLOUD = {
 """Machines of a public cloud, bytes in 5 minutes; rows."""
 
 MORE = os.environ.get("PULLNET_DATA")
-"""A folder of traffic that may not be shipped, if there is one."""
+"""A folder with traffic that may not be shipped, in `traffic`, if there is one."""
 
 
 def column(name: str) -> np.ndarray:
@@ -110,7 +110,7 @@ def test_what_is_made_from_a_trace_looks_like_it(pullnet: Pullnet, tmp_path: Pat
 
 @pytest.mark.skipif(MORE is None, reason="PULLNET_DATA names no folder")
 def test_a_transatlantic_link_has_a_daily_course(pullnet: Pullnet) -> None:
-    file = Path(str(MORE)) / "isp_a_transatlantic_5min.csv"
+    file = Path(str(MORE)) / "traffic" / "isp_a_transatlantic_5min.csv"
     bill = ask(pullnet, "bill", file, "--unit", "bits", "--price", "1")["bills"][0]
     bits = np.array([float(line.split(",")[1]) for line in file.read_text().splitlines()[1:]])
     assert bill["rate_bps"] == pytest.approx(np.sort(bits)[math.ceil(0.95 * len(bits)) - 1] / 300)
@@ -122,6 +122,8 @@ def test_a_transatlantic_link_has_a_daily_course(pullnet: Pullnet) -> None:
 
 @pytest.mark.skipif(MORE is None, reason="PULLNET_DATA names no folder")
 def test_every_link_of_a_matrix_is_billed(pullnet: Pullnet) -> None:
-    found = ask(pullnet, "bill", Path(str(MORE)) / "abilene_5min_od_mbps.csv.gz", "--unit", "Mbit/s", "--price", "1")
+    found = ask(
+        pullnet, "bill", Path(str(MORE)) / "traffic" / "abilene_5min_od_mbps.csv.gz", "--unit", "Mbit/s", "--price", "1"
+    )
     assert len(found["bills"]) == 132
     assert all(bill["slots_to_come"] == 0 for bill in found["bills"])

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pullnet.papers.calculations import theory, volumes
+from pullnet.papers.calculations import data, theory, volumes
 
 Numbers = dict[str, Any]
 """What a calculation comes to, as JSON can hold it."""
@@ -22,9 +22,15 @@ ALL: dict[str, Calculation] = {
 """Every public function of these modules is a calculation, by the name that `experiments.toml` uses."""
 
 
-@cache
 def sources() -> str:
-    """Hash of everything that a calculation is written in: another text's numbers are not taken for this one's."""
+    """Hash of everything that a calculation comes from: other texts' and other data's numbers are not taken for it."""
+    local = b"\0".join(file.name.encode() + file.read_bytes() for file in data.local())
+    return hashlib.sha256(_own().encode() + local).hexdigest()
+
+
+@cache
+def _own() -> str:
+    """Hash of what we ship: texts of calculations and of the methods that they use, and data."""
     here = Path(__file__).resolve().parent
-    files = sorted([*here.glob("*.py"), *(here.parent.parent / "traffic").rglob("*.py")])
+    files = sorted([*here.glob("*.py"), *(here.parent.parent / "traffic").rglob("*.py"), *data.SHIPPED.iterdir()])
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,13 +1,12 @@
 """Traffic of known law, and real traffic, through everything that the study does."""
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 
+from pullnet.papers.calculations import data
 from pullnet.traffic import read
 from pullnet.traffic.fitting import fit, recovery
 from pullnet.traffic.fitting.correlation import STRONG
@@ -53,37 +52,19 @@ def _numbers(found: Study) -> dict[str, object]:
 
 
 def real(_seed: int, series: str, bootstrap: int = 0) -> dict[str, object]:
-    """Study real traffic: captures or counters that are shipped, or those in the folder that PULLNET_DATA names."""
+    """Study real traffic: captures or counters that are shipped, or local series where there are any."""
     volumes = _real(series)
     if not volumes:
         return {"rows": [], "nrmse": [], "unpredicted": {}}
     return _numbers(study(volumes, Options(bootstrap=bootstrap, stationarity=False)))
 
 
-SHIPPED = Path(__file__).resolve().parents[2] / "traffic" / "data"
-
-LOCAL = {
-    "isp_a_transatlantic_5min.csv": "bits",
-    "abilene_5min_total_mbps.csv": "Mbit/s",
-    "geant_15min_total_mbps.csv": "Mbit/s",
-}
-"""Series of public origin that may not be passed on, with the unit of their values."""
-
-
 def _real(series: str) -> list[Volumes]:
     if series == "captures":
-        return [each for name in _named(".pcap", ".pcapng") for each in read(name, timescales="100ms,1s,5s")]
+        return [each for name in data.shipped(".pcap", ".pcapng") for each in read(name, timescales="100ms,1s,5s")]
     if series == "counters":
-        return [each for name in _named(".csv") for each in _coarser(read(name, unit="bytes"), (1, 3, 12))]
-    folder = os.environ.get("PULLNET_DATA")
-    if folder is None:
-        return []
-    present = [(Path(folder) / name, unit) for name, unit in LOCAL.items() if (Path(folder) / name).is_file()]
-    return [each for file, unit in present for each in _coarser(read(file, unit=unit), (1, 3, 12))]
-
-
-def _named(*endings: str) -> list[Path]:
-    return sorted(file for file in SHIPPED.iterdir() if any(ending in file.suffixes for ending in endings))
+        return [each for name in data.shipped(".csv") for each in _coarser(read(name, unit="bytes"), (1, 3, 12))]
+    return [each for file in data.local() for each in _coarser(read(file, unit=data.LOCAL[file.name]), (1, 3, 12))]
 
 
 def _coarser(every: list[Volumes], factors: tuple[int, ...]) -> list[Volumes]:
@@ -92,13 +73,13 @@ def _coarser(every: list[Volumes], factors: tuple[int, ...]) -> list[Volumes]:
 
 def fine(_seed: int) -> dict[str, object]:
     """Study the shipped captures from 10 ms on: how rates vary, and how straight Q-Q plots are, over timescales."""
-    every = [each for name in _named(".pcap", ".pcapng") for each in read(name, timescales="10ms,100ms,1s,5s")]
+    every = [each for name in data.shipped(".pcap", ".pcapng") for each in read(name, timescales="10ms,100ms,1s,5s")]
     return _numbers(study(every, Options(stationarity=False)))
 
 
 def below_1ms(_seed: int) -> dict[str, object]:
     """Fit the busiest shipped capture at 0.5 ms: how much is nothing or one packet, and whether a law fits."""
-    busiest = max((each for name in _named(".pcap") for each in read(name, timescales="500us")), key=_rate)
+    busiest = max((each for name in data.shipped(".pcap") for each in read(name, timescales="500us")), key=_rate)
     found = fit(busiest)
     few = float(np.mean(np.asarray(busiest.packets) <= 1)) if busiest.packets is not None else math.nan
     return {
@@ -170,7 +151,7 @@ def anomalies(seed: int, repeats: int) -> dict[str, object]:
         "outages_found": counts["outage"] / repeats,
         "clipping_found": counts["clipped"] / repeats,
         "sound_refused": counts["sound"] / repeats,
-        "found": counts["outage"] == counts["clipped"] == repeats,
+        "found": counts == {"outage": repeats, "clipped": repeats, "sound": 0},
         "note": f"{repeats} traces of each kind; {counts['sound']} sound ones refused",
     }
 
