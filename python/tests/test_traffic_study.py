@@ -11,6 +11,7 @@ import pytest
 from pullnet.traffic import TrafficError, Volumes
 from pullnet.traffic.dimension import dimension
 from pullnet.traffic.fitting import Unfitted, fit
+from pullnet.traffic.report import write
 from pullnet.traffic.study import MOST_TESTED, Options, by_trace, study
 from pullnet.traffic.synthesis import law_of, synthesise
 
@@ -96,6 +97,39 @@ def test_the_report_is_one_page_with_its_numbers_beside_it(pullnet: Pullnet, tmp
     written = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     assert written["rows"] == document["rows"]
     assert document["rows"][0]["verdict"] in page.replace("&#39;", "'")
+
+
+def test_what_a_trace_is_called_is_text_and_no_markup(tmp_path: Path) -> None:
+    page = write(study([made("<b>&", 0.2)], Options(stationarity=False)), tmp_path).read_text(encoding="utf-8")
+    assert "<b>&" not in page
+    assert "&lt;b&gt;&amp;" in page
+
+
+def test_what_a_single_trace_cannot_say_is_null_in_json_and_a_dash_on_the_page(
+    pullnet: Pullnet, tmp_path: Path
+) -> None:
+    table = tmp_path / "one.csv"
+    rates = np.random.default_rng(1).lognormal(16, 0.3, 400)
+    table.write_text("t_s,bytes\n" + "".join(f"{i},{rate:.0f}\n" for i, rate in enumerate(rates)))
+    out = tmp_path / "out"
+    ran = pullnet("traffic", "study", str(table), "-o", str(out), "--no-stationarity", "--json")
+    assert ran.returncode == 0, ran.stderr
+    printed, written = (strict(text) for text in (ran.stdout, (out / "summary.json").read_text(encoding="utf-8")))
+    assert {each["error"] for each in printed["scores"] + written["scores"]} == {None}
+    assert {each["nrmse"] for each in printed["nrmse"] + written["nrmse"]} == {None}
+    assert set(written["variation_of_gamma"].popitem()[1].values()) == {None}
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "<td>-</td>" in page and ">nan<" not in page
+    assert all(row["error"] == "" for row in csv.DictReader((out / "scores.csv").open(encoding="utf-8")))
+
+
+def strict(text: str) -> Any:
+    """Read JSON as the standard has it, without NaN and Infinity."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
 
 
 def test_a_report_that_is_there_is_not_replaced_unasked(pullnet: Pullnet, tmp_path: Path) -> None:

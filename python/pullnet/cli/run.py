@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pullnet import _core
+from pullnet import _core, json_text
 from pullnet.directory import default_directory, refuse_existing
 from pullnet.errors import InputError
 from pullnet.progress import LINE_EVERY_S, LineProgress
@@ -166,7 +166,7 @@ def _show(result: Result) -> None:
 
 def _json(results: list[Result], *, single: bool) -> str:
     summaries = [json.loads(result.summary_json) for result in results]
-    return json.dumps(summaries[0] if single else summaries, indent=2, ensure_ascii=False)
+    return json_text.dumps(summaries[0] if single else summaries)
 
 
 def _status(results: list[Result]) -> int:

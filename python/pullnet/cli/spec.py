@@ -1,12 +1,12 @@
 """`pullnet check`, `schema`, `list` and `new`."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from pullnet import json_text
 from pullnet import scenario as scenario_files
 from pullnet.cli.run import Scenarios, Seed, Settings
 from pullnet.errors import InputError
@@ -24,7 +24,7 @@ def check(
     findings = [_finding(scenario, settings or [], seed) for scenario in scenarios]
     errors = [line for finding in findings for line in finding["errors"]]
     if as_json:
-        typer.echo(json.dumps(findings, indent=2, ensure_ascii=False))
+        typer.echo(json_text.dumps(findings))
         raise typer.Exit(2 if errors else 0)
     if errors:
         raise InputError(errors)
@@ -41,7 +41,7 @@ def _finding(scenario: Path, settings: list[str], seed: int | None) -> dict[str,
 
 def schema() -> None:
     """Print the JSON schema of a scenario file, for editors."""
-    typer.echo(json.dumps(scenario_files.schema(), indent=2, ensure_ascii=False))
+    typer.echo(json_text.dumps(scenario_files.schema()))
 
 
 def list_names(
@@ -56,7 +56,7 @@ def list_names(
     """List what a scenario can choose from."""
     names = scenario_files.catalogue(what)
     if as_json:
-        typer.echo(json.dumps(names, indent=2, ensure_ascii=False))
+        typer.echo(json_text.dumps(names))
         return
     from rich.console import Console
     from rich.table import Table

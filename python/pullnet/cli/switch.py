@@ -1,13 +1,12 @@
 """`pullnet switch` and `pullnet tell`."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from pullnet import _core, scheduling
+from pullnet import _core, json_text, scheduling
 from pullnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def switch(
         schedule = scheduling.Schedule(core, prefer)
         final = daemon.run(file, control=control, schedule=schedule, lasting_s=lasting_s, watch=watch)
     if as_json:
-        typer.echo(json.dumps(final, indent=2, ensure_ascii=False))
+        typer.echo(json_text.dumps(final))
     elif not quiet:
         _show(final)
 
@@ -97,7 +96,7 @@ def tell(
     if what == "status" and not as_json:
         _show(answer)
     elif what == "status" or as_json:
-        typer.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        typer.echo(json_text.dumps(answer))
 
 
 def _needed(what: str, argument: str | None) -> str:
@@ -112,7 +111,7 @@ _EXAMPLE = {"fault": "'port=\"h0\"; loss=0.01'", "clear": "h0"}
 def _show_ports(file: _core.SwitchFile, *, as_json: bool) -> None:
     rows = [{"name": name, "switch": switch, "interface": interface} for name, switch, interface in file.ports]
     if as_json:
-        typer.echo(json.dumps({"name": file.name, "ports": rows}, indent=2, ensure_ascii=False))
+        typer.echo(json_text.dumps({"name": file.name, "ports": rows}))
         return
     for row in rows:
         typer.echo(f"{row['switch']} {row['name']} {row['interface'] or '(inside)'}")

@@ -1,13 +1,12 @@
 """`pullnet testbed`."""
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pullnet import scheduling
+from pullnet import json_text, scheduling
 from pullnet.errors import InputError
 
 testbed = typer.Typer(
@@ -51,7 +50,7 @@ def up(
     ]
     if as_json:
         what = {"name": bed.plan.name, "control": str(bed.control), "hosts": rows}
-        typer.echo(json.dumps(what, indent=2, ensure_ascii=False))
+        typer.echo(json_text.dumps(what))
         return
     for row in rows:
         typer.echo(f"{row['name']}  {row['ip']}  ip netns exec {row['namespace']} COMMAND")
@@ -98,7 +97,7 @@ def down(
     if file is None and name is None:
         raise InputError("name the scenario file, or the testbed with --name")
     gone = beds.down(file, name)
-    typer.echo(json.dumps({"removed": gone}, indent=2) if as_json else f"removed {', '.join(gone) or 'nothing'}")
+    typer.echo(json_text.dumps({"removed": gone}) if as_json else f"removed {', '.join(gone) or 'nothing'}")
 
 
 @testbed.command()
@@ -133,7 +132,7 @@ def incast(
         if not was_up:
             beds.down(file, plan.name)
     if as_json:
-        typer.echo(json.dumps(found.as_dict(), indent=2))
+        typer.echo(json_text.dumps(found.as_dict()))
         return
     typer.echo(
         f"{found.senders} to 1, {found.size} B each, TCP {found.congestion_control}, {found.rounds} rounds, "

@@ -1,6 +1,5 @@
 """What `pullnet reproduce` does."""
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from pullnet import json_text
 from pullnet.papers import model, report
 from pullnet.papers.judge import Outcome
 from pullnet.papers.reproduce import Order
@@ -28,7 +28,7 @@ def reproduce(what: str | None, level: str, seeds: str | None, out: Path | None,
     log = Console(stderr=True)
     outcomes = [outcome for order in orders for outcome in _carry_out(order, log, tables=not as_json)]
     if as_json:
-        typer.echo(json.dumps(report.as_json(outcomes), indent=2, ensure_ascii=False))
+        typer.echo(json_text.dumps(report.as_json(outcomes)))
 
 
 def _targets(what: str | None) -> list[tuple[str, str | None]]:

@@ -1,13 +1,13 @@
 """Verdicts as a table, as JSON and as CSV."""
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from pullnet import json_text
 from pullnet.papers.judge import MET, NOT_MET, NOT_RUN, PAPER_WRONG, VERDICTS, Outcome, number
 
 STYLES = {MET: "green", NOT_MET: "red", PAPER_WRONG: "magenta", NOT_RUN: "dim"}
@@ -89,13 +89,16 @@ def _measured(outcome: Outcome) -> object:
 def write(outcomes: list[Outcome], out: Path, name: str = "claims") -> None:
     """Write NAME.json and NAME.csv into the output directory."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / f"{name}.json").write_text(
-        json.dumps(as_json(outcomes), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+    (out / f"{name}.json").write_text(json_text.dumps(as_json(outcomes)) + "\n", encoding="utf-8")
     with (out / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["claim", "priority", "expected", "accepted", "measured", "verdict", "note", "why"])
         for outcome in outcomes:
             note = outcome.measured.note if outcome.measured else ""
-            head = [outcome.claim.id, outcome.claim.priority, expected(outcome), json.dumps(dict(outcome.claim.accept))]
+            head = [
+                outcome.claim.id,
+                outcome.claim.priority,
+                expected(outcome),
+                json_text.dumps(outcome.claim.accept, indent=None),
+            ]
             writer.writerow([*head, outcome.text, outcome.verdict, note, outcome.why])

@@ -10,7 +10,7 @@ from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
-from pullnet import _core
+from pullnet import _core, json_text
 from pullnet.errors import InputError
 from pullnet.papers import calculations
 from pullnet.papers.calculations import Numbers
@@ -142,5 +142,5 @@ def _calculate(name: str, task: Task) -> None:
     numbers = calculations.ALL[name](task.seed, **task.point.at, **task.point.set)
     task.folder.mkdir(parents=True, exist_ok=True)
     beside = task.folder / f"{NUMBERS}.part"
-    beside.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+    beside.write_text(json_text.dumps(numbers) + "\n", encoding="utf-8")
     beside.replace(task.folder / NUMBERS)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pullnet import json_text
 from pullnet.errors import InputError
 
 _LONGEST = 1 << 20
@@ -26,7 +27,7 @@ def ask(path: Path, request: dict[str, Any], timeout_s: float = 15.0) -> Any:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(timeout_s)
             connection.connect(str(path))
-            connection.sendall(json.dumps(request).encode() + b"\n")
+            connection.sendall(json_text.dumps(request, indent=None).encode() + b"\n")
             answer = json.loads(connection.makefile("rb").readline(_LONGEST) or b"{}")
     except (OSError, json.JSONDecodeError) as error:
         raise InputError(f"{path}: no switch answers there ({error}); it is where --control of a switch says") from None
@@ -42,7 +43,8 @@ class _Connection(socketserver.StreamRequestHandler):
         server = self.server
         assert isinstance(server, _Server)
         with contextlib.suppress(OSError):
-            self.wfile.write(json.dumps(server.answer(self.rfile.readline(_LONGEST))).encode() + b"\n")
+            answer = server.answer(self.rfile.readline(_LONGEST))
+            self.wfile.write(json_text.dumps(answer, indent=None).encode() + b"\n")
 
 
 class _Server(socketserver.ThreadingUnixStreamServer):

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from pullnet import json_text
 from pullnet.errors import InputError
 
 _VERSION = 1
@@ -91,7 +92,7 @@ def save(state: State) -> None:
     """Write a testbed down; at any time the file is whole."""
     target = path(state.name)
     beside = target.with_suffix(".new")
-    beside.write_text(json.dumps({"version": _VERSION, **asdict(state)}, indent=2), encoding="utf-8")
+    beside.write_text(json_text.dumps({"version": _VERSION, **asdict(state)}), encoding="utf-8")
     beside.replace(target)
 
 

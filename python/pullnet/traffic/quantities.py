@@ -120,6 +120,11 @@ def shown_time(time: float) -> str:
     return f"{time * 1e9:.6g} ns"
 
 
+def shown_number(value: float | None, form: str = ".4g") -> str:
+    """Return a number in a form of `format`, and "-" for one that is not known or not finite."""
+    return "-" if value is None or not math.isfinite(value) else format(value, form)
+
+
 def rate_unit(rate: float) -> tuple[str, float]:
     """Return the unit in which a rate is shown, and how many bit/s it is."""
     for unit, factor in (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
@@ -129,6 +134,8 @@ def rate_unit(rate: float) -> tuple[str, float]:
 
 
 def shown_rate(rate: float) -> str:
-    """Return "1.25 Gbit/s"."""
+    """Return "1.25 Gbit/s", and "-" for a rate that is not finite."""
+    if not math.isfinite(rate):
+        return "-"
     unit, factor = rate_unit(rate)
     return f"{rate / factor:.4g} {unit}"

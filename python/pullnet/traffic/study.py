@@ -92,6 +92,14 @@ class Study:
         """One flat object for each item that could be fitted."""
         return [_row(item, item.fitting) for item in self.items if isinstance(item.fitting, Fitting)]
 
+    def left_out(self) -> list[dict[str, object]]:
+        """One flat object for each part of an item that was left out, with the reason."""
+        return [
+            {"trace": item.volumes.trace, "timescale_s": item.volumes.timescale, "part": part, "reason": why}
+            for item in self.items
+            for part, why in item.skipped.items()
+        ]
+
 
 Progress = Callable[[int, int], None]
 """Told how many of how many items are done."""

@@ -1,6 +1,5 @@
 """What the commands on traffic volumes share: files in, what was wrong with them, exit codes."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+from pullnet import json_text
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.reading import Note, Options, Reading, Source, load, make_options
 
@@ -110,7 +110,7 @@ def say_sources(sources: list[Source]) -> None:
 
 def print_json(document: dict[str, Any], reading: Reading) -> None:
     """Print `document` with the inputs under `inputs`."""
-    typer.echo(json.dumps({"inputs": [source_json(source) for source in reading.sources], **document}, indent=2))
+    typer.echo(json_text.dumps({"inputs": [source_json(source) for source in reading.sources], **document}))
 
 
 def source_json(source: Source) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """`pullnet traffic fit`."""
 
-import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -28,7 +27,7 @@ from pullnet.cli.traffic.common import (
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.fitting import Fitting, Unfitted, fit_many, gamma_variation, repeats_for
 from pullnet.traffic.models import MODELS, Model, PowerLaw
-from pullnet.traffic.quantities import bits_per_second, shown_rate, shown_time
+from pullnet.traffic.quantities import bits_per_second, shown_number, shown_rate, shown_time
 
 CIRCLE = "\N{WHITE CIRCLE}"
 
@@ -126,14 +125,11 @@ def _repeats(bootstrap: int | None, precision: float | None) -> int:
 
 def document(fitted: Sequence[Fitting], unfitted: Sequence[Unfitted]) -> dict[str, Any]:
     """The result as JSON."""
-    found: dict[str, Any] = _known(
-        {
-            "fits": [_fitting(item) for item in fitted],
-            "unfitted": [asdict(item) for item in unfitted],
-            "gamma_variation": gamma_variation(fitted),
-        }
-    )
-    return found
+    return {
+        "fits": [_fitting(item) for item in fitted],
+        "unfitted": [asdict(item) for item in unfitted],
+        "gamma_variation": gamma_variation(fitted),
+    }
 
 
 def _fitting(item: Fitting) -> dict[str, Any]:
@@ -178,15 +174,6 @@ def _model(model: Model) -> dict[str, Any]:
     }
 
 
-def _known(value: Any) -> Any:
-    """The same without numbers that JSON has not: they become null."""
-    if isinstance(value, Mapping):
-        return {key: _known(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_known(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _show(fitted: Sequence[Fitting]) -> None:
     console = Console()
     console.print(_tails(fitted))
@@ -216,7 +203,7 @@ def _tails(fitted: Sequence[Fitting]) -> Table:
     table = _table(["T", "xmin", "tail", "alpha", *(f"R {SHORT[name]}" for name in names)])
     for item in fitted:
         law = item.power_law
-        alpha = f"{law.alpha:.2f}+-{law.standard_error:.2f}"
+        alpha = f"{shown_number(law.alpha, '.2f')}+-{shown_number(law.standard_error, '.2f')}"
         cells = [_time(item), shown_rate(law.xmin), str(law.tail), alpha, *(_ratio(item, name) for name in names)]
         table.add_row(item.trace, *cells)
     return table
@@ -224,14 +211,14 @@ def _tails(fitted: Sequence[Fitting]) -> Table:
 
 def _ratio(item: Fitting, name: str) -> str:
     ratio = item.against_power_law(name)
-    return f"{CIRCLE if ratio.circled else ''}{ratio.normalised:.1f}"
+    return f"{CIRCLE if ratio.circled else ''}{shown_number(ratio.normalised, '.1f')}"
 
 
 def _whole(fitted: Sequence[Fitting]) -> Table:
     names = [model.name for model in fitted[0].whole.models]
     table = _table(["T", "samples", "zeros", *(f"gamma\n{SHORT[name]}" for name in names), "best"])
     for item in fitted:
-        gammas = [f"{item.whole.gammas[name]:.3f}" for name in names]
+        gammas = [shown_number(item.whole.gammas[name], ".3f") for name in names]
         best = item.whole.best if item.fits else "none"
         table.add_row(item.trace, _time(item), str(item.samples), str(item.zeros), *gammas, best)
     return table

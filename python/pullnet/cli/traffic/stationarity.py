@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pullnet.cli.traffic.common import AsJson, Files, Filter, Quiet, Timescales, Unit, gather, leave, print_json, say
-from pullnet.traffic.quantities import shown_time, timescales
+from pullnet.traffic.quantities import shown_number, shown_time, timescales
 from pullnet.traffic.stationarity import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
 from pullnet.traffic.stationarity import stationarity as judge
 
@@ -85,14 +85,17 @@ def _memory(found: list[Stationarity]) -> Table:
 
 def _memory_cells(item: Stationarity) -> list[str]:
     memory = item.memory
-    lags = [f"{memory.autocorrelation[lag]:.2f}" if lag in memory.autocorrelation else "-" for lag in (1, 10)]
+    lags = [shown_number(memory.autocorrelation.get(lag), ".2f") for lag in (1, 10)]
     estimate = memory.hurst
     if estimate is None:
         exponents = ["-", "-", "-"]
     else:
-        whittle = f"{estimate.local_whittle:.2f} +- {estimate.local_whittle_error:.2f}"
-        exponents = [f"{estimate.aggregated_variance:.2f}", f"{estimate.rescaled_range:.2f}", whittle]
-    return [str(item.samples), f"{memory.effective_samples:.0f}", *lags, *exponents]
+        whittle = " +- ".join(
+            shown_number(each, ".2f") for each in (estimate.local_whittle, estimate.local_whittle_error)
+        )
+        others = (estimate.aggregated_variance, estimate.rescaled_range)
+        exponents = [*(shown_number(each, ".2f") for each in others), whittle]
+    return [str(item.samples), shown_number(memory.effective_samples, ".0f"), *lags, *exponents]
 
 
 def _words(found: list[Stationarity]) -> Iterator[str]:

@@ -95,11 +95,7 @@ def _json(found: Study) -> dict[str, object]:
         "rows": found.rows(),
         "scores": [asdict(each) for each in found.scores],
         "nrmse": [asdict(each) for each in found.nrmse],
-        "left_out": [
-            {"trace": item.volumes.trace, "timescale_s": item.volumes.timescale, "part": part, "reason": why}
-            for item in found.items
-            for part, why in item.skipped.items()
-        ],
+        "left_out": found.left_out(),
         "unpredicted": found.unpredicted,
     }
 
@@ -113,7 +109,6 @@ def _show(found: Study, out: Path) -> None:
     for each in found.fittings:
         table.add_row(each.trace, shown_time(each.timescale or 0.0), str(each.samples), each.verdict)
     console.print(table)
-    for item in found.items:
-        for part, why in item.skipped.items():
-            say(console, f"left out: {part}: {why}")
+    for part in found.left_out():
+        say(console, f"left out: {part['part']}: {part['reason']}")
     say(console, f"The report is {out / 'report.html'}")

@@ -1,12 +1,12 @@
 """`pullnet traffic synthesise`."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from pullnet import json_text
 from pullnet.cli.traffic.common import AsJson, Unit, gather
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.files import write
@@ -85,7 +85,7 @@ def synthesise(
     made = make(recipe.law, recipe.count, timescale=recipe.timescale, memory=memory, zeros=recipe.zeros, seed=seed)
     write(made.volumes, out)
     if as_json:
-        typer.echo(json.dumps(_json(made, recipe, autocorrelation, seed, out), indent=2))
+        typer.echo(json_text.dumps(_json(made, recipe, autocorrelation, seed, out)))
         return
     rate = made.volumes.rates().mean()
     length = shown_time(recipe.timescale)

@@ -34,7 +34,7 @@ def calculated(data: Data, experiment: str, of: str) -> Measured:
 def _favours(row: Row, model: str, side: str) -> bool:
     """Whether the ratio between the power law and a model is on one side, and trusted."""
     ratio = row["against_power_law"].get(model)
-    if ratio is None or ratio["p"] >= TRUSTED:
+    if ratio is None or ratio["p"] is None or ratio["p"] >= TRUSTED:
         return False
     return bool(ratio["R"] > 0) if side == "power law" else bool(ratio["R"] < 0)
 
@@ -110,9 +110,9 @@ def typical_gamma(data: Data, experiment: str, model: str) -> Measured:
 
 def gamma_order(data: Data, experiment: str) -> Measured:
     """Share of traces and timescales whose coefficient is larger for the log-normal than for the Gaussian."""
-    rows = [row for row in _rows(data, experiment) if {"log-normal", "Gaussian"} <= row["gamma"].keys()]
-    value = _share(row["gamma"]["log-normal"] > row["gamma"]["Gaussian"] for row in rows)
-    return Measured(value, note=f"{len(rows)} series")
+    found = [tuple(row["gamma"].get(name) for name in ("log-normal", "Gaussian")) for row in _rows(data, experiment)]
+    pairs = [pair for pair in found if None not in pair]
+    return Measured(_share(ours > gaussian for ours, gaussian in pairs), note=f"{len(pairs)} series")
 
 
 def gamma_falls(data: Data, experiment: str) -> Measured:
@@ -196,7 +196,9 @@ def nrmse_order(data: Data, experiment: str, reading: str) -> Measured:
     details: dict[str, float] = {}
     holds = []
     for name, found in groups:
-        values = {each["rule"]: each["nrmse"] for each in found if each["reading"] == reading}
+        values = {
+            each["rule"]: each["nrmse"] for each in found if each["reading"] == reading and each["nrmse"] is not None
+        }
         if values:
             details |= {f"{name} {rule}".strip(): value for rule, value in values.items()}
             holds.append(min(values, key=lambda rule: values[rule]) == "log-normal")

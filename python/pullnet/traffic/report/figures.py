@@ -70,7 +70,7 @@ def gammas(study: Study) -> Iterator[Picture]:
     """Correlation coefficients in order, a line for each law."""
     for scale, fittings in _by_timescale(study):
         names = [model.name for model in fittings[0].whole.models if model.name != "power law"]
-        series = {name: _numbered(sorted(each.whole.gammas[name] for each in fittings)) for name in names}
+        series = {name: _numbered(sorted(_known(each.whole.gammas[name] for each in fittings))) for name in names}
         yield Picture(
             f"gamma-{_file(scale)}",
             f"Straightness of Q-Q plots, T = {shown_time(scale)}",
@@ -229,6 +229,10 @@ def _histogram(item: Item) -> list[tuple[float, float]]:
 
 def _label(item: Item) -> str:
     return f"{item.volumes.trace}, {shown_time(item.volumes.timescale)}"
+
+
+def _known(values: Iterable[float]) -> Iterator[float]:
+    return (value for value in values if math.isfinite(value))
 
 
 def _numbered(values: Iterable[float]) -> list[tuple[float, float]]:

@@ -2,15 +2,16 @@
 
 import base64
 import csv
-import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from pullnet import json_text
 from pullnet.traffic.dimension import RULES
-from pullnet.traffic.quantities import shown_rate, shown_time
+from pullnet.traffic.quantities import shown_number, shown_rate, shown_time
 from pullnet.traffic.reading import Source
 from pullnet.traffic.report import figures, pictures
 from pullnet.traffic.report.pictures import Picture
@@ -31,12 +32,12 @@ def write(study: Study, folder: Path, sources: Sequence[Source] = ()) -> Path:
 def _render(study: Study, drawn: list[tuple[Picture, Path]], sources: Sequence[Source]) -> str:
     environment = Environment(
         loader=PackageLoader("pullnet.traffic.report", "templates"),
-        autoescape=select_autoescape(),
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"time": shown_time, "rate": shown_rate, "number": _number}
+    environment.filters |= {"time": shown_time, "rate": shown_rate, "number": shown_number}
     shown = [{"picture": picture, "data": _embedded(path)} for picture, path in drawn]
     return environment.get_template("report.html.j2").render(
         study=study,
@@ -48,16 +49,12 @@ def _render(study: Study, drawn: list[tuple[Picture, Path]], sources: Sequence[S
         meaning=MEANING,
         independence=INDEPENDENCE,
         tested=[_tested(item) for item in study.items if item.stationarity],
-        skipped=[(item, part, why) for item in study.items for part, why in item.skipped.items()],
+        left_out=study.left_out(),
     )
 
 
 def _embedded(path: Path) -> str:
     return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
-
-
-def _number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "-" if value is None else str(value)
 
 
 def _tested(item: Item) -> dict[str, Any]:
@@ -78,23 +75,15 @@ def _tables(study: Study, folder: Path) -> None:
     document = {
         "rows": study.rows(),
         "variation_of_gamma": study.variation,
-        "scores": [_plain(each) for each in study.scores],
-        "predictions": [_plain(each) for each in study.predictions],
-        "nrmse": [_plain(each) for each in study.nrmse],
-        "skipped": [
-            {"trace": item.volumes.trace, "timescale_s": item.volumes.timescale, "part": part, "reason": why}
-            for item in study.items
-            for part, why in item.skipped.items()
-        ],
+        "scores": [asdict(each) for each in study.scores],
+        "predictions": [asdict(each) for each in study.predictions],
+        "nrmse": [asdict(each) for each in study.nrmse],
+        "left_out": study.left_out(),
         "unpredicted": study.unpredicted,
     }
-    (folder / "summary.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    _csv(folder / "scores.csv", [_plain(each) for each in study.scores])
-    _csv(folder / "predictions.csv", [_plain(each) for each in study.predictions])
-
-
-def _plain(each: Any) -> dict[str, Any]:
-    return {name: getattr(each, name) for name in each.__slots__}
+    (folder / "summary.json").write_text(json_text.dumps(document) + "\n", encoding="utf-8")
+    _csv(folder / "scores.csv", [asdict(each) for each in study.scores])
+    _csv(folder / "predictions.csv", [asdict(each) for each in study.predictions])
 
 
 def _csv(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -103,4 +92,4 @@ def _csv(path: Path, rows: list[dict[str, Any]]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(json_text.known(rows))
