@@ -105,6 +105,12 @@ impl PullQueue {
         }
     }
 
+    /// Adds the `pulls`, at least one, of a connection that had none before.
+    pub fn join(&mut self, connection: u32, priority: u8, pulls: u32) {
+        self.waiting += u64::from(pulls);
+        self.turns.push(connection, priority);
+    }
+
     /// Removes `pulls` of the pulls of a connection, which keeps `keeps` others.
     pub fn remove(&mut self, connection: u32, pulls: u32, keeps: u32) {
         self.waiting -= u64::from(pulls);

@@ -292,21 +292,22 @@ impl<T: Transport> Host<T> {
     fn report(&mut self, cx: &mut HostContext<'_>, now: u64, event: Event) {
         match event {
             Event::Opened { slot, conn, .. } => self.opened(cx, now, slot, conn.0),
-            Event::Delivered { slot, bytes } => self.delivered(cx, now, slot, bytes.into()),
+            Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
             Event::Received { slot } => self.received(cx, now, slot),
-            Event::Acked { conn, latency } => self.acked(cx, now, conn.0, latency),
-            Event::Completed { conn, counts } => {
+            Event::Acked { conn, latency, .. } => self.acked(cx, now, conn.0, latency),
+            Event::Completed { conn, counts, .. } => {
                 self.fingerprint.add(now, conn.0.into(), 6);
                 cx.reports.push(Report { at: now, flow: conn.0, news: News::Acknowledged(counts) });
             }
-            Event::Failed { conn, reason, counts } => {
+            Event::Failed { conn, reason, counts, .. } => {
                 self.fingerprint.add(now, conn.0.into(), 7);
                 cx.reports.push(Report { at: now, flow: conn.0, news: News::Failed(reason, counts) });
             }
-            Event::TimedOut { conn, seq } => {
+            Event::TimedOut { conn, seq, .. } => {
                 self.counts.timeouts += 1;
                 cx.log.timed_out.push((conn.0, seq));
             }
+            Event::Stray { .. } => {}
         }
     }
 

@@ -100,10 +100,12 @@ pub enum Event {
         /// The sender's number for it.
         conn: ConnId,
     },
-    /// Receiver: payload that was not there before.
+    /// Receiver: a packet that was not there before. At most one for each packet that is handled.
     Delivered {
         /// Which connection.
         slot: u32,
+        /// Packet number, as [`Header::concerns`] names it.
+        seq: u32,
         /// New payload bytes.
         bytes: u32,
     },
@@ -114,6 +116,8 @@ pub enum Event {
     },
     /// Sender: a packet was acknowledged.
     Acked {
+        /// The receiver.
+        to: HostAddr,
         /// Which connection.
         conn: ConnId,
         /// Time since the packet was first sent.
@@ -121,6 +125,8 @@ pub enum Event {
     },
     /// Sender: everything was acknowledged.
     Completed {
+        /// The receiver.
+        to: HostAddr,
         /// Which connection.
         conn: ConnId,
         /// What it took.
@@ -128,6 +134,8 @@ pub enum Event {
     },
     /// Sender: gave up.
     Failed {
+        /// The receiver.
+        to: HostAddr,
         /// Which connection.
         conn: ConnId,
         /// Why, in words.
@@ -137,10 +145,20 @@ pub enum Event {
     },
     /// Sender: a retransmission timer ran out for one packet.
     TimedOut {
+        /// The receiver.
+        to: HostAddr,
         /// Which connection.
         conn: ConnId,
         /// Which packet, as the protocol numbers them: what [`Header::concerns`] says of it and of its answers.
         seq: u32,
+    },
+    /// Receiver: data or a question came for a connection that is not known here and that the packet may not open, or
+    /// that was dismissed. Nothing answers it; its sender waits in vain, unless somebody tells it.
+    Stray {
+        /// The sender.
+        peer: HostAddr,
+        /// The sender's number for it.
+        conn: ConnId,
     },
 }
 

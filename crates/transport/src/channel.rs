@@ -72,8 +72,14 @@ impl<T: Transport> Channel<T> {
 
     /// The application of `side` offers data.
     pub fn open(&mut self, side: usize, flow: FlowSpec) {
-        self.sides[side].endpoint.open(self.log.now, flow);
+        self.act(side, |endpoint, now| endpoint.open(now, flow));
+    }
+
+    /// The application of `side` does something else with its endpoint.
+    pub fn act<R>(&mut self, side: usize, act: impl FnOnce(&mut T, Instant) -> R) -> R {
+        let result = act(&mut self.sides[side].endpoint, self.log.now);
         self.after_input(side);
+        result
     }
 
     /// Lets everything happen until nothing can happen any more, at most up to `limit`. `weather` says for every

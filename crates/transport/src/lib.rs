@@ -11,9 +11,11 @@ mod api;
 pub mod channel;
 mod packed;
 pub mod script;
+mod streaming;
 
 pub use api::{
     Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostAddr, HostInfo, Protocol,
     Received, SendCounts, Side, Transmit, Transport,
 };
 pub use packed::{Header, Packed};
+pub use streaming::Streaming;

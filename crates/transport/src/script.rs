@@ -116,6 +116,12 @@ where
         self
     }
 
+    /// Something else happens to the endpoint now.
+    pub fn does(&mut self, act: impl FnOnce(&mut T, Instant)) -> &mut Self {
+        act(&mut self.endpoint, self.now);
+        self.collect()
+    }
+
     /// The link takes whatever the endpoint has; its reports are noted.
     fn collect(&mut self) -> &mut Self {
         while let Some(packet) = self.endpoint.poll_transmit(self.now) {

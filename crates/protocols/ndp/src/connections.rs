@@ -34,6 +34,12 @@ impl<T> Connections<T> {
         }
     }
 
+    /// A connection by its name.
+    pub fn get(&self, peer: HostAddr, conn: ConnId) -> Option<&T> {
+        let slot = *self.by_key.get(&(peer, conn))?;
+        self.slots[slot as usize].as_ref()
+    }
+
     /// Adds a connection.
     pub fn insert(&mut self, peer: HostAddr, conn: ConnId, connection: T) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {

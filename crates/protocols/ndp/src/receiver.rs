@@ -26,6 +26,10 @@ pub(crate) struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     pub priority: u8,
+    /// Whether that is this host's own choice.
+    preferred: bool,
+    /// Whether the application is slow: pulls are kept back.
+    pub held: bool,
     received: ReceivedSet,
     /// Packets in all, once the last one was seen.
     total: Option<u32>,
@@ -33,7 +37,7 @@ pub(crate) struct Receiver {
     pulled: u32,
     /// Whether that number has wrapped.
     wrapped: bool,
-    /// Pulls that wait in the host's pull queue.
+    /// Pulls that wait in the host's pull queue or, while it is held, outside of it.
     pub pending: u32,
     /// Bytes on the wire of the latest packet when it was sent: what a pull will bring.
     pub wire: u16,
@@ -57,6 +61,8 @@ impl Receiver {
             peer,
             conn,
             priority: 0,
+            preferred: false,
+            held: false,
             received: ReceivedSet::default(),
             total: None,
             pulled: 0,
@@ -68,6 +74,24 @@ impl Receiver {
             last_progress: now,
             last_heard: now,
         }
+    }
+
+    /// The sender asks for this priority.
+    #[inline]
+    pub fn ask(&mut self, priority: u8) {
+        if !self.preferred {
+            self.priority = priority;
+        }
+    }
+
+    /// The application decides.
+    pub fn prefer(&mut self, priority: u8) {
+        (self.priority, self.preferred) = (priority, true);
+    }
+
+    /// Whether it stands in the host's pull queue.
+    pub fn waits(&self) -> bool {
+        self.pending > 0 && !self.held
     }
 
     /// Whether the peer may have sent packet `seq`: nobody sends more than the largest first window and what was

@@ -12,8 +12,10 @@ use pullnet_units::{Instant, Packets};
 const OPENED: Event = Event::Opened { slot: 0, peer: THERE, conn: CONN };
 const RECEIVED: Event = Event::Received { slot: 0 };
 
-fn delivered(packets: u64) -> Event {
-    Event::Delivered { slot: 0, bytes: (packets * MTU) as u32 }
+const STRAY: Event = Event::Stray { peer: THERE, conn: CONN };
+
+fn delivered(seq: u32) -> Event {
+    Event::Delivered { slot: 0, seq, bytes: MTU as u32 }
 }
 
 /// A receiver whose pulls never ride on answers.
@@ -35,7 +37,7 @@ fn pulls(sent: &[Sent<NdpHeader>]) -> Vec<u32> {
 #[test]
 fn a_packet_in_the_middle_of_the_window_opens_the_connection() {
     let mut s = host();
-    s.receives(full(data(2))).sends([ack_pull(2, 1)]).reports([OPENED, delivered(1)]);
+    s.receives(full(data(2))).sends([ack_pull(2, 1)]).reports([OPENED, delivered(2)]);
 }
 
 #[test]
@@ -47,13 +49,14 @@ fn a_trimmed_packet_opens_the_connection() {
 #[test]
 fn a_packet_without_syn_opens_nothing() {
     let mut s = host();
-    s.receives_all([full(data(9)), header(data(8))]).sends_nothing().reports([]);
+    s.receives_all([full(data(9)), header(data(8))]).sends_nothing().reports([STRAY, STRAY]);
 }
 
 #[test]
 fn control_packets_open_nothing() {
     let mut s = host();
-    s.receives_all([word(ack(0)), word(nack(0)), word(pull(1)), word(probe(0))]).sends_nothing().reports([]);
+    s.receives_all([word(ack(0)), word(nack(0)), word(pull(1))]).sends_nothing().reports([]);
+    s.receives(word(probe(0))).sends_nothing().reports([STRAY]);
 }
 
 proptest! {
@@ -168,7 +171,7 @@ fn the_last_packet_ends_the_pulls_when_everything_is_there() {
     let mut s = host_with(&plain());
     s.receives_all([full(data(0)), full(data(1)), full(data(2)), full(last(3))]);
     s.sends([ack(0), ack(1), ack(2), ack(3)]);
-    s.reports([OPENED, delivered(1), delivered(1), delivered(1), delivered(1), RECEIVED]);
+    s.reports([OPENED, delivered(0), delivered(1), delivered(2), delivered(3), RECEIVED]);
     s.at(us(100)).sends_nothing();
 }
 
@@ -196,10 +199,10 @@ fn a_trimmed_last_packet_is_pulled_like_any_other() {
 #[test]
 fn the_last_packet_first_does_not_end_the_flow() {
     let mut s = host_with(&plain());
-    s.receives(full(last(3))).sends([ack(3)]).reports([OPENED, delivered(1)]);
+    s.receives(full(last(3))).sends([ack(3)]).reports([OPENED, delivered(3)]);
     s.receives_all([full(data(1)), full(data(0))]);
-    s.reports([delivered(1), delivered(1)]);
-    s.receives(full(data(2))).reports([delivered(1), RECEIVED]);
+    s.reports([delivered(1), delivered(0)]);
+    s.receives(full(data(2))).reports([delivered(2), RECEIVED]);
 }
 
 // Rule 6: duplicates and old data.
@@ -208,7 +211,7 @@ fn the_last_packet_first_does_not_end_the_flow() {
 fn a_duplicate_is_acked_again_and_not_delivered_again() {
     let mut s = host_with(&plain());
     s.receives_all([full(data(0)), full(data(0)), full(data(0))]);
-    s.sends([ack(0), ack(0), ack(0)]).reports([OPENED, delivered(1)]);
+    s.sends([ack(0), ack(0), ack(0)]).reports([OPENED, delivered(0)]);
 }
 
 #[test]

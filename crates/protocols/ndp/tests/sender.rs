@@ -94,7 +94,7 @@ fn an_ack_frees_its_packet_and_is_not_a_pull() {
     let mut s = host();
     s.opens(flow(10)).sent();
     s.at(us(20)).receives(word(ack(0))).sends_nothing();
-    s.reports([Event::Acked { conn: CONN, latency: us(20) }]);
+    s.reports([Event::Acked { to: THERE, conn: CONN, latency: us(20) }]);
     // Its timer runs no more; those of the others do, and after one answer header queues may still be full.
     s.at(us(1100)).sends_nothing();
     s.at(CROWD);
@@ -110,8 +110,8 @@ fn a_flow_is_completed_when_every_packet_is_acked_in_any_order() {
     assert_eq!(s.open_flows()[0].bytes, 2 * MTU);
     s.reported();
     s.receives(word(ack(1)));
-    let completed = Event::Completed { conn: CONN, counts: counts(3, 0, 0) };
-    s.reports([Event::Acked { conn: CONN, latency: us(20) }, completed]);
+    let completed = Event::Completed { to: THERE, conn: CONN, counts: counts(3, 0, 0) };
+    s.reports([Event::Acked { to: THERE, conn: CONN, latency: us(20) }, completed]);
     assert!(s.open_flows().is_empty());
 }
 
@@ -135,7 +135,7 @@ fn latency_counts_from_the_first_sending() {
     let mut s = host();
     s.opens(flow(10)).sent();
     s.at(us(20)).receives(word(nack_pull(1, 1))).sends([pulled(data(1))]);
-    s.at(us(50)).receives(word(ack(1))).reports([Event::Acked { conn: CONN, latency: us(50) }]);
+    s.at(us(50)).receives(word(ack(1))).reports([Event::Acked { to: THERE, conn: CONN, latency: us(50) }]);
 }
 
 // Rule 3: NACK.
@@ -374,7 +374,7 @@ fn what_nobody_answers_is_sent_again_on_another_path() {
         assert_ne!(before.packet.path, after.packet.path);
         assert!(after.packet.again);
     }
-    s.reports((0..4).map(|seq| Event::TimedOut { conn: CONN, seq }));
+    s.reports((0..4).map(|seq| Event::TimedOut { to: THERE, conn: CONN, seq }));
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn in_a_crowd_a_packet_waits_for_what_full_header_queues_take() {
     s.reported();
     s.at(us(3_600)).sends_nothing();
     s.at(CROWD);
-    s.reports([2, 3].map(|seq| Event::TimedOut { conn: CONN, seq }));
+    s.reports([2, 3].map(|seq| Event::TimedOut { to: THERE, conn: CONN, seq }));
 }
 
 #[test]

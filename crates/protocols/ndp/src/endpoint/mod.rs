@@ -1,0 +1,243 @@
+//! One host's NDP: all its connections, its one pull queue, its timers.
+
+use alloc::collections::{BinaryHeap, VecDeque};
+use core::cmp::Reverse;
+
+use pullnet_pull::{Pacer, PullQueue, Turns};
+use pullnet_rng::Stream;
+use pullnet_transport::{
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
+    Side, Transmit, Transport,
+};
+use pullnet_units::Instant;
+
+use crate::config::{NdpConfig, Rules};
+use crate::connections::Connections;
+use crate::finished::Finished;
+use crate::header::NdpHeader;
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+
+mod receiving;
+mod sending;
+mod streaming;
+
+/// A timer of one connection, besides the pacer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Timer {
+    /// Look at a sender's packets.
+    Retransmission(u32),
+    /// Forget a receiver whose sender is silent.
+    Silence(HostAddr, ConnId),
+}
+
+/// NDP on one host. What every packet needs comes first: a large network has its memory at hand only if that is little.
+#[derive(Debug)]
+#[repr(C)]
+pub struct NdpEndpoint {
+    events: VecDeque<Event>,
+    /// When the first of the timers and time-waits is due.
+    due: Instant,
+    pacer: Pacer,
+    pulls: PullQueue,
+    /// ACKs, NACKs, pulls and probes that wait for the link.
+    control: VecDeque<Transmit<NdpHeader>>,
+    /// Senders that could send a packet again, or a new one.
+    ready_again: Turns,
+    ready_new: Turns,
+    chance: Stream,
+    rules: Rules,
+    senders: Connections<Sender>,
+    receivers: Connections<Receiver>,
+    /// Ended connections that late packets may not open again.
+    received: Finished,
+    /// Connections that this host wanted no more of, and that late packets may not open again either.
+    dismissed: Finished,
+    /// Ended connections whose number may not be used again yet.
+    sent: Finished,
+    timers: BinaryHeap<Reverse<(Instant, Timer)>>,
+    host: HostInfo,
+    /// Packets that nobody who keeps to the rules can have sent.
+    refused: u64,
+}
+
+impl NdpEndpoint {
+    /// NDP on `host`.
+    pub fn new(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
+        let rules = Rules::new(config, host.rate);
+        Self {
+            // The receiver has forgotten the number by then.
+            sent: Finished::new(rules.remembered + rules.time_wait),
+            received: Finished::new(rules.remembered),
+            dismissed: Finished::new(rules.remembered),
+            refused: 0,
+            rules,
+            host,
+            chance,
+            senders: Connections::default(),
+            receivers: Connections::default(),
+            control: VecDeque::new(),
+            ready_again: Turns::default(),
+            ready_new: Turns::default(),
+            pulls: PullQueue::default(),
+            pacer: Pacer::default(),
+            timers: BinaryHeap::new(),
+            due: Instant::NEVER,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The host that this endpoint runs on.
+    pub fn host(&self) -> HostInfo {
+        self.host
+    }
+
+    /// Packets that were discarded because nobody who keeps to the rules can have sent them: beyond the largest first
+    /// window and everything that was pulled, or beyond the window of [`pullnet_pull::WINDOW`] packets.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// The first of the timers and time-waits.
+    #[inline]
+    fn first_timer(&self) -> Deadline {
+        let mut first = Deadline { at: self.sent.due(), why: "sender's time-wait" };
+        first = first.min_at(self.received.due(), "receiver's time-wait");
+        first = first.min_at(self.dismissed.due(), "time-wait of a dismissed connection");
+        match self.timers.peek() {
+            Some(Reverse((at, timer))) if *at <= first.at => Deadline { at: *at, why: name(timer) },
+            _ => first,
+        }
+    }
+
+    fn arm(&mut self, at: Instant, timer: Timer) {
+        self.timers.push(Reverse((at, timer)));
+        self.due = self.due.min(at);
+    }
+
+    fn send_control(&mut self, to: HostAddr, path: u16, header: NdpHeader) {
+        let wire = self.rules.header as u16;
+        self.control.push_back(Transmit { to, path, wire, class: Class::Control, again: false, header });
+    }
+}
+
+impl Transport for NdpEndpoint {
+    type Header = NdpHeader;
+
+    fn open(&mut self, now: Instant, flow: FlowSpec) {
+        if flow.size.is_some_and(|size| size.0 == 0) {
+            return self.refuse(&flow, "a flow of zero bytes has nothing to send");
+        }
+        if let Some(slot) = self.add_sender(now, &flow, Sender::open) {
+            self.arm_check(slot, now + self.rules.timeout);
+        }
+    }
+
+    fn handle(&mut self, now: Instant, packet: Received<NdpHeader>) {
+        match packet.header {
+            NdpHeader::Data { .. } if packet.fate != Fate::Returned => self.handle_data(now, &packet),
+            // A control packet that a switch sent back says nothing about the connection.
+            NdpHeader::Ack { .. }
+            | NdpHeader::Nack { .. }
+            | NdpHeader::Pull { .. }
+            | NdpHeader::Probe { .. }
+                if packet.fate == Fate::Returned => {}
+            NdpHeader::Probe { seq, .. } => self.handle_probe(now, &packet, seq),
+            header => self.handle_feedback(now, packet.from, header, packet.fate),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if !self.pulls.is_empty() && self.pacer.free_at() <= now {
+            self.release_pull(now);
+        }
+        while let Some(Reverse((at, timer))) =
+            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
+        {
+            self.timers.pop();
+            match timer {
+                Timer::Retransmission(slot) => self.check_sender(now, slot, at),
+                Timer::Silence(peer, conn) => self.check_silence(now, peer, conn),
+            }
+        }
+        self.sent.expire(now);
+        self.received.expire(now);
+        self.dismissed.expire(now);
+        self.due = self.first_timer().at;
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<NdpHeader>> {
+        match pop(&mut self.control) {
+            Some(packet) => Some(packet),
+            None => self.transmit_data(now),
+        }
+    }
+
+    #[inline]
+    fn poll_event(&mut self) -> Option<Event> {
+        pop(&mut self.events)
+    }
+
+    #[inline]
+    fn poll_timeout(&self) -> Option<Deadline> {
+        let pull = if self.pulls.is_empty() { Instant::NEVER } else { self.pacer.free_at() };
+        let at = pull.min(self.due);
+        let why = if pull <= self.due { "pull pacer" } else { self.first_timer().why };
+        (at != Instant::NEVER).then_some(Deadline { at, why })
+    }
+
+    fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
+        if step == 0 {
+            self.senders.places().into_iter().chain(self.receivers.places()).for_each(&mut *visit);
+            let queues =
+                [self.control.as_slices().0.as_ptr().cast(), self.events.as_slices().0.as_ptr().cast()];
+            queues.into_iter().for_each(visit);
+        } else {
+            self.senders.latest().into_iter().for_each(|sender| sender.places(&mut *visit));
+            self.receivers.latest().into_iter().for_each(|receiver| receiver.places(&mut *visit));
+        }
+    }
+
+    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
+        for sender in self.senders.iter() {
+            visit(FlowStatus {
+                side: Side::Sender,
+                peer: sender.to,
+                conn: sender.conn,
+                bytes: sender.acked_bytes(),
+                last_progress: sender.last_progress(),
+                waiting_for: sender.waiting_for(),
+                counts: sender.counts,
+            });
+        }
+        for receiver in self.receivers.iter() {
+            visit(FlowStatus {
+                side: Side::Receiver,
+                peer: receiver.peer,
+                conn: receiver.conn,
+                bytes: receiver.bytes,
+                last_progress: receiver.last_progress,
+                waiting_for: "data",
+                counts: SendCounts::default(),
+            });
+        }
+    }
+}
+
+/// Takes the oldest. A queue that is empty starts again at its beginning, to stay within few cache lines.
+#[inline]
+fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
+    let first = queue.pop_front();
+    if queue.is_empty() {
+        queue.clear();
+    }
+    first
+}
+
+fn name(timer: &Timer) -> &'static str {
+    match timer {
+        Timer::Retransmission(_) => "retransmission",
+        Timer::Silence(..) => "a silent sender",
+    }
+}

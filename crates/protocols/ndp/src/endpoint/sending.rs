@@ -1,0 +1,153 @@
+//! The sending side of a host: its connections take turns on the link.
+
+use pullnet_transport::{ConnId, Event, Fate, FlowSpec, HostAddr, SendCounts, Transmit};
+use pullnet_units::Instant;
+
+use super::{NdpEndpoint, Timer};
+use crate::header::NdpHeader;
+use crate::sender::{Check, Context, Ready, Sender};
+
+impl NdpEndpoint {
+    /// Adds what `open` makes of `flow`, if its number may be used.
+    pub(super) fn add_sender(
+        &mut self,
+        now: Instant,
+        flow: &FlowSpec,
+        open: fn(&mut Context<'_>, &FlowSpec) -> Sender,
+    ) -> Option<u32> {
+        let in_time_wait = self.sent.contains(flow.to, flow.conn);
+        if in_time_wait || self.senders.find(flow.to, flow.conn).is_some() {
+            self.refuse(flow, "the connection number is still in use or in time-wait");
+            return None;
+        }
+        let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
+        let slot = self.senders.insert(flow.to, flow.conn, open(&mut cx, flow));
+        self.with_sender(now, slot, |_, _| ());
+        Some(slot)
+    }
+
+    pub(super) fn refuse(&mut self, flow: &FlowSpec, reason: &'static str) {
+        let counts = SendCounts::default();
+        self.events.push_back(Event::Failed { to: flow.to, conn: flow.conn, reason, counts });
+    }
+
+    /// Lets `input` change the sender in `slot` and puts it in line for the link if it can send afterwards.
+    pub(super) fn with_sender<R>(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        input: impl FnOnce(&mut Sender, &mut Context<'_>) -> R,
+    ) -> Option<R> {
+        let sender = self.senders.get_mut(slot)?;
+        let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
+        let result = input(sender, &mut cx);
+        match sender.ready() {
+            Some(Ready::Again) if !sender.queued_again => {
+                sender.queued_again = true;
+                self.ready_again.push(slot, sender.priority);
+            }
+            Some(Ready::New) if !sender.queued_new => {
+                sender.queued_new = true;
+                self.ready_new.push(slot, sender.priority);
+            }
+            _ => {}
+        }
+        Some(result)
+    }
+
+    /// An ACK, NACK, PULL or returned header for one of our connections.
+    pub(super) fn handle_feedback(&mut self, now: Instant, from: HostAddr, header: NdpHeader, fate: Fate) {
+        let Some(slot) = self.senders.find(from, header.conn()) else { return };
+        let acked = self.with_sender(now, slot, |sender, cx| match header {
+            NdpHeader::Data { seq, .. } => {
+                if fate == Fate::Returned {
+                    sender.on_return(cx, seq);
+                }
+                None
+            }
+            NdpHeader::Ack { seq, pull, .. } => {
+                sender.expect_pull();
+                let acked = sender.on_ack(cx, seq);
+                pull.inspect(|number| sender.on_pull(cx, *number));
+                acked
+            }
+            NdpHeader::Nack { seq, pull, .. } => {
+                sender.expect_pull();
+                sender.on_nack(cx, seq);
+                pull.inspect(|number| sender.on_pull(cx, *number));
+                None
+            }
+            NdpHeader::Pull { number, .. } => {
+                sender.on_pull(cx, number);
+                None
+            }
+            NdpHeader::Probe { .. } => None,
+        });
+        if let Some(acked) = acked.flatten() {
+            self.events.push_back(Event::Acked { to: from, conn: header.conn(), latency: acked.latency });
+            if acked.complete {
+                let counts = self.close_sender(now, from, header.conn(), slot);
+                self.events.push_back(Event::Completed { to: from, conn: header.conn(), counts });
+            }
+        }
+    }
+
+    /// Rule 8, time-wait: the number of a finished connection is not used again for a while.
+    pub(super) fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
+        self.ready_again.remove(slot);
+        self.ready_new.remove(slot);
+        self.sent.note(now, to, conn);
+        self.due = self.due.min(self.sent.due());
+        self.senders.remove(to, conn).map_or_else(SendCounts::default, |sender| sender.counts)
+    }
+
+    pub(super) fn check_sender(&mut self, now: Instant, slot: u32, armed_for: Instant) {
+        let due = self.with_sender(now, slot, |sender, cx| {
+            let current = sender.check_at == armed_for;
+            current.then(|| (sender.conn, sender.to, sender.check(cx), sender.control_path(cx.chance)))
+        });
+        let Some(Some((conn, to, check, path))) = due else { return };
+        match check {
+            Check::GiveUp => {
+                let counts = self.close_sender(now, to, conn, slot);
+                self.events.push_back(Event::Failed { to, conn, reason: "the receiver is silent", counts });
+            }
+            Check::Again { at, timed_out, probe } => {
+                self.events.extend(timed_out.into_iter().map(|seq| Event::TimedOut { to, conn, seq }));
+                probe.into_iter().for_each(|header| self.send_control(to, path, header));
+                self.arm_check(slot, at);
+            }
+        }
+    }
+
+    pub(super) fn arm_check(&mut self, slot: u32, at: Instant) {
+        if let Some(sender) = self.senders.get_mut(slot) {
+            sender.check_at = at;
+            if at != Instant::NEVER {
+                self.arm(at, Timer::Retransmission(slot));
+            }
+        }
+    }
+
+    /// The next data packet of the connection whose turn it is.
+    pub(super) fn transmit_data(&mut self, now: Instant) -> Option<Transmit<NdpHeader>> {
+        loop {
+            let again = self.ready_again.pop();
+            let slot = again.or_else(|| self.ready_new.pop())?;
+            let packet = self.with_sender(now, slot, |sender, cx| {
+                if again.is_some() {
+                    sender.queued_again = false
+                } else {
+                    sender.queued_new = false
+                }
+                let packet = sender.transmit(cx)?;
+                let look = cx.now + cx.rules.timeout;
+                Some((packet, (sender.check_at > look).then_some(look)))
+            });
+            if let Some(Some((packet, look))) = packet {
+                look.into_iter().for_each(|at| self.arm_check(slot, at));
+                return Some(packet);
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a sender hears: rules 2 to 5.
+
+use pullnet_pull::Feedback;
+use pullnet_units::{Instant, Picos};
+
+use super::{Context, Sender};
+use crate::config::Rules;
+use crate::window::{Slot, State};
+
+/// Feedback that is looked at to tell a bad path from an incast; all ones would be 16 ACKs.
+const HISTORY: u8 = 16;
+
+/// What an ACK tells the application.
+pub(crate) struct Acked {
+    /// Time since the packet was first sent.
+    pub latency: Picos,
+    /// Whether this was the last one.
+    pub complete: bool,
+}
+
+impl Sender {
+    /// Rule 2, ACK: the packet needs no more care. `None`: it was known before.
+    pub fn on_ack(&mut self, cx: &Context<'_>, seq: u32) -> Option<Acked> {
+        self.hear(cx.now, true);
+        let payload = self.payload(cx.rules, seq);
+        let slot = self.window.get_mut(seq).filter(|slot| slot.state != State::Acked)?;
+        let first_time = !core::mem::replace(&mut slot.heard, true);
+        slot.state = State::Acked;
+        let Slot { path, first_sent, sent, timeouts, .. } = *slot;
+        let latency = cx.now.since(first_sent);
+        self.sample(cx, sent, timeouts);
+        self.paths.feedback(path, Feedback::Ack);
+        self.account_first(cx.rules, seq, first_time);
+        self.window.advance();
+        self.forget_payloads();
+        self.acked_bytes += u64::from(payload);
+        self.last_progress = cx.now;
+        Some(Acked { latency, complete: self.ended && self.idle() })
+    }
+
+    /// Rule 3, NACK: the packet waits for a pull. A NACK for a packet that waits already, or that has arrived,
+    /// says nothing new.
+    pub fn on_nack(&mut self, cx: &Context<'_>, seq: u32) {
+        self.hear(cx.now, false);
+        let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
+        let first_time = !core::mem::replace(&mut slot.heard, true);
+        slot.state = State::Waiting;
+        let (path, sent, timeouts) = (slot.path, slot.sent, slot.timeouts);
+        self.sample(cx, sent, timeouts);
+        self.paths.feedback(path, Feedback::Nack);
+        self.account_first(cx.rules, seq, first_time);
+        self.again.push_back(seq);
+    }
+
+    /// Rule 4, PULL: as many packets may leave as the number is ahead of the highest one so far. What cannot be used
+    /// now is kept for the next NACK or new data: a pull may overtake the NACK that goes with it.
+    pub fn on_pull(&mut self, cx: &Context<'_>, number: u32) {
+        self.last_heard = cx.now;
+        let ahead = number.wrapping_sub(self.served);
+        if ahead == 0 || ahead > u32::MAX / 2 {
+            return;
+        }
+        self.served = number;
+        self.expected_pulls = self.expected_pulls.saturating_sub(ahead);
+        // A gap is forgotten over some eight pulls: one outage must not make a connection patient for ever.
+        let faded = Picos(self.longest_pull_gap.0 - self.longest_pull_gap.0 / 8);
+        self.longest_pull_gap = faded.max(cx.now.since(self.last_pull));
+        self.last_pull = cx.now;
+        self.probes = 0;
+        self.credit = self.credit.saturating_add(ahead).min(self.useful_credit(cx.rules));
+    }
+
+    /// Rule 5, returned header: first in line for the next pull; sent at once if no pull would come, or if feedback
+    /// is ACKs otherwise, which points to a bad path and not to an incast.
+    pub fn on_return(&mut self, cx: &Context<'_>, seq: u32) {
+        self.hear(cx.now, false);
+        let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
+        let first_time = !core::mem::replace(&mut slot.heard, true);
+        let (path, sent, timeouts) = (slot.path, slot.sent, slot.timeouts);
+        self.sample(cx, sent, timeouts);
+        self.account_first(cx.rules, seq, first_time);
+        let at_once = self.nothing_else_comes() || self.some_acks();
+        self.set_state(seq, if at_once { State::Urgent } else { State::Waiting });
+        self.paths.feedback(path, Feedback::Return);
+        if at_once { self.urgent.push_back(seq) } else { self.again.push_front(seq) }
+    }
+
+    /// Rules 5a and 5b in the form of the public code: no pull is expected, and of the first window at most one packet
+    /// is unaccounted for, this one being accounted for already.
+    fn nothing_else_comes(&self) -> bool {
+        self.expected_pulls == 0 && self.first_unheard <= 1
+    }
+
+    /// Rule 5c in the form of the public code: an ACK among every three of the latest feedback, in whole numbers.
+    fn some_acks(&self) -> bool {
+        self.recent_acks() > 0 && u32::from(self.heard) / self.recent_acks() <= 3
+    }
+
+    /// ACKs among the latest feedback.
+    fn recent_acks(&self) -> u32 {
+        (u32::from(self.history) & ((1 << self.heard) - 1)).count_ones()
+    }
+
+    /// Whether the receiver may have many senders: no more than half of what was sent lately arrived whole, or less than
+    /// two answers are known, of which nobody can tell how far answers differ.
+    pub(super) fn crowded(&self) -> bool {
+        self.heard < 2 || 2 * self.recent_acks() <= self.heard.into()
+    }
+
+    /// A round trip, of a packet that was not repeated: the estimator of the public code, that of TCP.
+    fn sample(&mut self, cx: &Context<'_>, sent: Instant, timeouts: u8) {
+        if timeouts > 0 {
+            return;
+        }
+        let (rtt, (mean, deviation)) = (cx.now.since(sent).0, self.round_trip);
+        self.round_trip = match mean {
+            0 => (rtt, rtt / 2),
+            _ => (mean - mean / 8 + rtt / 8, deviation - deviation / 4 + mean.abs_diff(rtt) / 4),
+        };
+    }
+
+    fn set_state(&mut self, seq: u32, state: State) {
+        if let Some(slot) = self.window.get_mut(seq) {
+            slot.state = state;
+        }
+    }
+
+    /// Notes that the receiver, or a switch on the way to it, has answered.
+    fn hear(&mut self, now: Instant, ack: bool) {
+        self.last_heard = now;
+        self.history = self.history << 1 | u16::from(ack);
+        self.heard = (self.heard + 1).min(HISTORY);
+    }
+
+    /// An ACK or NACK announces a pull.
+    pub fn expect_pull(&mut self) {
+        self.expected_pulls += 1;
+    }
+
+    fn account_first(&mut self, rules: &Rules, seq: u32, first_time: bool) {
+        if first_time && seq < rules.initial_window {
+            self.first_unheard = self.first_unheard.saturating_sub(1);
+        }
+    }
+}

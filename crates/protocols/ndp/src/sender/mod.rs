@@ -1,0 +1,163 @@
+//! The sending half of a connection: the rules of the specification in its order.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use pullnet_pull::PathSet;
+use pullnet_rng::Stream;
+use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_units::{Instant, Picos};
+
+use crate::config::Rules;
+use crate::window::Window;
+
+mod feedback;
+mod stream;
+mod timers;
+mod transmit;
+
+use stream::Payloads;
+pub(crate) use timers::Check;
+pub(crate) use transmit::Ready;
+
+/// What sending depends on besides the connection.
+pub(crate) struct Context<'a> {
+    pub now: Instant,
+    pub rules: &'a Rules,
+    pub chance: &'a mut Stream,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub conn: ConnId,
+    pub to: HostAddr,
+    pub priority: u8,
+    /// Whether no packets are to come beyond those that are offered.
+    ended: bool,
+    /// Packets that the application has offered; `u32::MAX` never ends.
+    offered: u32,
+    /// Payload bytes of the last packet of a flow.
+    last_payload: u32,
+    /// Payload bytes of all others, if it is a stream; they are full packets otherwise.
+    payloads: Option<Box<Payloads>>,
+    window: Window,
+    /// Packets of the first window that are still to be pushed.
+    push: u32,
+    /// Packets that pulls allow and that were not sent yet.
+    credit: u32,
+    /// Highest pull number so far.
+    served: u32,
+    /// NACKed or returned packets, in the order in which they are sent again.
+    again: VecDeque<u32>,
+    /// Packets that are sent again without a pull.
+    urgent: VecDeque<u32>,
+    /// ACKs and NACKs minus pulls: how many pulls are to come.
+    expected_pulls: u32,
+    /// Packets of the first window of which nothing was heard yet.
+    first_unheard: u16,
+    /// The latest feedback, newest in bit 0, 1 for an ACK.
+    history: u16,
+    /// How many bits of `history` are meant.
+    heard: u8,
+    paths: PathSet,
+    /// Smoothed round trip and its mean deviation, picoseconds; 0 before the first answer.
+    round_trip: (u64, u64),
+    acked_bytes: u64,
+    pub counts: SendCounts,
+    last_heard: Instant,
+    last_progress: Instant,
+    last_pull: Instant,
+    longest_pull_gap: Picos,
+    /// Probes since the last pull.
+    probes: u8,
+    last_probe: Instant,
+    /// When the timers are looked at next.
+    pub check_at: Instant,
+    /// Whether it stands in the endpoint's queues of connections that can send.
+    pub queued_again: bool,
+    pub queued_new: bool,
+}
+
+impl Sender {
+    /// Rule 1, start: no handshake; the first window may leave at line rate.
+    pub fn open(cx: &mut Context<'_>, flow: &FlowSpec) -> Self {
+        let mtu = u64::from(cx.rules.mtu);
+        let size = flow.size.map(|size| size.0);
+        let total = size.map_or(u32::MAX, |size| size.div_ceil(mtu).min(u64::from(u32::MAX - 1)) as u32);
+        let last_payload = size.map_or(cx.rules.mtu, |size| (size - (u64::from(total) - 1) * mtu) as u32);
+        let push = cx.rules.initial_window.min(total);
+        let paths = PathSet::new(flow.paths, cx.rules.spread, cx.rules.scoreboard, cx.chance);
+        Self {
+            conn: flow.conn,
+            to: flow.to,
+            priority: flow.priority,
+            ended: size.is_some(),
+            offered: total,
+            last_payload,
+            payloads: None,
+            window: Window::default(),
+            push,
+            credit: 0,
+            served: 0,
+            again: VecDeque::new(),
+            urgent: VecDeque::new(),
+            expected_pulls: 0,
+            first_unheard: push as u16,
+            history: 0,
+            heard: 0,
+            paths,
+            round_trip: (0, 0),
+            acked_bytes: 0,
+            counts: SendCounts::default(),
+            last_heard: cx.now,
+            last_progress: cx.now,
+            last_pull: cx.now,
+            longest_pull_gap: Picos::ZERO,
+            probes: 0,
+            last_probe: cx.now,
+            check_at: Instant::NEVER,
+            queued_again: false,
+            queued_new: false,
+        }
+    }
+
+    /// Memory that the next call will read.
+    pub fn places(&self, visit: &mut impl FnMut(*const u8)) {
+        self.window.places().into_iter().chain(self.paths.places()).for_each(visit);
+    }
+
+    /// Payload bytes that have been acknowledged.
+    pub fn acked_bytes(&self) -> u64 {
+        self.acked_bytes
+    }
+
+    /// Packets that are acknowledged, all before them too.
+    pub fn acknowledged(&self) -> u32 {
+        self.window.first()
+    }
+
+    /// Whether everything that was offered is acknowledged.
+    fn idle(&self) -> bool {
+        self.window.first() == self.offered
+    }
+
+    /// When the connection last moved.
+    pub fn last_progress(&self) -> Instant {
+        self.last_progress
+    }
+
+    /// What it waits for, in words.
+    pub fn waiting_for(&self) -> &'static str {
+        if self.idle() {
+            "data from the application"
+        } else if self.push > 0 || self.credit > 0 || !self.urgent.is_empty() {
+            "its turn on the link"
+        } else if !self.again.is_empty() {
+            "a pull to send trimmed packets again"
+        } else if self.window.is_empty() {
+            "a pull for new data"
+        } else {
+            "ACKs or NACKs of packets in flight"
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a sender does when it hears nothing: rule 6, and PROBEs.
+
+use alloc::vec::Vec;
+
+use pullnet_pull::Feedback;
+use pullnet_units::{Instant, Picos};
+
+use super::{Context, Sender};
+use crate::config::Rules;
+use crate::header::NdpHeader;
+use crate::window::State;
+
+/// A packet's timeout doubles this many times at most.
+const MAX_DOUBLINGS: u32 = 6;
+/// Timers are looked at this often within a timeout: a retransmission is late by a sixteenth at most.
+const CHECKS_PER_TIMEOUT: u64 = 16;
+/// A pull is missed after this many timeouts, or as many times the longest gap between pulls so far.
+const PATIENCE: u64 = 4;
+/// Probes that are sent to a silent receiver at least before the sender gives up.
+const LEAST_PROBES: u64 = 32;
+/// Times as patient for a pull is a sender that may be one of a crowd: its pull may stand in a long queue.
+const CROWDED_PATIENCE: u64 = 16;
+/// An idle stream asks for a sign of life this often within the time after which it gives up.
+const SIGNS_OF_LIFE: u64 = 4;
+
+/// What a look at the timers says.
+pub(crate) enum Check {
+    /// Look again at this time. These packets have timed out, and perhaps a probe is to be sent.
+    Again { at: Instant, timed_out: Vec<u32>, probe: Option<NdpHeader> },
+    /// Nothing was heard for too long.
+    GiveUp,
+}
+
+impl Sender {
+    /// Time without an answer after which a packet is sent again, which doubles with each repetition; the configured one
+    /// is the least. And what comes on top: what full header queues take, while they may be full.
+    fn patience(&self, rules: &Rules) -> (Picos, Picos) {
+        let (mean, deviation) = self.round_trip;
+        let queues = if self.crowded() { rules.header_queues } else { Picos::ZERO };
+        (rules.timeout.max(Picos(mean + 4 * deviation)), queues)
+    }
+
+    /// Rule 6, timeout: packets without an answer leave again on another path. Also asks for a pull that must have
+    /// been lost, and gives up on a silent receiver.
+    pub fn check(&mut self, cx: &Context<'_>) -> Check {
+        if self.window.next() > 0 && cx.now.since(self.last_heard) > cx.rules.give_up {
+            return Check::GiveUp;
+        }
+        let (timed_out, mut next) = self.expire(cx);
+        self.counts.timeouts += timed_out.len() as u32;
+        let mut probe = None;
+        if let Some(due) = self.probe_at(cx.rules) {
+            next = next.min(due);
+            if due <= cx.now {
+                probe = Some(self.probe(cx.now));
+                next = next.min(self.probe_at(cx.rules).unwrap_or(Instant::NEVER));
+            }
+        }
+        if self.idle() {
+            // After as long as it has been idle: whoever is idle for short moments does not leave timers behind.
+            next = next.min(cx.now + cx.rules.timeout.max(cx.now.since(self.last_progress)));
+        }
+        let step = Picos(cx.rules.timeout.0 / CHECKS_PER_TIMEOUT + 1);
+        Check::Again { at: next.max(cx.now + step), timed_out, probe }
+    }
+
+    /// Packets whose time is over become urgent. Returns them and when to look again: while any are on their
+    /// way, at least once in a timeout, for patience may shrink meanwhile.
+    fn expire(&mut self, cx: &Context<'_>) -> (Vec<u32>, Instant) {
+        let (mut timed_out, mut next) = (Vec::new(), Instant::NEVER);
+        let (patience, queues) = self.patience(cx.rules);
+        for (seq, slot) in self.window.iter_mut().filter(|(_, slot)| slot.state == State::Sent) {
+            let doublings = u32::from(slot.timeouts).min(MAX_DOUBLINGS);
+            let due = slot.sent.after(patience.saturating_mul(1 << doublings).saturating_add(queues));
+            if due > cx.now {
+                next = next.min(due).min(cx.now + cx.rules.timeout);
+                continue;
+            }
+            slot.timeouts = slot.timeouts.saturating_add(1);
+            slot.state = State::Urgent;
+            self.paths.feedback(slot.path, Feedback::Loss);
+            self.urgent.push_back(seq);
+            timed_out.push(seq);
+        }
+        (timed_out, next)
+    }
+
+    /// When the next PROBE is due; `None` if there is nothing to ask for.
+    fn probe_at(&self, rules: &Rules) -> Option<Instant> {
+        if self.idle() { self.sign_of_life_at(rules) } else { self.pull_missed_at(rules) }
+    }
+
+    /// An idle stream whose receiver does not answer asks as often as one that misses a pull.
+    fn sign_of_life_at(&self, rules: &Rules) -> Option<Instant> {
+        let unanswered = self.last_probe > self.last_heard;
+        let often = if unanswered { LEAST_PROBES } else { SIGNS_OF_LIFE };
+        let since = self.last_heard.max(self.last_probe);
+        (self.window.next() > 0).then(|| since.after(Picos(rules.give_up.0 / often)))
+    }
+
+    /// When a pull that the connection waits for must have been lost; `None` if it waits for none.
+    fn pull_missed_at(&self, rules: &Rules) -> Option<Instant> {
+        let work = !self.again.is_empty() || (self.push == 0 && self.window.next() < self.offered);
+        let patience = Picos(rules.timeout.0.max(self.longest_pull_gap.0)).saturating_mul(PATIENCE);
+        let patience = if self.crowded() { patience.saturating_mul(CROWDED_PATIENCE) } else { patience };
+        let since = self.last_heard.max(self.last_pull).max(self.last_probe);
+        let wait = patience.saturating_mul(1 << u32::from(self.probes).min(MAX_DOUBLINGS));
+        (work && self.credit == 0).then(|| since.after(wait.min(Picos(rules.give_up.0 / LEAST_PROBES))))
+    }
+
+    /// A control packet that makes the receiver pull again.
+    fn probe(&mut self, now: Instant) -> NdpHeader {
+        self.probes = self.probes.saturating_add(1);
+        self.last_probe = now;
+        let newest = self.window.next().saturating_sub(1);
+        NdpHeader::Probe { conn: self.conn, seq: self.again.front().copied().unwrap_or(newest) }
+    }
+}

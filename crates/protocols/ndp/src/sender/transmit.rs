@@ -1,0 +1,105 @@
+//! What leaves a sender: rules 1 and 7.
+
+use pullnet_pull::WINDOW;
+use pullnet_rng::Stream;
+use pullnet_transport::{Class, Transmit};
+
+use super::{Context, Sender};
+use crate::config::Rules;
+use crate::header::NdpHeader;
+use crate::window::{Slot, State};
+
+/// What a connection could send now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ready {
+    /// A packet that was sent before.
+    Again,
+    /// A new packet.
+    New,
+}
+
+impl Sender {
+    /// What could leave now.
+    pub fn ready(&mut self) -> Option<Ready> {
+        self.forget_answered();
+        if !self.urgent.is_empty() || (self.credit > 0 && !self.again.is_empty()) {
+            return Some(Ready::Again);
+        }
+        let may_send_new = (self.push > 0 || self.credit > 0) && self.window.len() < WINDOW;
+        (may_send_new && self.window.next() < self.offered).then_some(Ready::New)
+    }
+
+    /// Drops packets from the queues that have been acknowledged meanwhile.
+    fn forget_answered(&mut self) {
+        while self.urgent.front().is_some_and(|seq| !self.window.is(*seq, State::Urgent)) {
+            self.urgent.pop_front();
+        }
+        while self.again.front().is_some_and(|seq| !self.window.is(*seq, State::Waiting)) {
+            self.again.pop_front();
+        }
+    }
+
+    /// The next packet: urgent ones without a pull, then those that were trimmed, then new data.
+    pub fn transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit<NdpHeader>> {
+        match self.ready()? {
+            Ready::Again => self.transmit_again(cx),
+            Ready::New => Some(self.transmit_new(cx)),
+        }
+    }
+
+    fn transmit_again(&mut self, cx: &mut Context<'_>) -> Option<Transmit<NdpHeader>> {
+        let (seq, pulled) = match self.urgent.pop_front() {
+            Some(seq) => (seq, false),
+            None => (self.again.pop_front()?, true),
+        };
+        self.credit -= u32::from(pulled);
+        let slot = self.window.get_mut(seq)?;
+        let path = self.paths.next_except(slot.path, cx.chance);
+        self.counts.sent += 1;
+        self.counts.again += 1;
+        *slot = Slot { sent: cx.now, path, state: State::Sent, ..*slot };
+        Some(Transmit { again: true, ..self.packet(cx.rules, seq, path, pulled) })
+    }
+
+    fn transmit_new(&mut self, cx: &mut Context<'_>) -> Transmit<NdpHeader> {
+        let pulled = self.push == 0;
+        self.push -= u32::from(!pulled);
+        self.credit -= u32::from(pulled);
+        let seq = self.window.next();
+        if seq == 0 {
+            // Until now it was not the receiver who was silent.
+            self.last_heard = cx.now;
+        }
+        let path = self.paths.next(cx.chance);
+        self.counts.sent += 1;
+        self.window.push(cx.now, path);
+        self.packet(cx.rules, seq, path, pulled)
+    }
+
+    /// Rule 7, end of data: the last packet says so. Every packet of the first window may open the connection.
+    fn packet(&self, rules: &Rules, seq: u32, path: u16, pulled: bool) -> Transmit<NdpHeader> {
+        let (syn, last) = (seq < rules.initial_window, self.is_last(seq));
+        let wire = (self.payload(rules, seq) + rules.header) as u16;
+        let header = NdpHeader::Data { conn: self.conn, seq, syn, last, pulled, priority: self.priority };
+        Transmit { to: self.to, path, wire, class: Class::Data, again: false, header }
+    }
+
+    /// A path for a control packet.
+    pub fn control_path(&mut self, chance: &mut Stream) -> u16 {
+        self.paths.next(chance)
+    }
+
+    /// Whether `seq` is the last packet.
+    fn is_last(&self, seq: u32) -> bool {
+        self.ended && seq == self.offered - 1
+    }
+
+    /// Payload bytes of a packet that is not acknowledged yet.
+    pub(super) fn payload(&self, rules: &Rules, seq: u32) -> u32 {
+        match &self.payloads {
+            Some(payloads) => payloads.of(seq),
+            None if self.is_last(seq) => self.last_payload,
+            None => rules.mtu,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+use pullnet_units::Instant;
+
+use crate::{ConnId, FlowSpec, HostAddr, Transport};
+
+/// A transport that carries streams: data whose amount is not known when it begins, to receivers that may be slow.
+///
+/// Its owner keeps the bytes and cuts them into packets; the transport says which packet leaves when, and where an
+/// arrived one belongs. Packets of a stream are numbered from 0 in the order in which they are offered. Whoever names a
+/// connection that is not open, or not any more, changes nothing by it.
+pub trait Streaming: Transport {
+    /// The application begins a stream. Nothing leaves before something is offered; `flow.size` is not looked at. A
+    /// number that may not be used is reported as [`crate::Event::Failed`].
+    fn open_stream(&mut self, now: Instant, flow: FlowSpec);
+
+    /// The next packet of stream `conn` to `to`: `payload` bytes, from 0 to what a full packet carries; `last` if none
+    /// follows. An empty packet is sent, acknowledged and repeated like any other. Nothing can follow the last one.
+    fn offer(&mut self, now: Instant, to: HostAddr, conn: ConnId, payload: u16, last: bool);
+
+    /// The sender gives up by itself: the connection is forgotten without a report. Its number rests like that of a
+    /// completed one.
+    fn abandon(&mut self, now: Instant, to: HostAddr, conn: ConnId);
+
+    /// How many packets the receiver has without a gap: the sender's owner may let go of their bytes. `None` if there is
+    /// no such connection, for instance because it is completed.
+    fn acknowledged(&self, to: HostAddr, conn: ConnId) -> Option<u32>;
+
+    /// The receiver wants no more of the connection in `slot`: it is forgotten without a report, and nothing that still
+    /// comes for it is answered ([`crate::Event::Stray`]) or opens it anew. The slot may be used again.
+    fn dismiss(&mut self, now: Instant, slot: u32);
+
+    /// The receiver's application is slow: while `held`, the connection in `slot` asks for no more. What it asked for
+    /// before still arrives; what it would ask for leaves after the release.
+    fn hold(&mut self, now: Instant, slot: u32, held: bool);
+
+    /// The receiver decides how urgent the connection in `slot` is, whatever the sender asks for: a higher priority goes
+    /// first.
+    fn prefer(&mut self, slot: u32, priority: u8);
+}
