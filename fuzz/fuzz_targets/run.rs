@@ -6,19 +6,26 @@ use std::sync::Arc;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use pullnet_fuzz::edit::edit;
 use pullnet_fuzz::{files, modest, scenario_and_overrides};
-use pullnet_scenario::{Scenario, Stop, compile};
+use pullnet_scenario::{Per, Scenario, Series, Stop, compile};
+use pullnet_units::Picos;
 
 /// Windows that are worked off; about half a millisecond where links have a delay of 1 us.
 const WINDOWS: u64 = 500;
 /// Flows in all after which a run is broken off.
 const FLOWS: u64 = 2000;
 
-/// Intervals of a time series; each takes memory for every line, which the scenario asked for.
-const INTERVALS: u64 = 1_000_000;
-
-fn intervals(scenario: &Scenario) -> u64 {
+/// Whether the scenario asks for a time series of more rows than memory is for; that is refused only where it is known
+/// beforehand how long the run is.
+fn too_fine(scenario: &Scenario) -> bool {
     let (Stop::At(end) | Stop::FlowsDone { limit: end }) = scenario.stop;
-    scenario.probes.series.map_or(0, |series| end.0 / series.interval.0.max(1))
+    scenario.probes.series.is_some_and(|series| {
+        let lines = match series.per {
+            Per::Total => 1,
+            Per::Host | Per::Tag => 64,
+            Per::Flow => FLOWS,
+        };
+        series.rows(Picos(end.0), lines) > Series::MOST_ROWS
+    })
 }
 
 fuzz_target!(|input: &str| {
@@ -27,7 +34,7 @@ fuzz_target!(|input: &str| {
         return;
     }
     let Ok(scenario) = compile("fuzz.toml", text, &overrides, &files()) else { return };
-    if scenario.topology.hosts.len() > 64 || intervals(&scenario) > INTERVALS {
+    if scenario.topology.hosts.len() > 64 || too_fine(&scenario) {
         return;
     }
     let mut run = pullnet_sim::start(&Arc::new(scenario), 1);

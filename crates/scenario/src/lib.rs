@@ -191,6 +191,10 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
     let workload = traffic::read(&root, network.as_ref(), carried_by, stop);
     check_together(&root, network.as_ref(), &faults, transport.as_ref(), switch.as_ref());
     let probes = probes::read(&root);
+    if let (Some(Stop::At(end)), Some(network)) = (stop, &network) {
+        let (hosts, blocks) = (network.topology.hosts.len(), workload.traffic.len());
+        probes::check(&root, &probes, Picos(end.0), hosts, blocks);
+    }
     let (run::Run { name, seed, stop, measure }, (switch, forwarding, _)) = (run?, switch?);
     let (topology, (transport, _)) = (network?.topology, transport?);
     let resolved = Resolved::default();

@@ -35,7 +35,7 @@ settings! {
 settings! {
     /// Goodput and queueing over time.
     pub struct SeriesSettings {
-        /// Length of an interval.
+        /// Length of an interval. A run with a fixed duration may have 10,000,000 rows: intervals times lines.
         interval: Picos = "100 us" in "1 ns" => "100 s"; required,
         /// What there is one line for.
         per: Per = "total",
@@ -49,6 +49,16 @@ pub struct Series {
     pub interval: Picos,
     /// What there is one line for.
     pub per: Per,
+}
+
+impl Series {
+    /// Rows that a run with a fixed duration may ask for: half a gigabyte of memory.
+    pub const MOST_ROWS: u64 = 10_000_000;
+
+    /// Rows of a run of `length` with `lines` in each interval.
+    pub fn rows(&self, length: Picos, lines: u64) -> u64 {
+        length.0.div_ceil(self.interval.0.max(1)).saturating_mul(lines)
+    }
 }
 
 /// What is recorded beyond the flows and the sums.
@@ -86,4 +96,31 @@ pub(crate) fn read(root: &Reader<'_>) -> Probes {
         Series { interval, per }
     });
     Probes { ports, series, latency, control }
+}
+
+/// Reports a series of more rows than memory is for, in a run of `duration`. Flows are known only when it has run; each
+/// of the `hosts` may receive, and each of the `blocks` of traffic may have a tag of its own.
+pub(crate) fn check(root: &Reader<'_>, probes: &Probes, duration: Picos, hosts: usize, blocks: usize) {
+    let Some(series) = probes.series else { return };
+    let lines = match series.per {
+        Per::Total | Per::Flow => 1,
+        Per::Host => hosts as u64,
+        Per::Tag => blocks as u64,
+    };
+    let (rows, most) = (series.rows(duration, lines), Series::MOST_ROWS);
+    if rows > most
+        && let Some(reader) = root.table("probes", "").and_then(|probes| probes.table("series", ""))
+    {
+        let least = round_up(u128::from(duration.0) * u128::from(lines), u128::from(most));
+        let reason = format!(
+            "makes {rows} rows in \"{duration}\", which is more than {most}; use at least \"{least}\", or fewer lines"
+        );
+        reader.refuse("interval", reason);
+    }
+}
+
+/// The least time of 1, 2 or 5 times a power of ten that is no less than `ps / by`.
+fn round_up(ps: u128, by: u128) -> Picos {
+    let mut steps = (0..).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_u64.pow(power)));
+    steps.find(|step| u128::from(*step) * by >= ps).map_or(Picos(u64::MAX), Picos)
 }
