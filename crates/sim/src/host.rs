@@ -307,7 +307,7 @@ impl<T: Transport> Host<T> {
                 self.counts.timeouts += 1;
                 cx.log.timed_out.push((conn.0, seq));
             }
-            Event::Stray { .. } => {}
+            Event::Stray { .. } | Event::Silent { .. } => {}
         }
     }
 

@@ -114,6 +114,11 @@ pub enum Event {
         /// Which connection.
         slot: u32,
     },
+    /// Receiver: nothing was heard of the sender for so long that the connection is forgotten.
+    Silent {
+        /// Which connection.
+        slot: u32,
+    },
     /// Sender: a packet was acknowledged.
     Acked {
         /// The receiver.

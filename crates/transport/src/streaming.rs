@@ -28,6 +28,10 @@ pub trait Streaming: Transport {
     /// comes for it is answered ([`crate::Event::Stray`]) or opens it anew. The slot may be used again.
     fn dismiss(&mut self, now: Instant, slot: u32);
 
+    /// Whether a connection from `from` has ended here, received or dismissed, and is still remembered: no packet of it
+    /// opens it anew.
+    fn remembers(&self, from: HostAddr, conn: ConnId) -> bool;
+
     /// The receiver's application is slow: while `held`, the connection in `slot` asks for no more. What it asked for
     /// before still arrives; what it would ask for leaves after the release.
     fn hold(&mut self, now: Instant, slot: u32, held: bool);

@@ -5,6 +5,9 @@ use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::{Instant, Picos};
 use rustc_hash::FxBuildHasher;
 
+/// Notes of one connection that are kept at most.
+const NOTES: u64 = 64;
+
 /// Connections that have ended and are remembered for a while (rule 8, time-wait): a few words each.
 ///
 /// All are remembered equally long, so that they are forgotten in the order in which they were noted.
@@ -29,8 +32,13 @@ impl Finished {
         !self.latest.is_empty() && self.latest.contains_key(&(peer, conn))
     }
 
-    /// A connection ended, or was spoken to after its end.
+    /// A connection ended, or was spoken to after its end. What was noted just now is not noted again, so that a flood of
+    /// late packets takes no memory.
     pub fn note(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
+        let fresh = |at: &Instant| now.since(*at).0 < self.remembered.0 / NOTES;
+        if self.latest.get(&(peer, conn)).is_some_and(fresh) {
+            return;
+        }
         self.latest.insert((peer, conn), now);
         self.notes.push_back((now, peer, conn));
     }

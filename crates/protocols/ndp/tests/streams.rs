@@ -145,3 +145,32 @@ fn a_dismissed_connection_is_not_answered_and_not_opened_again() {
     s.at(ms(60_000));
     assert_eq!(s.deadline(), None);
 }
+
+#[test]
+fn a_receiver_says_when_it_forgets_a_silent_sender() {
+    let mut s = plain();
+    s.receives(full(data(0))).sends([ack(0)]).reports([OPENED, delivered(0, MTU as u32)]);
+    s.at(ms(9_999)).reports([]);
+    s.at(ms(10_100)).reports([Event::Silent { slot: 0 }]);
+    assert_eq!(s.deadline(), None);
+}
+
+#[test]
+fn what_is_received_or_dismissed_is_remembered_for_a_while() {
+    let remembers = |s: &mut Script<NdpEndpoint>| {
+        let mut remembers = false;
+        s.does(|host, _| remembers = host.remembers(THERE, CONN));
+        remembers
+    };
+    for (packet, dismissed) in [(last(0), false), (data(0), true)] {
+        let mut s = plain();
+        assert!(!remembers(&mut s));
+        s.receives(full(packet));
+        if dismissed {
+            s.dismisses();
+        }
+        assert!(remembers(&mut s));
+        s.at(ms(60_000));
+        assert!(!remembers(&mut s));
+    }
+}

@@ -167,6 +167,7 @@ impl NdpEndpoint {
         }
         self.withdraw_pulls(slot);
         self.receivers.remove(peer, conn);
+        self.events.push_back(Event::Silent { slot });
     }
 
     /// Takes the pulls of a connection out of the pull queue; the connection still counts them.

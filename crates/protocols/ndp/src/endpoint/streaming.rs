@@ -45,6 +45,10 @@ impl Streaming for NdpEndpoint {
         self.due = self.due.min(self.dismissed.due());
     }
 
+    fn remembers(&self, from: HostAddr, conn: ConnId) -> bool {
+        self.received.contains(from, conn) || self.dismissed.contains(from, conn)
+    }
+
     fn hold(&mut self, now: Instant, slot: u32, held: bool) {
         // No pull leaves before it is asked for, however long the pacer was free.
         self.pacer.wake(now);
