@@ -87,10 +87,7 @@ impl Problem {
         match self {
             Self::Setting { here, .. } => *here,
             Self::Missing { .. } | Self::Whole { .. } => false,
-            Self::File { error, .. } => matches!(
-                error.fault,
-                Fault::List(ListFault::Host { .. }) | Fault::Matrix(MatrixFault::Host { .. })
-            ),
+            Self::File { error, .. } => error.fault.depends_on_hosts(),
         }
     }
 
@@ -129,6 +126,25 @@ pub enum Fault {
     /// In a list of volumes.
     #[error(transparent)]
     Volumes(#[from] VolumesFault),
+    /// In more lines than are worth naming.
+    #[error("and {count} more faults from here on; mend those above first")]
+    More {
+        /// How many there are.
+        count: u64,
+        /// Whether all of them may be gone on another network, or with other hosts.
+        here: bool,
+    },
+}
+
+impl Fault {
+    /// Whether it may be gone on another network, or with other hosts.
+    pub(crate) fn depends_on_hosts(&self) -> bool {
+        match self {
+            Self::List(ListFault::Host { .. }) | Self::Matrix(MatrixFault::Host { .. }) => true,
+            Self::More { here, .. } => *here,
+            _ => false,
+        }
+    }
 }
 
 /// What is wrong in a list of volumes.

@@ -23,6 +23,7 @@
 mod agenda;
 mod distribution;
 mod error;
+mod faults;
 mod flow;
 mod hosts;
 mod import;
@@ -37,6 +38,7 @@ mod workload;
 pub use agenda::{Ended, Flow, Planner, Watch};
 pub use distribution::{Reading, SizeDistribution};
 pub use error::{Fault, FileError, ListFault, MatrixFault, Problem, SizesFault, VolumesFault, WorkloadError};
+pub use faults::FileErrors;
 pub use flow::{Completion, FlowStart};
 pub use hosts::{Hosts, HostsError};
 pub use import::{

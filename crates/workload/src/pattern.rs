@@ -7,6 +7,7 @@ use pullnet_settings::AnySettings;
 use pullnet_units::{BitsPerSec, HostId, Id, Instant};
 
 use crate::agenda::{Ended, Planner};
+use crate::faults::FileErrors;
 use crate::hosts::Hosts;
 use crate::sizes::{FileName, FlowSize};
 use crate::spec::{Network, TrafficSpec, WorkloadSpec};
@@ -166,6 +167,16 @@ impl Scene<'_> {
     /// The value, or what is wrong noted.
     pub fn noted<T>(&self, result: Result<T, Problem>) -> Result<T, Noted> {
         result.map_err(|problem| self.note(problem))
+    }
+
+    /// What a file that the setting `key` names holds, or everything that is wrong in it noted.
+    pub fn read<T>(&self, key: &'static str, result: Result<T, FileErrors>) -> Result<T, Noted> {
+        result.map_err(|errors| {
+            errors.0.into_iter().for_each(|error| {
+                self.note(Problem::File { key, error });
+            });
+            Noted(())
+        })
     }
 
     /// Whether all these settings could be read. Those that could not have their defaults, from which nothing may be

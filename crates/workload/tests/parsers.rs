@@ -268,7 +268,7 @@ fn wrong_counts_are_refused_unless_they_are_to_be_ignored() {
     let text = b"Nodes 4\nConnections 3600\nTriggers 2\n0->1 start 0 size 9\n2->3 start 0 size 9\n";
     let ignored = MatrixOptions { counts: Counts::Ignored, ..MatrixOptions::default() };
     let refused = parse_matrix("m", text, &with(None)).unwrap_err();
-    assert_eq!(refused.line, 2);
+    assert_eq!(refused.0[0].line, 2);
     assert!(refused.to_string().ends_with("or set counts = \"ignored\" to take what there is"), "{refused}");
     assert_eq!(parse_matrix("m", text, &ignored).unwrap().flows.len(), 2);
     let hpcc = |stated: &str, counts| {
@@ -290,7 +290,7 @@ fn with(start_unit: Option<StartUnit>) -> MatrixOptions {
 fn triggers_that_no_line_describes_are_what_the_option_says() {
     let text = b"Nodes 3\nConnections 2\n0->1 start 0 size 9 send_done_trigger 7\n0->2 trigger 7 size 9\n";
     let refused = parse_matrix("m", text, &with(None)).unwrap_err();
-    assert_eq!(refused.line, 3);
+    assert_eq!(refused.0[0].line, 3);
     assert!(
         refused.to_string().ends_with("or set other_triggers = \"oneshot\" for all such triggers"),
         "{refused}"
@@ -300,4 +300,26 @@ fn triggers_that_no_line_describes_are_what_the_option_says() {
         let script = parse_matrix("m", text, &options).unwrap();
         assert_eq!((script.triggers.len(), script.flows[1].begin), (1, Begin::Trigger(0)));
     }
+}
+
+/// Every wrong line is named, up to twenty; then how many more there are.
+#[test]
+fn all_wrong_lines_are_told_at_once() {
+    let list = "src,dst,bytes,start_us\n0,x,9,0\n0,1,9,0\n1,1,9,0\n0,1,-9,0\n0,1\n";
+    let lines = |text: String| text.lines().map(|line| line[..line.find(' ').unwrap()].to_owned()).collect();
+    let told: Vec<String> = lines(parse_flow_list("l.csv", list.as_bytes()).unwrap_err().to_string());
+    assert_eq!(told, ["l.csv:2:", "l.csv:4:", "l.csv:5:", "l.csv:6:"]);
+
+    let matrix = "Nodes 4\nConnections 3\n0->9 start 0 size 1\n0->1 start 0 size 1\n0->1 begin 0\n";
+    let told: Vec<String> =
+        lines(parse_matrix("m.cm", matrix.as_bytes(), &MatrixOptions::default()).unwrap_err().to_string());
+    assert_eq!(told, ["m.cm:3:", "m.cm:5:"]);
+
+    let many = format!("50\n{}", "0 0 3 100 9 2\n".repeat(50));
+    let refused = parse_hpcc_flows("flow.txt", many.as_bytes(), Counts::Met).unwrap_err().to_string();
+    assert_eq!(refused.lines().count(), 21);
+    assert!(
+        refused.ends_with("flow.txt:22: and 30 more faults from here on; mend those above first"),
+        "{refused}"
+    );
 }

@@ -2,6 +2,7 @@ use pullnet_units::{Bytes, Instant};
 
 use super::script::{Begin, Counts, Script, ScriptFlow};
 use crate::error::{FileError, MatrixFault};
+use crate::faults::{Faults, FileErrors};
 use crate::text::{scaled, shown, utf8};
 
 /// Picoseconds in a second.
@@ -10,26 +11,27 @@ const SECOND: u64 = 1_000_000_000_000;
 /// Reads HPCC's flow.txt: the number of flows, then that many lines `src dst priority_group dst_port bytes
 /// start_seconds`. As its reader does, lines beyond that number are left out ([`Script::ignored_lines`]), unless `counts` are ignored. The
 /// priority group (a class of Ethernet PAUSE) and the port have no meaning here.
-pub fn parse_hpcc_flows(file: &str, contents: &[u8], counts: Counts) -> Result<Script, FileError> {
+pub fn parse_hpcc_flows(file: &str, contents: &[u8], counts: Counts) -> Result<Script, FileErrors> {
     let lines = (1..).zip(utf8(file, contents)?.lines()).filter(|(_, content)| !content.trim().is_empty());
     let mut lines = lines.peekable();
     let fail = |line: u64, fault| FileError::new(file, line, fault);
     let (first, content) = lines.next().ok_or_else(|| fail(1, MatrixFault::Empty))?;
     let stated =
         content.trim().parse::<u32>().map_err(|_| fail(first, MatrixFault::NotAMatrix(shown(content))))?;
-    let mut script = Script::default();
+    let (mut script, mut faults, mut found) = (Script::default(), Faults::of(file), 0_u64);
     for (line, content) in lines {
-        if script.flows.len() as u64 == u64::from(stated) && counts == Counts::Met {
+        if found == u64::from(stated) && counts == Counts::Met {
             script.ignored_lines += 1;
             continue;
         }
-        script.flows.push(flow(line, content).map_err(|fault| fail(line, fault))?);
+        found += 1;
+        script.flows.extend(faults.keep(line, flow(line, content)));
     }
-    let found = script.flows.len() as u64;
+    faults.end()?;
     match found {
-        0 => Err(fail(first, MatrixFault::Empty)),
+        0 => Err(fail(first, MatrixFault::Empty).into()),
         found if found < stated.into() && counts == Counts::Met => {
-            Err(fail(first, MatrixFault::Count { what: "flows", stated: stated.into(), found }))
+            Err(fail(first, MatrixFault::Count { what: "flows", stated: stated.into(), found }).into())
         }
         _ => Ok(script),
     }

@@ -4,6 +4,7 @@ use pullnet_units::{Bytes, Instant, Picos};
 
 use super::script::{Begin, Script, ScriptFlow};
 use crate::error::{FileError, ListFault};
+use crate::faults::{Faults, FileErrors};
 use crate::text::{scaled, shown, utf8};
 
 /// Columns of a flow list other than the start time.
@@ -23,20 +24,25 @@ const STARTS: [(&str, u64); 6] = [
 /// `start` carries its unit (`10 us`); `start_ps` to `start_s` are plain numbers, rounded to a picosecond. `bytes` is
 /// a whole number, a size with its unit, or `endless`. `priority` and `tag` replace those of the block where they
 /// are not empty. Lines that begin with `#` are left out.
-pub fn parse_flow_list(file: &str, contents: &[u8]) -> Result<Script, FileError> {
+pub fn parse_flow_list(file: &str, contents: &[u8]) -> Result<Script, FileErrors> {
     let text = utf8(file, contents)?;
     let mut reader =
         ReaderBuilder::new().comment(Some(b'#')).trim(Trim::All).flexible(false).from_reader(text.as_bytes());
     let header = reader.headers().map_err(|e| row_error(file, &e))?.clone();
     let columns = Columns::of(&header).map_err(|fault| FileError::new(file, 1, fault))?;
-    let mut flows = Vec::new();
+    let (mut flows, mut faults) = (Vec::new(), Faults::of(file));
     for record in reader.records() {
-        let record = record.map_err(|e| row_error(file, &e))?;
-        let line = record.position().map_or(1, csv::Position::line);
-        flows.push(columns.flow(line, &record).map_err(|fault| FileError::new(file, line, fault))?);
+        match record {
+            Ok(record) => {
+                let line = record.position().map_or(1, csv::Position::line);
+                flows.extend(faults.keep(line, columns.flow(line, &record)));
+            }
+            Err(error) => faults.add(row_error(file, &error)),
+        }
     }
+    faults.end()?;
     if flows.is_empty() {
-        return Err(FileError::new(file, 1, ListFault::Empty));
+        return Err(FileError::new(file, 1, ListFault::Empty).into());
     }
     Ok(Script { flows, ..Script::default() })
 }

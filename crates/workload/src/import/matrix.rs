@@ -9,6 +9,7 @@ use super::script::{
 };
 use super::triggers;
 use crate::error::{FileError, MatrixFault};
+use crate::faults::{Faults, FileErrors};
 use crate::text::{scaled, shown, utf8};
 
 const COUNT: &str = "a whole number below 4294967296";
@@ -19,14 +20,19 @@ const COUNT: &str = "a whole number below 4294967296";
 /// Size 0 is an endless flow. `prio` is taken as the flow's priority. A line marked `msg` (one of several messages on
 /// a connection) is a flow of its own. Every flow must be able to start, and unless the options say otherwise the
 /// counts in the header must be met, and every trigger described.
-pub fn parse_matrix(file: &str, contents: &[u8], options: &MatrixOptions) -> Result<Script, FileError> {
+pub fn parse_matrix(file: &str, contents: &[u8], options: &MatrixOptions) -> Result<Script, FileErrors> {
     let mut reader = Reader { options: *options, ..Reader::default() };
-    let mut last = 1;
+    let (mut last, mut faults) = (1, Faults::of(file));
     for (line, content) in (1..).zip(utf8(file, contents)?.lines()) {
-        let words = content.split_whitespace();
-        reader.line(line, words).map_err(|fault| FileError::new(file, line, fault))?;
+        let read = reader.line(line, content.split_whitespace());
+        let other = matches!(read, Err(MatrixFault::NotAMatrix(_)));
+        faults.keep(line, read);
+        if other {
+            break; // what follows would be said to be none either
+        }
         last = line;
     }
+    faults.end()?;
     let script =
         reader.finish().map_err(|(line, fault)| FileError::new(file, line.unwrap_or(last), fault))?;
     triggers::check(&script).map_err(|(line, fault)| FileError::new(file, line, fault))?;

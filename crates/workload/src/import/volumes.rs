@@ -2,6 +2,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use pullnet_units::Picos;
 
 use crate::error::{FileError, VolumesFault};
+use crate::faults::{Faults, FileErrors};
 use crate::text::{shown, utf8};
 
 /// A series of volumes.
@@ -22,7 +23,7 @@ const MOST: f64 = 9.2e18;
 /// Reads a list of volumes: CSV with a column `bytes`, one row for each interval. `pullnet traffic volumes` and
 /// `pullnet traffic synthesise` write such lists, with further columns; a file holds one trace at one timescale. Lines
 /// that begin with `#` are left out.
-pub fn parse_volumes(file: &str, contents: &[u8]) -> Result<VolumeList, FileError> {
+pub fn parse_volumes(file: &str, contents: &[u8]) -> Result<VolumeList, FileErrors> {
     let text = utf8(file, contents)?;
     let mut reader =
         ReaderBuilder::new().comment(Some(b'#')).trim(Trim::All).flexible(false).from_reader(text.as_bytes());
@@ -30,22 +31,31 @@ pub fn parse_volumes(file: &str, contents: &[u8]) -> Result<VolumeList, FileErro
     let columns = Columns::of(&header).map_err(|fault| FileError::new(file, 1, fault))?;
     let mut list = VolumeList { bytes: Vec::new(), timescale: None };
     let mut first: Option<StringRecord> = None;
+    let mut faults = Faults::of(file);
     for record in reader.records() {
-        let record = record.map_err(|e| row_error(file, &e))?;
+        let record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                faults.add(row_error(file, &error));
+                continue;
+            }
+        };
         let line = record.position().map_or(1, csv::Position::line);
-        let fail = |fault: VolumesFault| FileError::new(file, line, fault);
-        list.bytes.push(columns.volume(&record).map_err(fail)?);
+        list.bytes.extend(faults.keep(line, columns.volume(&record)));
         match &first {
-            Some(first) => columns.same(first, &record).map_err(fail)?,
+            Some(first) => {
+                faults.keep(line, columns.same(first, &record));
+            }
             None => {
-                list.timescale = columns.timescale(&record).map_err(fail)?;
+                list.timescale = faults.keep(line, columns.timescale(&record)).flatten();
                 first = Some(record);
             }
         }
     }
+    faults.end()?;
     match list.bytes.iter().any(|bytes| *bytes > 0.0) {
         true => Ok(list),
-        false => Err(FileError::new(file, 1, VolumesFault::Empty)),
+        false => Err(FileError::new(file, 1, VolumesFault::Empty).into()),
     }
 }
 

@@ -3,7 +3,8 @@ use pullnet_transport::Side;
 use pullnet_units::{HostId, Instant, Picos};
 
 use crate::agenda::{Ended, Planner};
-use crate::error::{Fault, FileError, ListFault, MatrixFault};
+use crate::error::{Fault, ListFault, MatrixFault};
+use crate::faults::{Faults, FileErrors};
 use crate::import::{
     Begin, Counts, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow, StartUnit, TriggerKind,
     fired, parse_flow_list, parse_hpcc_flows, parse_matrix,
@@ -59,7 +60,7 @@ impl Pattern for Flows {
 
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let script = parse_flow_list(&self.file.0, scene.file("file", &self.file)?);
-        let script = scene.noted(script.map_err(Problem::in_file("file")))?;
+        let script = scene.read("file", script)?;
         let beyond = |host, count| ListFault::Host { host, count }.into();
         Scripted::build(scene, &self.file, &script, beyond, ListFault::Endless.into())
     }
@@ -89,11 +90,12 @@ impl Pattern for Matrix {
             true => self.hpcc(scene, contents),
             false => parse_matrix(&self.file.0, contents, &self.options()),
         };
-        let script = scene.noted(script.map_err(Problem::in_file("file")))?;
-        if let Some(failure) = script.failures.first() {
-            let error = FileError::new(&self.file.0, failure.line, MatrixFault::Failures);
-            return Err(scene.note(Problem::in_file("file")(error)));
+        let script = scene.read("file", script)?;
+        let mut failures = Faults::of(&self.file.0);
+        for failure in &script.failures {
+            failures.keep(failure.line, Err::<(), _>(MatrixFault::Failures));
         }
+        scene.read("file", failures.end())?;
         let beyond = |host, count| MatrixFault::Host { host, count }.into();
         Scripted::build(scene, &self.file, &script, beyond, MatrixFault::Endless.into())
     }
@@ -115,7 +117,7 @@ impl Matrix {
         }
     }
 
-    fn hpcc(&self, scene: &Scene<'_>, contents: &[u8]) -> Result<Script, FileError> {
+    fn hpcc(&self, scene: &Scene<'_>, contents: &[u8]) -> Result<Script, FileErrors> {
         let reason = "has no effect on an HPCC flow file, which counts in seconds; remove it";
         if let Some(unit) = self.start_unit {
             scene.note(Problem::new("start_unit", format!("{unit:?}").to_lowercase(), reason));
@@ -153,9 +155,6 @@ struct Scripted {
     next: usize,
 }
 
-/// Wrong flows that are named, of a list whose flows may all be wrong.
-const NAMED: usize = 10;
-
 /// Checks the flows of `script` against the network and the end of the run.
 fn check(
     scene: &Scene<'_>,
@@ -170,10 +169,11 @@ fn check(
         let endless = || (scene.must_end() && flow.size.is_none()).then(|| endless.clone());
         host.map(|host| beyond(host, count)).or_else(endless)
     };
-    let wrong = script.flows.iter().filter_map(|flow| Some((flow.line, fault(flow)?)));
-    let note =
-        |(line, fault)| scene.note(Problem::in_file("file")(FileError { file: file.0.clone(), line, fault }));
-    wrong.take(NAMED).map(note).last().map_or(Ok(()), Err)
+    let mut faults = Faults::of(&file.0);
+    for flow in &script.flows {
+        faults.keep(flow.line, fault(flow).map_or(Ok(()), Err));
+    }
+    scene.read("file", faults.end())
 }
 
 impl Scripted {

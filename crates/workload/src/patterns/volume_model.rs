@@ -138,7 +138,7 @@ impl VolumeModel {
             scene.note(Problem::new("cv", cv.to_string(), reason));
         }
         let list = parse_volumes(&file.0, scene.file("file", file)?);
-        let VolumeList { mut bytes, timescale } = scene.noted(list.map_err(Problem::in_file("file")))?;
+        let VolumeList { mut bytes, timescale } = scene.read("file", list)?;
         let length = self.timescale.or(timescale).ok_or_else(|| no_timescale(scene))?;
         let stretch = timescale.map_or(1.0, |own| length.0 as f64 / own.0 as f64);
         bytes.iter_mut().for_each(|bytes| *bytes *= stretch * self.scale.unwrap_or(1.0));
