@@ -13,7 +13,7 @@ from pullnet.errors import InputError
 from pullnet.result import Result
 
 PARTIAL = "PARTIAL"
-"""A file of this name marks the result of a run that was broken off."""
+"""A file of this name marks a result that is not whole: the run was broken off, or tables found no room."""
 
 
 def default_directory(name: str, seed: int, parent: Path = Path("results")) -> Path:
@@ -62,9 +62,15 @@ class Staging:
             return inputs.carry(scenario, self.folder) if copy else inputs.refer(scenario, self.folder)
 
     def place(self, result: Result) -> Result:
-        """Write the result and put it into its place."""
-        self.fill(lambda folder: _write_result(result, folder))
+        """Write the result and put it into its place. Raises `InputError` also where only tables found no room."""
+        missing: dict[str, str] = {}
+        self.fill(lambda folder: missing.update(_write_result(result, folder)))
         result.path = self.target
+        if missing:
+            kept = f"the summary and all that could be written are in {self.target}"
+            raise InputError(
+                [f"{self.target / name}: cannot be written: {why}; {kept}" for name, why in missing.items()]
+            )
         return result
 
     def fill(self, write: Callable[[Path], None]) -> None:
@@ -81,18 +87,33 @@ class Staging:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _write_result(result: Result, folder: Path) -> None:
+def _write_result(result: Result, folder: Path) -> dict[str, str]:
+    """Write what is small first, then the tables. Returns files that could not be written, each with the cause."""
+    (folder / "scenario.toml").write_text(result.scenario, encoding="utf-8")
+    (folder / "summary.json").write_text(result.summary_json, encoding="utf-8")
+    missing = _write_tables(result, folder)
+    if missing or result.summary.ended == "interrupted":
+        (folder / PARTIAL).write_text(_partial(result, list(missing)), encoding="utf-8")
+    return missing
+
+
+def _write_tables(result: Result, folder: Path) -> dict[str, str]:
     from pullnet import tables
 
-    (folder / "scenario.toml").write_text(result.scenario, encoding="utf-8")
+    missing = {}
     for name in result.table_names:
-        tables.write(result.arrow(name), folder / f"{name}.parquet")
-    if result.summary.ended == "interrupted":
-        (folder / PARTIAL).write_text(_partial(result), encoding="utf-8")
-    (folder / "summary.json").write_text(result.summary_json, encoding="utf-8")
+        file = folder / f"{name}.parquet"
+        try:
+            tables.write(result.arrow(name), file)
+        except OSError as error:
+            file.unlink(missing_ok=True)
+            missing[file.name] = _cause(error)
+    return missing
 
 
-def _partial(result: Result) -> str:
+def _partial(result: Result, missing: list[str]) -> str:
+    if missing:
+        return f"Tables could not be written: {', '.join(missing)}.\n"
     return f"The run was interrupted after {result.summary.simulated_us} us; what is here ends there.\n"
 
 
@@ -102,6 +123,9 @@ def _refusal(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         in_the_way = isinstance(error, FileExistsError | NotADirectoryError)
-        cause = os.strerror(error.errno) if error.errno else str(error)
-        reason = f"{error.filename} is not a directory" if in_the_way else cause
+        reason = f"{error.filename} is not a directory" if in_the_way else _cause(error)
         raise InputError(f"{target}: cannot be written: {reason}; choose another with --out") from None
+
+
+def _cause(error: OSError) -> str:
+    return os.strerror(error.errno) if error.errno else str(error)

@@ -6,6 +6,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -316,3 +317,26 @@ def test_a_flow_list_in_parquet_is_refused_by_its_row(pullnet: Pullnet, small: P
     assert done.stderr.endswith(
         '"list.parquet" cannot be used: row 2: host 99 is beyond the block\'s 16 hosts; use 0 to 15\n'
     )
+
+
+LITTLE_ROOM = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""A command whose files may have 6 kB: enough for all but the largest tables."""
+
+
+def test_where_there_is_no_room_for_tables_the_summary_is_kept(small: Path, tmp_path: Path) -> None:
+    command = [str(COMMAND), "run", str(small), "--out", str(tmp_path / "out"), "--quiet"]
+    limited = [sys.executable, "-c", LITTLE_ROOM, *command]
+    ran = subprocess.run(limited, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 2, ran.stderr
+    missing = tmp_path / "out" / "flows.parquet"
+    assert f"error: {missing}: cannot be written: File too large; the summary and all that" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert summary_of(tmp_path / "out")["complete"]
+    there = {file.name for file in (tmp_path / "out").iterdir()}
+    assert {"hosts.parquet", "scenario.toml", "PARTIAL"} <= there
+    assert missing.name not in there
+    assert missing.name in (tmp_path / "out" / "PARTIAL").read_text()

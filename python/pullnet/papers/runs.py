@@ -11,6 +11,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from pullnet import _core, json_text
+from pullnet.directory import PARTIAL
 from pullnet.errors import InputError
 from pullnet.papers import calculations
 from pullnet.papers.calculations import Numbers
@@ -53,11 +54,11 @@ class Task:
 
     @property
     def done(self) -> bool:
-        """Whether its result is there, can be read, and is not that of a run that was broken off."""
+        """Whether its result is there, can be read, and is whole."""
         if isinstance(self.work, str):
             return (self.folder / NUMBERS).is_file()
         try:
-            return load(self.folder).summary.ended != "interrupted"
+            return load(self.folder).summary.ended != "interrupted" and not (self.folder / PARTIAL).exists()
         except InputError:
             return False
 
