@@ -86,6 +86,12 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         &raw const self.items[self.place(self.len)]
     }
 
+    /// Where the newest item is, if it is one of the first `N`.
+    #[inline]
+    pub fn latest(&self) -> *const T {
+        &raw const self.items[self.place(self.len.wrapping_sub(1))]
+    }
+
     /// Takes the oldest. A ring that is empty starts again at its beginning, to stay within few cache lines.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
@@ -152,7 +158,9 @@ impl<T: Copy, const N: usize> Ring<T, N> {
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let near = (0..self.len.min(N as u32)).map(|index| &self.items[self.place(index)]);
-        near.chain(self.more.iter().flat_map(|more| more.iter()))
+        // What is empty is not looked at: it lies elsewhere.
+        let more = self.more.as_ref().filter(|_| self.len > N as u32);
+        near.chain(more.into_iter().flat_map(|more| more.iter()))
     }
 }
 

@@ -10,6 +10,7 @@ use pullnet_units::{HostId, NodeId, PortId};
 
 use crate::agenda::{Agenda, NOT_ARMED};
 use crate::host::Host;
+use crate::huge;
 use crate::line::Line;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -53,9 +54,9 @@ fn shard<P: Protocol, Q: Discipline<Packet>>(
 ) -> Shard<P::Endpoint, Q> {
     let ids = |range: &Range<u32>| range.start as usize..range.end as usize;
     let port_ids = &net.numbering.port[ids(&port_range)];
-    let ports: Vec<_> = port_ids.iter().map(|port_id| port::<Q>(net, rules, *port_id)).collect();
-    let hosts: Vec<_> =
-        net.numbering.host[ids(&host_range)].iter().map(|id| host::<P>(net, config, *id)).collect();
+    let host_ids = &net.numbering.host[ids(&host_range)];
+    let ports = huge::collect(port_ids.iter().map(|id| port::<Q>(net, rules, *id)));
+    let hosts = huge::collect(host_ids.iter().map(|id| host::<P>(net, config, *id)));
     let switches = if Q::SHARES { switches::<Q>(&ports, rules) } else { Vec::new() };
     let units = if Q::SHARES { switches.len() } else { ports.len() };
     let of_port =

@@ -16,7 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::line::{Emission, Line};
 use crate::network::Network;
 use crate::packet::Packet;
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::probe::{HostLog, Share};
 
 /// What hosts count.
@@ -366,6 +366,12 @@ impl<T: Transport> Host<T> {
         for slot in 0..self.incoming.len() {
             self.abandon(reports, log, now, slot);
         }
+    }
+
+    /// Brings into the cache what [`Host::expect`] touches.
+    #[inline]
+    pub fn prepare_inbox(&self) {
+        prefetch_lines(&raw const *self, 3);
     }
 
     /// Brings into the cache what the transport points to; see [`Transport::places`].

@@ -12,6 +12,7 @@ mod director;
 mod fingerprint;
 mod finish;
 mod host;
+mod huge;
 mod line;
 mod losses;
 mod network;

@@ -94,7 +94,14 @@ impl Line {
 
     #[inline]
     fn time(&self, size: u32) -> u64 {
-        self.pace.time(size, || self.rate)
+        self.pace.time(size, || self.rate())
+    }
+
+    /// The built rate. A call of its own, for it lies apart and must not be read where it is not used.
+    #[cold]
+    #[inline(never)]
+    fn rate(&self) -> BitsPerSec {
+        self.rate
     }
 
     /// Earliest time at which a packet of `size` bytes that starts at `start` can be at the other end.

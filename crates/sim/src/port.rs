@@ -303,6 +303,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// Brings into the cache what [`Port::expect`] will write.
     #[inline]
     pub fn prepare_slot(&self) {
+        prefetch(self.inbox.latest());
         prefetch(self.inbox.end());
     }
 
@@ -310,7 +311,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     #[inline]
     pub fn prepare(&self) {
         let begin: *const u8 = (&raw const *self).cast();
-        for line in [1, 2, 7, 9] {
+        for line in [1, 2, 7, 8, 9] {
             prefetch(begin.wrapping_add(64 * line));
         }
     }

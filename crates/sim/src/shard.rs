@@ -18,7 +18,7 @@ use crate::probe::HostLog;
 /// Packets that are collected before they are put into the inboxes of their next processes.
 const BATCH: usize = 32;
 
-/// How many visits ahead a port's memory is asked for.
+/// How many visits, or packets, ahead memory is asked for.
 const AHEAD: usize = 6;
 /// Processes whose memory a second-level cache holds beside everything else, at about a kilobyte each.
 const FITS_CACHE: usize = 1000;
@@ -147,6 +147,7 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     }
 
     fn visit_host(&mut self, net: &Network, window: Window, position: u32) {
+        let before = self.out.len();
         let host = &mut self.hosts[position as usize];
         host.armed = NOT_ARMED;
         let (out, reports, log) = (&mut self.out, &mut self.reports, &mut self.log);
@@ -156,11 +157,12 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
             let due = net.grid.index(next).max(window.index + 1);
             self.host_agenda.arm(&mut host.armed, position, due, window.index);
         }
-        self.deliver_if_many(net, window);
+        self.sent(net, window, before);
     }
 
     #[inline(always)]
     fn visit_port(&mut self, net: &Network, window: Window, position: u32) {
+        let before = self.out.len();
         let port = &mut self.ports[position as usize];
         port.armed = NOT_ARMED;
         let (rules, shared, out, held) =
@@ -170,17 +172,18 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
             let due = due.max(window.index + 1);
             self.port_agenda.arm(&mut port.armed, position, due, window.index);
         }
-        self.deliver_if_many(net, window);
+        self.sent(net, window, before);
     }
 
     fn visit_switch(&mut self, net: &Network, window: Window, position: u32) {
+        let before = self.out.len();
         let next = self.work_off_switch(net, window, position);
         if next != u64::MAX {
             let switch = &mut self.switches[position as usize];
             let due = net.grid.index(next).max(window.index + 1);
             self.port_agenda.arm(&mut switch.armed, position, due, window.index);
         }
-        self.deliver_if_many(net, window);
+        self.sent(net, window, before);
     }
 
     /// Ports that share state see each other's events in order of time; at one time the lower port comes first.
@@ -200,8 +203,12 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         ports.iter().map(|port| port.next_event(window)).min().unwrap_or(u64::MAX)
     }
 
+    /// After a visit, before which `before` packets had been collected.
     #[inline]
-    fn deliver_if_many(&mut self, net: &Network, window: Window) {
+    fn sent(&mut self, net: &Network, window: Window, before: usize) {
+        if self.large() {
+            self.prepare_inboxes(before);
+        }
         if self.out.len() >= BATCH {
             self.deliver(net, window);
         }
@@ -211,21 +218,46 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     /// does not matter when in this window that is done.
     fn deliver(&mut self, net: &Network, window: Window) {
         let out = core::mem::take(&mut self.out);
-        if self.large() {
-            out.iter().for_each(|emission| self.prepare(emission, Port::prepare_inbox));
-            out.iter().for_each(|emission| self.prepare(emission, Port::prepare_slot));
+        let large = self.large();
+        for (index, emission) in out.iter().enumerate() {
+            if large && let Some(later) = out.get(index + 2 * AHEAD) {
+                self.prepare_slot(later);
+            }
+            self.accept(net, window, emission);
         }
-        out.iter().for_each(|emission| self.accept(net, window, emission));
         self.out = out;
         self.out.clear();
     }
 
-    /// Lets `touch` prepare the port that a packet goes to.
+    /// Asks for what the packets from number `first` on will touch first where they go.
     #[inline]
-    fn prepare(&self, emission: &Emission, touch: impl Fn(&Port<Q>)) {
-        if let Err(process) = emission.target.split() {
-            self.ports.get(process.wrapping_sub(self.port_range.start) as usize).into_iter().for_each(touch);
+    fn prepare_inboxes(&self, first: usize) {
+        for emission in &self.out[first..] {
+            match emission.target.split() {
+                Ok(host) => self.host(host).into_iter().for_each(Host::prepare_inbox),
+                Err(port) => self.port(port).into_iter().for_each(Port::prepare_inbox),
+            }
         }
+    }
+
+    /// Asks for the place that the packet will take in the inbox of a port.
+    #[inline]
+    fn prepare_slot(&self, emission: &Emission) {
+        if let Err(port) = emission.target.split() {
+            self.port(port).into_iter().for_each(Port::prepare_slot);
+        }
+    }
+
+    /// The port of a process, if it is of this shard.
+    #[inline]
+    fn port(&self, process: u32) -> Option<&Port<Q>> {
+        self.ports.get(process.wrapping_sub(self.port_range.start) as usize)
+    }
+
+    /// The host of a process, if it is of this shard.
+    #[inline]
+    fn host(&self, process: u32) -> Option<&Host<T>> {
+        self.hosts.get(process.wrapping_sub(self.host_range.start) as usize)
     }
 
     /// Takes a packet from another thread.
