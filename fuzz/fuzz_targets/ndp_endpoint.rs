@@ -6,7 +6,8 @@ use libfuzzer_sys::fuzz_target;
 use pullnet_ndp::{Ndp, NdpConfig, NdpEndpoint, NdpHeader};
 use pullnet_rng::Seed;
 use pullnet_transport::{
-    ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Packed, Protocol, Received, Transport,
+    ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Packed, Protocol, Received, Streaming,
+    Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
@@ -38,6 +39,23 @@ fn flow((_, a, b, _): Step) -> FlowSpec {
     FlowSpec { conn: ConnId(a & 3), to: HostAddr(a >> 2 & 3), size, priority: (a >> 4) as u8, paths: 4 }
 }
 
+/// What an application does with streams: of any host, connection and slot, whether there is one or not.
+fn stream(endpoint: &mut NdpEndpoint, now: Instant, step: Step) {
+    let (_, a, b, c) = step;
+    let FlowSpec { to, conn, .. } = flow(step);
+    match b & 7 {
+        0 => endpoint.open_stream(now, flow(step)),
+        1 => {
+            endpoint.abandon(now, to, conn);
+            assert_eq!(endpoint.acknowledged(to, conn), None);
+        }
+        2 => endpoint.dismiss(now, c & 7),
+        3 => endpoint.hold(now, c & 7, a & 0x80 != 0),
+        4 => endpoint.prefer(c & 7, a as u8),
+        _ => (0..a >> 24).for_each(|_| endpoint.offer(now, to, conn, (c % 9001) as u16, b & 0x80 != 0)),
+    }
+}
+
 /// Lets the link take some packets, and takes the reports. Returns the payload reported as new.
 fn drain(endpoint: &mut NdpEndpoint, now: Instant) -> u64 {
     let sent = (0..64).map_while(|_| endpoint.poll_transmit(now));
@@ -56,6 +74,7 @@ fuzz_target!(|steps: Vec<Step>| {
     let (mut arrived, mut delivered) = (0u64, 0u64);
     for step in steps {
         match step.0 & 15 {
+            13 => stream(&mut endpoint, now, step),
             14 => endpoint.open(now, flow(step)),
             15 => now = now.after(Picos(u64::from(step.1) * 1000)),
             _ => {

@@ -83,7 +83,8 @@ impl<T: Transport> Channel<T> {
     }
 
     /// Lets everything happen until nothing can happen any more, at most up to `limit`. `weather` says for every
-    /// packet of a side what becomes of it: no passage is a loss, two are a duplicate. Returns whether all is quiet.
+    /// packet of a side what becomes of it: no passage is a loss, two are a duplicate. Returns whether all is quiet; if
+    /// not, it is `limit` now.
     pub fn run(
         &mut self,
         limit: Instant,
@@ -91,6 +92,7 @@ impl<T: Transport> Channel<T> {
     ) -> bool {
         while let Some((at, step)) = self.next() {
             if at > limit {
+                self.log.now = self.log.now.max(limit);
                 return false;
             }
             self.log.now = self.log.now.max(at);

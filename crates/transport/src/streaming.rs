@@ -13,7 +13,8 @@ pub trait Streaming: Transport {
     fn open_stream(&mut self, now: Instant, flow: FlowSpec);
 
     /// The next packet of stream `conn` to `to`: `payload` bytes, from 0 to what a full packet carries; `last` if none
-    /// follows. An empty packet is sent, acknowledged and repeated like any other. Nothing can follow the last one.
+    /// follows. An empty packet is sent, acknowledged and repeated like any other. Nothing can follow the last one. A stream
+    /// whose packets cannot be numbered any more fails.
     fn offer(&mut self, now: Instant, to: HostAddr, conn: ConnId, payload: u16, last: bool);
 
     /// The sender gives up by itself: the connection is forgotten without a report. Its number rests like that of a

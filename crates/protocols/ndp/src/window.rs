@@ -15,6 +15,14 @@ pub(crate) enum State {
     Acked,
 }
 
+impl State {
+    /// Whether the receiver still has to answer: then a pull for the packet is still to come.
+    #[inline]
+    fn in_flight(self) -> bool {
+        matches!(self, Self::Sent | Self::Urgent)
+    }
+}
+
 /// What a sender remembers of a packet until it and all packets before it are acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
@@ -32,6 +40,7 @@ pub(crate) struct Slot {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Window {
     first: u32,
+    in_flight: u32,
     slots: VecDeque<Slot>,
 }
 
@@ -56,9 +65,22 @@ impl Window {
         self.slots.len() as u32
     }
 
+    /// Packets that the receiver still has to answer.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// A packet in `from` goes over to `to`.
+    #[inline]
+    pub fn note(&mut self, from: State, to: State) {
+        self.in_flight = self.in_flight + u32::from(to.in_flight()) - u32::from(from.in_flight());
+    }
+
     /// A new packet is sent.
     #[inline]
     pub fn push(&mut self, now: Instant, path: u16) {
+        self.in_flight += 1;
         let state = State::Sent;
         self.slots.push_back(Slot { first_sent: now, sent: now, path, state, heard: false, timeouts: 0 });
     }

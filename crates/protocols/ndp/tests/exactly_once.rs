@@ -2,64 +2,14 @@
 
 mod common;
 
+use common::weather::{channel, clear, weather};
 use common::*;
 use proptest::prelude::*;
-use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
-use pullnet_rng::{Seed, Stream};
-use pullnet_transport::channel::{Channel, Log, Passage};
-use pullnet_transport::{Class, ConnId, Event, Fate, FlowSpec, Transmit};
-use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
-
-/// Chances in percent of what happens to a packet, and how late it may be.
-#[derive(Clone, Debug)]
-struct Weather {
-    lose: u32,
-    double: u32,
-    trim: u32,
-    give_back: u32,
-    latest: Picos,
-    /// When all of this is over; the network is perfect afterwards.
-    clears: Picos,
-}
-
-impl Weather {
-    fn passages(&self, now: Instant, packet: &Transmit<NdpHeader>, chance: &mut Stream) -> Vec<Passage> {
-        if now > Instant::ZERO.after(self.clears) {
-            return vec![Passage { delay: us(5), fate: Fate::Whole }];
-        }
-        if chance.below(100) < self.lose {
-            return Vec::new();
-        }
-        let copies = if chance.below(100) < self.double { 2 } else { 1 };
-        (0..copies).map(|_| self.passage(packet, chance)).collect()
-    }
-
-    fn passage(&self, packet: &Transmit<NdpHeader>, chance: &mut Stream) -> Passage {
-        let drawn = chance.below(100);
-        let fate = match packet.class {
-            Class::Data if drawn < self.trim => Fate::Trimmed,
-            Class::Data if drawn < self.trim + self.give_back => Fate::Returned,
-            _ => Fate::Whole,
-        };
-        let late = (chance.unit() * self.latest.0 as f64) as u64;
-        Passage { delay: Picos(5_000_000 + late), fate }
-    }
-}
-
-fn weather() -> impl Strategy<Value = Weather> {
-    let late = prop::sample::select(vec![Picos(0), us(10), us(300), ms(3)]);
-    let clears = prop::sample::select(vec![us(100), ms(20), ms(400)]);
-    (0..70u32, 0..50u32, 0..60u32, 0..40u32, late, clears).prop_map(
-        |(lose, double, trim, give_back, latest, clears)| Weather {
-            lose,
-            double,
-            trim,
-            give_back,
-            latest,
-            clears,
-        },
-    )
-}
+use pullnet_ndp::{NdpConfig, NdpHeader};
+use pullnet_rng::Seed;
+use pullnet_transport::channel::Log;
+use pullnet_transport::{ConnId, Event, FlowSpec, Transmit};
+use pullnet_units::{Bytes, Instant, Packets};
 
 /// The promise about what is on its way: at most the first window and one packet per pull, beside what is sent again
 /// without one. Counted from what the sender has heard.
@@ -98,11 +48,6 @@ impl Allowance {
 
 fn flow_of(conn: u32, bytes: u64) -> FlowSpec {
     FlowSpec { conn: ConnId(conn), to: THERE, size: Some(Bytes(bytes)), priority: (conn % 2) as u8, paths: 4 }
-}
-
-fn channel(config: &NdpConfig, seed: u64) -> Channel<NdpEndpoint> {
-    let sides = [(HERE, endpoint(config, HERE, seed)), (THERE, endpoint(config, THERE, seed))];
-    Channel::new(sides, BitsPerSec::gbps(10), 4)
 }
 
 /// Bytes delivered, and how often flows were opened, received, completed and failed.
@@ -177,7 +122,7 @@ proptest! {
         channel.open(0, flow_of(1, bytes));
         let death = Instant::ZERO.after(us(alive));
         let quiet = channel.run(Instant::ZERO.after(ms(100_000)), |log, _, _| {
-            if log.now < death { vec![Passage { delay: us(5), fate: Fate::Whole }] } else { Vec::new() }
+            if log.now < death { clear() } else { Vec::new() }
         });
         prop_assert!(quiet, "it never comes to rest");
         let (delivered, [_, received, completed, failed]) = tally(&channel.log);
@@ -190,12 +135,7 @@ proptest! {
 fn a_perfect_network_needs_no_repetition() {
     let mut channel = channel(&config(), 1);
     channel.open(0, flow_of(1, 100 * MTU));
-    assert!(
-        channel.run(Instant::ZERO.after(ms(100_000)), |_, _, _| vec![Passage {
-            delay: us(5),
-            fate: Fate::Whole
-        }])
-    );
+    assert!(channel.run(Instant::ZERO.after(ms(100_000)), |_, _, _| clear()));
     let counts = channel.log.events.iter().find_map(|(_, _, event)| match event {
         Event::Completed { counts, .. } => Some(*counts),
         _ => None,
@@ -211,7 +151,7 @@ fn a_flow_ends_where_one_packet_in_twenty_passes() {
     let mut nth = 0;
     let quiet = channel.run(Instant::ZERO.after(ms(200_000)), |_, _, _| {
         nth += 1;
-        if nth % 20 == 0 { vec![Passage { delay: us(5), fate: Fate::Whole }] } else { Vec::new() }
+        if nth % 20 == 0 { clear() } else { Vec::new() }
     });
     let (bytes, [opened, received, completed, failed]) = tally(&channel.log);
     assert!(quiet && opened <= 1 && received <= 1 && completed + failed == 1 && bytes <= 3 * MTU);

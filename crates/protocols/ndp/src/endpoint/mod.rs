@@ -51,14 +51,14 @@ pub struct NdpEndpoint {
     receivers: Connections<Receiver>,
     /// Ended connections that late packets may not open again.
     received: Finished,
-    /// Connections that this host wanted no more of, and that late packets may not open again either.
-    dismissed: Finished,
     /// Ended connections whose number may not be used again yet.
     sent: Finished,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
     host: HostInfo,
     /// Packets that nobody who keeps to the rules can have sent.
     refused: u64,
+    /// Connections that this host wanted no more of, and that late packets may not open again either.
+    dismissed: Finished,
 }
 
 impl NdpEndpoint {

@@ -61,10 +61,13 @@ impl NdpEndpoint {
         let whole = packet.fate == Fate::Whole;
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         receiver.ask(priority);
-        receiver.wire = packet.wire;
+        let bytes = u32::from(packet.wire).saturating_sub(self.rules.header);
+        if bytes > 0 {
+            // An empty packet does not say how long others are.
+            receiver.wire = packet.wire;
+        }
         let arrival = receiver.on_data(now, seq, last, pulled, whole);
         if arrival.new {
-            let bytes = u32::from(packet.wire).saturating_sub(self.rules.header);
             receiver.bytes += u64::from(bytes);
             self.events.push_back(Event::Delivered { slot, seq, bytes });
         }
@@ -156,14 +159,16 @@ impl NdpEndpoint {
         self.answer(slot, seq, Arrival { new: false, acknowledge, pull }, now);
     }
 
-    /// One timer per receiver looks again at least once in a time-wait, whatever the connection does meanwhile.
+    /// One timer per receiver looks again after a time-wait, or after as long as the sender is silent: those of idle
+    /// streams cost little, and none outlives its connection for long.
     pub(super) fn check_silence(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         let silence = self.silence();
         let Some(slot) = self.receivers.find(peer, conn) else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         let until = receiver.last_heard + silence;
         if until > now {
-            return self.arm(until.min(now + self.rules.time_wait), Timer::Silence(peer, conn));
+            let step = self.rules.time_wait.max(now.since(receiver.last_heard));
+            return self.arm(until.min(now + step), Timer::Silence(peer, conn));
         }
         self.withdraw_pulls(slot);
         self.receivers.remove(peer, conn);

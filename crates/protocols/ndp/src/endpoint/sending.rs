@@ -41,7 +41,7 @@ impl NdpEndpoint {
         let sender = self.senders.get_mut(slot)?;
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
         let result = input(sender, &mut cx);
-        match sender.ready() {
+        match sender.ready(cx.rules) {
             Some(Ready::Again) if !sender.queued_again => {
                 sender.queued_again = true;
                 self.ready_again.push(slot, sender.priority);

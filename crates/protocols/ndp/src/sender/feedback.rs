@@ -25,8 +25,9 @@ impl Sender {
         let payload = self.payload(cx.rules, seq);
         let slot = self.window.get_mut(seq).filter(|slot| slot.state != State::Acked)?;
         let first_time = !core::mem::replace(&mut slot.heard, true);
+        let Slot { path, first_sent, sent, timeouts, state, .. } = *slot;
         slot.state = State::Acked;
-        let Slot { path, first_sent, sent, timeouts, .. } = *slot;
+        self.window.note(state, State::Acked);
         let latency = cx.now.since(first_sent);
         self.sample(cx, sent, timeouts);
         self.paths.feedback(path, Feedback::Ack);
@@ -49,6 +50,7 @@ impl Sender {
         self.sample(cx, sent, timeouts);
         self.paths.feedback(path, Feedback::Nack);
         self.account_first(cx.rules, seq, first_time);
+        self.window.note(State::Sent, State::Waiting);
         self.again.push_back(seq);
     }
 
@@ -80,7 +82,9 @@ impl Sender {
         self.sample(cx, sent, timeouts);
         self.account_first(cx.rules, seq, first_time);
         let at_once = self.nothing_else_comes() || self.some_acks();
-        self.set_state(seq, if at_once { State::Urgent } else { State::Waiting });
+        let state = if at_once { State::Urgent } else { State::Waiting };
+        self.window.note(State::Sent, state);
+        self.set_state(seq, state);
         self.paths.feedback(path, Feedback::Return);
         if at_once { self.urgent.push_back(seq) } else { self.again.push_front(seq) }
     }

@@ -148,9 +148,10 @@ impl Sender {
 
     /// What it waits for, in words.
     pub fn waiting_for(&self) -> &'static str {
+        let new_may_leave = self.window.next() < self.offered && (self.push > 0 || self.credit > 0);
         if self.idle() {
             "data from the application"
-        } else if self.push > 0 || self.credit > 0 || !self.urgent.is_empty() {
+        } else if new_may_leave || !self.urgent.is_empty() {
             "its turn on the link"
         } else if !self.again.is_empty() {
             "a pull to send trimmed packets again"

@@ -39,15 +39,29 @@ impl Sender {
         if self.offered == u32::MAX - 1 {
             return false;
         }
-        if idle {
-            // Until now nobody had to pull.
-            (self.last_pull, self.probes) = (cx.now, 0);
-        }
         payloads.bytes.push_back(payload);
+        if idle {
+            self.wake(cx);
+        }
         self.first_unheard += u16::from(self.offered < cx.rules.initial_window);
         self.offered += 1;
         self.ended = last;
         true
+    }
+
+    /// Until now nobody had to pull. Pulls may still be to come for what the window lacks; answers to probes announced
+    /// none.
+    fn wake(&mut self, cx: &Context<'_>) {
+        (self.last_pull, self.probes) = (cx.now, 0);
+        let lacking = cx.rules.initial_window - self.push - self.credit;
+        self.expected_pulls = self.expected_pulls.min(lacking);
+    }
+
+    /// Whether packet `seq` may open the connection. The receiver of a stream knows it once it has the first packet; one
+    /// that has forgotten it since then must not take the middle of a stream for its beginning.
+    pub(super) fn is_syn(&self, rules: &Rules, seq: u32) -> bool {
+        let open = self.payloads.is_some() && self.window.first() > 0;
+        seq < rules.initial_window && !open
     }
 
     /// Forgets payloads that are acknowledged.
@@ -58,6 +72,13 @@ impl Sender {
         payloads.first += gone;
     }
 
+    /// Whether a packet may leave on a pull. A stream may last for days: what is on its way never exceeds a first window,
+    /// however many pulls lost or doubled packets have earned.
+    #[inline]
+    pub(super) fn has_room(&self, rules: &Rules) -> bool {
+        self.payloads.is_none() || self.window.in_flight() + self.push < rules.initial_window
+    }
+
     /// Credit that is kept at most. An idle stream keeps a first window, for its next data is pushed again; of a flow,
     /// more than the packets that may still have to leave is of no use.
     pub(super) fn useful_credit(&self, rules: &Rules) -> u32 {
@@ -65,5 +86,27 @@ impl Sender {
             Some(_) => rules.initial_window - self.push,
             None => (self.offered - self.window.next()).saturating_add(self.window.len()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pullnet_rng::Seed;
+    use pullnet_transport::{ConnId, HostAddr};
+    use pullnet_units::{BitsPerSec, Instant};
+
+    use super::*;
+    use crate::NdpConfig;
+
+    #[test]
+    fn the_last_number_is_the_largest_but_one() {
+        let rules = Rules::new(&NdpConfig::default(), BitsPerSec::gbps(10));
+        let mut chance = Seed(1).stream("test", 0);
+        let mut cx = Context { now: Instant::ZERO, rules: &rules, chance: &mut chance };
+        let flow = FlowSpec { conn: ConnId(1), to: HostAddr(2), size: None, priority: 0, paths: 1 };
+        let mut sender = Sender::open_stream(&mut cx, &flow);
+        sender.offered = u32::MAX - 2;
+        assert!(sender.offer(&cx, 1, false));
+        assert!(!sender.offer(&cx, 1, true));
     }
 }

@@ -112,6 +112,10 @@ impl Sender {
     fn probe(&mut self, now: Instant) -> NdpHeader {
         self.probes = self.probes.saturating_add(1);
         self.last_probe = now;
+        if self.idle() {
+            // The pull that answers ends no gap in which anybody waited.
+            self.last_pull = now;
+        }
         let newest = self.window.next().saturating_sub(1);
         NdpHeader::Probe { conn: self.conn, seq: self.again.front().copied().unwrap_or(newest) }
     }

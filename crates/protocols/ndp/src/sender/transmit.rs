@@ -20,12 +20,13 @@ pub(crate) enum Ready {
 
 impl Sender {
     /// What could leave now.
-    pub fn ready(&mut self) -> Option<Ready> {
+    pub fn ready(&mut self, rules: &Rules) -> Option<Ready> {
         self.forget_answered();
-        if !self.urgent.is_empty() || (self.credit > 0 && !self.again.is_empty()) {
+        let pulled = self.credit > 0 && self.has_room(rules);
+        if !self.urgent.is_empty() || (pulled && !self.again.is_empty()) {
             return Some(Ready::Again);
         }
-        let may_send_new = (self.push > 0 || self.credit > 0) && self.window.len() < WINDOW;
+        let may_send_new = (self.push > 0 || pulled) && self.window.len() < WINDOW;
         (may_send_new && self.window.next() < self.offered).then_some(Ready::New)
     }
 
@@ -41,7 +42,7 @@ impl Sender {
 
     /// The next packet: urgent ones without a pull, then those that were trimmed, then new data.
     pub fn transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit<NdpHeader>> {
-        match self.ready()? {
+        match self.ready(cx.rules)? {
             Ready::Again => self.transmit_again(cx),
             Ready::New => Some(self.transmit_new(cx)),
         }
@@ -57,7 +58,9 @@ impl Sender {
         let path = self.paths.next_except(slot.path, cx.chance);
         self.counts.sent += 1;
         self.counts.again += 1;
+        let before = slot.state;
         *slot = Slot { sent: cx.now, path, state: State::Sent, ..*slot };
+        self.window.note(before, State::Sent);
         Some(Transmit { again: true, ..self.packet(cx.rules, seq, path, pulled) })
     }
 
@@ -78,7 +81,7 @@ impl Sender {
 
     /// Rule 7, end of data: the last packet says so. Every packet of the first window may open the connection.
     fn packet(&self, rules: &Rules, seq: u32, path: u16, pulled: bool) -> Transmit<NdpHeader> {
-        let (syn, last) = (seq < rules.initial_window, self.is_last(seq));
+        let (syn, last) = (self.is_syn(rules, seq), self.is_last(seq));
         let wire = (self.payload(rules, seq) + rules.header) as u16;
         let header = NdpHeader::Data { conn: self.conn, seq, syn, last, pulled, priority: self.priority };
         Transmit { to: self.to, path, wire, class: Class::Data, again: false, header }

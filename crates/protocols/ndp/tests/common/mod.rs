@@ -1,6 +1,8 @@
 //! The words in which the scripts of this folder are written.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
+pub mod weather;
+
 use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
