@@ -26,6 +26,7 @@ size = "9000 B"
 ports = true
 latency = true
 control = true
+packets = true
 series = { interval = "10 us" }
 """
 

@@ -11,6 +11,7 @@ __all__ = [
     "CaptureReport",
     "Column",
     "Input",
+    "Play",
     "PowerSample",
     "Progress",
     "Record",
@@ -22,6 +23,7 @@ __all__ = [
     "Table",
     "__version__",
     "catalogue",
+    "frame_room",
     "mark_anomalies",
     "picoseconds",
     "provoke_fault",
@@ -316,6 +318,35 @@ def testbed_plan(scenario: Scenario) -> tuple[list[tuple[str, str, str, str, int
     For each host its name, its port, its Ethernet and its IPv4 address and its rate in bit/s; and the file of the
     switches.
     """
+
+@final
+class Play:
+    """The hosts of a testbed, in the thread that calls."""
+
+    def __new__(cls, scenario: Scenario, namespaces: list[str]) -> Play:
+        """Opens a socket in each of `namespaces`: those of the scenario's hosts, in its order."""
+    def begin(self) -> None:
+        """Begins a round at time zero."""
+    def advance(self, seconds: float) -> bool:
+        """Plays for `seconds` at most. True if the round has ended."""
+    def finish(
+        self,
+        before: str,
+        after: str,
+        interrupted: bool,
+        stuck_after_ps: int,
+        wall_s: float,
+        cpu_s: float,
+        peak_rss_bytes: int,
+    ) -> Record:
+        """Ends the round, wherever it is.
+
+        `before` and `after` are answers of the switches to `status`, as JSON. Open flows that have stood still for
+        `stuck_after_ps` are stuck.
+        """
+
+def frame_room(scenario: Scenario) -> int:
+    """Longest frame of a scenario, Ethernet header included and check sequence not. Unit: bytes."""
 
 @final
 class PowerSample:

@@ -20,6 +20,7 @@ _PROBES = {
     "series": 'series = { interval = "10 us", per = "total" }',
     "latency": "latency = true",
     "control": "control = true",
+    "packets": "packets = true",
 }
 
 
@@ -92,6 +93,11 @@ class Result:
     def control(self) -> "pl.DataFrame":
         """One row per control packet that left a host; needs the probe `control`."""
         return self.table("control")
+
+    @cached_property
+    def packets(self) -> "pl.DataFrame":
+        """One row per packet that a host sent or received; needs the probe `packets`."""
+        return self.table("packets")
 
     @property
     def table_names(self) -> list[str]:

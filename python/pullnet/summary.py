@@ -109,12 +109,14 @@ class Cost:
 class Summary:
     """What a run came to. Times in microseconds unless the name says otherwise."""
 
+    world: str
+    """Where it ran: `simulator` or `linux`."""
     scenario: str
     seed: int
     threads: int
     version: str
     fingerprint: str
-    """Hash of every delivery, completion, trim and drop with its time."""
+    """Hash of every delivery, completion, trim and drop with its time; 0 on Linux."""
     complete: bool
     ended: str
     """`stated end`, `time limit` with flows still open, or `interrupted`."""

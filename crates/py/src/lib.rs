@@ -13,6 +13,7 @@ mod scenario;
 mod simulation;
 mod switch;
 mod table;
+mod testbed;
 
 use pyo3::prelude::*;
 
@@ -36,6 +37,8 @@ mod _core {
     use crate::switch::{Switch, SwitchFile, testbed_plan};
     #[pymodule_export]
     use crate::table::{Column, Table};
+    #[pymodule_export]
+    use crate::testbed::{Play, frame_room};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

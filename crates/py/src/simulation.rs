@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pullnet_record::{About, Cost, Summary, Wanted, tables};
+use pullnet_record::{About, Cost, RunRecord, Summary, Wanted, tables};
 use pullnet_scenario::Stop;
 use pullnet_sim::{Progress as Stepped, Run};
 use pullnet_units::{Instant as SimulatedInstant, Picos};
@@ -69,6 +69,7 @@ impl Simulation {
         let scenario = &scenario.0;
         let run = fault::guarded(py, || pullnet_sim::start(scenario, threads))?;
         let about = About {
+            world: "simulator",
             scenario: scenario.name.clone(),
             seed: scenario.seed,
             threads: u32::try_from(threads).unwrap_or(u32::MAX),
@@ -122,11 +123,7 @@ impl Simulation {
         let about = About { interrupted, stuck_after: Picos(stuck_after_ps), ..self.about.clone() };
         let wanted = self.wanted;
         let cost = Cost { wall_s, cpu_s, peak_rss_bytes };
-        fault::guarded(py, move || {
-            let record = state.run.finish();
-            let summary = Summary::of(&record, about, cost);
-            Record { summary: summary.to_json(), tables: Mutex::new(tables(&record, wanted)) }
-        })
+        fault::guarded(py, move || Record::of(&state.run.finish(), about, cost, wanted))
     }
 }
 
@@ -138,6 +135,14 @@ impl Simulation {
 
     fn put_back(&self, state: State) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+    }
+}
+
+impl Record {
+    /// The summary and the tables of a run.
+    pub fn of(record: &RunRecord, about: About, cost: Cost, wanted: Wanted) -> Self {
+        let summary = Summary::of(record, about, cost).to_json();
+        Self { summary, tables: Mutex::new(tables(record, wanted)) }
     }
 }
 
@@ -182,13 +187,15 @@ fn paced(windows: u64, took: Duration, target: Duration) -> u64 {
     }
 }
 
-fn wanted(scenario: &pullnet_scenario::Scenario) -> Wanted {
+/// The tables that a scenario asks for.
+pub fn wanted(scenario: &pullnet_scenario::Scenario) -> Wanted {
     let probes = &scenario.probes;
     Wanted {
         occupancy: probes.ports,
         series: probes.series.is_some(),
         latency: probes.latency,
         control: probes.control,
+        packets: probes.packets,
     }
 }
 

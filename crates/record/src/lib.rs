@@ -7,7 +7,8 @@ mod table;
 mod tables;
 
 pub use raw::{
-    ControlRow, FlowRow, HostRow, LatencyRow, PortRow, RunRecord, SeriesKey, SeriesRow, StuckFlow, Totals,
+    ControlRow, Direction, FlowRow, HostRow, LatencyRow, PacketRow, PortRow, RunRecord, SeriesKey, SeriesRow,
+    StuckFlow, Totals,
 };
 pub use spread::Spread;
 pub use summary::{

@@ -131,6 +131,40 @@ pub struct ControlRow {
     pub kind: &'static str,
 }
 
+/// Which way a packet passed a host.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Direction {
+    /// The host received it.
+    Received,
+    /// The host sent it.
+    Sent,
+}
+
+/// A packet that a host sent or received, as its transport saw it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketRow {
+    /// The host.
+    pub host: HostId,
+    /// The host at the other end.
+    pub peer: HostId,
+    /// When it was sent, or was there.
+    pub at: Instant,
+    /// Which way.
+    pub direction: Direction,
+    /// What happened to it on its way: `whole`, `trimmed` or `returned`; a packet that leaves is whole.
+    pub fate: &'static str,
+    /// The packet type, as the protocol names it.
+    pub kind: &'static str,
+    /// Flags of that type, as the protocol packs them.
+    pub flags: u8,
+    /// The header's words, as the protocol packs them; the first is the flow.
+    pub words: [u32; 3],
+    /// Number of the path, if it was sent.
+    pub path: Option<u16>,
+    /// Bytes on the wire when it was sent.
+    pub wire: u16,
+}
+
 /// Sums over the whole run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
@@ -214,6 +248,8 @@ pub struct RunRecord {
     pub latencies: Vec<LatencyRow>,
     /// Departures of control packets, if asked for.
     pub control: Vec<ControlRow>,
+    /// Packets that hosts sent and received, if asked for.
+    pub packets: Vec<PacketRow>,
     /// Flows without progress at the end.
     pub stuck: Vec<StuckFlow>,
     /// Sums.

@@ -9,6 +9,8 @@ use crate::{FlowRow, HostRow, RunRecord, Spread, StuckFlow};
 /// What the engine does not know about a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct About {
+    /// Where it ran: `simulator` or `linux`.
+    pub world: &'static str,
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
@@ -37,6 +39,8 @@ pub struct Cost {
 /// The summary of a run: what `summary.json` holds.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Summary {
+    /// Where it ran: `simulator` or `linux`.
+    pub world: &'static str,
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
@@ -45,7 +49,7 @@ pub struct Summary {
     pub threads: u32,
     /// Version of the program.
     pub version: String,
-    /// Hash of every delivery, completion, trim and drop with its time, 16 hexadecimal digits.
+    /// Hash of every delivery, completion, trim and drop with its time, 16 hexadecimal digits; 0 on Linux.
     pub fingerprint: String,
     /// Whether the run reached its stated end.
     pub complete: bool,
@@ -226,6 +230,7 @@ impl Summary {
         let window = record.window.1.since(record.window.0);
         let all: Vec<&FlowRow> = record.flows.iter().collect();
         Self {
+            world: about.world,
             scenario: about.scenario,
             seed: about.seed,
             threads: about.threads,

@@ -1,7 +1,7 @@
 use pullnet_units::{Instant, Picos};
 
 use crate::table::{Builder, Table};
-use crate::{FlowRow, PortRow, RunRecord, SeriesKey, SeriesRow};
+use crate::{Direction, FlowRow, PortRow, RunRecord, SeriesKey, SeriesRow};
 
 /// Which of the optional tables a run was asked for. One that was asked for exists even if it has no rows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -14,6 +14,8 @@ pub struct Wanted {
     pub latency: bool,
     /// `control`: one row per control packet that left a host.
     pub control: bool,
+    /// `packets`: one row per packet that a host sent or received.
+    pub packets: bool,
 }
 
 /// All tables of a run.
@@ -23,6 +25,7 @@ pub fn tables(record: &RunRecord, wanted: Wanted) -> Vec<Table> {
     tables.extend(wanted.series.then(|| series(record)));
     tables.extend(wanted.latency.then(|| latency(record)));
     tables.extend(wanted.control.then(|| control(record)));
+    tables.extend(wanted.packets.then(|| packets(record)));
     tables
 }
 
@@ -232,5 +235,31 @@ fn control(record: &RunRecord) -> Table {
         .id(["host", "", "Number of the host."], |row| row.host.0)
         .count(["at_ps", "ps", "When its first bit was sent."], |row| row.at.0)
         .text(["kind", "", "Packet type, as the protocol names it."], |row| row.kind)
+        .finish()
+}
+
+fn packets(record: &RunRecord) -> Table {
+    let way = |direction| if direction == Direction::Sent { "sent" } else { "received" };
+    Builder::new("packets", "One row per packet that a host sent or received, in its order.", &record.packets)
+        .id(["host", "", "Number of the host."], |row| row.host.0)
+        .id(["peer", "", "Number of the host at the other end."], |row| row.peer.0)
+        .count(["at_ps", "ps", "When it was sent, or was there."], |row| row.at.0)
+        .text(["direction", "", "sent or received."], |row| way(row.direction))
+        .text(["fate", "", "whole, trimmed or returned; what leaves is whole."], |row| row.fate)
+        .text(["kind", "", "Packet type, as the protocol names it."], |row| row.kind)
+        .id(["flags", "", "Its flags, as the protocol packs them."], |row| row.flags.into())
+        .id(["flow", "", "Number of the flow."], |row| row.words[0])
+        .id(
+            ["number", "", "Second word of the header: of NDP's PULL the pull's number, else the packet's."],
+            |row| row.words[1],
+        )
+        .id(
+            ["extra", "", "Third word of the header: of NDP's ACK and NACK the pull that it carries."],
+            |row| row.words[2],
+        )
+        .maybe_id(["path", "", "Number of the path; missing for what was received."], |row| {
+            row.path.map(u32::from)
+        })
+        .id(["wire_bytes", "B", "Bytes on the wire when it was sent."], |row| row.wire.into())
         .finish()
 }

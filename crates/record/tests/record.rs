@@ -86,6 +86,7 @@ fn record() -> RunRecord {
         series_interval: Some(Picos::from_micros(20)),
         latencies: Vec::new(),
         control: Vec::new(),
+        packets: Vec::new(),
         stuck: vec![stuck(0, 60), stuck(1, 61)],
         totals: Totals {
             packet_hops: 1_000,
@@ -97,6 +98,7 @@ fn record() -> RunRecord {
 
 fn about() -> About {
     About {
+        world: "simulator",
         scenario: "by hand".to_owned(),
         seed: 3,
         threads: 2,
@@ -111,7 +113,7 @@ fn summary() -> Summary {
 }
 
 fn all() -> Vec<Table> {
-    tables(&record(), Wanted { occupancy: true, series: true, latency: true, control: true })
+    tables(&record(), Wanted { occupancy: true, series: true, latency: true, control: true, packets: true })
 }
 
 fn column(table: &str, name: &str) -> Column {

@@ -29,6 +29,8 @@ settings! {
         latency: bool = false,
         /// Departure times of control packets, from which pull spacing is taken.
         control: bool = false,
+        /// Every packet that a host sends or receives, with its header and its time: what two runs can be compared by.
+        packets: bool = false,
     }
 }
 
@@ -72,6 +74,8 @@ pub struct Probes {
     pub latency: bool,
     /// Departure times of control packets.
     pub control: bool,
+    /// Every packet that a host sends or receives.
+    pub packets: bool,
 }
 
 pub(crate) fn table() -> SubTable {
@@ -89,13 +93,13 @@ pub(crate) fn table() -> SubTable {
 pub(crate) fn read(root: &Reader<'_>) -> Probes {
     let reader = root.table("probes", "ports = true").unwrap_or_else(|| root.unwritten("probes"));
     reader.no_other_keys_than(&table().shape);
-    let ProbeSettings { ports, latency, control } = reader.read().value;
+    let ProbeSettings { ports, latency, control, packets } = reader.read().value;
     let series = reader.table("series", "interval = \"100 us\"").map(|series| {
         series.no_other_keys_than(&Shape::of(&[SeriesSettings::FIELDS]));
         let SeriesSettings { interval, per } = series.read().value;
         Series { interval, per }
     });
-    Probes { ports, series, latency, control }
+    Probes { ports, series, latency, control, packets }
 }
 
 /// Reports a series of more rows than memory is for, in a run of `duration`. Flows are known only when it has run; each

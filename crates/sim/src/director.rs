@@ -1,27 +1,61 @@
-//! What is decided once for all threads between two windows: which flows start, and when the run ends.
+//! What is decided once for all hosts: which flows start, what became of them, and when the run ends. The simulator asks
+//! between two windows, a testbed whenever it looks at the clock.
 
 use std::sync::Arc;
 
 use pullnet_record::FlowRow;
 use pullnet_rng::Seed;
-use pullnet_scenario::Stop;
-use pullnet_transport::Side;
+use pullnet_scenario::{Scenario, Stop};
+use pullnet_transport::{Framing, SendCounts, Side};
 use pullnet_units::{Instant, Picos};
 use pullnet_workload::{Completion, FlowStart, Workload};
 
-use crate::clock::Window;
-use crate::host::{News, Report};
-use crate::network::Network;
+/// Something about a flow that the rest of the run has to know.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Report {
+    /// When.
+    pub at: u64,
+    /// Which flow.
+    pub flow: u32,
+    /// What.
+    pub news: News,
+}
+
+/// What a [`Report`] says.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum News {
+    /// The receiver has everything.
+    Received {
+        /// Payload bytes.
+        delivered: u64,
+        /// Payload bytes within the measurement window.
+        in_window: u64,
+    },
+    /// The sender knows that the receiver has everything.
+    Acknowledged(SendCounts),
+    /// The sender gave up.
+    Failed(&'static str, SendCounts),
+    /// The receiver forgot it, or the run ended.
+    Unfinished {
+        /// Payload bytes.
+        delivered: u64,
+        /// Payload bytes within the measurement window.
+        in_window: u64,
+    },
+}
 
 /// Serial state of a run.
 pub struct Director {
-    net: Arc<Network>,
+    scenario: Arc<Scenario>,
+    framing: Framing,
     workload: Workload,
     stop: Stop,
     /// All flows so far.
     pub flows: Vec<FlowRow>,
     /// Flows with an end that have neither been received and acknowledged nor failed.
     open: u64,
+    /// Whether a flow without an end has started.
+    endless: bool,
     /// Flows received.
     pub received: u64,
     /// Flows failed.
@@ -35,19 +69,20 @@ pub struct Director {
 }
 
 impl Director {
-    /// The start of a run. The scenario was checked, so that its workload exists.
-    pub fn new(net: Arc<Network>) -> Self {
-        let scenario = &net.scenario;
-        let network = scenario.network(Picos(net.grid.length()));
+    /// The start of a run of packets cut by `framing`. What an end of a flow causes starts no earlier than `signal` after
+    /// it. The scenario was checked, so that its workload exists.
+    pub fn new(scenario: Arc<Scenario>, framing: Framing, signal: Picos) -> Self {
+        let network = scenario.network(signal);
         let workload = Workload::new(&scenario.workload, &network, Seed(scenario.seed))
             .unwrap_or_else(|errors| panic!("a compiled scenario has a workload: {errors:?}"));
-        let stop = scenario.stop;
         Self {
-            net,
+            stop: scenario.stop,
+            scenario,
+            framing,
             workload,
-            stop,
             flows: Vec::new(),
             open: 0,
+            endless: false,
             received: 0,
             failed: 0,
             starts: Vec::new(),
@@ -69,36 +104,47 @@ impl Director {
         self.workload.tags().to_vec()
     }
 
+    /// Whether no flow is under way, ends of their own or not.
+    pub fn is_quiet(&self) -> bool {
+        self.open == 0 && !self.endless
+    }
+
     /// Earliest start already known.
     pub fn next_start(&self) -> Option<u64> {
         self.workload.next_start().map(|at| at.0)
     }
 
-    /// Takes note of what happened in the windows before `next`, and gives out what starts in it.
-    pub fn decide(&mut self, next: Window, reports: &mut Vec<Report>, mut start: impl FnMut(FlowStart)) {
+    /// Takes note of what happened before `now`, and gives out what starts from then on and before `until`.
+    pub fn decide(
+        &mut self,
+        now: u64,
+        until: u64,
+        reports: &mut Vec<Report>,
+        mut start: impl FnMut(FlowStart),
+    ) {
         self.note(reports);
-        if next.start >= self.end() {
+        if now >= self.end() {
             self.ended = Some(self.end());
             self.complete = matches!(self.stop, Stop::At(_));
             return;
         }
-        self.workload.starts_before(Instant(next.end), &mut self.starts);
+        self.workload.starts_before(Instant(until), &mut self.starts);
         for flow in core::mem::take(&mut self.starts) {
             self.flows.push(self.row(&flow));
             self.open += u64::from(flow.size.is_some());
+            self.endless |= flow.size.is_none();
             start(flow);
         }
         let done = self.open == 0 && self.workload.exhausted();
         if done && matches!(self.stop, Stop::FlowsDone { .. }) {
-            self.ended = Some(next.start);
+            self.ended = Some(now);
             self.complete = true;
         }
     }
 
     fn row(&self, start: &FlowStart) -> FlowRow {
-        let framing = self.net.framing;
-        let ideal =
-            |size| self.net.topology().ideal_fct(start.src, start.dst, size, framing.mtu, framing.header);
+        let Framing { mtu, header } = self.framing;
+        let ideal = |size| self.scenario.topology.ideal_fct(start.src, start.dst, size, mtu, header);
         FlowRow {
             src: start.src,
             dst: start.dst,
@@ -165,11 +211,11 @@ impl Director {
 }
 
 trait Count {
-    fn count(&mut self, counts: pullnet_transport::SendCounts);
+    fn count(&mut self, counts: SendCounts);
 }
 
 impl Count for FlowRow {
-    fn count(&mut self, counts: pullnet_transport::SendCounts) {
+    fn count(&mut self, counts: SendCounts) {
         (self.packets_sent, self.retransmitted, self.timeouts) = (counts.sent, counts.again, counts.timeouts);
     }
 }

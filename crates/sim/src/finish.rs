@@ -9,9 +9,9 @@ use pullnet_topology::LinkRef;
 use pullnet_transport::{FlowStatus, Packed, Side, Transport};
 use pullnet_units::{HostId, Id, Instant, Picos};
 
-use crate::director::Director;
+use crate::director::{Director, Report};
 use crate::fingerprint::Fingerprint;
-use crate::host::{Host, HostCounts, Report};
+use crate::host::{Host, HostCounts};
 use crate::line::Line;
 use crate::losses;
 use crate::network::Network;
@@ -37,6 +37,7 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
         log.shares.append(&mut shard.log.shares);
         log.latencies.append(&mut shard.log.latencies);
         log.control.append(&mut shard.log.control);
+        log.packets.append(&mut shard.log.packets);
         log.timed_out.append(&mut shard.log.timed_out);
     }
     reports.iter().for_each(|report| director.enter(report));
@@ -50,6 +51,8 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
     let rows = series.map(|series| series_rows(series, &log.shares, &director.flows, &changes, now));
     log.latencies.sort_by_key(|row| (row.flow, row.at));
     log.control.sort_by_key(|row| (row.host, row.at));
+    // A host's own order stays.
+    log.packets.sort_by_key(|row| (row.host, row.at));
     RunRecord {
         fingerprint,
         simulated: now,
@@ -63,6 +66,7 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
         series_interval: series.map(|series| series.interval),
         latencies: log.latencies,
         control: log.control,
+        packets: log.packets,
         stuck,
         totals,
     }

@@ -5,19 +5,20 @@ use std::collections::VecDeque;
 use pullnet_qdisc::Ring;
 use pullnet_record::{ControlRow, LatencyRow};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, Received, SendCounts, Transmit, Transport,
+    Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, Received, Transmit, Transport,
 };
 use pullnet_units::{HostId, Instant, Picos};
 use pullnet_workload::FlowStart;
 
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
+use crate::director::{News, Report};
 use crate::fingerprint::Fingerprint;
 use crate::line::{Emission, Line};
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::prefetch::{prefetch, prefetch_lines};
-use crate::probe::{HostLog, Share};
+use crate::probe::{self, HostLog, Share};
 
 /// What hosts count.
 #[derive(Clone, Copy, Default, Debug)]
@@ -49,40 +50,6 @@ struct Incoming {
     /// Interval of the series, and what arrived in it so far.
     share: (u64, u64),
     over: bool,
-}
-
-/// Something about a flow that the rest of the run has to know.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Report {
-    /// When.
-    pub at: u64,
-    /// Which flow.
-    pub flow: u32,
-    /// What.
-    pub news: News,
-}
-
-/// What a [`Report`] says.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum News {
-    /// The receiver has everything.
-    Received {
-        /// Payload bytes.
-        delivered: u64,
-        /// Payload bytes within the measurement window.
-        in_window: u64,
-    },
-    /// The sender knows that the receiver has everything.
-    Acknowledged(SendCounts),
-    /// The sender gave up.
-    Failed(&'static str, SendCounts),
-    /// The receiver forgot it, or the run ended.
-    Unfinished {
-        /// Payload bytes.
-        delivered: u64,
-        /// Payload bytes within the measurement window.
-        in_window: u64,
-    },
 }
 
 /// What a visit needs from outside.
@@ -244,6 +211,10 @@ impl<T: Transport> Host<T> {
             fate,
             header: T::Header::unpack(packet.packed()),
         };
+        if cx.net.probes().packets {
+            let peer = topology.host(from).unwrap_or(self.id);
+            cx.log.packets.push(probe::received(Instant(now), self.id, peer, &received));
+        }
         self.input(cx, now, |host, now| host.transport.handle(now, received));
     }
 
@@ -274,6 +245,10 @@ impl<T: Transport> Host<T> {
         } else {
             self.counts.data_sent += 1;
             self.counts.retransmitted += u64::from(packet.again);
+        }
+        if cx.net.probes().packets {
+            let peer = cx.net.topology().host(packet.to).unwrap_or(self.id);
+            cx.log.packets.push(probe::sent(Instant(now), self.id, peer, &packet));
         }
         let label = cx.net.topology().label(self.addr, packet.to, packet.path);
         let packet = Packet::new(self.addr, packet.to, control, label, packet.wire, packet.header.pack());

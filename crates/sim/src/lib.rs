@@ -26,8 +26,10 @@ mod shard;
 
 use std::sync::Arc;
 
+pub use director::{Director, News, Report};
 pub use one_port::{OnePort, PortStep, one_port};
 pub use packet::{MAX_TRIM, Packet, TRIM_UNIT};
+pub use probe::{received, sent};
 use pullnet_protocols::with_protocol;
 use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
 use pullnet_scenario::Scenario;

@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pullnet_qdisc::Discipline;
 use pullnet_record::{RunRecord, StuckFlow};
 use pullnet_transport::Transport;
-use pullnet_units::{Id, Instant};
+use pullnet_units::{Id, Instant, Picos};
 use pullnet_workload::FlowStart;
 
 use crate::barrier::Barrier;
 use crate::clock::Window;
-use crate::director::Director;
+use crate::director::{Director, Report};
 use crate::finish;
-use crate::host::Report;
 use crate::line::Emission;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -104,7 +103,8 @@ impl Shared {
         // News may cause starts, so that nothing is skipped after it; nor is the window in which the run ends.
         let last = self.net.grid.index(self.end).max(next);
         let next = if reports.is_empty() { busy.min(start).clamp(next, last) } else { next };
-        director.decide(self.window(next), &mut reports, |start| {
+        let Window { start, end, .. } = self.window(next);
+        director.decide(start, end, &mut reports, |start| {
             let process = self.net.numbering.of_host[start.src.index()];
             let owner = self.bounds.iter().position(|bound| process < bound.0);
             lock(&self.post.starts[owner.unwrap_or(0)]).push((process, start));
@@ -132,7 +132,8 @@ pub struct Engine<T: Transport, Q: Discipline<Packet>> {
 impl<T: Transport, Q: Discipline<Packet>> Engine<T, Q> {
     /// A run at its beginning.
     pub fn new(net: Arc<Network>, shards: Vec<Shard<T, Q>>) -> Self {
-        let director = Director::new(Arc::clone(&net));
+        let signal = Picos(net.grid.length());
+        let director = Director::new(Arc::clone(&net.scenario), net.framing, signal);
         let shared = Shared {
             end: director.end(),
             director: Mutex::new(director),

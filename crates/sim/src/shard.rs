@@ -7,7 +7,8 @@ use pullnet_workload::FlowStart;
 
 use crate::agenda::{Agenda, NOT_ARMED};
 use crate::clock::Window;
-use crate::host::{Host, HostContext, Report};
+use crate::director::Report;
+use crate::host::{Host, HostContext};
 use crate::line::Emission;
 use crate::network::Network;
 use crate::packet::Packet;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pullnet_record::RunRecord;
+use pullnet_record::{Direction, PacketRow, RunRecord};
 use pullnet_scenario::{Disk, compile};
 
 fn root() -> PathBuf {
@@ -34,6 +34,7 @@ const ALL_PROBES: &[(&str, &str)] = &[
     ("probes.ports", "true"),
     ("probes.latency", "true"),
     ("probes.control", "true"),
+    ("probes.packets", "true"),
     ("probes.series.interval", "10 us"),
     ("probes.series.per", "flow"),
 ];
@@ -69,4 +70,35 @@ fn examples_keep_their_fingerprints() {
         seen, golden,
         "if the change of behaviour is meant: BLESS=1 cargo test -p pullnet-sim --test scenarios"
     );
+}
+
+#[test]
+fn the_packet_probe_has_every_packet_once_at_each_end() {
+    let file = root().join("scenarios/testbed/star.toml");
+    let record = run(&file, 1, &[("probes.packets", "true")]);
+    let count = |direction, data, fate: Option<&str>| {
+        let wanted = |row: &&PacketRow| {
+            row.direction == direction
+                && (row.kind == "data") == data
+                && fate.is_none_or(|fate| row.fate == fate)
+        };
+        record.packets.iter().filter(wanted).count() as u64
+    };
+    let totals = &record.totals;
+    assert!(totals.trimmed > 0, "nothing was trimmed");
+    assert_eq!(count(Direction::Sent, true, None), totals.data_sent);
+    assert_eq!(count(Direction::Received, true, Some("whole")), totals.data_delivered);
+    assert_eq!(count(Direction::Received, true, Some("trimmed")), totals.headers_delivered);
+    assert!(record.packets.is_sorted_by_key(|row| (row.host, row.at)));
+    let sent = |row: &PacketRow| {
+        let same =
+            |other: &&PacketRow| (other.words, other.kind, other.peer) == (row.words, row.kind, row.host);
+        record
+            .packets
+            .iter()
+            .filter(same)
+            .any(|other| other.direction == Direction::Sent && other.at < row.at)
+    };
+    let received = record.packets.iter().filter(|row| row.direction == Direction::Received);
+    assert!(received.step_by(100).all(sent), "received, but never sent");
 }

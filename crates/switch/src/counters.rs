@@ -39,6 +39,8 @@ counters! {
     trim_packets,
     /// Of these, headers that found no room in the queue and did not go back to their sender.
     dropped_trim_packets,
+    /// Whole frames sent that had waited with the data.
+    tx_data_packets,
     /// Headers sent, trimmed here or before.
     tx_trim_packets,
     /// Headers sent back to their sender for want of room.

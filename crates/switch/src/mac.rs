@@ -12,6 +12,12 @@ impl Mac {
         Self(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
     }
 
+    /// The six bytes of a frame.
+    pub const fn bytes(self) -> [u8; 6] {
+        let [_, _, a, b, c, d, e, f] = self.0.to_be_bytes();
+        [a, b, c, d, e, f]
+    }
+
     /// Where a frame goes; `None` if it is shorter than an Ethernet header.
     #[inline]
     pub fn destination(frame: &[u8]) -> Option<Self> {

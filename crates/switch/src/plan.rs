@@ -1,6 +1,7 @@
 //! What a testbed needs to look like a scenario's network: hosts with addresses, and the file of the switches.
 
 use std::fmt::Write as _;
+use std::net::Ipv4Addr;
 
 use pullnet_scenario::{Forwarding, Scenario};
 use pullnet_topology::{Choices, Hop, HostPeer, NodeKind, Peer, Topology};
@@ -30,7 +31,7 @@ pub struct HostPlan {
     /// Ethernet address.
     pub mac: Mac,
     /// IPv4 address; all hosts are in one network with a prefix of 16 bits.
-    pub ip: String,
+    pub ip: Ipv4Addr,
     /// Rate of its line.
     pub rate: BitsPerSec,
 }
@@ -71,7 +72,7 @@ fn host(topology: &Topology, id: HostId) -> HostPlan {
         name: format!("h{number}"),
         port: format!("h{number}"),
         mac: mac(id),
-        ip: format!("10.77.{}.{}", number / 200, number % 200 + 1),
+        ip: Ipv4Addr::new(10, 77, (number / 200) as u8, (number % 200 + 1) as u8),
         rate,
     }
 }
@@ -132,6 +133,16 @@ fn outer(text: &mut String, name: &str, switch: &str, rate: BitsPerSec, delay: P
 
 fn switch_name(node: NodeId) -> String {
     format!("s{}", node.0)
+}
+
+/// For each port of the topology in its order the names of its switch and of itself, in the file of the switches.
+pub fn port_names(topology: &Topology) -> impl Iterator<Item = (String, String)> {
+    topology.ports.enumerate().map(|(id, port)| (switch_name(port.node), port_name(topology, id)))
+}
+
+/// For each host in its order the name of its port at the switch.
+pub fn host_names(topology: &Topology) -> impl Iterator<Item = String> {
+    topology.hosts.ids().map(|host| format!("h{}", host.0))
 }
 
 /// Ports are called by the host that they lead to, or by their number.

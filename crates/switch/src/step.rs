@@ -156,6 +156,7 @@ fn count_sent(counters: &mut PortCounters, slot: &Slot, bytes: &[u8], busy: Pico
     counters.if_out_octets += u64::from(slot.wire());
     counters.if_out_ucast_pkts += u64::from(!group);
     counters.if_out_non_ucast_pkts += u64::from(group);
+    counters.tx_data_packets += u64::from(!slot.is_control());
     counters.tx_trim_packets += u64::from(slot.is_header());
     counters.busy_ps += busy.0;
 }

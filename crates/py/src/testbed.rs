@@ -1,0 +1,110 @@
+//! A scenario on the hosts of a testbed.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use pullnet_record::{About, Cost, Wanted};
+use pullnet_testbed::{PlayError, PortCounts};
+use pullnet_units::Picos;
+use pyo3::prelude::*;
+
+use crate::scenario::Scenario;
+use crate::simulation::{Record, wanted};
+use crate::{errors, fault};
+
+/// The hosts of a testbed, in the thread that calls.
+#[pyclass(frozen, module = "pullnet._core")]
+pub struct Play {
+    play: Mutex<pullnet_testbed::Play>,
+    about: About,
+    wanted: Wanted,
+}
+
+fn failed(py: Python<'_>, error: &PlayError) -> PyErr {
+    match error {
+        PlayError::Content { .. } | PlayError::Length { .. } | PlayError::Emit { .. } => {
+            errors::internal(py, error.to_string())
+        }
+        _ => errors::input(py, vec![error.to_string()]),
+    }
+}
+
+impl Play {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut pullnet_testbed::Play) -> Result<T, PlayError> + Send,
+    ) -> PyResult<T> {
+        let done =
+            fault::guarded(py, || work(&mut self.play.lock().unwrap_or_else(PoisonError::into_inner)))?;
+        done.map_err(|error| failed(py, &error))
+    }
+}
+
+#[pymethods]
+impl Play {
+    /// Opens a socket in each of `namespaces`: those of the scenario's hosts, in its order.
+    #[new]
+    fn new(py: Python<'_>, scenario: &Scenario, namespaces: Vec<String>) -> PyResult<Self> {
+        let scenario = &scenario.0;
+        let opened = fault::guarded(py, || pullnet_testbed::Play::open(scenario, &namespaces))?;
+        let about = About {
+            world: "linux",
+            scenario: scenario.name.clone(),
+            seed: scenario.seed,
+            threads: 1,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            interrupted: false,
+            stuck_after: Picos::MAX,
+        };
+        let play = Mutex::new(opened.map_err(|error| failed(py, &error))?);
+        // Nobody looks into queues between two packets.
+        let wanted = Wanted { occupancy: false, series: false, ..wanted(scenario) };
+        Ok(Self { play, about, wanted })
+    }
+
+    /// Begins a round at time zero.
+    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, pullnet_testbed::Play::begin)
+    }
+
+    /// Plays for `seconds` at most. True if the round has ended.
+    fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        let budget = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        self.with(py, move |play| play.advance(budget))
+    }
+
+    /// Ends the round, wherever it is. `before` and `after` are answers of the switches to `status`, as JSON. Open flows that
+    /// have stood still for `stuck_after_ps` are stuck.
+    #[expect(clippy::too_many_arguments, reason = "what only the caller can measure, each by its name")]
+    fn finish(
+        &self,
+        py: Python<'_>,
+        before: &str,
+        after: &str,
+        interrupted: bool,
+        stuck_after_ps: u64,
+        wall_s: f64,
+        cpu_s: f64,
+        peak_rss_bytes: u64,
+    ) -> PyResult<Record> {
+        let ports = counted(before, after);
+        let ports =
+            ports.ok_or_else(|| errors::internal(py, "the switches' status is not understood".into()))?;
+        let record = self.with(py, move |play| Ok(play.finish(&ports)))?;
+        let record = record.ok_or_else(|| errors::internal(py, "no round has begun".to_owned()))?;
+        let about = About { interrupted, stuck_after: Picos(stuck_after_ps), ..self.about.clone() };
+        Ok(Record::of(&record, about, Cost { wall_s, cpu_s, peak_rss_bytes }, self.wanted))
+    }
+}
+
+fn counted(before: &str, after: &str) -> Option<Vec<PortCounts>> {
+    let [before, after] = [before, after].map(|text| serde_json::from_str(text).ok());
+    PortCounts::between(&before?, &after?)
+}
+
+/// Longest frame of a scenario, Ethernet header included and check sequence not. Unit: bytes.
+#[pyfunction]
+pub fn frame_room(py: Python<'_>, scenario: &Scenario) -> PyResult<usize> {
+    pullnet_testbed::frame_room(&scenario.0).map_err(|error| failed(py, &error))
+}

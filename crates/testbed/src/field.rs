@@ -1,0 +1,109 @@
+//! All hosts of a testbed, without a clock.
+
+use std::sync::Arc;
+
+use pullnet_record::RunRecord;
+use pullnet_scenario::Scenario;
+use pullnet_sim::{Director, News, Report};
+use pullnet_units::{Id, Instant, Picos};
+
+use crate::site::Site;
+use crate::station::{Socket, Station};
+use crate::{PlayError, PortCounts, finish};
+
+/// Tells the time since the start of the run.
+pub trait Clock {
+    /// Now.
+    fn now(&self) -> Instant;
+}
+
+/// What an end of a flow causes starts no sooner after it than this: a tick of the clock.
+const SIGNAL: Picos = Picos::from_nanos(1);
+
+/// The hosts of a scenario on their sockets.
+pub struct Field {
+    site: Site,
+    stations: Vec<Station>,
+    director: Director,
+    reports: Vec<Report>,
+    now: Instant,
+}
+
+impl Field {
+    /// The hosts at rest, each on its socket, in the scenario's order. Round `number` keeps apart what is played one after
+    /// the other on the same sockets.
+    ///
+    /// # Errors
+    /// If the scenario cannot be played on these sockets.
+    pub fn new(scenario: &Arc<Scenario>, sockets: Vec<Socket>, number: u32) -> Result<Self, PlayError> {
+        let site = Site::new(scenario, number)?;
+        let hosts = &scenario.topology.hosts;
+        if sockets.len() != hosts.len() {
+            return Err(PlayError::Sockets { sockets: sockets.len(), hosts: hosts.len() });
+        }
+        let stations = hosts.ids().zip(sockets).map(|(host, io)| Station::new(&site, host, io));
+        let stations = stations.collect::<Result<_, _>>()?;
+        let director = Director::new(Arc::clone(scenario), site.framing(), SIGNAL);
+        Ok(Self { site, stations, director, reports: Vec::new(), now: Instant::ZERO })
+    }
+
+    /// Gives every host a turn. True if the run has ended.
+    ///
+    /// # Errors
+    /// If an interface fails, or something arrives that was not sent.
+    pub fn turn(&mut self, clock: &impl Clock) -> Result<bool, PlayError> {
+        let now = clock.now();
+        self.now = now;
+        let Self { site, stations, director, reports, .. } = self;
+        director.decide(now.0, now.0 + 1, reports, |start| {
+            stations[start.src.index()].open(now, site, &start);
+        });
+        for station in stations.iter_mut() {
+            station.turn(clock.now(), site)?;
+            reports.append(&mut station.stack.reports);
+        }
+        check(director, reports)?;
+        Ok(director.ended.is_some())
+    }
+
+    /// When something is to be done that no frame brings; [`Instant::NEVER`] for nothing.
+    pub fn next_due(&self) -> Instant {
+        let start = self.director.next_start().map_or(Instant::NEVER, Instant);
+        let end = Instant(self.director.end());
+        self.stations.iter().map(Station::next_due).fold(start.min(end), Instant::min)
+    }
+
+    /// Whether there is nothing to do before this time; `None` while flows are open.
+    pub fn rests_until(&self) -> Option<Instant> {
+        let next = self.director.next_start().unwrap_or(self.director.end());
+        self.director.is_quiet().then_some(Instant(next))
+    }
+
+    /// The socket of the first host, to wait at.
+    pub(crate) fn first_socket(&mut self) -> Option<&mut Socket> {
+        self.stations.first_mut().map(|station| &mut station.io)
+    }
+
+    /// The record of the run so far, and the sockets. `ports`: what the switches counted meanwhile.
+    pub fn finish(mut self, ports: &[PortCounts]) -> (RunRecord, Vec<Socket>) {
+        let now = self.now;
+        self.stations.iter_mut().for_each(|station| station.stack.finish(now));
+        let reports = self.stations.iter_mut().flat_map(|station| station.stack.reports.drain(..));
+        self.reports.extend(reports);
+        let (sockets, stacks) = self.stations.into_iter().map(|station| (station.io, station.stack)).unzip();
+        (finish::record(&self.site, self.director, stacks, &self.reports, now, ports), sockets)
+    }
+}
+
+/// Refuses news that cannot be: of flows that there are not, or of another length than they have.
+fn check(director: &Director, reports: &mut Vec<Report>) -> Result<(), PlayError> {
+    reports.retain(|report| (report.flow as usize) < director.flows.len());
+    for Report { flow, news, .. } in reports.iter() {
+        let row = &director.flows[*flow as usize];
+        let (News::Received { delivered, .. }, Some(size)) = (news, row.size) else { continue };
+        if *delivered != size {
+            return Err(PlayError::Length { flow: *flow, host: row.dst.0, got: *delivered, size });
+        }
+    }
+    Ok(())
+}

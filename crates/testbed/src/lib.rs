@@ -1,0 +1,24 @@
+//! A scenario on Linux: the flows of a scenario file, played by the simulator's own endpoints over real frames.
+//!
+//! All hosts of a testbed are in one thread, each with a socket in its network namespace ([`Play`]). The switches run in
+//! another process. What comes out is a [`pullnet_record::RunRecord`], as from the simulator.
+//!
+//! [`Field`] is the hosts without clock and sockets: tests drive it in virtual time.
+
+mod content;
+mod error;
+mod field;
+mod finish;
+mod incoming;
+mod line;
+mod live;
+mod ports;
+mod site;
+mod stack;
+mod station;
+
+pub use error::PlayError;
+pub use field::{Clock, Field};
+pub use live::Play;
+pub use ports::PortCounts;
+pub use site::{HEADERS, frame_room};

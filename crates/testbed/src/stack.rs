@@ -1,0 +1,209 @@
+//! A host without its link: the endpoint and what is known of its flows.
+
+use pullnet_ndp::{Ndp, NdpEndpoint, NdpHeader};
+use pullnet_record::{ControlRow, LatencyRow, PacketRow};
+use pullnet_rng::Seed;
+use pullnet_sim::{News, Report};
+use pullnet_transport::{
+    Class, ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, Transmit, Transport,
+};
+use pullnet_units::{HostId, Instant, Picos};
+use pullnet_wire::{Packet, Shape, parse};
+use pullnet_workload::FlowStart;
+
+use crate::incoming::IncomingFlows;
+use crate::site::Site;
+use crate::{PlayError, content};
+
+/// How much later than its time a timer may be handled and still count as on time: pulls then keep their rate although
+/// each leaves a little late. Beyond that they would leave in a burst.
+const CATCH_UP: Picos = Picos::from_micros(50);
+
+/// What a host counts.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Counts {
+    pub data_sent: u64,
+    pub retransmitted: u64,
+    pub data_delivered: u64,
+    pub headers_delivered: u64,
+    pub headers_returned: u64,
+    pub timeouts: u64,
+    pub packet_hops: u64,
+    pub delivered_in_window: u64,
+    /// Frames for our port that are none of ours: a wrong check, nonsense.
+    pub refused: u64,
+}
+
+/// What a host records if the scenario asks for it.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Log {
+    pub latencies: Vec<LatencyRow>,
+    pub control: Vec<ControlRow>,
+    pub packets: Vec<PacketRow>,
+}
+
+/// One host.
+pub(crate) struct Stack {
+    pub host: HostId,
+    addr: HostAddr,
+    pub endpoint: NdpEndpoint,
+    pub incoming: IncomingFlows,
+    pub counts: Counts,
+    pub log: Log,
+    pub reports: Vec<Report>,
+    /// Something that cannot be.
+    pub fault: Option<PlayError>,
+    /// The host that a packet came from last, and the number of links from there.
+    latest_hops: (HostAddr, u64),
+}
+
+impl Stack {
+    /// The host `host` at rest: with the chance that it has in the simulator.
+    pub fn new(site: &Site, host: HostId) -> Self {
+        let addr = site.addr(host);
+        let info = HostInfo { addr, rate: site.scenario.topology.hosts[host].link.rate };
+        let chance = Seed(site.scenario.seed).stream("host.transport", host.0.into());
+        Self {
+            host,
+            addr,
+            endpoint: Ndp::endpoint(&site.config, info, chance),
+            incoming: IncomingFlows::default(),
+            counts: Counts::default(),
+            log: Log::default(),
+            reports: Vec::new(),
+            fault: None,
+            latest_hops: (addr, 0),
+        }
+    }
+
+    /// The application offers data.
+    pub fn open(&mut self, now: Instant, site: &Site, start: &FlowStart) {
+        let to = site.addr(start.dst);
+        let (conn, paths) = (ConnId(start.flow), site.paths(self.addr, to));
+        let flow = FlowSpec { conn, to, size: start.size, priority: start.priority, paths };
+        self.endpoint.open(now, flow);
+        self.report(now, site);
+    }
+
+    /// A frame has arrived. Those of others are passed over.
+    pub fn arrive(&mut self, now: Instant, site: &Site, frame: &[u8]) {
+        let arrived = match parse(frame, &site.marks, site.carriage.home) {
+            Ok(arrived) => arrived,
+            Err(pullnet_wire::Refused::Foreign) => return,
+            Err(_) => return self.counts.refused += 1,
+        };
+        let Some(peer) = site.host(arrived.route.from) else { return self.counts.refused += 1 };
+        let from = site.addr(peer);
+        let Some(received) = site.carriage.received(&arrived, from, site.paths(from, self.addr)) else {
+            return;
+        };
+        if arrived.packet.shape.is_data() {
+            self.count(site, from, received.fate);
+            if received.fate == Fate::Whole {
+                self.check(&arrived.packet, arrived.payload);
+            }
+        }
+        if site.scenario.probes.packets {
+            self.log.packets.push(pullnet_sim::received(now, self.host, peer, &received));
+        }
+        self.handle(now, site, received);
+    }
+
+    fn handle(&mut self, now: Instant, site: &Site, received: Received<NdpHeader>) {
+        self.endpoint.handle(now, received);
+        self.report(now, site);
+    }
+
+    fn count(&mut self, site: &Site, from: HostAddr, fate: Fate) {
+        match fate {
+            Fate::Whole => {
+                if self.latest_hops.0 != from {
+                    self.latest_hops = (from, site.hops(from, self.addr));
+                }
+                self.counts.data_delivered += 1;
+                self.counts.packet_hops += self.latest_hops.1;
+            }
+            Fate::Trimmed => self.counts.headers_delivered += 1,
+            Fate::Returned => self.counts.headers_returned += 1,
+        }
+    }
+
+    fn check(&mut self, packet: &Packet, payload: &[u8]) {
+        let (Shape::Data { seq, .. }, flow) = (packet.shape, packet.conn) else { return };
+        if !content::is_right(flow, seq, payload) {
+            self.fault = Some(PlayError::Content { flow, host: self.host.0 });
+        }
+    }
+
+    /// Lets every timer run out that is due. What was due a moment ago counts as handled then.
+    pub fn timers(&mut self, now: Instant, site: &Site) {
+        let earliest = Instant(now.0.saturating_sub(CATCH_UP.0));
+        while let Some(deadline) = self.endpoint.poll_timeout().filter(|deadline| deadline.at <= now) {
+            self.endpoint.handle_timeout(deadline.at.max(earliest));
+            self.report(now, site);
+        }
+    }
+
+    /// Takes down a packet that leaves.
+    pub fn sent(&mut self, now: Instant, site: &Site, peer: HostId, packet: &Transmit<NdpHeader>) {
+        let probes = &site.scenario.probes;
+        if packet.class == Class::Data {
+            self.counts.data_sent += 1;
+            self.counts.retransmitted += u64::from(packet.again);
+        }
+        if !probes.control && !probes.packets {
+            return;
+        }
+        let row = pullnet_sim::sent(now, self.host, peer, packet);
+        if probes.control && packet.class == Class::Control {
+            self.log.control.push(ControlRow { host: self.host, at: now, kind: row.kind });
+        }
+        if probes.packets {
+            self.log.packets.push(row);
+        }
+    }
+
+    /// Passes on what the endpoint reports.
+    fn report(&mut self, now: Instant, site: &Site) {
+        while let Some(event) = self.endpoint.poll_event() {
+            self.note(now, site, event);
+        }
+    }
+
+    fn note(&mut self, now: Instant, site: &Site, event: Event) {
+        let news = |flow, news| Report { at: now.0, flow, news };
+        match event {
+            Event::Opened { slot, conn, .. } => {
+                let before = self.incoming.open(slot, conn.0).filter(|before| before.delivered > 0);
+                self.reports.extend(before.map(|before| before.unfinished(now)));
+            }
+            Event::Delivered { slot, bytes, .. } => {
+                let counts = self.incoming.deliver(now, slot, bytes.into(), site.scenario.measure);
+                self.counts.delivered_in_window += counts;
+            }
+            Event::Received { slot } => {
+                let ended = self.incoming.end(slot);
+                self.reports.extend(ended.map(|flow| {
+                    let (delivered, in_window) = (flow.delivered, flow.in_window);
+                    news(flow.flow, News::Received { delivered, in_window })
+                }));
+            }
+            Event::Acked { conn, latency, .. } if site.scenario.probes.latency => {
+                self.log.latencies.push(LatencyRow { flow: conn.0, at: now, latency });
+            }
+            Event::Acked { .. } | Event::Stray { .. } | Event::Silent { .. } => {}
+            Event::Completed { conn, counts, .. } => {
+                self.reports.push(news(conn.0, News::Acknowledged(counts)))
+            }
+            Event::Failed { conn, reason, counts, .. } => {
+                self.reports.push(news(conn.0, News::Failed(reason, counts)));
+            }
+            Event::TimedOut { .. } => self.counts.timeouts += 1,
+        }
+    }
+
+    /// The end of the run: what unfinished flows have brought so far.
+    pub fn finish(&mut self, now: Instant) {
+        self.reports.extend(self.incoming.unfinished().map(|incoming| incoming.unfinished(now)));
+    }
+}

@@ -1,0 +1,119 @@
+//! A host on its interface.
+
+use pullnet_ndp::NdpHeader;
+use pullnet_netio::PacketIo;
+use pullnet_transport::{Transmit, Transport};
+use pullnet_units::{HostId, Instant};
+use pullnet_wire::emit;
+use pullnet_workload::FlowStart;
+
+use crate::line::Line;
+use crate::site::Site;
+use crate::stack::Stack;
+use crate::{PlayError, content};
+
+/// Frames taken from an interface before the next host has its turn.
+const BURST: usize = 32;
+
+/// The socket of a host.
+pub type Socket = Box<dyn PacketIo + Send>;
+
+/// One host with its socket and its link.
+pub(crate) struct Station {
+    pub stack: Stack,
+    pub io: Socket,
+    line: Line,
+    /// Room for a payload.
+    payload: Vec<u8>,
+    /// A packet that found no room in the socket.
+    unsent: Option<(HostId, Transmit<NdpHeader>)>,
+    /// Whether the endpoint was asked and had nothing to send.
+    idle: bool,
+}
+
+impl Station {
+    /// The host `host` at rest.
+    pub fn new(site: &Site, host: HostId, io: Socket) -> Result<Self, PlayError> {
+        let (needed, room) = (site.framing().mtu as usize + site.framing().header as usize, io.frame_room());
+        if needed > room {
+            return Err(PlayError::Mtu { mtu: site.config.mtu.0, needed, host: host.0, room });
+        }
+        let line = Line::new(site.scenario.topology.hosts[host].link.rate, needed);
+        let payload = vec![0; needed];
+        Ok(Self { stack: Stack::new(site, host), io, line, payload, unsent: None, idle: true })
+    }
+
+    /// The application offers data.
+    pub fn open(&mut self, now: Instant, site: &Site, start: &FlowStart) {
+        self.stack.open(now, site, start);
+        self.idle = false;
+    }
+
+    /// Takes what has arrived, handles what is due, and sends what may leave.
+    pub fn turn(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
+        let Self { stack, io, .. } = self;
+        let host = stack.host.0;
+        let got = io.receive(BURST, &mut |frame| stack.arrive(now, site, frame));
+        let due = stack.endpoint.poll_timeout().is_some_and(|deadline| deadline.at <= now);
+        if due {
+            stack.timers(now, site);
+        }
+        if got.map_err(|error| PlayError::Io { host, error })? > 0 || due {
+            self.idle = false;
+        }
+        if !self.idle && self.line.free_at() <= now {
+            self.transmit(now, site)?;
+            self.io.flush().map_err(|error| PlayError::Io { host, error })?;
+        }
+        self.stack.fault.take().map_or(Ok(()), Err)
+    }
+
+    fn transmit(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
+        while self.line.free_at() <= now {
+            let next = self.unsent.take().or_else(|| {
+                let packet = self.stack.endpoint.poll_transmit(now)?;
+                Some((site.scenario.topology.host(packet.to)?, packet))
+            });
+            let Some((peer, packet)) = next else {
+                self.idle = true;
+                return Ok(());
+            };
+            let Some(length) = self.send(site, peer, &packet)? else {
+                self.unsent = Some((peer, packet));
+                return Ok(());
+            };
+            self.line.send(now, length);
+            self.stack.sent(now, site, peer, &packet);
+        }
+        Ok(())
+    }
+
+    /// Hands a packet to the socket and returns the length of its frame; `None` if there is no room.
+    fn send(
+        &mut self,
+        site: &Site,
+        peer: HostId,
+        packet: &Transmit<NdpHeader>,
+    ) -> Result<Option<usize>, PlayError> {
+        let host = self.stack.host;
+        let payload = &mut self.payload[..site.carriage.payload(packet).into()];
+        if let NdpHeader::Data { conn, seq, .. } = packet.header {
+            content::fill(conn.0, seq, payload);
+        }
+        let (route, header) = (site.route(host, peer, packet.path), site.carriage.packet(packet, 0));
+        let mut written = Ok(0);
+        let mut fill = |room: &mut [u8]| {
+            written = emit(room, &route, &site.marks, &header, payload);
+            *written.as_ref().unwrap_or(&0)
+        };
+        let fits = self.io.send(&mut fill).map_err(|error| PlayError::Io { host: host.0, error })?;
+        let length = written.map_err(|error| PlayError::Emit { host: host.0, error })?;
+        Ok(fits.then_some(length))
+    }
+
+    /// When something is to be done here that no frame brings; [`Instant::NEVER`] for nothing.
+    pub fn next_due(&self) -> Instant {
+        let timer = self.stack.endpoint.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at);
+        if self.idle { timer } else { timer.min(self.line.free_at()) }
+    }
+}

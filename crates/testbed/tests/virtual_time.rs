@@ -1,0 +1,185 @@
+//! Scenarios played in virtual time: the hosts of a testbed on in-process rings, its switches as a fabric between them.
+//! What comes out is held against the simulator.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use pullnet_netio::{PacketIo, RingOptions, Rings};
+use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_record::RunRecord;
+use pullnet_scenario::{Scenario, compile};
+use pullnet_switch::config::SwitchFile;
+use pullnet_switch::plan::Plan;
+use pullnet_switch::{Fabric, Ndp, Silent, Slot};
+use pullnet_testbed::{Clock, Field, PlayError};
+use pullnet_units::{Instant, PortId};
+
+struct Virtual(Cell<Instant>);
+
+impl Clock for Virtual {
+    fn now(&self) -> Instant {
+        self.0.get()
+    }
+}
+
+/// The switches of a testbed with the other ends of the hosts' rings.
+struct Switches<Q: Discipline<Slot>> {
+    fabric: Fabric<Q, Ndp, Silent>,
+    /// The rings at each port that has an interface.
+    ends: Vec<(PortId, Rings)>,
+}
+
+impl<Q: Discipline<Slot>> Switches<Q> {
+    fn new(file: &SwitchFile, config: &Q::Config, ends: Vec<Rings>) -> Self {
+        let ports: Vec<_> = file.ports.iter().map(|port| port.settings).collect();
+        let mut fabric = Fabric::new(config, file.fabric, &ports, Ndp { marks: file.marks }, Silent).unwrap();
+        for (node, mac, entry) in &file.entries {
+            fabric.forward(*node, *mac, entry.clone());
+        }
+        let port = |host: usize| file.port(&format!("h{host}")).unwrap();
+        Self { fabric, ends: ends.into_iter().enumerate().map(|(host, end)| (port(host), end)).collect() }
+    }
+
+    /// Takes what hosts have sent until `now`, and hands them what is due. Whether there was anything to hand out.
+    fn turn(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        for (port, end) in &mut self.ends {
+            end.receive(usize::MAX, &mut |frame| self.fabric.arrive(*port, now, frame)).unwrap();
+        }
+        self.fabric.advance(now);
+        while let Some(departure) = self.fabric.poll_departure() {
+            let (_, end) = self.ends.iter_mut().find(|(port, _)| *port == departure.port).unwrap();
+            let frame = self.fabric.frame(departure.frame);
+            let fill = &mut |room: &mut [u8]| {
+                room[..frame.len()].copy_from_slice(frame);
+                frame.len()
+            };
+            assert!(end.send(fill).unwrap(), "a ring is full");
+            self.fabric.release(departure.frame);
+            any = true;
+        }
+        any
+    }
+}
+
+fn play<Q: Discipline<Slot>>(scenario: &Arc<Scenario>, file: &SwitchFile, config: &Q::Config) -> RunRecord {
+    let pairs = scenario.topology.hosts.ids().map(|_| Rings::pair(RingOptions::default()));
+    let (mine, theirs): (Vec<_>, Vec<_>) = pairs.unzip();
+    let sockets = mine.into_iter().map(|ring| Box::new(ring) as _).collect();
+    let mut switches = Switches::<Q>::new(file, config, theirs);
+    let mut field = Field::new(scenario, sockets, 0).unwrap();
+    let clock = Virtual(Cell::new(Instant::ZERO));
+    while !field.turn(&clock).unwrap() {
+        let now = clock.now();
+        // What has just been handed out is taken in the next turn, at the same time.
+        if !switches.turn(now) {
+            clock.0.set(field.next_due().min(switches.fabric.next_event()).max(now));
+        }
+    }
+    field.finish(&[]).0
+}
+
+fn scenario(text: &str) -> Arc<Scenario> {
+    let compiled = compile("test.toml", text, &[], &std::collections::BTreeMap::new());
+    Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors:?}")))
+}
+
+fn on_rings(scenario: &Arc<Scenario>) -> RunRecord {
+    let plan = Plan::of(scenario).unwrap();
+    let file = SwitchFile::read("switches.toml", &plan.switch_file, &std::collections::BTreeMap::new());
+    let file = file.unwrap_or_else(|errors| panic!("{errors:?}"));
+    match &file.discipline {
+        SwitchConfig::Trim(config) => play::<Trim<Slot>>(scenario, &file, config),
+        SwitchConfig::DropTail(config) => play::<DropTail<Slot>>(scenario, &file, config),
+        SwitchConfig::SharedBuffer(config) => play::<SharedBuffer<Slot>>(scenario, &file, config),
+    }
+}
+
+fn simulated(scenario: &Arc<Scenario>) -> RunRecord {
+    let mut run = pullnet_sim::start(scenario, 1);
+    while !run.advance(1 << 12).ended {}
+    run.finish()
+}
+
+fn incast(topology: &str, switch: &str, traffic: &str) -> String {
+    format!(
+        "name = \"test\"\nseed = 3\nuntil = \"all flows done\"\n[topology]\n{topology}\n\
+         link = {{ rate = \"1 Gbps\", delay = \"1 us\" }}\n[transport]\nkind = \"ndp\"\nmtu = \"1446 B\"\n\
+         initial_window = \"12 packets\"\n[switch]\n{switch}\n[probes]\npackets = true\n[[traffic]]\n{traffic}\n"
+    )
+}
+
+const STAR: &str = "kind = \"star\"\nhosts = 8";
+const SEVEN: &str = "kind = \"incast\"\ndegree = 7\nsize = \"450 kB\"\nto = 0";
+
+fn last_us(record: &RunRecord) -> f64 {
+    let ends = record.flows.iter().map(|flow| flow.received.expect("a flow that ended").0);
+    ends.max().expect("a flow") as f64 / 1e6
+}
+
+#[test]
+fn an_incast_takes_as_long_as_in_the_simulator() {
+    let scenario = scenario(&incast(STAR, "kind = \"trim\"", SEVEN));
+    let (rings, simulated) = (on_rings(&scenario), simulated(&scenario));
+    assert!(rings.complete && rings.flows.iter().all(|flow| flow.delivered == 450_000));
+    // 7 times 312 frames at 1 Gb/s; a frame of the simulator is 4 B shorter than one of the wire.
+    let optimum = 7.0 * (450_000.0 + 312.0 * 68.0) * 8e-3;
+    assert!((1.0..1.02).contains(&(last_us(&rings) / optimum)), "{} of {optimum} us", last_us(&rings));
+    assert!((0.995..1.01).contains(&(last_us(&rings) / last_us(&simulated))));
+    let trims = rings.totals.headers_delivered as f64 / simulated.totals.headers_delivered as f64;
+    assert!((0.5..2.0).contains(&trims), "{trims} times as many trims");
+    assert_eq!(rings.flows.iter().map(|flow| flow.timeouts).sum::<u32>(), 0);
+}
+
+#[test]
+fn two_tiers_of_switches_carry_every_path() {
+    let paper = "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 2";
+    let traffic = "kind = \"permutation\"\nsize = \"100 kB\"";
+    let scenario = scenario(&incast(paper, "kind = \"trim\"", traffic));
+    let rings = on_rings(&scenario);
+    assert!(rings.complete && rings.flows.iter().all(|flow| flow.received.is_some()));
+    let paths: std::collections::BTreeSet<_> = rings.packets.iter().filter_map(|row| row.path).collect();
+    assert_eq!(paths.into_iter().collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn what_a_switch_drops_is_sent_again() {
+    let scenario = scenario(&incast(STAR, "kind = \"drop-tail\"\nqueue = \"8 packets\"", SEVEN));
+    let rings = on_rings(&scenario);
+    assert!(rings.complete && rings.flows.iter().all(|flow| flow.delivered == 450_000));
+    assert!(rings.totals.retransmitted > 0 && rings.totals.timeouts > 0);
+}
+
+#[test]
+fn two_hosts_on_a_line_do_the_same_as_in_the_simulator_packet_by_packet() {
+    let traffic = "kind = \"incast\"\ndegree = 1\nsize = \"200 kB\"\nto = 0";
+    let scenario = scenario(&incast("kind = \"back-to-back\"", "kind = \"trim\"", traffic));
+    let (rings, simulated) = (on_rings(&scenario), simulated(&scenario));
+    let sequence = |record: &RunRecord| -> Vec<_> {
+        let of = |host| record.packets.iter().filter(move |row| row.host.0 == host);
+        let what =
+            |row: &pullnet_record::PacketRow| (row.host, row.direction, row.kind, row.flags, row.words);
+        // Order among packets sent and received differs by the length of a frame; that of each way does not.
+        let ways = [pullnet_record::Direction::Sent, pullnet_record::Direction::Received];
+        let rows = [0, 1].into_iter().flat_map(|host| ways.map(|way| (host, way)));
+        rows.flat_map(|(host, way)| of(host).filter(move |row| row.direction == way)).map(what).collect()
+    };
+    let (rings, simulated) = (sequence(&rings), sequence(&simulated));
+    let parts = rings.iter().zip(&simulated).find(|(ring, simulated)| ring != simulated);
+    assert_eq!((parts, rings.len()), (None, simulated.len()));
+}
+
+#[test]
+fn what_cannot_be_played_is_refused_with_a_remedy() {
+    let scenario = scenario(&incast(STAR, "kind = \"trim\"", SEVEN));
+    let short = RingOptions { frame_room: 1000, ..RingOptions::default() };
+    let sockets = (0..8).map(|_| Box::new(Rings::pair(short).0) as _).collect();
+    let refused = Field::new(&scenario, sockets, 0).err().expect("a refusal").to_string();
+    assert_eq!(
+        refused,
+        "transport.mtu: 1446 B of payload make a frame of 1514 B, but the interface of host 0 takes 1000 B; make the \
+         testbed with a larger --mtu"
+    );
+    let missing = Field::new(&scenario, Vec::new(), 0).err();
+    assert!(matches!(missing, Some(PlayError::Sockets { sockets: 0, hosts: 8 })));
+}
