@@ -280,18 +280,21 @@ fn from_file(reader: &Reader<'_>) -> Option<Network> {
     let options = LoadOptions { max_paths, delay, host_rate, capacity_unit, first_host_links };
     match load(&file, &text, &options) {
         Ok(topology) => Some(Network { topology, links }),
-        Err(TopologyError::File { line, what, remedy, .. }) => {
-            reader.refuse_file("file", &file, &format!("line {line}: {what}; {remedy}"));
+        Err(errors) => {
+            for error in errors.0 {
+                reader.refuse_file("file", &file, &within(&error));
+            }
             None
         }
-        Err(TopologyError::Graph { what, remedy, .. }) => {
-            reader.refuse_file("file", &file, &format!("{what}; {remedy}"));
-            None
-        }
-        Err(error) => {
-            reader.refuse_file("file", &file, &error.to_string());
-            None
-        }
+    }
+}
+
+/// What is wrong within a file that is named already.
+fn within(error: &TopologyError) -> String {
+    match error {
+        TopologyError::File { line, what, remedy, .. } => format!("line {line}: {what}; {remedy}"),
+        TopologyError::Graph { what, remedy, .. } => format!("{what}; {remedy}"),
+        error @ TopologyError::Parameter { .. } => error.to_string(),
     }
 }
 

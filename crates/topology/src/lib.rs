@@ -19,7 +19,7 @@ mod tree;
 
 pub use error::TopologyError;
 pub use fault::{Effect, Fault, FaultError, LinkSchedule, LinkState, Place, Schedules, schedules};
-pub use files::{LoadOptions, load};
+pub use files::{LoadErrors, LoadOptions, load};
 pub use graph::{Graph, VertexId};
 pub use model::{Hop, Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port, TreeHop};
 pub use names::LinkRef;

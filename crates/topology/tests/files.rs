@@ -4,7 +4,7 @@ mod common;
 
 use common::{assert_paths, assert_wired};
 use proptest::prelude::*;
-use pullnet_topology::{LoadOptions, Topology, TopologyError, load};
+use pullnet_topology::{LoadErrors, LoadOptions, Topology, load};
 use pullnet_units::{BitsPerSec, HostId, Picos};
 
 const TOML: &str = r#"
@@ -80,7 +80,7 @@ const SNDLIB: &str = r#"<?xml version="1.0" encoding="ISO-8859-1"?>
  </networkStructure>
 </network>"#;
 
-fn read(name: &str, text: &str) -> Result<Topology, TopologyError> {
+fn read(name: &str, text: &str) -> Result<Topology, LoadErrors> {
     load(name, text, &LoadOptions::default())
 }
 
@@ -154,7 +154,8 @@ fn own_format_refusals() {
     assert!(wrong("[\"a\", \"x\"]", "[\"a\"]").contains("between = [\"a\"] is not a pair of names"));
     assert_eq!(
         wrong("delay = \"1 us\"", ""),
-        "net.toml:16: link has no delay; write for instance delay = \"1 us\""
+        "net.toml:16: link has no delay; write for instance delay = \"1 us\"\n\
+         net.toml:18: link has no delay; write for instance delay = \"1 us\""
     );
     assert!(wrong("[defaults]", "[defaults").starts_with("net.toml:3: not TOML: "));
     assert_eq!(
@@ -413,4 +414,27 @@ fn of_several_links_of_a_host_the_first_can_be_used() {
     let topology = load("two.txt", &text, &options).unwrap();
     let rates: Vec<_> = topology.hosts.iter().map(|host| host.link.rate).collect();
     assert_eq!(rates, [BitsPerSec::gbps(25); 2]);
+}
+
+#[test]
+fn all_errors_of_a_file_come_at_once() {
+    let lines = |name: &str, text: &str| -> Vec<String> {
+        let told = read(name, text).unwrap_err().to_string();
+        told.lines().map(|line| line[..line.find(' ').unwrap()].to_owned()).collect()
+    };
+    let wrong = TOML
+        .replace("name = \"triangle\"", "nmae = 1")
+        .replace("25 Gbps", "25")
+        .replace("lanes = 2", "lanes = 0");
+    assert_eq!(lines("net.toml", &wrong), ["net.toml:2:", "net.toml:20:", "net.toml:24:"]);
+    let wrong = TOPO.replace("Tiers 3", "Tiers").replace("Tier 1", "Tier 7").replace("Bundle 2", "Bundel 2");
+    assert_eq!(lines("t.topo", &wrong), ["t.topo:3:", "t.topo:11:", "t.topo:21:"]);
+    let wrong = HPCC.replace("25Gbps 1000ns", "25 1000ns").replace("4 3 100Gbps 1us 0", "4 9 100Gbps 1us 0");
+    assert_eq!(lines("h.txt", &wrong), ["h.txt:3:", "h.txt:5:"]);
+    let wrong = SNDLIB.replace("<target>B", "<target>D").replace("<source>B", "<source>E");
+    assert_eq!(lines("n.xml", &wrong).len(), 3); // A is alone, too
+    let many = format!("{TOML}{}", "[[link]]\nbetween = [\"a\", \"z\"]\n".repeat(30));
+    let told = read("net.toml", &many).unwrap_err().to_string();
+    assert_eq!(told.lines().count(), 21);
+    assert!(told.ends_with("and 10 more errors from here on; mend those above first"), "{told}");
 }

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 
+use super::faults::{Faults, LoadErrors};
 use super::{File, LoadOptions};
 use crate::error::TopologyError;
 use crate::model::Link;
 use crate::topology::Topology;
 
-pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, TopologyError> {
+pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, LoadErrors> {
     let mut lines = file.text.lines().enumerate().map(|(index, line)| (index + 1, line));
     let mut lines = lines.by_ref().filter(|(_, line)| !line.trim().is_empty());
     let (line, header) = lines.next().unwrap_or((1, ""));
@@ -19,21 +20,18 @@ pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, T
     let links: usize = file.number(line, "number of links", words.next())?;
     let (most, text) = (file.ends.len() + 1, format!("number of links = {links}"));
     if links > most {
-        return Err(file.refuse(
-            line,
-            text,
-            format!("the file has {most} lines; correct the number or add links"),
-        ));
+        let remedy = format!("the file has {most} lines; correct the number or add links");
+        return Err(file.refuse(line, text, remedy).into());
     }
     if nodes as usize > 2 * links {
         let what = format!("number of nodes = {nodes}, but {links} links join at most {}", 2 * links);
-        return Err(file.refuse(line, what, "correct the number or add links"));
+        return Err(file.refuse(line, what, "correct the number or add links").into());
     }
     let (line, ids) = lines.next().unwrap_or((line, ""));
     let ids = switch_ids(file, line, ids, nodes)?;
     if ids.len() != switches {
         let what = format!("{} switch ids, but the first line says {switches}", ids.len());
-        return Err(file.refuse(line, what, "correct the one or the other"));
+        return Err(file.refuse(line, what, "correct the one or the other").into());
     }
     let mut graph = options.graph(file.name);
     for id in 0..nodes {
@@ -41,14 +39,19 @@ pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, T
         let added = if ids.contains(&id) { graph.switch(&name) } else { graph.host(&name) };
         file.at(line, added)?;
     }
+    let mut faults = Faults::default();
     for count in 0..links {
         let Some((line, text)) = lines.next() else {
             let what = format!("{count} links, but the first line says {links}");
-            return Err(file.refuse(1, what, "correct the number or add links"));
+            faults.keep(Err::<(), _>(file.refuse(1, what, "correct the number or add links")));
+            break;
         };
-        let (ends, link) = read_link(file, line, text)?;
-        file.link(line, &mut graph, ends.each_ref().map(String::as_str), link, 1)?;
+        let joined = read_link(file, line, text).and_then(|(ends, link)| {
+            file.link(line, &mut graph, ends.each_ref().map(String::as_str), link, 1)
+        });
+        faults.keep(joined);
     }
+    faults.end(file)?;
     let mut topology = graph.build()?;
     topology.name = file.stem();
     Ok(topology)

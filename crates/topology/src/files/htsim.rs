@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use pullnet_units::{BitsPerSec, Picos};
 
+use super::faults::{Faults, LoadErrors};
 use super::{File, LoadOptions};
 use crate::build::build;
 use crate::error::TopologyError;
@@ -33,43 +34,49 @@ struct Values<'a> {
     blocks: BTreeMap<u32, usize>,
 }
 
-pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, TopologyError> {
+pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, LoadErrors> {
     if options.max_paths.is_some() {
         let what = "max_paths has no effect on this format";
-        return Err(file.refuse(1, what, "leave it out; a tree has all its paths"));
+        return Err(file.refuse(1, what, "leave it out; a tree has all its paths").into());
     }
     let values = Values::read(file)?;
     let shape = values.shape()?;
     values.check_oversubscription(&shape)?;
     match build("tree", file.stem(), shape) {
         Err(TopologyError::Parameter { key, value, remedy, .. }) => {
-            Err(file.refuse(1, format!("{key} = {value} is not possible"), remedy))
+            Err(file.refuse(1, format!("{key} = {value} is not possible"), remedy).into())
         }
-        other => other,
+        other => Ok(other?),
+    }
+}
+
+/// Key, in small letters, and value of a line; nothing of a line without.
+fn row<'a>(file: &File<'_>, line: usize, text: &'a str) -> Result<Option<(String, &'a str)>, TopologyError> {
+    let mut words = text.split('#').next().unwrap_or("").split_whitespace();
+    match (words.next(), words.next(), words.next()) {
+        (None, ..) => Ok(None),
+        (Some(key), Some(value), None) => Ok(Some((key.to_ascii_lowercase(), value))),
+        (Some(key), None, _) => Err(file.refuse(line, format!("{key} has no value"), "write a number")),
+        (Some(key), Some(value), Some(more)) => {
+            let what = format!("\"{more}\" after {key} {value}");
+            Err(file.refuse(line, what, "write one key and one number per line"))
+        }
     }
 }
 
 impl<'a> Values<'a> {
-    fn read(file: &'a File<'a>) -> Result<Self, TopologyError> {
+    fn read(file: &'a File<'a>) -> Result<Self, LoadErrors> {
         let mut values = Self { file, rows: BTreeMap::new(), blocks: BTreeMap::from([(0, 1)]) };
-        let mut block = 0;
+        let (mut faults, mut block) = (Faults::default(), Some(0));
         for (line, text) in file.text.lines().enumerate().map(|(index, text)| (index + 1, text)) {
-            let mut words = text.split('#').next().unwrap_or("").split_whitespace();
-            let Some(key) = words.next() else { continue };
-            let value = words
-                .next()
-                .ok_or_else(|| file.refuse(line, format!("{key} has no value"), "write a number"))?;
-            if let Some(more) = words.next() {
-                let what = format!("\"{more}\" after {key} {value}");
-                return Err(file.refuse(line, what, "write one key and one number per line"));
-            }
-            let key = key.to_ascii_lowercase();
+            let Some((key, value)) = faults.keep(row(file, line, text)).flatten() else { continue };
             if key == "tier" {
-                block = values.begin(line, value)?;
-            } else {
-                values.insert(line, block, key, value)?;
+                block = faults.keep(values.begin(line, value));
+            } else if let Some(block) = block {
+                faults.keep(values.insert(line, block, key, value));
             }
         }
+        faults.end(file)?;
         Ok(values)
     }
 

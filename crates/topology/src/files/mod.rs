@@ -1,10 +1,12 @@
 //! Topologies from files.
 
+mod faults;
 mod hpcc;
 mod htsim;
 mod native;
 mod sndlib;
 
+pub use faults::LoadErrors;
 use pullnet_units::{BitsPerSec, Picos};
 
 use crate::error::TopologyError;
@@ -57,7 +59,7 @@ impl LoadOptions {
 /// | `*.txt` | HPCC: counts, switch ids, one link per line | nodes that are no switches, by id |
 /// | `*.xml` | SNDlib: nodes and links with capacities | one per node |
 ///
-/// `name` is also what errors call the file; nothing is opened. A whole network in the own format:
+/// `name` is also what errors call the file; nothing is opened. Errors come all at once, up to twenty of them. A whole network in the own format:
 ///
 /// ```
 /// let text = r#"
@@ -88,25 +90,24 @@ impl LoadOptions {
 /// let topology = pullnet_topology::load("racks.toml", text, &Default::default())?;
 /// let (a, b) = (pullnet_units::HostId(0), pullnet_units::HostId(1));
 /// assert_eq!(topology.path_count(topology.addr(a), topology.addr(b)), 2);
-/// # Ok::<(), pullnet_topology::TopologyError>(())
+/// # Ok::<(), pullnet_topology::LoadErrors>(())
 /// ```
-pub fn load(name: &str, text: &str, options: &LoadOptions) -> Result<Topology, TopologyError> {
+pub fn load(name: &str, text: &str, options: &LoadOptions) -> Result<Topology, LoadErrors> {
     let file = File::new(name, text);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     let foreign = options.for_sndlib_only().filter(|_| ending != "xml");
     if let Some(option) = foreign {
-        return Err(file.refuse(1, format!("{option} has no effect on this format"), "leave it out"));
+        return Err(file.refuse(1, format!("{option} has no effect on this format"), "leave it out").into());
     }
     match ending {
         "toml" => native::load(&file, options),
         "topo" => htsim::load(&file, options),
         "txt" => hpcc::load(&file, options),
         "xml" => sndlib::load(&file, options),
-        _ => Err(file.refuse(
-            1,
-            format!("ending \".{ending}\" names no format"),
-            "use .toml (own format), .topo (htsim), .txt (HPCC) or .xml (SNDlib)",
-        )),
+        _ => {
+            let remedy = "use .toml (own format), .topo (htsim), .txt (HPCC) or .xml (SNDlib)";
+            Err(file.refuse(1, format!("ending \".{ending}\" names no format"), remedy).into())
+        }
     }
 }
 

@@ -6,32 +6,41 @@ use pullnet_units::{BitsPerSec, Picos};
 use toml::Spanned;
 use toml::de::{DeArray, DeString, DeTable, DeValue};
 
+use super::faults::{Faults, LoadErrors};
 use super::{File, LoadOptions};
 use crate::error::TopologyError;
 use crate::model::Link;
 use crate::topology::Topology;
 
-pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, TopologyError> {
+pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, LoadErrors> {
     let parsed = DeTable::parse(file.text).map_err(|error| {
         let line = file.line_of(error.span().map_or(0, |span| span.start));
         file.refuse(line, format!("not TOML: {}", error.message()), "correct the line")
     })?;
     let root = Table::new(file, "the file", 0, parsed.get_ref());
-    root.only(&["name", "defaults", "host", "switch", "link"])?;
-    let defaults = Defaults::read(&root)?;
-    let mut graph = options.graph(file.name);
-    for table in root.tables("switch")? {
-        file.at(table.line, table.named().and_then(|name| graph.switch(name)))?;
+    let (mut faults, mut graph) = (Faults::default(), options.graph(file.name));
+    faults.keep(root.only(&["name", "defaults", "host", "switch", "link"]));
+    let name = faults.keep(root.text("name")).flatten();
+    for table in faults.keep(root.tables("switch")).unwrap_or_default() {
+        faults.keep(file.at(table.line, table.named().and_then(|name| graph.switch(name))));
     }
-    for table in root.tables("host")? {
-        file.at(table.line, table.named().and_then(|name| graph.host(name)))?;
+    for table in faults.keep(root.tables("host")).unwrap_or_default() {
+        faults.keep(file.at(table.line, table.named().and_then(|name| graph.host(name))));
     }
-    for table in root.tables("link")? {
-        table.only(&["between", "rate", "delay", "lanes"])?;
-        file.link(table.line, &mut graph, table.between()?, defaults.link(&table)?, table.lanes()?)?;
+    let named = faults.is_empty(); // otherwise links would be said to name nodes that are not there
+    if let Some(defaults) = faults.keep(Defaults::read(&root)) {
+        for table in faults.keep(root.tables("link")).unwrap_or_default() {
+            let read = faults.keep(table.link(&defaults)).filter(|_| named);
+            faults.keep(
+                read.map_or(Ok(()), |(ends, link, lanes)| {
+                    file.link(table.line, &mut graph, ends, link, lanes)
+                }),
+            );
+        }
     }
+    faults.end(file)?;
     let mut topology = graph.build()?;
-    topology.name = root.text("name")?.map_or_else(|| file.stem(), |(name, _)| name.to_string());
+    topology.name = name.map_or_else(|| file.stem(), |(name, _)| name.to_string());
     Ok(topology)
 }
 
@@ -127,6 +136,12 @@ impl<'a> Table<'a> {
             DeValue::String(text) => Ok(Some((text, self.file.line_of(value.span().start)))),
             _ => self.wrong(value.span(), key, "a text in quotes"),
         }
+    }
+
+    /// What a link joins, what it is, and how many of it there are.
+    fn link(&self, defaults: &Defaults) -> Result<([&'a str; 2], Link, u32), TopologyError> {
+        self.only(&["between", "rate", "delay", "lanes"])?;
+        Ok((self.between()?, defaults.link(self)?, self.lanes()?))
     }
 
     /// The name of a host or switch, which has nothing else.

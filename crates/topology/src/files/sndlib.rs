@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use pullnet_units::{BitsPerSec, Picos};
 use roxmltree::{Document, Node};
 
+use super::faults::{Faults, LoadErrors};
 use super::{File, LoadOptions};
 use crate::error::TopologyError;
 use crate::graph::Graph;
@@ -20,7 +21,7 @@ struct Cable<'a> {
     rate: BitsPerSec,
 }
 
-pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, TopologyError> {
+pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, LoadErrors> {
     let document = Document::parse(file.text).map_err(|error| {
         file.refuse(
             error.pos().row as usize,
@@ -32,23 +33,26 @@ pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, T
     let structure = child(file, root, "networkStructure")?;
     let unit = unit(file, root, options)?;
     let mut graph = options.graph(file.name);
-    let nodes: Vec<(usize, &str)> = children(child(file, structure, "nodes")?, "node")
-        .map(|node| id(file, node).map(|id| (line(file, node), id)))
-        .collect::<Result<_, _>>()?;
-    let cables: Vec<Cable<'_>> = children(child(file, structure, "links")?, "link")
-        .map(|link| cable(file, link, unit))
-        .collect::<Result<_, _>>()?;
+    let mut faults = Faults::default();
+    let nodes = children(child(file, structure, "nodes")?, "node");
+    let nodes: Vec<(usize, &str)> =
+        nodes.filter_map(|node| Some((line(file, node), faults.keep(id(file, node))?))).collect();
+    let links = children(child(file, structure, "links")?, "link");
+    let cables: Vec<Cable<'_>> = links.filter_map(|link| faults.keep(cable(file, link, unit))).collect();
+    faults.end(file)?;
+    let mut faults = Faults::default();
     let delay = options.delay.unwrap_or(Picos::from_millis(1));
     let sums = sums(&cables);
     for (line, name) in nodes {
         let sum = sums.get(name).copied().and_then(BitsPerSec::new);
         let alone = || file.refuse(line, format!("node \"{name}\" has no link"), "add a link or remove it");
-        let rate = options.host_rate.or(sum).ok_or_else(alone)?;
-        file.at(line, add_node(&mut graph, name, Link { rate, delay }))?;
+        let rate = options.host_rate.or(sum).ok_or_else(alone);
+        faults.keep(rate.and_then(|rate| file.at(line, add_node(&mut graph, name, Link { rate, delay }))));
     }
     for cable in &cables {
-        file.link(cable.line, &mut graph, cable.ends, Link { rate: cable.rate, delay }, 1)?;
+        faults.keep(file.link(cable.line, &mut graph, cable.ends, Link { rate: cable.rate, delay }, 1));
     }
+    faults.end(file)?;
     let mut topology = graph.build()?;
     topology.name = file.stem();
     Ok(topology)
