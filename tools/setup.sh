@@ -26,11 +26,10 @@ hash_of() { sort | tr '\n' '\0' | xargs -0 sha256sum | sha256sum | cut -d ' ' -f
 command -v cargo >/dev/null || fail "needs Rust 1.95 or newer: the command cargo was not found"
 command -v cc >/dev/null || fail "needs a C compiler: the command cc was not found (on Debian: apt-get install gcc)"
 
-[ -x .venv/bin/python ] || "$(find_python)" -m venv .venv
-
 packages=$(echo requirements.lock | hash_of)
-if ! done_with packages "$packages"; then
+if ! done_with packages "$packages" || [ ! -x .venv/bin/python ]; then
     echo "setup: installing Python packages"
+    "$(find_python)" -m venv --clear .venv # what has left the lock is not to be found any more
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
     echo "$packages" >.venv/.packages
 fi
