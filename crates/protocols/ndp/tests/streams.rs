@@ -547,7 +547,7 @@ fn a_slot_without_a_connection_has_nothing_to_hold_or_dismiss() {
 #[test]
 fn a_receiver_says_when_it_forgets_a_silent_sender() {
     let mut s = plain();
-    s.receives(full(data(0))).sends([ack(0)]).reports([OPENED, delivered(0, MTU as u32)]);
+    s.receives(full(data(0))).sends([ack(0)]).reports([OPENED, delivered(0, MTU)]);
     s.at(ms(9_999)).reports([]);
     s.at(ms(10_100)).reports([Event::Silent { slot: 0 }]);
     assert_eq!(s.deadline(), None);
