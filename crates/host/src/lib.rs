@@ -6,11 +6,15 @@
 
 mod engine;
 mod error;
+mod guard;
 mod handle;
 mod net;
 mod options;
+mod peers;
 mod stack;
 mod status;
+mod stream;
+mod streams;
 
 pub use engine::Engine;
 pub use error::StreamError;

@@ -1,0 +1,333 @@
+//! What applications call.
+
+use std::net::SocketAddr;
+
+use pullnet_transport::{FlowSpec, Streaming};
+use pullnet_units::Instant;
+use pullnet_wire::{REPLY, Reason};
+
+use super::Engine;
+use crate::stream::{Owner, Receiving, Sending, Stream};
+use crate::streams::Name;
+use crate::{
+    Counts, Notice, Read, Status, StreamError, StreamId, StreamInfo, StreamOptions, StreamStatus, Totals,
+};
+
+impl Engine {
+    /// Takes streams for `service` from now on.
+    ///
+    /// # Errors
+    /// If the service has a listener already.
+    pub fn listen(&mut self, service: u16) -> Result<(), StreamError> {
+        if self.listeners.contains_key(&service) {
+            return Err(StreamError::ServiceTaken(service));
+        }
+        self.listeners.insert(service, super::Backlog::new());
+        Ok(())
+    }
+
+    /// Takes no more; those that nobody accepted are reset.
+    pub fn unlisten(&mut self, now: Instant, service: u16) {
+        for id in self.listeners.remove(&service).unwrap_or_default() {
+            self.drop_both(now, id.index, Reason::NO_LISTENER);
+        }
+    }
+
+    /// The oldest stream for `service` that nobody has accepted.
+    pub fn accept(&mut self, service: u16) -> Option<StreamId> {
+        let id = self.listeners.get_mut(&service)?.pop_front()?;
+        self.with(id.index, |stream, _| {
+            stream.owner = Owner::Application;
+            stream.id
+        })
+    }
+
+    /// Whether anybody listens for `service`.
+    #[must_use]
+    pub fn listens(&self, service: u16) -> bool {
+        self.listeners.contains_key(&service)
+    }
+
+    /// A new stream to `service` at the host that listens at `to`. Nothing leaves before something is written or
+    /// finished.
+    ///
+    /// # Errors
+    /// If the address is of the wrong family, or the limits allow no more streams.
+    pub fn connect(
+        &mut self,
+        now: Instant,
+        to: SocketAddr,
+        service: u16,
+        options: StreamOptions,
+    ) -> Result<StreamId, StreamError> {
+        let from = self.options.address;
+        if from.is_ipv4() != to.is_ipv4() {
+            return Err(StreamError::Family { from, to });
+        }
+        if self.stopped {
+            return Err(StreamError::Stopped("it was shut down".to_string()));
+        }
+        self.check_room(to)?;
+        let peer = self.hold_peer(to);
+        let number = self.next_number;
+        self.next_number = (self.next_number + 1) & !REPLY;
+        let name = Name { peer, number, ours: true };
+        let index = self.streams.insert(name, |id| {
+            let stream = Stream::new(now, id, peer, number, service);
+            Stream { priority: options.priority, ..stream }
+        });
+        self.totals.opened += 1;
+        self.ask_for(to.ip(), peer);
+        Ok(self.streams.get(index).map_or(StreamId { index, generation: 0 }, |stream| stream.id))
+    }
+
+    /// The stream of an application.
+    fn owned(&self, id: StreamId) -> Result<&Stream, StreamError> {
+        let stream = self.streams.named(id).filter(|stream| stream.owner == Owner::Application);
+        stream.ok_or(StreamError::Closed)
+    }
+
+    /// Takes what there is room for and says how much; 0: the send buffer is full. What was taken leaves with the next
+    /// [`Engine::transmit`] if nothing of the stream waits to be sent, or else when a packet is full or that is gone.
+    ///
+    /// # Errors
+    /// If the stream is finished, gone, or has failed.
+    pub fn write(&mut self, _now: Instant, id: StreamId, bytes: &[u8]) -> Result<usize, StreamError> {
+        let stream = self.owned(id)?;
+        match &stream.sending {
+            Sending::Failed(error) => return Err(error.clone()),
+            _ if stream.out.is_finished() || stream.out.is_exhausted() => return Err(StreamError::Closed),
+            _ => {}
+        }
+        let limit = self.options.limits.send_buffer;
+        let taken = self.with(id.index, |stream, pool| {
+            let taken = stream.out.write(bytes, limit, pool);
+            stream.counts.written_bytes += taken as u64;
+            stream.told.wants_room = taken < bytes.len();
+            stream.told.settled &= taken == 0;
+            taken
+        });
+        self.queue_offers(id.index);
+        Ok(taken.unwrap_or(0))
+    }
+
+    /// Nothing more is written. Before the next [`Engine::transmit`] the end travels with what was written last.
+    ///
+    /// # Errors
+    /// If the stream is gone or has failed.
+    pub fn finish(&mut self, _now: Instant, id: StreamId) -> Result<(), StreamError> {
+        if let Sending::Failed(error) = &self.owned(id)?.sending {
+            return Err(error.clone());
+        }
+        self.finish_sending(id.index);
+        Ok(())
+    }
+
+    pub(super) fn finish_sending(&mut self, index: u32) {
+        self.with(index, |stream, _| {
+            stream.told.settled &= stream.out.is_finished();
+            stream.out.finish();
+        });
+        self.queue_offers(index);
+    }
+
+    /// Reads into `out`.
+    ///
+    /// # Errors
+    /// If the stream is gone or has failed.
+    pub fn read(&mut self, now: Instant, id: StreamId, out: &mut [u8]) -> Result<Read, StreamError> {
+        match &self.owned(id)?.receiving {
+            Receiving::Failed(error) => return Err(error.clone()),
+            Receiving::Dropped => return Err(StreamError::Closed),
+            _ => {}
+        }
+        let read = self.with(id.index, |stream, pool| {
+            let got = stream.incoming.read(out, pool);
+            stream.counts.read_bytes += got as u64;
+            match got {
+                0 if stream.is_readable() && stream.incoming.readable() == 0 => Read::End,
+                0 => {
+                    stream.told.readable = stream.is_readable();
+                    Read::Nothing
+                }
+                got => Read::Bytes(got),
+            }
+        });
+        self.balance(now, id.index);
+        read.ok_or(StreamError::Closed)
+    }
+
+    /// The application lets go: what was written still arrives, and what still comes is refused. `id` names no stream
+    /// from now on.
+    pub fn close(&mut self, now: Instant, id: StreamId) {
+        let Ok(stream) = self.owned(id) else { return };
+        let unused = stream.ours && stream.sending == Sending::Unopened && stream.counts.written_bytes == 0;
+        if !unused {
+            self.finish_sending(id.index);
+        }
+        self.with(id.index, |stream, _| stream.owner = Owner::Nobody);
+        self.drop_receiving(now, id.index, Reason::ABORTED);
+        self.release_if_over(now, id.index);
+    }
+
+    /// Ends the stream at once, at both ends. `id` names no stream from now on.
+    pub fn abort(&mut self, now: Instant, id: StreamId) {
+        if self.owned(id).is_ok() {
+            self.drop_both(now, id.index, Reason::ABORTED);
+        }
+    }
+
+    /// Data of this stream is pulled at this priority, whatever its sender asks for.
+    pub fn prefer(&mut self, id: StreamId, priority: u8) {
+        if self.owned(id).is_err() {
+            return;
+        }
+        let receiving = self.with(id.index, |stream, _| {
+            stream.preferred = Some(priority);
+            stream.receiving.clone()
+        });
+        if let Some(Receiving::Open(slot)) = receiving {
+            self.transport.prefer(slot, priority);
+        }
+    }
+
+    /// How the stream stands; `None` if there is no such stream.
+    #[must_use]
+    pub fn info(&self, id: StreamId) -> Option<StreamInfo> {
+        let stream = self.owned(id).ok()?;
+        Some(StreamInfo {
+            peer: self.peers.get(stream.peer)?.address,
+            service: stream.service,
+            ours: stream.ours,
+            waiting: stream.incoming.readable(),
+            settled: stream.is_settled(),
+            counts: stream.counts,
+            error: stream.error().cloned(),
+        })
+    }
+
+    /// The next notice, oldest first. It may be about a stream that is gone by now.
+    pub fn poll_notice(&mut self) -> Option<Notice> {
+        self.notices.pop_front()
+    }
+
+    /// Streams, those included that the application has let go and that still send.
+    #[must_use]
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Ends every stream at once with RESET, reason "the host goes away", and takes no new ones.
+    pub fn stop(&mut self, now: Instant) {
+        self.stopped = true;
+        self.listeners.clear();
+        for index in self.streams.indices() {
+            self.drop_both(now, index, Reason::SHUTDOWN);
+        }
+    }
+
+    /// Takes no new streams, and finishes those that there are: what was written is still sent.
+    pub fn drain(&mut self, now: Instant) {
+        self.stopped = true;
+        let services: Vec<u16> = self.listeners.keys().copied().collect();
+        services.into_iter().for_each(|service| self.unlisten(now, service));
+        for index in self.streams.indices() {
+            self.finish_sending(index);
+        }
+    }
+
+    /// Streams with something written that is not acknowledged.
+    #[must_use]
+    pub fn unsettled(&self) -> usize {
+        let unsettled = |stream: &&Stream| stream.counts.written_bytes > 0 && !stream.is_settled();
+        self.streams.iter().filter(unsettled).count()
+    }
+
+    /// How the host stands.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let streams: Vec<_> = self.streams.iter().filter_map(|stream| self.stream_status(stream)).collect();
+        let mut counts = self.gone;
+        streams.iter().for_each(|stream| counts.add(&stream.counts));
+        let totals = Totals { counts, ..self.totals };
+        Status { totals: self.at_the_moment(totals), streams }
+    }
+
+    fn at_the_moment(&self, totals: Totals) -> Totals {
+        Totals {
+            streams: self.streams.len() as u64,
+            waiting_bytes: self.streams.iter().map(|stream| stream.incoming.readable() as u64).sum(),
+            peers: self.peers.len() as u64,
+            ..totals
+        }
+    }
+
+    fn stream_status(&self, stream: &Stream) -> Option<StreamStatus> {
+        Some(StreamStatus {
+            peer: self.peers.get(stream.peer)?.address,
+            service: stream.service,
+            number: stream.number,
+            ours: stream.ours,
+            state: stream.state(),
+            held: stream.held,
+            waiting_bytes: stream.incoming.readable() as u64,
+            counts: stream.counts,
+        })
+    }
+
+    /// The transport shall know of a stream that has something to send: it is offered at the next transmission.
+    pub(super) fn queue_offers(&mut self, index: u32) {
+        let Some(stream) = self.streams.get_mut(index) else { return };
+        if !std::mem::replace(&mut stream.queued, true) {
+            self.unoffered.push_back(stream.id);
+        }
+    }
+
+    /// Offers the transport what streams have to send.
+    pub(super) fn offer_everything(&mut self, now: Instant) {
+        while let Some(id) = self.unoffered.pop_front() {
+            if self.streams.named(id).is_some() {
+                self.offer(now, id.index);
+            }
+        }
+        // What the transport cannot take it says at once.
+        self.handle_events(now, None);
+    }
+
+    fn offer(&mut self, now: Instant, index: u32) {
+        let Some(stream) = self.streams.get_mut(index) else { return };
+        stream.queued = false;
+        if self.peers.get(stream.peer).is_none_or(|peer| peer.mac.is_none()) {
+            return;
+        }
+        let (to, conn) = (stream.peer, stream.sending_conn());
+        if stream.sending == Sending::Unopened && (stream.out.bytes() > 0 || stream.out.is_finished()) {
+            stream.sending = Sending::Open;
+            let (priority, paths) = (stream.priority, self.options.paths);
+            self.transport.open_stream(now, FlowSpec { conn, to, size: None, priority, paths });
+        }
+        while stream.sending == Sending::Open
+            && let Some(offer) = stream.out.next_offer()
+        {
+            self.transport.offer(now, to, conn, offer.payload, offer.last);
+        }
+    }
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: &Self) {
+        self.written_bytes += other.written_bytes;
+        self.acknowledged_bytes += other.acknowledged_bytes;
+        self.received_bytes += other.received_bytes;
+        self.read_bytes += other.read_bytes;
+        self.sent += other.sent;
+        self.repeated += other.repeated;
+        self.timeouts += other.timeouts;
+        self.received += other.received;
+        self.trimmed_out += other.trimmed_out;
+        self.trimmed_in += other.trimmed_in;
+        self.returned += other.returned;
+        self.damaged += other.damaged;
+        self.no_room += other.no_room;
+    }
+}

@@ -1,0 +1,125 @@
+//! What the transport reports.
+
+use pullnet_transport::{ConnId, Event, HostAddr, Streaming, Transport};
+use pullnet_units::Instant;
+use pullnet_wire::{Reason, Shape};
+
+use super::Engine;
+use crate::StreamError;
+use crate::stream::{Receiving, Sending};
+use crate::streams::Name;
+
+impl Engine {
+    /// Hears every report. `arrived` is the stream and the payload of the packet that was handled just now, if it was
+    /// whole.
+    pub(super) fn handle_events(&mut self, now: Instant, arrived: Option<(u32, &[u8])>) {
+        while let Some(event) = self.transport.poll_event() {
+            match event {
+                Event::Opened { slot, peer, conn } => self.receiving_opened(slot, peer, conn),
+                Event::Delivered { seq, .. } => {
+                    arrived.into_iter().for_each(|(index, payload)| self.keep(now, index, seq, payload));
+                }
+                Event::Received { slot } => self.receiving_complete(now, slot),
+                Event::Silent { slot } => {
+                    let index = self.streams.by_slot(slot);
+                    index.into_iter().for_each(|index| self.sender_silent(now, index));
+                }
+                Event::Acked { to, conn, .. } => self.acked(to, conn),
+                Event::Completed { to, conn, .. } => self.sending_complete(now, to, conn),
+                Event::Failed { to, conn, reason, .. } => self.sending_failed(now, to, conn, reason),
+                Event::TimedOut { to, conn, .. } => {
+                    let index = self.streams.find(&Name::of(to, conn, false));
+                    index.and_then(|index| self.streams.get_mut(index)).into_iter().for_each(|stream| {
+                        stream.counts.timeouts += 1;
+                    });
+                }
+                Event::Stray { peer, conn } => {
+                    if self.resets.take(now) {
+                        self.say(peer, conn, Shape::Reset { by_sender: false, reason: Reason::UNKNOWN });
+                    }
+                }
+            }
+        }
+    }
+
+    fn receiving_opened(&mut self, slot: u32, peer: HostAddr, conn: ConnId) {
+        let Some(index) = self.streams.find(&Name::of(peer, conn, true)) else { return };
+        self.streams.set_slot(slot, index);
+        let Some(stream) = self.streams.get_mut(index) else { return };
+        stream.receiving = Receiving::Open(slot);
+        if let Some(priority) = stream.preferred {
+            self.transport.prefer(slot, priority);
+        }
+    }
+
+    /// The packet that was handled just now is new.
+    fn keep(&mut self, now: Instant, index: u32, seq: u32, payload: &[u8]) {
+        self.with(index, |stream, pool| {
+            stream.counts.received += 1;
+            stream.counts.received_bytes += payload.len() as u64;
+            stream.incoming.store(seq, payload, pool);
+        });
+        self.balance(now, index);
+    }
+
+    /// Holds the other host while nobody reads what is there, and lets it go on when half of it was read.
+    pub(super) fn balance(&mut self, now: Instant, index: u32) {
+        let limit = self.options.limits.receive_buffer;
+        let Some(stream) = self.streams.get_mut(index) else { return };
+        let Receiving::Open(slot) = stream.receiving else { return };
+        // Only what can be read counts: packets behind a gap wait for one that may need a pull.
+        let unread = stream.incoming.readable_memory();
+        let held = if stream.held { unread > limit / 2 } else { unread >= limit };
+        if held != stream.held {
+            stream.held = held;
+            self.transport.hold(now, slot, held);
+        }
+    }
+
+    fn receiving_complete(&mut self, now: Instant, slot: u32) {
+        let Some(index) = self.streams.by_slot(slot) else { return };
+        self.with(index, |stream, _| {
+            stream.receiving = Receiving::Complete;
+            stream.held = false;
+        });
+        self.release_if_over(now, index);
+    }
+
+    /// The other host has not been heard of for twice as long as a sender waits.
+    fn sender_silent(&mut self, now: Instant, index: u32) {
+        if let Some(stream) = self.streams.get_mut(index) {
+            stream.receiving = Receiving::Failed(StreamError::Silent);
+        }
+        self.fail(now, index, &StreamError::Silent);
+    }
+
+    fn acked(&mut self, to: HostAddr, conn: ConnId) {
+        let Some(index) = self.streams.find(&Name::of(to, conn, false)) else { return };
+        if let Some(streams) = self.peers.prove(to) {
+            self.unproven -= streams;
+        }
+        let Some(until) = self.transport.acknowledged(to, conn) else { return };
+        self.with(index, |stream, pool| {
+            stream.counts.acknowledged_bytes += stream.out.acknowledge(until, pool) as u64;
+        });
+    }
+
+    fn sending_complete(&mut self, now: Instant, to: HostAddr, conn: ConnId) {
+        let Some(index) = self.streams.find(&Name::of(to, conn, false)) else { return };
+        self.with(index, |stream, pool| {
+            stream.counts.acknowledged_bytes += stream.out.clear(pool) as u64;
+            stream.sending = Sending::Done;
+        });
+        self.watch_for_answer(now, index);
+        self.release_if_over(now, index);
+    }
+
+    fn sending_failed(&mut self, now: Instant, to: HostAddr, conn: ConnId, reason: &'static str) {
+        let Some(index) = self.streams.find(&Name::of(to, conn, false)) else { return };
+        tracing::debug!(conn = conn.0, reason, "the transport gave up");
+        if let Some(stream) = self.streams.get_mut(index) {
+            stream.sending = Sending::Failed(StreamError::Silent);
+        }
+        self.fail(now, index, &StreamError::Silent);
+    }
+}

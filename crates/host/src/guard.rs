@@ -1,0 +1,120 @@
+//! What keeps others from using up this host: budgets by time, and a memory of what was refused.
+
+use std::collections::VecDeque;
+use std::hash::RandomState;
+use std::net::SocketAddr;
+
+use hashbrown::HashMap;
+use pullnet_units::{Instant, Picos};
+use pullnet_wire::Reason;
+
+const SECOND: u64 = Picos::from_secs(1).0;
+
+/// So many things in a second, in bursts of a tenth of that.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// Time that one thing takes.
+    each: Picos,
+    /// When everything so far would have been done at that rate.
+    spent: Instant,
+    burst: Picos,
+}
+
+impl Budget {
+    pub fn new(per_second: u32) -> Self {
+        let each = Picos(SECOND / u64::from(per_second.max(1)));
+        Self { each, spent: Instant::ZERO, burst: Picos(SECOND / 10).max(each) }
+    }
+
+    /// Whether one more may be done now.
+    pub fn take(&mut self, now: Instant) -> bool {
+        let after = self.spent.max(now).after(self.each);
+        let allowed = after.since(now) <= self.burst;
+        if allowed {
+            self.spent = after;
+        }
+        allowed
+    }
+}
+
+/// A connection as nobody else can have it: its opener or its other end, and its number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Key {
+    pub peer: SocketAddr,
+    pub conn: u32,
+}
+
+/// Connections that were refused or dropped, with the reason: a copy of one of their packets that comes late must not
+/// open them after all. Remembers the latest only: a flood shortens the time, not the memory.
+#[derive(Debug)]
+pub(crate) struct Barred {
+    reasons: HashMap<Key, (Instant, Reason), RandomState>,
+    notes: VecDeque<(Instant, Key)>,
+    remembered: Picos,
+}
+
+/// Connections that are remembered at most.
+const MOST: usize = 16_384;
+
+impl Barred {
+    pub fn new(remembered: Picos) -> Self {
+        Self { reasons: HashMap::default(), notes: VecDeque::new(), remembered }
+    }
+
+    /// Why packets of this connection are not taken; `None`: nothing is known against it.
+    pub fn reason(&self, key: &Key) -> Option<Reason> {
+        self.reasons.get(key).map(|(_, reason)| *reason)
+    }
+
+    /// Packets of this connection are not taken any more.
+    pub fn note(&mut self, now: Instant, key: Key, reason: Reason) {
+        if self.notes.len() >= MOST {
+            self.forget_first();
+        }
+        self.reasons.insert(key, (now, reason));
+        self.notes.push_back((now, key));
+        self.expire(now);
+    }
+
+    fn forget_first(&mut self) {
+        let Some((at, key)) = self.notes.pop_front() else { return };
+        if self.reasons.get(&key).is_some_and(|(noted, _)| *noted == at) {
+            self.reasons.remove(&key);
+        }
+    }
+
+    /// Forgets what has been remembered long enough.
+    fn expire(&mut self, now: Instant) {
+        while self.notes.front().is_some_and(|(at, _)| at.after(self.remembered) <= now) {
+            self.forget_first();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_allows_a_burst_and_then_its_rate() {
+        let mut budget = Budget::new(1000);
+        let at = |millis| Instant::ZERO.after(Picos::from_millis(millis));
+        let taken = |budget: &mut Budget, now| (0..10_000).filter(|_| budget.take(now)).count();
+        assert_eq!(taken(&mut budget, at(0)), 100);
+        assert_eq!(taken(&mut budget, at(7)), 7);
+        assert_eq!(taken(&mut budget, at(5000)), 100);
+    }
+
+    #[test]
+    fn what_is_barred_is_forgotten_in_time_and_bounded_in_number() {
+        let key = |conn| Key { peer: SocketAddr::from(([10, 0, 0, 1], 1)), conn };
+        let mut barred = Barred::new(Picos(100));
+        barred.note(Instant(0), key(1), Reason::FULL);
+        barred.note(Instant(99), key(2), Reason::ABORTED);
+        assert_eq!((barred.reason(&key(1)), barred.reason(&key(3))), (Some(Reason::FULL), None));
+        barred.note(Instant(100), key(3), Reason::ABORTED);
+        assert_eq!((barred.reason(&key(1)), barred.reason(&key(2))), (None, Some(Reason::ABORTED)));
+        (0..2 * MOST as u32).for_each(|conn| barred.note(Instant(150), key(conn), Reason::FULL));
+        assert_eq!((barred.reasons.len(), barred.notes.len()), (MOST, MOST));
+    }
+}

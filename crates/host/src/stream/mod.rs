@@ -1,0 +1,174 @@
+//! One stream: two connections under one number, their bytes, and how they stand.
+
+mod incoming;
+mod outgoing;
+mod pool;
+
+use pullnet_transport::{ConnId, HostAddr};
+use pullnet_units::Instant;
+use pullnet_wire::REPLY;
+
+pub(crate) use incoming::{Incoming, Room};
+pub(crate) use outgoing::Outgoing;
+pub(crate) use pool::Pool;
+
+use crate::{Counts, StreamError, StreamId};
+
+/// The connection in which this host sends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Sending {
+    /// Nothing was written yet.
+    Unopened,
+    /// The transport has it.
+    Open,
+    /// Everything is acknowledged, the end included.
+    Done,
+    /// It came to nothing.
+    Failed(StreamError),
+}
+
+/// The connection in which this host receives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Receiving {
+    /// Nothing has come yet.
+    Unopened,
+    /// The transport has it, under this number.
+    Open(u32),
+    /// Everything is there up to the end.
+    Complete,
+    /// The application wants no more.
+    Dropped,
+    /// It came to nothing.
+    Failed(StreamError),
+}
+
+/// Whose stream it is on this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    /// Nobody has accepted it yet.
+    Backlog,
+    /// An application.
+    Application,
+    /// Nobody any more: what was written is still sent.
+    Nobody,
+}
+
+/// What was told to the application, or is to be told.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Told {
+    /// That there is something to read, since the last read that found nothing.
+    pub readable: bool,
+    /// A write found no room, and nobody was told yet that there is some.
+    pub wants_room: bool,
+    /// That everything is acknowledged, since the last write.
+    pub settled: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub id: StreamId,
+    pub peer: HostAddr,
+    /// The number that the opener gave it.
+    pub number: u32,
+    /// Whether this host opened it.
+    pub ours: bool,
+    pub service: u16,
+    /// What is asked of the other host for data sent to it.
+    pub priority: u8,
+    /// What this host's application decided for data that it receives.
+    pub preferred: Option<u8>,
+    pub owner: Owner,
+    pub sending: Sending,
+    pub out: Outgoing,
+    pub receiving: Receiving,
+    pub incoming: Incoming,
+    /// Whether the other host is held because nobody reads.
+    pub held: bool,
+    /// Whether it stands in the queue of streams with something to offer.
+    pub queued: bool,
+    pub told: Told,
+    pub last_heard: Instant,
+    pub counts: Counts,
+}
+
+impl Stream {
+    pub fn new(now: Instant, id: StreamId, peer: HostAddr, number: u32, service: u16) -> Self {
+        Self {
+            id,
+            peer,
+            number,
+            ours: true,
+            service,
+            priority: 0,
+            preferred: None,
+            owner: Owner::Application,
+            sending: Sending::Unopened,
+            out: Outgoing::default(),
+            receiving: Receiving::Unopened,
+            incoming: Incoming::default(),
+            held: false,
+            queued: false,
+            told: Told::default(),
+            last_heard: now,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The connection in which this host sends.
+    pub fn sending_conn(&self) -> ConnId {
+        ConnId(if self.ours { self.number } else { self.number | REPLY })
+    }
+
+    /// The connection in which this host receives.
+    pub fn receiving_conn(&self) -> ConnId {
+        ConnId(if self.ours { self.number | REPLY } else { self.number })
+    }
+
+    /// Whether everything that was written is acknowledged, with the end if there is one.
+    pub fn is_settled(&self) -> bool {
+        match self.sending {
+            Sending::Done | Sending::Failed(_) => true,
+            Sending::Unopened | Sending::Open => self.out.bytes() == 0 && !self.out.is_finished(),
+        }
+    }
+
+    /// Whether this host has sent everything, and nothing of the answer has come.
+    pub fn waits_for_answer(&self) -> bool {
+        self.ours && self.sending == Sending::Done && self.receiving == Receiving::Unopened
+    }
+
+    /// Whether a read would find something: bytes, the end or an error.
+    pub fn is_readable(&self) -> bool {
+        self.incoming.readable() > 0 || matches!(self.receiving, Receiving::Complete | Receiving::Failed(_))
+    }
+
+    /// Whether nothing is left to be done for it.
+    pub fn is_over(&self) -> bool {
+        let sends =
+            self.sending == Sending::Open || (self.sending == Sending::Unopened && self.out.is_finished());
+        self.owner == Owner::Nobody && !sends && !matches!(self.receiving, Receiving::Open(_))
+    }
+
+    /// Why it came to nothing, or one half of it.
+    pub fn error(&self) -> Option<&StreamError> {
+        match (&self.receiving, &self.sending) {
+            (Receiving::Failed(error), _) | (_, Sending::Failed(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// In words.
+    pub fn state(&self) -> &'static str {
+        match (&self.sending, &self.receiving) {
+            (_, Receiving::Failed(_)) | (Sending::Failed(_), _) => "failed",
+            _ if self.owner == Owner::Backlog => "waits to be accepted",
+            (_, Receiving::Dropped) => "closing",
+            (Sending::Unopened, Receiving::Unopened) => "unused",
+            (Sending::Done, Receiving::Unopened) => "waits for an answer",
+            (Sending::Done, Receiving::Complete) => "complete",
+            (Sending::Done, _) => "receives",
+            (_, Receiving::Complete) => "sends",
+            _ => "open",
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! All streams of a host, by name, by number and by the transport's slots.
+
+use std::collections::VecDeque;
+use std::hash::RandomState;
+
+use hashbrown::HashMap;
+use pullnet_transport::{ConnId, HostAddr};
+use pullnet_wire::REPLY;
+
+use crate::StreamId;
+use crate::stream::Stream;
+
+/// A stream as both hosts name it: with whom, the opener's number, and whether this host is the opener.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Name {
+    pub peer: HostAddr,
+    pub number: u32,
+    pub ours: bool,
+}
+
+impl Name {
+    /// The stream that connection `conn` with `peer` belongs to. `theirs`: its data comes from there.
+    pub fn of(peer: HostAddr, conn: ConnId, theirs: bool) -> Self {
+        let reply = conn.0 & REPLY != 0;
+        Self { peer, number: conn.0 & !REPLY, ours: reply == theirs }
+    }
+}
+
+#[derive(Debug)]
+struct Place {
+    generation: u32,
+    stream: Option<Box<Stream>>,
+}
+
+/// Streams in places that are used again under a new generation.
+#[derive(Default, Debug)]
+pub(crate) struct Streams {
+    places: Vec<Place>,
+    free: VecDeque<u32>,
+    /// Keyed by what others choose, so that the hash is one that they cannot foresee. Only asked, never walked.
+    names: HashMap<Name, u32, RandomState>,
+    /// Places by the transport's slot.
+    slots: Vec<u32>,
+}
+
+/// No stream has this place.
+const NOWHERE: u32 = u32::MAX;
+
+impl Streams {
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// Adds the stream that `make` makes of its id.
+    pub fn insert(&mut self, name: Name, make: impl FnOnce(StreamId) -> Stream) -> u32 {
+        let index = self.free.pop_front().unwrap_or_else(|| {
+            self.places.push(Place { generation: 0, stream: None });
+            self.places.len() as u32 - 1
+        });
+        let place = &mut self.places[index as usize];
+        place.stream = Some(Box::new(make(StreamId { index, generation: place.generation })));
+        self.names.insert(name, index);
+        index
+    }
+
+    pub fn remove(&mut self, index: u32) -> Option<Box<Stream>> {
+        let place = self.places.get_mut(index as usize)?;
+        let stream = place.stream.take()?;
+        place.generation = place.generation.wrapping_add(1);
+        self.free.push_back(index);
+        self.names.remove(&Name { peer: stream.peer, number: stream.number, ours: stream.ours });
+        Some(stream)
+    }
+
+    pub fn find(&self, name: &Name) -> Option<u32> {
+        self.names.get(name).copied()
+    }
+
+    pub fn get(&self, index: u32) -> Option<&Stream> {
+        self.places.get(index as usize)?.stream.as_deref()
+    }
+
+    pub fn get_mut(&mut self, index: u32) -> Option<&mut Stream> {
+        self.places.get_mut(index as usize)?.stream.as_deref_mut()
+    }
+
+    /// The stream that `id` names, whoever owns it.
+    pub fn named(&self, id: StreamId) -> Option<&Stream> {
+        self.get(id.index).filter(|stream| stream.id == id)
+    }
+
+    /// The transport calls the receiving connection of a stream `slot`.
+    pub fn set_slot(&mut self, slot: u32, index: u32) {
+        let needed = slot as usize + 1;
+        if self.slots.len() < needed {
+            self.slots.resize(needed, NOWHERE);
+        }
+        self.slots[slot as usize] = index;
+    }
+
+    /// The stream whose receiving connection the transport calls `slot`.
+    pub fn by_slot(&self, slot: u32) -> Option<u32> {
+        self.slots.get(slot as usize).copied().filter(|index| *index != NOWHERE)
+    }
+
+    /// All streams in the order of their places.
+    pub fn iter(&self) -> impl Iterator<Item = &Stream> {
+        self.places.iter().filter_map(|place| place.stream.as_deref())
+    }
+
+    /// The places of all streams.
+    pub fn indices(&self) -> Vec<u32> {
+        self.iter().map(|stream| stream.id.index).collect()
+    }
+}
