@@ -40,7 +40,7 @@ HEAD = """# What a run leaves
 | `inputs/` | the files that the scenario names, as they were read, and `SHA256SUMS`; only there if it names any |
 | `summary.json` | what the run came to; the dataclasses of `pullnet.summary` say what each key means |
 | `*.parquet` | the tables below; units and meanings are also in the metadata of each field |
-| `PARTIAL` | only there if the result is not whole, and says why: the run was interrupted, and everything ends where it was broken off; or tables found no room on the disk |
+| `PARTIAL` | only there if the result is not whole; says why: the run was interrupted, or tables found no room |
 
 `flows`, `hosts` and `ports` are always there, the others if `[probes]` asks for them. A column whose name ends in
 `_ps` holds whole picoseconds. Percentiles in the summary interpolate linearly between neighbours, which is the
