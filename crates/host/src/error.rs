@@ -42,9 +42,6 @@ pub enum StreamError {
     /// It took longer than the caller allows.
     #[error("timed out")]
     TimedOut,
-    /// A response is longer than the caller allows.
-    #[error("the response is longer than {0} B")]
-    TooLong(usize),
     /// The options contradict what can be done.
     #[error("{0}")]
     Options(String),
@@ -66,7 +63,6 @@ impl StreamError {
             Self::Family { .. } | Self::Options(_) => io::ErrorKind::InvalidInput,
             Self::Unreachable(_) => io::ErrorKind::HostUnreachable,
             Self::TimedOut => io::ErrorKind::TimedOut,
-            Self::TooLong(_) => io::ErrorKind::InvalidData,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! NDP on Linux: streams of bytes between hosts.
 //!
 //! - [`Engine`] has all streams of one host, without I/O and without a clock.
+//! - [`Host`] drives an engine with an interface and the clock: the host stack within one process.
 //! - [`Stack`] is what applications call; [`NdpStream`] and [`NdpListener`] are made of it.
 #![forbid(unsafe_code)]
 
@@ -8,6 +9,7 @@ mod engine;
 mod error;
 mod guard;
 mod handle;
+mod host;
 mod net;
 mod options;
 mod peers;
@@ -19,6 +21,7 @@ mod streams;
 pub use engine::Engine;
 pub use error::StreamError;
 pub use handle::{Notice, Read, StreamId, StreamInfo};
+pub use host::{Host, HostOptions, Neighbours, Wait};
 pub use net::{NdpListener, NdpStream};
 pub use options::{EngineOptions, Limits, StreamOptions};
 pub use stack::Stack;

@@ -71,4 +71,60 @@ pub trait Stack: Send + Sync {
 
     /// How the stream stands; `None` if there is no such stream any more.
     fn info(&self, id: StreamId) -> Option<StreamInfo>;
+
+    /// Sends `request` to `service` at `to` on a stream of its own, and returns everything that comes back up to the end.
+    /// A short one takes a packet each way. At most once: whoever gets an error does not know whether it was carried out.
+    /// `timeout` is for all of it.
+    ///
+    /// # Errors
+    /// If the stream is refused, reset or silent, or it takes too long.
+    fn call(
+        &self,
+        to: SocketAddr,
+        service: u16,
+        request: &[u8],
+        options: StreamOptions,
+        timeout: Option<Duration>,
+    ) -> Result<Vec<u8>, StreamError> {
+        let id = self.connect(to, service, options)?;
+        let response = exchange(self, id, request, timeout);
+        match response {
+            Ok(_) => self.close(id),
+            Err(_) => self.abort(id),
+        }
+        response
+    }
+}
+
+/// What is read at a time at least. Bytes.
+const PIECE: usize = 4096;
+
+#[expect(clippy::disallowed_methods, reason = "a time-out for several calls together")]
+fn exchange<S: Stack + ?Sized>(
+    stack: &S,
+    id: StreamId,
+    mut request: &[u8],
+    timeout: Option<Duration>,
+) -> Result<Vec<u8>, StreamError> {
+    let start = std::time::Instant::now();
+    let left = || timeout.map(|most| most.saturating_sub(start.elapsed()));
+    if request.is_empty() {
+        stack.finish(id)?;
+    }
+    while !request.is_empty() {
+        request = &request[stack.write(id, request, true, left())?..];
+    }
+    let mut response = vec![0; PIECE];
+    let mut long = 0;
+    loop {
+        if response.len() - long < PIECE {
+            response.resize(2 * response.len(), 0);
+        }
+        match stack.read(id, &mut response[long..], left())? {
+            0 => break,
+            got => long += got,
+        }
+    }
+    response.truncate(long);
+    Ok(response)
 }

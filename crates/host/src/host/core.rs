@@ -1,0 +1,226 @@
+//! Engine and interface, moved by whoever holds the lock.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use std::thread::Thread;
+use std::time::Duration;
+
+use pullnet_netio::PacketIo;
+use pullnet_units::{Instant, Picos};
+
+use super::HostOptions;
+use super::neighbours::Search;
+use super::shared::Signals;
+use super::wait::Wait;
+use crate::{Engine, Notice, StreamError, StreamId};
+
+/// Frames that are taken or sent before the other is looked at.
+const BURST: usize = 64;
+/// The kernel wakes nobody more punctually than this.
+const LATE: Picos = Picos::from_micros(60);
+/// Longest sleep.
+const NAP: Picos = Picos::from_secs(1);
+
+/// What a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Interest {
+    Accept(u16),
+    Read(StreamId),
+    Write(StreamId),
+    Settle(StreamId),
+    /// That all streams are settled, which nobody is told.
+    Drain,
+}
+
+impl Interest {
+    fn is_met_by(self, notice: Notice) -> bool {
+        match notice {
+            Notice::Incoming { service } => self == Self::Accept(service),
+            Notice::Readable { id } => self == Self::Read(id),
+            Notice::Writable { id } => self == Self::Write(id),
+            Notice::Settled { id } => self == Self::Settle(id),
+        }
+    }
+}
+
+/// A thread that waits while another one drives.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub ticket: u64,
+    pub interest: Interest,
+    pub thread: Thread,
+}
+
+pub(super) struct Core {
+    pub engine: Engine,
+    io: Box<dyn PacketIo + Send>,
+    start: std::time::Instant,
+    wait: Wait,
+    search: Search,
+    pub waiting: Vec<Waiting>,
+    pub tickets: u64,
+    /// Why the host has stopped.
+    pub stopped: Option<String>,
+    /// When there was something to do last.
+    busy: Instant,
+}
+
+#[expect(clippy::disallowed_methods, reason = "a running host has to know the time")]
+fn clock() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
+impl Core {
+    pub fn new(io: Box<dyn PacketIo + Send>, options: HostOptions) -> Result<Self, StreamError> {
+        let needed = options.engine.mtu + pullnet_wire::ETHERNET;
+        if io.frame_room() < needed {
+            let (mtu, room) = (options.engine.mtu, io.frame_room());
+            let text = format!("mtu = {mtu}: its frames have {needed} B, and the interface carries {room} B");
+            return Err(StreamError::Options(text));
+        }
+        Ok(Self {
+            engine: Engine::new(options.engine)?,
+            io,
+            start: clock(),
+            wait: options.wait,
+            search: Search::new(options.neighbours),
+            waiting: Vec::new(),
+            tickets: 0,
+            stopped: None,
+            busy: Instant::ZERO,
+        })
+    }
+
+    /// Time since the host started: 213 days at most.
+    pub fn now(&self) -> Instant {
+        Instant((clock().duration_since(self.start).as_nanos() as u64).saturating_mul(1000))
+    }
+
+    /// Takes what has arrived, does what is due, and sends. True: there was something.
+    pub fn round(&mut self) -> bool {
+        let moved = self.take().and_then(|got| Ok(self.send()? || got));
+        self.tell();
+        moved.unwrap_or_else(|error| {
+            self.stop(error.to_string());
+            false
+        })
+    }
+
+    fn take(&mut self) -> Result<bool, pullnet_netio::Error> {
+        let now = self.now();
+        let engine = &mut self.engine;
+        let got = self.io.receive(BURST, &mut |frame| engine.receive(now, frame))?;
+        let due = engine.deadline().is_some_and(|at| at <= now);
+        if due {
+            engine.timeout(now);
+        }
+        self.resolve(now);
+        if got > 0 || due {
+            self.busy = now;
+        }
+        Ok(got > 0 || due)
+    }
+
+    fn resolve(&mut self, now: Instant) {
+        while let Some(address) = self.engine.poll_unresolved() {
+            if let Some(answer) = self.search.begin(now, address) {
+                self.engine.resolved(now, address, answer);
+            }
+        }
+        if self.search.due() <= now {
+            for (address, mac) in self.search.look(now) {
+                self.engine.resolved(now, address, mac);
+            }
+        }
+    }
+
+    /// Sends what there is, up to a burst.
+    fn send(&mut self) -> Result<bool, pullnet_netio::Error> {
+        let now = self.now();
+        let (engine, mut sent) = (&mut self.engine, 0);
+        while sent < BURST {
+            let mut long = 0;
+            let fill = &mut |room: &mut [u8]| {
+                long = engine.transmit(now, room);
+                long
+            };
+            if !self.io.send(fill)? || long == 0 {
+                break;
+            }
+            sent += 1;
+        }
+        if sent > 0 {
+            self.io.flush()?;
+        }
+        Ok(sent > 0)
+    }
+
+    /// Sends everything that an application's call has made.
+    pub fn send_all(&mut self) {
+        let now = self.now();
+        self.resolve(now);
+        loop {
+            match self.send() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return self.stop(error.to_string()),
+            }
+        }
+        self.tell();
+    }
+
+    /// Wakes the threads whose wish has come true.
+    fn tell(&mut self) {
+        while let Some(notice) = self.engine.poll_notice() {
+            let meant = self.waiting.iter().filter(|waiting| waiting.interest.is_met_by(notice));
+            meant.for_each(|waiting| waiting.thread.unpark());
+        }
+    }
+
+    /// The host does nothing any more.
+    pub fn stop(&mut self, why: String) {
+        if self.stopped.is_none() {
+            tracing::info!(why, "host stopped");
+            self.stopped = Some(why);
+        }
+        self.wake_all();
+    }
+
+    /// Lets every thread look again at what it waits for.
+    pub fn wake_all(&self) {
+        self.waiting.iter().for_each(|waiting| waiting.thread.unpark());
+    }
+
+    /// When something is to be done without input.
+    fn due(&self) -> Instant {
+        self.engine.deadline().unwrap_or(Instant::NEVER).min(self.search.due())
+    }
+
+    /// Whether something is to be done before anybody that sleeps could be there.
+    pub fn is_pressing(&self, within: Picos) -> bool {
+        self.due() < self.now().after(within)
+    }
+
+    /// There is nothing to do: looks again soon, or sleeps until there is, at most until `until`.
+    pub fn rest(&mut self, until: Option<Instant>, signals: &Signals) {
+        let now = self.now();
+        let Wait::Adaptive(spin) = self.wait else { return std::thread::yield_now() };
+        let spin = Picos(u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000));
+        let wake = self.due().min(until.unwrap_or(Instant::NEVER)).min(now.after(NAP));
+        if now.since(self.busy) < spin || wake <= now.after(LATE) {
+            return std::thread::yield_now();
+        }
+        let most = Duration::from_nanos((wake.since(now).0 - LATE.0) / 1000);
+        // Whoever wants to come in looks at the one after having set the other, as is done here.
+        signals.asleep.store(true, Ordering::SeqCst);
+        let slept = match signals.wanting.load(Ordering::SeqCst) {
+            0 => self.io.wait(Some(signals.waker.as_fd()), most),
+            _ => Ok(()),
+        };
+        signals.asleep.store(false, Ordering::SeqCst);
+        signals.waker.clear();
+        if let Err(error) = slept {
+            self.stop(error.to_string());
+        }
+    }
+}
