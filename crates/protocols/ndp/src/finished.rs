@@ -50,7 +50,14 @@ impl Finished {
     }
 
     /// Forgets what has been remembered long enough.
+    #[inline]
     pub fn expire(&mut self, now: Instant) {
+        if self.due() <= now {
+            self.forget(now);
+        }
+    }
+
+    fn forget(&mut self, now: Instant) {
         while self.due() <= now {
             let Some((at, peer, conn)) = self.notes.pop_front() else { return };
             if self.latest.get(&(peer, conn)) == Some(&at) {

@@ -219,9 +219,11 @@ fn a_later_pull_makes_up_for_lost_ones() {
 fn an_idle_time_does_not_make_a_stream_patient() {
     let mut s = idle();
     assert!(lives(&mut s, 1..20_000) > 0);
+    s.at(ms(20_000)).offers(4);
+    s.at(us(20_000_020)).receives_all((4..8).map(|seq| word(ack_pull(seq, 96 + seq))));
+    // Another window leaves; the fifth packet waits for a pull, and all of them are lost.
     s.offers(5).sent();
-    // A window leaves; the fifth packet waits for a pull, and all of them are lost.
-    s.at(us(20_000_020)).receives_all((4..8).map(|seq| word(ack(seq))));
+    s.at(us(20_000_040)).receives_all((8..12).map(|seq| word(ack(seq))));
     s.at(ms(20_010));
     assert!(s.sent().iter().any(is_probe), "it asks for a pull within four timeouts");
 }

@@ -36,7 +36,7 @@ impl Sender {
         self.forget_payloads();
         self.acked_bytes += u64::from(payload);
         self.last_progress = cx.now;
-        Some(Acked { latency, complete: self.ended && self.idle() })
+        Some(Acked { latency, complete: self.window.first() > self.last })
     }
 
     /// Rule 3, NACK: the packet waits for a pull. A NACK for a packet that waits already, or that has arrived,

@@ -32,12 +32,12 @@ pub(crate) struct Sender {
     pub conn: ConnId,
     pub to: HostAddr,
     pub priority: u8,
-    /// Whether no packets are to come beyond those that are offered.
-    ended: bool,
     /// Packets that the application has offered; `u32::MAX` never ends.
     offered: u32,
+    /// Number of the last packet; `u32::MAX` as long as it is not known.
+    last: u32,
     /// Payload bytes of the last packet of a flow.
-    last_payload: u32,
+    last_payload: u16,
     /// Payload bytes of all others, if it is a stream; they are full packets otherwise.
     payloads: Option<Box<Payloads>>,
     window: Window,
@@ -84,15 +84,15 @@ impl Sender {
         let mtu = u64::from(cx.rules.mtu);
         let size = flow.size.map(|size| size.0);
         let total = size.map_or(u32::MAX, |size| size.div_ceil(mtu).min(u64::from(u32::MAX - 1)) as u32);
-        let last_payload = size.map_or(cx.rules.mtu, |size| (size - (u64::from(total) - 1) * mtu) as u32);
+        let last_payload = size.map_or(0, |size| (size - (u64::from(total) - 1) * mtu) as u16);
         let push = cx.rules.initial_window.min(total);
         let paths = PathSet::new(flow.paths, cx.rules.spread, cx.rules.scoreboard, cx.chance);
         Self {
             conn: flow.conn,
             to: flow.to,
             priority: flow.priority,
-            ended: size.is_some(),
             offered: total,
+            last: size.map_or(u32::MAX, |_| total - 1),
             last_payload,
             payloads: None,
             window: Window::default(),

@@ -35,26 +35,21 @@ impl Sender {
     /// The application has another packet. False if it cannot be numbered.
     pub fn offer(&mut self, cx: &Context<'_>, payload: u16, last: bool) -> bool {
         let idle = self.idle();
-        let Some(payloads) = self.payloads.as_mut().filter(|_| !self.ended) else { return true };
+        let Some(payloads) = self.payloads.as_mut().filter(|_| self.last == u32::MAX) else { return true };
         if self.offered == u32::MAX - 1 {
             return false;
         }
         payloads.bytes.push_back(payload);
         if idle {
-            self.wake(cx);
+            // Until now nobody had to pull.
+            (self.last_pull, self.probes) = (cx.now, 0);
         }
         self.first_unheard += u16::from(self.offered < cx.rules.initial_window);
+        if last {
+            self.last = self.offered;
+        }
         self.offered += 1;
-        self.ended = last;
         true
-    }
-
-    /// Until now nobody had to pull. Pulls may still be to come for what the window lacks; answers to probes announced
-    /// none.
-    fn wake(&mut self, cx: &Context<'_>) {
-        (self.last_pull, self.probes) = (cx.now, 0);
-        let lacking = cx.rules.initial_window - self.push - self.credit;
-        self.expected_pulls = self.expected_pulls.min(lacking);
     }
 
     /// Whether packet `seq` may open the connection. The receiver of a stream knows it once it has the first packet; one

@@ -81,7 +81,7 @@ impl Sender {
 
     /// Rule 7, end of data: the last packet says so. Every packet of the first window may open the connection.
     fn packet(&self, rules: &Rules, seq: u32, path: u16, pulled: bool) -> Transmit<NdpHeader> {
-        let (syn, last) = (self.is_syn(rules, seq), self.is_last(seq));
+        let (syn, last) = (self.is_syn(rules, seq), seq == self.last);
         let wire = (self.payload(rules, seq) + rules.header) as u16;
         let header = NdpHeader::Data { conn: self.conn, seq, syn, last, pulled, priority: self.priority };
         Transmit { to: self.to, path, wire, class: Class::Data, again: false, header }
@@ -92,16 +92,11 @@ impl Sender {
         self.paths.next(chance)
     }
 
-    /// Whether `seq` is the last packet.
-    fn is_last(&self, seq: u32) -> bool {
-        self.ended && seq == self.offered - 1
-    }
-
     /// Payload bytes of a packet that is not acknowledged yet.
     pub(super) fn payload(&self, rules: &Rules, seq: u32) -> u32 {
         match &self.payloads {
             Some(payloads) => payloads.of(seq),
-            None if self.is_last(seq) => self.last_payload,
+            None if seq == self.last => self.last_payload.into(),
             None => rules.mtu,
         }
     }
