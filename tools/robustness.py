@@ -1,0 +1,97 @@
+"""Runs the set-ups on robustness of the artifact evaluation and writes the table of the paper's README.
+
+Runs that are in --out already are not made again; they are those of `pullnet reproduce
+ndp-artifact-evaluation/robustness`. All of them take about an hour of a core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from pullnet.papers import model
+from pullnet.papers.model import Experiment, Point
+from pullnet.papers.runs import Task, execute, plan
+from pullnet.summary import Summary
+
+PAPER = "ndp-artifact-evaluation"
+PAGE = Path(__file__).parent.parent / "papers" / PAPER / "README.md"
+BEGIN, END = "<!-- table: tools/robustness.py -->", "<!-- end of table -->"
+
+COLUMNS = ("flows", "completed", "still moving", "stuck", "failed", "timeouts", "explained", "unexplained")
+WRONG = {"": "nothing wrong", "corruption": "1% corrupted", "link-down": "core link down 1 ms"}
+
+
+def set_ups(duration: str, seeds: list[int], out: Path) -> Iterator[tuple[str, list[Task]]]:
+    """The first cells of each row, with its runs."""
+    paper = model.load(PAPER)
+    for experiment in paper.experiments.values():
+        if experiment.figure == "robustness":
+            lasting = _lasting(experiment, duration)
+            _, beside, *wrong = experiment.name.split("-", 2)
+            tasks = plan(lasting, "full", seeds, out)
+            for sizes in dict.fromkeys(str(task.point.at["sizes"]) for task in tasks):
+                row = f"| {WRONG[''.join(wrong)]} | {beside}:1 | {sizes} |"
+                yield row, [task for task in tasks if task.point.at["sizes"] == sizes]
+
+
+def _lasting(experiment: Experiment, duration: str) -> Experiment:
+    full = experiment.levels["full"]
+    points = [Point(point.at, {**point.set, "duration": duration}) for point in full.points]
+    return replace(experiment, levels={"full": replace(full, points=points)})
+
+
+def counts(summaries: list[Summary]) -> list[int]:
+    """One number for each of `COLUMNS`, summed over runs."""
+    started, completed, failed, unfinished = (
+        sum(getattr(each.flows, name) for each in summaries)
+        for name in ("started", "completed", "failed", "unfinished")
+    )
+    stuck = sum(len(each.stuck) for each in summaries)
+    timeouts, unexplained = (
+        sum(getattr(each, name) for each in summaries) for name in ("timeouts", "unexplained_timeouts")
+    )
+    return [started, completed, unfinished - stuck, stuck, failed, timeouts, timeouts - unexplained, unexplained]
+
+
+def table(duration: str, seeds: list[int], out: Path, jobs: int) -> str:
+    """The table, and a sentence with its sums."""
+    lines = [f"| | | sizes | runs | {' | '.join(COLUMNS)} |", f"|---|---|---|---:|{'---:|' * len(COLUMNS)}"]
+    sums, runs = [0] * len(COLUMNS), 0
+    for row, tasks in set_ups(duration, seeds, out):
+        found = counts([task.run.result.summary for task in execute(tasks, jobs)])
+        lines.append(f"{row} {len(tasks)} | {' | '.join(f'{count:,}' for count in found)} |")
+        print(lines[-1], file=sys.stderr)
+        sums, runs = [a + b for a, b in zip(sums, found, strict=True)], runs + len(tasks)
+    flows, _, _, stuck, failed, timeouts, _, unexplained = sums
+    last = f"Together {runs:,} runs, {flows:,} flows, {timeouts:,} timeouts, {unexplained:,} of them unexplained, "
+    return "\n".join([*lines, "", f"{last}{stuck:,} flows stuck, {failed:,} failed."])
+
+
+def main() -> None:
+    """Print the table, or put it into the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="put the table into the paper's README")
+    parser.add_argument("--duration", default="60 ms", help="of a run")
+    parser.add_argument("--seeds", default="1..50")
+    parser.add_argument("--out", type=Path, default=Path("results") / f"{PAPER}-full")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    found = table(arguments.duration, model.parse_seeds(arguments.seeds), arguments.out, arguments.jobs)
+    if not arguments.write:
+        print(found)
+        return
+    page = PAGE.read_text(encoding="utf-8")
+    if BEGIN not in page:
+        sys.exit(f"{PAGE} has no line {BEGIN}")
+    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+    PAGE.write_text(pattern.sub(lambda _: f"{BEGIN}\n{found}\n{END}", page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
