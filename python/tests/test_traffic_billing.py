@@ -522,3 +522,21 @@ def test_what_the_command_refuses(pullnet: Pullnet, month_file: Path, arguments:
     refused = pullnet("traffic", "bill", str(month_file), *arguments)
     assert refused.returncode == 2
     assert refused.stderr.startswith(text), refused.stderr
+
+
+def test_counters_that_wrap_are_billed_as_if_they_did_not(pullnet: Pullnet, tmp_path: Path) -> None:
+    count, width = 576, 2**32
+    rng = np.random.default_rng(5)
+    volumes = rng.integers(1_000_000_000, 4_000_000_000, (count, 2))
+    read = (np.cumsum([[width - 7, 11], *volumes.tolist()], axis=0) % width).tolist()
+    rows = [f"{300 * i},{inbound},{outbound}" for i, (inbound, outbound) in enumerate(read)]
+    table = tmp_path / "router.csv"
+    table.write_text("\n".join(["time,ifInOctets,ifOutOctets", *rows]) + "\n")
+    ran = pullnet("traffic", "bill", str(table), "--price", "2.50", "--currency", "EUR", "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)["bills"][0]
+    slot = math.ceil(0.95 * count) - 1
+    largest = max(int(np.sort(volumes[:, direction])[slot]) for direction in (0, 1))
+    assert found["slots"] == count
+    assert found["rate_bps"] == pytest.approx(largest * 8 / 300, rel=1e-12)
+    assert Decimal(found["amount"]) == rounded(Fraction(largest * 8, 300 * 10**6) * Fraction("2.50"), 2)

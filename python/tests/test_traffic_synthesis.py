@@ -174,6 +174,62 @@ def test_the_command_makes_what_was_stated(pullnet: Pullnet, tmp_path: Path) -> 
     assert (tmp_path / "w.csv").read_bytes() == (tmp_path / "v.csv").read_bytes()
 
 
+FIT = json.dumps(
+    {
+        "fits": [
+            {
+                "trace": "a",
+                "timescale_s": 1.0,
+                "samples": 100,
+                "zeros": 0,
+                "all_data": {"models": [{"name": "log-normal", "mu": None, "sigma": 1.0}]},
+            }
+        ]
+    }
+)
+"""A fit without an estimate."""
+
+
+@pytest.mark.parametrize("law", ["log-normal", "Weibull", "exponential", "Gaussian", "power law"])
+def test_a_printed_fit_makes_what_the_trace_makes(pullnet: Pullnet, tmp_path: Path, law: str) -> None:
+    assert pullnet("traffic", "synthesise", *STATED).returncode == 0
+    fit = pullnet("traffic", "fit", STATED[-1], "--json")
+    assert fit.returncode == 0, fit.stderr
+    (tmp_path / "fit.json").write_text(fit.stdout)
+    made = [
+        pullnet("traffic", "synthesise", "--from", source, "--model", law, "-o", "x.csv", "--json")
+        for source in (STATED[-1], "fit.json")
+    ]
+    assert [each.returncode for each in made] == [0, 0], made[1].stderr
+    trace, printed = (json.loads(each.stdout) for each in made)
+    assert printed["parameters"] == pytest.approx(trace["parameters"], rel=1e-6)
+    assert printed["bytes"] == pytest.approx(trace["bytes"], rel=1e-6)
+    assert (printed["intervals"], printed["timescale_s"]) == (trace["intervals"], trace["timescale_s"])
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "said"),
+    [
+        ("{", (), "holds no fits of volumes"),
+        ("[1]", (), "holds no fits of volumes"),
+        ('{"fits": []}', (), "holds no fits"),
+        ('{"fits": [{"trace": "a", "timescale_s": null}]}', (), "holds no fits of volumes"),
+        (FIT, ("--trace", "b"), "use one of a at 1 s"),
+        (FIT, ("--timescale", "2s"), "use one of a at 1 s"),
+        (FIT, ("--model", "weibull"), "has no fit of the Weibull"),
+        (FIT, (), "has no parameters"),
+        (FIT, ("--autocorrelation", "measured"), "has no parameters"),
+    ],
+)
+def test_what_is_no_fit_is_refused(
+    pullnet: Pullnet, tmp_path: Path, text: str, arguments: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "fit.json").write_text(text)
+    refused = pullnet("traffic", "synthesise", "--from", "fit.json", "-o", "x.csv", *arguments)
+    assert refused.returncode == 2
+    assert said in refused.stderr and "Traceback" not in refused.stderr
+
+
 def test_the_command_goes_on_from_what_it_made(pullnet: Pullnet, tmp_path: Path) -> None:
     noise = fractional_noise(5000, 0.7, np.random.default_rng(1))
     values = np.rint(1e6 * np.exp(0.3 * noise))

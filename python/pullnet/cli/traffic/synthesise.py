@@ -8,6 +8,7 @@ import typer
 
 from pullnet import json_text
 from pullnet.cli.traffic.common import AsJson, Unit, gather
+from pullnet.traffic import fitted
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.files import write
 from pullnet.traffic.model import Model
@@ -44,7 +45,9 @@ def synthesise(
     source: Annotated[
         Path | None,
         typer.Option(
-            "--from", metavar="FILE", help="Trace whose law is fitted and taken: volumes, counters, or a capture."
+            "--from",
+            metavar="FILE",
+            help="Trace whose law is fitted and taken: volumes, counters, a capture; or the JSON of a fit.",
         ),
     ] = None,
     trace: Annotated[
@@ -74,11 +77,12 @@ def synthesise(
     as_json: AsJson = False,
 ) -> None:
     """Make volumes that follow a law, independent or with a memory; the same ones for the same seed."""
-    recipe = (
-        _fitted(source, trace, unit, model, timescale, duration)
-        if source
-        else _stated(model, mean, cv, timescale, duration)
-    )
+    if source is None:
+        recipe = _stated(model, mean, cv, timescale, duration)
+    elif source.suffix == ".json":
+        recipe = _of_fit(source, trace, model, timescale, duration)
+    else:
+        recipe = _fitted(source, trace, unit, model, timescale, duration)
     if source is not None and (mean is not None or cv is not None):
         raise TrafficError("--mean and --cv say nothing beside --from", remedy="leave them out, or --from")
     memory = _memory(autocorrelation, recipe.source)
@@ -117,10 +121,17 @@ def _fitted(
         names = ", ".join(dict.fromkeys(item.trace for item in every))
         raise TrafficError(f"there is no trace `{trace}`", where=str(source), value=trace, remedy=f"use one of {names}")
     sample = found.sample()
-    fitted = law_named(law).fit(sample)
-    zeros = 0.0 if fitted.keeps_zeros else float((sample == 0).mean())
+    model = law_named(law).fit(sample)
+    zeros = 0.0 if model.keeps_zeros else float((sample == 0).mean())
     count = len(found) if duration is None else _count(duration, found.timescale)
-    return _Recipe(fitted, found.timescale, count, zeros, found)
+    return _Recipe(model, found.timescale, count, zeros, found)
+
+
+def _of_fit(source: Path, trace: str | None, law: str, timescale: str | None, duration: str | None) -> _Recipe:
+    length = None if timescale is None else seconds(timescale, "--timescale")
+    found = fitted.read(source, law_named(law).name, trace, length)
+    count = found.samples if duration is None else _count(duration, found.timescale)
+    return _Recipe(found.law, found.timescale, count, found.zeros)
 
 
 def _count(duration: str, timescale: float) -> int:
@@ -135,7 +146,8 @@ def _memory(which: str, source: Volumes | None) -> Memory | None:
         return None
     if which == "measured":
         if source is None:
-            raise TrafficError("--autocorrelation: nothing is measured without --from", remedy="use hurst=0.8, or none")
+            what = "--autocorrelation: nothing is measured without a trace in --from"
+            raise TrafficError(what, remedy="give one, or use hurst=0.8, or none")
         return measured_memory(source)
     name, _, value = which.partition("=")
     try:
