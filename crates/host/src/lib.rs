@@ -21,7 +21,7 @@ mod streams;
 pub use engine::Engine;
 pub use error::StreamError;
 pub use handle::{Notice, Read, StreamId, StreamInfo};
-pub use host::{Host, HostOptions, Neighbours, Wait};
+pub use host::{Host, HostOptions, Neighbours, Search, Wait};
 pub use net::{NdpListener, NdpStream};
 pub use options::{EngineOptions, Limits, StreamOptions};
 pub use stack::Stack;

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 use std::net::SocketAddr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A host's totals and streams. Rates are differences of two of these over the time between them.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
@@ -15,7 +15,7 @@ pub struct Status {
 }
 
 /// What happened on one stream, or on all of them. Packets, unless bytes are said.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub struct Counts {
     /// Bytes that the application wrote.
     pub written_bytes: u64,

@@ -47,7 +47,7 @@ impl Mac {
 
 impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [_, _, a, b, c, d, e, g] = self.0.to_be_bytes();
+        let [a, b, c, d, e, g] = self.bytes();
         write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use pullnet_netio::PacketIo;
 
-pub use neighbours::Neighbours;
+pub use neighbours::{Neighbours, Search};
 pub use wait::Wait;
 
 use crate::{EngineOptions, NdpListener, NdpStream, Stack, Status, StreamError, StreamOptions};

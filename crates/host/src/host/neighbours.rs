@@ -25,9 +25,9 @@ const PATIENCE: Picos = Picos::from_secs(2);
 /// The discard service: what is sent there makes the kernel ask for the Ethernet address.
 const DISCARD: u16 = 9;
 
-/// Addresses that are being looked for.
+/// Addresses that are being looked for, for whoever drives an [`crate::Engine`].
 #[derive(Debug)]
-pub(super) struct Search {
+pub struct Search {
     source: Neighbours,
     /// What is looked for: the next hop, and since when.
     wanted: BTreeMap<IpAddr, (Ipv4Addr, Instant)>,
@@ -35,11 +35,14 @@ pub(super) struct Search {
 }
 
 impl Search {
+    /// Nothing is looked for yet.
+    #[must_use]
     pub fn new(source: Neighbours) -> Self {
         Self { source, wanted: BTreeMap::new(), next: Instant::NEVER }
     }
 
     /// When to go on; [`Instant::NEVER`]: nothing is looked for.
+    #[must_use]
     pub fn due(&self) -> Instant {
         if self.wanted.is_empty() { Instant::NEVER } else { self.next }
     }

@@ -120,7 +120,7 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
     let run = root.read::<RunSettings>();
     let switch = read_switch(root);
     let learning = table::<LearningSettings>(root, "learning");
-    let marks = marks(root);
+    let marks = MarkSettings::marks(root);
     let ports = ports::read(root);
     let names: BTreeMap<&str, PortId> =
         (0..).zip(&ports).map(|(number, port)| (port.name.as_str(), PortId(number))).collect();
@@ -167,21 +167,24 @@ fn fabric(run: &RunSettings, forwarding: Words, learning: &LearningSettings) -> 
 }
 
 /// The settings of a table that may be left out.
-fn table<S: Settings>(root: &Reader<'_>, name: &str) -> Option<S> {
+pub fn table<S: Settings>(root: &Reader<'_>, name: &str) -> Option<S> {
     let reader = if root.has(name) { root.table(name, "...")? } else { root.unwritten(name) };
     reader.no_other_keys_than(&Shape::of(&[S::FIELDS]));
     let read = reader.read::<S>();
     read.good().then_some(read.value)
 }
 
-fn marks(root: &Reader<'_>) -> Option<Marks> {
-    let MarkSettings { data, control, trimmed, returned } = table(root, "marks")?;
-    let marks = Marks::new(data, control, trimmed, returned);
-    if marks.is_err() {
-        let reader = root.table("marks", "data = 3")?;
-        reader.refuse_table("two of the four DSCP values are alike; use four different ones");
+impl MarkSettings {
+    /// Reads the table `marks` of a file.
+    pub fn marks(root: &Reader<'_>) -> Option<Marks> {
+        let Self { data, control, trimmed, returned } = table(root, "marks")?;
+        let marks = Marks::new(data, control, trimmed, returned);
+        if marks.is_err() {
+            let reader = root.table("marks", "data = 3")?;
+            reader.refuse_table("two of the four DSCP values are alike; use four different ones");
+        }
+        marks.ok()
     }
-    marks.ok()
 }
 
 fn recording(root: &Reader<'_>) -> Option<Recording> {

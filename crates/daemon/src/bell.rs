@@ -1,0 +1,102 @@
+//! A bell wakes whoever sleeps at the other end, in another process.
+//!
+//! It is a pair of sockets and not an eventfd: whether a write to an eventfd waits is a property of the eventfd itself,
+//! which the other side could change and fill, and the daemon would be stuck; a socket is told with every call. Also, a
+//! socket says when its other end is gone.
+
+use std::io::ErrorKind;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use crate::{Error, sys};
+
+/// What a bell says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Heard {
+    /// It was rung.
+    Rung,
+    /// Nothing.
+    Silence,
+    /// Nobody holds the other end any more.
+    Gone,
+}
+
+/// One end of a bell.
+#[derive(Debug)]
+pub(crate) struct Bell(OwnedFd);
+
+impl Bell {
+    /// Both ends of a new bell.
+    pub fn pair() -> Result<[Self; 2], Error> {
+        let made = UnixStream::pair();
+        let (a, b) =
+            made.map_err(|source| Error::Kernel { what: "cannot make a pair of sockets", source })?;
+        Ok([Self(a.into()), Self(b.into())])
+    }
+
+    /// Rings at the other end. Never waits: a bell that is full of ringing rings already.
+    pub fn ring(&self) {
+        let _ = sys::send(self.0.as_fd(), &[1]);
+    }
+
+    /// Takes what was rung.
+    pub fn hear(&self) -> Heard {
+        let mut rung = [0; 64];
+        match sys::receive(self.0.as_fd(), &mut rung) {
+            Ok(0) => Heard::Gone,
+            Ok(_) => Heard::Rung,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                Heard::Silence
+            }
+            Err(_) => Heard::Gone,
+        }
+    }
+
+    /// Sleeps until it is rung, the other end is gone, or for `timeout`.
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<Heard, Error> {
+        sys::wait(self.0.as_fd(), timeout).map(|_| self.hear())
+    }
+}
+
+impl From<OwnedFd> for Bell {
+    fn from(fd: OwnedFd) -> Self {
+        Self(fd)
+    }
+}
+
+impl From<Bell> for OwnedFd {
+    fn from(bell: Bell) -> Self {
+        bell.0
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_rings_falls_silent_and_is_gone() {
+        let [a, b] = Bell::pair().unwrap();
+        assert_eq!(b.hear(), Heard::Silence);
+        a.ring();
+        a.ring();
+        assert_eq!(b.wait(None).unwrap(), Heard::Rung);
+        assert_eq!(b.wait(Some(Duration::ZERO)).unwrap(), Heard::Silence);
+        drop(a);
+        assert_eq!(b.wait(None).unwrap(), Heard::Gone);
+    }
+
+    #[test]
+    fn a_full_bell_does_not_wait() {
+        let [a, b] = Bell::pair().unwrap();
+        (0..100_000).for_each(|_| a.ring());
+        assert_eq!(b.hear(), Heard::Rung);
+    }
+}

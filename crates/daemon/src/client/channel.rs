@@ -1,0 +1,210 @@
+//! A stream or a listener of the daemon, as the application sees it.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant as Clock};
+
+use pullnet_host::StreamError;
+
+use super::turn::{Turn, gone};
+use crate::bell::Heard;
+use crate::failure::{Asked, decode};
+use crate::ring::{Broken, Reader, Writer};
+use crate::share::{Channel, Verdict};
+
+/// What the daemon gave for a channel; another channel may have it later.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub channel: Channel,
+    pub readable: Turn,
+    pub writable: Turn,
+}
+
+/// An end of a ring; `None` once the channel is let go: its memory may be another one's.
+type End<T> = Mutex<Option<T>>;
+
+#[derive(Debug)]
+struct Up {
+    writer: Writer,
+    ended: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Client {
+    pub name: u64,
+    pub slot: usize,
+    /// Which of the memories it has.
+    pub memory: usize,
+    pub asked: Asked,
+    /// Of a listener: a stream that was announced could not be taken.
+    pub owed: AtomicBool,
+    given: Arc<Given>,
+    up: End<Up>,
+    down: End<Reader>,
+}
+
+/// How long a call may take, and how much of it is spent spinning.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    pub spin: Duration,
+    pub most: Option<Duration>,
+}
+
+#[expect(clippy::disallowed_methods, reason = "the clock of calls that wait")]
+fn clock() -> Clock {
+    Clock::now()
+}
+
+fn lock<T>(end: &End<T>) -> MutexGuard<'_, Option<T>> {
+    end.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn broken(_: Broken) -> StreamError {
+    StreamError::Stopped("the daemon broke the rules of a ring".to_owned())
+}
+
+impl Client {
+    pub fn new((name, slot, memory): (u64, usize, usize), asked: Asked, given: Arc<Given>) -> Self {
+        let (writer, reader) = given.channel.application();
+        let (up, down) = (Mutex::new(Some(Up { writer, ended: false })), Mutex::new(Some(reader)));
+        Self { name, slot, memory, asked, owed: AtomicBool::new(false), given, up, down }
+    }
+
+    fn failure(&self) -> Result<(), StreamError> {
+        match self.given.channel.failure() {
+            0 => Ok(()),
+            code => Err(decode(code, "", &self.asked)),
+        }
+    }
+
+    /// Writes what there is room for, and the end behind it if that is all and `last`. 0: no room. The daemon has to be
+    /// told of anything else.
+    pub fn try_write(&self, bytes: &[u8], last: bool) -> Result<usize, StreamError> {
+        let mut up = lock(&self.up);
+        let up = up.as_mut().ok_or(StreamError::Closed)?;
+        self.failure()?;
+        if up.ended {
+            return Err(StreamError::Closed);
+        }
+        let long = up.writer.write(bytes).map_err(broken)?;
+        if last && long == bytes.len() {
+            up.ended = true;
+            up.writer.end();
+        }
+        Ok(long)
+    }
+
+    /// Nothing more is written. The daemon has to be told.
+    pub fn finish(&self) -> Result<(), StreamError> {
+        let mut up = lock(&self.up);
+        let up = up.as_mut().ok_or(StreamError::Closed)?;
+        self.failure()?;
+        up.ended = true;
+        up.writer.end();
+        Ok(())
+    }
+
+    /// Whether the other host has acknowledged everything that was written.
+    pub fn is_settled(&self) -> Result<bool, StreamError> {
+        let up = lock(&self.up);
+        let up = up.as_ref().ok_or(StreamError::Closed)?;
+        if self.given.channel.is_settled(up.writer.written(), up.ended) {
+            return Ok(true);
+        }
+        self.failure().map(|()| false)
+    }
+
+    /// Reads what there is. `None`: nothing yet; 0: the end. Also whether the daemon has to be told.
+    pub fn try_read(&self, out: &mut [u8]) -> Result<Option<(usize, bool)>, StreamError> {
+        let mut down = lock(&self.down);
+        let reader = down.as_mut().ok_or(StreamError::Closed)?;
+        let ended = reader.ended();
+        let long = reader.read(out).map_err(broken)?;
+        if long > 0 {
+            return Ok(Some((long, reader.writer_waits())));
+        }
+        if ended {
+            return Ok(Some((0, false)));
+        }
+        self.failure().map(|()| None)
+    }
+
+    /// Bytes that wait for the reader here.
+    pub fn waiting(&self) -> usize {
+        lock(&self.down).as_mut().and_then(|reader| reader.ready().ok()).unwrap_or(0)
+    }
+
+    /// Waits until `attempt` comes to something that depends on what the daemon writes.
+    pub fn wait_down<T>(
+        &self,
+        patience: Patience,
+        attempt: impl FnMut() -> Result<Option<T>, StreamError>,
+    ) -> Result<T, StreamError> {
+        let waits = || lock(&self.down).as_ref().map(|reader| reader.wait(true));
+        wait(patience, &self.given.readable, waits, attempt)
+    }
+
+    /// Waits until `attempt` comes to something that depends on what the daemon reads.
+    pub fn wait_up<T>(
+        &self,
+        patience: Patience,
+        attempt: impl FnMut() -> Result<Option<T>, StreamError>,
+    ) -> Result<T, StreamError> {
+        let waits = || lock(&self.up).as_ref().map(|up| up.writer.wait(true));
+        wait(patience, &self.given.writable, waits, attempt)
+    }
+
+    /// Lets go: calls that wait fail. The daemon has to be told. `verdict` says how. Whether the memory has served its
+    /// time.
+    pub fn let_go(&self, verdict: Verdict) -> bool {
+        let (up, down) = (lock(&self.up).take(), lock(&self.down).take());
+        if up.is_none() && down.is_none() {
+            return false;
+        }
+        // Who sleeps at a bell might hear what is meant for the next channel that has it.
+        let listened = [&self.given.readable, &self.given.writable].map(Turn::end);
+        let retired = listened.contains(&true);
+        if retired {
+            self.given.channel.retire();
+        }
+        self.given.channel.set_verdict(verdict);
+        retired
+    }
+}
+
+/// Tries, spins, and then sleeps at `turn`, saying so by `waits`.
+fn wait<T>(
+    patience: Patience,
+    turn: &Turn,
+    waits: impl Fn() -> Option<()>,
+    mut attempt: impl FnMut() -> Result<Option<T>, StreamError>,
+) -> Result<T, StreamError> {
+    if let Some(done) = attempt()? {
+        return Ok(done);
+    }
+    let start = clock();
+    loop {
+        std::hint::spin_loop();
+        if let Some(done) = attempt()? {
+            return Ok(done);
+        }
+        let waited = clock().duration_since(start);
+        if patience.most.is_some_and(|most| waited >= most) {
+            return Err(StreamError::TimedOut);
+        }
+        if waited < patience.spin {
+            continue;
+        }
+        let epoch = turn.epoch();
+        waits().ok_or(StreamError::Closed)?;
+        if let Some(done) = attempt()? {
+            return Ok(done);
+        }
+        let left = patience.most.map(|most| most.saturating_sub(waited));
+        let heard = turn.sleep(epoch, left).map_err(|error| StreamError::Stopped(error.to_string()))?;
+        if heard == Heard::Gone {
+            // What came before the end of the daemon, or that the channel was let go, goes first.
+            return attempt()?.ok_or_else(gone);
+        }
+    }
+}

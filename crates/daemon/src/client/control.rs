@@ -1,0 +1,142 @@
+//! The control socket, as the application sees it.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use pullnet_host::StreamError;
+
+use super::turn::gone;
+use crate::failure::{Asked, decode};
+use crate::message::{Answer, Decoder, Form, Request, VERSION, encode};
+use crate::sys;
+
+/// Time that an answer may take. The daemon answers within microseconds unless it is stopped.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Looks for an answer before sleeping.
+const LOOKS: usize = 200;
+
+/// What the daemon says of itself at the start.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Welcome {
+    pub address: SocketAddr,
+    pub channels: usize,
+    pub ring: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Control {
+    socket: UnixStream,
+    decoder: Decoder,
+    fds: VecDeque<OwnedFd>,
+    /// An answer may be missing, so that the next one would be taken for it.
+    broken: bool,
+}
+
+fn stopped(text: String) -> StreamError {
+    StreamError::Stopped(text)
+}
+
+impl Control {
+    /// Connects, and greets. Also the memory and the bell of the session.
+    pub fn open(path: &Path) -> Result<(Self, Welcome, OwnedFd, OwnedFd), StreamError> {
+        let socket = UnixStream::connect(path).map_err(|error| stopped(why(path, &error)))?;
+        let (decoder, fds) = (Decoder::default(), VecDeque::new());
+        let mut control = Self { socket, decoder, fds, broken: false };
+        let nobody = Asked { own: [0, 0, 0, 0].into(), peer: None, service: 0 };
+        let answer = control.ask(&Request::Hello { version: VERSION }, &nobody);
+        let answer = answer.map_err(|error| match control.broken {
+            true => stopped(format!(
+                "{}: the daemon lets nobody else in, or not you: its log says why",
+                path.display()
+            )),
+            false => error,
+        })?;
+        let Answer::Welcome { address, channels, ring, .. } = answer else { return Err(control.nonsense()) };
+        let (memory, bell) = (control.fd()?, control.fd()?);
+        Ok((control, Welcome { address, channels, ring }, memory, bell))
+    }
+
+    /// Sends a request and waits for its answer; an answer that says why not is an error.
+    pub fn ask(&mut self, request: &Request, asked: &Asked) -> Result<Answer, StreamError> {
+        if self.broken {
+            return Err(gone());
+        }
+        self.broken = true;
+        self.socket.write_all(&encode(request)).map_err(|_| gone())?;
+        let answer = self.answer()?;
+        self.broken = false;
+        match answer {
+            Answer::Failed { code, text } => Err(decode(code, &text, asked)),
+            answer => Ok(answer),
+        }
+    }
+
+    fn answer(&mut self) -> Result<Answer, StreamError> {
+        let mut looks = 0;
+        loop {
+            if let Some(answer) = self.decoder.next().map_err(|error| stopped(error.to_string()))? {
+                return Ok(answer);
+            }
+            let (mut bytes, mut fds) = ([0; 4096], Vec::new());
+            match sys::receive_with(self.socket.as_fd(), &mut bytes, &mut fds) {
+                Ok(0) => return Err(gone()),
+                Ok(long) => self.decoder.add(&bytes[..long]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock && looks < LOOKS => looks += 1,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait()?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Err(gone()),
+            }
+            self.fds.extend(fds);
+        }
+    }
+
+    fn wait(&self) -> Result<(), StreamError> {
+        let answered = sys::wait(self.socket.as_fd(), Some(PATIENCE));
+        match answered.map_err(|error| stopped(error.to_string()))? {
+            true => Ok(()),
+            false => Err(stopped("the daemon does not answer".to_owned())),
+        }
+    }
+
+    /// The next file descriptor that has come.
+    pub fn fd(&mut self) -> Result<OwnedFd, StreamError> {
+        self.fds.pop_front().ok_or_else(|| self.nonsense())
+    }
+
+    /// The daemon answers what is no answer.
+    pub fn nonsense(&self) -> StreamError {
+        stopped("the daemon's answer makes no sense; use the same release of both".to_owned())
+    }
+
+    /// How the daemon stands.
+    pub fn status(&mut self, form: Form, asked: &Asked) -> Result<String, StreamError> {
+        let Answer::Text { long } = self.ask(&Request::Status { form }, asked)? else {
+            return Err(self.nonsense());
+        };
+        let (mut bytes, file) = (vec![0; long], File::from(self.fd()?));
+        file.read_exact_at(&mut bytes, 0).map_err(|error| stopped(error.to_string()))?;
+        String::from_utf8(bytes).map_err(|_| self.nonsense())
+    }
+}
+
+/// Why nobody answers at `path`.
+fn why(path: &Path, error: &std::io::Error) -> String {
+    let hint = match error.kind() {
+        ErrorKind::NotFound => {
+            "there is no such socket; start pullnetd, or name the socket that its file names"
+        }
+        ErrorKind::ConnectionRefused => "the daemon of this socket is gone; start it anew",
+        ErrorKind::PermissionDenied => {
+            "only members of the socket's group may use the daemon; `ls -l` shows which"
+        }
+        _ => "name the socket of a daemon",
+    };
+    format!("{}: {error}: {hint}", path.display())
+}

@@ -1,0 +1,234 @@
+//! The file of a host: TOML to something that can be run, or every error in it.
+
+mod tables;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use pullnet_host::Limits;
+use pullnet_ndp::NdpConfig;
+use pullnet_scenario::reading::{Located, Reader, Shape, SubTable, read};
+use pullnet_scenario::{Disk, SpecError};
+use pullnet_settings::Settings;
+use pullnet_switch::config::{CaptureSettings, MarkSettings, Wait, table};
+use pullnet_units::{BitsPerSec, Picos};
+use pullnet_wire::{Mac, Marks};
+
+pub use tables::{Backend, HostSettings, Level, LimitSettings, NeighbourSettings, SocketSettings};
+
+/// Where frames get in and out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Link {
+    /// AF_PACKET on an interface.
+    Packet(String),
+    /// AF_XDP on an interface.
+    Xdp(String),
+    /// The kernel's own UDP.
+    Udp,
+}
+
+/// Who may use the daemon, and what one application may have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Door {
+    /// Path of the socket.
+    pub path: PathBuf,
+    /// The group whose members may come in; `None`: that of the daemon.
+    pub group: Option<String>,
+    /// Users who may come in beside.
+    pub users: Vec<String>,
+    /// Applications at a time.
+    pub applications: usize,
+    /// Streams and listeners of each.
+    pub channels: usize,
+    /// Bytes of each ring.
+    pub ring: usize,
+}
+
+/// A host file, checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HostFile {
+    /// Where frames get in and out.
+    pub link: Link,
+    /// The host's address.
+    pub address: IpAddr,
+    /// Home port.
+    pub port: u16,
+    /// Rate of the link.
+    pub rate: BitsPerSec,
+    /// Longest IP packet; `None`: that of the interface.
+    pub mtu: Option<usize>,
+    /// Path labels.
+    pub paths: u16,
+    /// How the loop waits.
+    pub wait: Wait,
+    /// How long an adaptive loop spins before it sleeps.
+    pub idle: Picos,
+    /// How long a daemon that is told to stop waits for streams to finish.
+    pub farewell: Picos,
+    /// The core to run on.
+    pub core: Option<u16>,
+    /// What is logged.
+    pub log: Level,
+    /// The account to become.
+    pub user: String,
+    /// Settings of NDP.
+    pub ndp: NdpConfig,
+    /// DSCP values.
+    pub marks: Marks,
+    /// How much the host takes on.
+    pub limits: Limits,
+    /// Known Ethernet addresses.
+    pub neighbours: Vec<(IpAddr, Mac)>,
+    /// The socket.
+    pub door: Door,
+    /// Where frames are recorded.
+    pub capture: Option<CaptureSettings>,
+}
+
+impl HostFile {
+    /// Reads the file `text`, called `name`. Errors come all at once, in order of their place.
+    pub fn read(name: &str, text: &str) -> Result<Self, Vec<SpecError>> {
+        read(name, text, &Disk, &shape(), file)
+    }
+}
+
+/// What a host file may hold.
+#[must_use]
+pub fn shape() -> Shape {
+    let one = |name, doc, fields| SubTable::optional(name, doc, Shape::of(&[fields]));
+    let neighbours = Shape::of(&[NeighbourSettings::FIELDS]);
+    Shape::of(&[HostSettings::FIELDS])
+        .with(one("socket", "Where applications find the daemon.", SocketSettings::FIELDS))
+        .with(one("limits", "How much the host takes on.", LimitSettings::FIELDS))
+        .with(one("ndp", "Settings of NDP, as in a scenario.", NdpConfig::FIELDS))
+        .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
+        .with(one("capture", "Where frames are recorded.", CaptureSettings::FIELDS))
+        .with(SubTable::list("neighbour", "Ethernet addresses that are known beforehand.", neighbours))
+}
+
+fn file(root: &Reader<'_>) -> Option<HostFile> {
+    let host = root.read::<HostSettings>();
+    let address = ip(root, &host, "address", &host.value.address);
+    let link = link(root, &host);
+    let socket = table::<SocketSettings>(root, "socket");
+    let limits = limits(root);
+    let ndp = ndp(root);
+    let marks = MarkSettings::marks(root);
+    let neighbours = root.list("neighbour").iter().filter_map(neighbour).collect();
+    let capture = if root.has("capture") { Some(table::<CaptureSettings>(root, "capture")?) } else { None };
+    let (limits, socket) = (limits?, socket?);
+    let host = host.good().then_some(host.value)?;
+    Some(HostFile {
+        link: link?,
+        address: address?,
+        port: host.port,
+        rate: host.rate,
+        mtu: host.mtu.map(|mtu| mtu.0 as usize),
+        paths: host.paths,
+        wait: host.wait,
+        idle: host.idle,
+        farewell: host.farewell,
+        core: host.core,
+        log: host.log,
+        user: host.user,
+        ndp: ndp?,
+        marks: marks?,
+        limits: engine_limits(&limits),
+        neighbours,
+        door: door(socket, &limits),
+        capture,
+    })
+}
+
+fn ip<S>(reader: &Reader<'_>, read: &Located<S>, key: &str, text: &str) -> Option<IpAddr> {
+    let parsed = text.parse::<IpAddr>().ok();
+    if parsed.is_none() && read.has_read(&[key]) {
+        reader.refuse(key, "is not an IP address; write for instance \"10.0.0.1\" or \"fd00::1\"");
+    }
+    parsed.filter(|_| read.has_read(&[key]))
+}
+
+fn link(root: &Reader<'_>, host: &Located<HostSettings>) -> Option<Link> {
+    if !host.has_read(&["backend", "interface"]) {
+        return None;
+    }
+    match (host.value.backend, host.value.interface.clone()) {
+        (Backend::Packet, Some(interface)) => Some(Link::Packet(interface)),
+        (Backend::Xdp, Some(interface)) => Some(Link::Xdp(interface)),
+        (Backend::Udp, None) => Some(Link::Udp),
+        (Backend::Packet | Backend::Xdp, None) => {
+            root.missing(
+                "interface",
+                "write for instance interface = \"eth0\", or backend = \"udp\"".to_owned(),
+            );
+            None
+        }
+        (Backend::Udp, Some(_)) => {
+            root.refuse("interface", "has no effect with backend = \"udp\"; leave it out");
+            None
+        }
+    }
+}
+
+fn limits(root: &Reader<'_>) -> Option<LimitSettings> {
+    let limits = table::<LimitSettings>(root, "limits")?;
+    if !limits.ring.0.is_power_of_two() {
+        let next = limits.ring.0.next_power_of_two();
+        let reader = root.table("limits", "...")?;
+        reader.refuse("ring", format!("is no power of two; use \"{} B\" or \"{next} B\"", next / 2));
+        return None;
+    }
+    if u64::from(limits.backlog) > limits.ring.0 {
+        let reader = root.table("limits", "...")?;
+        reader.refuse("backlog", format!("is more than the {} B of a ring; use at most that", limits.ring.0));
+        return None;
+    }
+    Some(limits)
+}
+
+/// NDP's settings; the sizes of packets follow from the MTU of the host.
+fn ndp(root: &Reader<'_>) -> Option<NdpConfig> {
+    let ndp = table::<NdpConfig>(root, "ndp")?;
+    let reader = root.table("ndp", "...");
+    let written = reader.iter().flat_map(|reader| ["mtu", "header"].map(|key| (reader, key)));
+    let mut good = true;
+    for (reader, key) in written.filter(|(reader, key)| reader.has(key)) {
+        reader.refuse(key, "has no effect here, for it follows from the mtu of the host; leave it out");
+        good = false;
+    }
+    good.then_some(ndp)
+}
+
+fn neighbour(reader: &Reader<'_>) -> Option<(IpAddr, Mac)> {
+    reader.no_other_keys_than(&Shape::of(&[NeighbourSettings::FIELDS]));
+    let read = reader.read::<NeighbourSettings>();
+    let address = ip(reader, &read, "address", &read.value.address);
+    let mac = read.value.mac.parse::<pullnet_switch::Mac>();
+    let mac = mac.map_err(|wrong| reader.refuse("mac", wrong.to_string())).ok();
+    Some((address?, Mac(mac?.bytes()))).filter(|_| read.good())
+}
+
+fn engine_limits(limits: &LimitSettings) -> Limits {
+    Limits {
+        connections: limits.streams as usize,
+        connections_per_peer: limits.streams_per_peer as usize,
+        openings_per_second: limits.openings_per_second,
+        resets_per_second: limits.resets_per_second,
+        send_buffer: limits.send_buffer.0 as usize,
+        receive_buffer: limits.receive_buffer.0 as usize,
+        memory: limits.memory.0 as usize,
+        backlog: limits.backlog as usize,
+    }
+}
+
+fn door(socket: SocketSettings, limits: &LimitSettings) -> Door {
+    let users = socket.users.unwrap_or_default();
+    Door {
+        path: socket.path.into(),
+        group: socket.group,
+        users: users.split_whitespace().map(str::to_owned).collect(),
+        applications: limits.applications as usize,
+        channels: limits.streams_per_application as usize,
+        ring: limits.ring.0 as usize,
+    }
+}

@@ -1,0 +1,115 @@
+//! Every setting of a host file, described once.
+
+use pullnet_settings::{choice, settings};
+use pullnet_switch::config::Wait;
+use pullnet_units::{BitsPerSec, Bytes, Picos};
+
+choice! {
+    /// How frames get in and out.
+    pub enum Backend {
+        /// AF_PACKET sockets: any interface; needs CAP_NET_RAW at the start.
+        Packet = "packet",
+        /// AF_XDP sockets: needs CAP_NET_ADMIN and CAP_BPF at the start as well.
+        Xdp = "xdp",
+        /// The kernel's own UDP: needs no privilege and no interface.
+        Udp = "udp",
+    }
+}
+
+choice! {
+    /// What is logged.
+    pub enum Level {
+        /// What went wrong.
+        Error = "error",
+        /// And what looks wrong.
+        Warn = "warn",
+        /// And who comes and goes.
+        Info = "info",
+        /// And every stream.
+        Debug = "debug",
+        /// Everything.
+        Trace = "trace",
+    }
+}
+
+settings! {
+    /// The host and its interface.
+    pub struct HostSettings {
+        /// How frames get in and out.
+        backend: Backend = "packet",
+        /// The network interface; not with backend = "udp".
+        interface: Option<String> = "",
+        /// The host's IP address: one of the interface, IPv4 or IPv6.
+        address: String = "10.0.0.1"; required,
+        /// UDP port at which the host listens; with the address it is who the host is.
+        port: u16 = 61199 in 1 => 65535,
+        /// Rate of the host's link, at which pulls are paced.
+        rate: BitsPerSec = "10 Gbps" in "1 Mbps" => "800 Gbps"; required,
+        /// Longest IP packet. If it is left out, the MTU of the interface, and 1500 B with backend = "udp".
+        mtu: Option<Bytes> = "" in "256 B" => "60000 B",
+        /// Path labels that are used towards each destination.
+        paths: u16 = 8 in 1 => 16384,
+        /// How the loop waits.
+        wait: Wait = "adaptive",
+        /// How long an adaptive loop spins before it sleeps.
+        idle: Picos = "50 us" in "1 us" => "10 s",
+        /// How long a daemon that is told to stop waits for streams to finish before it resets them.
+        farewell: Picos = "1 s" in "0 s" => "1000 s",
+        /// The core that the daemon runs on; without it, any.
+        core: Option<u16> = "",
+        /// What is logged to the standard error output.
+        log: Level = "info",
+        /// The account that the daemon becomes once its sockets are open, if root started it.
+        user: String = "nobody",
+    }
+}
+
+settings! {
+    /// The socket at which applications find the daemon.
+    pub struct SocketSettings {
+        /// Its path. Its folder is made if there is none.
+        path: String = "/run/pullnet/host.sock",
+        /// The group whose members may use the daemon; without it, the group of who started it.
+        group: Option<String> = "",
+        /// Names of users who may use the daemon without being in the group, with spaces between them.
+        users: Option<String> = "",
+    }
+}
+
+settings! {
+    /// How much the host takes on; memory stays within it whatever others do.
+    pub struct LimitSettings {
+        /// Streams at a time. More are refused.
+        streams: u32 = 65536 in 1 => 1048576,
+        /// Streams with one peer at a time. More are refused.
+        streams_per_peer: u32 = 16384 in 1 => 1048576,
+        /// Streams that others may open in a second. What comes beyond has to come again.
+        openings_per_second: u32 = 200000 in 1 => 100000000,
+        /// Answers in a second to packets that belong to nothing.
+        resets_per_second: u32 = 10000 in 1 => 100000000,
+        /// What a stream holds until it is acknowledged.
+        send_buffer: Bytes = "1 MB" in "4 kB" => "1 GB",
+        /// What waits for the reader of a stream before its sender is held.
+        receive_buffer: Bytes = "1 MB" in "4 kB" => "1 GB",
+        /// What waits for readers, of all streams.
+        memory: Bytes = "256 MB" in "1 MB" => "1 TB",
+        /// Streams that wait to be accepted, for each service. More are refused.
+        backlog: u32 = 1024 in 1 => 65536,
+        /// Applications at a time. More are refused.
+        applications: u32 = 64 in 1 => 4096,
+        /// Streams and listeners of one application at a time. More are refused.
+        streams_per_application: u32 = 1024 in 1 => 65536,
+        /// Size of each of the two rings that a stream shares with its application; a power of two.
+        ring: Bytes = "262144 B" in "4096 B" => "67108864 B",
+    }
+}
+
+settings! {
+    /// Who has an address: a host, or the next hop on the way to it.
+    pub struct NeighbourSettings {
+        /// IP address.
+        address: String = "10.0.0.2"; required,
+        /// Ethernet address.
+        mac: String = "02:00:00:00:00:02"; required,
+    }
+}

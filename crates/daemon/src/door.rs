@@ -1,0 +1,232 @@
+//! The socket at which applications find the daemon, and who may come in.
+//!
+//! The socket belongs to the daemon's user and the group of the file, mode 0660: the kernel lets in nobody else. What the
+//! kernel says of who connected (SO_PEERCRED, SO_PEERGROUPS) is held against the same rule once more, since a socket may be
+//! handed on, and against the users that the file names.
+
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use crate::config;
+use crate::process::{self, Account};
+use crate::{Error, sys};
+
+/// Mode of the socket where the file names users: anybody may connect, and is then looked at.
+const ANYBODY: u32 = 0o666;
+/// Mode of the socket otherwise: user and group.
+const GROUP: u32 = 0o660;
+
+/// Who may come in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Allowed {
+    uids: Vec<u32>,
+    gid: u32,
+}
+
+impl Allowed {
+    fn of(door: &config::Door, daemon: &Account) -> Result<Self, Error> {
+        let gid = door.group.as_deref().map(process::group).transpose()?.unwrap_or(process::own().gid);
+        let named = door.users.iter().map(|name| process::user(name).map(|account| account.uid));
+        let mut uids = named.collect::<Result<Vec<_>, _>>()?;
+        uids.extend([0, daemon.uid]);
+        Ok(Self { uids, gid })
+    }
+
+    fn lets_in(&self, uid: u32, gid: u32, groups: &[u32]) -> bool {
+        self.uids.contains(&uid) || gid == self.gid || groups.contains(&self.gid)
+    }
+}
+
+/// Who has come in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Visitor {
+    pub pid: i32,
+    pub uid: u32,
+}
+
+/// The listening socket.
+#[derive(Debug)]
+pub(crate) struct Door {
+    listener: UnixListener,
+    allowed: Allowed,
+    path: PathBuf,
+    /// Locked as long as the daemon lives.
+    _lock: File,
+}
+
+impl Door {
+    /// Opens the door; `daemon` is who the daemon will be.
+    pub fn open(door: &config::Door, daemon: &Account) -> Result<Self, Error> {
+        let allowed = Allowed::of(door, daemon)?;
+        let path = door.path.clone();
+        make_folder(&path, daemon)?;
+        let lock = lock(&path)?;
+        in_the_way(&path)?;
+        let mode = if door.users.is_empty() { GROUP } else { ANYBODY };
+        let listener = listen(&path, daemon.uid, allowed.gid, mode)?;
+        Ok(Self { listener, allowed, path, _lock: lock })
+    }
+
+    /// The next one who wants in. `Err` with who it was if that one may not.
+    pub fn visitor(&self) -> Option<Result<(UnixStream, Visitor), Visitor>> {
+        let (socket, _) = self.listener.accept().ok()?;
+        let peer = sys::peer(socket.as_fd()).ok()?;
+        let visitor = Visitor { pid: peer.pid, uid: peer.uid };
+        let lets_in = self.allowed.lets_in(peer.uid, peer.gid, &sys::peer_groups(socket.as_fd()));
+        Some(if lets_in { Ok((socket, visitor)) } else { Err(visitor) })
+    }
+}
+
+impl AsFd for Door {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // A folder that is not ours keeps the socket; the next daemon takes its place.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Makes the socket's folder if there is none: of the daemon's user, for everybody to pass.
+fn make_folder(path: &Path, daemon: &Account) -> Result<(), Error> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+    else {
+        return Ok(());
+    };
+    let failed = || Error::file(folder, "cannot make the folder of the socket");
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(failed())?;
+    if process::own().uid == daemon.uid {
+        return Ok(());
+    }
+    chown(folder, Some(daemon.uid), Some(daemon.gid)).map_err(failed())
+}
+
+/// One daemon for each path: whoever has this lock lives.
+fn lock(path: &Path) -> Result<File, Error> {
+    let beside = with_ending(path, ".lock");
+    let open = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&beside);
+    let file = open.map_err(Error::file(&beside, "cannot open the lock of the socket"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::Path {
+            path: path.to_path_buf(),
+            why: "a daemon serves this socket already; stop it, or give this one another [socket] path",
+        }),
+        Err(TryLockError::Error(error)) => {
+            Err(Error::file(&beside, "cannot lock the lock of the socket")(error))
+        }
+    }
+}
+
+/// A socket that is there is a dead daemon's, since the lock is ours; anything else is not ours to replace.
+fn in_the_way(path: &Path) -> Result<(), Error> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if !found.file_type().is_socket() => Err(Error::Path {
+            path: path.to_path_buf(),
+            why: "is no socket, and is not replaced by one; move it away, or choose another [socket] path",
+        }),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Error::file(path, "cannot look at the place of the socket")(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes the socket beside its place and moves it there once only the right ones can connect.
+fn listen(path: &Path, uid: u32, gid: u32, mode: u32) -> Result<UnixListener, Error> {
+    let beside = with_ending(path, ".new");
+    let made = || -> io::Result<UnixListener> {
+        if let Err(error) = fs::remove_file(&beside)
+            && error.kind() != ErrorKind::NotFound
+        {
+            return Err(error);
+        }
+        let listener = UnixListener::bind(&beside)?;
+        fs::set_permissions(&beside, Permissions::from_mode(0o600))?;
+        let own = process::own();
+        if (own.uid, own.gid) != (uid, gid) {
+            chown(&beside, Some(uid), Some(gid))?;
+        }
+        fs::set_permissions(&beside, Permissions::from_mode(mode))?;
+        listener.set_nonblocking(true)?;
+        fs::rename(&beside, path)?;
+        Ok(listener)
+    };
+    made().map_err(Error::file(path, "cannot make the socket"))
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(name: &str) -> config::Door {
+        let folder = std::env::temp_dir().join(format!("pullnet-door-{}", std::process::id()));
+        let path = folder.join(name);
+        config::Door { path, group: None, users: Vec::new(), applications: 1, channels: 1, ring: 4096 }
+    }
+
+    #[test]
+    fn a_socket_is_for_user_and_group() {
+        let settings = settings("mode");
+        let own = process::own();
+        let door = Door::open(&settings, &own).unwrap();
+        let mode = fs::metadata(&settings.path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o660);
+        assert!(door.visitor().is_none());
+        let _client = UnixStream::connect(&settings.path).unwrap();
+        let (_, visitor) = door.visitor().unwrap().unwrap();
+        assert_eq!((visitor.uid, visitor.pid), (own.uid, std::process::id() as i32));
+        drop(door);
+        assert!(!settings.path.exists());
+    }
+
+    #[test]
+    fn a_living_daemon_keeps_its_socket_and_a_dead_one_does_not() {
+        let settings = settings("lives");
+        let own = process::own();
+        let door = Door::open(&settings, &own).unwrap();
+        let refused = Door::open(&settings, &own).unwrap_err().to_string();
+        assert!(refused.contains("a daemon serves this socket already"), "{refused}");
+        drop(door);
+        // What a killed daemon leaves.
+        drop(UnixListener::bind(&settings.path).unwrap());
+        let door = Door::open(&settings, &own).unwrap();
+        let _client = UnixStream::connect(&settings.path).unwrap();
+        assert!(door.visitor().unwrap().is_ok());
+    }
+
+    #[test]
+    fn what_is_no_socket_stays() {
+        let settings = settings("file");
+        fs::create_dir_all(settings.path.parent().unwrap()).unwrap();
+        fs::write(&settings.path, "precious").unwrap();
+        let refused = Door::open(&settings, &process::own()).unwrap_err().to_string();
+        assert!(refused.contains("is no socket"), "{refused}");
+        assert_eq!(fs::read(&settings.path).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn strangers_stay_outside() {
+        let allowed = Allowed { uids: vec![0, 100], gid: 7 };
+        assert!(allowed.lets_in(0, 0, &[]) && allowed.lets_in(100, 1, &[]));
+        assert!(allowed.lets_in(5, 7, &[]) && allowed.lets_in(5, 1, &[3, 7]));
+        assert!(!allowed.lets_in(5, 1, &[3]));
+        let mut settings = settings("strangers");
+        settings.users = vec!["nobody-of-this-name".into()];
+        let refused = Door::open(&settings, &process::own()).unwrap_err().to_string();
+        assert!(refused.starts_with("there is no user \"nobody-of-this-name\""), "{refused}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Errors of streams as numbers, for shared memory and messages.
+
+use std::net::{IpAddr, SocketAddr};
+
+use pullnet_host::StreamError;
+use pullnet_wire::Reason;
+
+const REFUSED: u32 = 0x100;
+const RESET: u32 = 0x200;
+const SILENT: u32 = 0x300;
+const FULL: u32 = 0x400;
+const CLOSED: u32 = 0x500;
+const TAKEN: u32 = 0x600;
+const NO_LISTENER: u32 = 0x700;
+const FAMILY: u32 = 0x800;
+const UNREACHABLE: u32 = 0x900;
+const STOPPED: u32 = 0xa00;
+
+/// What a number does not say of an error, but whoever asked knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// The host.
+    pub own: IpAddr,
+    /// The other host, if any.
+    pub peer: Option<SocketAddr>,
+    pub service: u16,
+}
+
+/// The number of an error; never 0.
+pub(crate) fn encode(error: &StreamError) -> u32 {
+    match error {
+        StreamError::Refused(reason) => REFUSED | u32::from(reason.0),
+        StreamError::Reset(reason) => RESET | u32::from(reason.0),
+        StreamError::Silent => SILENT,
+        StreamError::Full(_) => FULL,
+        StreamError::Closed => CLOSED,
+        StreamError::ServiceTaken(_) => TAKEN,
+        StreamError::NoListener(_) => NO_LISTENER,
+        StreamError::Family { .. } => FAMILY,
+        StreamError::Unreachable(_) => UNREACHABLE,
+        StreamError::Stopped(_) | StreamError::Options(_) | StreamError::TimedOut => STOPPED,
+    }
+}
+
+/// The error of a number, which may come with words.
+pub(crate) fn decode(code: u32, text: &str, asked: &Asked) -> StreamError {
+    let reason = Reason(code as u8);
+    let stopped =
+        || StreamError::Stopped(if text.is_empty() { "the daemon says so" } else { text }.to_owned());
+    match (code & !0xff, asked.peer) {
+        (REFUSED, _) => StreamError::Refused(reason),
+        (RESET, _) => StreamError::Reset(reason),
+        (SILENT, _) => StreamError::Silent,
+        (FULL, _) => StreamError::Full("of the daemon"),
+        (CLOSED, _) => StreamError::Closed,
+        (TAKEN, _) => StreamError::ServiceTaken(asked.service),
+        (NO_LISTENER, _) => StreamError::NoListener(asked.service),
+        (FAMILY, Some(to)) => StreamError::Family { from: asked.own, to },
+        (UNREACHABLE, Some(to)) => StreamError::Unreachable(to.ip()),
+        _ => stopped(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_keep_their_meaning() {
+        let own = IpAddr::from([10, 0, 0, 1]);
+        let peer = SocketAddr::from(([10, 0, 0, 2], 9));
+        let asked = Asked { own, peer: Some(peer), service: 80 };
+        for error in [
+            StreamError::Refused(Reason::NO_LISTENER),
+            StreamError::Reset(Reason::SHUTDOWN),
+            StreamError::Silent,
+            StreamError::Full("of the daemon"),
+            StreamError::Closed,
+            StreamError::ServiceTaken(80),
+            StreamError::NoListener(80),
+            StreamError::Family { from: own, to: peer },
+            StreamError::Unreachable(peer.ip()),
+            StreamError::Stopped("why".to_owned()),
+        ] {
+            let code = encode(&error);
+            assert!(code != 0);
+            assert_eq!(decode(code, "why", &asked), error);
+        }
+        assert!(matches!(decode(77, "", &asked), StreamError::Stopped(_)));
+    }
+}

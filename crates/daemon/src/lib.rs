@@ -1,0 +1,28 @@
+//! `pullnetd`: one process owns the interface and the one pull queue, and serves applications over shared memory.
+//!
+//! Unsafe code is confined to `sys.rs` and `process.rs` (system calls) and `memory.rs` (memory shared with another process).
+#![deny(unsafe_code)]
+
+mod bell;
+mod captured;
+mod client;
+pub mod config;
+mod door;
+mod error;
+mod failure;
+mod log;
+#[expect(unsafe_code, reason = "memory that is shared with another process")]
+mod memory;
+mod message;
+mod privileges;
+#[expect(unsafe_code, reason = "system calls about the process")]
+mod process;
+mod ring;
+mod server;
+mod share;
+#[expect(unsafe_code, reason = "system calls")]
+mod sys;
+
+pub use client::DaemonStack;
+pub use error::Error;
+pub use server::{Daemon, serve};

@@ -1,0 +1,145 @@
+//! Memory that this process shares with another one, which may be hostile.
+//!
+//! Nothing here is a reference to shared bytes: words are atomics, and bytes are moved by relaxed atomic loads and stores
+//! into and out of memory of our own. Whatever the other side writes at the same time, we get wrong bytes at worst.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use crate::Error;
+
+/// A mapping of so many bytes.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    start: NonNull<u8>,
+    long: usize,
+}
+
+// SAFETY: the memory is reached by atomics alone, so that any number of threads may do so.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// Maps the first `long` bytes of `fd`, which has to be sealed against shrinking: a mapping without a file behind it
+    /// would end the process that touches it.
+    pub fn map(fd: impl AsFd, long: usize) -> Result<Self, Error> {
+        Self::of(fd.as_fd().as_raw_fd(), long, libc::MAP_SHARED)
+    }
+
+    /// Memory that only threads of this process share.
+    #[cfg(test)]
+    pub fn fresh(long: usize) -> Result<Self, Error> {
+        Self::of(-1, long, libc::MAP_SHARED | libc::MAP_ANONYMOUS)
+    }
+
+    fn of(fd: i32, long: usize, flags: i32) -> Result<Self, Error> {
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the kernel chooses a place that nobody uses.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), long, rights, flags, fd, 0) };
+        match NonNull::new(start.cast::<u8>()) {
+            Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => Ok(Self { start, long }),
+            _ => Err(Error::last("cannot map shared memory")),
+        }
+    }
+
+    fn place(&self, at: usize, long: usize) -> *mut u8 {
+        let inside = at.checked_add(long).is_some_and(|end| end <= self.long);
+        assert!(inside, "{long} B at {at} of a mapping of {} B", self.long);
+        // SAFETY: within the mapping, as was just checked.
+        unsafe { self.start.as_ptr().add(at) }
+    }
+
+    /// The 64-bit word at `at`.
+    pub fn word(&self, at: usize) -> &AtomicU64 {
+        assert!(at.is_multiple_of(8), "a word at {at}");
+        // SAFETY: within the mapping (`place`), aligned since mappings begin at a page, and an atomic may change.
+        unsafe { AtomicU64::from_ptr(self.place(at, 8).cast()) }
+    }
+
+    /// The 32-bit word at `at`.
+    pub fn half(&self, at: usize) -> &AtomicU32 {
+        assert!(at.is_multiple_of(4), "a word at {at}");
+        // SAFETY: as above.
+        unsafe { AtomicU32::from_ptr(self.place(at, 4).cast()) }
+    }
+
+    fn byte(&self, at: usize) -> &AtomicU8 {
+        // SAFETY: within the mapping (`place`), and an atomic may change.
+        unsafe { AtomicU8::from_ptr(self.place(at, 1)) }
+    }
+
+    /// Copies `bytes` to `at`.
+    pub fn put(&self, at: usize, bytes: &[u8]) {
+        let (front, middle) = bytes.split_at(before_word(at).min(bytes.len()));
+        self.put_bytes(at, front);
+        let (words, back) = middle.as_chunks::<8>();
+        let at = at + front.len();
+        for (number, word) in words.iter().enumerate() {
+            self.word(at + 8 * number).store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+        }
+        self.put_bytes(at + 8 * words.len(), back);
+    }
+
+    fn put_bytes(&self, at: usize, bytes: &[u8]) {
+        for (number, byte) in bytes.iter().enumerate() {
+            self.byte(at + number).store(*byte, Ordering::Relaxed);
+        }
+    }
+
+    /// Copies what is at `at` to `out`.
+    pub fn get(&self, at: usize, out: &mut [u8]) {
+        let (front, middle) = out.split_at_mut(before_word(at).min(out.len()));
+        self.get_bytes(at, front);
+        let at = at + front.len();
+        let (words, back) = middle.as_chunks_mut::<8>();
+        for (number, word) in words.iter_mut().enumerate() {
+            *word = self.word(at + 8 * number).load(Ordering::Relaxed).to_ne_bytes();
+        }
+        self.get_bytes(at + 8 * words.len(), back);
+    }
+
+    fn get_bytes(&self, at: usize, out: &mut [u8]) {
+        for (number, byte) in out.iter_mut().enumerate() {
+            *byte = self.byte(at + number).load(Ordering::Relaxed);
+        }
+    }
+}
+
+/// Bytes from `at` to the next whole word.
+fn before_word(at: usize) -> usize {
+    at.next_multiple_of(8) - at
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: mapped by us with this length; nobody has a part of it, since references borrow `self`.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.long) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_anywhere_is_got_again() {
+        let memory = Memory::fresh(4096).unwrap();
+        let bytes: Vec<u8> = (1..=100).collect();
+        for (at, long) in (0..20).flat_map(|at| (0..40).map(move |long| (at, long))) {
+            memory.put(at, &[0; 120]);
+            memory.put(at, &bytes[..long]);
+            let mut out = [0; 41];
+            memory.get(at, &mut out[..long + 1]);
+            assert_eq!((&out[..long], out[long]), (&bytes[..long], 0), "{long} B at {at}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "16 B at 4090 of a mapping of 4096 B")]
+    fn nothing_is_beyond_the_end() {
+        let memory = Memory::fresh(4096).unwrap();
+        memory.place(4090, 16);
+    }
+}

@@ -1,0 +1,180 @@
+//! What application and daemon say to each other over the control socket.
+//!
+//! A message is its length, 4 bytes with the least significant first, and so many bytes of JSON; file descriptors come
+//! with its first byte. The application asks, the daemon answers at once and in order; nothing comes unasked. Who waits,
+//! waits at a bell.
+
+use std::net::SocketAddr;
+
+use pullnet_host::{Counts, StreamInfo};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::failure;
+
+/// Version of these messages and of the memory that is shared. Both sides have to have the same.
+pub(crate) const VERSION: u32 = 1;
+
+/// Longest message. Bytes.
+pub(crate) const LONGEST: usize = 64 << 10;
+
+/// What an application asks.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub(crate) enum Request {
+    /// The first message.
+    Hello { version: u32 },
+    /// Opens a stream.
+    Connect { to: SocketAddr, service: u16, priority: u8 },
+    /// Makes a listener.
+    Listen { service: u16 },
+    /// Takes a stream that has come to listener `channel`.
+    Accept { channel: u64 },
+    /// Pulls of stream `channel` go at this priority.
+    Prefer { channel: u64, priority: u8 },
+    /// How stream `channel` stands.
+    Info { channel: u64 },
+    /// How the daemon stands.
+    Status { form: Form },
+}
+
+impl Request {
+    /// Whether it begins something new.
+    pub fn begins(&self) -> bool {
+        matches!(self, Self::Hello { .. } | Self::Connect { .. } | Self::Listen { .. } | Self::Accept { .. })
+    }
+}
+
+/// How a status is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Form {
+    Json,
+    Prometheus,
+}
+
+/// What the daemon answers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub(crate) enum Answer {
+    /// To `Hello`, with the memory and the bell of a session for so many channels, whose rings have `ring` bytes.
+    Welcome { version: u32, address: SocketAddr, channels: usize, ring: usize },
+    /// A stream or a listener: its name, unlike all others of the session; the place of its bit; which of the memories
+    /// that the session has. With memory and bells if that is a new one.
+    Channel { channel: u64, slot: usize, memory: usize, peer: Option<SocketAddr> },
+    /// Nothing has come.
+    Nothing,
+    /// It is done.
+    Done,
+    /// How a stream stands.
+    Info {
+        peer: SocketAddr,
+        service: u16,
+        ours: bool,
+        /// Bytes that the daemon holds for the reader.
+        waiting: usize,
+        counts: Counts,
+        /// Number and words.
+        error: Option<(u32, String)>,
+    },
+    /// Text of so many bytes, in a file that comes with it.
+    Text { long: usize },
+    /// It cannot be done: a number for the reason, and the words.
+    Failed { code: u32, text: String },
+}
+
+impl Answer {
+    pub fn info(info: &StreamInfo) -> Self {
+        let StreamInfo { peer, service, ours, waiting, counts, ref error, .. } = *info;
+        let error = error.as_ref().map(|error| (failure::encode(error), error.to_string()));
+        Self::Info { peer, service, ours, waiting, counts, error }
+    }
+}
+
+/// A message cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub(crate) enum Unreadable {
+    #[error("a message of {0} B; at most {LONGEST} B can be")]
+    TooLong(usize),
+    #[error("a message that cannot be read: {0}")]
+    Wrong(String),
+}
+
+/// The bytes of a message.
+pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    serde_json::to_writer(&mut bytes, message).expect("messages have text as keys");
+    let long = (bytes.len() - 4) as u32;
+    bytes[..4].copy_from_slice(&long.to_le_bytes());
+    bytes
+}
+
+/// Messages from pieces of bytes.
+#[derive(Default, Debug)]
+pub(crate) struct Decoder(Vec<u8>);
+
+impl Decoder {
+    /// Adds bytes that have arrived.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// The next message, if it is whole.
+    pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Unreadable> {
+        let Some((front, rest)) = self.0.split_first_chunk::<4>() else { return Ok(None) };
+        let long = u32::from_le_bytes(*front) as usize;
+        if long > LONGEST {
+            return Err(Unreadable::TooLong(long));
+        }
+        let Some(bytes) = rest.get(..long) else { return Ok(None) };
+        let message = serde_json::from_slice(bytes).map_err(|error| Unreadable::Wrong(error.to_string()))?;
+        self.0.drain(..4 + long);
+        Ok(Some(message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn messages_come_in_pieces() {
+        let messages = [
+            Request::Hello { version: VERSION },
+            Request::Connect { to: ([10, 0, 0, 1], 9).into(), service: 80, priority: 3 },
+            Request::Status { form: Form::Json },
+        ];
+        let bytes: Vec<u8> = messages.iter().flat_map(encode).collect();
+        let (mut decoder, mut got) = (Decoder::default(), Vec::new());
+        for byte in bytes {
+            decoder.add(&[byte]);
+            got.extend(decoder.next::<Request>().unwrap());
+        }
+        assert_eq!(got, messages);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut decoder = Decoder::default();
+            decoder.add(&bytes);
+            while let Ok(Some(_)) = decoder.next::<Request>() {}
+            prop_assert!(decoder.0.len() <= bytes.len());
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let said = |bytes: &[u8]| {
+            let mut decoder = Decoder::default();
+            decoder.add(bytes);
+            decoder.next::<Request>().unwrap_err().to_string()
+        };
+        assert_eq!(said(&[0, 0, 0, 1]), "a message of 16777216 B; at most 65536 B can be");
+        let wrong = said(b"\x0c\0\0\0{\"do\":\"fly\"}");
+        assert!(wrong.starts_with("a message that cannot be read: unknown variant `fly`"), "{wrong}");
+    }
+}

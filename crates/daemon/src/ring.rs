@@ -1,0 +1,400 @@
+//! A ring of bytes from one side to the other in shared memory: one writer, one reader, no lock, no system call.
+//!
+//! Both sides count bytes since the beginning. Each counter stands in a cache line that only its owner writes, beside
+//! what else the owner says; each side keeps its own counter to itself and looks only at the other's:
+//!
+//! | at | line of the writer | line of the reader |
+//! |---|---|---|
+//! | 0 | bytes written, u64 | bytes read, u64 |
+//! | 8 | 1: waits for room, u32 | 1: waits for bytes, u32 |
+//! | 12 | 1: nothing follows, u32 | |
+//!
+//! The other side may be hostile. A counter that breaks the rules (goes backwards, or claims more than the ring holds) is
+//! told as [`Broken`]; nothing else depends on it.
+//!
+//! Going to sleep: a side says that it waits, and looks once more; the other one moves its counter, and then looks whether
+//! somebody waits. With a fence between the two steps on both sides, one of them sees the other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use thiserror::Error;
+
+use crate::memory::Memory;
+
+/// A side's line of a ring, or anything that only one side writes. Bytes.
+pub(crate) const LINE: usize = 64;
+
+const COUNT: usize = 0;
+const WAITS: usize = 8;
+const ENDED: usize = 12;
+
+/// The other side broke the rules of a ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("the counters of a ring in shared memory are impossible")]
+pub(crate) struct Broken;
+
+/// Where a ring lies in its memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// The writer's line.
+    pub writer: usize,
+    /// The reader's line.
+    pub reader: usize,
+    /// The bytes.
+    pub bytes: usize,
+    /// How many; a power of two.
+    pub size: usize,
+}
+
+/// What both ends have in common.
+#[derive(Debug)]
+struct End {
+    memory: Arc<Memory>,
+    place: Place,
+    /// The own counter.
+    own: u64,
+    /// The other's counter when last looked at.
+    other: u64,
+    own_line: usize,
+    other_line: usize,
+}
+
+impl End {
+    fn new(memory: Arc<Memory>, place: Place, own_line: usize, other_line: usize) -> Self {
+        assert!(place.size.is_power_of_two(), "a ring of {} B", place.size);
+        Self { memory, place, own: 0, other: 0, own_line, other_line }
+    }
+
+    fn word(&self, line: usize) -> &AtomicU64 {
+        self.memory.word(line + COUNT)
+    }
+
+    fn flag(&self, line: usize, at: usize) -> &AtomicU32 {
+        self.memory.half(line + at)
+    }
+
+    /// The other's counter; it has to lie from the last one seen to `limit`.
+    fn look(&mut self, limit: u64) -> Result<u64, Broken> {
+        let seen = self.word(self.other_line).load(Ordering::Acquire);
+        if seen < self.other || seen > limit {
+            return Err(Broken);
+        }
+        self.other = seen;
+        Ok(seen)
+    }
+
+    /// Moves the own counter.
+    fn advance(&mut self, bytes: usize) {
+        self.own += bytes as u64;
+        self.word(self.own_line).store(self.own, Ordering::Release);
+    }
+
+    /// Says that this side waits, so that the other one rings; or that it does not.
+    fn wait(&self, waits: bool) {
+        self.flag(self.own_line, WAITS).store(waits.into(), Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether the other side waits. It is told so once: whoever asks has to ring.
+    fn other_waits(&self) -> bool {
+        fence(Ordering::SeqCst);
+        let flag = self.flag(self.other_line, WAITS);
+        flag.load(Ordering::Relaxed) != 0 && flag.swap(0, Ordering::Relaxed) != 0
+    }
+
+    /// The stretches of the ring from `count` on, `bytes` in all: the second begins at its start.
+    fn stretches(&self, count: u64, bytes: usize) -> [(usize, usize); 2] {
+        let offset = (count % self.place.size as u64) as usize;
+        let first = bytes.min(self.place.size - offset);
+        [(self.place.bytes + offset, first), (self.place.bytes, bytes - first)]
+    }
+}
+
+/// The end that writes.
+#[derive(Debug)]
+pub(crate) struct Writer(End);
+
+impl Writer {
+    /// The writer of an empty ring.
+    pub fn new(memory: Arc<Memory>, place: Place) -> Self {
+        Self(End::new(memory, place, place.writer, place.reader))
+    }
+
+    /// Bytes that can be written now.
+    pub fn room(&mut self) -> Result<usize, Broken> {
+        let read = self.0.look(self.0.own)?;
+        let held = self.0.own - read;
+        // Not below zero: `read` never is below an earlier value, for which this held when the own counter moved.
+        Ok(self.0.place.size - held as usize)
+    }
+
+    /// Writes as much of `bytes` as there is room for; returns how much.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
+        let long = self.room()?.min(bytes.len());
+        let [(first, cut), (second, _)] = self.0.stretches(self.0.own, long);
+        self.0.memory.put(first, &bytes[..cut]);
+        self.0.memory.put(second, &bytes[cut..long]);
+        if long > 0 {
+            self.0.advance(long);
+        }
+        Ok(long)
+    }
+
+    /// Bytes written since the beginning.
+    pub fn written(&self) -> u64 {
+        self.0.own
+    }
+
+    /// Nothing follows what was written.
+    pub fn end(&self) {
+        self.0.flag(self.0.own_line, ENDED).store(1, Ordering::Release);
+    }
+
+    /// Says whether this side waits for room. Look at [`Writer::room`] once more before sleeping.
+    pub fn wait(&self, waits: bool) {
+        self.0.wait(waits);
+    }
+
+    /// Whether the reader waits, after something was written or ended: then ring.
+    pub fn reader_waits(&self) -> bool {
+        self.0.other_waits()
+    }
+}
+
+/// The end that reads.
+#[derive(Debug)]
+pub(crate) struct Reader(End);
+
+impl Reader {
+    /// The reader of an empty ring.
+    pub fn new(memory: Arc<Memory>, place: Place) -> Self {
+        Self(End::new(memory, place, place.reader, place.writer))
+    }
+
+    /// Bytes that can be read now.
+    pub fn ready(&mut self) -> Result<usize, Broken> {
+        let written = self.0.look(self.0.own + self.0.place.size as u64)?;
+        Ok((written - self.0.own) as usize)
+    }
+
+    /// Whether nothing follows what is [`Reader::ready`]. Ask this first: what was written before the end is ready then.
+    pub fn ended(&self) -> bool {
+        self.0.flag(self.0.other_line, ENDED).load(Ordering::Acquire) != 0
+    }
+
+    /// Copies what is ready to `out`, as much as fits, and leaves it in the ring; returns how much.
+    pub fn peek(&mut self, out: &mut [u8]) -> Result<usize, Broken> {
+        let long = self.ready()?.min(out.len());
+        let [(first, cut), (second, _)] = self.0.stretches(self.0.own, long);
+        self.0.memory.get(first, &mut out[..cut]);
+        self.0.memory.get(second, &mut out[cut..long]);
+        Ok(long)
+    }
+
+    /// Takes `bytes` out, which were peeked at.
+    pub fn consume(&mut self, bytes: usize) {
+        debug_assert!(self.0.own + bytes as u64 <= self.0.other, "consumed without looking");
+        self.0.advance(bytes);
+    }
+
+    /// Bytes taken out since the beginning.
+    pub fn taken(&self) -> u64 {
+        self.0.own
+    }
+
+    /// Takes what is ready to `out`, as much as fits; returns how much.
+    pub fn read(&mut self, out: &mut [u8]) -> Result<usize, Broken> {
+        let long = self.peek(out)?;
+        if long > 0 {
+            self.consume(long);
+        }
+        Ok(long)
+    }
+
+    /// Says whether this side waits for bytes. Look at [`Reader::ready`] once more before sleeping.
+    pub fn wait(&self, waits: bool) {
+        self.0.wait(waits);
+    }
+
+    /// Whether the writer waits, after something was read: then ring.
+    pub fn writer_waits(&self) -> bool {
+        self.0.other_waits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PLACE: Place = Place { writer: 0, reader: LINE, bytes: 4096, size: 64 };
+
+    fn ring() -> (Arc<Memory>, Writer, Reader) {
+        let memory = Arc::new(Memory::fresh(8192).unwrap());
+        (Arc::clone(&memory), Writer::new(Arc::clone(&memory), PLACE), Reader::new(memory, PLACE))
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Write(usize),
+        Read(usize),
+        Peek(usize, usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (0..100usize).prop_map(Step::Write),
+            (0..100usize).prop_map(Step::Read),
+            (0..100usize, 0..100usize).prop_map(|(long, taken)| Step::Peek(long, taken)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_queue_of_bytes(steps in prop::collection::vec(step(), 0..200)) {
+            let (_memory, mut writer, mut reader) = ring();
+            let (mut next, mut expected) = (0u8, 0u8);
+            let mut held = 0;
+            for step in steps {
+                let mut out = [0; 100];
+                let got = match step {
+                    Step::Write(long) => {
+                        let bytes: Vec<u8> = (0..long).map(|at| next.wrapping_add(at as u8)).collect();
+                        let written = writer.write(&bytes).unwrap();
+                        prop_assert_eq!(written, long.min(PLACE.size - held));
+                        next = next.wrapping_add(written as u8);
+                        held += written;
+                        0
+                    }
+                    Step::Read(long) => reader.read(&mut out[..long]).unwrap(),
+                    Step::Peek(long, taken) => {
+                        let peeked = reader.peek(&mut out[..long]).unwrap();
+                        prop_assert_eq!(peeked, long.min(held));
+                        reader.consume(taken.min(peeked));
+                        taken.min(peeked)
+                    }
+                };
+                for byte in &out[..got] {
+                    prop_assert_eq!(*byte, expected);
+                    expected = expected.wrapping_add(1);
+                }
+                held -= got;
+                prop_assert_eq!((writer.room().unwrap(), reader.ready().unwrap()), (PLACE.size - held, held));
+            }
+        }
+
+        /// Whatever the other side writes into its line: an answer within the ring, or `Broken`.
+        #[test]
+        fn hostile_counters_are_told(counters in prop::collection::vec(
+            prop_oneof![any::<u64>(), 0..200u64, Just(u64::MAX), Just(1 << 63)], 0..50,
+        )) {
+            let (memory, mut writer, mut reader) = ring();
+            let mut last = 0;
+            writer.write(&[7; 40]).unwrap();
+            for counter in &counters {
+                memory.word(PLACE.reader).store(*counter, Ordering::Relaxed);
+                let room = writer.write(&[1; 10]);
+                prop_assert_eq!(room.is_ok(), *counter >= last && *counter <= writer.0.own - room.unwrap_or(0) as u64);
+                prop_assert!(writer.0.own - writer.0.other <= PLACE.size as u64);
+                last = writer.0.other;
+            }
+            let mut out = [0; 100];
+            for counter in counters {
+                memory.word(PLACE.writer).store(counter, Ordering::Relaxed);
+                let before = reader.0.own;
+                match reader.read(&mut out) {
+                    Ok(long) => prop_assert!(long <= PLACE.size && counter - before == long as u64),
+                    Err(Broken) => prop_assert!(counter < reader.0.other || counter - before > PLACE.size as u64),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_comes_after_the_last_byte() {
+        let (_memory, mut writer, mut reader) = ring();
+        writer.write(b"last").unwrap();
+        assert!(!reader.ended());
+        writer.end();
+        assert!(reader.ended());
+        assert_eq!(reader.ready(), Ok(4));
+    }
+
+    #[test]
+    fn who_waits_is_rung_for_once() {
+        let (_memory, mut writer, mut reader) = ring();
+        assert!(!writer.reader_waits());
+        reader.wait(true);
+        writer.write(b"x").unwrap();
+        assert_eq!([writer.reader_waits(), writer.reader_waits()], [true, false]);
+        writer.wait(true);
+        reader.read(&mut [0; 8]).unwrap();
+        assert_eq!([reader.writer_waits(), reader.writer_waits()], [true, false]);
+        writer.wait(true);
+        writer.wait(false);
+        assert!(!reader.writer_waits());
+    }
+
+    /// Two threads that sleep whenever they can: a lost wake-up would leave both asleep, and the watchdog of the park
+    /// would be seen as a wait that was ended by nobody.
+    #[test]
+    fn two_threads_lose_no_byte_and_no_wake_up() {
+        const TOTAL: usize = 1 << 20;
+        let (_memory, mut writer, mut reader) = ring();
+        let (to_writer, from_reader) = std::sync::mpsc::channel::<()>();
+        let (to_reader, from_writer) = std::sync::mpsc::channel::<()>();
+        let watchdog = std::time::Duration::from_secs(60);
+        let writing = thread::spawn(move || {
+            let bytes: Vec<u8> = (0..=250).collect();
+            let mut sent = 0;
+            while sent < TOTAL {
+                let at = sent % 251;
+                let long = (1 + sent % 37).min(TOTAL - sent).min(251 - at);
+                let written = writer.write(&bytes[at..at + long]).unwrap();
+                sent += written;
+                if written > 0 && writer.reader_waits() {
+                    to_reader.send(()).unwrap();
+                }
+                if written == 0 {
+                    writer.wait(true);
+                    if writer.room().unwrap() == 0 {
+                        from_reader.recv_timeout(watchdog).expect("nobody rang for the writer");
+                    }
+                    writer.wait(false);
+                }
+            }
+            writer.end();
+            if writer.reader_waits() {
+                to_reader.send(()).unwrap();
+            }
+            // Bells of the reader may still come.
+            from_reader
+        });
+        let (mut got, mut out) = (0usize, [0; 50]);
+        loop {
+            let ended = reader.ended();
+            let long = reader.read(&mut out).unwrap();
+            assert!(out[..long].iter().enumerate().all(|(at, byte)| usize::from(*byte) == (got + at) % 251));
+            got += long;
+            if long > 0 && reader.writer_waits() {
+                let _ = to_writer.send(());
+            }
+            if long == 0 && ended {
+                break;
+            }
+            if long == 0 {
+                reader.wait(true);
+                if reader.ready().unwrap() == 0 && !reader.ended() {
+                    from_writer.recv_timeout(watchdog).expect("nobody rang for the reader");
+                }
+                reader.wait(false);
+            }
+        }
+        assert_eq!(got, TOTAL);
+        drop(writing.join().unwrap());
+    }
+}

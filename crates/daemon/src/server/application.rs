@@ -1,0 +1,284 @@
+//! One application: its control socket, its session, its channels.
+
+use std::collections::VecDeque;
+use std::io::ErrorKind;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use pullnet_host::{Engine, StreamError, StreamId, StreamOptions};
+use pullnet_units::Instant;
+
+use super::served::{Role, Served};
+use crate::door::Visitor;
+use crate::message::{Answer, Decoder, Request, VERSION, encode};
+use crate::share::{OwnChannel, OwnSession};
+use crate::{Error, config, failure, sys};
+
+/// An answer with the file descriptors that go with it.
+pub(super) type Reply = (Answer, Vec<OwnedFd>);
+
+/// Why an application is shown out.
+#[derive(Debug)]
+pub(super) enum Leave {
+    /// It has gone.
+    Gone,
+    /// It broke a rule.
+    Rude(String),
+}
+
+#[derive(Debug)]
+pub(super) struct Application {
+    /// `None` once it has gone; what it wrote last still leaves.
+    socket: Option<UnixStream>,
+    pub visitor: Visitor,
+    decoder: Decoder,
+    /// Made by its first message.
+    pub session: Option<OwnSession>,
+    channels: Vec<Option<Served>>,
+    free: Vec<usize>,
+    /// Memories that no channel uses, which the application has mapped.
+    spare: Vec<(usize, OwnChannel)>,
+    memories: usize,
+    /// Channels so far; part of the name of each.
+    count: u32,
+    limits: Limits,
+}
+
+/// What an application may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub channels: usize,
+    pub ring: usize,
+}
+
+impl From<&config::Door> for Limits {
+    fn from(door: &config::Door) -> Self {
+        Self { channels: door.channels, ring: door.ring }
+    }
+}
+
+impl Application {
+    pub fn new(socket: UnixStream, visitor: Visitor, limits: Limits) -> Self {
+        Self {
+            socket: Some(socket),
+            visitor,
+            decoder: Decoder::default(),
+            session: None,
+            channels: Vec::new(),
+            free: Vec::new(),
+            spare: Vec::new(),
+            memories: 0,
+            count: 0,
+            limits,
+        }
+    }
+
+    /// The next request, if a whole one has arrived.
+    pub fn request(&mut self) -> Result<Option<Request>, Leave> {
+        loop {
+            let next = self.decoder.next().map_err(|error| Leave::Rude(error.to_string()))?;
+            if next.is_some() || !self.receive()? {
+                return Ok(next);
+            }
+        }
+    }
+
+    /// Whether anything has arrived.
+    fn receive(&mut self) -> Result<bool, Leave> {
+        let mut bytes = [0; 4096];
+        let Some(socket) = &self.socket else { return Ok(false) };
+        match sys::receive(socket.as_fd(), &mut bytes) {
+            Ok(0) => Err(Leave::Gone),
+            Ok(long) => {
+                self.decoder.add(&bytes[..long]);
+                Ok(true)
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
+            Err(_) => Err(Leave::Gone),
+        }
+    }
+
+    /// Sends an answer. An application that does not read its answers is not waited for.
+    pub fn answer(&self, (answer, fds): &Reply) -> Result<(), Leave> {
+        let bytes = encode(answer);
+        let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
+        let Some(socket) = &self.socket else { return Ok(()) };
+        match sys::send_with(socket.as_fd(), &bytes, &fds) {
+            Ok(long) if long == bytes.len() => Ok(()),
+            Ok(_) => Err(Leave::Rude("it does not read its answers".to_owned())),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                Err(Leave::Rude("it does not read its answers".to_owned()))
+            }
+            Err(_) => Err(Leave::Gone),
+        }
+    }
+
+    /// The first message: it makes the session.
+    pub fn hello(&mut self, version: u32, engine: &Engine) -> Result<Reply, Error> {
+        if version != VERSION {
+            let text = format!(
+                "the daemon speaks version {VERSION} of its protocol, the application {version}; use the same release of both"
+            );
+            return Ok((
+                Answer::Failed { code: failure::encode(&StreamError::Stopped(String::new())), text },
+                Vec::new(),
+            ));
+        }
+        let Limits { channels, ring } = self.limits;
+        let (session, fds) = OwnSession::make(channels)?;
+        self.session = Some(session);
+        let options = engine.options();
+        let address = (options.address, options.port).into();
+        Ok((Answer::Welcome { version, address, channels, ring }, fds.into()))
+    }
+
+    /// Opens a stream. Returns its place as well.
+    pub fn connect(
+        &mut self,
+        engine: &mut Engine,
+        now: Instant,
+        (to, service): (std::net::SocketAddr, u16),
+        priority: u8,
+    ) -> Result<(usize, Reply), StreamError> {
+        self.room()?;
+        let id = engine.connect(now, to, service, StreamOptions { priority })?;
+        self.take(engine, now, id)
+    }
+
+    /// Makes a listener. Returns its place as well.
+    pub fn listen(
+        &mut self,
+        engine: &mut Engine,
+        now: Instant,
+        service: u16,
+    ) -> Result<(usize, Reply), StreamError> {
+        self.room()?;
+        engine.listen(service)?;
+        self.add(engine, Role::Listener { service }).inspect_err(|_| engine.unlisten(now, service))
+    }
+
+    /// Accepts a stream of a listener. `None`: nothing has come.
+    pub fn accept(
+        &mut self,
+        engine: &mut Engine,
+        now: Instant,
+        listener: u64,
+    ) -> Result<Option<(usize, StreamId, Reply)>, StreamError> {
+        let Role::Listener { service } = self.named(listener)?.role else { return Err(StreamError::Closed) };
+        self.room()?;
+        let Some(id) = engine.accept(service) else { return Ok(None) };
+        let (slot, reply) = self.take(engine, now, id)?;
+        Ok(Some((slot, id, reply)))
+    }
+
+    /// A channel for a stream that the engine has.
+    fn take(
+        &mut self,
+        engine: &mut Engine,
+        now: Instant,
+        id: StreamId,
+    ) -> Result<(usize, Reply), StreamError> {
+        self.add(engine, Role::Stream(id)).inspect_err(|_| engine.abort(now, id))
+    }
+
+    fn room(&self) -> Result<(), StreamError> {
+        let used = self.channels.len() - self.free.len();
+        if used < self.limits.channels { Ok(()) } else { Err(StreamError::Full("of one application")) }
+    }
+
+    /// A channel with memory: what the application has already, or new one.
+    fn add(&mut self, engine: &Engine, role: Role) -> Result<(usize, Reply), StreamError> {
+        let (memory, own, fds) = match self.spare.pop() {
+            Some((memory, own)) => (memory, own, Vec::new()),
+            None => {
+                let (own, fds) = OwnChannel::make(self.limits.ring).map_err(|error| {
+                    tracing::warn!(%error, "no memory for a stream");
+                    StreamError::Full("of shared memory")
+                })?;
+                self.memories += 1;
+                (self.memories - 1, own, fds.into())
+            }
+        };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.channels.push(None);
+            self.channels.len() - 1
+        });
+        self.count = self.count.wrapping_add(1);
+        let name = u64::from(self.count) << 32 | slot as u64;
+        let served = Served::new(role, name, memory, own);
+        let peer = served.peer(engine);
+        self.channels[slot] = Some(served);
+        Ok((slot, (Answer::Channel { channel: name, slot, memory, peer }, fds)))
+    }
+
+    /// The channel at `slot`.
+    pub fn channel(&mut self, slot: usize) -> Option<&mut Served> {
+        self.channels.get_mut(slot)?.as_mut()
+    }
+
+    /// The channel called `name`. Only an application's own channels have names.
+    pub fn named(&mut self, name: u64) -> Result<&mut Served, StreamError> {
+        let found = self.channel(name as u32 as usize).filter(|served| served.name == name);
+        found.ok_or(StreamError::Closed)
+    }
+
+    /// The channel at `slot` is over; its memory serves another one.
+    pub fn release(&mut self, slot: usize) -> Option<Role> {
+        let served = self.channels.get_mut(slot)?.take()?;
+        self.free.push(slot);
+        if !served.own.channel.is_retired() {
+            self.spare.push((served.memory, served.own));
+        }
+        Some(served.role)
+    }
+
+    /// It has gone: its listeners are closed, and of its streams those that it had not closed are reset. Returns what
+    /// these were.
+    pub fn leave(&mut self, engine: &mut Engine, now: Instant) -> Vec<Role> {
+        (self.socket, self.session) = (None, None);
+        let gone =
+            self.channels.iter_mut().filter_map(|channel| channel.take_if(|served| !served.is_closing()));
+        let roles: Vec<_> = gone.map(|served| served.role).collect();
+        for role in &roles {
+            match *role {
+                Role::Stream(id) => engine.abort(now, id),
+                Role::Listener { service } => engine.unlisten(now, service),
+            }
+        }
+        roles
+    }
+
+    /// Whether it has gone, and nothing of it is left.
+    pub fn is_over(&self) -> bool {
+        self.socket.is_none() && self.channels.iter().all(Option::is_none)
+    }
+
+    /// What it has at its end.
+    pub fn roles(&self) -> impl Iterator<Item = Role> + '_ {
+        self.channels.iter().flatten().map(|served| served.role)
+    }
+
+    /// Every channel is told that the daemon goes away.
+    pub fn fail_all(&mut self, code: u32) {
+        self.channels.iter_mut().flatten().for_each(|served| served.fail(code));
+    }
+
+    /// Adds the channels of which the application has moved something to `due`.
+    pub fn news(&mut self, number: usize, due: &mut VecDeque<(usize, usize)>) {
+        let Self { session: Some(session), channels, .. } = self else { return };
+        session.session.news(|slot| {
+            if let Some(Some(served)) = channels.get_mut(slot) {
+                served.queue((number, slot), due);
+            }
+        });
+    }
+
+    /// Adds every channel to `due`.
+    pub fn all_due(&mut self, number: usize, due: &mut VecDeque<(usize, usize)>) {
+        for (slot, channel) in self.channels.iter_mut().enumerate() {
+            if let Some(served) = channel {
+                served.queue((number, slot), due);
+            }
+        }
+    }
+}

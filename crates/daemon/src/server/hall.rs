@@ -1,0 +1,386 @@
+//! All applications: who comes and goes, what they ask, and whose turn it is.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use pullnet_host::{Engine, Notice, StreamError, StreamId};
+use pullnet_units::Instant;
+use serde_json::{Value, json};
+
+use super::application::{Application, Leave, Limits, Reply};
+use super::served::{Next, Role, STRIDE};
+use crate::bell::Heard;
+use crate::door::Door;
+use crate::message::{Answer, Form, Request};
+use crate::sys::Poll;
+use crate::{Error, config, failure, sys};
+
+/// Turns of streams between two looks at the network.
+const TURNS: usize = 32;
+/// Requests of one application between two looks at the others.
+const REQUESTS: usize = 32;
+
+/// What [`Poll`] calls the door; application `n` is `FIRST + 2 n`, and its bell the number after that.
+const DOOR: u64 = 0;
+const STOP: u64 = 1;
+const FIRST: u64 = 2;
+
+pub(super) struct Hall {
+    door: Door,
+    poll: Poll,
+    applications: Vec<Option<Application>>,
+    most: usize,
+    limits: Limits,
+    /// Whether the daemon is about to end.
+    locked: bool,
+    /// Application and slot of each stream.
+    homes: BTreeMap<u64, (usize, usize)>,
+    /// The same of each service.
+    listeners: BTreeMap<u16, (usize, usize)>,
+    /// Channels that have something to do.
+    due: VecDeque<(usize, usize)>,
+    scratch: Vec<u8>,
+    ready: Vec<u64>,
+}
+
+impl Hall {
+    /// With the door open. What can be read from `stop` ends the daemon.
+    pub fn new(door: Door, settings: &config::Door, stop: BorrowedFd<'_>) -> Result<Self, Error> {
+        let poll = Poll::new()?;
+        poll.add(door.as_fd(), DOOR)?;
+        poll.add(stop, STOP)?;
+        Ok(Self {
+            door,
+            poll,
+            applications: Vec::new(),
+            most: settings.applications,
+            limits: settings.into(),
+            locked: false,
+            homes: BTreeMap::new(),
+            listeners: BTreeMap::new(),
+            due: VecDeque::new(),
+            scratch: vec![0; STRIDE],
+            ready: Vec::new(),
+        })
+    }
+
+    /// What becomes readable when anything happens here.
+    pub fn waker(&self) -> BorrowedFd<'_> {
+        self.poll.as_fd()
+    }
+
+    /// Sees who has come, who asks, who rings and who has gone. Whether the daemon is told to stop.
+    pub fn look(&mut self, engine: &mut Engine, now: Instant) -> bool {
+        let mut ready = std::mem::take(&mut self.ready);
+        self.poll.ready(&mut ready);
+        let mut stop = false;
+        for number in ready.drain(..) {
+            match number {
+                STOP => stop = true,
+                DOOR => self.let_in(),
+                _ => self.attend(engine, now, number - FIRST),
+            }
+        }
+        self.ready = ready;
+        stop
+    }
+
+    fn let_in(&mut self) {
+        while let Some(visitor) = self.door.visitor() {
+            let (socket, visitor) = match visitor {
+                Ok(welcome) => welcome,
+                Err(stranger) => {
+                    tracing::warn!(
+                        uid = stranger.uid,
+                        pid = stranger.pid,
+                        "not let in: not of the group, and not named"
+                    );
+                    continue;
+                }
+            };
+            let number =
+                self.applications.iter().position(Option::is_none).unwrap_or(self.applications.len());
+            if number >= self.most {
+                tracing::warn!(
+                    uid = visitor.uid,
+                    pid = visitor.pid,
+                    "not let in: no room for another application"
+                );
+                continue;
+            }
+            if let Err(error) = self.poll.add(socket.as_fd(), FIRST + 2 * number as u64) {
+                tracing::warn!(%error, "an application cannot be attended to");
+                continue;
+            }
+            let application = Application::new(socket, visitor, self.limits);
+            tracing::info!(
+                application = number,
+                uid = visitor.uid,
+                pid = visitor.pid,
+                "an application has come"
+            );
+            if number == self.applications.len() {
+                self.applications.push(None);
+            }
+            self.applications[number] = Some(application);
+        }
+    }
+
+    /// Reads what an application asks, or that it rings.
+    fn attend(&mut self, engine: &mut Engine, now: Instant, event: u64) {
+        let number = (event / 2) as usize;
+        let Some(Some(application)) = self.applications.get_mut(number) else { return };
+        if event % 2 == 1 {
+            // Its news are looked at in every turn; a bell without another end is noticed at the socket.
+            let gone = application.session.as_ref().is_some_and(|own| own.bell.hear() == Heard::Gone);
+            if gone {
+                self.leave(engine, now, number, &Leave::Gone);
+            }
+            return;
+        }
+        for _ in 0..REQUESTS {
+            match self.serve(engine, now, number) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(why) => return self.leave(engine, now, number, &why),
+            }
+        }
+    }
+
+    /// Answers the next request of an application. Whether there was one.
+    fn serve(&mut self, engine: &mut Engine, now: Instant, number: usize) -> Result<bool, Leave> {
+        let Some(Some(application)) = self.applications.get_mut(number) else { return Ok(false) };
+        let Some(request) = application.request()? else { return Ok(false) };
+        let greets = matches!(request, Request::Hello { .. });
+        if greets == application.session.is_some() {
+            return Err(Leave::Rude("its first message, and no other, has to be a greeting".to_owned()));
+        }
+        let reply = self.reply(engine, now, number, request).unwrap_or_else(|error| {
+            (Answer::Failed { code: failure::encode(&error), text: error.to_string() }, Vec::new())
+        });
+        match &self.applications[number] {
+            Some(application) => application.answer(&reply).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn reply(
+        &mut self,
+        engine: &mut Engine,
+        now: Instant,
+        number: usize,
+        request: Request,
+    ) -> Result<Reply, StreamError> {
+        let Some(application) = &mut self.applications[number] else { return Err(StreamError::Closed) };
+        let done = |answer| Ok((answer, Vec::new()));
+        if self.locked && request.begins() {
+            return Err(StreamError::Stopped("the daemon goes away".to_owned()));
+        }
+        match request {
+            Request::Hello { version } => self.greet(engine, number, version),
+            Request::Connect { to, service, priority } => {
+                let (slot, reply) = application.connect(engine, now, (to, service), priority)?;
+                self.settle_in(number, slot);
+                Ok(reply)
+            }
+            Request::Listen { service } => {
+                let (slot, reply) = application.listen(engine, now, service)?;
+                self.listeners.insert(service, (number, slot));
+                Ok(reply)
+            }
+            Request::Accept { channel } => {
+                let Some((slot, _, reply)) = application.accept(engine, now, channel)? else {
+                    return done(Answer::Nothing);
+                };
+                self.settle_in(number, slot);
+                Ok(reply)
+            }
+            Request::Prefer { channel, priority } => {
+                engine.prefer(stream(application, channel)?, priority);
+                done(Answer::Done)
+            }
+            Request::Info { channel } => {
+                let info = engine.info(stream(application, channel)?).ok_or(StreamError::Closed)?;
+                done(Answer::info(&info))
+            }
+            Request::Status { form } => text(&match form {
+                Form::Json => self.status(engine).to_string(),
+                Form::Prometheus => engine.status().prometheus(),
+            }),
+        }
+    }
+
+    fn greet(&mut self, engine: &Engine, number: usize, version: u32) -> Result<Reply, StreamError> {
+        let Some(application) = &mut self.applications[number] else { return Err(StreamError::Closed) };
+        let reply = application.hello(version, engine).and_then(|reply| match &application.session {
+            Some(session) => self.poll.add(session.as_fd(), FIRST + 2 * number as u64 + 1).map(|()| reply),
+            None => Ok(reply),
+        });
+        reply.map_err(|error| StreamError::Stopped(error.to_string()))
+    }
+
+    /// A stream has its place: it may have bytes already.
+    fn settle_in(&mut self, number: usize, slot: usize) {
+        let Some(Role::Stream(id)) = self.served(number, slot).map(|served| served.role) else { return };
+        self.homes.insert(id.bits(), (number, slot));
+        self.queue(number, slot);
+    }
+
+    fn served(&mut self, number: usize, slot: usize) -> Option<&mut super::served::Served> {
+        self.applications.get_mut(number)?.as_mut()?.channel(slot)
+    }
+
+    fn queue(&mut self, number: usize, slot: usize) {
+        let Some(Some(application)) = self.applications.get_mut(number) else { return };
+        if let Some(served) = application.channel(slot) {
+            served.queue((number, slot), &mut self.due);
+        }
+    }
+
+    /// Takes what applications have moved and what the engine says.
+    pub fn news(&mut self, engine: &mut Engine) {
+        for (number, application) in self.applications.iter_mut().enumerate() {
+            if let Some(application) = application {
+                application.news(number, &mut self.due);
+            }
+        }
+        while let Some(notice) = engine.poll_notice() {
+            self.notice(engine, notice);
+        }
+    }
+
+    fn notice(&mut self, engine: &Engine, notice: Notice) {
+        match notice {
+            Notice::Incoming { service } => {
+                let home = self.listeners.get(&service).copied();
+                if let Some(served) = home.and_then(|(number, slot)| self.served(number, slot)) {
+                    served.incoming();
+                }
+            }
+            Notice::Readable { id } | Notice::Writable { id } => {
+                if let Some((number, slot)) = self.homes.get(&id.bits()).copied() {
+                    self.queue(number, slot);
+                }
+            }
+            Notice::Settled { id } => {
+                let settled = engine.info(id).is_some_and(|info| info.settled);
+                let Some((number, slot)) = self.homes.get(&id.bits()).copied() else { return };
+                if let Some(served) = self.served(number, slot).filter(|_| settled) {
+                    served.settle();
+                }
+                // It may have failed.
+                self.queue(number, slot);
+            }
+        }
+    }
+
+    /// Lets some of those that are due have their turn. Whether any was.
+    pub fn turns(&mut self, engine: &mut Engine, now: Instant) -> bool {
+        let count = self.due.len().min(TURNS);
+        for _ in 0..count {
+            let Some((number, slot)) = self.due.pop_front() else { break };
+            let Some(Some(application)) = self.applications.get_mut(number) else { continue };
+            let Some(served) = application.channel(slot) else { continue };
+            match served.turn(engine, now, &mut self.scratch) {
+                Next::Again => self.queue(number, slot),
+                Next::Rest => {}
+                Next::Over => {
+                    let role = application.release(slot);
+                    if application.is_over() {
+                        self.applications[number] = None;
+                    }
+                    role.into_iter().for_each(|role| self.forget(role));
+                }
+            }
+        }
+        count > 0
+    }
+
+    /// Whether anything is left to do.
+    pub fn is_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    fn forget(&mut self, role: Role) {
+        match role {
+            Role::Stream(id) => drop(self.homes.remove(&id.bits())),
+            Role::Listener { service } => drop(self.listeners.remove(&service)),
+        }
+    }
+
+    /// An application has gone, or has to go: its streams are reset.
+    fn leave(&mut self, engine: &mut Engine, now: Instant, number: usize, why: &Leave) {
+        let Some(Some(application)) = self.applications.get_mut(number) else { return };
+        match why {
+            Leave::Gone => tracing::info!(application = number, "an application has gone"),
+            Leave::Rude(text) => tracing::warn!(application = number, "shown out: {text}"),
+        }
+        let gone = application.leave(engine, now);
+        // Its last news may be that it has closed something.
+        application.all_due(number, &mut self.due);
+        if application.is_over() {
+            self.applications[number] = None;
+        }
+        gone.into_iter().for_each(|role| self.forget(role));
+    }
+
+    /// The daemon is about to sleep, or awake again.
+    pub fn sleep(&mut self, asleep: bool) {
+        for application in self.applications.iter().flatten() {
+            if let Some(own) = &application.session {
+                own.session.sleep(asleep);
+            }
+        }
+    }
+
+    /// Nobody comes in any more, and nothing new is begun.
+    pub fn lock(&mut self) {
+        self.locked = true;
+    }
+
+    /// The end: every application is told why.
+    pub fn close(&mut self) {
+        let code = failure::encode(&StreamError::Stopped(String::new()));
+        self.applications.iter_mut().flatten().for_each(|application| application.fail_all(code));
+        self.applications.clear();
+    }
+
+    fn status(&self, engine: &Engine) -> Value {
+        let one = |(number, application): (usize, &Option<Application>)| {
+            let application = application.as_ref()?;
+            let roles = || application.roles();
+            let streams = roles().filter(|role| matches!(role, Role::Stream(_))).count();
+            Some(json!({
+                "application": number,
+                "pid": application.visitor.pid,
+                "uid": application.visitor.uid,
+                "streams": streams,
+                "listeners": roles().count() - streams,
+            }))
+        };
+        let options = engine.options();
+        json!({
+            "address": std::net::SocketAddr::from((options.address, options.port)).to_string(),
+            "applications": self.applications.iter().enumerate().filter_map(one).collect::<Vec<_>>(),
+            "host": engine.status(),
+        })
+    }
+}
+
+/// The stream that an application calls `channel`.
+fn stream(application: &mut Application, channel: u64) -> Result<StreamId, StreamError> {
+    match application.named(channel)?.role {
+        Role::Stream(id) => Ok(id),
+        Role::Listener { .. } => Err(StreamError::Closed),
+    }
+}
+
+/// A text of any length, in a file.
+fn text(text: &str) -> Result<Reply, StreamError> {
+    let failed = |error: &dyn std::fmt::Display| StreamError::Stopped(error.to_string());
+    let mut file = File::from(sys::memory_file(text.len()).map_err(|error| failed(&error))?);
+    file.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+    Ok((Answer::Text { long: text.len() }, vec![OwnedFd::from(file)]))
+}

@@ -1,0 +1,177 @@
+//! The daemon: one thread that looks at the network, at the rings of all streams and at the control sockets in turn. There
+//! is no lock, and nothing in it waits for an application.
+
+mod application;
+mod hall;
+mod network;
+mod open;
+mod served;
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant as Clock};
+
+use pullnet_switch::config::Wait;
+use pullnet_units::{Instant, Picos};
+
+use crate::config::HostFile;
+use crate::door::Door;
+use crate::process::{Account, Signals};
+use crate::{Error, log, privileges, process, sys};
+use hall::Hall;
+use network::Network;
+
+/// Time between two looks at the control sockets while frames and rings keep the loop busy.
+const LOOK: Picos = Picos::from_micros(5);
+/// The kernel wakes nobody more punctually than this.
+const LATE: Picos = Picos::from_micros(60);
+/// Longest sleep.
+const NAP: Duration = Duration::from_secs(1);
+/// Time for the last packets to leave.
+const LAST_WORDS: Picos = Picos::from_millis(100);
+
+/// A daemon whose sockets are open.
+pub struct Daemon {
+    network: Network,
+    door: Door,
+    file: HostFile,
+    account: Account,
+}
+
+impl std::fmt::Debug for Daemon {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Daemon").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+/// The time since the daemon started.
+struct Time(Clock);
+
+impl Time {
+    #[expect(clippy::disallowed_methods, reason = "the one clock of a daemon")]
+    fn start() -> Self {
+        Self(Clock::now())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the one clock of a daemon")]
+    fn now(&self) -> Instant {
+        Instant((Clock::now().duration_since(self.0).as_nanos() as u64).saturating_mul(1000))
+    }
+}
+
+impl Daemon {
+    /// Opens the interface and the socket that `file` names.
+    ///
+    /// # Errors
+    /// If the interface cannot be used, the socket cannot be made, or an account does not exist.
+    pub fn open(file: &HostFile) -> Result<Self, Error> {
+        process::raise_descriptors();
+        let account = privileges::account(&file.user)?;
+        let network = open::network(file)?;
+        let door = Door::open(&file.door, &account)?;
+        Ok(Self { network, door, file: file.clone(), account })
+    }
+
+    /// Gives up every privilege, for this thread and those that it starts later. Call it before any is started.
+    ///
+    /// # Errors
+    /// If the kernel does not let go of one.
+    pub fn drop_privileges(&self) -> Result<(), Error> {
+        privileges::drop_all(&self.account)
+    }
+
+    /// Serves until `stop` can be read; then lets streams finish for as long as the file allows, and resets the others.
+    /// What can be read from `stop` a second time ends that as well.
+    ///
+    /// # Errors
+    /// If the core that the file names does not exist, or the process has no file descriptors left at the start.
+    pub fn run(self, stop: BorrowedFd<'_>) -> Result<(), Error> {
+        if let Some(core) = self.file.core {
+            process::run_on(core)?;
+        }
+        let hall = Hall::new(self.door, &self.file.door, stop)?;
+        tracing::info!(address = %self.file.address, port = self.file.port, socket = %self.file.door.path.display(), "serves");
+        let (network, file) = (self.network, self.file);
+        let mut serving =
+            Loop { network, hall, file, time: Time::start(), looked: Instant::ZERO, busy: Instant::ZERO };
+        serving.run(stop);
+        Ok(())
+    }
+}
+
+/// Does everything that `pullnetd` does with a file: logs, opens, gives up privileges, and serves until SIGINT or SIGTERM.
+///
+/// # Errors
+/// Those of [`Daemon::open`], [`Daemon::drop_privileges`] and [`Daemon::run`].
+pub fn serve(file: &HostFile) -> Result<(), Error> {
+    log::start(file.log);
+    let signals = Signals::block()?;
+    let daemon = Daemon::open(file)?;
+    daemon.drop_privileges()?;
+    daemon.run(signals.as_fd())
+}
+
+struct Loop {
+    network: Network,
+    hall: Hall,
+    file: HostFile,
+    time: Time,
+    /// When the control sockets were looked at last.
+    looked: Instant,
+    /// When something happened last.
+    busy: Instant,
+}
+
+impl Loop {
+    fn run(&mut self, stop: BorrowedFd<'_>) {
+        while !self.turn() {}
+        sys::take(stop);
+        tracing::info!("stops");
+        self.hall.lock();
+        let end = self.time.now().after(self.file.farewell);
+        while self.network.engine.streams() > 0 && self.time.now() < end && !self.turn() {}
+        self.say_farewell();
+    }
+
+    /// Looks at everything once. Whether the daemon is told to stop.
+    fn turn(&mut self) -> bool {
+        let now = self.time.now();
+        let mut busy = self.network.receive(now);
+        let mut stop = false;
+        if now.since(self.looked) >= LOOK {
+            self.looked = now;
+            stop = self.hall.look(&mut self.network.engine, now);
+        }
+        self.hall.news(&mut self.network.engine);
+        busy |= self.hall.turns(&mut self.network.engine, now);
+        busy |= self.network.send(now);
+        if busy {
+            self.busy = now;
+        } else if self.file.wait == Wait::Adaptive && now.since(self.busy) > self.file.idle {
+            self.nap(now);
+        } else {
+            // Applications may have to run on the same core.
+            std::thread::yield_now();
+        }
+        stop
+    }
+
+    /// Sleeps until anything happens.
+    fn nap(&mut self, now: Instant) {
+        self.hall.sleep(true);
+        self.hall.news(&mut self.network.engine);
+        let time = Duration::from_nanos(self.network.due().since(now).0.saturating_sub(LATE.0) / 1000);
+        if !self.hall.is_due() && !time.is_zero() {
+            self.network.wait(now, self.hall.waker(), time.min(NAP));
+        }
+        self.hall.sleep(false);
+        self.looked = Instant::ZERO;
+    }
+
+    /// Streams that are left are reset, and applications are told.
+    fn say_farewell(&mut self) {
+        self.network.engine.stop(self.time.now());
+        let end = self.time.now().after(LAST_WORDS);
+        while self.network.send(self.time.now()) && self.time.now() < end {}
+        self.hall.close();
+    }
+}

@@ -1,0 +1,107 @@
+//! The engine with its interface.
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use pullnet_host::{Engine, Search};
+use pullnet_netio::{Error as IoError, PacketIo, PortGuard};
+use pullnet_units::{Instant, Picos};
+
+/// Frames received, and frames sent, between two looks at the applications.
+const BURST: usize = 64;
+/// Time between two complaints about the interface.
+const COMPLAINT: Picos = Picos::from_secs(10);
+
+pub(super) struct Network {
+    io: Box<dyn PacketIo + Send>,
+    pub engine: Engine,
+    search: Search,
+    /// The kernel does not answer what comes to the port.
+    _guard: Option<PortGuard>,
+    complained: Option<Instant>,
+}
+
+impl Network {
+    pub fn new(
+        io: Box<dyn PacketIo + Send>,
+        engine: Engine,
+        search: Search,
+        guard: Option<PortGuard>,
+    ) -> Self {
+        Self { io, engine, search, _guard: guard, complained: None }
+    }
+
+    /// Takes frames that have arrived. Whether there were any.
+    pub fn receive(&mut self, now: Instant) -> bool {
+        let engine = &mut self.engine;
+        let received = self.io.receive(BURST, &mut |frame| engine.receive(now, frame));
+        let any = self.told(now, received).unwrap_or(0) > 0;
+        if self.engine.deadline().is_some_and(|deadline| deadline <= now) {
+            self.engine.timeout(now);
+        }
+        any
+    }
+
+    /// Sends frames. Whether there were any.
+    pub fn send(&mut self, now: Instant) -> bool {
+        self.resolve(now);
+        let mut any = false;
+        for _ in 0..BURST {
+            let (engine, mut long) = (&mut self.engine, 0);
+            let sent = self.io.send(&mut |frame| {
+                long = engine.transmit(now, frame);
+                long
+            });
+            let room = self.told(now, sent).unwrap_or(false);
+            any |= long > 0;
+            if !room || long == 0 {
+                break;
+            }
+        }
+        if any {
+            let flushed = self.io.flush();
+            self.told(now, flushed);
+        }
+        any
+    }
+
+    fn resolve(&mut self, now: Instant) {
+        while let Some(address) = self.engine.poll_unresolved() {
+            if let Some(answer) = self.search.begin(now, address) {
+                self.engine.resolved(now, address, answer);
+            }
+        }
+        if self.search.due() <= now {
+            for (address, mac) in self.search.look(now) {
+                self.engine.resolved(now, address, mac);
+            }
+        }
+    }
+
+    /// When something is due without anybody's doing.
+    pub fn due(&self) -> Instant {
+        self.engine.deadline().unwrap_or(Instant::NEVER).min(self.search.due())
+    }
+
+    /// Sleeps until a frame arrives, `waker` can be read, or for `time`.
+    pub fn wait(&mut self, now: Instant, waker: BorrowedFd<'_>, time: Duration) {
+        let waited = self.io.wait(Some(waker), time);
+        if self.told(now, waited).is_none() {
+            // An interface that cannot be waited at must not make the loop spin.
+            let _ = crate::sys::wait(waker, Some(time.min(Duration::from_millis(10))));
+        }
+    }
+
+    /// What the interface says; trouble with it is logged. It may come back: an interface that was down is up again.
+    fn told<T>(&mut self, now: Instant, result: Result<T, IoError>) -> Option<T> {
+        let error = match result {
+            Ok(value) => return Some(value),
+            Err(error) => error,
+        };
+        if self.complained.is_none_or(|last| now.since(last) > COMPLAINT) {
+            tracing::warn!(%error, "no frames at the moment");
+            self.complained = Some(now);
+        }
+        None
+    }
+}

@@ -1,0 +1,256 @@
+//! A stream or a listener of an application: what goes between its rings and the engine.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use pullnet_host::{Engine, Read, StreamError, StreamId};
+use pullnet_units::Instant;
+use pullnet_wire::Reason;
+
+use crate::failure;
+use crate::ring::{Broken, Reader, Writer};
+use crate::share::{OwnChannel, Verdict};
+
+/// Bytes that are moved each way in one turn of a stream.
+pub(super) const STRIDE: usize = 64 << 10;
+
+/// What a channel is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    Stream(StreamId),
+    Listener { service: u16 },
+}
+
+/// What is left to do for a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    /// More now.
+    Again,
+    /// Nothing until something happens.
+    Rest,
+    /// It is gone from the engine, and the application does not use it any more.
+    Over,
+}
+
+/// Why a stream goes no further.
+enum Stop {
+    Failed(StreamError),
+    Broken,
+}
+
+impl From<StreamError> for Stop {
+    fn from(error: StreamError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Broken> for Stop {
+    fn from(_: Broken) -> Self {
+        Self::Broken
+    }
+}
+
+/// A channel that is in use.
+#[derive(Debug)]
+pub(super) struct Served {
+    pub role: Role,
+    /// Its name in messages.
+    pub name: u64,
+    /// Which of the session's memories it has.
+    pub memory: usize,
+    pub own: OwnChannel,
+    up: Reader,
+    down: Writer,
+    /// Whether its turn is due already.
+    queued: bool,
+    /// The engine knows that nothing more is written.
+    finished: bool,
+    /// The application knows that nothing more comes.
+    ended: bool,
+    failed: bool,
+}
+
+impl Served {
+    pub fn new(role: Role, name: u64, memory: usize, own: OwnChannel) -> Self {
+        own.channel.clear();
+        let (up, down) = own.channel.daemon();
+        Self {
+            role,
+            name,
+            memory,
+            own,
+            up,
+            down,
+            queued: false,
+            finished: false,
+            ended: false,
+            failed: false,
+        }
+    }
+
+    /// Stands in `due`, once.
+    pub fn queue(&mut self, place: (usize, usize), due: &mut VecDeque<(usize, usize)>) {
+        if !std::mem::replace(&mut self.queued, true) {
+            due.push_back(place);
+        }
+    }
+
+    /// Moves what can be moved, and does what the application wants.
+    pub fn turn(&mut self, engine: &mut Engine, now: Instant, scratch: &mut [u8]) -> Next {
+        self.queued = false;
+        let verdict = self.own.channel.verdict();
+        let id = match self.role {
+            Role::Stream(id) => id,
+            Role::Listener { .. } if verdict == Verdict::Open => return Next::Rest,
+            Role::Listener { service } => {
+                engine.unlisten(now, service);
+                return Next::Over;
+            }
+        };
+        if verdict == Verdict::Aborted {
+            engine.abort(now, id);
+            return Next::Over;
+        }
+        match self.move_bytes(engine, now, id, scratch, verdict) {
+            Ok(Next::Over) => {
+                engine.close(now, id);
+                Next::Over
+            }
+            Ok(next) => next,
+            Err(Stop::Failed(error)) => {
+                self.fail(failure::encode(&error));
+                if verdict == Verdict::Open { Next::Rest } else { self.turn(engine, now, scratch) }
+            }
+            Err(Stop::Broken) => {
+                tracing::warn!(?id, "an application broke the rules of its ring; its stream is aborted");
+                engine.abort(now, id);
+                self.fail(failure::encode(&StreamError::Reset(Reason::PROTOCOL)));
+                Next::Over
+            }
+        }
+    }
+
+    fn move_bytes(
+        &mut self,
+        engine: &mut Engine,
+        now: Instant,
+        id: StreamId,
+        scratch: &mut [u8],
+        verdict: Verdict,
+    ) -> Result<Next, Stop> {
+        if self.failed {
+            return Ok(if verdict == Verdict::Open { Next::Rest } else { Next::Over });
+        }
+        let more_up = self.move_up(engine, now, id, scratch)?;
+        if verdict == Verdict::Closed {
+            let over = self.up.ready()? == 0;
+            return Ok(if over { Next::Over } else { more_up });
+        }
+        let more_down = self.move_down(engine, now, id, scratch)?;
+        Ok(if more_up == Next::Again { more_up } else { more_down })
+    }
+
+    /// From the application to the engine.
+    fn move_up(
+        &mut self,
+        engine: &mut Engine,
+        now: Instant,
+        id: StreamId,
+        scratch: &mut [u8],
+    ) -> Result<Next, Stop> {
+        let ended = self.up.ended();
+        let long = self.up.peek(scratch)?;
+        let taken = if long > 0 { engine.write(now, id, &scratch[..long])? } else { 0 };
+        if taken > 0 {
+            self.up.consume(taken);
+            self.ring_writer();
+        }
+        if taken < long {
+            return Ok(Next::Rest);
+        }
+        if self.up.ready()? > 0 {
+            return Ok(Next::Again);
+        }
+        if ended && !self.finished {
+            self.finished = true;
+            engine.finish(now, id)?;
+        }
+        Ok(Next::Rest)
+    }
+
+    /// From the engine to the application.
+    fn move_down(
+        &mut self,
+        engine: &mut Engine,
+        now: Instant,
+        id: StreamId,
+        scratch: &mut [u8],
+    ) -> Result<Next, Stop> {
+        if self.ended {
+            return Ok(Next::Rest);
+        }
+        let mut room = self.down.room()?;
+        if room == 0 {
+            self.down.wait(true);
+            room = self.down.room()?;
+        }
+        if room == 0 {
+            return Ok(Next::Rest);
+        }
+        let most = room.min(scratch.len());
+        match engine.read(now, id, &mut scratch[..most])? {
+            Read::Nothing => return Ok(Next::Rest),
+            Read::Bytes(long) => drop(self.down.write(&scratch[..long])?),
+            Read::End => {
+                self.down.end();
+                self.ended = true;
+            }
+        }
+        if self.down.reader_waits() {
+            self.own.readable.ring();
+        }
+        Ok(if self.ended { Next::Rest } else { Next::Again })
+    }
+
+    /// Whether it is a stream that the application has closed and that still has bytes to send.
+    pub fn is_closing(&self) -> bool {
+        matches!(self.role, Role::Stream(_)) && self.own.channel.verdict() == Verdict::Closed
+    }
+
+    fn ring_writer(&self) {
+        if self.up.writer_waits() {
+            self.own.writable.ring();
+        }
+    }
+
+    /// The application is told why its stream goes no further.
+    pub fn fail(&mut self, code: u32) {
+        self.failed = true;
+        self.own.channel.set_failure(code);
+        self.own.readable.ring();
+        self.own.writable.ring();
+    }
+
+    /// Everything that the engine got so far is acknowledged.
+    pub fn settle(&self) {
+        self.own.channel.set_settled(self.up.taken(), self.finished);
+        self.ring_writer();
+    }
+
+    /// A stream has come to this listener.
+    pub fn incoming(&mut self) {
+        // A listener that is full of such news has not read those before.
+        let _ = self.down.write(&[1]);
+        if self.down.reader_waits() {
+            self.own.readable.ring();
+        }
+    }
+
+    /// The other host of a stream.
+    pub fn peer(&self, engine: &Engine) -> Option<SocketAddr> {
+        match self.role {
+            Role::Stream(id) => engine.info(id).map(|info| info.peer),
+            Role::Listener { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Daemons as processes, over the kernel's UDP on loopback addresses of their own: no privilege is needed.
+#![allow(dead_code, reason = "every test uses a part of it")]
+
+use std::fmt::Write;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use pullnet_daemon::DaemonStack;
+use pullnet_host::Stack;
+
+/// Time after which a test is stuck. Nothing is measured by it.
+pub const WATCHDOG: Duration = Duration::from_secs(120);
+
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+/// A daemon that serves. It is killed at the end.
+pub struct Daemon {
+    pub child: Child,
+    pub address: SocketAddr,
+    folder: PathBuf,
+}
+
+/// Where a daemon is, whether it runs or not.
+pub struct Place {
+    address: SocketAddr,
+    folder: PathBuf,
+}
+
+impl Place {
+    /// One that no other test has.
+    pub fn new() -> Self {
+        let (pid, number) = (std::process::id(), MADE.fetch_add(1, Ordering::Relaxed) as u8);
+        let address = SocketAddr::from(([127, 1 + (pid >> 8) as u8 % 250, pid as u8, 1 + number], 61199));
+        let folder = std::env::temp_dir().join(format!("pullnet-daemon-{pid}-{number}"));
+        Self { address, folder }
+    }
+
+    /// Its file with further lines: first those of the top table.
+    pub fn config(&self, further: &str) -> PathBuf {
+        let mut text = format!(
+            "backend = \"udp\"\naddress = \"{}\"\nrate = \"1 Gbps\"\nidle = \"20 us\"\nfarewell = \"100 ms\"\n",
+            self.address.ip()
+        );
+        let (top, tables) = further.split_at(further.find('[').unwrap_or(further.len()));
+        let socket = format!("[socket]\npath = \"{}\"", self.folder.join("host.sock").display());
+        let tables = if tables.contains("[socket]") {
+            tables.replace("[socket]", &socket)
+        } else {
+            format!("{socket}\n{tables}")
+        };
+        write!(text, "{top}\n{tables}").unwrap();
+        let path = self.folder.with_extension("toml");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Starts a daemon; it serves when this returns.
+    pub fn start(&self, further: &str) -> Daemon {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pullnetd"))
+            .arg(self.config(further))
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut seen = String::new();
+        loop {
+            let line = log.next().unwrap_or_else(|| panic!("the daemon has ended:\n{seen}")).unwrap();
+            writeln!(seen, "{line}").unwrap();
+            if line.contains(" serves ") {
+                break;
+            }
+        }
+        // What it says later goes to whoever looks at a failed test.
+        std::thread::spawn(move || log.map_while(Result::ok).for_each(|line| println!("pullnetd: {line}")));
+        Daemon { child, address: self.address, folder: self.folder.clone() }
+    }
+}
+
+impl Daemon {
+    pub fn start(further: &str) -> Self {
+        Place::new().start(further)
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join("host.sock")
+    }
+
+    /// An application of its own.
+    pub fn stack(&self) -> Arc<dyn Stack> {
+        Arc::new(DaemonStack::connect(&self.socket()).unwrap())
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// A line of what the kernel says of the process.
+    pub fn kernel_says(&self, name: &str) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(":"));
+        line.unwrap_or_else(|| panic!("no {name} in:\n{status}")).trim().to_owned()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_file(self.folder.with_extension("toml"));
+    }
+}
+
+/// Whether this process is root; says so where it is not.
+pub fn is_root() -> bool {
+    let root =
+        std::fs::metadata("/proc/self").is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0);
+    if !root {
+        println!("skipped: needs root to become other users");
+    }
+    root
+}
+
+/// Bytes that say where they belong.
+pub fn pattern(long: usize) -> Vec<u8> {
+    (0..long).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8).collect()
+}
