@@ -448,3 +448,17 @@ def test_the_package_is_imported_without_large_libraries() -> None:
     code = "import sys, pullnet.traffic; print([m for m in ('scipy', 'pandas', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [("x.txt", "use .parquet or .csv"), ("none/x.csv", "there is no folder `none`"), ("folder.csv", "is a directory")],
+)
+def test_a_place_that_nothing_can_be_written_to_is_refused(
+    pullnet: Pullnet, tmp_path: Path, place: str, said: str
+) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "t.csv").write_text("time,bytes\n0,1\n1,2\n2,3\n")
+    refused = pullnet("traffic", "volumes", "t.csv", "-o", place)
+    assert refused.returncode == 2
+    assert said in refused.stderr and "Traceback" not in refused.stderr

@@ -30,7 +30,8 @@ def ask(path: Path, request: dict[str, Any], timeout_s: float = 15.0) -> Any:
             connection.sendall(json_text.dumps(request, indent=None).encode() + b"\n")
             answer = json.loads(connection.makefile("rb").readline(_LONGEST) or b"{}")
     except (OSError, json.JSONDecodeError) as error:
-        raise InputError(f"{path}: no switch answers there ({error}); it is where --control of a switch says") from None
+        cause = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: no switch answers there ({cause}); it is where --control of a switch says") from None
     if "errors" in answer:
         raise InputError(answer["errors"])
     return answer.get("ok")

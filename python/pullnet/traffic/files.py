@@ -1,6 +1,7 @@
 """Volumes as files: a long table in Parquet or CSV, one row per bin."""
 
 import io
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,7 @@ def write(volumes: Volumes | Iterable[Volumes], path: PathLike) -> None:
     """Write volumes as Parquet or CSV, by the ending of `path`."""
     given = [volumes] if isinstance(volumes, Volumes) else list(volumes)
     _refuse_twice(given, str(path))
-    file = Path(path)
-    if file.suffix not in (".parquet", ".csv"):
-        raise TrafficError(f"ends in `{file.suffix}`", where=str(path), remedy="use .parquet or .csv")
+    file = check_place(path)
     table = pa.concat_tables([_table(item) for item in given]) if given else _schema().empty_table()
     try:
         if file.suffix == ".parquet":
@@ -45,7 +44,18 @@ def write(volumes: Volumes | Iterable[Volumes], path: PathLike) -> None:
         else:
             pa.csv.write_csv(table, file)
     except OSError as error:
-        raise TrafficError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
+        cause = os.strerror(error.errno) if error.errno else str(error)
+        raise TrafficError(f"cannot be written: {cause}", where=str(path), remedy="choose another place") from None
+
+
+def check_place(path: PathLike) -> Path:
+    """Refuse a place where `write` could put nothing: said before hours of work, not after."""
+    file = Path(path)
+    if file.suffix not in (".parquet", ".csv"):
+        raise TrafficError(f"ends in `{file.suffix}`", where=str(path), remedy="use .parquet or .csv")
+    if not file.parent.is_dir():
+        raise TrafficError(f"there is no folder `{file.parent}`", where=str(path), remedy="make it first")
+    return file
 
 
 def _refuse_twice(volumes: list[Volumes], path: str) -> None:

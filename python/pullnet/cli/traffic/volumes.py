@@ -20,7 +20,7 @@ from pullnet.cli.traffic.common import (
     leave,
     print_json,
 )
-from pullnet.traffic.files import state_counts, write
+from pullnet.traffic.files import check_place, state_counts, write
 from pullnet.traffic.quantities import shown_rate, shown_time
 from pullnet.traffic.volumes import State, Volumes
 
@@ -73,6 +73,8 @@ def volumes(
     quiet: Quiet = False,
 ) -> None:
     """Count the bytes in each interval of captures and counters."""
+    if out is not None:
+        check_place(out)
     reading = gather(
         files,
         timescale,
