@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::weather::{channel, clear, weather};
+use common::weather::{Weather, channel, clear, weather};
 use common::*;
 use proptest::prelude::*;
 use pullnet_ndp::{NdpConfig, NdpHeader};
@@ -155,4 +155,22 @@ fn a_flow_ends_where_one_packet_in_twenty_passes() {
     });
     let (bytes, [opened, received, completed, failed]) = tally(&channel.log);
     assert!(quiet && opened <= 1 && received <= 1 && completed + failed == 1 && bytes <= 3 * MTU);
+}
+
+#[test]
+fn long_round_trips_leave_time_to_repeat_a_packet() {
+    // Found by chance: with late answers and many losses a packet's wait grew to more than the sender's patience.
+    let weather = Weather { lose: 65, double: 13, trim: 9, give_back: 23, latest: us(300), clears: ms(400) };
+    let config = NdpConfig { mtu: Bytes(1000), initial_window: Packets(8), ..NdpConfig::default() };
+    let seed = 13_802_439_183_416_812_840;
+    let (mut chance, mut channel) = (Seed(seed).stream("weather", 0), channel(&config, seed));
+    for (conn, bytes) in (0..).zip([9001, 17001, 7001, 3138]) {
+        let side = conn as usize % 2;
+        channel.open(side, FlowSpec { to: [THERE, HERE][side], ..flow_of(conn, bytes) });
+    }
+    let quiet = channel.run(Instant::ZERO.after(ms(100_000)), |log, _, packet| {
+        weather.passages(log.now, packet, &mut chance)
+    });
+    assert!(quiet);
+    assert_eq!(tally(&channel.log), (36_141, [4, 4, 4, 0]));
 }

@@ -16,7 +16,8 @@ const MAX_DOUBLINGS: u32 = 6;
 const CHECKS_PER_TIMEOUT: u64 = 16;
 /// A pull is missed after this many timeouts, or as many times the longest gap between pulls so far.
 const PATIENCE: u64 = 4;
-/// Probes that are sent to a silent receiver at least before the sender gives up.
+/// Probes that are sent to a silent receiver at least before the sender gives up, and repetitions of a packet unless the
+/// round trip is longer than that.
 const LEAST_PROBES: u64 = 32;
 /// Times as patient for a pull is a sender that may be one of a crowd: its pull may stand in a long queue.
 const CROWDED_PATIENCE: u64 = 16;
@@ -69,9 +70,11 @@ impl Sender {
     fn expire(&mut self, cx: &Context<'_>) -> (Vec<u32>, Instant) {
         let (mut timed_out, mut next) = (Vec::new(), Instant::NEVER);
         let (patience, queues) = self.patience(cx.rules);
+        let longest = patience.max(Picos(cx.rules.give_up.0 / LEAST_PROBES));
         for (seq, slot) in self.window.iter_mut().filter(|(_, slot)| slot.state == State::Sent) {
             let doublings = u32::from(slot.timeouts).min(MAX_DOUBLINGS);
-            let due = slot.sent.after(patience.saturating_mul(1 << doublings).saturating_add(queues));
+            let wait = patience.saturating_mul(1 << doublings).min(longest);
+            let due = slot.sent.after(wait.saturating_add(queues));
             if due > cx.now {
                 next = next.min(due).min(cx.now + cx.rules.timeout);
                 continue;

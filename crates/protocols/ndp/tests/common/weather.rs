@@ -23,11 +23,11 @@ pub fn clear() -> Vec<Passage> {
 /// Chances in percent of what happens to a packet, and how late it may be.
 #[derive(Clone, Debug)]
 pub struct Weather {
-    lose: u32,
-    double: u32,
-    trim: u32,
-    give_back: u32,
-    latest: Picos,
+    pub lose: u32,
+    pub double: u32,
+    pub trim: u32,
+    pub give_back: u32,
+    pub latest: Picos,
     /// When all of this is over; the network is perfect afterwards.
     pub clears: Picos,
 }
