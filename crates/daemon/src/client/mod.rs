@@ -2,6 +2,8 @@
 
 mod channel;
 mod control;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 use std::collections::BTreeMap;

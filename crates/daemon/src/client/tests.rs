@@ -1,0 +1,237 @@
+//! Applications that mean harm: they speak to a daemon without the library, and spoil what they share with it.
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use pullnet_host::{NdpListener, NdpStream, Stack, StreamError};
+use pullnet_wire::Reason;
+
+use super::*;
+use crate::config::HostFile;
+use crate::message::{VERSION, encode};
+use crate::{Daemon, failure};
+
+const SERVICE: u16 = 9;
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// A daemon in a thread of this process.
+struct Running {
+    thread: Option<JoinHandle<()>>,
+    stop: UnixStream,
+    socket: PathBuf,
+    address: SocketAddr,
+}
+
+impl Running {
+    fn start(number: u8) -> Self {
+        let pid = std::process::id();
+        let folder = std::env::temp_dir().join(format!("pullnet-hostile-{pid}-{number}"));
+        let socket = folder.join("host.sock");
+        let ip = [127, 1 + (pid >> 8) as u8 % 250, pid as u8, 200 + number];
+        let text = format!(
+            "backend = \"udp\"\naddress = \"{}\"\nrate = \"1 Gbps\"\nfarewell = \"0 s\"\n[socket]\npath = \"{}\"\n\
+             [limits]\nring = \"4096 B\"\n",
+            std::net::IpAddr::from(ip),
+            socket.display()
+        );
+        let file = HostFile::read("test", &text).unwrap_or_else(|errors| panic!("{errors:#?}"));
+        let daemon = Daemon::open(&file).unwrap();
+        let (stop, stopped) = UnixStream::pair().unwrap();
+        let thread = thread::spawn(move || daemon.run(stopped.as_fd()).unwrap());
+        Self { thread: Some(thread), stop, socket, address: (ip, file.port).into() }
+    }
+
+    fn application(&self) -> Arc<dyn Stack> {
+        Arc::new(DaemonStack::connect(&self.socket).unwrap())
+    }
+
+    /// An honest application gets an answer from another one.
+    fn still_serves(&self) {
+        let listener = NdpListener::bind(&self.application(), SERVICE + 1).unwrap();
+        let mut stream = NdpStream::connect(&self.application(), self.address, SERVICE + 1).unwrap();
+        stream.write_last(b"well?").unwrap();
+        let (mut taken, _) = listener.accept().unwrap();
+        let mut text = String::new();
+        taken.set_read_timeout(Some(WATCHDOG));
+        taken.read_to_string(&mut text).unwrap();
+        taken.write_last(b"well!").unwrap();
+        stream.set_read_timeout(Some(WATCHDOG));
+        stream.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "well?well!");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.write_all(&[1]).unwrap();
+        let ended = self.thread.take().map(JoinHandle::join);
+        let _ = std::fs::remove_dir_all(self.socket.parent().unwrap());
+        assert!(matches!(ended, Some(Ok(()))) || thread::panicking());
+    }
+}
+
+const NOBODY: Asked =
+    Asked { own: std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), peer: None, service: 0 };
+
+/// An application that speaks for itself.
+struct Evil {
+    control: Control,
+    session: Session,
+    bell: Bell,
+    memories: Vec<Channel>,
+}
+
+impl Evil {
+    fn new(daemon: &Running) -> Self {
+        let (control, welcome, memory, bell) = Control::open(&daemon.socket).unwrap();
+        let session = Session::map(&memory, welcome.channels).unwrap();
+        Self { control, session, bell: bell.into(), memories: Vec::new() }
+    }
+
+    fn open(&mut self, to: SocketAddr) -> (usize, Channel) {
+        let answer =
+            self.control.ask(&Request::Connect { to, service: SERVICE, priority: 0 }, &NOBODY).unwrap();
+        let Answer::Channel { slot, memory, .. } = answer else { panic!("{answer:?}") };
+        if memory == self.memories.len() {
+            let fds: Vec<_> = (0..3).map(|_| self.control.fd().unwrap()).collect();
+            self.memories.push(Channel::map(&fds[0], 4096).unwrap());
+        }
+        (slot, self.memories[memory].clone())
+    }
+
+    fn note(&self, slot: usize) {
+        if self.session.note(slot) {
+            self.bell.ring();
+        }
+    }
+}
+
+/// Waits for another thread, within reason.
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    for _ in 0..20_000_000 {
+        if done() {
+            return;
+        }
+        thread::yield_now();
+    }
+    panic!("never: {what}");
+}
+
+#[test]
+fn impossible_counters_end_their_own_stream_only() {
+    let daemon = Running::start(0);
+    let _listener = NdpListener::bind(&daemon.application(), SERVICE).unwrap();
+    let mut evil = Evil::new(&daemon);
+    let broken = failure::encode(&StreamError::Reset(Reason::PROTOCOL));
+    for (word, value) in [(0, u64::MAX), (0, 4097), (192, u64::MAX), (192, 1), (0, 1 << 63), (192, 5000)] {
+        let (slot, channel) = evil.open(daemon.address);
+        channel.spoil(word, value);
+        evil.note(slot);
+        until("the stream is ended", || channel.failure() == broken);
+    }
+    daemon.still_serves();
+}
+
+#[test]
+fn nonsense_in_shared_memory_harms_nobody_else() {
+    let daemon = Running::start(1);
+    let _listener = NdpListener::bind(&daemon.application(), SERVICE).unwrap();
+    let mut evil = Evil::new(&daemon);
+    for seed in 0..200u64 {
+        let (slot, channel) = evil.open(daemon.address);
+        for word in (0..384).step_by(8) {
+            channel.spoil(word, seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(word as u32));
+        }
+        evil.note(slot);
+        // Places that it does not have.
+        (900..1024).for_each(|slot| evil.note(slot));
+    }
+    daemon.still_serves();
+}
+
+#[test]
+fn nobody_names_what_is_anothers() {
+    let daemon = Running::start(2);
+    let honest = daemon.application();
+    let listener = NdpListener::bind(&honest, SERVICE).unwrap();
+    let id = honest.connect(daemon.address, SERVICE, StreamOptions::default()).unwrap();
+    honest.write(id, b"private", false, None).unwrap();
+    let (mut taken, _) = listener.accept().unwrap();
+    let mut evil = Evil::new(&daemon);
+    // The listener's name, and the streams'.
+    let names =
+        (0..4).flat_map(|count| (0..4).map(move |slot| count << 32 | slot)).chain([id.bits(), u64::MAX]);
+    for channel in names {
+        for request in
+            [Request::Info { channel }, Request::Accept { channel }, Request::Prefer { channel, priority: 9 }]
+        {
+            assert_eq!(evil.control.ask(&request, &NOBODY), Err(StreamError::Closed), "{request:?}");
+        }
+    }
+    (0..64).for_each(|slot| evil.note(slot));
+    let mut text = [0; 7];
+    taken.read_exact(&mut text).unwrap();
+    assert_eq!((&text, honest.info(id).map(|info| info.error)), (b"private", Some(None)));
+}
+
+/// What an application says by the socket alone, until it is shown out.
+fn is_shown_out(daemon: &Running, says: &[u8]) {
+    let mut socket = UnixStream::connect(&daemon.socket).unwrap();
+    socket.set_read_timeout(Some(WATCHDOG)).unwrap();
+    // The daemon may close before everything is said.
+    let _ = socket.write_all(says);
+    let mut answers = Vec::new();
+    let end = socket.read_to_end(&mut answers);
+    assert!(end.is_ok() || end.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset));
+}
+
+#[test]
+fn who_is_rude_is_shown_out() {
+    let daemon = Running::start(3);
+    let hello = encode(&Request::Hello { version: VERSION });
+    is_shown_out(&daemon, b"GET / HTTP/1.1\r\n\r\n");
+    is_shown_out(&daemon, &[0xff; 10_000]);
+    is_shown_out(&daemon, &encode(&Request::Listen { service: 1 }));
+    is_shown_out(&daemon, &[hello.clone(), hello.clone()].concat());
+    // Answers that nobody reads.
+    let status = encode(&Request::Status { form: Form::Json }).repeat(20_000);
+    let mut socket = UnixStream::connect(&daemon.socket).unwrap();
+    socket.set_write_timeout(Some(WATCHDOG)).unwrap();
+    socket.write_all(&hello).unwrap();
+    assert!(socket.write_all(&status).is_err(), "20000 answers that nobody reads");
+    daemon.still_serves();
+}
+
+#[test]
+fn another_version_is_told() {
+    let daemon = Running::start(4);
+    let mut socket = UnixStream::connect(&daemon.socket).unwrap();
+    socket.write_all(&encode(&Request::Hello { version: VERSION + 1 })).unwrap();
+    let mut answer = vec![0; 300];
+    let long = socket.read(&mut answer).unwrap();
+    let text = String::from_utf8_lossy(&answer[..long]).into_owned();
+    assert!(text.contains("use the same release of both"), "{text}");
+}
+
+/// A stream that is closed while another thread sleeps in it: the sleeper wakes, and the memory serves nobody else.
+#[test]
+fn a_close_wakes_who_sleeps() {
+    let daemon = Running::start(5);
+    let stack = Arc::new(DaemonStack::connect(&daemon.socket).unwrap());
+    let _listener = NdpListener::bind(&daemon.application(), SERVICE).unwrap();
+    for _ in 0..50 {
+        let id = stack.connect(daemon.address, SERVICE, StreamOptions::default()).unwrap();
+        let sleeps = Arc::clone(&stack);
+        let sleeper = thread::spawn(move || sleeps.read(id, &mut [0], Some(WATCHDOG)));
+        thread::yield_now();
+        stack.close(id);
+        assert_eq!(sleeper.join().unwrap(), Err(StreamError::Closed));
+    }
+    daemon.still_serves();
+}
