@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import AsJson, Files, Filter, Quiet, Unit, gather, leave, print_json, say
+from pullnet.cli.traffic.common import AsJson, Files, Filter, Quiet, Unit, gather, leave, print_json, say, table
 from pullnet.traffic.billing import (
     Bill,
     Forecast,
@@ -151,18 +150,14 @@ def _foretold(shown: Bill, seed: int) -> list[Forecast]:
 
 def _rules(shown: Bill) -> Table:
     rows = compare(shown)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="by every rule", title_justify="left", title_style="bold")
-    for heading in ("rule", "rank", "gaps"):
-        table.add_column(heading)
-    for heading in ("Mbit/s", "to be paid", "difference"):
-        table.add_column(heading, justify="right")
+    made = table(["rule", "rank", "gaps"], ["Mbit/s", "to be paid", "difference"], "by every rule")
     for row in rows:
         style = "bold" if _is_chosen(row, shown) else ""
         rate = mbps(row.rate).removesuffix(" Mbit/s")
-        table.add_row(
+        made.add_row(
             row.rule, row.rank, row.gaps, rate, str(row.amount or "-"), str(row.difference or "-"), style=style
         )
-    return table
+    return made
 
 
 def _is_chosen(row: Row, shown: Bill) -> bool:
@@ -171,13 +166,10 @@ def _is_chosen(row: Row, shown: Bill) -> bool:
 
 def _forecasts(shown: Bill, found: list[Forecast]) -> Table:
     title = f"at the end of the period, {shown.to_come:,} slots from now"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
-    table.add_column("what is to come is")
-    for heading in ("Mbit/s", f"{100 * COVERAGE:g} % of replicates from", "to"):
-        table.add_column(heading, justify="right")
+    made = table(["what is to come is"], ["Mbit/s", f"{100 * COVERAGE:g} % of replicates from", "to"], title)
     for each in found:
-        table.add_row(each.law, *(f"{rate / 1e6:,.2f}" for rate in (each.rate, each.low, each.high)))
-    return table
+        made.add_row(each.law, *(f"{rate / 1e6:,.2f}" for rate in (each.rate, each.low, each.high)))
+    return made
 
 
 def _method(found: Forecast) -> str:
@@ -188,15 +180,12 @@ def _method(found: Forecast) -> str:
 
 
 def _list(bills: list[Bill]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("link", overflow="fold")
-    for heading in ("slots", "known", "discarded", "Mbit/s", "to be paid"):
-        table.add_column(heading, justify="right")
+    made = table(["link"], ["slots", "known", "discarded", "Mbit/s", "to be paid"])
     for each in bills:
         known, discarded = min(len(line.values) for line in each.lines), max(line.discarded for line in each.lines)
         rate, amount = mbps(each.rate).removesuffix(" Mbit/s"), str(each.amount or "-")
-        table.add_row(each.link, f"{each.period.count:,}", f"{known:,}", f"{discarded:,}", rate, amount)
-    return table
+        made.add_row(each.link, f"{each.period.count:,}", f"{known:,}", f"{discarded:,}", rate, amount)
+    return made
 
 
 def _json(of: Bill, seed: int) -> dict[str, Any]:

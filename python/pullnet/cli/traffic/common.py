@@ -1,7 +1,7 @@
 """What the commands on traffic volumes share: files in, what was wrong with them, exit codes."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -9,8 +9,10 @@ from types import TracebackType
 from typing import Annotated, Any, Self
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
 
 from pullnet import json_text
 from pullnet.traffic.error import TrafficError
@@ -92,6 +94,16 @@ def numbers(text: str, option: str) -> list[float]:
 def say(console: Console, line: str) -> None:
     """Print a sentence as it is, in lines as wide as the terminal."""
     console.print(line, markup=False, highlight=False)
+
+
+def table(words: Iterable[str], numbers: Iterable[str], title: str | None = None) -> Table:
+    """Begin a table: columns of words, then of numbers."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    for heading in words:
+        made.add_column(heading, overflow="fold")
+    for heading in numbers:
+        made.add_column(heading, justify="right")
+    return made
 
 
 def leave(reading: Reading) -> None:

@@ -5,7 +5,6 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -21,6 +20,7 @@ from pullnet.cli.traffic.common import (
     numbers,
     print_json,
     say,
+    table,
 )
 from pullnet.traffic.dimension import EPSILONS, FURTHER_RULES, RULES, Dimensioning, Score, score, supports
 from pullnet.traffic.dimension import dimension as apply
@@ -79,14 +79,11 @@ def _table(item: Dimensioning) -> Table:
         f"{item.trace}, {item.samples} intervals of {shown_time(item.timescale)}, mean {shown_rate(item.mean)}: "
         f"capacity in {unit}, and the share of intervals that reach it"
     )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left", title_style="bold")
-    table.add_column("rule")
-    for eps in epsilons:
-        table.add_column(f"eps {eps:g}", justify="right")
+    shown = table(["rule"], [f"eps {eps:g}" for eps in epsilons], title)
     for rule in dict.fromkeys(each.rule for each in item.capacities):
         found = [item.of(rule, eps) for eps in epsilons]
-        table.add_row(rule, *(f"{each.capacity / factor:.4g} ({each.exceeded:.2g})" for each in found))
-    return table
+        shown.add_row(rule, *(f"{each.capacity / factor:.4g} ({each.exceeded:.2g})" for each in found))
+    return shown
 
 
 def words(item: Dimensioning) -> str:
@@ -122,19 +119,10 @@ def _percent(share: float) -> str:
 
 
 def _over_traces(scores: list[Score]) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        title="mean over traces of |exceeded - eps|, and its standard error",
-        title_justify="left",
-        title_style="bold",
-    )
-    for heading in ("timescale", "eps", "rule"):
-        table.add_column(heading)
-    for heading in ("traces", "exceeded", "miss", "error"):
-        table.add_column(heading, justify="right")
+    title = "mean over traces of |exceeded - eps|, and its standard error"
+    shown = table(["timescale", "eps", "rule"], ["traces", "exceeded", "miss", "error"], title)
     for item in scores:
         if item.traces > 1:
             cells = [f"{item.exceeded:.3g}", f"{item.miss:.3g}", f"{item.error:.2g}"]
-            table.add_row(shown_time(item.timescale), f"{item.eps:g}", item.rule, str(item.traces), *cells)
-    return table
+            shown.add_row(shown_time(item.timescale), f"{item.eps:g}", item.rule, str(item.traces), *cells)
+    return shown

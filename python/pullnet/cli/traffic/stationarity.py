@@ -5,11 +5,22 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import AsJson, Files, Filter, Quiet, Timescales, Unit, gather, leave, print_json, say
+from pullnet.cli.traffic.common import (
+    AsJson,
+    Files,
+    Filter,
+    Quiet,
+    Timescales,
+    Unit,
+    gather,
+    leave,
+    print_json,
+    say,
+    table,
+)
 from pullnet.traffic.quantities import shown_number, shown_time, timescales
 from pullnet.traffic.stationarity import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
 from pullnet.traffic.stationarity import stationarity as judge
@@ -60,27 +71,21 @@ def _show(found: list[Stationarity]) -> None:
 
 
 def _tests(found: list[Stationarity]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("trace", overflow="fold")
-    for heading in ("timescale", "window", "windows", *Verdict):
-        table.add_column(heading, justify="right")
+    shown = table(["trace"], ["timescale", "window", "windows", *Verdict])
     for item in found:
         for length in item.lengths():
             counts = item.verdicts(length)
             cells = [str(counts[verdict]) for verdict in Verdict]
             scale, window = shown_time(item.timescale), shown_time(length)
-            table.add_row(item.trace, scale, window, str(sum(counts.values())), *cells)
-    return table
+            shown.add_row(item.trace, scale, window, str(sum(counts.values())), *cells)
+    return shown
 
 
 def _memory(found: list[Stationarity]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("trace", overflow="fold")
-    for heading in ("timescale", "samples", "worth", "r(1)", "r(10)", "H var", "H R/S", "H Whittle"):
-        table.add_column(heading, justify="right")
+    shown = table(["trace"], ["timescale", "samples", "worth", "r(1)", "r(10)", "H var", "H R/S", "H Whittle"])
     for item in found:
-        table.add_row(item.trace, shown_time(item.timescale), *_memory_cells(item))
-    return table
+        shown.add_row(item.trace, shown_time(item.timescale), *_memory_cells(item))
+    return shown
 
 
 def _memory_cells(item: Stationarity) -> list[str]:

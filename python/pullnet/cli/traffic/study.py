@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from pullnet.cli.traffic.common import (
     AsJson,
@@ -24,6 +22,7 @@ from pullnet.cli.traffic.common import (
     numbers,
     print_json,
     say,
+    table,
 )
 from pullnet.directory import staged
 from pullnet.traffic import report
@@ -102,13 +101,11 @@ def _json(found: Study) -> dict[str, object]:
 
 def _show(found: Study, out: Path) -> None:
     console = Console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("trace", overflow="fold")
-    for heading in ("timescale", "samples", "what was found"):
-        table.add_column(heading, justify="left" if heading.startswith("what") else "right")
+    shown = table(["trace"], ["timescale", "samples"])
+    shown.add_column("what was found")
     for each in found.fittings:
-        table.add_row(each.trace, shown_time(each.timescale or 0.0), str(each.samples), each.verdict)
-    console.print(table)
+        shown.add_row(each.trace, shown_time(each.timescale or 0.0), str(each.samples), each.verdict)
+    console.print(shown)
     for part in found.left_out():
         say(console, f"left out: {part['part']}: {part['reason']}")
     say(console, f"The report is {out / 'report.html'}")
