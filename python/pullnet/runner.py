@@ -91,10 +91,11 @@ def _simulate(
         drive(simulation, list(watchers), interruption)
         cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
         record = simulation.finish(interruption.asked, stall_after_ps, *cost)
-        return _result(record, text)
+        return result_of(record, text)
 
 
-def _result(record: _core.Record, text: str) -> Result:
+def result_of(record: _core.Record, text: str) -> Result:
+    """Return the result of a run whose scenario is `text`."""
     from pullnet import tables
 
     arrow = {table.name: tables.arrow_table(table) for table in record.take_tables()}

@@ -14,7 +14,8 @@ from pullnet.summary import FlowCounts, Spread, Summary
 def show(result: Result, console: Console) -> None:
     """Print the summary of `result`, and where it lies."""
     summary = result.summary
-    console.print(f"{summary.scenario}, seed {summary.seed}", style="bold", markup=False, highlight=False)
+    world = "" if summary.world == "simulator" else f" ({summary.world})"
+    console.print(f"{summary.scenario}, seed {summary.seed}{world}", style="bold", markup=False, highlight=False)
     console.print(_facts(summary))
     if summary.fct_us.p50 is not None:
         console.print(_flows(summary))
@@ -32,8 +33,8 @@ def _facts(summary: Summary) -> Table:
 
 
 def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
-    packets, cost = summary.packets, summary.cost
-    yield "simulated", f"{summary.simulated_us:g} us, {summary.ended}"
+    packets, cost, simulated = summary.packets, summary.cost, summary.world == "simulator"
+    yield "simulated" if simulated else "played", f"{summary.simulated_us:g} us, {summary.ended}"
     yield "flows", flow_counts(summary.flows)
     yield "goodput", f"{number(summary.goodput_gbps.total)} Gb/s in {window(summary)}"
     use = summary.utilisation
@@ -55,7 +56,8 @@ def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "timeouts", str(summary.timeouts) + (f", {unexplained} of them without a lost packet" if unexplained else "")
     speed = "" if cost.packet_hops_per_cpu_s is None else f", {cost.packet_hops_per_cpu_s / 1e6:.2f} M packet-hops/s"
     yield "cost", f"{cost.wall_s:.2f} s, {cost.cpu_s:.2f} CPU-s{speed}, {cost.peak_rss_bytes / 1e6:.0f} MB"
-    yield "fingerprint", summary.fingerprint
+    if simulated:
+        yield "fingerprint", summary.fingerprint
 
 
 def window(summary: Summary) -> str:

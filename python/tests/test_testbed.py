@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from pullnet import load
 from pullnet.errors import InputError
 from pullnet.testbed import bed as beds
 from pullnet.testbed import kernel, state
@@ -183,3 +185,30 @@ def test_without_privilege_it_says_what_is_missing() -> None:
     up = pullnet("testbed", "up", str(PAIR), "--name", NAME)
     assert up.returncode == 2
     assert "a testbed needs root" in up.stderr
+
+
+@needs_namespaces
+def test_a_scenario_is_played_with_the_results_of_a_run(tmp_path: Path) -> None:
+    incast = ROOT / "scenarios/testbed/star.toml"
+    few = [*SMALL, "--set", "traffic.0.size=20 kB", "--set", "probes.packets=true"]
+    played = pullnet("testbed", "play", str(incast), "--name", NAME, *few, "--out", str(tmp_path / "linux"), "--json")
+    assert played.returncode == 0, played.stderr
+    summary = json.loads(played.stdout)
+    assert (summary["world"], summary["flows"]["completed"], summary["fingerprint"]) == ("linux", 2, "0" * 16)
+    result = load(tmp_path / "linux")
+    assert result.flows["delivered_bytes"].to_list() == [20_000, 20_000]
+    # Frames that hosts say they sent are those that the switch counted; the last may still be on their way.
+    sent = result.packets.filter(pl.col("direction") == "sent").height
+    counted = result.ports.filter(pl.col("port").is_null())["packets"].sum()
+    assert 0 <= sent - counted <= 8
+    assert result.ports.filter(pl.col("port") == 0)["data_packets"].item() >= 28
+    assert ours() == []
+
+
+@needs_namespaces
+def test_rounds_are_played_one_after_the_other(tmp_path: Path) -> None:
+    arguments = ["--name", NAME, "--rounds", "3", "--out", str(tmp_path / "rounds")]
+    played = pullnet("testbed", "play", str(PAIR), *arguments)
+    assert played.returncode == 0, played.stderr
+    assert "last flow: median" in played.stdout
+    assert all(load(tmp_path / "rounds" / f"round-{number}").summary.complete for number in (1, 2, 3))

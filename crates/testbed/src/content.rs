@@ -9,14 +9,24 @@ fn words(flow: u32, seq: u32) -> impl Iterator<Item = u64> {
 
 /// Writes the payload of a packet.
 pub(crate) fn fill(flow: u32, seq: u32, payload: &mut [u8]) {
-    for (chunk, word) in payload.chunks_mut(8).zip(words(flow, seq)) {
-        chunk.copy_from_slice(&word.to_le_bytes()[..chunk.len()]);
-    }
+    let mut words = words(flow, seq);
+    // Whole words at a time: the loop is on the way of every packet.
+    let (whole, rest) = payload.as_chunks_mut::<8>();
+    whole.iter_mut().zip(&mut words).for_each(|(chunk, word)| *chunk = word.to_le_bytes());
+    let last = words.next().unwrap_or(0).to_le_bytes();
+    rest.copy_from_slice(&last[..rest.len()]);
 }
 
 /// Whether `payload` is that of the packet.
 pub(crate) fn is_right(flow: u32, seq: u32, payload: &[u8]) -> bool {
-    payload.chunks(8).zip(words(flow, seq)).all(|(chunk, word)| *chunk == word.to_le_bytes()[..chunk.len()])
+    let mut words = words(flow, seq);
+    let (whole, rest) = payload.as_chunks::<8>();
+    let wrong = whole
+        .iter()
+        .zip(&mut words)
+        .fold(0, |wrong, (chunk, word)| wrong | u64::from_le_bytes(*chunk) ^ word);
+    let last = words.next().unwrap_or(0).to_le_bytes();
+    wrong == 0 && *rest == last[..rest.len()]
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! A scenario on real interfaces and the clock.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant as WallClock};
 
-use pullnet_netio::{PacketIo, PacketOptions, PacketSocket, in_namespace};
+use pullnet_netio::{Error, PacketIo, PacketOptions, PacketSocket, PortGuard, in_namespace};
 use pullnet_record::RunRecord;
 use pullnet_scenario::Scenario;
+use pullnet_switch::plan::{HostPlan, Plan};
 use pullnet_units::Instant;
 
 use crate::field::{Clock, Field};
+use crate::site::PORTS;
 use crate::station::Socket;
 use crate::{PlayError, PortCounts};
 
@@ -38,6 +41,8 @@ pub struct Play {
     scenario: Arc<Scenario>,
     /// Sockets between two rounds.
     sockets: Vec<Socket>,
+    /// Without them the kernel would answer every frame with an ICMP error, at twice the cost of the frame.
+    _guards: Vec<PortGuard>,
     round: Option<(Field, Wall)>,
     rounds: u32,
 }
@@ -48,13 +53,18 @@ impl Play {
     /// # Errors
     /// If there is no such namespace, or the process may not use it.
     pub fn open(scenario: &Arc<Scenario>, namespaces: &[String]) -> Result<Self, PlayError> {
-        let options = PacketOptions { frames: RING, ..PacketOptions::default() };
-        let open = |(host, name): (u32, &String)| {
-            let socket = in_namespace(name, || PacketSocket::open(INTERFACE, &options));
-            socket.map(|socket| Box::new(socket) as Socket).map_err(|error| PlayError::Io { host, error })
-        };
-        let sockets = (0..).zip(namespaces).map(open).collect::<Result<_, _>>()?;
-        Ok(Self { scenario: Arc::clone(scenario), sockets, round: None, rounds: 0 })
+        let plan = Plan::of(scenario)?;
+        if namespaces.len() != plan.hosts.len() {
+            return Err(PlayError::Sockets { sockets: namespaces.len(), hosts: plan.hosts.len() });
+        }
+        let (mut sockets, mut guards) = (Vec::new(), Vec::new());
+        for ((number, host), name) in (0..).zip(&plan.hosts).zip(namespaces) {
+            let opened = in_namespace(name, || open(host));
+            let (socket, guard) = opened.map_err(|error| PlayError::Io { host: number, error })?;
+            sockets.push(socket);
+            guards.extend(guard);
+        }
+        Ok(Self { scenario: Arc::clone(scenario), sockets, _guards: guards, round: None, rounds: 0 })
     }
 
     /// Begins a round at time zero.
@@ -98,6 +108,14 @@ impl Play {
         self.sockets = sockets;
         Some(record)
     }
+}
+
+/// The socket of a host in the namespace that this thread is in, and what keeps the kernel quiet about its ports.
+fn open(host: &HostPlan) -> Result<(Socket, Vec<PortGuard>), Error> {
+    let options = PacketOptions { frames: RING, ..PacketOptions::default() };
+    let socket = Box::new(PacketSocket::open(INTERFACE, &options)?);
+    let guards = PORTS.map(|port| PortGuard::take(IpAddr::V4(host.ip), port));
+    Ok((socket, guards.collect::<Result<_, _>>()?))
 }
 
 /// Forgets what has arrived since the round before.

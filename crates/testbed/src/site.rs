@@ -17,8 +17,8 @@ use crate::PlayError;
 /// Bytes of a frame beside the payload, as the testbed's switches count them: Ethernet, IPv4, UDP, NDP.
 pub const HEADERS: usize = ETHERNET + IPV4 + UDP + DATA_HEADER;
 
-/// Rounds use ports of their own, one after the other, so that late packets of a round are strangers to the next.
-const PORTS: u16 = 4000;
+/// Rounds take these ports by turns, so that late packets of a round are strangers to the next.
+pub(crate) const PORTS: std::ops::Range<u16> = PORT..PORT + 8;
 
 /// Longest frame of the scenario, without check sequence.
 ///
@@ -54,8 +54,8 @@ pub(crate) struct Site {
     pub marks: Marks,
     /// By number of the host.
     places: Vec<Place>,
-    /// Hosts by IP address, sorted.
-    by_ip: Vec<(IpAddr, HostId)>,
+    /// Hosts by IP address as a number, sorted.
+    by_ip: Vec<(u32, HostId)>,
 }
 
 impl Site {
@@ -63,15 +63,15 @@ impl Site {
     pub fn new(scenario: &Arc<Scenario>, round: u32) -> Result<Self, PlayError> {
         let header = Bytes(HEADERS as u64);
         let config = NdpConfig { header, ..config(scenario)?.clone() };
-        let home = PORT + (round % u32::from(PORTS)) as u16;
+        let home = PORTS.start + (round % PORTS.len() as u32) as u16;
         let plan = Plan::of(scenario)?;
         let place = |(number, host): (u32, &pullnet_switch::plan::HostPlan)| {
             let addr = scenario.topology.addr(HostId(number));
             Place { mac: Mac(host.mac.bytes()), ip: IpAddr::V4(host.ip), addr }
         };
         let places: Vec<_> = (0..).zip(&plan.hosts).map(place).collect();
-        let mut by_ip: Vec<_> =
-            (0..).zip(&places).map(|(number, place)| (place.ip, HostId(number))).collect();
+        let by_ip = (0..).zip(&plan.hosts).map(|(number, host)| (host.ip.to_bits(), HostId(number)));
+        let mut by_ip: Vec<_> = by_ip.collect();
         by_ip.sort_unstable();
         Ok(Self {
             scenario: Arc::clone(scenario),
@@ -90,7 +90,8 @@ impl Site {
 
     /// The host with this IP address.
     pub fn host(&self, ip: IpAddr) -> Option<HostId> {
-        let at = self.by_ip.binary_search_by_key(&ip, |(known, _)| *known).ok()?;
+        let IpAddr::V4(ip) = ip else { return None };
+        let at = self.by_ip.binary_search_by_key(&ip.to_bits(), |(known, _)| *known).ok()?;
         Some(self.by_ip[at].1)
     }
 

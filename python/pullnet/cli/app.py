@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from pullnet import __version__
+from pullnet.cli.play import play
 from pullnet.cli.reproduce import reproduce
 from pullnet.cli.run import run
 from pullnet.cli.spec import check, list_names, new, schema
@@ -45,5 +46,6 @@ app.command()(new)
 app.command()(reproduce)
 app.command()(switch)
 app.command()(tell)
+testbed.command()(play)
 app.add_typer(testbed)
 app.add_typer(traffic)

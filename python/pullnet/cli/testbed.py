@@ -1,13 +1,19 @@
 """`pullnet testbed`."""
 
+import contextlib
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pullnet import json_text, scheduling
 from pullnet.errors import InputError
+
+if TYPE_CHECKING:
+    from pullnet.testbed import Bed
+    from pullnet.testbed.plan import Plan
 
 testbed = typer.Typer(
     name="testbed",
@@ -20,21 +26,45 @@ Name = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="What it is called; the name of the file if left out.", show_default=False),
 ]
-Mtu = Annotated[int, typer.Option(min=576, max=9216, help="Longest IP packet in bytes.")]
+Mtu = Annotated[
+    int | None,
+    typer.Option(
+        min=576,
+        max=9216,
+        help="Longest IP packet in bytes; as the scenario's packets need it if left out.",
+        show_default=False,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Replace a setting of the scenario.", show_default=False),
 ]
 Core = Annotated[int, typer.Option(min=0, help="Core of the switches, where there is such a core.")]
 Spin = Annotated[bool, typer.Option("--spin", help="Switches never sleep: exact, and a core is theirs alone.")]
+HostCore = Annotated[int, typer.Option(min=0, help="Core of all hosts, where there is such a core.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@contextlib.contextmanager
+def brought_up(plan: "Plan", core: int) -> Iterator["Bed"]:
+    """Give a testbed, which is taken down afterwards unless it was up before."""
+    from pullnet.testbed import bed as beds
+    from pullnet.testbed import state
+
+    was_up = state.load(plan.name) is not None
+    bed = beds.up(plan, core=core)
+    try:
+        yield bed
+    finally:
+        if not was_up:
+            beds.down(plan.file, plan.name)
 
 
 @testbed.command()
 def up(
     file: File,
     name: Name = None,
-    mtu: Mtu = 1500,
+    mtu: Mtu = None,
     settings: Settings = None,
     core: Core = 1,
     spin: Spin = False,
@@ -63,23 +93,16 @@ def run(
     host: Annotated[str, typer.Argument(help="Name of a host, for instance h0.", show_default=False)],
     command: Annotated[list[str], typer.Argument(help="The command and its arguments.", show_default=False)],
     name: Name = None,
-    mtu: Mtu = 1500,
+    mtu: Mtu = None,
     settings: Settings = None,
     core: Core = 1,
     spin: Spin = False,
 ) -> None:
     """Run a command on a host. A testbed that is not up is made for it, and taken down afterwards."""
     from pullnet.testbed import bed as beds
-    from pullnet.testbed import state
 
-    plan = beds.read(file, name, mtu, settings, spin=spin)
-    was_up = state.load(plan.name) is not None
-    bed = beds.up(plan, core=core)
-    try:
+    with brought_up(beds.read(file, name, mtu, settings, spin=spin), core) as bed:
         status = subprocess.run(bed.command(host, command), check=False).returncode
-    finally:
-        if not was_up:
-            beds.down(file, plan.name)
     raise typer.Exit(status)
 
 
@@ -104,14 +127,14 @@ def down(
 def incast(
     file: File,
     name: Name = None,
-    mtu: Mtu = 1500,
+    mtu: Mtu = None,
     settings: Settings = None,
     core: Core = 1,
     spin: Spin = False,
     congestion_control: Annotated[str, typer.Option(help="Congestion control of kernel TCP, named always.")] = "cubic",
     size: Annotated[int, typer.Option(min=1, help="Bytes of each sender.")] = 450_000,
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How many times.")] = 20,
-    host_core: Annotated[int, typer.Option(min=0, help="Core of all hosts.")] = 0,
+    host_core: HostCore = 0,
     as_json: Json = False,
 ) -> None:
     """Let kernel TCP send from all hosts to the first at once, through the testbed's switches, and show the times.
@@ -120,17 +143,10 @@ def incast(
     """
     from pullnet.testbed import bed as beds
     from pullnet.testbed import incast as baseline
-    from pullnet.testbed import state
 
     plan = beds.read(file, name, mtu, settings, spin=spin)
-    was_up = state.load(plan.name) is not None
-    bed = beds.up(plan, core=core)
-    try:
-        with scheduling.for_a_while(scheduling.Schedule(host_core, "group")):
-            found = baseline.incast(bed, size=size, rounds=rounds, congestion_control=congestion_control)
-    finally:
-        if not was_up:
-            beds.down(file, plan.name)
+    with brought_up(plan, core) as bed, scheduling.for_a_while(scheduling.Schedule(host_core, "group")):
+        found = baseline.incast(bed, size=size, rounds=rounds, congestion_control=congestion_control)
     if as_json:
         typer.echo(json_text.dumps(found.as_dict()))
         return

@@ -23,6 +23,8 @@ _SYSCTLS = {
     "net.ipv4.tcp_no_metrics_save": "1",
 }
 _PATIENCE_S = 20.0
+_LOOP = "pullnet-switch"
+"""Name of the thread in which a switch's loop runs."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,13 @@ class Bed:
         status: dict[str, Any] = ask(self.control, {"do": "status"})
         return status
 
+    def switch_threads(self) -> list[int]:
+        """Return the kernel's numbers of the threads that move frames."""
+        there = state.load(self.plan.name)
+        return (
+            [] if there is None else [thread for made in there.processes for thread in kernel.threads(made.pid, _LOOP)]
+        )
+
     def command(self, host: str, command: list[str]) -> list[str]:
         """Return a command as it runs on a host."""
         if host not in (known := [host.name for host in self.plan.hosts]):
@@ -49,9 +58,9 @@ class Bed:
 
 
 def read(
-    file: Path, name: str | None = None, mtu: int = 1500, set: list[str] | None = None, *, spin: bool = False
+    file: Path, name: str | None = None, mtu: int | None = None, set: list[str] | None = None, *, spin: bool = False
 ) -> Plan:
-    """Plan the testbed of a scenario file."""
+    """Plan the testbed of a scenario file. Without `mtu` its longest packets fit, and those of 1500 B."""
     return plan(file, name, mtu, set or [], spin=spin)
 
 

@@ -86,6 +86,16 @@ def started(pid: int) -> int | None:
     return None if fields[0] == "Z" else int(fields[19])
 
 
+def threads(pid: int, name: str) -> list[int]:
+    """Return the threads of a process that have this name."""
+    found = []
+    for folder in Path(f"/proc/{pid}/task").glob("*"):
+        with contextlib.suppress(OSError):
+            if (folder / "comm").read_text(encoding="utf-8", errors="replace").strip() == name:
+                found.append(int(folder.name))
+    return found
+
+
 @contextlib.contextmanager
 def inside(namespace: str) -> Iterator[None]:
     """This thread in a namespace: sockets that it makes belong there for good."""

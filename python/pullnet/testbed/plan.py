@@ -44,7 +44,11 @@ class Plan:
         return [self.namespace(node) for node in ("switch", *(host.name for host in self.hosts))]
 
 
-def plan(scenario: Path, name: str | None, mtu: int, set: list[str], *, spin: bool) -> Plan:
+_ETHERNET = 14
+_ORDINARY_MTU = 1500
+
+
+def plan(scenario: Path, name: str | None, mtu: int | None, set: list[str], *, spin: bool) -> Plan:
     """Plan the testbed of a scenario. Raises `InputError` with every error at once.
 
     Switches that `spin` never sleep: exact, and a core is theirs alone.
@@ -56,7 +60,7 @@ def plan(scenario: Path, name: str | None, mtu: int, set: list[str], *, spin: bo
     return Plan(
         checked(name or slug(scenario.stem)),
         scenario.resolve(),
-        mtu,
+        mtu or max(_ORDINARY_MTU, _core.frame_room(core) - _ETHERNET),
         tuple(Host(*row) for row in hosts),
         switch_file,
     )
