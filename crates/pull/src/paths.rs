@@ -59,7 +59,16 @@ pub struct PathSet {
     at: usize,
     spread: Spread,
     scores: Vec<Score>,
+    /// Paths that are left out, or were not tried since: while there is none, no score has to be looked at for a packet.
+    avoided: u16,
     ratio_sum: u64,
+}
+
+impl Score {
+    /// Whether it is one of [`PathSet::avoided`].
+    fn avoided(self) -> bool {
+        self.avoid > 0 || self.skipped > 0
+    }
 }
 
 impl PathSet {
@@ -73,7 +82,7 @@ impl PathSet {
         };
         let scored = scoreboard && spread == Spread::Permutation && count > 1;
         let scores = if scored { alloc::vec![Score::default(); count.into()] } else { Vec::new() };
-        Self { order, at: 0, spread, scores, ratio_sum: 0 }
+        Self { order, at: 0, spread, scores, avoided: 0, ratio_sum: 0 }
     }
 
     /// The path of the next packet.
@@ -99,10 +108,22 @@ impl PathSet {
     /// Whether `path` is left out this time.
     #[inline]
     fn skip(&mut self, path: u16) -> bool {
+        if self.avoided == 0 {
+            return false;
+        }
         let Some(score) = self.scores.get_mut(usize::from(path)) else { return false };
         let skip = score.skipped < score.avoid;
+        let before = score.avoided();
         score.skipped = if skip { score.skipped + 1 } else { 0 };
+        let after = score.avoided();
+        self.count_avoided(before, after);
         skip
+    }
+
+    /// The score of one path has changed.
+    #[inline]
+    fn count_avoided(&mut self, before: bool, after: bool) {
+        self.avoided = self.avoided + u16::from(after) - u16::from(before);
     }
 
     /// A path other than `not`, if there is one.
@@ -129,15 +150,17 @@ impl PathSet {
         self.order[at]
     }
 
-    /// Where the next draws will look, for a driver that prepares memory.
-    pub fn places(&self) -> [*const u8; 2] {
-        [self.order.as_ptr().wrapping_add(self.at).cast(), self.scores.as_ptr().cast()]
+    /// Where the next draw will look if nothing else uses `chance` before, for a driver that prepares memory.
+    pub fn places(&self, chance: &Stream) -> [*const u8; 2] {
+        let ahead = chance.clone().below((self.order.len() - self.at) as u32) as usize;
+        [self.at, self.at + ahead].map(|place| self.order.as_ptr().wrapping_add(place).cast())
     }
 
     /// Counts feedback on `path` and leaves the path out for a while if it is an outlier.
     #[inline]
     pub fn feedback(&mut self, path: u16, feedback: Feedback) {
         let Some(score) = self.scores.get_mut(usize::from(path)) else { return };
+        let before = score.avoided();
         match feedback {
             Feedback::Ack => {
                 score.acks += 1;
@@ -150,6 +173,8 @@ impl PathSet {
         if score.acks + score.nacks > JUDGED_AFTER {
             self.judge(path);
         }
+        let after = self.scores[usize::from(path)].avoided();
+        self.count_avoided(before, after);
     }
 
     /// Bad: a NACK ratio above 1.25 times the mean of all paths and above 30% (public NDP code).

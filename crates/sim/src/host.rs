@@ -1,5 +1,6 @@
 //! A host: its transport and its NIC.
 
+use core::mem::offset_of;
 use std::collections::VecDeque;
 
 use pullnet_qdisc::Ring;
@@ -79,7 +80,8 @@ enum Turn {
     Start,
 }
 
-/// One host. What only some visits need comes last: a large network has its memory at hand only if that is little.
+/// One host. What only some visits need comes last, with the cold end of the transport: a large network has its memory at
+/// hand only if that is little.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Host<T> {
@@ -94,7 +96,6 @@ pub struct Host<T> {
     /// Number of links from the host that packets came from last.
     latest_hops: (HostAddr, u64),
     inbox: Ring<Packet, 4>,
-    transport: T,
     /// What happened here.
     pub counts: HostCounts,
     /// Hash of it.
@@ -105,6 +106,7 @@ pub struct Host<T> {
     pub id: HostId,
     /// The NIC.
     pub line: Line,
+    transport: T,
     starts: VecDeque<FlowStart>,
 }
 
@@ -347,6 +349,12 @@ impl<T: Transport> Host<T> {
     #[inline]
     pub fn prepare_inbox(&self) {
         prefetch_lines(&raw const *self, 3);
+    }
+
+    /// Brings into the cache what nearly every visit reads.
+    #[inline]
+    pub fn prepare_visit(&self) {
+        prefetch_lines(&raw const *self, (offset_of!(Self, transport) + T::HOT).div_ceil(64));
     }
 
     /// Brings into the cache what the transport points to; see [`Transport::places`].

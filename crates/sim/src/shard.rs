@@ -13,7 +13,6 @@ use crate::line::Emission;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::port::{Port, PortContext};
-use crate::prefetch::prefetch_lines;
 use crate::probe::HostLog;
 
 /// Packets that are collected before they are put into the inboxes of their next processes.
@@ -114,7 +113,7 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
                 continue;
             }
             if let Some(later) = due.get(index + 3 * AHEAD) {
-                prefetch_lines(&raw const self.hosts[*later as usize], size_of::<Host<T>>().div_ceil(64));
+                self.hosts[*later as usize].prepare_visit();
             }
             for (step, index) in [(0, index + 2 * AHEAD), (1, index + AHEAD)] {
                 if let Some(soon) = due.get(index) {

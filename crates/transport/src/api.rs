@@ -214,9 +214,11 @@ pub struct FlowStatus {
 }
 
 /// A transport's endpoint on one host: all its flows, both directions.
-pub trait Transport {
+pub trait Transport: Sized {
     /// The protocol's header.
     type Header: Header;
+    /// Bytes at the beginning of the endpoint that nearly every call needs: a hint for drivers, as [`Transport::places`].
+    const HOT: usize = size_of::<Self>();
 
     /// The application offers data.
     fn open(&mut self, now: Instant, flow: FlowSpec);

@@ -1,3 +1,5 @@
+use core::mem::offset_of;
+
 use pullnet_pull::{Spacing, Spread};
 use pullnet_settings::settings;
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
@@ -38,8 +40,9 @@ settings! {
     }
 }
 
-/// [`NdpConfig`] in the form in which connections use it.
+/// [`NdpConfig`] in the form in which connections use it. What every packet needs comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Rules {
     pub mtu: u32,
     pub header: u32,
@@ -48,6 +51,10 @@ pub(crate) struct Rules {
     pub scoreboard: bool,
     pub piggyback: bool,
     pub timeout: Picos,
+    /// Picoseconds between pulls for each byte on the wire, in 1/65536: rounded up, so that pulls never ask for more
+    /// than the link carries.
+    pull_picos_per_byte: u64,
+    pub spacing: Spacing,
     /// What full header queues take.
     pub header_queues: Picos,
     pub time_wait: Picos,
@@ -55,13 +62,12 @@ pub(crate) struct Rules {
     /// repeats packets until it gives up, and none of them may open the connection again.
     pub remembered: Picos,
     pub give_up: Picos,
-    pub spacing: Spacing,
-    /// Picoseconds between pulls for each byte on the wire, in 1/65536: rounded up, so that pulls never ask for more
-    /// than the link carries.
-    pull_picos_per_byte: u64,
 }
 
 impl Rules {
+    /// Bytes at the beginning that every packet needs.
+    pub const HOT: usize = offset_of!(Self, header_queues);
+
     pub fn new(config: &NdpConfig, rate: BitsPerSec) -> Self {
         let pulled = rate.get() as f64 * config.pull_rate;
         Self {

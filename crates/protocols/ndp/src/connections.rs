@@ -6,11 +6,12 @@ use rustc_hash::FxBuildHasher;
 
 /// Connections by slot, found by peer and number. The map is only asked, never walked, so its order does not matter.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Connections<T> {
+    latest: Option<((HostAddr, ConnId), u32)>,
     slots: Vec<Option<T>>,
     free: Vec<u32>,
     by_key: HashMap<(HostAddr, ConnId), u32, FxBuildHasher>,
-    latest: Option<((HostAddr, ConnId), u32)>,
 }
 
 impl<T> Default for Connections<T> {

@@ -161,7 +161,7 @@ impl Receiver {
     }
 
     /// Memory that the next call will read.
-    pub fn places(&self, visit: &mut impl FnMut(*const u8)) {
-        self.paths.places().into_iter().chain([self.received.bitmap_place()]).for_each(visit);
+    pub fn places(&self, chance: &Stream, visit: &mut impl FnMut(*const u8)) {
+        self.paths.places(chance).into_iter().chain([self.received.bitmap_place()]).for_each(visit);
     }
 }

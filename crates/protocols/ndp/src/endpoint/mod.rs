@@ -2,6 +2,7 @@
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
+use core::mem::offset_of;
 
 use pullnet_pull::{Pacer, PullQueue, Turns};
 use pullnet_rng::Stream;
@@ -46,9 +47,9 @@ pub struct NdpEndpoint {
     ready_again: Turns,
     ready_new: Turns,
     chance: Stream,
-    rules: Rules,
-    senders: Connections<Sender>,
     receivers: Connections<Receiver>,
+    senders: Connections<Sender>,
+    rules: Rules,
     /// Ended connections that late packets may not open again.
     received: Finished,
     /// Ended connections whose number may not be used again yet.
@@ -123,6 +124,7 @@ impl NdpEndpoint {
 
 impl Transport for NdpEndpoint {
     type Header = NdpHeader;
+    const HOT: usize = offset_of!(Self, rules) + Rules::HOT;
 
     fn open(&mut self, now: Instant, flow: FlowSpec) {
         if flow.size.is_some_and(|size| size.0 == 0) {
@@ -150,6 +152,10 @@ impl Transport for NdpEndpoint {
     fn handle_timeout(&mut self, now: Instant) {
         if !self.pulls.is_empty() && self.pacer.free_at() <= now {
             self.release_pull(now);
+        }
+        // Nearly always it was the pacer, and what else is timed lies apart.
+        if self.due > now {
+            return;
         }
         while let Some(Reverse((at, timer))) =
             self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
@@ -194,8 +200,11 @@ impl Transport for NdpEndpoint {
                 [self.control.as_slices().0.as_ptr().cast(), self.events.as_slices().0.as_ptr().cast()];
             queues.into_iter().for_each(visit);
         } else {
-            self.senders.latest().into_iter().for_each(|sender| sender.places(&mut *visit));
-            self.receivers.latest().into_iter().for_each(|receiver| receiver.places(&mut *visit));
+            self.senders.latest().into_iter().for_each(|sender| sender.places(&self.chance, &mut *visit));
+            self.receivers
+                .latest()
+                .into_iter()
+                .for_each(|receiver| receiver.places(&self.chance, &mut *visit));
         }
     }
 

@@ -8,7 +8,8 @@ use crate::header::NdpHeader;
 use crate::receiver::{Arrival, LARGEST_FIRST_WINDOW, Receiver};
 
 impl NdpEndpoint {
-    /// Rule 1: finds the connection, or opens it if the packet may do so. A packet that nobody can have sent is refused.
+    /// Rule 1: finds the connection, or opens it if the packet may do so. A packet that nobody can have sent is refused,
+    /// one for a finished connection is answered.
     fn receiver_for(
         &mut self,
         now: Instant,
@@ -21,6 +22,10 @@ impl NdpEndpoint {
             let accepted = self.receivers.get_mut(slot).is_some_and(|receiver| receiver.accepts(seq));
             self.refused += u64::from(!accepted);
             return accepted.then_some(slot);
+        }
+        if self.received.contains(packet.from, conn) {
+            self.answer_late(now, packet, seq);
+            return None;
         }
         if !syn || self.dismissed.contains(packet.from, conn) {
             self.stray(now, packet);
@@ -53,10 +58,7 @@ impl NdpEndpoint {
     }
 
     pub(super) fn handle_data(&mut self, now: Instant, packet: &Received<NdpHeader>) {
-        let NdpHeader::Data { conn, seq, syn, last, pulled, priority } = packet.header else { return };
-        if self.received.contains(packet.from, conn) {
-            return self.answer_late(now, packet, seq);
-        }
+        let NdpHeader::Data { seq, syn, last, pulled, priority, .. } = packet.header else { return };
         let Some(slot) = self.receiver_for(now, packet, seq, syn) else { return };
         let whole = packet.fate == Fate::Whole;
         let Some(receiver) = self.receivers.get_mut(slot) else { return };

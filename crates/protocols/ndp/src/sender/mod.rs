@@ -122,8 +122,8 @@ impl Sender {
     }
 
     /// Memory that the next call will read.
-    pub fn places(&self, visit: &mut impl FnMut(*const u8)) {
-        self.window.places().into_iter().chain(self.paths.places()).for_each(visit);
+    pub fn places(&self, chance: &Stream, visit: &mut impl FnMut(*const u8)) {
+        self.window.places().into_iter().chain(self.paths.places(chance)).for_each(visit);
     }
 
     /// Payload bytes that have been acknowledged.
