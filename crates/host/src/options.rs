@@ -86,12 +86,13 @@ impl EngineOptions {
 /// How much a host takes on. What goes beyond is refused, and memory stays within it whoever sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Streams at a time. More are refused with RESET, reason "full".
+    /// Streams at a time. More are refused with RESET, reason "full". Hosts that have not acknowledged anything yet, and so
+    /// may not be where they say, have half of them.
     pub connections: usize,
     /// Streams with one peer at a time. More are refused with RESET, reason "full".
     pub connections_per_peer: usize,
-    /// Streams that others may open in a second, in bursts of a tenth of a second. What comes beyond is not answered:
-    /// whoever means it sends it again.
+    /// Streams that hosts which have not acknowledged anything yet may open in a second, all together, in bursts of a tenth
+    /// of a second. What comes beyond is not answered: whoever means it sends it again.
     pub openings_per_second: u32,
     /// Answers to packets that belong to nothing (RESET) in a second, in bursts of a tenth of a second.
     pub resets_per_second: u32,
@@ -112,7 +113,7 @@ impl Default for Limits {
         Self {
             connections: 65_536,
             connections_per_peer: 16_384,
-            openings_per_second: 200_000,
+            openings_per_second: 10_000,
             resets_per_second: 10_000,
             send_buffer: 1 << 20,
             receive_buffer: 1 << 20,

@@ -115,7 +115,7 @@ pub struct Totals {
     pub resets_received: u64,
     /// Streams at the moment.
     pub streams: u64,
-    /// Bytes that wait for readers at the moment.
+    /// Memory of packets that wait for readers at the moment, of all streams. Bytes.
     pub waiting_bytes: u64,
     /// Peers that are remembered at the moment.
     pub peers: u64,
@@ -172,7 +172,13 @@ impl Status {
             writeln!(out, "pullnet_host_refused_total{{reason=\"{reason}\"}} {value}")?;
         }
         metric(out, "streams", "gauge", "Streams at the moment", totals.streams)?;
-        metric(out, "waiting_bytes", "gauge", "Bytes that wait for readers", totals.waiting_bytes)?;
+        metric(
+            out,
+            "waiting_bytes",
+            "gauge",
+            "Memory of packets that wait for readers, in bytes",
+            totals.waiting_bytes,
+        )?;
         metric(out, "peers", "gauge", "Peers that are remembered", totals.peers)
     }
 }

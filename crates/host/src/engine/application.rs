@@ -256,7 +256,7 @@ impl Engine {
     fn at_the_moment(&self, totals: Totals) -> Totals {
         Totals {
             streams: self.streams.len() as u64,
-            waiting_bytes: self.streams.iter().map(|stream| stream.incoming.readable() as u64).sum(),
+            waiting_bytes: self.waiting as u64,
             peers: self.peers.len() as u64,
             ..totals
         }

@@ -83,7 +83,8 @@ impl Engine {
         let (peer, conn) = (stream.peer, ConnId(arrived.packet.conn));
         match &stream.receiving {
             Receiving::Unopened | Receiving::Open(_) => self.hand_over(now, index, arrived),
-            // The transport may have forgotten by now that everything is there; the stream has not.
+            Receiving::Complete if self.transport.remembers(peer, conn) => self.hand_late(now, peer, arrived),
+            // The transport has forgotten by now that everything is there; the stream has not.
             Receiving::Complete => {
                 if let Shape::Data { seq, .. } | Shape::Probe { seq } = arrived.packet.shape {
                     self.say(peer, conn, Shape::Ack { seq, pull: None });
@@ -113,6 +114,12 @@ impl Engine {
         self.handle(now, Received { fate: pullnet_transport::Fate::Trimmed, ..packet }, None);
     }
 
+    /// Hands the transport a packet of a connection that has ended: it answers, and remembers that one longer.
+    fn hand_late(&mut self, now: Instant, peer: HostAddr, arrived: &Arrived<'_>) {
+        let packet = self.carriage.received(arrived, peer, self.options.paths);
+        packet.into_iter().for_each(|packet| self.handle(now, packet, None));
+    }
+
     fn handle(&mut self, now: Instant, packet: Received<NdpHeader>, payload: Option<(u32, &[u8])>) {
         self.transport.handle(now, packet);
         self.handle_events(now, payload);
@@ -136,9 +143,7 @@ impl Engine {
         }
         if let Some(peer) = peer.filter(|peer| self.transport.remembers(*peer, conn)) {
             self.peers.touch(now, peer);
-            let packet = self.carriage.received(arrived, peer, self.options.paths);
-            packet.into_iter().for_each(|packet| self.handle(now, packet, None));
-            return;
+            return self.hand_late(now, peer, arrived);
         }
         match arrived.packet.shape {
             Shape::Data { syn: true, seq, service, priority, .. }
