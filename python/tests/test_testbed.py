@@ -212,3 +212,15 @@ def test_rounds_are_played_one_after_the_other(tmp_path: Path) -> None:
     assert played.returncode == 0, played.stderr
     assert "last flow: median" in played.stdout
     assert all(load(tmp_path / "rounds" / f"round-{number}").summary.complete for number in (1, 2, 3))
+
+
+@needs_namespaces
+def test_both_worlds_are_compared() -> None:
+    compared = pullnet("testbed", "compare", str(PAIR), "--name", NAME, "--set", "traffic.0.size=100 kB", "--json")
+    assert compared.returncode == 0, compared.stderr
+    found = json.loads(compared.stdout)
+    assert found["quantities"]["flows completed"] == {"simulator": 1, "linux": 1, "ratio": 1.0}
+    assert found["quantities"]["completion time, last"]["ratio"] > 0.9
+    assert found["packets"]["sequences"] == 4
+    shown = pullnet("testbed", "compare", str(PAIR), "--name", NAME, "--set", "traffic.0.size=100 kB")
+    assert "completion time, last, us" in shown.stdout

@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from pullnet import __version__
+from pullnet.cli.compare import compare
+from pullnet.cli.diff import diff
 from pullnet.cli.play import play
 from pullnet.cli.reproduce import reproduce
 from pullnet.cli.run import run
@@ -44,8 +46,10 @@ app.command()(schema)
 app.command("list")(list_names)
 app.command()(new)
 app.command()(reproduce)
+app.command()(diff)
 app.command()(switch)
 app.command()(tell)
 testbed.command()(play)
+testbed.command()(compare)
 app.add_typer(testbed)
 app.add_typer(traffic)

@@ -1,0 +1,58 @@
+"""`pullnet testbed compare`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pullnet import json_text
+from pullnet.cli.diff import text
+from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Settings, Spin, brought_up
+from pullnet.scenario import compiled
+from pullnet.scheduling import Preference
+
+if TYPE_CHECKING:
+    from pullnet.testbed.compare import Comparison, Row
+
+
+def compare(
+    file: File,
+    name: Name = None,
+    mtu: Mtu = None,
+    settings: Settings = None,
+    core: Core = 1,
+    spin: Spin = True,
+    host_core: HostCore = 0,
+    prefer: Annotated[
+        Preference,
+        typer.Option(
+            help="How hosts and switches are preferred: not, with their sessions, or real-time while they play."
+        ),
+    ] = "group",
+    as_json: Json = False,
+) -> None:
+    """Run a scenario in the simulator and on its testbed, and show what both made of it and where they part."""
+    from pullnet.testbed import bed as beds
+    from pullnet.testbed.compare import PROBES
+    from pullnet.testbed.compare import compare as both
+    from pullnet.testbed.play import Manner
+
+    scenario = compiled(file, set=[*(settings or []), *(f"{path}={value}" for path, value in PROBES.items())])
+    with brought_up(beds.read(file, name, mtu, settings, spin=spin), core) as bed:
+        found = both(bed, scenario, Manner(host_core, prefer))
+    if as_json:
+        typer.echo(json_text.dumps(found.as_dict()))
+    else:
+        _show(found)
+
+
+def _show(found: "Comparison") -> None:
+    typer.echo(f"{'':34}{'simulator':>14}{'linux':>14}{'ratio':>9}")
+    for row in found.rows:
+        typer.echo(_line(row))
+    typer.echo(text(found.packets))
+
+
+def _line(row: "Row") -> str:
+    name = f"{row.name}, {row.unit}" if row.unit else row.name
+    values = "".join(f"{'-' if value is None else format(value, '.10g'):>14}" for value in (row.simulator, row.linux))
+    return f"{name:34}{values}{'' if row.ratio is None else format(row.ratio, '9.3f')}"
