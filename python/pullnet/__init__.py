@@ -9,7 +9,7 @@ Simulations run in Rust; tables come back as Polars data frames whose columns ca
 """
 
 from pullnet._core import __version__
-from pullnet.errors import InputError, InternalError, NotRecordedError, PullnetError
+from pullnet.errors import HostError, InputError, InternalError, NotRecordedError, PullnetError
 from pullnet.pool import Job, iter_many, run_many
 from pullnet.result import ColumnInfo, Result, load
 from pullnet.runner import run
@@ -19,6 +19,7 @@ from pullnet.summary import Summary
 __all__ = [
     "Checked",
     "ColumnInfo",
+    "HostError",
     "InputError",
     "InternalError",
     "Job",

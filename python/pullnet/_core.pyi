@@ -1,5 +1,6 @@
 """Scenarios, simulations and their tables, captures, as thin as they can be."""
 
+from pathlib import Path
 from typing import Literal, Self, TypeAlias, final
 
 import numpy as np
@@ -10,6 +11,10 @@ __all__ = [
     "CaptureBins",
     "CaptureReport",
     "Column",
+    "HostFile",
+    "HostListener",
+    "HostRequest",
+    "HostStack",
     "Input",
     "Play",
     "PowerSample",
@@ -276,6 +281,62 @@ class CaptureReport:
     @property
     def damage(self) -> list[tuple[str, int, int, str, int]]:
         """The first places of damage: kind, offset, bytes skipped, reason, stored bytes unread."""
+
+@final
+class HostFile:
+    """A host file without errors."""
+
+    @staticmethod
+    def read(path: str, text: str) -> HostFile:
+        """Reads `text`; `path` names it in errors."""
+    @property
+    def address(self) -> str:
+        """Address and port of the host."""
+    @property
+    def socket(self) -> Path:
+        """Path of the socket."""
+    def serve(self) -> None:
+        """Is the daemon until SIGINT or SIGTERM."""
+
+@final
+class HostStack:
+    """An application of a daemon."""
+
+    @staticmethod
+    def connect(path: Path) -> HostStack:
+        """Connects to the daemon whose socket is at `path`."""
+    @property
+    def address(self) -> str:
+        """Address and port of the host."""
+    def status(self) -> str:
+        """How the daemon stands, as JSON."""
+    def prometheus(self) -> str:
+        """Its totals as Prometheus reads them."""
+    def call(self, to: str, service: int, request: bytes, priority: int, timeout_s: float | None) -> bytes:
+        """Sends a request on a stream of its own and returns the response."""
+    def listen(self, service: int) -> HostListener:
+        """Takes the streams that others open for `service`."""
+
+@final
+class HostListener:
+    """A service of an application."""
+
+    def accept(self, timeout_s: float | None) -> HostRequest | None:
+        """The next stream; `None` if none comes for so long."""
+
+@final
+class HostRequest:
+    """A stream that somebody else opened, with a request and room for a response."""
+
+    @property
+    def peer(self) -> str:
+        """Address and port of the host that asks."""
+    def read(self, most: int, timeout_s: float | None) -> bytes:
+        """The request, up to its end, at most `most` bytes."""
+    def respond(self, response: bytes, timeout_s: float | None) -> None:
+        """Sends the response and ends the stream. Does not wait until it has arrived."""
+    def refuse(self) -> None:
+        """Resets the stream."""
 
 @final
 class SwitchFile:

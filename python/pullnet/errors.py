@@ -23,5 +23,9 @@ class NotRecordedError(PullnetError, LookupError):
         return str(self.args[0])
 
 
+class HostError(PullnetError):
+    """A stream has failed, or the daemon that serves it."""
+
+
 class InternalError(PullnetError):
     """A fault of pullnet itself."""

@@ -12,6 +12,16 @@ SUMS = "SHA256SUMS"
 """What they must be like, as the command `sha256sum` writes and checks it."""
 
 
+def text_of(path: Path) -> str:
+    """Read a file of settings. Raises `InputError` in plain words."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; save it as text") from None
+
+
 def parquet_as_csv(path: str) -> bytes:
     """Turn a flow list in Parquet into the CSV that scenarios read. Raises `ValueError` in plain words."""
     import polars as pl

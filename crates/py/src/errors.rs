@@ -12,6 +12,11 @@ pub fn input(py: Python<'_>, errors: Vec<String>) -> PyErr {
     raise(py, "InputError", errors)
 }
 
+/// A stream, or the daemon that serves it, has failed.
+pub fn host(py: Python<'_>, message: String) -> PyErr {
+    raise(py, "HostError", message)
+}
+
 /// The fault is ours.
 pub fn internal(py: Python<'_>, message: String) -> PyErr {
     raise(py, "InternalError", message)

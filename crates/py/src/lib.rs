@@ -8,6 +8,7 @@ mod catalogue;
 mod errors;
 mod fault;
 mod fitting;
+mod host;
 mod inputs;
 mod scenario;
 mod simulation;
@@ -29,6 +30,8 @@ mod _core {
     use crate::fault::provoke_fault;
     #[pymodule_export]
     use crate::fitting::PowerSample;
+    #[pymodule_export]
+    use crate::host::{HostFile, HostListener, HostRequest, HostStack};
     #[pymodule_export]
     use crate::scenario::{Input, Scenario};
     #[pymodule_export]

@@ -7,6 +7,7 @@ import typer
 from pullnet import __version__
 from pullnet.cli.compare import compare
 from pullnet.cli.diff import diff
+from pullnet.cli.host import host
 from pullnet.cli.play import play
 from pullnet.cli.reproduce import reproduce
 from pullnet.cli.run import run
@@ -51,5 +52,6 @@ app.command()(switch)
 app.command()(tell)
 testbed.command()(play)
 testbed.command()(compare)
+app.add_typer(host)
 app.add_typer(testbed)
 app.add_typer(traffic)

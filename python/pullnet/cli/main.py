@@ -8,7 +8,7 @@ import typer
 
 from pullnet import __version__
 from pullnet.cli.app import app
-from pullnet.errors import InputError, InternalError, NotRecordedError
+from pullnet.errors import HostError, InputError, InternalError, NotRecordedError
 
 RAN = 0
 OUR_FAULT = 1
@@ -36,6 +36,9 @@ def status(arguments: list[str]) -> int:
     except NotRecordedError as error:
         typer.echo(f"error: {error}", err=True)
         return WRONG_INPUT
+    except HostError as error:
+        typer.echo(f"error: {error}", err=True)
+        return ENDED_EARLY
     except InternalError as error:
         return _report(str(error))
     except Exception:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pullnet import _core, scheduling
 from pullnet.errors import InputError
+from pullnet.inputs import text_of
 from pullnet.switch import xdp
 from pullnet.switch.control import serving
 
@@ -23,13 +24,7 @@ Watch = Callable[[dict[str, Any]], None]
 
 def read(path: Path) -> _core.SwitchFile:
     """Read a switch file. Raises `InputError` with every error at once."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8; save it as text") from None
-    return _core.SwitchFile.read(str(path), text)
+    return _core.SwitchFile.read(str(path), text_of(path))
 
 
 def run(

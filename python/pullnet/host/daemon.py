@@ -1,0 +1,22 @@
+"""The daemon: its file, and how it stands."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pullnet import _core
+from pullnet.inputs import text_of
+
+SOCKET = Path("/run/pullnet/host.sock")
+"""Where the daemon is found unless its file says otherwise."""
+
+
+def read(path: Path) -> _core.HostFile:
+    """Read a host file. Raises `InputError` with every error at once."""
+    return _core.HostFile.read(str(path), text_of(path))
+
+
+def status(socket: Path = SOCKET) -> dict[str, Any]:
+    """Return how the daemon stands: totals, streams, and who uses it."""
+    standing: dict[str, Any] = json.loads(_core.HostStack.connect(socket).status())
+    return standing

@@ -1,0 +1,91 @@
+"""Requests and responses, each on a stream of its own: what is written first travels in the first packet."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from pullnet import _core
+from pullnet.errors import HostError
+from pullnet.host.daemon import SOCKET
+
+_LOOK_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What somebody asks."""
+
+    peer: str
+    """Address and port of the host that asks."""
+    body: bytes
+
+
+Handler = Callable[[Request], bytes]
+
+
+def connect(socket: Path = SOCKET) -> _core.HostStack:
+    """Connect to the daemon of this machine; many calls may share one connection."""
+    return _core.HostStack.connect(socket)
+
+
+def call(
+    to: str,
+    service: int,
+    request: bytes,
+    *,
+    priority: int = 0,
+    timeout_s: float | None = 30.0,
+    stack: _core.HostStack | None = None,
+    socket: Path = SOCKET,
+) -> bytes:
+    """Send `request` to `service` at host `to` ("10.0.0.2:61199") and return the response.
+
+    At most once: after a `HostError` nobody knows whether the request was carried out. `priority` asks the other host
+    to pull this request before others. `stack` is a connection to use; without it, one is made to `socket`.
+    """
+    return (stack or connect(socket)).call(to, service, request, priority, timeout_s)
+
+
+def serve(
+    service: int,
+    handler: Handler,
+    *,
+    socket: Path = SOCKET,
+    workers: int = 8,
+    longest: int = 64 << 20,
+    timeout_s: float | None = 30.0,
+    stop: threading.Event | None = None,
+) -> None:
+    """Answer every request for `service` with what `handler` returns for it, until `stop` is set.
+
+    At most `workers` requests are handled at a time, each in a thread. A request longer than `longest` bytes, one that
+    is not complete after `timeout_s`, and one for which the handler raises are refused: the stream is reset. The last
+    are logged.
+    """
+    stop = stop or threading.Event()
+    listener = connect(socket).listen(service)
+    slots = threading.Semaphore(workers)
+    with ThreadPoolExecutor(workers, thread_name_prefix="pullnet-serve") as pool:
+        while not stop.is_set():
+            if not slots.acquire(timeout=_LOOK_S):
+                continue
+            stream = listener.accept(_LOOK_S)
+            if stream is None:
+                slots.release()
+                continue
+            pool.submit(_answer, stream, handler, longest, timeout_s).add_done_callback(lambda _: slots.release())
+
+
+def _answer(stream: _core.HostRequest, handler: Handler, longest: int, timeout_s: float | None) -> None:
+    try:
+        body = stream.read(longest, timeout_s)
+        stream.respond(handler(Request(stream.peer, body)), timeout_s)
+    except HostError:
+        stream.refuse()
+    except Exception:
+        stream.refuse()
+        import logging
+
+        logging.getLogger(__name__).exception("a request of %s was refused: the handler failed", stream.peer)

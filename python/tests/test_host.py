@@ -1,0 +1,146 @@
+"""`pullnet host` and `pullnet.host`: the daemon, its status, calls; over the kernel's UDP, which needs no privilege."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from pullnet import host
+from pullnet.cli.main import status
+from pullnet.errors import HostError, InputError
+
+SERVICE = 7
+WATCHDOG_S = 60.0
+
+_numbers = count(1)
+
+
+@dataclass
+class Daemon:
+    process: subprocess.Popen[str]
+    address: str
+    socket: Path
+
+
+def start(folder: Path) -> Daemon:
+    number, pid = next(_numbers), os.getpid()
+    address = f"127.{1 + (pid >> 8) % 250}.{pid % 256}.{100 + number}"
+    socket = folder / f"daemon{number}" / "host.sock"
+    config = folder / f"daemon{number}.toml"
+    config.write_text(
+        f'backend = "udp"\naddress = "{address}"\nrate = "1 Gbps"\nfarewell = "0 s"\n[socket]\npath = "{socket}"\n'
+    )
+    command = [sys.executable, "-c", "from pullnet.cli.main import main; main()", "host", "serve", str(config)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if " serves " in line:
+            return Daemon(process, f"{address}:61199", socket)
+    raise AssertionError("".join(said))
+
+
+@pytest.fixture
+def daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Daemon, Daemon]]:
+    # A folder that the daemon can reach once it has become another user.
+    folder = tmp_path_factory.mktemp("host")
+    for parent in [folder, *folder.parents[:2]]:
+        parent.chmod(0o755)
+    running: list[Daemon] = []
+    try:
+        running.extend(start(folder) for _ in range(2))
+        yield running[0], running[1]
+        for daemon in running:
+            daemon.process.terminate()
+            assert daemon.process.wait(WATCHDOG_S) == 0
+            assert not daemon.socket.exists()
+    finally:
+        for daemon in running:
+            daemon.process.kill()
+            daemon.process.wait()
+
+
+def reverse(request: host.Request) -> bytes:
+    if request.body == b"fail":
+        raise ValueError("as asked")
+    return request.body[::-1]
+
+
+@pytest.fixture
+def served(daemons: tuple[Daemon, Daemon]) -> Iterator[tuple[Daemon, Daemon]]:
+    stop = threading.Event()
+    thread = threading.Thread(
+        target=host.serve, args=(SERVICE, reverse), kwargs={"socket": daemons[1].socket, "stop": stop}
+    )
+    thread.start()
+    listening = json_of(daemons[1])["applications"]
+    while not listening or not listening[0]["listeners"]:
+        listening = json_of(daemons[1])["applications"]
+    yield daemons
+    stop.set()
+    thread.join(WATCHDOG_S)
+    assert not thread.is_alive()
+
+
+def json_of(daemon: Daemon) -> dict[str, list[dict[str, int]]]:
+    """What it says of the others, not of who asks."""
+    standing = host.status(daemon.socket)
+    standing["applications"] = [one for one in standing["applications"] if one["listeners"]]
+    return standing
+
+
+def test_calls_are_answered(served: tuple[Daemon, Daemon]) -> None:
+    here, there = served
+    stack = host.connect(here.socket)
+    for body in (b"", b"abc", bytes(range(256)) * 2000):
+        assert host.call(there.address, SERVICE, body, stack=stack, priority=3) == body[::-1]
+    with pytest.raises(HostError, match="reset: the other application dropped the connection"):
+        host.call(there.address, SERVICE, b"fail", stack=stack)
+    with pytest.raises(HostError, match="refused: nobody listens for the service"):
+        host.call(there.address, SERVICE + 1, b"x", stack=stack)
+    with pytest.raises(InputError, match="is no address with a port"):
+        host.call("nowhere", SERVICE, b"x", stack=stack)
+
+
+def test_the_command_calls_and_shows(served: tuple[Daemon, Daemon], capfd: pytest.CaptureFixture[str]) -> None:
+    here, there = served
+    socket = ["--socket", str(here.socket)]
+    assert status(["host", "call", there.address, str(SERVICE), "abc", *socket]) == 0
+    assert capfd.readouterr().out == "cba"
+    assert status(["host", "status", "--json", *socket]) == 0
+    standing = json.loads(capfd.readouterr().out)
+    assert standing["address"] == here.address
+    assert standing["host"]["totals"]["opened"] == 1
+    assert status(["host", "status", "--prometheus", *socket]) == 0
+    assert "\npullnet_host_opened_total 1\n" in capfd.readouterr().out
+    assert status(["host", "status", *socket]) == 0
+    shown = capfd.readouterr().out
+    assert f"{here.address}  streams" in shown
+    assert f"process {os.getpid()} of user {os.getuid()}: 0 streams, 0 listeners" in shown
+    assert status(["host", "status", "--json", "--watch", *socket]) == 2
+
+
+def test_without_a_daemon_there_is_a_plain_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    nowhere = tmp_path / "host.sock"
+    assert status(["host", "status", "--socket", str(nowhere)]) == 3
+    assert "there is no such socket; start pullnetd" in capfd.readouterr().err
+
+
+def test_a_file_is_checked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "host.toml"
+    config.write_text('backend = "udp"\naddress = "127.0.0.1"\nrate = "1 Gbps"\n')
+    assert status(["host", "serve", "--check", str(config)]) == 0
+    assert capfd.readouterr().out == "127.0.0.1:61199 at /run/pullnet/host.sock\n"
+    config.write_text('backend = "udp"\naddress = "here"\n')
+    assert status(["host", "serve", "--check", str(config)]) == 2
+    errors = capfd.readouterr().err
+    assert 'address: "here" is not an IP address' in errors
+    assert "rate: is missing" in errors
