@@ -5,7 +5,7 @@ use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::{Instant, Picos};
 use rustc_hash::FxBuildHasher;
 
-/// Notes of one connection that are kept at most.
+/// A connection is noted anew once in such a part of the time that it is remembered.
 const NOTES: u64 = 64;
 
 /// Connections that have ended and are remembered for a while (rule 8, time-wait): a few words each.
@@ -14,6 +14,8 @@ const NOTES: u64 = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Finished {
     remembered: Picos,
+    /// What is noted again earlier than this is not noted: so much longer are all remembered.
+    fresh: Picos,
     /// When each one was last spoken to.
     latest: HashMap<(HostAddr, ConnId), Instant, FxBuildHasher>,
     /// Every note, oldest first; one that was renewed since is passed over.
@@ -21,9 +23,15 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Remembers each for `remembered`.
+    /// Remembers each for at least `remembered`.
     pub fn new(remembered: Picos) -> Self {
-        Self { remembered, latest: HashMap::default(), notes: VecDeque::new() }
+        let fresh = Picos(remembered.0 / NOTES);
+        Self {
+            remembered: remembered.saturating_add(fresh),
+            fresh,
+            latest: HashMap::default(),
+            notes: VecDeque::new(),
+        }
     }
 
     /// Whether a connection ended not long ago.
@@ -35,8 +43,7 @@ impl Finished {
     /// A connection ended, or was spoken to after its end. What was noted just now is not noted again, so that a flood of
     /// late packets takes no memory.
     pub fn note(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
-        let fresh = |at: &Instant| now.since(*at).0 < self.remembered.0 / NOTES;
-        if self.latest.get(&(peer, conn)).is_some_and(fresh) {
+        if self.latest.get(&(peer, conn)).is_some_and(|at| now.since(*at) < self.fresh) {
             return;
         }
         self.latest.insert((peer, conn), now);
@@ -71,15 +78,28 @@ impl Finished {
 mod tests {
     use super::*;
 
+    const PEER: HostAddr = HostAddr(1);
+    const CONN: ConnId = ConnId(2);
+
     #[test]
     fn a_connection_is_forgotten_that_long_after_it_was_last_spoken_to() {
-        let mut finished = Finished::new(Picos(100));
-        let (peer, conn) = (HostAddr(1), ConnId(2));
-        finished.note(Instant(10), peer, conn);
-        finished.note(Instant(50), peer, conn);
-        finished.expire(Instant(149));
-        assert!(finished.contains(peer, conn) && !finished.contains(peer, ConnId(3)));
-        finished.expire(Instant(150));
-        assert!(!finished.contains(peer, conn) && finished.due() == Instant::NEVER);
+        let mut finished = Finished::new(Picos(6400));
+        finished.note(Instant(1000), PEER, CONN);
+        finished.note(Instant(5000), PEER, CONN);
+        finished.expire(Instant(11_499));
+        assert!(finished.contains(PEER, CONN) && !finished.contains(PEER, ConnId(3)));
+        finished.expire(Instant(11_500));
+        assert!(!finished.contains(PEER, CONN) && finished.due() == Instant::NEVER);
+    }
+
+    #[test]
+    fn a_flood_of_late_packets_takes_no_memory_and_none_is_forgotten_early() {
+        let mut finished = Finished::new(Picos(6400));
+        (0..=99).for_each(|at| finished.note(Instant(at), PEER, CONN));
+        assert_eq!(finished.notes.len(), 1);
+        finished.expire(Instant(99 + 6400));
+        assert!(finished.contains(PEER, CONN), "6400 after the last of them");
+        finished.expire(Instant(6501));
+        assert!(!finished.contains(PEER, CONN));
     }
 }

@@ -527,9 +527,9 @@ fn a_dismissed_connection_is_not_answered_and_not_opened_again() {
     s.at(ms(1)).sends_nothing();
     s.receives_all([full(data(2)), word(probe(1))]).sends_nothing().reports([STRAY, STRAY]);
     s.at(ms(5_000)).receives(full(data(3))).sends_nothing().reports([STRAY]);
-    // It is remembered for as long as its sender may still repeat packets, and no longer.
+    // It is remembered for as long as its sender may still repeat packets (and a 64th of that), and no longer.
     s.at(ms(10_000)).receives(full(data(0))).sends_nothing().reports([STRAY]);
-    s.at(ms(15_051));
+    s.at(ms(10_000 + 5_050 + 79));
     assert_eq!(s.deadline(), None);
     s.receives(full(data(0))).reports([OPENED, delivered(0, MTU)]);
 }
