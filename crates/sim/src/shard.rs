@@ -16,7 +16,7 @@ use crate::port::{Port, PortContext};
 use crate::probe::HostLog;
 
 /// Packets that are collected before they are put into the inboxes of their next processes.
-const BATCH: usize = 32;
+const BATCH: usize = 64;
 
 /// How many visits, or packets, ahead memory is asked for.
 const AHEAD: usize = 6;
@@ -219,6 +219,9 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     fn deliver(&mut self, net: &Network, window: Window) {
         let out = core::mem::take(&mut self.out);
         let large = self.large();
+        if large {
+            out.iter().take(2 * AHEAD).for_each(|emission| self.prepare_slot(emission));
+        }
         for (index, emission) in out.iter().enumerate() {
             if large && let Some(later) = out.get(index + 2 * AHEAD) {
                 self.prepare_slot(later);

@@ -66,11 +66,11 @@ impl<T> Connections<T> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
-    /// Where the connection that was found last lies, and the table of all.
-    pub fn places(&self) -> [*const u8; 2] {
+    /// Where the cache lines of the connection lie that was found last.
+    pub fn places(&self) -> impl Iterator<Item = *const u8> {
         let latest = self.latest.map_or(0, |(_, slot)| slot as usize);
         let place: *const u8 = self.slots.as_ptr().wrapping_add(latest).cast();
-        [place, place.wrapping_add(128)]
+        (0..size_of::<Option<T>>()).step_by(64).map(move |offset| place.wrapping_add(offset))
     }
 
     /// The connection that was found last.

@@ -195,7 +195,7 @@ impl Transport for NdpEndpoint {
 
     fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
         if step == 0 {
-            self.senders.places().into_iter().chain(self.receivers.places()).for_each(&mut *visit);
+            self.senders.places().chain(self.receivers.places()).for_each(&mut *visit);
             let queues =
                 [self.control.as_slices().0.as_ptr().cast(), self.events.as_slices().0.as_ptr().cast()];
             queues.into_iter().for_each(visit);
