@@ -42,7 +42,8 @@ pub(super) fn network(file: &HostFile) -> Result<Network, Error> {
     };
     let past_the_kernel = file.link != Link::Udp;
     let guard = past_the_kernel.then(|| PortGuard::take(file.address, file.port)).transpose()?;
-    Ok(Network::new(io, engine, Search::new(neighbours), guard))
+    let search = Search::new(neighbours).map_err(Error::Engine)?;
+    Ok(Network::new(io, engine, search, guard))
 }
 
 fn io(file: &HostFile, mtu: usize) -> Result<Io, Error> {

@@ -77,6 +77,7 @@ impl Engine {
             Stream { priority: options.priority, ..stream }
         });
         self.totals.opened += 1;
+        tracing::debug!(%to, service, number, "stream opened");
         self.ask_for(to.ip(), peer);
         Ok(self.streams.get(index).map_or(StreamId { index, generation: 0 }, |stream| stream.id))
     }

@@ -64,6 +64,7 @@ impl Engine {
             Stream { ours: false, owner: Owner::Backlog, priority, ..stream }
         });
         self.totals.incoming += 1;
+        tracing::debug!(%from, service, number = conn.0, "stream arrived");
         let id = self.streams.get(index).map(|stream| stream.id);
         self.listeners.get_mut(&service).into_iter().for_each(|backlog| backlog.extend(id));
         self.notices.push_back(Notice::Incoming { service });
@@ -230,6 +231,7 @@ impl Engine {
         stream.incoming.clear(&mut self.pool);
         stream.out.clear(&mut self.pool);
         self.gone.add(&stream.counts);
+        tracing::debug!(number = stream.number, ours = stream.ours, "stream over");
         self.release_peer(now, stream.peer);
     }
 }

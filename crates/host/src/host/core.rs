@@ -83,7 +83,7 @@ impl Core {
             io,
             start: clock(),
             wait: options.wait,
-            search: Search::new(options.neighbours),
+            search: Search::new(options.neighbours)?,
             waiting: Vec::new(),
             tickets: 0,
             stopped: None,

@@ -1,10 +1,14 @@
 //! Ethernet addresses of other hosts.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::Mac;
+
+use crate::StreamError;
 
 /// Where the Ethernet addresses of other hosts come from, beside [`crate::EngineOptions::neighbours`] and the frames that
 /// arrive.
@@ -15,7 +19,8 @@ pub enum Neighbours {
     NotNeeded,
     /// Only what is given or has been learnt.
     Given,
-    /// The kernel is asked: its routes and its ARP table, for IPv4, on the interface of this name.
+    /// The kernel is asked: its routes and its ARP table, for IPv4, on the interface of this name, in the network namespace
+    /// of the thread that starts the host.
     Kernel(String),
 }
 
@@ -25,20 +30,70 @@ const PATIENCE: Picos = Picos::from_secs(2);
 /// The discard service: what is sent there makes the kernel ask for the Ethernet address.
 const DISCARD: u16 = 9;
 
+/// The kernel's tables, and a socket that makes it ask. All belong to the network namespace in which the host was started,
+/// whichever thread reads them.
+#[derive(Debug)]
+struct Kernel {
+    interface: String,
+    routes: File,
+    arp: File,
+    socket: UdpSocket,
+}
+
+impl Kernel {
+    fn open(interface: String) -> io::Result<Self> {
+        Ok(Self {
+            interface,
+            routes: File::open("/proc/thread-self/net/route")?,
+            arp: File::open("/proc/thread-self/net/arp")?,
+            socket: UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?,
+        })
+    }
+
+    /// The next hop to `to`. The kernel begins to look for its Ethernet address; nobody there has to listen.
+    fn ask(&mut self, to: Ipv4Addr) -> Option<Ipv4Addr> {
+        let hop = next_hop(&read(&mut self.routes).ok()?, &self.interface, to)?;
+        // That nothing can be sent shows by the address not being found.
+        drop(self.socket.send_to(&[0], (hop, DISCARD)));
+        Some(hop)
+    }
+}
+
+/// Everything in a file that may have changed since it was read.
+fn read(file: &mut File) -> io::Result<String> {
+    let mut text = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Addresses that are being looked for, for whoever drives an [`crate::Engine`].
 #[derive(Debug)]
 pub struct Search {
-    source: Neighbours,
+    kernel: Option<Kernel>,
+    /// The answer for every address if the kernel is not asked.
+    fixed: Option<Mac>,
     /// What is looked for: the next hop, and since when.
     wanted: BTreeMap<IpAddr, (Ipv4Addr, Instant)>,
     next: Instant,
 }
 
 impl Search {
-    /// Nothing is looked for yet.
-    #[must_use]
-    pub fn new(source: Neighbours) -> Self {
-        Self { source, wanted: BTreeMap::new(), next: Instant::NEVER }
+    /// Nothing is looked for yet. What is needed is opened in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// If the kernel does not show its tables.
+    pub fn new(source: Neighbours) -> Result<Self, StreamError> {
+        let open = |interface| {
+            Kernel::open(interface)
+                .map_err(|error| StreamError::Options(format!("cannot ask for Ethernet addresses: {error}")))
+        };
+        let (kernel, fixed) = match source {
+            Neighbours::NotNeeded => (None, Some(Mac::default())),
+            Neighbours::Given => (None, None),
+            Neighbours::Kernel(interface) => (Some(open(interface)?), None),
+        };
+        Ok(Self { kernel, fixed, wanted: BTreeMap::new(), next: Instant::NEVER })
     }
 
     /// When to go on; [`Instant::NEVER`]: nothing is looked for.
@@ -49,17 +104,9 @@ impl Search {
 
     /// Begins to look for `address`. Some: that is the answer.
     pub fn begin(&mut self, now: Instant, address: IpAddr) -> Option<Option<Mac>> {
-        let Neighbours::Kernel(interface) = &self.source else {
-            return Some((self.source == Neighbours::NotNeeded).then(Mac::default));
-        };
+        let Some(kernel) = &mut self.kernel else { return Some(self.fixed) };
         let IpAddr::V4(to) = address else { return Some(None) };
-        let Some(hop) = read("route").and_then(|routes| next_hop(&routes, interface, to)) else {
-            return Some(None);
-        };
-        // Nobody there has to listen.
-        if let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) {
-            drop(socket.send_to(&[0], (hop, DISCARD)));
-        }
+        let Some(hop) = kernel.ask(to) else { return Some(None) };
         self.wanted.insert(address, (hop, now));
         self.next = now;
         None
@@ -67,12 +114,12 @@ impl Search {
 
     /// Looks whether anything was found, or has been looked for long enough.
     pub fn look(&mut self, now: Instant) -> Vec<(IpAddr, Option<Mac>)> {
-        let Neighbours::Kernel(interface) = &self.source else { return Vec::new() };
+        let Some(kernel) = &mut self.kernel else { return Vec::new() };
         self.next = now + INTERVAL;
-        let table = read("arp").unwrap_or_default();
+        let table = read(&mut kernel.arp).unwrap_or_default();
         let mut found = Vec::new();
         self.wanted.retain(|address, (hop, since)| {
-            let mac = entry(&table, interface, *hop);
+            let mac = entry(&table, &kernel.interface, *hop);
             let goes_on = mac.is_none() && now.since(*since) < PATIENCE;
             if !goes_on {
                 found.push((*address, mac));
@@ -81,11 +128,6 @@ impl Search {
         });
         found
     }
-}
-
-/// A table of the kernel's, as the calling thread's network namespace has it.
-fn read(table: &str) -> Option<String> {
-    std::fs::read_to_string(format!("/proc/thread-self/net/{table}")).ok()
 }
 
 /// An address as `/proc/net/route` writes it: as a number in the processor's order.
