@@ -18,9 +18,7 @@ const USAGE: &str = "usage: echo serve ADDRESS:PORT, or echo say ADDRESS:PORT TE
 fn start(address: IpAddr, port: u16) -> Result<Host, Box<dyn Error>> {
     let sockets = UdpSockets::open(&UdpOptions { port, ..UdpOptions::new(address) })?;
     let port = sockets.local().port();
-    // A host that starts anew must not use the numbers that its peers remember.
-    let seed = std::time::UNIX_EPOCH.elapsed()?.as_nanos() as u64;
-    Ok(Host::start(sockets, HostOptions::new(EngineOptions { port, seed, ..EngineOptions::new(address) }))?)
+    Ok(Host::start(sockets, HostOptions::new(EngineOptions { port, ..EngineOptions::new(address) }))?)
 }
 
 fn echo(mut stream: NdpStream) -> Result<(), Box<dyn Error>> {

@@ -18,7 +18,7 @@ const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 fn start(wait: Wait) -> Result<Host, Box<dyn Error>> {
     let sockets = UdpSockets::open(&UdpOptions { port: 0, ..UdpOptions::new(ADDRESS) })?;
     let port = sockets.local().port();
-    let engine = EngineOptions { port, seed: port.into(), ..EngineOptions::new(ADDRESS) };
+    let engine = EngineOptions { port, ..EngineOptions::new(ADDRESS) };
     Ok(Host::start(sockets, HostOptions { wait, ..HostOptions::new(engine) })?)
 }
 

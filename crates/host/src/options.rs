@@ -34,8 +34,8 @@ pub struct EngineOptions {
     pub neighbours: Vec<(IpAddr, Mac)>,
     /// Path labels that are used towards each destination, 1 to 16384.
     pub paths: u16,
-    /// Chance of everything: paths, and where connection numbers begin. A host that starts anew needs a new one, so
-    /// that its numbers are not those that its peers remember.
+    /// Chance of everything: paths, and where connection numbers begin. Whoever drives an [`crate::Engine`] has to give a
+    /// new one at each start, so that its numbers are not those that its peers remember; a [`crate::Host`] sees to that.
     pub seed: u64,
 }
 

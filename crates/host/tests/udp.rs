@@ -17,7 +17,7 @@ const WATCHDOG: Option<Duration> = Some(Duration::from_secs(60));
 fn host_at(address: IpAddr, wait: Wait, change: impl FnOnce(&mut EngineOptions)) -> Host {
     let sockets = UdpSockets::open(&UdpOptions { port: 0, ..UdpOptions::new(address) }).unwrap();
     let port = sockets.local().port();
-    let mut engine = EngineOptions { port, seed: port.into(), ..EngineOptions::new(address) };
+    let mut engine = EngineOptions { port, ..EngineOptions::new(address) };
     change(&mut engine);
     Host::start(sockets, HostOptions { wait, ..HostOptions::new(engine) }).unwrap()
 }
@@ -174,4 +174,19 @@ fn small_buffers_and_a_slow_reader_lose_nothing() {
     }
     assert!(all == expected);
     writer.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_host_that_is_started_anew_is_not_taken_for_the_one_before() {
+    let there = host();
+    let server = thread::spawn(echo(&there, 20));
+    let mut port = 0;
+    for _ in 0..20 {
+        let sockets = UdpSockets::open(&UdpOptions { port, ..UdpOptions::new(V4) }).unwrap();
+        port = sockets.local().port();
+        let engine = EngineOptions { port, ..EngineOptions::new(V4) };
+        let here = Host::start(sockets, HostOptions::new(engine)).unwrap();
+        assert_eq!(here.call(there.local(), SERVICE, b"hello", WATCHDOG).unwrap(), b"hello");
+    }
+    server.join().unwrap();
 }

@@ -26,7 +26,7 @@ fn host(veth: &Veth, side: usize, mtu: usize) -> (Host, PortGuard) {
     let start = || {
         let guard = PortGuard::take(address(side), PORT)?;
         let (mac, io) = (Interface::find("eth")?.mac, PacketSocket::open("eth", &PacketOptions::default())?);
-        let engine = EngineOptions { mac, mtu, seed: side as u64 + 1, ..EngineOptions::new(address(side)) };
+        let engine = EngineOptions { mac, mtu, ..EngineOptions::new(address(side)) };
         let neighbours = Neighbours::Kernel("eth".to_string());
         Ok((Host::start(io, HostOptions { neighbours, ..HostOptions::new(engine) }).unwrap(), guard))
     };

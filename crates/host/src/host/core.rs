@@ -1,5 +1,6 @@
 //! Engine and interface, moved by whoever holds the lock.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::thread::Thread;
@@ -12,7 +13,7 @@ use super::HostOptions;
 use super::neighbours::Search;
 use super::shared::Signals;
 use super::wait::Wait;
-use crate::{Engine, Notice, StreamError, StreamId};
+use crate::{Engine, EngineOptions, Notice, StreamError, StreamId};
 
 /// Frames that are taken or sent before the other is looked at.
 const BURST: usize = 64;
@@ -70,6 +71,11 @@ fn clock() -> std::time::Instant {
     std::time::Instant::now()
 }
 
+/// Another number each time: a host that starts anew must not use the connection numbers that its peers remember.
+fn chance() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 impl Core {
     pub fn new(io: Box<dyn PacketIo + Send>, options: HostOptions) -> Result<Self, StreamError> {
         let needed = options.engine.mtu + pullnet_wire::ETHERNET;
@@ -78,8 +84,9 @@ impl Core {
             let text = format!("mtu = {mtu}: its frames have {needed} B, and the interface carries {room} B");
             return Err(StreamError::Options(text));
         }
+        let seed = options.engine.seed ^ chance();
         Ok(Self {
-            engine: Engine::new(options.engine)?,
+            engine: Engine::new(EngineOptions { seed, ..options.engine })?,
             io,
             start: clock(),
             wait: options.wait,
