@@ -27,6 +27,7 @@ __all__ = [
     "SwitchFile",
     "Table",
     "__version__",
+    "calls",
     "catalogue",
     "frame_room",
     "mark_anomalies",
@@ -405,6 +406,22 @@ class Play:
         `before` and `after` are answers of the switches to `status`, as JSON. Open flows that have stood still for
         `stuck_after_ps` are stuck.
         """
+
+def calls(
+    carrier: str,
+    ends: tuple[tuple[str, str, int], tuple[str, str, int]],
+    count: int,
+    before: int,
+    bytes: int,
+    congestion_control: str,
+    spin: bool,
+) -> tuple[list[float], float]:
+    """Makes calls between two hosts that are joined directly, each on a connection of its own.
+
+    `ends`: namespace, address and core of the caller and of the server. `carrier`: ndp, tcp, fast-open or mptcp; the
+    last three with congestion control cubic or reno. Returns the time of each and the processor time of one, in
+    microseconds.
+    """
 
 def frame_room(scenario: Scenario) -> int:
     """Longest frame of a scenario, Ethernet header included and check sequence not. Unit: bytes."""

@@ -11,10 +11,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pullnet import load
+from pullnet import _core, load
 from pullnet.errors import InputError
 from pullnet.testbed import bed as beds
 from pullnet.testbed import kernel, state
+from pullnet.testbed.pair import pair
 from pullnet.testbed.plan import checked, slug
 
 ROOT = Path(__file__).parents[2]
@@ -224,3 +225,16 @@ def test_both_worlds_are_compared() -> None:
     assert found["packets"]["sequences"] == 4
     shown = pullnet("testbed", "compare", str(PAIR), "--name", NAME, "--set", "traffic.0.size=100 kB")
     assert "completion time, last, us" in shown.stdout
+
+
+@needs_namespaces
+@pytest.mark.parametrize("carrier", ["ndp", "tcp", "fast-open", "mptcp"])
+@pytest.mark.parametrize("spin", [True, False])
+def test_calls_are_timed_one_by_one(carrier: str, spin: bool) -> None:
+    with pair("switch-test-pair") as hosts:
+        one, other = ((host.namespace, host.ip, core) for core, host in enumerate(hosts))
+        times, cpu = _core.calls(carrier, (one, other), 30, 5, 1000, "reno", spin)
+    assert len(times) == 30
+    assert min(times) > 0
+    assert cpu > 0
+    assert state.names() == []

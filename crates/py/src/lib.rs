@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use crate::table::{Column, Table};
     #[pymodule_export]
-    use crate::testbed::{Play, frame_room};
+    use crate::testbed::{Play, calls, frame_room};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

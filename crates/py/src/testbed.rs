@@ -1,9 +1,11 @@
 //! A scenario on the hosts of a testbed.
 
+use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pullnet_record::{About, Cost, Wanted};
+use pullnet_testbed::rpc::{CallTimes, Calls, Carrier, CongestionControl, End};
 use pullnet_testbed::{PlayError, PortCounts};
 use pullnet_units::Picos;
 use pyo3::prelude::*;
@@ -107,4 +109,43 @@ fn counted(before: &str, after: &str) -> Option<Vec<PortCounts>> {
 #[pyfunction]
 pub fn frame_room(py: Python<'_>, scenario: &Scenario) -> PyResult<usize> {
     pullnet_testbed::frame_room(&scenario.0).map_err(|error| failed(py, &error))
+}
+
+/// Makes calls between two hosts that are joined directly, each on a connection of its own. `ends`: namespace, address and
+/// core of the caller and of the server. `carrier`: ndp, tcp, fast-open or mptcp; the last three with congestion control
+/// cubic or reno. Returns the time of each and the
+/// processor time of one, in microseconds.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "a row of settings, named on the Python side")]
+pub fn calls(
+    py: Python<'_>,
+    carrier: &str,
+    ends: [(String, String, usize); 2],
+    count: usize,
+    before: usize,
+    bytes: usize,
+    congestion_control: &str,
+    spin: bool,
+) -> PyResult<(Vec<f64>, f64)> {
+    let carrier = match carrier {
+        "ndp" => Carrier::Ndp,
+        "tcp" => Carrier::Tcp,
+        "fast-open" => Carrier::FastOpen,
+        "mptcp" => Carrier::Mptcp,
+        _ => return Err(errors::input(py, vec![format!("{carrier}: use ndp, tcp, fast-open or mptcp")])),
+    };
+    let [one, other] = ends.map(|(namespace, address, core)| {
+        let wrong = |_| errors::input(py, vec![format!("{address}: is no IPv4 address")]);
+        address.parse::<Ipv4Addr>().map_err(wrong).map(|address| End { namespace, address, core })
+    });
+    let ends = [one?, other?];
+    let congestion_control = match congestion_control {
+        "cubic" => CongestionControl::Cubic,
+        "reno" => CongestionControl::Reno,
+        other => return Err(errors::input(py, vec![format!("{other}: use cubic or reno")])),
+    };
+    let calls = Calls { count, before, bytes, congestion_control, spin };
+    let made = fault::guarded(py, move || pullnet_testbed::rpc::calls(carrier, &ends, calls))?;
+    let CallTimes { times_us, cpu_us } = made.map_err(|error| errors::input(py, vec![error.to_string()]))?;
+    Ok((times_us, cpu_us))
 }

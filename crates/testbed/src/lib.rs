@@ -3,7 +3,10 @@
 //! All hosts of a testbed are in one thread, each with a socket in its network namespace ([`Play`]). The switches run in
 //! another process. What comes out is a [`pullnet_record::RunRecord`], as from the simulator.
 //!
-//! [`Field`] is the hosts without clock and sockets: tests drive it in virtual time.
+//! [`Field`] is the hosts without clock and sockets: tests drive it in virtual time. [`rpc`] times calls.
+//!
+//! Unsafe code is confined to `rpc/sys.rs` (system calls).
+#![deny(unsafe_code)]
 
 mod content;
 mod error;
@@ -13,6 +16,7 @@ mod incoming;
 mod line;
 mod live;
 mod ports;
+pub mod rpc;
 mod site;
 mod stack;
 mod station;

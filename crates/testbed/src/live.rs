@@ -16,7 +16,7 @@ use crate::station::Socket;
 use crate::{PlayError, PortCounts};
 
 /// The hosts' interface in their namespaces.
-const INTERFACE: &str = "eth0";
+pub(crate) const INTERFACE: &str = "eth0";
 /// Frames that wait in each direction of a socket at most.
 const RING: usize = 1024;
 /// How long the loop sleeps at a time while nothing is to be done.

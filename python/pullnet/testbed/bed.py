@@ -76,7 +76,7 @@ def up(plan: Plan, *, core: int | None = SWITCH_CORE) -> Bed:
         try:
             _make(plan, made, core)
         except BaseException:
-            _undo(made)
+            undo(made)
             raise
         return Bed(plan)
 
@@ -87,7 +87,7 @@ def _is_up(plan: Plan) -> bool:
     if there is None:
         return False
     if there.phase == "making":
-        _undo(there)
+        undo(there)
         return False
     same = (there.file, there.mtu, there.switch_file) == (str(plan.file), plan.mtu, plan.switch_file)
     if not same:
@@ -179,10 +179,10 @@ def down(file: Path | None, name: str | None = None) -> list[str]:
             raise InputError(f"{name}: no testbed of this name was made by pullnet here ({state.folder()}); {remedy}")
         if file is not None and Path(there.file) != file.resolve():
             raise InputError(f"{name}: was made for {there.file}, not for {file}; name that file, or none")
-        return _undo(there)
+        return undo(there)
 
 
-def _undo(made: state.State) -> list[str]:
+def undo(made: state.State) -> list[str]:
     """Remove what was made, in the opposite order; what is not ours stays, and is named."""
     for process in made.processes:
         _end(process)
