@@ -24,5 +24,6 @@ step .venv/bin/ruff check --quiet python tools
 step .venv/bin/mypy --no-error-summary
 step .venv/bin/python -m mypy.stubtest --concise pullnet._core
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
+step cargo clippy --quiet -p pullnet-host --features tokio --all-targets -- -D warnings
 step tools/no-std.sh
 step deny

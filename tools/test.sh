@@ -11,6 +11,7 @@ step() { echo "test: $*" && "$@"; }
 
 step tools/lint.sh
 step cargo test --quiet --workspace
+step cargo test --quiet -p pullnet-host --features tokio --test tokio
 step .venv/bin/python tools/results_doc.py --check
 step .venv/bin/pytest
 step tools/fuzz.sh "$fuzz_seconds"

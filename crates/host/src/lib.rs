@@ -17,6 +17,8 @@ mod stack;
 mod status;
 mod stream;
 mod streams;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 
 pub use engine::Engine;
 pub use error::StreamError;

@@ -112,6 +112,21 @@ impl Engine {
         Ok(taken.unwrap_or(0))
     }
 
+    /// Writes what there is room for, and the end behind it if all was taken and it is the last; `None`: there is no room.
+    pub(crate) fn put(
+        &mut self,
+        now: Instant,
+        id: StreamId,
+        bytes: &[u8],
+        last: bool,
+    ) -> Option<Result<usize, StreamError>> {
+        match self.write(now, id, bytes) {
+            Ok(0) if !bytes.is_empty() => None,
+            Ok(taken) if last && taken == bytes.len() => Some(self.finish(now, id).map(|()| taken)),
+            result => Some(result),
+        }
+    }
+
     /// Nothing more is written. Before the next [`Engine::transmit`] the end travels with what was written last.
     ///
     /// # Errors

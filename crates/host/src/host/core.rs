@@ -24,7 +24,7 @@ const NAP: Picos = Picos::from_secs(1);
 
 /// What a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Interest {
+pub(crate) enum Interest {
     Accept(u16),
     Read(StreamId),
     Write(StreamId),
@@ -44,12 +44,38 @@ impl Interest {
     }
 }
 
-/// A thread that waits while another one drives.
+/// Who is woken when a wish has come true.
+#[derive(Debug)]
+pub(super) enum Sleeper {
+    Thread(Thread),
+    #[cfg(feature = "tokio")]
+    Task(std::task::Waker),
+}
+
+impl Sleeper {
+    fn wake(&self) {
+        match self {
+            Self::Thread(thread) => thread.unpark(),
+            #[cfg(feature = "tokio")]
+            Self::Task(task) => task.wake_by_ref(),
+        }
+    }
+
+    fn thread(&self) -> Option<&Thread> {
+        match self {
+            Self::Thread(thread) => Some(thread),
+            #[cfg(feature = "tokio")]
+            Self::Task(_) => None,
+        }
+    }
+}
+
+/// Somebody who waits while others drive.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub ticket: u64,
     pub interest: Interest,
-    pub thread: Thread,
+    pub sleeper: Sleeper,
 }
 
 pub(super) struct Core {
@@ -58,8 +84,8 @@ pub(super) struct Core {
     start: std::time::Instant,
     wait: Wait,
     search: Search,
-    pub waiting: Vec<Waiting>,
-    pub tickets: u64,
+    waiting: Vec<Waiting>,
+    tickets: u64,
     /// Why the host has stopped.
     pub stopped: Option<String>,
     /// When there was something to do last.
@@ -176,11 +202,29 @@ impl Core {
         self.tell();
     }
 
-    /// Wakes the threads whose wish has come true.
+    /// Somebody waits. The ticket is for [`Core::leave`].
+    pub fn join(&mut self, interest: Interest, sleeper: Sleeper) -> u64 {
+        let ticket = self.tickets;
+        self.tickets += 1;
+        self.waiting.push(Waiting { ticket, interest, sleeper });
+        ticket
+    }
+
+    /// Whoever has this ticket waits no more.
+    pub fn leave(&mut self, ticket: u64) {
+        self.waiting.retain(|waiting| waiting.ticket != ticket);
+    }
+
+    /// A thread that waits, and could drive.
+    pub fn other_driver(&self) -> Option<&Thread> {
+        self.waiting.iter().find_map(|waiting| waiting.sleeper.thread())
+    }
+
+    /// Wakes those whose wish has come true.
     fn tell(&mut self) {
         while let Some(notice) = self.engine.poll_notice() {
             let meant = self.waiting.iter().filter(|waiting| waiting.interest.is_met_by(notice));
-            meant.for_each(|waiting| waiting.thread.unpark());
+            meant.for_each(|waiting| waiting.sleeper.wake());
         }
     }
 
@@ -195,7 +239,7 @@ impl Core {
 
     /// Lets every thread look again at what it waits for.
     pub fn wake_all(&self) {
-        self.waiting.iter().for_each(|waiting| waiting.thread.unpark());
+        self.waiting.iter().for_each(|waiting| waiting.sleeper.wake());
     }
 
     /// When something is to be done without input.

@@ -2,6 +2,8 @@
 
 mod core;
 mod neighbours;
+#[cfg(feature = "tokio")]
+mod place;
 mod shared;
 mod wait;
 
@@ -12,12 +14,15 @@ use std::time::Duration;
 
 use pullnet_netio::PacketIo;
 
+#[cfg(feature = "tokio")]
+pub(crate) use core::Interest;
 pub use neighbours::{Neighbours, Search};
+#[cfg(feature = "tokio")]
+pub(crate) use place::Place;
+pub(crate) use shared::Shared;
 pub use wait::Wait;
 
 use crate::{EngineOptions, NdpListener, NdpStream, Stack, Status, StreamError, StreamOptions};
-use shared::Shared;
-
 /// What a [`Host`] is started with.
 #[derive(Clone, Debug)]
 pub struct HostOptions {
@@ -105,6 +110,11 @@ impl Host {
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
+    }
+
+    #[cfg(feature = "tokio")]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// What streams and listeners are made of.

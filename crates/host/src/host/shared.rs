@@ -10,7 +10,7 @@ use pullnet_netio::{PacketIo, Waker};
 use pullnet_units::{Instant, Picos};
 
 use super::HostOptions;
-use super::core::{Core, Interest, Waiting};
+use super::core::{Core, Interest, Sleeper};
 use crate::{Engine, Read, Stack, Status, StreamError, StreamId, StreamInfo, StreamOptions};
 
 /// How long the background thread sleeps while others drive: at most so long nobody drives after one of them has left.
@@ -34,7 +34,7 @@ const NOBODY: u8 = 0;
 const BACKGROUND: u8 = 1;
 const CALLER: u8 = 2;
 
-pub(super) struct Shared {
+pub(crate) struct Shared {
     core: Mutex<Core>,
     signals: Signals,
     /// Who drives; changed only with the lock.
@@ -71,7 +71,7 @@ impl Shared {
     }
 
     /// The lock; whoever drives gives way.
-    fn enter(&self) -> Guard<'_> {
+    pub(super) fn enter(&self) -> Guard<'_> {
         self.signals.wanting.fetch_add(1, Ordering::SeqCst);
         if self.signals.asleep.load(Ordering::SeqCst) {
             self.signals.waker.wake();
@@ -148,8 +148,8 @@ impl Shared {
     /// one finds out by itself, so that a short call wakes nobody.
     fn end(&self, core: &Core) {
         self.driver.store(NOBODY, Ordering::SeqCst);
-        if let Some(first) = core.waiting.first() {
-            return first.thread.unpark();
+        if let Some(other) = core.other_driver() {
+            return other.unpark();
         }
         let short = Picos(SHORT.as_nanos() as u64 * 1000);
         if self.dozes.load(Ordering::SeqCst) || core.is_pressing(short) {
@@ -159,9 +159,7 @@ impl Shared {
 
     /// Another caller drives: sleeps until it says that `interest` is met, or leaves.
     fn stand_by<'a>(&'a self, mut core: Guard<'a>, interest: Interest, until: Option<Instant>) -> Guard<'a> {
-        let ticket = core.tickets;
-        core.tickets += 1;
-        core.waiting.push(Waiting { ticket, interest, thread: std::thread::current() });
+        let ticket = core.join(interest, Sleeper::Thread(std::thread::current()));
         let left = until.map(|until| Duration::from_nanos(until.since(core.now()).0 / 1000));
         let left = if interest == Interest::Drain { Some(left.unwrap_or(LOOK).min(LOOK)) } else { left };
         drop(core);
@@ -170,7 +168,7 @@ impl Shared {
             None => std::thread::park(),
         }
         let mut core = self.enter();
-        core.waiting.retain(|waiting| waiting.ticket != ticket);
+        core.leave(ticket);
         core
     }
 
@@ -282,11 +280,7 @@ impl Stack for Shared {
         last: bool,
         timeout: Option<Duration>,
     ) -> Result<usize, StreamError> {
-        self.wait_for(Interest::Write(id), timeout, |engine, now| match engine.write(now, id, bytes) {
-            Ok(0) if !bytes.is_empty() => None,
-            Ok(taken) if last && taken == bytes.len() => Some(engine.finish(now, id).map(|()| taken)),
-            result => Some(result),
-        })
+        self.wait_for(Interest::Write(id), timeout, |engine, now| engine.put(now, id, bytes, last))
     }
 
     fn finish(&self, id: StreamId) -> Result<(), StreamError> {
