@@ -1,0 +1,125 @@
+//! The header belongs to the code, and a program in C talks through two daemons.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::{self, JoinHandle};
+
+use pullnet_daemon::Daemon;
+use pullnet_daemon::config::HostFile;
+
+fn crate_folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_header_is_that_of_the_code() {
+    let sources = "cat cbindgen.toml src/abi.rs src/failure.rs | sha256sum | cut -c 1-64";
+    let hash = Command::new("sh").args(["-c", sources]).current_dir(crate_folder()).output().unwrap();
+    let line = format!("/* made from {} */\n", String::from_utf8(hash.stdout).unwrap().trim());
+    let header = std::fs::read_to_string(crate_folder().join("include/pullnet.h")).unwrap();
+    assert!(header.ends_with(&line), "tools/header.sh writes the header anew");
+}
+
+/// A daemon in a thread of this process.
+struct Running {
+    thread: Option<JoinHandle<()>>,
+    stop: UnixStream,
+    folder: PathBuf,
+    address: String,
+}
+
+impl Running {
+    fn start(number: u8) -> Self {
+        let pid = std::process::id();
+        let folder = std::env::temp_dir().join(format!("pullnet-c-{pid}-{number}"));
+        let ip = IpAddr::from([127, 1 + (pid >> 8) as u8 % 250, pid as u8, 180 + number]);
+        let text = format!(
+            "backend = \"udp\"\naddress = \"{ip}\"\nrate = \"1 Gbps\"\nfarewell = \"0 s\"\n[socket]\npath = \"{}\"\n",
+            folder.join("host.sock").display()
+        );
+        let file = HostFile::read("test", &text).unwrap_or_else(|errors| panic!("{errors:#?}"));
+        let daemon = Daemon::open(&file).unwrap();
+        let (stop, stopped) = UnixStream::pair().unwrap();
+        let thread = Some(thread::spawn(move || daemon.run(stopped.as_fd()).unwrap()));
+        Self { thread, stop, folder, address: format!("{ip}:{}", file.port) }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.join("host.sock")
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.write_all(&[1]).unwrap();
+        drop(self.thread.take().map(JoinHandle::join));
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The folder that has `libpullnet.so`.
+fn library() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let found = program.ancestors().skip(1).take(2).find(|folder| folder.join("libpullnet.so").exists());
+    found.expect("cargo has made the library").to_path_buf()
+}
+
+/// Compiles the example as the strictest of users would.
+fn compile(into: &Path) -> PathBuf {
+    let (program, library) = (into.join("talk"), library());
+    let status = Command::new("cc")
+        .args(["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"])
+        .arg(&program)
+        .arg(crate_folder().join("examples/talk.c"))
+        .arg("-I")
+        .arg(crate_folder().join("include"))
+        .arg("-L")
+        .arg(&library)
+        .arg("-lpullnet")
+        .arg(format!("-Wl,-rpath,{}", library.display()))
+        .status()
+        .unwrap();
+    assert!(status.success());
+    program
+}
+
+#[test]
+fn a_program_in_c_asks_and_answers() {
+    let (here, there) = (Running::start(0), Running::start(1));
+    let program = compile(&here.folder);
+    let mut server = Command::new(&program)
+        .arg(there.socket())
+        .args(["serve", "7", "2"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), "serves");
+    let ask = |service: &str, text: &str| {
+        let mut command = Command::new(&program);
+        command.arg(here.socket()).args(["ask", &there.address, service, text]).output().unwrap()
+    };
+    let long = "every byte of it ".repeat(5000);
+    for text in ["hello", long.as_str()] {
+        let answer = ask("7", text);
+        assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+        assert_eq!(String::from_utf8(answer.stdout).unwrap().trim_end_matches('\n'), text.to_uppercase());
+    }
+    assert!(server.wait().unwrap().success());
+    let refused = ask("8", "anybody?");
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(String::from_utf8(refused.stderr).unwrap(), "call: refused: nobody listens for the service\n");
+}
+
+#[test]
+fn wrong_arguments_are_told() {
+    let daemon = Running::start(2);
+    let nowhere = Command::new(compile(&daemon.folder)).args(["/nowhere", "ask", "x", "7", "y"]).output();
+    let nowhere = nowhere.unwrap();
+    let told = String::from_utf8(nowhere.stderr).unwrap();
+    assert!(told.starts_with("open: the host has stopped: /nowhere: "), "{told}");
+}
