@@ -1,0 +1,234 @@
+//! Two leaves, eight spines, and what goes wrong with them.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use pullnet_qdisc::{Trim, TrimConfig};
+use pullnet_switch::{
+    Direction, Effect, Entry, Fabric, FabricSettings, Fault, Mac, Ndp, PortSettings, Selection, Silent, Slot,
+};
+use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
+use pullnet_wire::{Marks, Shape, parse, switch};
+
+use crate::Condition;
+use crate::station;
+
+pub(crate) const HOSTS: u32 = 4;
+/// The first half of the hosts is at the first leaf.
+const LEAVES: u32 = 2;
+const SPINES: u32 = 8;
+/// Every line.
+pub(crate) const RATE: BitsPerSec = BitsPerSec::gbps(1);
+const DELAY: Picos = Picos::from_micros(1);
+/// How much later frames of each further path are, where paths differ.
+const LATER: Picos = Picos::from_micros(64);
+/// How long switches are away while they start.
+const AWAY: Picos = Picos::from_millis(5);
+/// First packets that are remembered as sent. Many more than can be on their way.
+const REMEMBERED: usize = 65_536;
+
+type Switches = Fabric<Trim<Slot>, Ndp, Silent>;
+
+const fn leaf_of(host: u32) -> u32 {
+    host / (HOSTS / LEAVES)
+}
+
+/// The port of `leaf` that leads to `spine`.
+const fn up(leaf: u32, spine: u32) -> PortId {
+    PortId(HOSTS + leaf * SPINES + spine)
+}
+
+/// The port of `spine` that leads to `leaf`.
+const fn down(spine: u32, leaf: u32) -> PortId {
+    PortId(HOSTS + LEAVES * SPINES + spine * LEAVES + leaf)
+}
+
+fn ports(condition: Condition) -> Vec<PortSettings> {
+    let port = |node, delay, peer: Option<PortId>| PortSettings {
+        node: NodeId(node),
+        rate: RATE,
+        delay,
+        paced: peer.is_none(),
+        peer,
+    };
+    let delay = |spine: u32| match condition {
+        Condition::Reordering => Picos(DELAY.0 + u64::from(spine) * LATER.0),
+        _ => DELAY,
+    };
+    let hosts = (0..HOSTS).map(|host| port(leaf_of(host), DELAY, None));
+    let pairs =
+        |outer: u32, inner: u32| (0..outer).flat_map(move |one| (0..inner).map(move |other| (one, other)));
+    let ups = pairs(LEAVES, SPINES).map(|(leaf, spine)| port(leaf, delay(spine), Some(down(spine, leaf))));
+    let downs = pairs(SPINES, LEAVES).map(|(spine, leaf)| port(LEAVES + spine, DELAY, Some(up(leaf, spine))));
+    hosts.chain(ups).chain(downs).collect()
+}
+
+fn switches(condition: Condition, seed: u64) -> Switches {
+    let settings = FabricSettings { seed, counting: station::COUNTING, ..FabricSettings::default() };
+    let config = TrimConfig::default();
+    let mut fabric = Fabric::new(&config, settings, &ports(condition), Ndp::default(), Silent)
+        .expect("every port names the one that names it");
+    for host in 0..HOSTS {
+        let mac = Mac::new(station::mac(host).0);
+        let entry = |ports| Entry { ports, selection: Selection::default() };
+        for leaf in 0..LEAVES {
+            let ways = if leaf == leaf_of(host) {
+                vec![PortId(host)]
+            } else {
+                (0..SPINES).map(|spine| up(leaf, spine)).collect()
+            };
+            fabric.forward(NodeId(leaf), mac, entry(ways));
+        }
+        for spine in 0..SPINES {
+            fabric.forward(NodeId(LEAVES + spine), mac, entry(vec![down(spine, leaf_of(host))]));
+        }
+    }
+    let share = match condition {
+        Condition::Loss => Some(Effect::Loss(0.01)),
+        Condition::Duplication => Some(Effect::Duplicate(0.01)),
+        Condition::Corruption => Some(Effect::Corrupt(0.001)),
+        _ => None,
+    };
+    let always = |port, effect| Fault {
+        port,
+        direction: Direction::In,
+        from: Instant::ZERO,
+        until: Instant::NEVER,
+        effect,
+    };
+    for host in 0..HOSTS {
+        share.into_iter().for_each(|effect| fabric.fault(always(PortId(host), effect)));
+    }
+    fabric
+}
+
+/// First packets that were seen not long ago: who sent them, connection and number.
+#[derive(Default)]
+struct Seen {
+    known: BTreeSet<(u32, u32, u32)>,
+    order: VecDeque<(u32, u32, u32)>,
+}
+
+impl Seen {
+    /// Whether this is the first time.
+    fn first(&mut self, packet: (u32, u32, u32)) -> bool {
+        let new = self.known.insert(packet);
+        if new {
+            self.order.push_back(packet);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        new
+    }
+}
+
+/// What the network did.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Done {
+    pub trimmed: u64,
+    pub lost: u64,
+    pub doubled: u64,
+    pub damaged: u64,
+}
+
+pub(crate) struct Network {
+    condition: Condition,
+    seed: u64,
+    fabric: Switches,
+    /// Switches that are away take nothing.
+    away_until: Instant,
+    seen: Seen,
+    /// Without what the switches count that are there now.
+    done: Done,
+}
+
+impl Network {
+    pub fn new(condition: Condition, seed: u64) -> Self {
+        let (fabric, seen, done) = (switches(condition, seed), Seen::default(), Done::default());
+        Self { condition, seed, fabric, away_until: Instant::ZERO, seen, done }
+    }
+
+    /// Takes a frame that begins to leave `host` now.
+    pub fn take(&mut self, now: Instant, host: u32, frame: &mut [u8]) {
+        if now < self.away_until {
+            self.done.lost += 1;
+            return;
+        }
+        let long = self.trim(host, frame);
+        self.fabric.arrive(PortId(host), now, &frame[..long]);
+    }
+
+    /// What is left of the frame: under [`Condition::Trimming`], of a packet of a first window the header.
+    fn trim(&mut self, host: u32, frame: &mut [u8]) -> usize {
+        let (whole, marks) = (frame.len(), Marks::default());
+        if self.condition != Condition::Trimming
+            || switch::mark(frame, &marks) != Some(pullnet_wire::Mark::Data)
+        {
+            return whole;
+        }
+        let Ok(arrived) = parse(frame, &marks, pullnet_wire::PORT) else { return whole };
+        let Shape::Data { seq, pulled: false, .. } = arrived.packet.shape else { return whole };
+        if seq >= station::FIRST_WINDOW || !self.seen.first((host, arrived.packet.conn, seq)) {
+            return whole;
+        }
+        let long = switch::trim(frame, 0, switch::Lengths::Corrected, &marks);
+        self.done.trimmed += u64::from(long.is_some());
+        long.unwrap_or(whole)
+    }
+
+    /// When the next thing happens.
+    pub fn next(&self) -> Instant {
+        self.fabric.next_event()
+    }
+
+    /// Lets everything happen up to `until`, and hands over what arrives at hosts.
+    pub fn advance(&mut self, until: Instant, mut arrives: impl FnMut(u32, &[u8])) {
+        self.fabric.advance(until);
+        while let Some(left) = self.fabric.poll_departure() {
+            arrives(left.port.0, self.fabric.frame(left.frame));
+            self.fabric.release(left.frame);
+        }
+    }
+
+    /// All switches are started anew; what was in them is lost.
+    pub fn restart(&mut self, now: Instant) {
+        self.done = self.done();
+        self.done.lost += self.fabric.frames_held() as u64;
+        self.seed = self.seed.wrapping_add(1);
+        self.fabric = switches(self.condition, self.seed);
+        self.fabric.advance(now);
+        self.away_until = now.after(AWAY);
+    }
+
+    /// One of the paths goes down, or comes back.
+    pub fn path(&mut self, now: Instant, is_up: bool) {
+        for port in [up(0, 3), up(1, 3)] {
+            if is_up {
+                self.fabric.clear_faults(port);
+            } else {
+                let (direction, until) = (Direction::Both, Instant::NEVER);
+                self.fabric.fault(Fault { port, direction, from: now, until, effect: Effect::Down });
+            }
+        }
+    }
+
+    /// What the network did so far.
+    pub fn done(&self) -> Done {
+        (0..self.fabric.ports() as u32).map(|port| self.fabric.counters(PortId(port))).fold(
+            self.done,
+            |sum, port| Done {
+                trimmed: sum.trimmed + port.trim_packets,
+                lost: sum.lost + port.fault_lost_packets,
+                doubled: sum.doubled + port.fault_duplicated_packets,
+                damaged: sum.damaged + port.fault_corrupted_packets,
+            },
+        )
+    }
+}
+
+/// Time that a frame of `long` bytes takes on a line.
+pub(crate) fn on_the_line(long: usize) -> Picos {
+    RATE.serialization(Bytes(station::COUNTING.wire(long as u32).into()))
+}

@@ -1,0 +1,101 @@
+//! What a soak came to.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::Outcomes;
+
+/// Packets and frames, of all hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
+pub struct Traffic {
+    /// Data packets sent, repetitions included.
+    pub sent: u64,
+    /// Of these, sent before.
+    pub repeated: u64,
+    /// Retransmission timers that ran out.
+    pub timeouts: u64,
+    /// Frames trimmed by the network.
+    pub trimmed: u64,
+    /// Frames lost by the network.
+    pub lost: u64,
+    /// Frames delivered twice by it.
+    pub doubled: u64,
+    /// Frames changed by it.
+    pub damaged: u64,
+}
+
+/// Growth of resident memory from 10% to the end that is within what allocators do. Bytes.
+pub const FLAT: u64 = 16 << 20;
+
+/// What a soak came to.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct Report {
+    /// What went wrong.
+    pub condition: &'static str,
+    /// Chance of everything.
+    pub seed: u64,
+    /// Requests with answers of 1 B to 100 kB.
+    pub rpcs: Outcomes,
+    /// Streams of data both ways.
+    pub streams: Outcomes,
+    /// Requests that were carried out more than once.
+    pub twice: u64,
+    /// Calls and streams without answer, error or death; and answers of what was not carried out.
+    pub lost: u64,
+    /// Errors that ended calls and streams.
+    pub errors: BTreeMap<String, u64>,
+    /// What the network carried.
+    pub traffic: Traffic,
+    /// Time that passed in the soak. Seconds.
+    pub virtual_seconds: f64,
+    /// Time that it took. Seconds; 0 if nobody measured it.
+    pub seconds: f64,
+    /// Resident memory at 10%, 50% and 100%. Bytes.
+    pub resident: [u64; 3],
+    /// What must not happen and did, with how often. None of it: the soak has held.
+    pub complaints: BTreeMap<String, u64>,
+}
+
+impl Report {
+    /// Whether everything held that can be judged without regard to what else the process does.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.twice == 0 && self.lost == 0 && self.complaints.is_empty()
+    }
+
+    /// Whether memory stayed flat, within [`FLAT`].
+    #[must_use]
+    pub fn is_flat(&self) -> bool {
+        self.resident[2] <= self.resident[0] + FLAT
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = if self.holds() && self.is_flat() { "holds" } else { "DOES NOT HOLD" };
+        writeln!(f, "{}: {held} (seed {})", self.condition, self.seed)?;
+        for (name, outcomes) in [("RPCs", &self.rpcs), ("streams", &self.streams)] {
+            let Outcomes { asked, answered, failed, died, bytes } = *outcomes;
+            let gb = bytes as f64 / 1e9;
+            writeln!(
+                f,
+                "  {name:<8} {asked} asked: {answered} answered, {failed} failed, {died} died; {gb:.2} GB"
+            )?;
+        }
+        writeln!(f, "  lost     {}, carried out twice {}", self.lost, self.twice)?;
+        let Traffic { sent, repeated, timeouts, trimmed, lost, doubled, damaged } = self.traffic;
+        writeln!(f, "  packets  {sent} sent, {repeated} of them again, {timeouts} after a timeout")?;
+        writeln!(f, "  network  {trimmed} trimmed, {lost} lost, {doubled} doubled, {damaged} damaged")?;
+        let rate = self.rpcs.answered as f64 / self.seconds.max(f64::MIN_POSITIVE);
+        let virtually = self.virtual_seconds;
+        writeln!(f, "  time     {virtually:.1} s virtual, {:.1} s real: {rate:.0} RPCs/s", self.seconds)?;
+        let [early, half, late] = self.resident.map(|bytes| bytes as f64 / 1e6);
+        writeln!(f, "  memory   {early:.1} MB at 10%, {half:.1} MB at 50%, {late:.1} MB at the end")?;
+        for (error, times) in &self.errors {
+            writeln!(f, "  error    {times} x {error}")?;
+        }
+        self.complaints.iter().try_for_each(|(what, times)| writeln!(f, "  WRONG    {times} x {what}"))
+    }
+}

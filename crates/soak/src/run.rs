@@ -1,0 +1,266 @@
+//! A soak from its first call to its last.
+
+use std::collections::VecDeque;
+
+use pullnet_units::{Instant, Picos};
+
+use crate::ledger::Ledger;
+use crate::network::{HOSTS, Network};
+use crate::report::{Report, Traffic};
+use crate::station::Station;
+use crate::{Condition, memory};
+
+/// What is soaked, and how much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// What goes wrong.
+    pub condition: Condition,
+    /// Calls.
+    pub rpcs: u64,
+    /// Bytes of streams, both ways together.
+    pub bytes: u64,
+    /// Chance of everything.
+    pub seed: u64,
+}
+
+/// Without anything that ends for so long, something hangs. Much longer than a silent host is waited for.
+const HANGS: Picos = Picos::from_secs(60);
+/// After so long nobody remembers anything of what has ended.
+const FORGOTTEN: Picos = Picos::from_secs(40);
+/// How long a dead host is away, and a dead application.
+const HOST_AWAY: Picos = Picos::from_millis(20);
+const APPLICATION_AWAY: Picos = Picos::from_millis(2);
+/// Deaths in a soak, and restarts of the switches.
+const DEATHS: u32 = 20;
+const RESTARTS: u32 = 10;
+/// When memory is looked at.
+const LOOKS: [f64; 3] = [0.1, 0.5, 1.0];
+
+/// Something that happens when so much is done.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Restart,
+    PathDown,
+    PathUp,
+    Death,
+}
+
+fn acts(condition: Condition) -> VecDeque<(f64, Act)> {
+    let evenly = |times: u32, act| (0..times).map(move |at| ((f64::from(at) + 0.5) / f64::from(times), act));
+    match condition {
+        Condition::Restart => evenly(RESTARTS, Act::Restart).collect(),
+        Condition::Path => VecDeque::from([(0.25, Act::PathDown), (0.75, Act::PathUp)]),
+        Condition::Peer | Condition::Application => evenly(DEATHS, Act::Death).collect(),
+        _ => VecDeque::new(),
+    }
+}
+
+struct World {
+    condition: Condition,
+    now: Instant,
+    network: Network,
+    /// `None`: the host is dead.
+    stations: Vec<Option<Station>>,
+    ledger: Ledger,
+    acts: VecDeque<(f64, Act)>,
+    /// Hosts that are away, and when they come back.
+    away: VecDeque<(Instant, u32)>,
+    /// Hosts started so far; each has a seed of its own.
+    started: u64,
+    seed: u64,
+    /// Of hosts that are no more.
+    gone: Traffic,
+    resident: Vec<u64>,
+}
+
+/// Soaks. `told` is told from time to time how much is done, 0 to 1.
+#[must_use]
+pub fn run(options: &Options, mut told: impl FnMut(f64)) -> Report {
+    let mut world = World::new(options);
+    let mut before = -1.0;
+    while !world.ledger.is_over() {
+        let done = world.ledger.progress();
+        if done >= before + 0.01 {
+            before = done;
+            told(done);
+        }
+        world.act(done);
+        if !world.step(Instant::NEVER) {
+            world.ledger.complain("nothing happens any more");
+            break;
+        }
+        if world.now.since(world.ledger.latest) > HANGS {
+            world.ledger.complain("nothing has ended for 60 s");
+            break;
+        }
+    }
+    world.forget();
+    world.report(options)
+}
+
+impl World {
+    fn new(options: &Options) -> Self {
+        let Options { condition, seed, .. } = *options;
+        let mut world = Self {
+            condition,
+            now: Instant::ZERO,
+            network: Network::new(condition, seed),
+            stations: Vec::new(),
+            ledger: Ledger::new(options),
+            acts: acts(condition),
+            away: VecDeque::new(),
+            started: 0,
+            seed,
+            gone: Traffic::default(),
+            resident: Vec::new(),
+        };
+        for host in 0..HOSTS {
+            let station = world.start(host);
+            world.stations.push(Some(station));
+        }
+        for station in world.stations.iter_mut().flatten() {
+            station.ask(Instant::ZERO, &mut world.ledger);
+        }
+        world
+    }
+
+    fn start(&mut self, host: u32) -> Station {
+        self.started += 1;
+        Station::new(self.now, host, self.seed.wrapping_mul(1_000_003).wrapping_add(self.started))
+    }
+
+    /// Does what is to be done when so much is done.
+    fn act(&mut self, done: f64) {
+        if LOOKS.get(self.resident.len()).is_some_and(|look| *look <= done) {
+            self.resident.push(memory::resident());
+        }
+        while let Some((_, act)) = self.acts.pop_front_if(|(at, _)| *at <= done) {
+            match act {
+                Act::Restart => self.network.restart(self.now),
+                Act::PathDown => self.network.path(self.now, false),
+                Act::PathUp => self.network.path(self.now, true),
+                Act::Death => self.kill(),
+            }
+        }
+    }
+
+    /// Hosts die in turn.
+    fn kill(&mut self) {
+        let host = (self.acts.len() as u32) % HOSTS;
+        let Some(station) = self.stations[host as usize].as_mut() else { return };
+        self.ledger.died_at(host);
+        station.drop_sessions(self.now, &mut self.ledger);
+        let away = if self.condition == Condition::Peer { HOST_AWAY } else { APPLICATION_AWAY };
+        self.away.push_back((self.now.after(away), host));
+        if self.condition == Condition::Peer {
+            // What it would say to the others goes with it.
+            let dead = self.stations[host as usize].take();
+            dead.iter().for_each(|dead| add(&mut self.gone, dead));
+        }
+    }
+
+    fn come_back(&mut self, host: u32) {
+        if self.condition == Condition::Peer {
+            let station = self.start(host);
+            self.stations[host as usize] = Some(station);
+        } else {
+            self.stations[host as usize].iter_mut().for_each(Station::listen);
+        }
+        self.ledger.back_at(host);
+        self.ask(host);
+    }
+
+    fn ask(&mut self, host: u32) {
+        let here = !self.away.iter().any(|(_, away)| *away == host);
+        if here && let Some(station) = &mut self.stations[host as usize] {
+            station.ask(self.now, &mut self.ledger);
+        }
+    }
+
+    /// The next thing that happens, unless it is later than `until`.
+    fn step(&mut self, until: Instant) -> bool {
+        let stations =
+            (0..).zip(&self.stations).filter_map(|(host, station)| Some((host, station.as_ref()?)));
+        let (at, host) = stations
+            .map(|(host, station)| (station.next(self.now), host))
+            .min()
+            .unwrap_or((Instant::NEVER, 0));
+        let back = self.away.front().map_or(Instant::NEVER, |(at, _)| *at);
+        let arrival = self.network.next();
+        let next = at.min(arrival).min(back);
+        if next > until || next == Instant::NEVER {
+            return false;
+        }
+        self.now = self.now.max(next);
+        if let Some((_, host)) = self.away.pop_front_if(|(at, _)| *at <= next) {
+            self.come_back(host);
+        } else if arrival <= at {
+            self.arrive();
+        } else if let Some(station) = &mut self.stations[host as usize] {
+            station.visit(self.now, &mut self.network, &mut self.ledger);
+            self.ask(host);
+        }
+        true
+    }
+
+    fn arrive(&mut self) {
+        let Self { now, network, stations, ledger, .. } = self;
+        let mut met = [false; HOSTS as usize];
+        network.advance(*now, |host, frame| {
+            if let Some(Some(station)) = stations.get_mut(host as usize) {
+                station.receive(*now, frame, ledger);
+                met[host as usize] = true;
+            }
+        });
+        (0..).zip(met).filter(|(_, met)| *met).for_each(|(host, _)| self.ask(host));
+    }
+
+    /// Lets time pass until everybody has forgotten everything.
+    fn forget(&mut self) {
+        let until = self.now.after(FORGOTTEN);
+        while self.step(until) {}
+        self.resident.push(memory::resident());
+        for station in self.stations.iter().flatten() {
+            let totals = station.engine.status().totals;
+            if (totals.streams, totals.peers, totals.waiting_bytes) != (0, 0, 0) {
+                let (streams, peers, bytes) = (totals.streams, totals.peers, totals.waiting_bytes);
+                let text = format!("a host still has {streams} streams, {peers} peers, {bytes} B in the end");
+                self.ledger.complain(&text);
+            }
+        }
+    }
+
+    fn report(self, options: &Options) -> Report {
+        let Self { ledger, now, resident, mut gone, .. } = self;
+        self.stations.iter().flatten().for_each(|station| add(&mut gone, station));
+        let (network, (twice, never)) = (self.network.done(), ledger.twice_and_never());
+        let at = |look: usize| resident.get(look).or(resident.last()).copied().unwrap_or(0);
+        Report {
+            condition: options.condition.name(),
+            seed: options.seed,
+            rpcs: ledger.calls,
+            streams: ledger.streams,
+            twice,
+            lost: ledger.calls.open() + ledger.streams.open() + never,
+            errors: ledger.errors,
+            traffic: Traffic {
+                trimmed: network.trimmed,
+                lost: network.lost,
+                doubled: network.doubled,
+                damaged: network.damaged,
+                ..gone
+            },
+            virtual_seconds: now.since(Instant::ZERO).as_secs_f64(),
+            seconds: 0.0,
+            resident: [at(0), at(1), at(2)],
+            complaints: ledger.complaints,
+        }
+    }
+}
+
+fn add(traffic: &mut Traffic, station: &Station) {
+    let counts = station.engine.status().totals.counts;
+    traffic.sent += counts.sent;
+    traffic.repeated += counts.repeated;
+    traffic.timeouts += counts.timeouts;
+}

@@ -1,0 +1,188 @@
+//! A host with its application: an engine, its line, and its sessions.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use pullnet_host::{Engine, EngineOptions, Notice, StreamOptions};
+use pullnet_switch::Counting;
+use pullnet_units::Instant;
+use pullnet_wire::{Mac, PORT};
+
+use crate::ledger::Ledger;
+use crate::message::Head;
+use crate::network::{HOSTS, Network, RATE, on_the_line};
+use crate::session::Session;
+
+/// What a frame takes on a line.
+pub(crate) const COUNTING: Counting = Counting::Line;
+/// Packets of a first window: what hosts are made with if nothing is said.
+pub(crate) const FIRST_WINDOW: u32 = 30;
+
+const SERVICE: u16 = 7;
+/// Calls that an application has open.
+const CALLS: u64 = 8;
+/// Streams that it has open.
+const STREAMS: u64 = 2;
+/// Bytes that are read at a time.
+const READ: usize = 64 * 1024;
+
+pub(crate) fn address(host: u32) -> IpAddr {
+    IpAddr::from([10, 0, 0, host as u8 + 1])
+}
+
+fn host_at(address: IpAddr) -> Option<u32> {
+    (0..HOSTS).find(|host| self::address(*host) == address)
+}
+
+pub(crate) fn mac(host: u32) -> Mac {
+    Mac([2, 0, 0, 0, 0, host as u8 + 1])
+}
+
+pub(crate) struct Station {
+    number: u32,
+    pub engine: Engine,
+    /// When its line is free, and whether there may be something to send.
+    free_at: Instant,
+    ready: bool,
+    sessions: BTreeMap<u64, Session>,
+    calls: u64,
+    streams: u64,
+    frame: Vec<u8>,
+    room: Vec<u8>,
+}
+
+impl Station {
+    /// A host whose application listens, and has asked nothing yet.
+    pub fn new(now: Instant, number: u32, seed: u64) -> Self {
+        let options =
+            EngineOptions { mac: mac(number), rate: RATE, seed, ..EngineOptions::new(address(number)) };
+        let frame = vec![0; options.mtu + pullnet_wire::ETHERNET];
+        let mut engine = Engine::new(options).expect("the options are those of every host");
+        engine.listen(SERVICE).expect("nobody else listens");
+        Self {
+            number,
+            engine,
+            free_at: now,
+            ready: true,
+            sessions: BTreeMap::new(),
+            calls: 0,
+            streams: 0,
+            frame,
+            room: vec![0; READ],
+        }
+    }
+
+    /// When there is something to do without input.
+    pub fn next(&self, now: Instant) -> Instant {
+        let send = if self.ready { self.free_at } else { Instant::NEVER };
+        send.min(self.engine.deadline().unwrap_or(Instant::NEVER)).max(now)
+    }
+
+    /// Begins calls and streams, as many as the application may have open.
+    pub fn ask(&mut self, now: Instant, ledger: &mut Ledger) {
+        while self.calls < CALLS
+            && let Some(head) = ledger.next_call()
+        {
+            self.calls += 1;
+            self.begin(now, head, ledger);
+        }
+        while self.streams < STREAMS
+            && let Some(head) = ledger.next_stream()
+        {
+            self.streams += 1;
+            self.begin(now, head, ledger);
+        }
+    }
+
+    fn begin(&mut self, now: Instant, head: Head, ledger: &mut Ledger) {
+        let to = ledger.another(self.number);
+        let whole = SocketAddr::new(address(to), PORT);
+        match self.engine.connect(now, whole, SERVICE, StreamOptions::default()) {
+            Ok(id) => {
+                let session = Session::asking(id, ledger.partner(to), head, ledger.seed);
+                self.sessions.insert(id.bits(), session);
+                self.go_on(now, id.bits(), ledger);
+            }
+            Err(error) => {
+                ledger.failed(now, Some(&head), &ledger.partner(to), &error);
+                self.ended(&head);
+            }
+        }
+    }
+
+    fn ended(&mut self, head: &Head) {
+        *if head.both_ways { &mut self.streams } else { &mut self.calls } -= 1;
+    }
+
+    fn go_on(&mut self, now: Instant, id: u64, ledger: &mut Ledger) {
+        self.ready = true;
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if !session.go_on(now, &mut self.engine, ledger, &mut self.room) {
+            return;
+        }
+        let over = self.sessions.remove(&id);
+        over.and_then(|session| session.asked).into_iter().for_each(|head| self.ended(&head));
+    }
+
+    /// A frame has arrived.
+    pub fn receive(&mut self, now: Instant, frame: &[u8], ledger: &mut Ledger) {
+        self.ready = true;
+        self.engine.receive(now, frame);
+        self.hear(now, ledger);
+    }
+
+    /// Does what is due, and sends a frame if the line is free.
+    pub fn visit(&mut self, now: Instant, network: &mut Network, ledger: &mut Ledger) {
+        if self.engine.deadline().is_some_and(|at| at <= now) {
+            self.engine.timeout(now);
+            self.ready = true;
+            self.hear(now, ledger);
+        }
+        while let Some(address) = self.engine.poll_unresolved() {
+            self.engine.resolved(now, address, host_at(address).map(mac));
+        }
+        if self.ready && self.free_at <= now {
+            let long = self.engine.transmit(now, &mut self.frame);
+            self.ready = long > 0;
+            if long > 0 {
+                self.free_at = now.after(on_the_line(long));
+                network.take(now, self.number, &mut self.frame[..long]);
+            }
+            self.hear(now, ledger);
+        }
+    }
+
+    /// What the engine has to say to the application.
+    fn hear(&mut self, now: Instant, ledger: &mut Ledger) {
+        while let Some(notice) = self.engine.poll_notice() {
+            match notice {
+                Notice::Incoming { service } => self.accept(now, service, ledger),
+                Notice::Readable { id } | Notice::Writable { id } => self.go_on(now, id.bits(), ledger),
+                Notice::Settled { .. } => {}
+            }
+        }
+    }
+
+    fn accept(&mut self, now: Instant, service: u16, ledger: &mut Ledger) {
+        let Some(id) = self.engine.accept(service) else { return };
+        let peer = self.engine.info(id).and_then(|info| host_at(info.peer.ip()));
+        let Some(peer) = peer else { return ledger.complain("a stream comes from nowhere") };
+        self.sessions.insert(id.bits(), Session::answering(id, ledger.partner(peer)));
+        self.go_on(now, id.bits(), ledger);
+    }
+
+    /// The application dies: whoever started the host anew, or the application, goes on with a new one.
+    pub fn drop_sessions(&mut self, now: Instant, ledger: &mut Ledger) {
+        for (_, session) in std::mem::take(&mut self.sessions) {
+            self.engine.abort(now, session.id);
+            session.asked.iter().for_each(|head| ledger.died(head));
+        }
+        (self.calls, self.streams, self.ready) = (0, 0, true);
+        self.engine.unlisten(now, SERVICE);
+    }
+
+    /// A new application listens.
+    pub fn listen(&mut self) {
+        self.engine.listen(SERVICE).expect("the one before is dead");
+    }
+}
