@@ -58,9 +58,11 @@ impl Field {
         director.decide(now.0, now.0 + 1, reports, |start| {
             stations[start.src.index()].open(now, site, &start);
         });
-        for station in stations.iter_mut() {
-            station.turn(clock.now(), site)?;
-            reports.append(&mut station.stack.reports);
+        for position in 0..stations.len() {
+            if stations[position].turn(clock.now(), site)? {
+                catch_up(stations, clock.now(), site)?;
+            }
+            reports.append(&mut stations[position].stack.reports);
         }
         check(director, reports)?;
         Ok(director.ended.is_some())
@@ -93,6 +95,14 @@ impl Field {
         let (sockets, stacks) = self.stations.into_iter().map(|station| (station.io, station.stack)).unzip();
         (finish::record(&self.site, self.director, stacks, &self.reports, now, ports), sockets)
     }
+}
+
+/// While one host sends, pulls of others fall due: they do not wait until everybody had a turn.
+fn catch_up(stations: &mut [Station], now: Instant, site: &Site) -> Result<(), PlayError> {
+    stations
+        .iter_mut()
+        .filter(|station| station.is_due(now))
+        .try_for_each(|station| station.turn(now, site).map(drop))
 }
 
 /// Refuses news that cannot be: of flows that there are not, or of another length than they have.

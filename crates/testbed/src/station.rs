@@ -49,8 +49,13 @@ impl Station {
         self.idle = false;
     }
 
-    /// Takes what has arrived, handles what is due, and sends what may leave.
-    pub fn turn(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
+    /// Whether a timer has run out: mostly, that a pull is to leave.
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.stack.endpoint.poll_timeout().is_some_and(|deadline| deadline.at <= now)
+    }
+
+    /// Takes what has arrived, handles what is due, and sends what may leave. True if it has sent, which takes time.
+    pub fn turn(&mut self, now: Instant, site: &Site) -> Result<bool, PlayError> {
         let Self { stack, io, .. } = self;
         let host = stack.host.0;
         let got = io.receive(BURST, &mut |frame| stack.arrive(now, site, frame));
@@ -61,11 +66,12 @@ impl Station {
         if got.map_err(|error| PlayError::Io { host, error })? > 0 || due {
             self.idle = false;
         }
-        if !self.idle && self.line.free_at() <= now {
+        let sends = !self.idle && self.line.free_at() <= now;
+        if sends {
             self.transmit(now, site)?;
             self.io.flush().map_err(|error| PlayError::Io { host, error })?;
         }
-        self.stack.fault.take().map_or(Ok(()), Err)
+        self.stack.fault.take().map_or(Ok(sends), Err)
     }
 
     fn transmit(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {

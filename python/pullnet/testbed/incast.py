@@ -59,11 +59,14 @@ def available() -> list[str]:
     return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
 
 
-def incast(bed: Bed, *, size: int, rounds: int, congestion_control: str) -> Outcome:
-    """Run an incast to the first host from all others, `size` bytes each, so many times."""
+def incast(bed: Bed, *, size: int, rounds: int, congestion_control: str, protocol: int = 0) -> Outcome:
+    """Run an incast to the first host from all others, `size` bytes each, so many times.
+
+    `protocol` is that of the sockets: 0 for TCP, or `socket.IPPROTO_MPTCP`.
+    """
     if congestion_control not in (known := available()):
         raise InputError(f"{congestion_control}: this kernel has {', '.join(known)}")
-    flows = _connect(bed, congestion_control)
+    flows = _connect(bed, congestion_control, protocol)
     try:
         _round(flows, size)  # Slow start from nothing is not what is measured.
         before = _dropped(bed)
@@ -110,16 +113,19 @@ def _dropped(bed: Bed) -> int:
     return sum(int(port["counters"]["if_out_discards"]) for port in bed.status()["ports"])
 
 
-def _connect(bed: Bed, congestion_control: str) -> list[Flow]:
+def _connect(bed: Bed, congestion_control: str, protocol: int) -> list[Flow]:
     receiver, *senders = bed.plan.hosts
     with kernel.inside(bed.plan.namespace(receiver.name)):
-        listener = socket.create_server((receiver.ip, PORT), backlog=len(senders))
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((receiver.ip, PORT))
+    listener.listen(len(senders))
     flows = []
     with listener:
         listener.settimeout(_LIMIT_S)
         for sender in senders:
             with kernel.inside(bed.plan.namespace(sender.name)):
-                out = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+                out = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
             out.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode())
             out.settimeout(_LIMIT_S)
             out.connect((receiver.ip, PORT))

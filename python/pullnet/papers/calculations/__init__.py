@@ -1,4 +1,4 @@
-"""Experiments that are calculated, not simulated: functions from a seed and settings to numbers, by name."""
+"""Experiments that are calculated or measured: functions from a seed and settings to numbers, by name."""
 
 import hashlib
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pullnet.papers.calculations import data, theory, volumes
+from pullnet.papers.calculations import data, linux, theory, volumes
 
 Numbers = dict[str, Any]
 """What a calculation comes to, as JSON can hold it."""
@@ -15,7 +15,7 @@ Calculation = Callable[..., Numbers]
 
 ALL: dict[str, Calculation] = {
     name: function
-    for module in (theory, volumes)
+    for module in (linux, theory, volumes)
     for name, function in vars(module).items()
     if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }
@@ -32,5 +32,6 @@ def sources() -> str:
 def _own() -> str:
     """Hash of what we ship: texts of calculations and of the methods that they use, and data."""
     here = Path(__file__).resolve().parent
-    files = sorted([*here.glob("*.py"), *(here.parent.parent / "traffic").rglob("*.py"), *data.SHIPPED.iterdir()])
+    others = [path for name in ("traffic", "testbed") for path in (here.parent.parent / name).rglob("*.py")]
+    files = sorted([*here.glob("*.py"), here.parent / "machine.py", *others, *data.SHIPPED.iterdir()])
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,0 +1,75 @@
+"""What was measured on this machine."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pullnet.papers.judge import Measured
+from pullnet.papers.measures.data import Data, MissingRunsError
+from pullnet.papers.model import Value
+from pullnet.papers.runs import Run
+
+_PERCENTILE = {"min": 0, "median": 50, "max": 100}
+LATE_MS = 190
+"""What took longer has waited for the least retransmission timeout of Linux, 200 ms."""
+
+
+def _numbers(runs: list[Run], of: str) -> list[Any]:
+    for run in runs:
+        if "skipped" in run.numbers:
+            raise MissingRunsError(f"not possible here: {run.numbers['skipped']}")
+    return [run.numbers[of] for run in runs]
+
+
+def here(
+    data: Data,
+    experiment: str,
+    of: str,
+    take: str = "median",
+    at: dict[str, Value] | None = None,
+    beside: Sequence[str] = (),
+) -> Measured:
+    """Take a number over the runs of an experiment, or whether something holds in all of them.
+
+    The note has it for each run, and what else is wanted `beside` it.
+    """
+    runs = data.runs(experiment, at)
+    values = _numbers(runs, of)
+    if all(isinstance(value, bool) for value in values):
+        details = {_name(run): float(value) for run, value in zip(runs, values, strict=True)}
+        return Measured(holds=all(values), details=details)
+    notes = [f"{_name(run)}: {value:.4g}" for run, value in zip(runs, values, strict=True)]
+    notes += [f"{name}: {float(np.median(_numbers(runs, name))):.4g}" for name in beside]
+    taken = float(np.percentile(np.asarray(values, dtype=float), _PERCENTILE[take]))
+    return Measured(taken, note=", ".join(notes))
+
+
+def holds_in(data: Data, experiments: list[str], of: str) -> Measured:
+    """Whether something holds in several experiments."""
+    parts = {experiment: here(data, experiment, of) for experiment in experiments}
+    details = {experiment: float(part.holds is True) for experiment, part in parts.items()}
+    return Measured(holds=all(part.holds for part in parts.values()), details=details)
+
+
+def ratio(data: Data, experiments: list[str], over: str, under: str) -> Measured:
+    """Ratio of a number of one experiment to that of another."""
+    parts = [here(data, experiment, of) for experiment, of in zip(experiments, (over, under), strict=True)]
+    values = [part.value or 0.0 for part in parts]
+    return Measured(values[0] / values[1], note=f"{values[0]:.4g} over {values[1]:.4g}")
+
+
+def _name(run: Run) -> str:
+    texts = [f"{key} {value}" for key, value in run.at.items()]
+    return ", ".join(texts) or f"seed {run.seed}"
+
+
+def late_when_lost(data: Data, experiment: str) -> Measured:
+    """Whether TCP's 90th percentile is beyond the least retransmission timeout wherever rounds were that late."""
+    runs = data.runs(experiment)
+    shares, tails = (_numbers(runs, of) for of in ("tcp_late_rounds", "tcp_p90_us"))
+    late = [tail / 1e3 for share, tail in zip(shares, tails, strict=True) if share > 0.1]
+    details = {"points with late rounds": float(len(late)), "of": float(len(runs))}
+    if late:
+        details["least 90th percentile (ms)"] = min(late)
+    return Measured(holds=bool(late) and min(late) >= LATE_MS, details=details)

@@ -1,0 +1,55 @@
+"""A picture, and a CSV file with the same numbers."""
+
+import csv
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is drawn: named series, ours as lines and the paper's as marks."""
+
+    name: str
+    title: str
+    x: str
+    y: str
+    ours: dict[str, Points]
+    paper: dict[str, Points] = field(default_factory=dict)
+    log: bool = False
+
+
+def draw(picture: Picture, folder: Path) -> Path:
+    """Write NAME.png and NAME.csv."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _csv(picture, folder / f"{picture.name}.csv")
+    path = folder / f"{picture.name}.png"
+    _png(picture, path)
+    return path
+
+
+def _csv(picture: Picture, path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["origin", "series", picture.x, picture.y])
+        for origin, series in (("ours", picture.ours), ("paper", picture.paper)):
+            writer.writerows([origin, name, x, y] for name, points in series.items() for x, y in points)
+
+
+def _png(picture: Picture, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    for name, points in picture.ours.items():
+        axes.plot(*zip(*points, strict=True), label=f"pullnet {name}".strip(), linewidth=1.5)
+    for name, points in picture.paper.items():
+        axes.plot(*zip(*points, strict=True), "x", color="black", label=f"paper {name}".strip(), markersize=5)
+    axes.set(title=picture.title, xlabel=picture.x, ylabel=picture.y, xscale="log" if picture.log else "linear")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
