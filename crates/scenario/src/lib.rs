@@ -32,6 +32,7 @@ mod fault;
 mod files;
 mod inputs;
 mod links;
+mod listing;
 mod nearest;
 mod overrides;
 mod probes;

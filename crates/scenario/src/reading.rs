@@ -18,6 +18,7 @@
 
 use std::cell::RefCell;
 
+pub use crate::listing::listing;
 pub use crate::shape::{Kind, Shape, SubTable};
 pub use crate::switch::{read as read_switch, shape as switch_shape};
 pub use crate::table::{Context, Located, Origins, Reader, Unread};

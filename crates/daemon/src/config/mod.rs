@@ -100,7 +100,7 @@ pub fn shape() -> Shape {
     Shape::of(&[HostSettings::FIELDS])
         .with(one("socket", "Where applications find the daemon.", SocketSettings::FIELDS))
         .with(one("limits", "How much the host takes on.", LimitSettings::FIELDS))
-        .with(one("ndp", "Settings of NDP, as in a scenario.", NdpConfig::FIELDS))
+        .with(one("ndp", "Settings of NDP, as in a scenario, without `mtu` and `header`, which follow from the MTU of the host.", NdpConfig::FIELDS))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
         .with(one("capture", "Where frames are recorded.", CaptureSettings::FIELDS))
         .with(SubTable::list("neighbour", "Ethernet addresses that are known beforehand.", neighbours))

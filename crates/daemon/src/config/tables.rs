@@ -83,8 +83,8 @@ settings! {
         streams: u32 = 65536 in 1 => 1048576,
         /// Streams with one peer at a time. More are refused.
         streams_per_peer: u32 = 16384 in 1 => 1048576,
-        /// Streams that others may open in a second. What comes beyond has to come again.
-        openings_per_second: u32 = 200000 in 1 => 100000000,
+        /// Streams that hosts which have acknowledged nothing yet may open in a second. What comes beyond has to come again.
+        openings_per_second: u32 = 10000 in 1 => 100000000,
         /// Answers in a second to packets that belong to nothing.
         resets_per_second: u32 = 10000 in 1 => 100000000,
         /// What a stream holds until it is acknowledged.
