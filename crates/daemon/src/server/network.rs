@@ -36,9 +36,7 @@ impl Network {
         let engine = &mut self.engine;
         let received = self.io.receive(BURST, &mut |frame| engine.receive(now, frame));
         let any = self.told(now, received).unwrap_or(0) > 0;
-        if self.engine.deadline().is_some_and(|deadline| deadline <= now) {
-            self.engine.timeout(now);
-        }
+        self.engine.catch_up(now);
         any
     }
 

@@ -19,6 +19,8 @@ use crate::{Engine, EngineOptions, Notice, StreamError, StreamId};
 const BURST: usize = 64;
 /// The kernel wakes nobody more punctually than this.
 const LATE: Picos = Picos::from_micros(60);
+/// A driver that spins keeps the processor for so long after there was something to do.
+const EAGER: Picos = Picos::from_micros(50);
 /// Longest sleep.
 const NAP: Picos = Picos::from_secs(1);
 
@@ -82,6 +84,7 @@ pub(super) struct Core {
     pub engine: Engine,
     io: Box<dyn PacketIo + Send>,
     start: std::time::Instant,
+    now: Instant,
     wait: Wait,
     search: Search,
     waiting: Vec<Waiting>,
@@ -95,6 +98,11 @@ pub(super) struct Core {
 #[expect(clippy::disallowed_methods, reason = "a running host has to know the time")]
 fn clock() -> std::time::Instant {
     std::time::Instant::now()
+}
+
+/// Looks again at once; whoever has had nothing to do for a while lets others have the processor if they want it.
+fn spin_on(idle: Picos) {
+    if idle < EAGER { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
 /// Another number each time: a host that starts anew must not use the connection numbers that its peers remember.
@@ -115,6 +123,7 @@ impl Core {
             engine: Engine::new(EngineOptions { seed, ..options.engine })?,
             io,
             start: clock(),
+            now: Instant::ZERO,
             wait: options.wait,
             search: Search::new(options.neighbours)?,
             waiting: Vec::new(),
@@ -124,9 +133,15 @@ impl Core {
         })
     }
 
-    /// Time since the host started: 213 days at most.
+    /// Looks at the clock.
+    pub fn tick(&mut self) -> Instant {
+        self.now = Instant((clock().duration_since(self.start).as_nanos() as u64).saturating_mul(1000));
+        self.now
+    }
+
+    /// Time since the host started when somebody last looked: 213 days at most.
     pub fn now(&self) -> Instant {
-        Instant((clock().duration_since(self.start).as_nanos() as u64).saturating_mul(1000))
+        self.now
     }
 
     /// Takes what has arrived, does what is due, and sends. True: there was something.
@@ -140,18 +155,16 @@ impl Core {
     }
 
     fn take(&mut self) -> Result<bool, pullnet_netio::Error> {
-        let now = self.now();
+        let now = self.tick();
         let engine = &mut self.engine;
+        let late = engine.catch_up(now);
         let got = self.io.receive(BURST, &mut |frame| engine.receive(now, frame))?;
-        let due = engine.deadline().is_some_and(|at| at <= now);
-        if due {
-            engine.timeout(now);
-        }
+        let moved = engine.catch_up(now) || late || got > 0;
         self.resolve(now);
-        if got > 0 || due {
+        if moved {
             self.busy = now;
         }
-        Ok(got > 0 || due)
+        Ok(moved)
     }
 
     fn resolve(&mut self, now: Instant) {
@@ -255,7 +268,7 @@ impl Core {
     /// There is nothing to do: looks again soon, or sleeps until there is, at most until `until`.
     pub fn rest(&mut self, until: Option<Instant>, signals: &Signals) {
         let now = self.now();
-        let Wait::Adaptive(spin) = self.wait else { return std::thread::yield_now() };
+        let Wait::Adaptive(spin) = self.wait else { return spin_on(now.since(self.busy)) };
         let spin = Picos(u64::try_from(spin.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000));
         let wake = self.due().min(until.unwrap_or(Instant::NEVER)).min(now.after(NAP));
         if now.since(self.busy) < spin || wake <= now.after(LATE) {

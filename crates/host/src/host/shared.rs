@@ -76,8 +76,9 @@ impl Shared {
         if self.signals.asleep.load(Ordering::SeqCst) {
             self.signals.waker.wake();
         }
-        let core = self.lock();
+        let mut core = self.lock();
         self.signals.wanting.fetch_sub(1, Ordering::SeqCst);
+        core.tick();
         core
     }
 
