@@ -1,32 +1,34 @@
-//! Payload that says where it belongs, so that a receiver can tell whether it got what was sent.
+//! Payload that says where it belongs, so that a receiver can tell whether it got what was sent: the packet's name in the
+//! first bytes, and behind it bytes that depend on their place only. Those are written once, since this is on the way of
+//! every packet.
 
-/// The words of packet `seq` of flow `flow`: no two packets have the same.
-fn words(flow: u32, seq: u32) -> impl Iterator<Item = u64> {
-    // The odd constant of Knuth's multiplicative hashing, and that of splitmix64, spread the two numbers over all bits.
-    let first = (u64::from(flow) << 32 | u64::from(seq)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (0u64..).map(move |index| first ^ index.wrapping_mul(0xbf58_476d_1ce4_e5b9))
+/// Bytes of a packet's name.
+const NAME: usize = 8;
+
+/// Bytes by place, for payloads of up to `longest` bytes.
+pub(crate) fn places(longest: usize) -> Vec<u8> {
+    // The constants of splitmix64 and of Knuth's multiplicative hashing: neighbours have little in common.
+    let byte = |at: usize| ((at as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ 0x9e37_79b9_7f4a_7c15) >> 24;
+    (0..longest).map(|at| byte(at) as u8).collect()
 }
 
-/// Writes the payload of a packet.
-pub(crate) fn fill(flow: u32, seq: u32, payload: &mut [u8]) {
-    let mut words = words(flow, seq);
-    // Whole words at a time: the loop is on the way of every packet.
-    let (whole, rest) = payload.as_chunks_mut::<8>();
-    whole.iter_mut().zip(&mut words).for_each(|(chunk, word)| *chunk = word.to_le_bytes());
-    let last = words.next().unwrap_or(0).to_le_bytes();
-    rest.copy_from_slice(&last[..rest.len()]);
+/// The name of packet `seq` of flow `flow`.
+fn name(flow: u32, seq: u32) -> [u8; NAME] {
+    // The highest byte depends on all of both numbers.
+    (u64::from(flow) << 32 | u64::from(seq)).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
 }
 
-/// Whether `payload` is that of the packet.
-pub(crate) fn is_right(flow: u32, seq: u32, payload: &[u8]) -> bool {
-    let mut words = words(flow, seq);
-    let (whole, rest) = payload.as_chunks::<8>();
-    let wrong = whole
-        .iter()
-        .zip(&mut words)
-        .fold(0, |wrong, (chunk, word)| wrong | u64::from_le_bytes(*chunk) ^ word);
-    let last = words.next().unwrap_or(0).to_le_bytes();
-    wrong == 0 && *rest == last[..rest.len()]
+/// Makes `payload`, which has its bytes by place, that of a packet.
+pub(crate) fn label(flow: u32, seq: u32, payload: &mut [u8]) {
+    let name = name(flow, seq);
+    let long = payload.len().min(NAME);
+    payload[..long].copy_from_slice(&name[..long]);
+}
+
+/// Whether `payload` is that of the packet; `places` are bytes by place.
+pub(crate) fn is_right(flow: u32, seq: u32, payload: &[u8], places: &[u8]) -> bool {
+    let long = payload.len().min(NAME);
+    payload[..long] == name(flow, seq)[..long] && places.get(long..payload.len()) == Some(&payload[long..])
 }
 
 #[cfg(test)]
@@ -35,11 +37,15 @@ mod tests {
 
     #[test]
     fn a_payload_is_right_for_its_own_packet_only() {
-        let mut payload = [0; 1446];
-        fill(3, 17, &mut payload);
-        assert!(is_right(3, 17, &payload) && is_right(3, 17, &payload[..5]));
-        assert!(!is_right(3, 18, &payload) && !is_right(4, 17, &payload));
-        payload[1445] ^= 1;
-        assert!(!is_right(3, 17, &payload));
+        let places = places(1446);
+        for length in [1446, 9, 8, 5, 1] {
+            let mut payload = places[..length].to_vec();
+            label(3, 17, &mut payload);
+            assert!(is_right(3, 17, &payload, &places));
+            assert!(!is_right(3, 18, &payload, &places) && !is_right(4, 17, &payload, &places));
+            payload[length - 1] ^= 1;
+            assert!(!is_right(3, 17, &payload, &places));
+        }
+        assert!(!is_right(3, 17, &[0; 1447], &places), "longer than any payload");
     }
 }

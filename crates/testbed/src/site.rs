@@ -12,7 +12,7 @@ use pullnet_transport::{Framing, HostAddr};
 use pullnet_units::{Bytes, HostId, Id};
 use pullnet_wire::{DATA_HEADER, ETHERNET, IPV4, Mac, Marks, PORT, Route, UDP};
 
-use crate::PlayError;
+use crate::{PlayError, content};
 
 /// Bytes of a frame beside the payload, as the testbed's switches count them: Ethernet, IPv4, UDP, NDP.
 pub const HEADERS: usize = ETHERNET + IPV4 + UDP + DATA_HEADER;
@@ -52,6 +52,8 @@ pub(crate) struct Site {
     pub config: NdpConfig,
     pub carriage: Carriage,
     pub marks: Marks,
+    /// Payload bytes by place.
+    pub payload_bytes: Vec<u8>,
     /// By number of the host.
     places: Vec<Place>,
     /// Hosts by IP address as a number, sorted.
@@ -63,6 +65,7 @@ impl Site {
     pub fn new(scenario: &Arc<Scenario>, round: u32) -> Result<Self, PlayError> {
         let header = Bytes(HEADERS as u64);
         let config = NdpConfig { header, ..config(scenario)?.clone() };
+        let payload_bytes = content::places(config.mtu.0 as usize);
         let home = PORTS.start + (round % PORTS.len() as u32) as u16;
         let plan = Plan::of(scenario)?;
         let place = |(number, host): (u32, &pullnet_switch::plan::HostPlan)| {
@@ -78,6 +81,7 @@ impl Site {
             config,
             carriage: Carriage { home, header: HEADERS as u16 },
             marks: Marks::default(),
+            payload_bytes,
             places,
             by_ip,
         })

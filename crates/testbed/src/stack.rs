@@ -100,7 +100,7 @@ impl Stack {
         if arrived.packet.shape.is_data() {
             self.count(site, from, received.fate);
             if received.fate == Fate::Whole {
-                self.check(&arrived.packet, arrived.payload);
+                self.check(site, &arrived.packet, arrived.payload);
             }
         }
         if site.scenario.probes.packets {
@@ -128,9 +128,9 @@ impl Stack {
         }
     }
 
-    fn check(&mut self, packet: &Packet, payload: &[u8]) {
+    fn check(&mut self, site: &Site, packet: &Packet, payload: &[u8]) {
         let (Shape::Data { seq, .. }, flow) = (packet.shape, packet.conn) else { return };
-        if !content::is_right(flow, seq, payload) {
+        if !content::is_right(flow, seq, payload, &site.payload_bytes) {
             self.fault = Some(PlayError::Content { flow, host: self.host.0 });
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Station {
     pub stack: Stack,
     pub io: Socket,
     line: Line,
-    /// Room for a payload.
+    /// Bytes of a full payload by place, and in front those of the latest packet's name.
     payload: Vec<u8>,
     /// A packet that found no room in the socket.
     unsent: Option<(HostId, Transmit<NdpHeader>)>,
@@ -39,7 +39,7 @@ impl Station {
             return Err(PlayError::Mtu { mtu: site.config.mtu.0, needed, host: host.0, room });
         }
         let line = Line::new(site.scenario.topology.hosts[host].link.rate, needed);
-        let payload = vec![0; needed];
+        let payload = site.payload_bytes.clone();
         Ok(Self { stack: Stack::new(site, host), io, line, payload, unsent: None, idle: true })
     }
 
@@ -104,7 +104,7 @@ impl Station {
         let host = self.stack.host;
         let payload = &mut self.payload[..site.carriage.payload(packet).into()];
         if let NdpHeader::Data { conn, seq, .. } = packet.header {
-            content::fill(conn.0, seq, payload);
+            content::label(conn.0, seq, payload);
         }
         let (route, header) = (site.route(host, peer, packet.path), site.carriage.packet(packet, 0));
         let mut written = Ok(0);
