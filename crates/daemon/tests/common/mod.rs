@@ -41,9 +41,10 @@ impl Place {
     }
 
     /// Its file with further lines: first those of the top table.
-    pub fn config(&self, further: &str) -> PathBuf {
+    fn config(&self, further: &str) -> PathBuf {
+        let backend = if further.contains("backend") { "" } else { "backend = \"udp\"\n" };
         let mut text = format!(
-            "backend = \"udp\"\naddress = \"{}\"\nrate = \"1 Gbps\"\nidle = \"20 us\"\nfarewell = \"100 ms\"\n",
+            "{backend}address = \"{}\"\nrate = \"1 Gbps\"\nidle = \"20 us\"\nfarewell = \"100 ms\"\n",
             self.address.ip()
         );
         let (top, tables) = further.split_at(further.find('[').unwrap_or(further.len()));
@@ -59,13 +60,25 @@ impl Place {
         path
     }
 
+    /// The same with an address of an interface.
+    pub fn at(address: [u8; 4]) -> Self {
+        Self { address: (address, 61199).into(), ..Self::new() }
+    }
+
     /// Starts a daemon; it serves when this returns.
     pub fn start(&self, further: &str) -> Daemon {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_pullnetd"))
-            .arg(self.config(further))
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        self.start_by(Command::new(env!("CARGO_BIN_EXE_pullnetd")), further)
+    }
+
+    /// The same in a network namespace.
+    pub fn start_in(&self, namespace: &str, further: &str) -> Daemon {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_pullnetd")]);
+        self.start_by(command, further)
+    }
+
+    fn start_by(&self, mut command: Command, further: &str) -> Daemon {
+        let mut child = command.arg(self.config(further)).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut seen = String::new();
         loop {
