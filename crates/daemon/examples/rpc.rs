@@ -8,7 +8,6 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,7 +51,7 @@ fn served(ip: [u8; 4], wait: &str) -> Done<End> {
     let daemon = Daemon::open(&file)?;
     let (stop, stopped) = UnixStream::pair()?;
     thread::spawn(move || daemon.run(stopped.as_fd()));
-    let stack = DaemonStack::connect(&PathBuf::from(socket))?;
+    let stack = DaemonStack::connect(&socket)?;
     let address = stack.address();
     Ok(End { stack: Arc::new(stack), address, _alive: Box::new(Running(stop)) })
 }
