@@ -83,22 +83,14 @@ fn shard<P: Protocol, Q: Discipline<Packet>>(
 
 /// Groups neighbouring ports by their switch.
 fn switches<Q: Discipline<Packet>>(ports: &[Port<Q>], rules: &Q::Rules) -> Vec<SharedSwitch<Q::Shared>> {
-    let mut switches: Vec<SharedSwitch<Q::Shared>> = Vec::new();
-    for (position, port) in (0..).zip(ports) {
-        match switches.last_mut() {
-            Some(last) if last.node == port.node => last.ports.end = position + 1,
-            _ => {
-                let shared = Q::shared(rules, 0);
-                switches.push(SharedSwitch {
-                    node: port.node,
-                    ports: position..position + 1,
-                    shared,
-                    armed: NOT_ARMED,
-                });
-            }
-        }
-    }
-    switches
+    let mut end = 0;
+    let switches = ports.chunk_by(|one, next| one.node == next.node).map(|ports| {
+        let begin = end;
+        end += ports.len() as u32;
+        let shared = Q::shared(rules, ports.len());
+        SharedSwitch { ports: begin..end, shared, armed: NOT_ARMED }
+    });
+    switches.collect()
 }
 
 /// An empty port.

@@ -49,15 +49,19 @@ where
     P::Endpoint: Send + 'static,
 {
     match &scenario.switch {
-        SwitchConfig::Trim(switch) => engine::<P, Trim<Packet>>(scenario, transport, switch, threads),
-        SwitchConfig::DropTail(switch) => engine::<P, DropTail<Packet>>(scenario, transport, switch, threads),
+        SwitchConfig::Trim(switch) => start_with::<P, Trim<Packet>>(scenario, transport, switch, threads),
+        SwitchConfig::DropTail(switch) => {
+            start_with::<P, DropTail<Packet>>(scenario, transport, switch, threads)
+        }
         SwitchConfig::SharedBuffer(switch) => {
-            engine::<P, SharedBuffer<Packet>>(scenario, transport, switch, threads)
+            start_with::<P, SharedBuffer<Packet>>(scenario, transport, switch, threads)
         }
     }
 }
 
-fn engine<P, Q>(
+/// Starts a run of `scenario` with a protocol and a discipline of the caller's, which need not be in any list, in the place
+/// of those that it names.
+pub fn start_with<P, Q>(
     scenario: &Arc<Scenario>,
     transport: &P::Config,
     switch: &Q::Config,

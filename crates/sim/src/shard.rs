@@ -2,7 +2,6 @@
 
 use pullnet_qdisc::Discipline;
 use pullnet_transport::Transport;
-use pullnet_units::NodeId;
 use pullnet_workload::FlowStart;
 
 use crate::agenda::{Agenda, NOT_ARMED};
@@ -26,8 +25,6 @@ const FITS_CACHE: usize = 1000;
 /// A switch as the unit of work: its ports share state and are worked off together, in order of time.
 #[derive(Debug)]
 pub struct SharedSwitch<S> {
-    /// The switch.
-    pub node: NodeId,
     /// Its ports, as positions in the shard.
     pub ports: core::ops::Range<u32>,
     /// What they share.

@@ -26,3 +26,4 @@ pub use field::{Clock, Field};
 pub use live::Play;
 pub use ports::PortCounts;
 pub use site::{HEADERS, frame_room};
+pub use station::Socket;

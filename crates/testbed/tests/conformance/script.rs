@@ -1,0 +1,156 @@
+//! What the network does to which packet, in any world.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use pullnet_ndp::NdpHeader;
+
+/// The packet types.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    Data,
+    Ack,
+    Nack,
+    Pull,
+    Probe,
+}
+
+/// A packet: what it is, and the how many-th copy of it that comes to the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Which {
+    kind: Kind,
+    number: u32,
+    flow: u32,
+    copy: u32,
+}
+
+impl Which {
+    fn first(kind: Kind, number: u32) -> Self {
+        Self { kind, number, flow: 0, copy: 1 }
+    }
+
+    /// The same of another flow than the first.
+    pub fn of(self, flow: u32) -> Self {
+        Self { flow, ..self }
+    }
+
+    /// Another copy than the first.
+    pub fn copy(self, copy: u32) -> Self {
+        Self { copy, ..self }
+    }
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "copy {} of {:?} {} of flow {}", self.copy, self.kind, self.number, self.flow)
+    }
+}
+
+pub fn data(number: u32) -> Which {
+    Which::first(Kind::Data, number)
+}
+
+pub fn ack(number: u32) -> Which {
+    Which::first(Kind::Ack, number)
+}
+
+pub fn nack(number: u32) -> Which {
+    Which::first(Kind::Nack, number)
+}
+
+pub fn pull(number: u32) -> Which {
+    Which::first(Kind::Pull, number)
+}
+
+pub fn probe(number: u32) -> Which {
+    Which::first(Kind::Probe, number)
+}
+
+/// What has become of a packet that leaves the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    Whole,
+    Trimmed,
+    Returned,
+    /// The payload is not what was sent.
+    Damaged,
+}
+
+/// One packet that leaves for one that comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passage {
+    pub fate: Fate,
+    /// Right behind this packet, which goes the same way; at once if there is none.
+    pub after: Option<Which>,
+}
+
+impl From<Fate> for Passage {
+    fn from(fate: Fate) -> Self {
+        Self { fate, after: None }
+    }
+}
+
+/// A packet, and what leaves for it: nothing if it is lost, two passages if it is doubled.
+pub type Line = (Which, Vec<Passage>);
+
+/// The network at work. What no line names passes whole.
+#[derive(Clone, Default)]
+pub struct Player<T> {
+    script: Vec<Line>,
+    /// Lost whenever it comes.
+    lost: Vec<Kind>,
+    /// Copies seen of each packet.
+    copies: BTreeMap<(Kind, u32, u32), u32>,
+    held: Vec<(Which, T, Fate)>,
+}
+
+impl<T: Clone> Player<T> {
+    pub fn new(script: Vec<Line>, lost: Vec<Kind>) -> Self {
+        Self { script, lost, copies: BTreeMap::new(), held: Vec::new() }
+    }
+
+    /// A packet comes: what leaves, in this order.
+    pub fn pass(&mut self, header: &NdpHeader, packet: &T) -> Vec<(T, Fate)> {
+        let which = self.identify(header);
+        let mut leaving = Vec::new();
+        for Passage { fate, after } in self.passages(which) {
+            match after {
+                None => leaving.push((packet.clone(), fate)),
+                Some(after) => self.held.push((after, packet.clone(), fate)),
+            }
+        }
+        let (released, held) = std::mem::take(&mut self.held).into_iter().partition(|held| held.0 == which);
+        self.held = held;
+        leaving.extend(Vec::into_iter(released).map(|(_, packet, fate)| (packet, fate)));
+        leaving
+    }
+
+    fn identify(&mut self, header: &NdpHeader) -> Which {
+        let (kind, number) = match *header {
+            NdpHeader::Data { seq, .. } => (Kind::Data, seq),
+            NdpHeader::Ack { seq, .. } => (Kind::Ack, seq),
+            NdpHeader::Nack { seq, .. } => (Kind::Nack, seq),
+            NdpHeader::Pull { number, .. } => (Kind::Pull, number),
+            NdpHeader::Probe { seq, .. } => (Kind::Probe, seq),
+        };
+        let flow = header.conn().0;
+        let copies = self.copies.entry((kind, number, flow)).or_default();
+        *copies += 1;
+        Which { kind, number, flow, copy: *copies }
+    }
+
+    fn passages(&mut self, which: Which) -> Vec<Passage> {
+        if self.lost.contains(&which.kind) {
+            return Vec::new();
+        }
+        match self.script.iter().position(|line| line.0 == which) {
+            Some(line) => self.script.swap_remove(line).1,
+            None => vec![Fate::Whole.into()],
+        }
+    }
+
+    /// Packets that the script speaks of and that never came, or that were held to the end.
+    pub fn unplayed(&self) -> Vec<Which> {
+        self.script.iter().map(|line| line.0).chain(self.held.iter().map(|held| held.0)).collect()
+    }
+}

@@ -1,0 +1,146 @@
+//! Conversations in the simulator: its engine carries the packets, and a discipline plays the script.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use pullnet_ndp::{Ndp, NdpHeader};
+use pullnet_protocols::ProtocolConfig;
+use pullnet_qdisc::{Discipline, DropReason, Item, Outcome};
+use pullnet_record::RunRecord;
+use pullnet_settings::{Field, Refused, Settings, Value};
+use pullnet_sim::{Packet, start_with};
+use pullnet_transport::{Fate as Arrived, Header};
+
+use crate::script::{Fate, Player, Which};
+use crate::talk::Talk;
+
+/// What a trim leaves, bytes.
+const TRIMMED: u32 = 72;
+
+/// Holds a conversation: its record, and what the script spoke of in vain.
+pub fn play(talk: &Talk) -> (RunRecord, Vec<Which>) {
+    let scenario = talk.scenario();
+    let ProtocolConfig::Ndp(ndp) = &scenario.transport;
+    let stage = Stage(Arc::new(Mutex::new(talk.player())));
+    let mut run = start_with::<Ndp, Scripted>(&scenario, ndp, &stage, 1);
+    while !run.advance(10_000).ended {}
+    let unplayed = stage.0.lock().expect("nobody panics while playing").unplayed();
+    (run.finish(), unplayed)
+}
+
+/// The script that all ports play together.
+#[derive(Clone, Default)]
+struct Stage(Arc<Mutex<Player<Packet>>>);
+
+impl Settings for Stage {
+    const FIELDS: &'static [Field] = &[];
+
+    fn set(&mut self, _: &str, _: Value<'_>) -> Option<Result<(), Refused>> {
+        None
+    }
+
+    fn get(&self, _: &str) -> Option<String> {
+        None
+    }
+}
+
+/// A port without end that plays a script to what comes to it.
+struct Scripted(VecDeque<Packet>);
+
+impl Scripted {
+    /// Lets a packet leave.
+    fn leave(&mut self, mut packet: Packet, fate: Fate) -> Outcome<Packet> {
+        if fate == Fate::Whole {
+            self.0.push_back(packet);
+            return Outcome::Queued;
+        }
+        packet.trim(TRIMMED);
+        if fate == Fate::Returned {
+            return Outcome::Returned(packet);
+        }
+        // The simulator has no payload to damage: what a host makes of a damaged packet is what it makes of a header.
+        self.0.push_back(packet);
+        Outcome::Trimmed(packet)
+    }
+}
+
+impl Discipline<Packet> for Scripted {
+    /// A switch as a whole: a script that speaks of two packets needs them in order of time.
+    const SHARES: bool = true;
+    type Config = Stage;
+    type Rules = Stage;
+    /// Whether this switch plays the script. One of those on the way of every packet has two ports: the only one of a star,
+    /// or a spine.
+    type Shared = bool;
+
+    fn rules(stage: &Stage) -> Stage {
+        stage.clone()
+    }
+
+    fn shared(_: &Stage, ports: usize) -> bool {
+        ports == 2
+    }
+
+    fn new(_: &Stage) -> Self {
+        Self(VecDeque::new())
+    }
+
+    fn enqueue(
+        &mut self,
+        stage: &Stage,
+        plays: &mut bool,
+        packet: Packet,
+        _: impl FnOnce() -> bool,
+    ) -> Outcome<Packet> {
+        if !*plays || packet.fate() == Arrived::Returned {
+            return self.leave(packet, Fate::Whole);
+        }
+        let header = NdpHeader::unpack(packet.packed());
+        let leaving = stage.0.lock().expect("nobody panics while playing").pass(&header, &packet);
+        // One that is held counts as dropped too: nobody looks at that count.
+        let gone = Outcome::Dropped { packet, why: DropReason::DataQueueFull, trimmed: false };
+        leaving.into_iter().fold(gone, |_, (packet, fate)| self.leave(packet, fate))
+    }
+
+    fn dequeue(&mut self, _: &Stage, _: &mut bool) -> Option<Packet> {
+        self.0.pop_front()
+    }
+
+    fn complete(&mut self, _: &Stage, _: &mut bool) {}
+
+    fn places(&self) -> [*const Packet; 2] {
+        [std::ptr::null(); 2]
+    }
+
+    fn waiting(&self, visit: &mut dyn FnMut(&Packet)) {
+        self.0.iter().for_each(visit);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn data_held(&self) -> u32 {
+        self.0.iter().filter(|packet| !packet.is_control()).count() as u32
+    }
+
+    fn control_held(&self) -> u32 {
+        self.0.len() as u32 - self.data_held()
+    }
+
+    fn data_room(&self, _: &Stage, _: u32) -> u32 {
+        0
+    }
+
+    fn control_room(&self, _: &Stage) -> u32 {
+        0
+    }
+
+    fn shortest_next(&self) -> Option<u32> {
+        self.0.front().map(Item::wire)
+    }
+
+    fn trimmed_size(_: &Stage) -> Option<u32> {
+        Some(TRIMMED)
+    }
+}

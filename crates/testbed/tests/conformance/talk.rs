@@ -1,0 +1,195 @@
+//! A conversation: who sends what, what becomes of it on its way, and what must come out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pullnet_scenario::{Scenario, compile};
+
+use crate::script::{Fate, Kind, Line, Passage, Player, Which};
+
+/// The host that sends the first flow.
+pub const A: u32 = 0;
+/// The other one.
+pub const B: u32 = 1;
+/// Payload of a full packet, bytes.
+pub const FULL: u64 = 1000;
+
+/// What all conversations begin with. Links and pulls are fast, so that whoever is answered has sent what it had to send;
+/// timers are slow beside both.
+const SCENARIO: &str = r#"
+name = "conversation"
+until = "all flows done"
+[topology]
+kind = "star"
+hosts = 2
+link = { rate = "100 Gbps", delay = "10 us" }
+[transport]
+kind = "ndp"
+mtu = "1000 B"
+header = "68 B"
+initial_window = "4 packets"
+piggyback = false
+pull_spacing = "1 ns:0, 1 ns:1"
+timeout = "20 ms"
+queued_headers = "0 packets"
+[switch]
+kind = "trim"
+trim_to = "72 B"
+[probes]
+packets = true
+[[traffic]]
+kind = "flows"
+file = "flows.csv"
+"#;
+
+/// Four paths instead of one.
+const FOUR_PATHS: [(&str, &str); 4] = [
+    ("topology.kind", "leaf-spine"),
+    ("topology.leaves", "2"),
+    ("topology.spines", "4"),
+    ("topology.hosts_per_leaf", "1"),
+];
+
+/// One conversation.
+pub struct Talk {
+    name: &'static str,
+    scenario: String,
+    settings: Vec<(String, String)>,
+    /// Lines of a list of flows.
+    flows: Vec<String>,
+    script: Vec<Line>,
+    lost: Vec<Kind>,
+    expected: &'static str,
+}
+
+/// A conversation; `name` is what it shows.
+pub fn talk(name: &'static str) -> Talk {
+    Talk {
+        name,
+        scenario: SCENARIO.to_owned(),
+        settings: Vec::new(),
+        flows: Vec::new(),
+        script: Vec::new(),
+        lost: Vec::new(),
+        expected: "",
+    }
+}
+
+impl Talk {
+    /// A setting of the scenario.
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        self.settings.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The first window, packets.
+    pub fn window(self, packets: u32) -> Self {
+        self.set("transport.initial_window", &format!("{packets} packets"))
+    }
+
+    /// Four paths lead from one host to the other.
+    pub fn four_paths(mut self) -> Self {
+        self.scenario = self.scenario.replace("hosts = 2\n", "");
+        FOUR_PATHS.into_iter().fold(self, |talk, (key, value)| talk.set(key, value))
+    }
+
+    /// A host sends a flow to the other.
+    pub fn sends(self, host: u32, bytes: u64) -> Self {
+        self.sends_at("0 us", host, bytes)
+    }
+
+    /// The same from some time on. Flows are numbered in the order of their beginnings.
+    pub fn sends_at(mut self, start: &str, host: u32, bytes: u64) -> Self {
+        self.flows.push(format!("{host},{},{bytes},{start},0", 1 - host));
+        self
+    }
+
+    /// The latest flow has priority 1.
+    pub fn urgently(mut self) -> Self {
+        if let Some(flow) = self.flows.last_mut() {
+            flow.replace_range(flow.len() - 1.., "1");
+        }
+        self
+    }
+
+    fn passes(mut self, which: Which, passages: impl IntoIterator<Item = Passage>) -> Self {
+        self.script.push((which, passages.into_iter().collect()));
+        self
+    }
+
+    /// A packet is lost.
+    pub fn loses(self, which: Which) -> Self {
+        self.passes(which, [])
+    }
+
+    /// All packets of a kind are lost.
+    pub fn loses_every(mut self, kind: Kind) -> Self {
+        self.lost.push(kind);
+        self
+    }
+
+    /// A packet loses its payload.
+    pub fn trims(self, which: Which) -> Self {
+        self.passes(which, [Fate::Trimmed.into()])
+    }
+
+    /// A packet loses its payload, and its header goes back.
+    pub fn returns(self, which: Which) -> Self {
+        self.passes(which, [Fate::Returned.into()])
+    }
+
+    /// A packet's payload is not what was sent.
+    pub fn damages(self, which: Which) -> Self {
+        self.passes(which, [Fate::Damaged.into()])
+    }
+
+    /// A packet arrives twice.
+    pub fn doubles(self, which: Which) -> Self {
+        self.passes(which, [Fate::Whole.into(); 2])
+    }
+
+    /// A packet's header arrives twice.
+    pub fn doubles_trimmed(self, which: Which) -> Self {
+        self.passes(which, [Fate::Trimmed.into(); 2])
+    }
+
+    /// A packet is overtaken by another.
+    pub fn delays(self, which: Which, after: Which) -> Self {
+        self.passes(which, [Passage { fate: Fate::Whole, after: Some(after) }])
+    }
+
+    /// A packet arrives, and once more behind another.
+    pub fn repeats(self, which: Which, after: Which) -> Self {
+        self.passes(which, [Fate::Whole.into(), Passage { fate: Fate::Whole, after: Some(after) }])
+    }
+
+    /// What comes out, as [`crate::seen::text`] writes it.
+    pub fn must_see(mut self, expected: &'static str) -> Self {
+        self.expected = expected;
+        self
+    }
+
+    /// The network of this conversation.
+    pub fn player<T: Clone>(&self) -> Player<T> {
+        Player::new(self.script.clone(), self.lost.clone())
+    }
+
+    /// The hosts of this conversation.
+    pub fn scenario(&self) -> Arc<Scenario> {
+        let flows = format!("src,dst,bytes,start,priority\n{}\n", self.flows.join("\n"));
+        let files = BTreeMap::from([("flows.csv".to_owned(), flows.into_bytes())]);
+        let scenario = compile("conversation.toml", &self.scenario, &self.settings, &files);
+        Arc::new(scenario.unwrap_or_else(|errors| panic!("{}: {errors:?}", self.name)))
+    }
+
+    /// What went otherwise than it must, if anything did.
+    pub fn check(&self, seen: &str, unplayed: &[Which]) -> Option<String> {
+        let lines =
+            |text: &str| text.lines().map(|line| format!("    {}\n", line.trim())).collect::<String>();
+        let (expected, seen) = (lines(self.expected.trim()), lines(seen.trim()));
+        let never: String = unplayed.iter().map(|which| format!("    {which} never came\n")).collect();
+        let name = self.name;
+        (expected != seen || !never.is_empty())
+            .then(|| format!("{name}\n  must see\n{expected}  has seen\n{seen}{never}"))
+    }
+}
