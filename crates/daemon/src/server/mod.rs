@@ -146,13 +146,19 @@ impl Loop {
         busy |= self.network.send(now);
         if busy {
             self.busy = now;
-        } else if self.file.wait == Wait::Adaptive && now.since(self.busy) > self.file.idle {
-            self.nap(now);
         } else {
-            // Applications may have to run on the same core.
-            std::thread::yield_now();
+            self.rest(now);
         }
         stop
+    }
+
+    /// There is nothing to do: looks again at once, and after a while sleeps, or lets others have the processor.
+    fn rest(&mut self, now: Instant) {
+        match self.file.wait {
+            _ if now.since(self.busy) < self.file.idle => std::hint::spin_loop(),
+            Wait::Adaptive => self.nap(now),
+            Wait::Spin => std::thread::yield_now(),
+        }
     }
 
     /// Sleeps until anything happens.

@@ -1,8 +1,6 @@
 //! From a file to an open interface with an engine.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use pullnet_host::{Engine, EngineOptions, Neighbours, Search};
 use pullnet_netio::{
@@ -30,7 +28,7 @@ pub(super) fn network(file: &HostFile) -> Result<Network, Error> {
         }
         Link::Udp => (Mac::default(), file.mtu.unwrap_or(USUAL_MTU)),
     };
-    let engine = Engine::new(options(file, mac, mtu)?).map_err(Error::Engine)?;
+    let engine = Engine::new(options(file, mac, mtu)).map_err(Error::Engine)?;
     let io = io(file, mtu)?;
     let (name, neighbours) = match &file.link {
         Link::Packet(name) | Link::Xdp(name) => (name.as_str(), Neighbours::Kernel(name.clone())),
@@ -72,8 +70,8 @@ fn io(file: &HostFile, mtu: usize) -> Result<Io, Error> {
 /// Paths beyond these share sockets: each costs a file descriptor.
 const MOST_UDP_LABELS: u16 = 64;
 
-fn options(file: &HostFile, mac: Mac, mtu: usize) -> Result<EngineOptions, Error> {
-    Ok(EngineOptions {
+fn options(file: &HostFile, mac: Mac, mtu: usize) -> EngineOptions {
+    EngineOptions {
         address: file.address,
         mac,
         port: file.port,
@@ -84,15 +82,11 @@ fn options(file: &HostFile, mac: Mac, mtu: usize) -> Result<EngineOptions, Error
         limits: file.limits,
         neighbours: file.neighbours.clone(),
         paths: file.paths,
-        seed: seed()?,
-    })
+        seed: seed(),
+    }
 }
 
 /// Another one at every start.
-fn seed() -> Result<u64, Error> {
-    let path = Path::new("/dev/urandom");
-    let mut bytes = [0; 8];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(Error::file(path, "cannot read"))?;
-    Ok(u64::from_ne_bytes(bytes))
+fn seed() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
