@@ -23,9 +23,11 @@ fn visitor() {
 
 /// What user and group are told.
 fn visit(daemon: &Daemon, (uid, gid): (u32, u32)) -> String {
-    // The test program itself may lie where only root can read.
+    // The test program itself may lie where only root can read. Another process copies it: a program that a thread of this
+    // one still writes to could not be started.
     let program = std::env::temp_dir().join(format!("pullnet-visitor-{}-{gid}", daemon.child.id()));
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let copied = Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap();
+    assert!(copied.success());
     let mut command = Command::new(&program);
     command.args(["--exact", "visitor", "--nocapture"]).env("PULLNET_TEST_SOCKET", daemon.socket());
     let output = command.current_dir("/").uid(uid).gid(gid).output().unwrap();
