@@ -25,5 +25,8 @@ step .venv/bin/mypy --no-error-summary
 step .venv/bin/python -m mypy.stubtest --concise pullnet._core
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
 step cargo clippy --quiet -p pullnet-host --features tokio --all-targets -- -D warnings
+if pkg-config --exists 'libdpdk >= 22.11' 2>/dev/null; then
+    step cargo clippy --quiet -p pullnet-netio --features dpdk --all-targets -- -D warnings
+fi
 step tools/no-std.sh
 step deny

@@ -1,7 +1,8 @@
 //! Frames per second between two network namespaces over veth, one core sending and one receiving.
 //!
 //! `chrt -f 10 cargo run --release -p pullnet-netio --example pps -- [BACKEND [SIZE [BATCH [ROUNDS]]]]`: BACKEND is
-//! `packet`, `xdp` or `xdp-generic`; SIZE is the length of a frame in bytes (64); BATCH is how many frames one flush
+//! `packet`, `xdp` or `xdp-generic`, and with the feature `dpdk` also `dpdk-af_packet` or `dpdk-af_xdp` (frames of at most
+//! 1518 B); SIZE is the length of a frame in bytes (64); BATCH is how many frames one flush
 //! sends (64). Prints one line for each round of 0.2 s and their median. Bursts that short keep what a real-time
 //! scheduler (`chrt -f`) lets a process have before it makes a pause.
 #![expect(clippy::disallowed_methods, reason = "this measures time")]
@@ -29,8 +30,32 @@ fn open(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
         }
         "xdp" => Box::new(XdpSocket::open("eth", &xdp(Attach::Native))?),
         "xdp-generic" => Box::new(XdpSocket::open("eth", &xdp(Attach::Generic))?),
-        other => panic!("there is no backend \"{other}\"; use packet, xdp or xdp-generic"),
+        other => open_dpdk(other)?,
     })
+}
+
+#[cfg(not(feature = "dpdk"))]
+fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
+    panic!("there is no backend \"{backend}\" without the feature dpdk; use packet, xdp or xdp-generic");
+}
+
+/// A device of DPDK on the interface, by the driver that follows `dpdk-`.
+#[cfg(feature = "dpdk")]
+fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
+    use pullnet_netio::{Dpdk, DpdkOptions};
+    use std::sync::{OnceLock, atomic::AtomicU32};
+
+    static RUNNING: OnceLock<Dpdk> = OnceLock::new();
+    static OPENED: AtomicU32 = AtomicU32::new(0);
+    let Some(driver) = backend.strip_prefix("dpdk-") else {
+        panic!(
+            "there is no backend \"{backend}\"; use packet, xdp, xdp-generic, dpdk-af_packet or dpdk-af_xdp"
+        );
+    };
+    let arguments = ["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--file-prefix=pps"];
+    let dpdk = RUNNING.get_or_init(|| Dpdk::start(&arguments).unwrap());
+    let device = format!("net_{driver}{},iface=eth", OPENED.fetch_add(1, Ordering::Relaxed));
+    Ok(Box::new(dpdk.open(&device, &DpdkOptions::default())?))
 }
 
 /// Sends as fast as it can for one round and ends it; returns how many frames the kernel took, and in what time.

@@ -38,6 +38,12 @@ pub enum Error {
         /// What its verifier says.
         log: String,
     },
+    /// DPDK starts once in a process.
+    #[cfg(feature = "dpdk")]
+    #[error(
+        "DPDK starts once in a process, and was started before; open every port with what that start returned"
+    )]
+    DpdkStarted,
     /// An address that does not fit.
     #[error("{0}")]
     Address(String),

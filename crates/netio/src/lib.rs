@@ -6,12 +6,16 @@
 //! | [`PacketSocket`] | `CAP_NET_RAW` | the default: AF_PACKET with TPACKET_V2 rings, past the qdisc |
 //! | [`XdpSocket`] | `CAP_NET_RAW`, `CAP_BPF`, `CAP_NET_ADMIN` | AF_XDP; zero-copy where the driver has it |
 //! | [`UdpSockets`] | nothing | no privilege: the kernel's own UDP |
+//! | `DpdkPort` | the feature `dpdk`, libdpdk 22.11 | DPDK: its network cards, and memif between processes |
 //!
 //! All of them speak whole Ethernet frames; [`UdpSockets`] takes off and puts on what the kernel does not let it see.
 //!
-//! Unsafe code is confined to `sys.rs` (system calls) and `memory.rs` (memory shared with the kernel).
+//! Unsafe code is confined to `sys.rs` (system calls), `memory.rs` (memory shared with the kernel), and `dpdk/shim.rs`
+//! (calls of C).
 #![deny(unsafe_code)]
 
+#[cfg(feature = "dpdk")]
+mod dpdk;
 mod error;
 mod interface;
 #[expect(unsafe_code, reason = "memory that is shared with the kernel")]
@@ -28,6 +32,8 @@ mod xdp;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+#[cfg(feature = "dpdk")]
+pub use dpdk::{Dpdk, DpdkOptions, DpdkPort};
 pub use error::Error;
 pub use interface::Interface;
 pub use namespace::in_namespace;

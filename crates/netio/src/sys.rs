@@ -107,6 +107,11 @@ pub(crate) fn kick_receive(fd: &OwnedFd) {
 
 /// Waits until one of `fds` can be read, or for `timeout`.
 pub(crate) fn poll(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<(), Error> {
+    is_ready(fds, timeout).map(|_| ())
+}
+
+/// The same; returns whether one can be read. Takes two at most.
+pub(crate) fn is_ready(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<bool, Error> {
     let mut polled: [libc::pollfd; 2] = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 2];
     polled.iter_mut().zip(fds).for_each(|(slot, fd)| slot.fd = fd.as_raw_fd());
     let time = libc::timespec {
@@ -116,8 +121,8 @@ pub(crate) fn poll(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<(), Erro
     // SAFETY: `polled` has as many elements as said; a slot of -1 is passed over; no signal mask is passed.
     let result = unsafe { libc::ppoll(polled.as_mut_ptr(), 2, &time, std::ptr::null()) };
     match checked(result, "cannot wait for packets") {
-        Err(Error::Kernel { source, .. }) if source.kind() == io::ErrorKind::Interrupted => Ok(()),
-        other => other.map(|_| ()),
+        Err(Error::Kernel { source, .. }) if source.kind() == io::ErrorKind::Interrupted => Ok(false),
+        other => other.map(|ready| ready > 0),
     }
 }
 

@@ -1,0 +1,84 @@
+//! DPDK 22.11, by a thin C shim: network cards that it drives in user space, and its virtual devices, of which memif joins
+//! two processes by shared memory without the kernel.
+
+mod port;
+#[expect(unsafe_code, reason = "calls of C")]
+mod shim;
+
+use std::ffi::CString;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use crate::Error;
+
+pub use port::{DpdkOptions, DpdkPort};
+
+/// DPDK's environment, of which a process has one. It ends when this and all ports of it are dropped, and cannot be started
+/// again.
+#[derive(Clone, Debug)]
+pub struct Dpdk(Arc<Environment>);
+
+#[derive(Debug)]
+struct Environment;
+
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+fn refused(what: &'static str, on: String, source: io::Error) -> Error {
+    Error::Kernel { what, on, source }
+}
+
+fn text(text: &str) -> Result<CString, Error> {
+    CString::new(text)
+        .map_err(|_| Error::Address(format!("{text:?} has a byte of 0, which DPDK cannot read")))
+}
+
+impl Dpdk {
+    /// Starts it. `arguments` are those of DPDK's environment (EAL), without the name of the program: for instance
+    /// `["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--file-prefix", "mine"]` for virtual devices without
+    /// privileges. Processes that run at the same time need different values of `--file-prefix`. DPDK writes its messages
+    /// to stderr, and ends the process at `--help`.
+    ///
+    /// # Errors
+    /// If it was started in this process before, successfully or not, or DPDK does not start.
+    ///
+    /// # Panics
+    /// If the system has no room for another thread.
+    pub fn start(arguments: &[&str]) -> Result<Self, Error> {
+        let arguments: Vec<CString> =
+            ["pullnet"].iter().chain(arguments).map(|one| text(one)).collect::<Result<_, _>>()?;
+        if STARTED.swap(true, Ordering::Relaxed) {
+            return Err(Error::DpdkStarted);
+        }
+        // DPDK binds the thread that starts it to one core; ours go where they like.
+        let started = thread::scope(|scope| scope.spawn(|| shim::start(arguments)).join());
+        let started = started.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        started.map_err(|source| refused("cannot start DPDK", String::new(), source))?;
+        Ok(Self(Arc::new(Environment)))
+    }
+
+    /// Opens a device: its name and arguments as DPDK's `--vdev` takes them, or the address of a network card that it
+    /// drives. The device is gone when the port is dropped.
+    ///
+    /// | device | what it is |
+    /// |---|---|
+    /// | `net_memif0,role=server,id=0,socket=NAME,bsize=10240` | shared memory with the process that has `role=client`; `bsize` holds a whole frame |
+    /// | `net_af_packet0,iface=eth0` | an interface of the calling thread's network namespace; with an MTU of 9000 also `framesz=10240,blocksz=20480` |
+    /// | `0000:03:00.0` | a network card |
+    ///
+    /// The driver of memif in 22.11 frees its rings in a thread of its own when the other process goes away, whoever uses
+    /// them at that moment: drop the port, or at least leave it alone, before the other process ends, or this one may crash.
+    ///
+    /// # Errors
+    /// If DPDK does not know the device, it is open already, or it cannot what is asked for.
+    pub fn open(&self, device: &str, options: &DpdkOptions) -> Result<DpdkPort, Error> {
+        DpdkPort::open(Arc::clone(&self.0), device, options)
+    }
+}
+
+impl Drop for Environment {
+    fn drop(&mut self) {
+        shim::stop();
+    }
+}

@@ -1,0 +1,148 @@
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pullnet_wire::{ETHERNET, Mac};
+
+use super::{Environment, refused, shim, text};
+use crate::{Counters, Error, PacketIo, sys};
+
+/// What a [`DpdkPort`] is opened with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DpdkOptions {
+    /// Longest IP packet, bytes.
+    pub mtu: u16,
+    /// Frames that wait in each direction at most, as near as the driver can.
+    pub frames: u16,
+}
+
+impl Default for DpdkOptions {
+    fn default() -> Self {
+        Self { mtu: 1500, frames: 1024 }
+    }
+}
+
+/// Some drivers want buffers whose room is a multiple of this, whatever the frames are. Bytes.
+const STEP: usize = 2048;
+/// What DPDK's 16-bit lengths leave for an IP packet. Bytes.
+const MOST_MTU: usize = 30 * STEP - ETHERNET - 4;
+/// How long [`PacketIo::wait`] sleeps at a time.
+const NAP: Duration = Duration::from_micros(50);
+
+/// A port of DPDK, with one queue in each direction.
+#[derive(Debug)]
+pub struct DpdkPort {
+    port: shim::Port,
+    device: String,
+    frame_room: usize,
+    counters: Counters,
+    /// Dropped after the port.
+    _environment: Arc<Environment>,
+}
+
+impl DpdkPort {
+    pub(super) fn open(
+        running: Arc<Environment>,
+        device: &str,
+        options: &DpdkOptions,
+    ) -> Result<Self, Error> {
+        let name = text(device)?;
+        let mtu = usize::from(options.mtu);
+        if mtu > MOST_MTU {
+            return Err(Error::Mtu { name: device.to_string(), mtu, what: "DPDK", most: MOST_MTU });
+        }
+        let frame_room = mtu + ETHERNET + 4;
+        let buffer_room = frame_room.next_multiple_of(STEP) as u16;
+        let port = shim::Port::open(&name, options.mtu, options.frames, buffer_room)
+            .map_err(|source| refused("DPDK cannot open", format!(" \"{device}\""), source))?;
+        Ok(Self {
+            port,
+            device: device.to_string(),
+            frame_room,
+            counters: Counters::default(),
+            _environment: running,
+        })
+    }
+
+    /// Its Ethernet address.
+    #[must_use]
+    pub fn mac(&self) -> Mac {
+        Mac(self.port.mac())
+    }
+
+    /// Whether the other end can be reached: with memif, whether another process has connected. Its client is up a moment
+    /// after its server, and what the server sends in between is lost.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.port.is_up()
+    }
+
+    /// Asks the driver how many frames found no room and how many it could not send, as far as it counts them, and puts
+    /// both into the counters. Frames that were much longer than [`PacketIo::frame_room`] count as missed.
+    ///
+    /// # Errors
+    /// If the driver does not say.
+    pub fn count_missed(&mut self) -> Result<u64, Error> {
+        let (missed, unsent) = self.port.counted().map_err(|source| {
+            refused("cannot ask for the counters of", format!(" \"{}\"", self.device), source)
+        })?;
+        (self.counters.missed, self.counters.refused) = (missed, unsent);
+        Ok(missed)
+    }
+}
+
+impl PacketIo for DpdkPort {
+    fn frame_room(&self) -> usize {
+        self.frame_room
+    }
+
+    fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, Error> {
+        let mut got = 0;
+        while got < most
+            && let Some(frame) = self.port.take()
+        {
+            self.counters.count_received(frame.len());
+            each(frame);
+            got += 1;
+        }
+        Ok(got)
+    }
+
+    fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error> {
+        if !self.port.has_room() {
+            self.port.transmit();
+        }
+        let Some(buffer) = self.port.room() else {
+            self.counters.full += 1;
+            return Ok(false);
+        };
+        let long = fill(&mut buffer[..self.frame_room]).min(self.frame_room);
+        if long > 0 {
+            self.port.written(long);
+            self.counters.count_sent(long);
+        }
+        Ok(true)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.port.transmit();
+        Ok(())
+    }
+
+    /// DPDK's virtual devices cannot wake anybody: this looks for frames, and sleeps for 50 us at a time. `wake` ends the
+    /// sleep at once.
+    #[expect(clippy::disallowed_methods, reason = "many short sleeps take longer than they say")]
+    fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error> {
+        let start = Instant::now();
+        while !self.port.has_frame() && start.elapsed() < timeout {
+            if sys::is_ready(wake.as_slice(), timeout.min(NAP))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
