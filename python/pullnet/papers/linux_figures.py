@@ -51,9 +51,12 @@ def priorities(data: Data) -> Picture:
     """Fig. 10 of NDP."""
     names = {"alone": "idle_us", "pulled first": "priority_us", "no priority": "none_us"}
     runs = _runs(data, "priority")
-    ours = {
-        name: sorted((float(run.at["size"]), run.numbers[key] / 1e3) for run in runs) for name, key in names.items()
-    }
+    ours: dict[str, Points] = {}
+    for run in runs:
+        for name, key in names.items():
+            series = ours.setdefault(f"{name}, {run.at['link']}", [])
+            series.append((float(run.at["size"]), run.numbers[key] / 1e3))
+    ours = {name: sorted(points) for name, points in ours.items()}
     return Picture("fig10-priority", "Short flow beside six long ones", "size (B)", "completion (ms)", ours, log=True)
 
 
