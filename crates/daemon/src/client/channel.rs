@@ -184,7 +184,8 @@ fn wait<T>(
     }
     let start = clock();
     loop {
-        std::hint::spin_loop();
+        // The daemon may need this core.
+        std::thread::yield_now();
         if let Some(done) = attempt()? {
             return Ok(done);
         }

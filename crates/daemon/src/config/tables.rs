@@ -51,8 +51,7 @@ settings! {
         paths: u16 = 8 in 1 => 16384,
         /// How the loop waits.
         wait: Wait = "adaptive",
-        /// How long the loop spins with nothing to do before an adaptive one sleeps, and a spinning one lets others have the
-        /// processor if they want it.
+        /// How long an adaptive loop spins before it sleeps.
         idle: Picos = "50 us" in "1 us" => "10 s",
         /// How long a daemon that is told to stop waits for streams to finish before it resets them.
         farewell: Picos = "1 s" in "0 s" => "1000 s",

@@ -152,13 +152,11 @@ impl Loop {
         stop
     }
 
-    /// There is nothing to do: looks again at once, and after a while sleeps, or lets others have the processor.
+    /// There is nothing to do: sleeps after a while, or looks again once others have had the processor. Where cores are
+    /// few, an application that shall answer has to run first.
     fn rest(&mut self, now: Instant) {
-        match self.file.wait {
-            _ if now.since(self.busy) < self.file.idle => std::hint::spin_loop(),
-            Wait::Adaptive => self.nap(now),
-            Wait::Spin => std::thread::yield_now(),
-        }
+        let idle = now.since(self.busy) > self.file.idle;
+        if idle && self.file.wait == Wait::Adaptive { self.nap(now) } else { std::thread::yield_now() }
     }
 
     /// Sleeps until anything happens.
