@@ -129,7 +129,7 @@ fn the_other_process() {
     let missed = port.count_missed().unwrap();
     assert_eq!(missed, if mtu == OPTIONS.mtu { 0 } else { 1 });
     assert!(put(&mut port, &ENDED));
-    // The driver does not stand that both ends go at the same time, so that this one waits to be killed.
+    // The driver may crash the end that is left: the other one goes first, and then kills this process.
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 

@@ -67,8 +67,8 @@ impl Dpdk {
     /// | `net_af_packet0,iface=eth0` | an interface of the calling thread's network namespace; with an MTU of 9000 also `framesz=10240,blocksz=20480` |
     /// | `0000:03:00.0` | a network card |
     ///
-    /// The driver of memif in 22.11 frees its rings in a thread of its own when the other process goes away, whoever uses
-    /// them at that moment: drop the port, or at least leave it alone, before the other process ends, or this one may crash.
+    /// With memif, drop the port before the other process drops its own: the driver of 22.11 has been seen to crash the end
+    /// that was left.
     ///
     /// # Errors
     /// If DPDK does not know the device, it is open already, or it cannot what is asked for.
