@@ -109,14 +109,14 @@ OTHERS: dict[str, dict[str, Callable[[Data], Picture]]] = {
     "ndp-linux": linux_figures.ALL,
     "ndp-artifact-evaluation": {"1": packet_sizes, "3-5": sweep_transfers},
 }
-"""Pictures that belong to no single claim, by paper and figure."""
+"""Pictures that belong to no single claim, by paper and figure; another word tells two of one figure apart."""
 
 
 def all_of(paper: str, figure: str | None, data: Data, outcomes: list[Outcome], folder: Path) -> list[Path]:
     """Draw everything that the runs allow."""
     pictures = [picture for outcome in outcomes if (picture := of_claim(outcome))]
     for name, function in OTHERS.get(paper, {}).items():
-        if figure in (None, name):
+        if figure in (None, name.split()[0]):
             try:
                 pictures.append(function(data))
             except MissingRunsError:

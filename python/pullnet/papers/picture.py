@@ -18,6 +18,7 @@ class Picture:
     ours: dict[str, Points]
     paper: dict[str, Points] = field(default_factory=dict)
     log: bool = False
+    log_y: bool = False
 
 
 def draw(picture: Picture, folder: Path) -> Path:
@@ -44,11 +45,13 @@ def _png(picture: Picture, path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    ours = "pullnet" if picture.paper else ""
     for name, points in picture.ours.items():
-        axes.plot(*zip(*points, strict=True), label=f"pullnet {name}".strip(), linewidth=1.5)
+        axes.plot(*zip(*points, strict=True), label=f"{ours} {name}".strip(), linewidth=1.5)
     for name, points in picture.paper.items():
         axes.plot(*zip(*points, strict=True), "x", color="black", label=f"paper {name}".strip(), markersize=5)
-    axes.set(title=picture.title, xlabel=picture.x, ylabel=picture.y, xscale="log" if picture.log else "linear")
+    scales = {"xscale": "log" if picture.log else "linear", "yscale": "log" if picture.log_y else "linear"}
+    axes.set(title=picture.title, xlabel=picture.x, ylabel=picture.y, **scales)
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     figure.savefig(path, dpi=120)
