@@ -52,7 +52,7 @@ fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
             "there is no backend \"{backend}\"; use packet, xdp, xdp-generic, dpdk-af_packet or dpdk-af_xdp"
         );
     };
-    let arguments = ["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--file-prefix=pps"];
+    let arguments = ["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf"];
     let dpdk = RUNNING.get_or_init(|| Dpdk::start(&arguments).unwrap());
     let device = format!("net_{driver}{},iface=eth", OPENED.fetch_add(1, Ordering::Relaxed));
     Ok(Box::new(dpdk.open(&device, &DpdkOptions::default())?))

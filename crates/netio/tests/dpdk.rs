@@ -22,9 +22,8 @@ const ENDED: [u8; 64] = [0xdd; 64];
 const OPTIONS: DpdkOptions = DpdkOptions { mtu: 9000, frames: 1024 };
 
 fn start() -> Dpdk {
-    let prefix = format!("--file-prefix=pullnet-{}", std::process::id());
-    let usual = ["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--log-level=error"];
-    Dpdk::start(&[&usual[..], &[&prefix]].concat()).unwrap()
+    Dpdk::start(&["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf", "--log-level=error"])
+        .unwrap()
 }
 
 /// DPDK, which the tests of this process share.

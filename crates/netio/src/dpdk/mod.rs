@@ -36,8 +36,8 @@ fn text(text: &str) -> Result<CString, Error> {
 
 impl Dpdk {
     /// Starts it. `arguments` are those of DPDK's environment (EAL), without the name of the program: for instance
-    /// `["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--file-prefix", "mine"]` for virtual devices without
-    /// privileges. Processes that run at the same time need different values of `--file-prefix`. DPDK writes its messages
+    /// `["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf"]` for virtual devices without
+    /// privileges. Processes that run at the same time need `--no-shconf` or different values of `--file-prefix`. DPDK writes its messages
     /// to stderr, and ends the process at `--help`.
     ///
     /// # Errors
