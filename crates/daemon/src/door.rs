@@ -172,15 +172,26 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn settings(name: &str) -> config::Door {
-        let folder = std::env::temp_dir().join(format!("pullnet-door-{}", std::process::id()));
-        let path = folder.join(name);
-        config::Door { path, group: None, users: Vec::new(), applications: 1, channels: 1, ring: 4096 }
+    /// A folder that is there as long as the test runs.
+    struct Folder(PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn settings(name: &str) -> (Folder, config::Door) {
+        let folder = std::env::temp_dir().join(format!("pullnet-door-{}-{name}", std::process::id()));
+        let path = folder.join("host.sock");
+        let users = Vec::new();
+        let door = config::Door { path, group: None, users, applications: 1, channels: 1, ring: 4096 };
+        (Folder(folder), door)
     }
 
     #[test]
     fn a_socket_is_for_user_and_group() {
-        let settings = settings("mode");
+        let (_folder, settings) = settings("mode");
         let own = process::own();
         let door = Door::open(&settings, &own).unwrap();
         let mode = fs::metadata(&settings.path).unwrap().permissions().mode();
@@ -195,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_living_daemon_keeps_its_socket_and_a_dead_one_does_not() {
-        let settings = settings("lives");
+        let (_folder, settings) = settings("lives");
         let own = process::own();
         let door = Door::open(&settings, &own).unwrap();
         let refused = Door::open(&settings, &own).unwrap_err().to_string();
@@ -210,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_is_no_socket_stays() {
-        let settings = settings("file");
+        let (_folder, settings) = settings("file");
         fs::create_dir_all(settings.path.parent().unwrap()).unwrap();
         fs::write(&settings.path, "precious").unwrap();
         let refused = Door::open(&settings, &process::own()).unwrap_err().to_string();
@@ -224,7 +235,7 @@ mod tests {
         assert!(allowed.lets_in(0, 0, &[]) && allowed.lets_in(100, 1, &[]));
         assert!(allowed.lets_in(5, 7, &[]) && allowed.lets_in(5, 1, &[3, 7]));
         assert!(!allowed.lets_in(5, 1, &[3]));
-        let mut settings = settings("strangers");
+        let (_folder, mut settings) = settings("strangers");
         settings.users = vec!["nobody-of-this-name".into()];
         let refused = Door::open(&settings, &process::own()).unwrap_err().to_string();
         assert!(refused.starts_with("there is no user \"nobody-of-this-name\""), "{refused}");
