@@ -1,6 +1,7 @@
 //! Two network namespaces with a veth between them, made for one test and removed after it.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -8,6 +9,8 @@ use std::time::Duration;
 use pullnet_netio::{Error, PacketIo, in_namespace};
 
 static MADE: AtomicU32 = AtomicU32::new(0);
+/// How often it is tried to remove a namespace.
+const DELETIONS: u32 = 100;
 
 /// The names of both namespaces; the interface is called `eth` in each.
 pub struct Veth {
@@ -59,7 +62,9 @@ impl Veth {
 impl Drop for Veth {
     fn drop(&mut self) {
         for name in &self.names {
-            let _ = ip(&format!("netns del {name}"));
+            // A process that enters a namespace just now keeps the names of all others for a moment.
+            let there = || Path::new("/run/netns").join(name).exists();
+            (0..DELETIONS).take_while(|_| there()).for_each(|_| drop(ip(&format!("netns del {name}"))));
         }
     }
 }
