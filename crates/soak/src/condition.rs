@@ -73,10 +73,4 @@ impl Condition {
     pub const fn words(self) -> &'static str {
         self.described().1
     }
-
-    /// The condition of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|condition| condition.name() == name)
-    }
 }

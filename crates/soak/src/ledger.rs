@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::Options;
 use crate::message::Head;
 use crate::network::HOSTS;
+use crate::report::{Report, Traffic};
 
 /// Most bytes in the body of a request or of an answer. 1 byte to that many, each power of two as likely as any other.
 const LONGEST_CALL: u64 = 100_000;
@@ -132,12 +133,17 @@ impl Ledger {
     pub fn progress(&self) -> f64 {
         let calls = (self.calls.asked - self.calls.open()) as f64 / self.rpcs.max(1) as f64;
         let open = self.longest_stream as f64 * self.streams.open() as f64;
-        let streams = 1.0 - (self.left as f64 + open) / self.stream_bytes.max(1) as f64;
+        let streams = (1.0 - (self.left as f64 + open) / self.stream_bytes.max(1) as f64).max(0.0);
         match (self.rpcs, self.stream_bytes) {
             (0, _) => streams,
             (_, 0) => calls,
             _ => calls.midpoint(streams),
         }
+    }
+
+    /// Nothing more is begun.
+    pub fn ask_no_more(&mut self) {
+        (self.rpcs, self.left) = (self.calls.asked, 0);
     }
 
     pub fn is_over(&self) -> bool {
@@ -210,9 +216,22 @@ impl Ledger {
         Partner { host, deaths: self.deaths[host as usize], away: self.away[host as usize] }
     }
 
-    /// How many were carried out twice or more, and how many were answered and not carried out.
-    pub fn twice_and_never(&self) -> (u64, u64) {
+    /// What it came to.
+    pub fn report(self, condition: &'static str, seed: u64, resident: [u64; 3]) -> Report {
         let count = |which: fn(&u8) -> bool| self.known.iter().filter(|known| which(known)).count() as u64;
-        (count(|known| *known & !ANSWERED > 1), count(|known| *known == ANSWERED))
+        Report {
+            condition,
+            seed,
+            rpcs: self.calls,
+            streams: self.streams,
+            twice: count(|known| *known & !ANSWERED > 1),
+            lost: self.calls.open() + self.streams.open() + count(|known| *known == ANSWERED),
+            errors: self.errors,
+            traffic: Traffic::default(),
+            virtual_seconds: 0.0,
+            seconds: 0.0,
+            resident,
+            complaints: self.complaints,
+        }
     }
 }

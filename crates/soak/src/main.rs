@@ -1,20 +1,23 @@
 //! `pullnet-soak`: soaks host stacks under bad networks, and says whether they hold.
 
 use std::process::ExitCode;
+use std::str::FromStr;
 
-use pullnet_soak::{Condition, Options, Report, run};
+use pullnet_soak::{Condition, KillOptions, Killed, Options, Report};
 use pullnet_units::Bytes;
 
 const HELP: &str = "\
 Usage: pullnet-soak [OPTIONS] [CONDITION...]
 
 Lets four hosts call each other and send streams both ways, in virtual time, while something goes wrong with the network
-or with them. Everything that arrives is checked by hash, and every request is carried out at most once; docs/soak.md
-says what is judged. Without a condition: all of them, one after the other.
+or with them; or lets processes call each other by loopback addresses, and kills some. Everything that arrives is checked
+by hash, and every request is carried out at most once; docs/soak.md says what is judged. Without a condition: all of
+them, one after the other.
 
   --rpcs N       calls with requests and answers of 1 B to 100 kB (default 1000000)
   --bytes SIZE   streams, both ways together (default \"10 GB\")
   --seed N       chance of everything (default 1)
+  --kills N      how often a process is killed (default 20)
   --json         one line of JSON for each condition instead of text
   --help         print this
 
@@ -22,9 +25,30 @@ Progress goes to standard error. Ends with 1 if something did not hold, and with
 
 Conditions:";
 
+/// What goes wrong, in virtual time or with processes.
+#[derive(Clone, Copy)]
+enum Wrong {
+    Virtual(Condition),
+    Processes(Killed),
+}
+
+impl Wrong {
+    fn all() -> impl Iterator<Item = Self> {
+        Condition::ALL.into_iter().map(Self::Virtual).chain(Killed::ALL.into_iter().map(Self::Processes))
+    }
+
+    const fn described(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Virtual(condition) => (condition.name(), condition.words()),
+            Self::Processes(killed) => (killed.name(), killed.words()),
+        }
+    }
+}
+
 /// What the command line asks for.
 struct Asked {
-    conditions: Vec<Condition>,
+    wrongs: Vec<Wrong>,
+    kills: u32,
     rpcs: u64,
     bytes: u64,
     seed: u64,
@@ -35,23 +59,35 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         println!("{HELP}");
-        for condition in Condition::ALL {
-            println!("  {:<14} {}", condition.name(), condition.words());
+        for (name, words) in Wrong::all().map(Wrong::described) {
+            println!("  {name:<20} {words}");
         }
         return ExitCode::SUCCESS;
     }
-    match read(&arguments) {
-        Ok(asked) => soak(&asked),
-        Err(error) => {
+    let done = match arguments.split_first() {
+        Some((first, role)) if first == "--child" => return child(role),
+        _ => read(&arguments)
+            .map_err(|error| (error, 2))
+            .and_then(|asked| soak(&asked).map_err(|error| (error, 1))),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err((error, code)) => {
             eprintln!("error: {error}");
-            ExitCode::from(2)
+            ExitCode::from(code)
         }
     }
 }
 
+/// A process that this program has started to be killed.
+fn child(role: &[String]) -> ExitCode {
+    pullnet_soak::child(role).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+}
+
 fn read(arguments: &[String]) -> Result<Asked, String> {
     let mut asked =
-        Asked { conditions: Vec::new(), rpcs: 1_000_000, bytes: 10_000_000_000, seed: 1, json: false };
+        Asked { wrongs: Vec::new(), kills: 20, rpcs: 1_000_000, bytes: 10_000_000_000, seed: 1, json: false };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         let mut value =
@@ -59,53 +95,57 @@ fn read(arguments: &[String]) -> Result<Asked, String> {
         match argument.as_str() {
             "--rpcs" => asked.rpcs = number(argument, value()?)?,
             "--seed" => asked.seed = number(argument, value()?)?,
+            "--kills" => asked.kills = number(argument, value()?)?,
             "--bytes" => {
                 let text = value()?;
                 asked.bytes = text.parse::<Bytes>().map_err(|error| format!("--bytes {text:?} {error}"))?.0;
             }
             "--json" => asked.json = true,
-            name => asked.conditions.push(named(name)?),
+            name => asked.wrongs.push(named(name)?),
         }
     }
-    if asked.conditions.is_empty() {
-        asked.conditions = Condition::ALL.to_vec();
+    if asked.wrongs.is_empty() {
+        asked.wrongs = Wrong::all().collect();
     }
     Ok(asked)
 }
 
-fn number(name: &str, text: &str) -> Result<u64, String> {
+fn number<N: FromStr>(name: &str, text: &str) -> Result<N, String> {
     text.parse().map_err(|_| format!("{name} {text:?}: write a whole number such as 1000"))
 }
 
-fn named(name: &str) -> Result<Condition, String> {
-    let names: Vec<_> = Condition::ALL.iter().map(|condition| condition.name()).collect();
-    Condition::named(name).ok_or_else(|| format!("{name:?} is no condition; there are {}", names.join(", ")))
+fn named(name: &str) -> Result<Wrong, String> {
+    let names = || Wrong::all().map(|wrong| wrong.described().0).collect::<Vec<_>>().join(", ");
+    let found = Wrong::all().find(|wrong| wrong.described().0 == name);
+    found.ok_or_else(|| format!("{name:?} is no condition; there are {}", names()))
 }
 
-fn soak(asked: &Asked) -> ExitCode {
+/// Whether everything held.
+fn soak(asked: &Asked) -> Result<bool, String> {
     let mut holds = true;
-    for condition in &asked.conditions {
-        let report = measured(&Options {
-            condition: *condition,
-            rpcs: asked.rpcs,
-            bytes: asked.bytes,
-            seed: asked.seed,
-        });
+    for wrong in &asked.wrongs {
+        let report = measured(asked, *wrong).map_err(|error| error.to_string())?;
         holds &= report.holds() && report.is_flat();
         if asked.json {
-            println!("{}", serde_json::to_string(&report).unwrap_or_default());
+            println!("{}", serde_json::to_string(&report).map_err(|error| error.to_string())?);
         } else {
             println!("{report}");
         }
     }
-    if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(holds)
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long it took")]
-fn measured(options: &Options) -> Report {
-    let (start, name) = (std::time::Instant::now(), options.condition.name());
-    let report = run(options, |done| {
-        eprintln!("{name}: {:.0}%, {:.0} s", done * 100.0, start.elapsed().as_secs_f64())
-    });
-    Report { seconds: start.elapsed().as_secs_f64(), ..report }
+fn measured(asked: &Asked, wrong: Wrong) -> std::io::Result<Report> {
+    let (start, (name, _)) = (std::time::Instant::now(), wrong.described());
+    let told = |done: f64| eprintln!("{name}: {:.0}%, {:.0} s", done * 100.0, start.elapsed().as_secs_f64());
+    let Asked { rpcs, bytes, seed, kills, .. } = *asked;
+    let report = match wrong {
+        Wrong::Virtual(condition) => pullnet_soak::run(&Options { condition, rpcs, bytes, seed }, told),
+        Wrong::Processes(killed) => {
+            let program = std::env::current_exe()?;
+            pullnet_soak::kill(&KillOptions { killed, rpcs, kills, seed, program }, told)?
+        }
+    };
+    Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })
 }

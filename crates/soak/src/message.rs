@@ -74,6 +74,16 @@ impl Source {
         &self.made[self.taken..]
     }
 
+    /// Everything at once.
+    pub fn all(mut self) -> Vec<u8> {
+        let mut all = Vec::new();
+        while !self.next().is_empty() {
+            all.append(&mut self.made);
+            self.taken = 0;
+        }
+        all
+    }
+
     /// So many of them were taken.
     pub fn take(&mut self, bytes: usize) {
         self.taken += bytes;

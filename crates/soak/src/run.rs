@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use pullnet_units::{Instant, Picos};
 
+use crate::Condition;
 use crate::ledger::Ledger;
+use crate::memory::{self, Looks};
 use crate::network::{HOSTS, Network};
 use crate::report::{Report, Traffic};
 use crate::station::Station;
-use crate::{Condition, memory};
 
 /// What is soaked, and how much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +34,6 @@ const APPLICATION_AWAY: Picos = Picos::from_millis(2);
 /// Deaths in a soak, and restarts of the switches.
 const DEATHS: u32 = 20;
 const RESTARTS: u32 = 10;
-/// When memory is looked at.
-const LOOKS: [f64; 3] = [0.1, 0.5, 1.0];
 
 /// Something that happens when so much is done.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +69,7 @@ struct World {
     seed: u64,
     /// Of hosts that are no more.
     gone: Traffic,
-    resident: Vec<u64>,
+    looks: Looks,
 }
 
 /// Soaks. `told` is told from time to time how much is done, 0 to 1.
@@ -112,7 +111,7 @@ impl World {
             started: 0,
             seed,
             gone: Traffic::default(),
-            resident: Vec::new(),
+            looks: Looks::default(),
         };
         for host in 0..HOSTS {
             let station = world.start(host);
@@ -131,9 +130,7 @@ impl World {
 
     /// Does what is to be done when so much is done.
     fn act(&mut self, done: f64) {
-        if LOOKS.get(self.resident.len()).is_some_and(|look| *look <= done) {
-            self.resident.push(memory::resident());
-        }
+        self.looks.look(done, memory::resident);
         while let Some((_, act)) = self.acts.pop_front_if(|(at, _)| *at <= done) {
             match act {
                 Act::Restart => self.network.restart(self.now),
@@ -219,7 +216,6 @@ impl World {
     fn forget(&mut self) {
         let until = self.now.after(FORGOTTEN);
         while self.step(until) {}
-        self.resident.push(memory::resident());
         for station in self.stations.iter().flatten() {
             let totals = station.engine.status().totals;
             if (totals.streams, totals.peers, totals.waiting_bytes) != (0, 0, 0) {
@@ -231,18 +227,11 @@ impl World {
     }
 
     fn report(self, options: &Options) -> Report {
-        let Self { ledger, now, resident, mut gone, .. } = self;
+        let Self { mut gone, .. } = self;
         self.stations.iter().flatten().for_each(|station| add(&mut gone, station));
-        let (network, (twice, never)) = (self.network.done(), ledger.twice_and_never());
-        let at = |look: usize| resident.get(look).or(resident.last()).copied().unwrap_or(0);
+        let network = self.network.done();
+        let resident = self.looks.end(memory::resident());
         Report {
-            condition: options.condition.name(),
-            seed: options.seed,
-            rpcs: ledger.calls,
-            streams: ledger.streams,
-            twice,
-            lost: ledger.calls.open() + ledger.streams.open() + never,
-            errors: ledger.errors,
             traffic: Traffic {
                 trimmed: network.trimmed,
                 lost: network.lost,
@@ -250,10 +239,8 @@ impl World {
                 damaged: network.damaged,
                 ..gone
             },
-            virtual_seconds: now.since(Instant::ZERO).as_secs_f64(),
-            seconds: 0.0,
-            resident: [at(0), at(1), at(2)],
-            complaints: ledger.complaints,
+            virtual_seconds: self.now.since(Instant::ZERO).as_secs_f64(),
+            ..self.ledger.report(options.condition.name(), options.seed, resident)
         }
     }
 }

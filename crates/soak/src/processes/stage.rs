@@ -1,0 +1,216 @@
+//! The processes: who runs, who is killed, who takes its place.
+
+use std::io::{BufRead, BufReader, Error, Result};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pullnet_daemon::DaemonStack;
+use pullnet_host::{Host, Stack};
+
+use super::child::host;
+use super::{KillOptions, Killed};
+use crate::memory;
+
+/// Looks at a process that is to begin or to end, and the time between two of them.
+const LOOKS: u32 = 6000;
+const BETWEEN: Duration = Duration::from_millis(10);
+
+/// A process of this program in a role; killed when it is dropped.
+struct Cast {
+    process: Child,
+    /// The process ends when this is closed.
+    _alive: ChildStdin,
+}
+
+impl Cast {
+    fn start(program: &Path, role: &[&str]) -> Result<Self> {
+        let mut process = Command::new(program)
+            .arg("--child")
+            .args(role)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let alive = process.stdin.take().ok_or_else(|| Error::other("no pipe"))?;
+        Ok(Self { process, _alive: alive })
+    }
+
+    /// Waits until it says that it is ready.
+    fn ready(mut self) -> Result<Self> {
+        let said = self.process.stdout.take().ok_or_else(|| Error::other("no pipe"))?;
+        match BufReader::new(said).lines().next() {
+            Some(Ok(line)) if line == "ready" => Ok(self),
+            _ => Err(Error::other("a process ended before it was ready")),
+        }
+    }
+
+    /// Kills it, and waits until it is gone.
+    fn kill(&mut self) -> Result<()> {
+        self.process.kill()?;
+        self.process.wait().map(|_| ())
+    }
+
+    /// Waits until it has ended by itself.
+    fn ends(&mut self) -> Result<()> {
+        for _ in 0..LOOKS {
+            if self.process.try_wait()?.is_some() {
+                return Ok(());
+            }
+            std::thread::park_timeout(BETWEEN);
+        }
+        Err(Error::other("an application does not notice that its daemon is gone"))
+    }
+}
+
+impl Drop for Cast {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.kill();
+    }
+}
+
+/// A daemon, and where it is.
+struct Daemon {
+    cast: Cast,
+    socket: PathBuf,
+    file: PathBuf,
+}
+
+impl Daemon {
+    fn start(program: &Path, folder: &Path, name: &str, at: SocketAddr) -> Result<Self> {
+        let (socket, file) = (folder.join(name).join("host.sock"), folder.join(name).with_extension("toml"));
+        let text = format!(
+            "backend = \"udp\"\naddress = \"{}\"\nport = {}\nrate = \"1 Gbps\"\n[socket]\npath = \"{}\"\n",
+            at.ip(),
+            at.port(),
+            socket.display()
+        );
+        std::fs::write(&file, text)?;
+        let cast = Cast::start(program, &["daemon", &file.to_string_lossy()])?;
+        Ok(Self { cast, socket, file })
+    }
+
+    fn again(&mut self, program: &Path) -> Result<()> {
+        self.cast.kill()?;
+        self.cast = Cast::start(program, &["daemon", &self.file.to_string_lossy()])?;
+        Ok(())
+    }
+
+    /// Its streams, as soon as it serves.
+    fn stack(&self) -> Result<Arc<dyn Stack>> {
+        for _ in 0..LOOKS {
+            if let Ok(stack) = DaemonStack::connect(&self.socket) {
+                return Ok(Arc::new(stack));
+            }
+            std::thread::park_timeout(BETWEEN);
+        }
+        Err(Error::other("a daemon does not serve"))
+    }
+}
+
+/// Who serves the calls, and by what.
+enum Scene {
+    /// Hosts of their own; this process has one.
+    Hosts { _own: Host },
+    /// Daemons: of this process, and of the application that is called.
+    Daemons([Daemon; 2]),
+}
+
+pub(super) struct Stage {
+    program: PathBuf,
+    folder: PathBuf,
+    killed: Killed,
+    kills: u64,
+    pub to: SocketAddr,
+    scene: Scene,
+    server: Cast,
+}
+
+fn serve(program: &Path, folder: &Path, to: SocketAddr, scene: &Scene) -> Result<Cast> {
+    let journal = folder.join("journal");
+    let journal = journal.to_string_lossy();
+    let cast = match scene {
+        Scene::Hosts { .. } => Cast::start(program, &["host", &to.to_string(), &journal]),
+        Scene::Daemons([_, there]) => {
+            // It is there as soon as its daemon is.
+            drop(there.stack()?);
+            Cast::start(program, &["application", &there.socket.to_string_lossy(), &journal])
+        }
+    };
+    cast?.ready()
+}
+
+impl Stage {
+    /// Everybody serves when this returns. With it comes what callers call with.
+    pub fn new(options: &KillOptions) -> Result<(Self, Arc<dyn Stack>)> {
+        let pid = std::process::id();
+        let folder = std::env::temp_dir().join(format!("pullnet-soak-{pid}-{}", options.killed.name()));
+        std::fs::create_dir_all(&folder)?;
+        // Addresses that no other run has at this time.
+        let ip =
+            |last| Ipv4Addr::new(127, 1 + (pid >> 8) as u8 % 250, pid as u8, last + options.killed as u8);
+        let [from, to] = [10, 20].map(|last| SocketAddr::from((ip(last), pullnet_wire::PORT)));
+        let program = &options.program;
+        let (scene, stack) = if options.killed == Killed::Peer {
+            let own = host(from).map_err(|error| Error::other(error.to_string()))?;
+            let stack = Arc::clone(own.stack());
+            (Scene::Hosts { _own: own }, stack)
+        } else {
+            let daemons =
+                [("here", from), ("there", to)].map(|(name, at)| Daemon::start(program, &folder, name, at));
+            let [here, there] = daemons;
+            let (here, there) = (here?, there?);
+            let stack = here.stack()?;
+            (Scene::Daemons([here, there]), stack)
+        };
+        let server = serve(program, &folder, to, &scene)?;
+        let (program, killed) = (program.clone(), options.killed);
+        Ok((Self { program, folder, killed, kills: 0, to, scene, server }, stack))
+    }
+
+    /// Kills one, and starts another in its place; it serves when this returns. Perhaps callers have to call with
+    /// something else from then on.
+    pub fn kill(&mut self) -> Result<Option<Arc<dyn Stack>>> {
+        self.kills += 1;
+        match (&mut self.scene, self.killed) {
+            // In turn the daemon of the caller and that of the called.
+            (Scene::Daemons([here, _]), Killed::Daemon) if self.kills % 2 == 1 => {
+                here.again(&self.program)?;
+                return here.stack().map(Some);
+            }
+            (Scene::Daemons([_, there]), Killed::Daemon) => {
+                there.again(&self.program)?;
+                self.server.ends()?;
+            }
+            _ => self.server.kill()?,
+        }
+        self.server = serve(&self.program, &self.folder, self.to, &self.scene)?;
+        Ok(None)
+    }
+
+    /// Memory of the processes that are never killed. Bytes.
+    pub fn resident(&self) -> u64 {
+        let daemons = match &self.scene {
+            Scene::Daemons(daemons) if self.killed == Killed::Application => daemons.as_slice(),
+            _ => &[],
+        };
+        let of = |daemon: &Daemon| memory::resident_of(&daemon.cast.process.id().to_string());
+        memory::resident() + daemons.iter().map(of).sum::<u64>()
+    }
+
+    /// The numbers of everything that was carried out.
+    pub fn journal(&self) -> Result<Vec<u64>> {
+        let bytes = std::fs::read(self.folder.join("journal"))?;
+        let number = |word: &[u8]| word.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
+        Ok(bytes.chunks(8).map(number).collect())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,29 @@
+//! Processes that are killed while calls run: a small soak of each kind.
+
+use std::path::PathBuf;
+
+use pullnet_soak::{KillOptions, Killed, Report, kill};
+
+fn soak(killed: Killed) -> Report {
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_pullnet-soak"));
+    let report = kill(&KillOptions { killed, rpcs: 400, kills: 4, seed: 1, program }, |_| ()).unwrap();
+    assert!(report.holds(), "{report}");
+    assert!(report.rpcs.answered > 100, "{report}");
+    report
+}
+
+#[test]
+fn a_process_with_its_host_is_killed() {
+    soak(Killed::Peer);
+}
+
+#[test]
+fn an_application_is_killed() {
+    soak(Killed::Application);
+}
+
+#[test]
+fn daemons_are_killed() {
+    let report = soak(Killed::Daemon);
+    assert!(report.errors.keys().any(|error| error.contains("the daemon is gone")), "{report}");
+}
