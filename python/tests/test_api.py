@@ -52,7 +52,7 @@ def test_a_table_that_was_not_recorded_says_how_to_get_it() -> None:
     with pytest.raises(pullnet.NotRecordedError, match=r"no table `latency`.*\[probes\].*latency = true"):
         _ = result.latency
     with pytest.raises(pullnet.NotRecordedError, match="there are flows, hosts, ports"):
-        result.table("packets")
+        result.table("colours")
 
 
 def test_probes_do_not_change_a_run() -> None:
