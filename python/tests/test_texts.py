@@ -57,5 +57,5 @@ def test_a_value_that_no_scenario_holds_is_refused() -> None:
 def test_a_missing_key_of_a_summary_is_named(tmp_path: Path) -> None:
     (tmp_path / "scenario.toml").write_text("")
     (tmp_path / "summary.json").write_text(json.dumps({"scenario": "x"}))
-    with pytest.raises(pullnet.InputError, match=r"seed.*another version"):
+    with pytest.raises(pullnet.InputError, match=r"world.*another version"):
         pullnet.load(tmp_path)

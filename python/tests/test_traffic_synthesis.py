@@ -254,7 +254,7 @@ def test_the_command_goes_on_from_what_it_made(pullnet: Pullnet, tmp_path: Path)
         (STATED[:6] + STATED[8:], "error: no --duration; give for instance --timescale 100ms --duration 15min"),
         (
             (*STATED, "--autocorrelation", "measured"),
-            "error: --autocorrelation: nothing is measured without --from; use h",
+            "error: --autocorrelation: nothing is measured without a trace in --from; give one, or use h",
         ),
         (
             (*STATED, "--autocorrelation", "hurst=x"),
