@@ -69,6 +69,7 @@ impl World {
                 syn: c & 4 == 0,
                 last: c & 8 != 0,
                 pulled: pull.is_some(),
+                again: c & 4096 != 0,
                 length,
                 service: a >> 12,
                 priority: c as u8,

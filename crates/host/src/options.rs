@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 
 use pullnet_ndp::NdpConfig;
-use pullnet_units::{BitsPerSec, Bytes};
+use pullnet_units::{BitsPerSec, Bytes, Instant};
 use pullnet_wire::{ETHERNET, IPV4, IPV6, Mac, Marks, PORT, UDP, payload_room};
 
 use crate::StreamError;
@@ -37,6 +37,9 @@ pub struct EngineOptions {
     /// Chance of everything: paths, and where connection numbers begin. Whoever drives an [`crate::Engine`] has to give a
     /// new one at each start, so that its numbers are not those that its peers remember; a [`crate::Host`] sees to that.
     pub seed: u64,
+    /// Until then, packets that were sent before open no stream: a host that had this address before may have carried out
+    /// what they ask for. [`EngineOptions::started_anew`] sets it; zero as long as nobody had the address.
+    pub careful_until: Instant,
 }
 
 impl EngineOptions {
@@ -55,7 +58,16 @@ impl EngineOptions {
             neighbours: Vec::new(),
             paths: 8,
             seed: 0,
+            careful_until: Instant::ZERO,
         }
+    }
+
+    /// For a host that starts at `now`, and perhaps takes the place of another one: it is careful for as long as peers may
+    /// repeat what they sent to that.
+    #[must_use]
+    pub fn started_anew(self, now: Instant) -> Self {
+        let careful = self.ndp.give_up.saturating_add(self.ndp.time_wait);
+        Self { careful_until: now.after(careful), ..self }
     }
 
     /// Payload of a full packet. Bytes.

@@ -28,7 +28,16 @@ fn forged(from: [u8; 4], conn: u32, shape: Shape) -> Vec<u8> {
 }
 
 fn first_packet(length: u16, last: bool) -> Shape {
-    Shape::Data { seq: 0, syn: true, last, pulled: false, length, service: SERVICE, priority: 0 }
+    Shape::Data {
+        seq: 0,
+        syn: true,
+        last,
+        pulled: false,
+        again: false,
+        length,
+        service: SERVICE,
+        priority: 0,
+    }
 }
 
 /// How long 4 MB take from host 0 to host 1 while strangers send `flood` first packets in a millisecond to host 1.
@@ -110,6 +119,7 @@ fn packets_of_others_do_not_touch_a_stream() {
         syn: false,
         last: true,
         pulled: false,
+        again: false,
         length: 9,
         service: SERVICE,
         priority: 0,
@@ -160,6 +170,7 @@ fn a_replayed_stream_is_not_carried_out_again() {
             syn: true,
             last: true,
             pulled: false,
+            again: false,
             length: 1,
             service: SERVICE + 1,
             priority: 0,

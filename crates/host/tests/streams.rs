@@ -250,6 +250,36 @@ fn a_host_that_was_started_anew_says_so() {
 }
 
 #[test]
+fn a_host_that_was_started_anew_carries_out_nothing_that_the_one_before_may_have() {
+    let mut net = Net::pair();
+    net.at(1).listen(SERVICE).unwrap();
+    let asks = net.connect(0, 1, SERVICE);
+    net.write(0, asks, b"only once").unwrap();
+    net.finish(0, asks);
+    let mut there = None;
+    net.until(ms(10), |net| {
+        there = net.at(1).accept(SERVICE);
+        there.is_some()
+    });
+    assert_eq!(net.read(1, there.unwrap()).unwrap(), (b"only once".to_vec(), true));
+    // It dies before its acknowledgement has left.
+    let now = net.now;
+    net.replace(1, options(1).started_anew(now));
+    net.at(1).listen(SERVICE).unwrap();
+    net.pass(ms(10_000));
+    assert_eq!(net.at(1).accept(SERVICE), None);
+    assert_eq!(net.read(0, asks), Err(StreamError::Reset(Reason::UNKNOWN)));
+    // Once nobody can remember the one before, a repeated first packet opens a stream again.
+    let again = net.connect(0, 1, SERVICE);
+    net.weather = Weather { lost: 1.0, ..Weather::FINE };
+    net.write(0, again, b"is lost").unwrap();
+    net.finish(0, again);
+    net.pass(Picos::from_micros(100));
+    net.weather = Weather::FINE;
+    net.until(ms(100), |net| net.at(1).accept(SERVICE).is_some());
+}
+
+#[test]
 fn aborting_ends_both_ends_and_closing_refuses_what_still_comes() {
     let mut net = Net::pair();
     let (here, there) = joined(&mut net);

@@ -34,7 +34,8 @@ impl Carriage {
     pub fn packet(&self, packet: &Transmit<NdpHeader>, service: u16) -> Packet {
         let shape = match packet.header {
             NdpHeader::Data { seq, syn, last, pulled, priority, .. } => {
-                Shape::Data { seq, syn, last, pulled, length: self.payload(packet), service, priority }
+                let (again, length) = (packet.again, self.payload(packet));
+                Shape::Data { seq, syn, last, pulled, again, length, service, priority }
             }
             NdpHeader::Ack { seq, pull, .. } => Shape::Ack { seq, pull },
             NdpHeader::Nack { seq, pull, .. } => Shape::Nack { seq, pull },

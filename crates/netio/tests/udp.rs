@@ -13,8 +13,8 @@ fn sockets(address: IpAddr) -> UdpSockets {
 }
 
 fn packet(home: u16, seq: u32, length: usize) -> Packet {
-    let (syn, last, pulled) = (true, false, false);
-    let shape = Shape::Data { seq, syn, last, pulled, length: length as u16, service: 9, priority: 0 };
+    let (syn, last, pulled, again) = (true, false, false, false);
+    let shape = Shape::Data { seq, syn, last, pulled, again, length: length as u16, service: 9, priority: 0 };
     Packet { home, conn: 5, shape }
 }
 

@@ -29,6 +29,7 @@ fn frame(macs: [Mac; 2], port: u16, seq: u32, payload: usize) -> Vec<u8> {
         syn: true,
         last: false,
         pulled: false,
+        again: false,
         length: payload.len() as u16,
         service: 1,
         priority: 0,

@@ -23,6 +23,7 @@ fn frame(from: u32, length: usize) -> Vec<u8> {
         syn: false,
         last: false,
         pulled: false,
+        again: false,
         length: payload.len() as u16,
         service: 1,
         priority: 0,

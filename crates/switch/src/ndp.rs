@@ -130,8 +130,16 @@ mod tests {
         let (from_mac, to_mac) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 2]));
         let route = Route { from_mac, to_mac, from, to, from_port: Route::port_of(label), to_port: PORT };
         let length = payload as u16;
-        let shape =
-            Shape::Data { seq: 5, syn: true, last: false, pulled: false, length, service: 1, priority: 0 };
+        let shape = Shape::Data {
+            seq: 5,
+            syn: true,
+            last: false,
+            pulled: false,
+            again: false,
+            length,
+            service: 1,
+            priority: 0,
+        };
         let packet = Packet { home: PORT, conn: 7, shape };
         let mut out = vec![0; 10_000];
         let long = emit(&mut out, &route, &Marks::default(), &packet, &vec![0xa5; payload]).unwrap();

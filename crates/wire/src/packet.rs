@@ -19,6 +19,7 @@ const LAST: u8 = 0x02;
 const PULLED: u8 = 0x04;
 const CARRIES_PULL: u8 = 0x08;
 const BY_SENDER: u8 = 0x10;
+const AGAIN: u8 = 0x20;
 
 /// A header without its check, as a value in which nonsense cannot be written.
 ///
@@ -47,6 +48,8 @@ pub enum Shape {
         last: bool,
         /// Sent on a pull.
         pulled: bool,
+        /// Was sent before.
+        again: bool,
         /// Payload bytes when it was sent.
         length: u16,
         /// Who is meant at the receiver.
@@ -173,8 +176,8 @@ impl Shape {
     fn fields(self) -> Fields {
         let plain = |kind, number| Fields { kind, flags: 0, number, second: [0; 4], priority: 0 };
         match self {
-            Self::Data { seq, syn, last, pulled, length, service, priority } => {
-                let flags = flag(syn, SYN) | flag(last, LAST) | flag(pulled, PULLED);
+            Self::Data { seq, syn, last, pulled, again, length, service, priority } => {
+                let flags = flag(syn, SYN) | flag(last, LAST) | flag(pulled, PULLED) | flag(again, AGAIN);
                 let ([a, b], [c, d]) = (length.to_be_bytes(), service.to_be_bytes());
                 Fields { kind: DATA, flags, number: seq, second: [a, b, c, d], priority }
             }
@@ -207,7 +210,7 @@ fn rules(kind: u8) -> Option<(u8, [bool; 6])> {
     let word = [true, true, true, true, false, false];
     let byte = [true, false, false, false, false, false];
     Some(match kind {
-        DATA => (SYN | LAST | PULLED, all),
+        DATA => (SYN | LAST | PULLED | AGAIN, all),
         ACK | NACK => (CARRIES_PULL, word),
         PULL | PROBE => (0, [false; 6]),
         RESET => (BY_SENDER, byte),
@@ -280,6 +283,7 @@ impl Packet {
                 syn: flags & SYN != 0,
                 last: flags & LAST != 0,
                 pulled: flags & PULLED != 0,
+                again: flags & AGAIN != 0,
                 length: short(bytes, 12),
                 service: short(bytes, 14),
                 priority: bytes[16],

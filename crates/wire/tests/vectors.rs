@@ -28,8 +28,9 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 fn fields(shape: &Shape) -> Value {
     match *shape {
-        Shape::Data { seq, syn, last, pulled, length, service, priority } => json!({
-            "type": "data", "seq": seq, "syn": syn, "last": last, "pulled": pulled, "length": length,
+        Shape::Data { seq, syn, last, pulled, again, length, service, priority } => json!({
+            "type": "data", "seq": seq, "syn": syn, "last": last, "pulled": pulled, "again": again,
+            "length": length,
             "service": service, "priority": priority,
         }),
         Shape::Ack { seq, pull } => json!({"type": "ack", "seq": seq, "pull": pull}),
@@ -90,7 +91,16 @@ fn frame(route: &Route, shape: Shape) -> Vec<u8> {
 }
 
 fn data(length: u16) -> Shape {
-    Shape::Data { seq: 7, syn: true, last: false, pulled: false, length, service: 80, priority: 2 }
+    Shape::Data {
+        seq: 7,
+        syn: true,
+        last: false,
+        pulled: false,
+        again: false,
+        length,
+        service: 80,
+        priority: 2,
+    }
 }
 
 fn trimmed(mut frame: Vec<u8>, keep: usize, lengths: Lengths) -> Vec<u8> {
@@ -106,8 +116,16 @@ fn changed(mut frame: Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 
 /// Every type of packet as it is sent.
 fn sent() -> Vec<Case> {
-    let last =
-        Shape::Data { seq: 90, syn: false, last: true, pulled: true, length: 0, service: 0, priority: 0 };
+    let last = Shape::Data {
+        seq: 90,
+        syn: false,
+        last: true,
+        pulled: true,
+        again: true,
+        length: 0,
+        service: 0,
+        priority: 0,
+    };
     let shapes = [
         ("data", data(20)),
         ("the last packet, empty", last),

@@ -7,6 +7,7 @@ use pullnet_netio::{
     Filter, Interface, PacketIo, PacketOptions, PacketSocket, PortGuard, Protocol, UdpOptions, UdpSockets,
     XdpOptions, XdpSocket,
 };
+use pullnet_units::Instant;
 use pullnet_wire::Mac;
 
 use super::network::Network;
@@ -83,7 +84,9 @@ fn options(file: &HostFile, mac: Mac, mtu: usize) -> EngineOptions {
         neighbours: file.neighbours.clone(),
         paths: file.paths,
         seed: seed(),
+        ..EngineOptions::new(file.address)
     }
+    .started_anew(Instant::ZERO)
 }
 
 /// Another one at every start.

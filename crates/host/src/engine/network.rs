@@ -146,8 +146,10 @@ impl Engine {
             return self.hand_late(now, peer, arrived);
         }
         match arrived.packet.shape {
-            Shape::Data { syn: true, seq, service, priority, .. }
-                if conn.0 & REPLY == 0 && seq < LARGEST_FIRST_WINDOW =>
+            Shape::Data { syn: true, seq, again, service, priority, .. }
+                if conn.0 & REPLY == 0
+                    && seq < LARGEST_FIRST_WINDOW
+                    && !(again && now < self.options.careful_until) =>
             {
                 match self.open_incoming(now, from, conn, service, priority) {
                     Ok(Some(index)) => self.take(now, index, arrived),

@@ -120,7 +120,7 @@ impl Core {
         }
         let seed = options.engine.seed ^ chance();
         Ok(Self {
-            engine: Engine::new(EngineOptions { seed, ..options.engine })?,
+            engine: Engine::new(EngineOptions { seed, ..options.engine }.started_anew(Instant::ZERO))?,
             io,
             start: clock(),
             now: Instant::ZERO,

@@ -15,12 +15,13 @@ pub fn frame(route: &Route, packet: &Packet, payload: &[u8]) -> Vec<u8> {
 }
 
 fn data() -> impl Strategy<Value = Shape> {
-    let parts = (any::<u32>(), any::<[bool; 3]>(), 0..9000u16, any::<u16>(), any::<u8>());
-    parts.prop_map(|(seq, [syn, last, pulled], length, service, priority)| Shape::Data {
+    let parts = (any::<u32>(), any::<[bool; 4]>(), 0..9000u16, any::<u16>(), any::<u8>());
+    parts.prop_map(|(seq, [syn, last, pulled, again], length, service, priority)| Shape::Data {
         seq,
         syn,
         last,
         pulled,
+        again,
         length,
         service,
         priority,
