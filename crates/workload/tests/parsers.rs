@@ -315,6 +315,11 @@ fn all_wrong_lines_are_told_at_once() {
         lines(parse_matrix("m.cm", matrix.as_bytes(), &MatrixOptions::default()).unwrap_err().to_string());
     assert_eq!(told, ["m.cm:3:", "m.cm:5:"]);
 
+    let again = "Nodes 4\nConnections 0\nTriggers 1\n".to_owned() + &"trigger id 1 oneshot\n".repeat(4);
+    let refused = parse_matrix("m.cm", again.as_bytes(), &MatrixOptions::default()).unwrap_err().to_string();
+    let told: Vec<&str> = refused.lines().map(|line| &line[..line.find(" already").unwrap()]).collect();
+    assert_eq!(told, [5, 6, 7].map(|line| format!("m.cm:{line}: trigger id 1 was used on line 4")));
+
     let many = format!("50\n{}", "0 0 3 100 9 2\n".repeat(50));
     let refused = parse_hpcc_flows("flow.txt", many.as_bytes(), Counts::Met).unwrap_err().to_string();
     assert_eq!(refused.lines().count(), 21);

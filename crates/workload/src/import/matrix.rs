@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::str::SplitWhitespace;
 
 use pullnet_units::{Bytes, Instant};
@@ -174,11 +175,14 @@ impl Reader {
         if id == 0 {
             return Err(MatrixFault::IdZero("trigger"));
         }
-        let index = self.script.triggers.len();
-        if let Some(before) = self.trigger_ids.insert(id, index) {
-            let line = self.script.triggers[before].line;
-            return Err(MatrixFault::IdTwice { what: "trigger", id, line });
-        }
+        // A trigger that is refused is not noted: the numbers are places in the list of those that were taken.
+        match self.trigger_ids.entry(id) {
+            Entry::Occupied(before) => {
+                let line = self.script.triggers[*before.get()].line;
+                return Err(MatrixFault::IdTwice { what: "trigger", id, line });
+            }
+            Entry::Vacant(free) => free.insert(self.script.triggers.len()),
+        };
         self.script.triggers.push(Trigger { id, line, kind });
         Ok(())
     }
