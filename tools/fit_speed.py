@@ -8,7 +8,6 @@ The search for xmin is timed in CPU seconds of one process, one after the other 
 from __future__ import annotations
 
 import argparse
-import re
 import resource
 import sys
 import tempfile
@@ -18,14 +17,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from pages import PERFORMANCE, put
 
 from pullnet.traffic import LogNormal, PowerLaw, fit_power_law, report
 from pullnet.traffic.sample import Floats
 from pullnet.traffic.study import study
 from pullnet.traffic.volumes import Volumes
 
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
-BEGIN, END = "<!-- table: tools/fit_speed.py -->", "<!-- end of table -->"
 DURATION = 900.0
 TIMESCALES = (0.005, 0.1, 1.0, 5.0)
 
@@ -96,7 +94,7 @@ def cpu_of_all() -> float:
 def main() -> None:
     """Measure, and print the table or write it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"write the table into {PERFORMANCE.name}")
     parser.add_argument("--beside", type=int, default=100_000, help="samples of the comparison with powerlaw")
     parser.add_argument("--large", type=int, default=5_000_000, help="samples of the large search")
     parser.add_argument("--traces", type=int, default=200, help="traces of the study")
@@ -106,9 +104,7 @@ def main() -> None:
     heading = ["| what | samples | by | time | ratio |", "|---|--:|---|--:|--:|"]
     table = "\n".join([*heading, *rows])
     if options.write:
-        page = PAGE.read_text(encoding="utf-8")
-        pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
-        PAGE.write_text(pattern.sub(f"{BEGIN}\n{table}\n{END}", page), encoding="utf-8")
+        put(PERFORMANCE, "fit_speed", table)
     sys.stdout.write(table + "\n")
 
 

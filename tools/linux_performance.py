@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- table: tools/linux_performance.py -->", "<!-- end of linux table -->"
+from pages import PERFORMANCE, ROOT, put
 
 ROWS = {
     "linux-calls-tcp": "1 kB call on a new connection, both ends spinning: NDP over TCP, medians",
@@ -65,14 +61,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "linux-performance")
     arguments = parser.parse_args()
     found = table(measure(arguments.level, arguments.out))
-    if not arguments.write:
+    if arguments.write:
+        put(PERFORMANCE, "linux_performance", found)
+    else:
         print(found)
-        return
-    page = PAGE.read_text()
-    if BEGIN not in page:
-        sys.exit(f"{PAGE} has no line {BEGIN}")
-    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
-    PAGE.write_text(pattern.sub(lambda _: f"{BEGIN}\n{found}\n{END}", page))
 
 
 if __name__ == "__main__":

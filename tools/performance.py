@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -16,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+from pages import PERFORMANCE, ROOT, put
+
 SCENARIO = ROOT / "scenarios" / "permutation.toml"
-PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- table: tools/performance.py -->", "<!-- end of table -->"
 
 
 @dataclass(frozen=True)
@@ -107,8 +105,7 @@ def main() -> None:
     made = table(options.repeats)
     print(made)
     if options.write:
-        page = PAGE.read_text()
-        PAGE.write_text(re.sub(f"{BEGIN}.*?{END}", f"{BEGIN}\n{made}\n{END}", page, flags=re.DOTALL))
+        put(PERFORMANCE, "performance", made)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+
+from pages import put
 
 from pullnet.papers import model
 from pullnet.papers.model import Experiment, Point
@@ -21,7 +22,6 @@ from pullnet.summary import Summary
 
 PAPER = "ndp-artifact-evaluation"
 PAGE = Path(__file__).parent.parent / "papers" / PAPER / "README.md"
-BEGIN, END = "<!-- table: tools/robustness.py -->", "<!-- end of table -->"
 
 COLUMNS = ("flows", "completed", "still moving", "stuck", "failed", "timeouts", "explained", "unexplained")
 WRONG = {"": "nothing wrong", "corruption": "1% corrupted", "link-down": "core link down 1 ms"}
@@ -83,14 +83,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     found = table(arguments.duration, model.parse_seeds(arguments.seeds), arguments.out, arguments.jobs)
-    if not arguments.write:
+    if arguments.write:
+        put(PAGE, "robustness", found)
+    else:
         print(found)
-        return
-    page = PAGE.read_text(encoding="utf-8")
-    if BEGIN not in page:
-        sys.exit(f"{PAGE} has no line {BEGIN}")
-    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
-    PAGE.write_text(pattern.sub(lambda _: f"{BEGIN}\n{found}\n{END}", page), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shutil
 import struct
 import subprocess
@@ -19,9 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- table: tools/traffic_performance.py -->", "<!-- end of traffic table -->"
+from pages import PERFORMANCE, put
 
 SNAP = 100
 TIMESCALES = ("5ms", "100ms", "1s", "5s")
@@ -101,14 +98,10 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2)
     arguments = parser.parse_args()
     found = table(arguments.packets, arguments.repeats)
-    if not arguments.write:
+    if arguments.write:
+        put(PERFORMANCE, "traffic_performance", found)
+    else:
         print(found)
-        return
-    page = PAGE.read_text()
-    if BEGIN not in page:
-        sys.exit(f"{PAGE} has no line {BEGIN}")
-    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
-    PAGE.write_text(pattern.sub(lambda _: f"{BEGIN}\n{found}\n{END}", page))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 """`pullnet testbed compare`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from pullnet import json_text
 from pullnet.cli.diff import text
-from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Settings, Spin, brought_up
+from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Prefer, Settings, Spin, brought_up
 from pullnet.scenario import compiled
-from pullnet.scheduling import Preference
 
 if TYPE_CHECKING:
     from pullnet.testbed.compare import Comparison, Row
@@ -22,12 +21,7 @@ def compare(
     core: Core = 1,
     spin: Spin = True,
     host_core: HostCore = 0,
-    prefer: Annotated[
-        Preference,
-        typer.Option(
-            help="How hosts and switches are preferred: not, with their sessions, or real-time while they play."
-        ),
-    ] = "group",
+    prefer: Prefer = "group",
     as_json: Json = False,
 ) -> None:
     """Run a scenario in the simulator and on its testbed, and show what both made of it and where they part."""

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pullnet import json_text
-from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Settings, Spin, brought_up
+from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Prefer, Settings, Spin, brought_up
 from pullnet.directory import default_directory
 from pullnet.scenario import compiled
-from pullnet.scheduling import Preference
 
 if TYPE_CHECKING:
     from pullnet.result import Result
@@ -27,12 +26,7 @@ def play(
     core: Core = 1,
     spin: Spin = True,
     host_core: HostCore = 0,
-    prefer: Annotated[
-        Preference,
-        typer.Option(
-            help="How hosts and switches are preferred: not, with their sessions, or real-time while they play."
-        ),
-    ] = "group",
+    prefer: Prefer = "group",
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How many times.")] = 1,
     out: Annotated[
         Path | None,

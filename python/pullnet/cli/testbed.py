@@ -10,6 +10,7 @@ import typer
 
 from pullnet import json_text, scheduling
 from pullnet.errors import InputError
+from pullnet.scheduling import Preference
 
 if TYPE_CHECKING:
     from pullnet.testbed import Bed
@@ -42,6 +43,10 @@ Settings = Annotated[
 Core = Annotated[int, typer.Option(min=0, help="Core of the switches, where there is such a core.")]
 Spin = Annotated[bool, typer.Option("--spin", help="Switches never sleep: exact, and a core is theirs alone.")]
 HostCore = Annotated[int, typer.Option(min=0, help="Core of all hosts, where there is such a core.")]
+Prefer = Annotated[
+    Preference,
+    typer.Option(help="How hosts and switches are preferred: not, with their sessions, or real-time while they play."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

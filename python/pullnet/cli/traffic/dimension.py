@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pullnet.cli.traffic.common import (
+    EPS,
     AsJson,
+    Eps,
     Files,
     Filter,
     Quiet,
@@ -22,19 +24,15 @@ from pullnet.cli.traffic.common import (
     say,
     table,
 )
-from pullnet.traffic.dimension import EPSILONS, FURTHER_RULES, RULES, Dimensioning, Score, score, supports
+from pullnet.traffic.dimension import FURTHER_RULES, RULES, Dimensioning, Score, score, supports
 from pullnet.traffic.dimension import dimension as apply
 from pullnet.traffic.quantities import rate_unit, shown_rate, shown_time
-
-_EPSILONS = ",".join(f"{share:g}" for share in EPSILONS)
 
 
 def dimension(
     files: Files,
     timescale: Timescales = None,
-    eps: Annotated[
-        str, typer.Option(metavar="SHARES", help="Shares of intervals that may need more than the capacity.")
-    ] = _EPSILONS,
+    eps: Eps = EPS,
     all_rules: Annotated[
         bool, typer.Option("--all-rules", help=f"Add {' and '.join(FURTHER_RULES)}; these fits are slow.")
     ] = False,

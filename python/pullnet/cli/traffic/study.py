@@ -10,8 +10,10 @@ import typer
 from rich.console import Console
 
 from pullnet.cli.traffic.common import (
+    EPS,
     AsJson,
     Capacity,
+    Eps,
     Files,
     Filter,
     Quiet,
@@ -26,22 +28,17 @@ from pullnet.cli.traffic.common import (
 )
 from pullnet.directory import staged
 from pullnet.traffic import report
-from pullnet.traffic.dimension import EPSILONS
 from pullnet.traffic.quantities import bits_per_second, shown_time
 from pullnet.traffic.reading import Reading
 from pullnet.traffic.study import Options, Progress, Study
 from pullnet.traffic.study import study as examine
-
-_EPSILONS = ",".join(f"{share:g}" for share in EPSILONS)
 
 
 def study(
     files: Files,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the report goes.", show_default=False)],
     timescale: Timescales = None,
-    eps: Annotated[
-        str, typer.Option(metavar="SHARES", help="Shares of intervals that may need more than the capacity.")
-    ] = _EPSILONS,
+    eps: Eps = EPS,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", help="Repeats that say whether a power law is plausible; 0: not asked.", min=0)
     ] = 0,
