@@ -15,15 +15,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, 
 from rich.table import Table
 
 from pullnet import json_text
-from pullnet.traffic.dimension import EPSILONS
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.reading import Note, Options, Reading, Source, load, make_options
 
 PARTIAL = 3
 """Exit code: a part of the input could not be read."""
-
-EPS = ",".join(f"{share:g}" for share in EPSILONS)
-"""The usual shares for `Eps`."""
 
 Files = Annotated[
     list[Path],
@@ -69,7 +65,6 @@ Unit = Annotated[
         show_default=False,
     ),
 ]
-Eps = Annotated[str, typer.Option(metavar="SHARES", help="Shares of intervals that may need more than the capacity.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress.")]
 

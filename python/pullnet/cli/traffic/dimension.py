@@ -9,9 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pullnet.cli.traffic.common import (
-    EPS,
     AsJson,
-    Eps,
     Files,
     Filter,
     Quiet,
@@ -24,6 +22,7 @@ from pullnet.cli.traffic.common import (
     say,
     table,
 )
+from pullnet.cli.traffic.shares import EPS, Eps
 from pullnet.traffic.dimension import FURTHER_RULES, RULES, Dimensioning, Score, score, supports
 from pullnet.traffic.dimension import dimension as apply
 from pullnet.traffic.quantities import rate_unit, shown_rate, shown_time

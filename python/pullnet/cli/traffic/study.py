@@ -10,10 +10,8 @@ import typer
 from rich.console import Console
 
 from pullnet.cli.traffic.common import (
-    EPS,
     AsJson,
     Capacity,
-    Eps,
     Files,
     Filter,
     Quiet,
@@ -26,6 +24,7 @@ from pullnet.cli.traffic.common import (
     say,
     table,
 )
+from pullnet.cli.traffic.shares import EPS, Eps
 from pullnet.directory import staged
 from pullnet.traffic import report
 from pullnet.traffic.quantities import bits_per_second, shown_time
