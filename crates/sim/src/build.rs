@@ -77,6 +77,7 @@ fn shard<P: Protocol, Q: Discipline<Packet>>(
         abroad: Vec::new(),
         reports: Vec::new(),
         log: HostLog::default(),
+        prompt: true,
         worked: false,
     }
 }

@@ -109,6 +109,11 @@ impl Director {
         self.open == 0 && !self.endless
     }
 
+    /// Whether what becomes of a flow may change what the run does next.
+    pub fn awaits_news(&self) -> bool {
+        matches!(self.stop, Stop::FlowsDone { .. }) || self.workload.watches()
+    }
+
     /// Earliest start already known.
     pub fn next_start(&self) -> Option<u64> {
         self.workload.next_start().map(|at| at.0)

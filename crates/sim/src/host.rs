@@ -65,6 +65,8 @@ pub struct HostContext<'a> {
     pub log: &'a mut HostLog,
     /// The current window.
     pub window: Window,
+    /// Whether somebody waits for news of flows.
+    pub prompt: bool,
 }
 
 /// What happens next at a host; ties are decided in this order.
@@ -131,18 +133,29 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    /// A packet is on its way here. Returns its arrival time.
+    /// A packet is on its way here. Returns the last window in which the host can be visited for its sake.
     #[inline]
-    pub fn expect(&mut self, window: Window, packet: &Packet) -> u64 {
+    pub fn expect(&mut self, net: &Network, window: Window, packet: &Packet, prompt: bool) -> u64 {
         self.inbox.insert_sorted(*packet, |packet| packet.rank(window));
-        packet.time(window)
+        self.due(net, packet.time(window), prompt)
     }
 
-    /// The application will open a flow. Starts come in order of time.
-    pub fn plan(&mut self, start: FlowStart) -> u64 {
+    /// The application will open a flow. Starts come in order of time. Returns the last window in which the host can be
+    /// visited for its sake.
+    pub fn plan(&mut self, net: &Network, start: FlowStart, prompt: bool) -> u64 {
         self.starts.push_back(start);
         self.next_start = self.next_start.min(start.at.0);
-        start.at.0
+        self.due(net, start.at.0, prompt)
+    }
+
+    /// The last window in which the host can be visited so that what happens at `at` is known elsewhere in time. Nothing
+    /// leaves before the link is free; news of flows does, if somebody waits for it (`prompt`).
+    #[inline]
+    fn due(&self, net: &Network, at: u64, prompt: bool) -> u64 {
+        if prompt {
+            return net.grid.index(at);
+        }
+        net.grid.index(self.line.reaches(at.max(self.busy_until), net.shortest)) - 1
     }
 
     /// What happens next, and when.
@@ -155,21 +168,18 @@ impl<T: Transport> Host<T> {
         first.min((arrival, Turn::Arrival)).min((self.next_start, Turn::Start))
     }
 
-    /// When the next thing happens here; `u64::MAX` for nothing.
-    #[inline]
-    pub fn next_event(&self, window: Window) -> u64 {
-        self.next_turn(window).0
-    }
-
-    /// Lets everything happen that lies in the window.
-    pub fn visit(&mut self, cx: &mut HostContext<'_>) {
+    /// Lets everything happen that lies before the end of the window. Returns the last window in which the host can be
+    /// visited next; `None` if nothing is to be done.
+    pub fn visit(&mut self, cx: &mut HostContext<'_>) -> Option<u64> {
+        let mut earliest = 0;
         loop {
             let (at, turn) = self.next_turn(cx.window);
             if at >= cx.window.end {
-                return;
+                return (at != u64::MAX).then(|| self.due(cx.net, at, cx.prompt));
             }
             // A deadline may have passed while nothing could be done about it.
-            let now = at.max(cx.window.start);
+            let now = at.max(earliest);
+            earliest = cx.net.grid.begin(now);
             match turn {
                 Turn::Link => self.transmit(cx, at),
                 Turn::Timer => self.input(cx, now, |host, now| host.transport.handle_timeout(now)),

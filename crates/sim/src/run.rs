@@ -84,6 +84,8 @@ struct Shared {
     /// Number of the next window.
     next: AtomicU64,
     ended: AtomicBool,
+    /// Whether anything waits for news of flows.
+    prompt: AtomicBool,
     /// Latest end of the run.
     end: u64,
     /// First process number of hosts and of ports beyond each shard.
@@ -111,6 +113,7 @@ impl Shared {
         });
         self.next.store(next, Ordering::Release);
         self.ended.store(director.ended.is_some(), Ordering::Release);
+        self.prompt.store(director.awaits_news(), Ordering::Release);
     }
 
     /// The shard that a packet goes to.
@@ -140,6 +143,7 @@ impl<T: Transport, Q: Discipline<Packet>> Engine<T, Q> {
             post: Post::new(shards.len()),
             next: AtomicU64::new(0),
             ended: AtomicBool::new(false),
+            prompt: AtomicBool::new(true),
             bounds: shards.iter().map(|shard| (shard.host_range.end, shard.port_range.end)).collect(),
             net,
         };
@@ -179,6 +183,7 @@ impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
                 return;
             }
             let index = self.shared.next.load(Ordering::Acquire);
+            self.shard.prompt = self.shared.prompt.load(Ordering::Acquire);
             self.receive(index);
             self.shard.work(&self.shared.net, self.shared.window(index));
             self.hand_over(index);
@@ -246,9 +251,12 @@ where
             shards[0].abroad.append(&mut lock(mail));
         }
         let last = Window { end: now.0, ..shared.window(shared.net.grid.index(now.0.saturating_sub(1))) };
-        shards.iter_mut().for_each(|shard| shard.catch_up(&shared.net, last));
         let director = shared.director.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let reports = shared.post.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut reports = shared.post.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for shard in &mut shards {
+            shard.catch_up(&shared.net, last);
+            reports.append(&mut shard.reports);
+        }
         finish::record(&shared.net, shards, director, reports, now)
     }
 }

@@ -66,6 +66,8 @@ pub struct Shard<T, Q: Discipline<Packet>> {
     pub reports: Vec<Report>,
     /// Records.
     pub log: HostLog,
+    /// Whether somebody waits for news of flows: hosts are then visited as soon as anything happens there.
+    pub prompt: bool,
     /// Whether anything was done in the latest window.
     pub worked: bool,
 }
@@ -148,10 +150,10 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         let host = &mut self.hosts[position as usize];
         host.armed = NOT_ARMED;
         let (out, reports, log) = (&mut self.out, &mut self.reports, &mut self.log);
-        host.visit(&mut HostContext { net, out, reports, log, window });
-        let next = host.next_event(window);
-        if next != u64::MAX {
-            let due = net.grid.index(next).max(window.index + 1);
+        if let Some(due) =
+            host.visit(&mut HostContext { net, out, reports, log, window, prompt: self.prompt })
+        {
+            let due = due.max(window.index + 1);
             self.host_agenda.arm(&mut host.armed, position, due, window.index);
         }
         self.sent(net, window, before);
@@ -282,7 +284,7 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     fn accept_at_host(&mut self, net: &Network, window: Window, process: u32, packet: &Packet) -> Option<()> {
         let position = process.wrapping_sub(self.host_range.start);
         let host = self.hosts.get_mut(position as usize)?;
-        let due = net.grid.index(host.expect(window, packet));
+        let due = host.expect(net, window, packet, self.prompt);
         if due < host.armed {
             self.host_agenda.arm(&mut host.armed, position, due, window.index);
         }
@@ -316,15 +318,19 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     pub fn plan(&mut self, net: &Network, window: Window, process: u32, start: FlowStart) {
         let position = process - self.host_range.start;
         let host = &mut self.hosts[position as usize];
-        let due = net.grid.index(host.plan(start)).max(window.index);
+        let due = host.plan(net, start, self.prompt).max(window.index);
         if due < host.armed {
             self.host_agenda.arm(&mut host.armed, position, due, window.index);
         }
     }
 
-    /// Lets everything happen at ports that lies before the end of the run. Ports are visited as late as their packets
+    /// Lets everything happen that lies before the end of the run. Hosts and ports are visited as late as their packets
     /// allow; at the end they have to be looked at whatever comes of it.
     pub fn catch_up(&mut self, net: &Network, window: Window) {
+        for host in &mut self.hosts {
+            let (out, reports, log) = (&mut self.out, &mut self.reports, &mut self.log);
+            host.visit(&mut HostContext { net, out, reports, log, window, prompt: self.prompt });
+        }
         if Q::SHARES {
             (0..self.switches.len() as u32).for_each(|switch| {
                 self.work_off_switch(net, window, switch);

@@ -116,6 +116,11 @@ impl Workload {
         self.blocks[number as usize].traffic.ended(&ended, &mut planner);
     }
 
+    /// Whether the end of a flow under way is waited for.
+    pub fn watches(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Whether no start is known, and none can come unless an open flow completes.
     pub fn exhausted(&self) -> bool {
         self.agenda.is_empty()
