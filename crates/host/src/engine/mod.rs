@@ -10,12 +10,13 @@ mod network;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::RandomState;
 use std::net::IpAddr;
 
-use pullnet_ndp::{Ndp, NdpEndpoint};
+use pullnet_ndp::NdpEndpoint;
 use pullnet_ndp_wire::Carriage;
 use pullnet_rng::Seed;
-use pullnet_transport::{HostAddr, HostInfo, Protocol, Transport};
+use pullnet_transport::{HostAddr, HostInfo, Transport};
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::{Packet, REPLY, Route};
 
@@ -45,7 +46,8 @@ type Backlog = VecDeque<StreamId>;
 pub struct Engine {
     options: EngineOptions,
     carriage: Carriage,
-    transport: NdpEndpoint,
+    /// Its hashes are such that nobody can foresee which connection numbers crowd its maps.
+    transport: NdpEndpoint<RandomState>,
     peers: Peers,
     streams: Streams,
     pool: Pool,
@@ -87,7 +89,7 @@ impl Engine {
         let given = options.neighbours.iter().copied().collect();
         Ok(Self {
             carriage: Carriage { home: options.port, header: settings.header.0 as u16 },
-            transport: Ndp::endpoint(&settings, host, seed.stream("host", 0)),
+            transport: NdpEndpoint::with_hashes(&settings, host, seed.stream("host", 0)),
             peers: Peers::new(forgotten, given),
             streams: Streams::default(),
             pool: Pool::new(options.payload_room()),

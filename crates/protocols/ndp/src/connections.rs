@@ -1,26 +1,28 @@
 use alloc::vec::Vec;
+use core::hash::BuildHasher;
 
 use hashbrown::HashMap;
 use pullnet_transport::{ConnId, HostAddr};
 use rustc_hash::FxBuildHasher;
 
 /// Connections by slot, found by peer and number. The map is only asked, never walked, so its order does not matter.
+/// `S` hashes: [`FxBuildHasher`] where nobody means harm.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Connections<T> {
+pub(crate) struct Connections<T, S = FxBuildHasher> {
     latest: Option<((HostAddr, ConnId), u32)>,
     slots: Vec<Option<T>>,
     free: Vec<u32>,
-    by_key: HashMap<(HostAddr, ConnId), u32, FxBuildHasher>,
+    by_key: HashMap<(HostAddr, ConnId), u32, S>,
 }
 
-impl<T> Default for Connections<T> {
+impl<T, S: Default> Default for Connections<T, S> {
     fn default() -> Self {
         Self { slots: Vec::new(), free: Vec::new(), by_key: HashMap::default(), latest: None }
     }
 }
 
-impl<T> Connections<T> {
+impl<T, S: BuildHasher> Connections<T, S> {
     /// The slot of a connection.
     #[inline]
     pub fn find(&mut self, peer: HostAddr, conn: ConnId) -> Option<u32> {
@@ -82,5 +84,39 @@ impl<T> Connections<T> {
     /// All connections in order of their slots.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::hash::RandomState;
+    use std::vec;
+
+    use super::*;
+
+    const PEER: HostAddr = HostAddr(1);
+    /// Places of a map of 64 Ki connections.
+    const PLACES: u64 = 1 << 16;
+
+    /// The most of these numbers that go to one place of a map.
+    fn crowd<S: BuildHasher + Default>(numbers: &[u32]) -> u32 {
+        let connections = Connections::<(), S>::default();
+        let mut places = vec![0; PLACES as usize];
+        for number in numbers {
+            let hash = connections.by_key.hasher().hash_one((PEER, ConnId(*number)));
+            places[(hash % PLACES) as usize] += 1;
+        }
+        places.into_iter().max().unwrap_or(0)
+    }
+
+    #[test]
+    fn numbers_that_crowd_one_place_do_not_where_hashes_cannot_be_foreseen() {
+        let first = |number: &u32| FxBuildHasher.hash_one((PEER, ConnId(*number))).is_multiple_of(PLACES);
+        let chosen: Vec<u32> = (0..).filter(first).take(256).collect();
+        assert_eq!(crowd::<FxBuildHasher>(&chosen), 256);
+        // Eight of 256 in one of 65536 places: less than one run in 10^22.
+        assert!(crowd::<RandomState>(&chosen) < 8);
     }
 }

@@ -1,4 +1,5 @@
 use alloc::collections::VecDeque;
+use core::hash::BuildHasher;
 
 use hashbrown::HashMap;
 use pullnet_transport::{ConnId, HostAddr};
@@ -12,17 +13,17 @@ const NOTES: u64 = 64;
 ///
 /// All are remembered equally long, so that they are forgotten in the order in which they were noted.
 #[derive(Clone, Debug)]
-pub(crate) struct Finished {
+pub(crate) struct Finished<S = FxBuildHasher> {
     remembered: Picos,
     /// What is noted again earlier than this is not noted: so much longer are all remembered.
     fresh: Picos,
     /// When each one was last spoken to.
-    latest: HashMap<(HostAddr, ConnId), Instant, FxBuildHasher>,
+    latest: HashMap<(HostAddr, ConnId), Instant, S>,
     /// Every note, oldest first; one that was renewed since is passed over.
     notes: VecDeque<(Instant, HostAddr, ConnId)>,
 }
 
-impl Finished {
+impl<S: BuildHasher + Default> Finished<S> {
     /// Remembers each for at least `remembered`.
     pub fn new(remembered: Picos) -> Self {
         let fresh = Picos(remembered.0 / NOTES);
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_forgotten_that_long_after_it_was_last_spoken_to() {
-        let mut finished = Finished::new(Picos(6400));
+        let mut finished = Finished::<FxBuildHasher>::new(Picos(6400));
         finished.note(Instant(1000), PEER, CONN);
         finished.note(Instant(5000), PEER, CONN);
         finished.expire(Instant(11_499));
@@ -94,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_late_packets_takes_no_memory_and_none_is_forgotten_early() {
-        let mut finished = Finished::new(Picos(6400));
+        let mut finished = Finished::<FxBuildHasher>::new(Picos(6400));
         (0..=99).for_each(|at| finished.note(Instant(at), PEER, CONN));
         assert_eq!(finished.notes.len(), 1);
         finished.expire(Instant(99 + 6400));

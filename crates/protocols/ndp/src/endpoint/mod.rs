@@ -2,6 +2,7 @@
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
+use core::hash::BuildHasher;
 use core::mem::offset_of;
 
 use pullnet_pull::{Pacer, PullQueue, Turns};
@@ -11,6 +12,7 @@ use pullnet_transport::{
     Side, Transmit, Transport,
 };
 use pullnet_units::Instant;
+use rustc_hash::FxBuildHasher;
 
 use crate::config::{NdpConfig, Rules};
 use crate::connections::Connections;
@@ -33,9 +35,12 @@ enum Timer {
 }
 
 /// NDP on one host. What every packet needs comes first: a large network has its memory at hand only if that is little.
+///
+/// `S` hashes hosts and connection numbers. Where strangers choose these, it has to be one that nobody can foresee; the usual
+/// one is for simulations.
 #[derive(Debug)]
 #[repr(C)]
-pub struct NdpEndpoint {
+pub struct NdpEndpoint<S = FxBuildHasher> {
     events: VecDeque<Event>,
     /// When the first of the timers and time-waits is due.
     due: Instant,
@@ -47,24 +52,31 @@ pub struct NdpEndpoint {
     ready_again: Turns,
     ready_new: Turns,
     chance: Stream,
-    receivers: Connections<Receiver>,
-    senders: Connections<Sender>,
+    receivers: Connections<Receiver, S>,
+    senders: Connections<Sender, S>,
     rules: Rules,
     /// Ended connections that late packets may not open again.
-    received: Finished,
+    received: Finished<S>,
     /// Ended connections whose number may not be used again yet.
-    sent: Finished,
+    sent: Finished<S>,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
     host: HostInfo,
     /// Packets that nobody who keeps to the rules can have sent.
     refused: u64,
     /// Connections that this host wanted no more of, and that late packets may not open again either.
-    dismissed: Finished,
+    dismissed: Finished<S>,
 }
 
 impl NdpEndpoint {
-    /// NDP on `host`.
+    /// NDP on `host`, with hashes that are the same everywhere.
     pub fn new(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
+        Self::with_hashes(config, host, chance)
+    }
+}
+
+impl<S: BuildHasher + Default> NdpEndpoint<S> {
+    /// NDP on `host`, with the hashes of `S`.
+    pub fn with_hashes(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
         let rules = Rules::new(config, host.rate);
         Self {
             // The receiver has forgotten the number by then.
@@ -122,7 +134,7 @@ impl NdpEndpoint {
     }
 }
 
-impl Transport for NdpEndpoint {
+impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
     type Header = NdpHeader;
     const HOT: usize = offset_of!(Self, rules) + Rules::HOT;
 

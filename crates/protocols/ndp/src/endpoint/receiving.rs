@@ -1,5 +1,7 @@
 //! The receiving side of a host: answers, and pulls from its one pull queue.
 
+use core::hash::BuildHasher;
+
 use pullnet_transport::{ConnId, Event, Fate, HostAddr, Received};
 use pullnet_units::{Instant, Picos};
 
@@ -7,7 +9,7 @@ use super::{NdpEndpoint, Timer};
 use crate::header::NdpHeader;
 use crate::receiver::{Arrival, LARGEST_FIRST_WINDOW, Receiver};
 
-impl NdpEndpoint {
+impl<S: BuildHasher + Default> NdpEndpoint<S> {
     /// Rule 1: finds the connection, or opens it if the packet may do so. A packet that nobody can have sent is refused,
     /// one for a finished connection is answered.
     fn receiver_for(

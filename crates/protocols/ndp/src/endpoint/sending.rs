@@ -1,5 +1,7 @@
 //! The sending side of a host: its connections take turns on the link.
 
+use core::hash::BuildHasher;
+
 use pullnet_transport::{ConnId, Event, Fate, FlowSpec, HostAddr, SendCounts, Transmit};
 use pullnet_units::Instant;
 
@@ -7,7 +9,7 @@ use super::{NdpEndpoint, Timer};
 use crate::header::NdpHeader;
 use crate::sender::{Check, Context, Ready, Sender};
 
-impl NdpEndpoint {
+impl<S: BuildHasher + Default> NdpEndpoint<S> {
     /// Adds what `open` makes of `flow`, if its number may be used.
     pub(super) fn add_sender(
         &mut self,

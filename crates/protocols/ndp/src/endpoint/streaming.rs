@@ -1,5 +1,7 @@
 //! Streams: data that becomes known piece by piece, and receivers that are slow.
 
+use core::hash::BuildHasher;
+
 use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, Streaming};
 use pullnet_units::Instant;
 
@@ -7,7 +9,7 @@ use super::NdpEndpoint;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 
-impl Streaming for NdpEndpoint {
+impl<S: BuildHasher + Default> Streaming for NdpEndpoint<S> {
     fn open_stream(&mut self, now: Instant, flow: FlowSpec) {
         self.add_sender(now, &flow, Sender::open_stream);
     }
@@ -60,7 +62,7 @@ impl Streaming for NdpEndpoint {
     }
 }
 
-impl NdpEndpoint {
+impl<S: BuildHasher + Default> NdpEndpoint<S> {
     /// Changes what says whether and where the pulls of a connection stand in the pull queue.
     fn change_receiver(&mut self, slot: u32, change: impl FnOnce(&mut Receiver)) {
         self.withdraw_pulls(slot);
