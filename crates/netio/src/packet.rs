@@ -1,11 +1,13 @@
-//! AF_PACKET with TPACKET_V2 rings, past the queueing discipline: the default.
+//! AF_PACKET with a TPACKET_V2 ring for what arrives, past the queueing discipline: the default.
 //!
-//! TPACKET_V3 hands over blocks of packets after at least a millisecond, which is why it is not used. The format of the
-//! rings: Linux, `Documentation/networking/packet_mmap.rst` and `include/uapi/linux/if_packet.h`.
+//! TPACKET_V3 hands over blocks of packets after at least a millisecond, which is why it is not used. What is to be sent is
+//! copied by the kernel at once: out of a ring it would be a page of ours that every veth copies, and takes a page for,
+//! which is slower. The format of the ring: Linux, `Documentation/networking/packet_mmap.rst` and `include/uapi/linux/if_packet.h`.
 
-use std::mem::{offset_of, size_of};
+use std::io;
+use std::mem::offset_of;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::memory::Mapping;
@@ -13,7 +15,7 @@ use crate::{Counters, Error, Interface, PacketIo, sys};
 
 type Header = libc::tpacket2_hdr;
 
-/// Which frames a socket is given. A protocol of its own costs the kernel less than all of them.
+/// Which frames a socket is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protocol {
     /// Every frame that arrives: what a switch needs.
@@ -27,13 +29,37 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    fn number(self) -> u16 {
+    /// Its EtherType, if it has one.
+    fn number(self) -> Option<u16> {
         match self {
-            Self::All => libc::ETH_P_ALL as u16,
-            Self::Ipv4 => libc::ETH_P_IP as u16,
-            Self::Ipv6 => libc::ETH_P_IPV6 as u16,
-            Self::Other(number) => number,
+            Self::All => None,
+            Self::Ipv4 => Some(libc::ETH_P_IP as u16),
+            Self::Ipv6 => Some(libc::ETH_P_IPV6 as u16),
+            Self::Other(number) => Some(number),
         }
+    }
+
+    /// Lets a socket take frames of this protocol only.
+    ///
+    /// A socket that is bound to an EtherType gets a frame after the kernel's own IP, which copies the frame's description
+    /// first because it is shared. One that is bound to everything gets it before, and a filter costs less than that.
+    fn restrict(self, fd: &OwnedFd) -> Result<(), Error> {
+        let Some(number) = self.number() else { return Ok(()) };
+        let (load, jump, back) = (libc::BPF_LD | libc::BPF_ABS, libc::BPF_JMP | libc::BPF_JEQ, libc::BPF_RET);
+        let step = |code: u32, k: u32, jf: u8| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+        let tagged = (libc::SKF_AD_OFF + libc::SKF_AD_VLAN_TAG_PRESENT) as u32;
+        sys::attach_filter(
+            fd,
+            &mut [
+                step(load | libc::BPF_H, ETHERTYPE_AT, 0),
+                step(jump, number.into(), 3),
+                // Of a frame of another VLAN the tag is beside it.
+                step(load | libc::BPF_B, tagged, 0),
+                step(jump, 0, 1),
+                step(back, u32::MAX, 0),
+                step(back, 0, 0),
+            ],
+        )
     }
 }
 
@@ -42,7 +68,7 @@ impl Protocol {
 pub struct PacketOptions {
     /// Which frames it is given.
     pub protocol: Protocol,
-    /// Frames that wait in each direction at most; rounded up to whole blocks of four.
+    /// Frames that wait to be taken at most; rounded up to whole blocks of four.
     pub frames: usize,
 }
 
@@ -52,17 +78,19 @@ impl Default for PacketOptions {
     }
 }
 
-/// Where data lies in a frame that is to be sent: behind the header, aligned.
-const SEND_AT: usize = size_of::<Header>().next_multiple_of(16);
+/// Frames that one system call sends at most.
+const BATCH: usize = 64;
 /// What the kernel puts in front of a frame that has arrived, at most.
 const FRONT: usize = 128;
+/// Where in a frame its EtherType stands.
+const ETHERTYPE_AT: u32 = 12;
 /// Frames in a block of the ring: four times a multiple of 1 KiB is a multiple of a page.
 const PER_BLOCK: usize = 4;
 
-/// One direction: `count` slots of `slot` bytes from `start` on.
+/// What has arrived: `count` slots of `slot` bytes.
 #[derive(Debug)]
 struct Ring {
-    start: usize,
+    memory: Mapping,
     slot: usize,
     count: usize,
     next: usize,
@@ -70,11 +98,82 @@ struct Ring {
 
 impl Ring {
     fn at(&self) -> usize {
-        self.start + self.next * self.slot
+        self.next * self.slot
     }
 
+    fn status(&self) -> &AtomicU32 {
+        self.memory.word(self.at() + offset_of!(Header, tp_status))
+    }
+
+    /// Whether a frame is in the slot whose turn it is.
+    fn has_frame(&self) -> bool {
+        self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
+    }
+
+    /// That frame.
+    fn frame(&self) -> &[u8] {
+        let at = self.at();
+        let start = usize::from(self.memory.u16(at + offset_of!(Header, tp_mac)));
+        let long = self.memory.u32(at + offset_of!(Header, tp_snaplen)) as usize;
+        let long = long.min(self.slot.saturating_sub(start));
+        self.memory.bytes(at + start.min(self.slot), long)
+    }
+
+    /// Gives the slot back to the kernel; it is the next one's turn.
     fn advance(&mut self) {
+        self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.count;
+    }
+}
+
+/// What leaves with the next flush: a frame in each of [`BATCH`] slots of `slot` bytes.
+#[derive(Debug)]
+struct Batch {
+    memory: Vec<u8>,
+    slot: usize,
+    lengths: Vec<usize>,
+    /// Those before it have left.
+    first: usize,
+}
+
+impl Batch {
+    fn new(slot: usize) -> Self {
+        Self { memory: vec![0; BATCH * slot], slot, lengths: Vec::with_capacity(BATCH), first: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.lengths.len() == BATCH
+    }
+
+    /// Lets `fill` write a frame, and says how long it is.
+    fn push(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> usize {
+        let at = self.lengths.len() * self.slot;
+        let long = fill(&mut self.memory[at..at + self.slot]).min(self.slot);
+        if long > 0 {
+            self.lengths.push(long);
+        }
+        long
+    }
+
+    /// Sends everything, as far as the kernel takes it. Returns how many frames it refused.
+    fn send(&mut self, fd: &OwnedFd) -> io::Result<u64> {
+        let mut refused = 0;
+        while self.first < self.lengths.len() {
+            let slots = self.memory.chunks(self.slot).skip(self.first);
+            match sys::send_frames(fd, slots, &self.lengths[self.first..]) {
+                Ok(sent) => self.first += sent,
+                Err(error) => match error.raw_os_error() {
+                    // The device has no room for this one, which is lost as in a full queue.
+                    Some(libc::ENOBUFS) => (self.first, refused) = (self.first + 1, refused + 1),
+                    // The socket has none: the rest leaves next time.
+                    Some(libc::EAGAIN | libc::EINTR) => return Ok(refused),
+                    _ => return Err(error),
+                },
+            }
+        }
+        self.lengths.clear();
+        self.first = 0;
+        Ok(refused)
     }
 }
 
@@ -82,11 +181,9 @@ impl Ring {
 #[derive(Debug)]
 pub struct PacketSocket {
     fd: OwnedFd,
-    memory: Mapping,
     incoming: Ring,
-    outgoing: Ring,
+    outgoing: Batch,
     interface: Interface,
-    unsent: bool,
     counters: Counters,
 }
 
@@ -105,17 +202,14 @@ fn prepare(fd: &OwnedFd, slot: usize, count: usize) -> Result<(), Error> {
     set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32, "cannot choose TPACKET_V2")?;
     set(libc::PACKET_QDISC_BYPASS, 1, "cannot pass by the queueing discipline")?;
     set(libc::PACKET_IGNORE_OUTGOING, 1, "cannot leave out what this host sends")?;
-    // A frame that cannot be sent is passed over, not left in the ring for ever.
-    set(libc::PACKET_LOSS, 1, "cannot set PACKET_LOSS")?;
-    let rings = request(slot, count);
-    sys::set_option(fd, libc::SOL_PACKET, libc::PACKET_RX_RING, &rings, "cannot make a receive ring")?;
-    sys::set_option(fd, libc::SOL_PACKET, libc::PACKET_TX_RING, &rings, "cannot make a send ring")
+    let ring = request(slot, count);
+    sys::set_option(fd, libc::SOL_PACKET, libc::PACKET_RX_RING, &ring, "cannot make a receive ring")
 }
 
-fn link_address(interface: &Interface, protocol: Protocol) -> libc::sockaddr_ll {
+fn link_address(interface: &Interface) -> libc::sockaddr_ll {
     libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
-        sll_protocol: protocol.number().to_be(),
+        sll_protocol: (libc::ETH_P_ALL as u16).to_be(),
         sll_ifindex: interface.index as i32,
         sll_hatype: 0,
         sll_pkttype: 0,
@@ -139,34 +233,18 @@ impl PacketSocket {
         let count = options.frames.max(PER_BLOCK).next_multiple_of(PER_BLOCK);
         let fd = sys::socket(libc::AF_PACKET, libc::SOCK_RAW, 0, "cannot open an AF_PACKET socket")?;
         prepare(&fd, slot, count)?;
-        let memory = Mapping::of(&fd, 0, 2 * slot * count, "cannot map the rings of AF_PACKET")?;
-        sys::bind(&fd, &link_address(&interface, options.protocol), "cannot bind an AF_PACKET socket")?;
-        let ring = |start| Ring { start, slot, count, next: 0 };
-        let (incoming, outgoing) = (ring(0), ring(slot * count));
-        Ok(Self { fd, memory, incoming, outgoing, interface, unsent: false, counters: Counters::default() })
+        let memory = Mapping::of(&fd, 0, slot * count, "cannot map the ring of AF_PACKET")?;
+        options.protocol.restrict(&fd)?;
+        sys::bind(&fd, &link_address(&interface), "cannot bind an AF_PACKET socket")?;
+        let (incoming, outgoing) =
+            (Ring { memory, slot, count, next: 0 }, Batch::new(interface.frame_room()));
+        Ok(Self { fd, incoming, outgoing, interface, counters: Counters::default() })
     }
 
     /// The interface that it is on.
     #[must_use]
     pub fn interface(&self) -> &Interface {
         &self.interface
-    }
-
-    fn status(&self, ring: &Ring) -> u32 {
-        self.memory.word(ring.at() + offset_of!(Header, tp_status)).load(Ordering::Acquire)
-    }
-
-    fn hand_over(&self, ring: &Ring, status: u32) {
-        self.memory.word(ring.at() + offset_of!(Header, tp_status)).store(status, Ordering::Release);
-    }
-
-    /// The frame in the slot whose turn it is.
-    fn frame(&self) -> &[u8] {
-        let at = self.incoming.at();
-        let start = usize::from(self.memory.u16(at + offset_of!(Header, tp_mac)));
-        let long = self.memory.u32(at + offset_of!(Header, tp_snaplen)) as usize;
-        let long = long.min(self.incoming.slot.saturating_sub(start));
-        self.memory.bytes(at + start.min(self.incoming.slot), long)
     }
 }
 
@@ -177,65 +255,41 @@ impl PacketIo for PacketSocket {
 
     fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, Error> {
         for got in 0..most {
-            if self.status(&self.incoming) & libc::TP_STATUS_USER == 0 {
+            if !self.incoming.has_frame() {
                 return Ok(got);
             }
-            let long = {
-                let frame = self.frame();
-                each(frame);
-                frame.len()
-            };
-            self.counters.count_received(long);
-            self.hand_over(&self.incoming, libc::TP_STATUS_KERNEL);
+            let frame = self.incoming.frame();
+            each(frame);
+            self.counters.count_received(frame.len());
             self.incoming.advance();
         }
         Ok(most)
     }
 
     fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error> {
-        if self.status(&self.outgoing) != libc::TP_STATUS_AVAILABLE {
-            // What is in the ring may only wait for somebody to say go.
+        if self.outgoing.is_full() {
             self.flush()?;
-            if self.status(&self.outgoing) != libc::TP_STATUS_AVAILABLE {
+            if self.outgoing.is_full() {
                 self.counters.full += 1;
                 return Ok(false);
             }
         }
-        let (at, room) = (self.outgoing.at(), self.frame_room());
-        let long = fill(self.memory.bytes_mut(at + SEND_AT, room)).min(room);
+        let long = self.outgoing.push(fill);
         if long > 0 {
-            let length = self.memory.bytes_mut(at + offset_of!(Header, tp_len), 4);
-            length.copy_from_slice(&(long as u32).to_ne_bytes());
-            self.hand_over(&self.outgoing, libc::TP_STATUS_SEND_REQUEST);
-            self.outgoing.advance();
-            self.unsent = true;
             self.counters.count_sent(long);
         }
         Ok(true)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        if !std::mem::take(&mut self.unsent) {
-            return Ok(());
-        }
-        match sys::kick(&self.fd) {
-            Ok(()) => Ok(()),
-            Err(source) => match source.raw_os_error() {
-                // Nothing is wrong with what was sent: the device has no room, and the rest leaves next time.
-                Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR) => {
-                    self.unsent = true;
-                    Ok(())
-                }
-                _ => {
-                    let error = Error::Kernel { what: "cannot send", on: String::new(), source };
-                    Err(error.on_interface(&self.interface.name))
-                }
-            },
-        }
+        let failed = |source| Error::Kernel { what: "cannot send", on: String::new(), source };
+        let sent = self.outgoing.send(&self.fd).map_err(failed);
+        self.counters.refused += sent.map_err(|error| error.on_interface(&self.interface.name))?;
+        Ok(())
     }
 
     fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error> {
-        if self.status(&self.incoming) & libc::TP_STATUS_USER != 0 {
+        if self.incoming.has_frame() {
             return Ok(());
         }
         match wake {

@@ -96,6 +96,32 @@ pub(crate) fn kick(fd: &OwnedFd) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Sends frames, one in each of `slots`; `lengths` says how long they are. Returns how many have left.
+pub(crate) fn send_frames<'a>(
+    fd: &OwnedFd,
+    slots: impl Iterator<Item = &'a [u8]>,
+    lengths: &[usize],
+) -> io::Result<usize> {
+    let frames = slots.zip(lengths).map(|(slot, long)| &slot[..*long]);
+    let mut pieces: Vec<libc::iovec> = frames
+        .map(|frame| libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() })
+        .collect();
+    let mut messages: Vec<libc::mmsghdr> = Vec::with_capacity(pieces.len());
+    for piece in &mut pieces {
+        // SAFETY: integers and pointers that may be null.
+        let mut message: libc::mmsghdr = unsafe { zeroed() };
+        message.msg_hdr.msg_iov = piece;
+        message.msg_hdr.msg_iovlen = 1;
+        messages.push(message);
+    }
+    // SAFETY: every pointer in `messages` points into `pieces`, and those to frames, which outlive the call; the kernel
+    // reads from them and writes `msg_len`.
+    let sent = unsafe {
+        libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), messages.len() as u32, libc::MSG_DONTWAIT)
+    };
+    if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
+}
+
 /// Makes the kernel look at a fill ring.
 pub(crate) fn kick_receive(fd: &OwnedFd) {
     // SAFETY: no memory is passed.
@@ -173,8 +199,12 @@ pub(crate) fn interface_mtu(name: &str) -> Result<usize, Error> {
 /// Lets a socket throw away everything that arrives.
 pub(crate) fn discard_everything(fd: &OwnedFd) -> Result<(), Error> {
     // The classic BPF program "return 0".
-    let mut nothing = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }];
-    let program = libc::sock_fprog { len: 1, filter: nothing.as_mut_ptr() };
+    attach_filter(fd, &mut [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }])
+}
+
+/// Lets a socket take only what a program of classic BPF lets pass.
+pub(crate) fn attach_filter(fd: &OwnedFd, program: &mut [libc::sock_filter]) -> Result<(), Error> {
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     set_option(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program, "cannot attach a socket filter")
 }
 

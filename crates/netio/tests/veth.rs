@@ -147,6 +147,26 @@ fn a_switch_is_given_everything() {
 }
 
 #[test]
+fn a_socket_takes_its_protocol_only_and_none_of_another_vlan() {
+    let Some(veth) = Veth::make(1500) else { return };
+    let open = |name: &str, protocol| {
+        let options = PacketOptions { protocol, ..PacketOptions::default() };
+        in_namespace(name, || PacketSocket::open("eth", &options)).unwrap()
+    };
+    let [name_a, name_b] = &veth.names;
+    let mut a = open(name_a, Protocol::Other(0x88b5));
+    let (mut strange, mut ipv4) = (open(name_b, Protocol::Other(0x88b5)), open(name_b, Protocol::Ipv4));
+    let ours = frame(macs(&veth), PORT, 0, 100);
+    let mut other = ours.clone();
+    other[12..14].copy_from_slice(&[0x88, 0xb5]);
+    let mut tagged = ours.clone();
+    tagged.splice(12..12, [0x81, 0x00, 0x00, 0x05]);
+    assert_eq!(carry(&mut a, &mut strange, std::slice::from_ref(&other)), [other]);
+    assert_eq!(carry(&mut a, &mut ipv4, &[tagged, ours.clone()]), [ours]);
+    assert_eq!(carry(&mut a, &mut strange, &[]), Vec::<Vec<u8>>::new());
+}
+
+#[test]
 fn veth_cannot_do_without_copying_and_says_so() {
     let Some(veth) = Veth::make(1500) else { return };
     let options = XdpOptions { copying: Copying::Never, ..XdpOptions::default() };

@@ -15,6 +15,11 @@ use crate::{PlayError, PortCounts, finish};
 pub trait Clock {
     /// Now.
     fn now(&self) -> Instant;
+
+    /// How long the turn of a host may take by it.
+    fn turn(&self) -> Picos {
+        Picos::ZERO
+    }
 }
 
 /// What an end of a flow causes starts no sooner after it than this: a tick of the clock.
@@ -59,9 +64,8 @@ impl Field {
             stations[start.src.index()].open(now, site, &start);
         });
         for position in 0..stations.len() {
-            if stations[position].turn(clock.now(), site)? {
-                catch_up(stations, clock.now(), site)?;
-            }
+            punctual(stations, clock, site)?;
+            stations[position].turn(clock.now(), site)?;
             reports.append(&mut stations[position].stack.reports);
         }
         check(director, reports)?;
@@ -97,12 +101,15 @@ impl Field {
     }
 }
 
-/// While one host sends, pulls of others fall due: they do not wait until everybody had a turn.
-fn catch_up(stations: &mut [Station], now: Instant, site: &Site) -> Result<(), PlayError> {
-    stations
-        .iter_mut()
-        .filter(|station| station.is_due(now))
-        .try_for_each(|station| station.turn(now, site).map(drop))
+/// A pull that falls due while the next host has its turn would leave late: it is waited for, and goes first.
+fn punctual(stations: &mut [Station], clock: &impl Clock, site: &Site) -> Result<(), PlayError> {
+    let first = stations.iter_mut().min_by_key(|station| station.timer());
+    let soon = clock.now() + clock.turn();
+    let Some(station) = first.filter(|station| station.timer() <= soon) else { return Ok(()) };
+    while clock.now() < station.timer() {
+        std::hint::spin_loop();
+    }
+    station.depart(clock.now(), site)
 }
 
 /// Refuses news that cannot be: of flows that there are not, or of another length than they have.

@@ -8,7 +8,7 @@ use pullnet_netio::{Error, PacketIo, PacketOptions, PacketSocket, PortGuard, in_
 use pullnet_record::RunRecord;
 use pullnet_scenario::Scenario;
 use pullnet_switch::plan::{HostPlan, Plan};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, Picos};
 
 use crate::field::{Clock, Field};
 use crate::site::PORTS;
@@ -22,6 +22,9 @@ const RING: usize = 1024;
 /// How long the loop sleeps at a time while nothing is to be done.
 const NAP: Duration = Duration::from_millis(1);
 
+/// How long a host's turn takes mostly: a frame in, or a frame out.
+const TURN: Picos = Picos::from_nanos(2500);
+
 /// The clock of the machine, from the moment at which it was made.
 struct Wall(WallClock);
 
@@ -33,6 +36,10 @@ fn clock() -> WallClock {
 impl Clock for Wall {
     fn now(&self) -> Instant {
         Instant((clock().duration_since(self.0).as_nanos() as u64).saturating_mul(1000))
+    }
+
+    fn turn(&self) -> Picos {
+        TURN
     }
 }
 

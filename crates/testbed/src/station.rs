@@ -49,29 +49,32 @@ impl Station {
         self.idle = false;
     }
 
-    /// Whether a timer has run out: mostly, that a pull is to leave.
-    pub fn is_due(&self, now: Instant) -> bool {
-        self.stack.endpoint.poll_timeout().is_some_and(|deadline| deadline.at <= now)
+    /// When the next timer runs out: mostly, that a pull is to leave. [`Instant::NEVER`] if there is none.
+    pub fn timer(&self) -> Instant {
+        self.stack.endpoint.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at)
     }
 
-    /// Takes what has arrived, handles what is due, and sends what may leave. True if it has sent, which takes time.
-    pub fn turn(&mut self, now: Instant, site: &Site) -> Result<bool, PlayError> {
+    /// Takes what has arrived, handles what is due, and sends what may leave.
+    pub fn turn(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
         let Self { stack, io, .. } = self;
         let host = stack.host.0;
         let got = io.receive(BURST, &mut |frame| stack.arrive(now, site, frame));
-        let due = stack.endpoint.poll_timeout().is_some_and(|deadline| deadline.at <= now);
-        if due {
-            stack.timers(now, site);
-        }
-        if got.map_err(|error| PlayError::Io { host, error })? > 0 || due {
+        self.idle &= got.map_err(|error| PlayError::Io { host, error })? == 0;
+        self.depart(now, site)?;
+        self.stack.fault.take().map_or(Ok(()), Err)
+    }
+
+    /// Handles what is due, and sends what may leave.
+    pub fn depart(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
+        if self.timer() <= now {
+            self.stack.timers(now, site);
             self.idle = false;
         }
-        let sends = !self.idle && self.line.free_at() <= now;
-        if sends {
-            self.transmit(now, site)?;
-            self.io.flush().map_err(|error| PlayError::Io { host, error })?;
+        if self.idle || self.line.free_at() > now {
+            return Ok(());
         }
-        self.stack.fault.take().map_or(Ok(sends), Err)
+        self.transmit(now, site)?;
+        self.io.flush().map_err(|error| PlayError::Io { host: self.stack.host.0, error })
     }
 
     fn transmit(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
@@ -119,7 +122,6 @@ impl Station {
 
     /// When something is to be done here that no frame brings; [`Instant::NEVER`] for nothing.
     pub fn next_due(&self) -> Instant {
-        let timer = self.stack.endpoint.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at);
-        if self.idle { timer } else { timer.min(self.line.free_at()) }
+        if self.idle { self.timer() } else { self.timer().min(self.line.free_at()) }
     }
 }

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::RandomState;
 use std::net::IpAddr;
 
-use pullnet_ndp::NdpEndpoint;
+use pullnet_ndp::{NdpEndpoint, NdpHeader};
 use pullnet_ndp_wire::Carriage;
 use pullnet_rng::Seed;
-use pullnet_transport::{HostAddr, HostInfo, Transport};
+use pullnet_transport::{HostAddr, HostInfo, Transmit, Transport};
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::{Packet, REPLY, Route};
 
@@ -56,6 +56,8 @@ pub struct Engine {
     unoffered: VecDeque<StreamId>,
     /// Control packets of the engine itself: RESETs, and what it says of connections that the transport has ended.
     control: VecDeque<(Route, Packet)>,
+    /// ACKs without pulls: nobody waits for one, so that they go last.
+    acks: VecDeque<Transmit<NdpHeader>>,
     notices: VecDeque<Notice>,
     watch: Watch,
     unresolved: VecDeque<IpAddr>,
@@ -96,6 +98,7 @@ impl Engine {
             listeners: BTreeMap::new(),
             unoffered: VecDeque::new(),
             control: VecDeque::new(),
+            acks: VecDeque::new(),
             notices: VecDeque::new(),
             watch: Watch::new(settings.give_up),
             unresolved: VecDeque::new(),

@@ -213,6 +213,15 @@ impl Engine {
     /// Writes the next frame into `frame` and says how long it is. 0: nothing to send until the next input. `frame` has
     /// to hold the options' MTU and 14 B.
     pub fn transmit(&mut self, now: Instant, frame: &mut [u8]) -> usize {
+        match self.transmit_urgent(now, frame) {
+            0 => self.transmit_ack(frame),
+            long => long,
+        }
+    }
+
+    /// The same for all frames but ACKs without pulls: those may wait for another frame that they can leave with, as long
+    /// as no timeout of the other host is near. They are what is left for [`Engine::transmit`].
+    pub fn transmit_urgent(&mut self, now: Instant, frame: &mut [u8]) -> usize {
         if !self.unoffered.is_empty() {
             self.offer_everything(now);
         }
@@ -226,11 +235,25 @@ impl Engine {
         }
     }
 
-    /// The transport's next packet; `None`: it cannot be sent.
+    fn transmit_ack(&mut self, frame: &mut [u8]) -> usize {
+        while let Some(packet) = self.acks.pop_front() {
+            // One to a host that is forgotten by now cannot be sent.
+            if let Some(long) = self.emit_packet(&packet, 0, &[], frame) {
+                return long;
+            }
+        }
+        0
+    }
+
+    /// The transport's next packet but for plain ACKs, which are put aside; `None`: it is not sent now.
     fn transmit_one(&mut self, now: Instant, frame: &mut [u8]) -> Option<usize> {
         let Some(packet) = self.transport.poll_transmit(now) else { return Some(0) };
         let long = match packet.header {
             NdpHeader::Data { conn, seq, .. } => self.emit_data(&packet, conn, seq, frame),
+            NdpHeader::Ack { pull: None, .. } => {
+                self.acks.push_back(packet);
+                None
+            }
             _ => self.emit_packet(&packet, 0, &[], frame),
         };
         long.filter(|long| *long > 0)

@@ -24,6 +24,9 @@ const EAGER: Picos = Picos::from_micros(50);
 /// Longest sleep.
 const NAP: Picos = Picos::from_secs(1);
 
+/// Writes the next frame that an engine has to send, and says how long it is.
+type NextFrame = fn(&mut Engine, Instant, &mut [u8]) -> usize;
+
 /// What a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Interest {
@@ -144,9 +147,12 @@ impl Core {
         self.now
     }
 
-    /// Takes what has arrived, does what is due, and sends. True: there was something.
+    /// Sends what the round before has left, takes what has arrived, and does what is due. True: there was something.
+    ///
+    /// What this makes leaves with the next round, or with what the application does now that its wish has come true: an
+    /// answer and the ACK of its request cost one system call then.
     pub fn round(&mut self) -> bool {
-        let moved = self.take().and_then(|got| Ok(self.send()? || got));
+        let moved = self.send(Engine::transmit).and_then(|sent| Ok(self.take()? || sent));
         self.tell();
         moved.unwrap_or_else(|error| {
             self.stop(error.to_string());
@@ -160,34 +166,40 @@ impl Core {
         let late = engine.catch_up(now);
         let got = self.io.receive(BURST, &mut |frame| engine.receive(now, frame))?;
         let moved = engine.catch_up(now) || late || got > 0;
-        self.resolve(now);
+        let moved = self.resolve(now) || moved;
         if moved {
             self.busy = now;
         }
         Ok(moved)
     }
 
-    fn resolve(&mut self, now: Instant) {
+    /// Finds Ethernet addresses. True: one that was searched for is found, or is not to be found.
+    fn resolve(&mut self, now: Instant) -> bool {
+        let mut found = false;
         while let Some(address) = self.engine.poll_unresolved() {
             if let Some(answer) = self.search.begin(now, address) {
                 self.engine.resolved(now, address, answer);
+                found = true;
             }
         }
         if self.search.due() <= now {
             for (address, mac) in self.search.look(now) {
                 self.engine.resolved(now, address, mac);
+                found = true;
             }
         }
+        found
     }
 
-    /// Sends what there is, up to a burst.
-    fn send(&mut self) -> Result<bool, pullnet_netio::Error> {
+    /// Sends the frame that `first` writes and everything after it, up to a burst.
+    fn send(&mut self, first: NextFrame) -> Result<bool, pullnet_netio::Error> {
         let now = self.now();
         let (engine, mut sent) = (&mut self.engine, 0);
         while sent < BURST {
             let mut long = 0;
             let fill = &mut |room: &mut [u8]| {
-                long = engine.transmit(now, room);
+                let next = if sent == 0 { first } else { Engine::transmit };
+                long = next(engine, now, room);
                 long
             };
             if !self.io.send(fill)? || long == 0 {
@@ -201,12 +213,22 @@ impl Core {
         Ok(sent > 0)
     }
 
-    /// Sends everything that an application's call has made.
+    /// Sends everything that an application's call has made. ACKs go along; if there is nothing else, they wait for the next
+    /// call, or for the thread in the background.
+    pub fn send_made(&mut self) {
+        self.send_from(Engine::transmit_urgent);
+    }
+
+    /// Sends everything.
     pub fn send_all(&mut self) {
+        self.send_from(Engine::transmit);
+    }
+
+    fn send_from(&mut self, first: NextFrame) {
         let now = self.now();
         self.resolve(now);
         loop {
-            match self.send() {
+            match self.send(first) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => return self.stop(error.to_string()),

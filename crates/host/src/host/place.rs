@@ -37,7 +37,7 @@ impl Place {
         if result.is_none() {
             self.ticket = Some(core.join(interest, Sleeper::Task(cx.waker().clone())));
         }
-        core.send_all();
+        core.send_made();
         result.map_or(Poll::Pending, Poll::Ready)
     }
 }

@@ -13,7 +13,8 @@ use super::HostOptions;
 use super::core::{Core, Interest, Sleeper};
 use crate::{Engine, Read, Stack, Status, StreamError, StreamId, StreamInfo, StreamOptions};
 
-/// How long the background thread sleeps while others drive: at most so long nobody drives after one of them has left.
+/// How long the background thread sleeps while others drive: at most so long nobody drives after one of them has left, and
+/// so long an ACK waits for an answer to leave with. Well below the timeout of a sender.
 const SHORT: Duration = Duration::from_micros(300);
 /// And while the same one drives on and on; it wakes the background thread when it leaves.
 const LONG: Duration = Duration::from_millis(50);
@@ -131,7 +132,7 @@ impl Shared {
                 core = self.stand_by(core, interest, until);
             }
         };
-        core.send_all();
+        core.send_made();
         if leads {
             self.end(&core);
         }
@@ -214,7 +215,7 @@ impl Shared {
         }
         let now = core.now();
         let result = call(&mut core.engine, now);
-        core.send_all();
+        core.send_made();
         Ok(result)
     }
 
@@ -224,7 +225,7 @@ impl Shared {
         let now = core.now();
         call(&mut core.engine, now);
         if core.stopped.is_none() {
-            core.send_all();
+            core.send_made();
         }
         core.wake_all();
     }

@@ -1,7 +1,7 @@
 //! How long calls between two hosts take through two daemons, and beside it between the same hosts in one process; over the
 //! kernel's UDP on loopback, each call on a stream of its own. Also how fast one long stream is.
 //!
-//! `cargo run --release --example rpc -p pullnet-daemon -- [CALLS [BYTES [spin|adaptive]]]`
+//! `cargo run --release --example served -p pullnet-daemon -- [CALLS [BYTES [spin|adaptive]]]`
 
 use std::error::Error;
 use std::io::Read;
