@@ -150,10 +150,15 @@ impl PathSet {
         self.order[at]
     }
 
-    /// Where the next draw will look if nothing else uses `chance` before, for a driver that prepares memory.
-    pub fn places(&self, chance: &Stream) -> [*const u8; 2] {
-        let ahead = chance.clone().below((self.order.len() - self.at) as u32) as usize;
-        [self.at, self.at + ahead].map(|place| self.order.as_ptr().wrapping_add(place).cast())
+    /// Where the next `draws` draws will look if nothing else uses `chance` meanwhile, for a driver that prepares memory.
+    #[inline]
+    pub fn places(&self, draws: usize, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+        for at in self.at..(self.at + draws).min(self.order.len()) {
+            let ahead = chance.below((self.order.len() - at) as u32) as usize;
+            [at, at + ahead]
+                .into_iter()
+                .for_each(|place| visit(self.order.as_ptr().wrapping_add(place).cast()));
+        }
     }
 
     /// Counts feedback on `path` and leaves the path out for a while if it is an outlier.

@@ -75,7 +75,7 @@ impl<P: Item> DropTail<P> {
 
     /// Where the oldest packet lies.
     pub fn first(&self) -> *const P {
-        self.waiting.begin()
+        self.waiting.near(0)
     }
 
     /// Visits every waiting packet.

@@ -74,10 +74,10 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.len += 1;
     }
 
-    /// Where the oldest item is, or will be.
+    /// Where item number `index` is, or will be, if it is one of the first `N`; 0 is the oldest.
     #[inline]
-    pub fn begin(&self) -> *const T {
-        &raw const self.items[self.place(0)]
+    pub fn near(&self, index: u32) -> *const T {
+        &raw const self.items[self.place(index)]
     }
 
     /// Where the next item will be added, if it is one of the first `N`.

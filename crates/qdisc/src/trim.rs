@@ -203,7 +203,7 @@ impl<P: Item> Discipline<P> for Trim<P> {
     }
 
     fn places(&self) -> [*const P; 2] {
-        [self.data.end(), self.data.begin()]
+        [self.data.end(), self.data.near(0)]
     }
 
     fn waiting(&self, visit: &mut dyn FnMut(&P)) {

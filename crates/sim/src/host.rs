@@ -97,7 +97,7 @@ pub struct Host<T> {
     next_start: u64,
     /// Number of links from the host that packets came from last.
     latest_hops: (HostAddr, u64),
-    inbox: Ring<Packet, 4>,
+    inbox: Ring<Packet>,
     /// What happened here.
     pub counts: HostCounts,
     /// Hash of it.
@@ -371,7 +371,7 @@ impl<T: Transport> Host<T> {
     #[inline]
     pub fn prepare(&self, step: u8) {
         if step == 0 {
-            prefetch(self.inbox.begin());
+            prefetch(self.inbox.near(0));
         }
         self.transport.places(step, &mut |place| prefetch(place));
     }

@@ -144,7 +144,7 @@ impl Line {
         self.bytes += u64::from(size);
         let arrival = until + self.delay;
         if faults.is_some_and(|faults| self.loses(faults, start, arrival)) {
-            self.note_loss(&packet);
+            self.note_loss(packet);
             return Sent { until, emission: None };
         }
         packet.arrives(arrival, self.ingress);
@@ -153,7 +153,7 @@ impl Line {
     }
 
     #[cold]
-    fn note_loss(&mut self, packet: &Packet) {
+    fn note_loss(&mut self, packet: Packet) {
         self.lost += 1;
         let casualties = self.casualties.get_or_insert_default();
         casualties.data_lost += u64::from(packet.was_data());

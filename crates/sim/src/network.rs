@@ -150,20 +150,21 @@ impl Network {
         }
     }
 
-    /// The process that `packet` goes to next, arriving at `at`.
+    /// The process that `packet` goes to next, arriving at `at`. Calls that are not inlined take a copy of it: a packet
+    /// whose address is known to one must always be in memory.
     #[inline(always)]
     pub fn target(&self, next: &Next, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
         match next {
             Next::Host(host) => Target(HOST | host),
             Next::Tree(hop) => Target(hop.port(packet.to().0, packet.label()).0),
-            Next::Choice(hop) => self.tree_choice(hop, packet, chance, at),
-            Next::Table(node) => self.table_choice(*node, packet, chance, at),
+            Next::Choice(hop) => self.tree_choice(hop, *packet, chance, at),
+            Next::Table(node) => self.table_choice(*node, *packet, chance, at),
         }
     }
 
     /// A switch of a tree that chooses by itself.
     #[inline(never)]
-    fn tree_choice(&self, hop: &TreeHop, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
+    fn tree_choice(&self, hop: &TreeHop, packet: Packet, chance: &mut SmallStream, at: u64) -> Target {
         let below = hop.below(packet.to().0);
         let (first, count) = if below {
             let first = hop.down.0 + ((packet.to().0 >> hop.shift) & hop.index_mask) * u32::from(hop.lanes);
@@ -171,12 +172,12 @@ impl Network {
         } else {
             (hop.up.0, u32::from(hop.ups))
         };
-        self.choose(count, |n| first + n, first, packet, chance, at)
+        self.choose(count, |n| first + n, first, &packet, chance, at)
     }
 
     /// A switch of a graph.
     #[inline(never)]
-    fn table_choice(&self, node: NodeId, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
+    fn table_choice(&self, node: NodeId, packet: Packet, chance: &mut SmallStream, at: u64) -> Target {
         let topology = self.topology();
         let process = |port: PortId| self.numbering.of_port[port.index()];
         let labelled = topology.table_port(node, packet.from(), packet.to(), packet.label());
@@ -185,7 +186,7 @@ impl Network {
         }
         let choices = topology.choices(node, packet.to());
         let nth = |n: u32| process(choices.get(n));
-        self.choose(choices.len(), nth, node.0, packet, chance, at)
+        self.choose(choices.len(), nth, node.0, &packet, chance, at)
     }
 
     /// One of `count` ports: at random, or by a hash of the flow that differs from switch to switch (`salt`). A port

@@ -319,8 +319,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// Brings into the cache what [`Port::visit`] reads of the packets.
     #[inline]
     pub fn prepare_packets(&self) {
-        prefetch(self.inbox.begin());
-        prefetch(self.inbox.begin().wrapping_add(2));
+        [0, 2].into_iter().for_each(|index| prefetch(self.inbox.near(index)));
         self.queue.0.places().into_iter().for_each(prefetch);
     }
 

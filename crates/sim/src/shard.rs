@@ -16,6 +16,8 @@ use crate::probe::HostLog;
 
 /// Packets that are collected before they are put into the inboxes of their next processes.
 const BATCH: usize = 64;
+/// The latest of them that wait for the next time, until the memory of their inboxes has come.
+const FRESH: usize = 24;
 
 /// How many visits, or packets, ahead memory is asked for.
 const AHEAD: usize = 6;
@@ -94,7 +96,7 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         }
         due.clear();
         self.due = due;
-        self.deliver(net, window);
+        self.deliver(net, window, 0);
     }
 
     /// Whether the shard is too large for a second-level cache: only then does preparing memory pay.
@@ -209,26 +211,27 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
             self.prepare_inboxes(before);
         }
         if self.out.len() >= BATCH {
-            self.deliver(net, window);
+            self.deliver(net, window, FRESH);
         }
     }
 
-    /// Puts collected packets into the inboxes of their next processes. They arrive in a later window, so that it
-    /// does not matter when in this window that is done.
-    fn deliver(&mut self, net: &Network, window: Window) {
-        let out = core::mem::take(&mut self.out);
+    /// Puts collected packets except the latest `fresh` into the inboxes of their next processes. They arrive in a later
+    /// window, so that it does not matter when in this window that is done.
+    fn deliver(&mut self, net: &Network, window: Window, fresh: usize) {
+        let mut out = core::mem::take(&mut self.out);
+        let ready = out.len() - fresh;
         let large = self.large();
         if large {
             out.iter().take(2 * AHEAD).for_each(|emission| self.prepare_slot(emission));
         }
-        for (index, emission) in out.iter().enumerate() {
+        for (index, emission) in out[..ready].iter().enumerate() {
             if large && let Some(later) = out.get(index + 2 * AHEAD) {
                 self.prepare_slot(later);
             }
             self.accept(net, window, emission);
         }
+        out.drain(..ready);
         self.out = out;
-        self.out.clear();
     }
 
     /// Asks for what the packets from number `first` on will touch first where they go.

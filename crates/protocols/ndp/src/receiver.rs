@@ -160,8 +160,9 @@ impl Receiver {
         self.paths.next(chance)
     }
 
-    /// Memory that the next call will read.
-    pub fn places(&self, chance: &Stream, visit: &mut impl FnMut(*const u8)) {
-        self.paths.places(chance).into_iter().chain([self.received.bitmap_place()]).for_each(visit);
+    /// Memory that the next calls will read: those that answer a packet and pull another one.
+    pub fn places(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+        visit(self.received.bitmap_place());
+        self.paths.places(2, chance, visit);
     }
 }

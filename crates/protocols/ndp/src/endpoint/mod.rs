@@ -212,11 +212,10 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
                 [self.control.as_slices().0.as_ptr().cast(), self.events.as_slices().0.as_ptr().cast()];
             queues.into_iter().for_each(visit);
         } else {
-            self.senders.latest().into_iter().for_each(|sender| sender.places(&self.chance, &mut *visit));
-            self.receivers
-                .latest()
-                .into_iter()
-                .for_each(|receiver| receiver.places(&self.chance, &mut *visit));
+            // In most visits the receiver answers and pulls first, then the sender sends what was pulled.
+            let chance = &mut self.chance.clone();
+            self.receivers.latest().into_iter().for_each(|receiver| receiver.places(chance, visit));
+            self.senders.latest().into_iter().for_each(|sender| sender.places(chance, visit));
         }
     }
 

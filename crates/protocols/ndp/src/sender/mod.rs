@@ -122,8 +122,9 @@ impl Sender {
     }
 
     /// Memory that the next call will read.
-    pub fn places(&self, chance: &Stream, visit: &mut impl FnMut(*const u8)) {
-        self.window.places().into_iter().chain(self.paths.places(chance)).for_each(visit);
+    pub fn places(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+        self.window.places().into_iter().for_each(&mut *visit);
+        self.paths.places(1, chance, visit);
     }
 
     /// Payload bytes that have been acknowledged.
