@@ -1,15 +1,20 @@
 //! Frames per second between two network namespaces over veth, one core sending and one receiving.
 //!
 //! `chrt -f 10 cargo run --release -p pullnet-netio --example pps -- [BACKEND [SIZE [BATCH [ROUNDS]]]]`: BACKEND is
-//! `packet`, `xdp` or `xdp-generic`, and with the feature `dpdk` also `dpdk-af_packet` or `dpdk-af_xdp` (frames of at most
+//! `xdp`, `xdp-inline`, `xdp-generic` or `packet`, and with the feature `dpdk` also `dpdk-af_packet` or `dpdk-af_xdp` (frames of at most
 //! 1518 B); SIZE is the length of a frame in bytes (64); BATCH is how many frames one flush
 //! sends (64). Prints one line for each round of 0.2 s and their median. Bursts that short keep what a real-time
 //! scheduler (`chrt -f`) lets a process have before it makes a pause.
+//!
+//! On veth the kernel receives on the sender's core, unless a thread of its own does (`threaded` of the interface, for
+//! drivers with NAPI): so with `xdp`. That thread needs the receiver's core, so that the receiver sleeps when there is
+//! nothing; with the other backends it spins.
 #![expect(clippy::disallowed_methods, reason = "this measures time")]
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,7 +33,7 @@ fn open(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
             let options = PacketOptions { protocol: Protocol::Other(0x88b5), frames: 2048 };
             Box::new(PacketSocket::open("eth", &options)?)
         }
-        "xdp" => Box::new(XdpSocket::open("eth", &xdp(Attach::Native))?),
+        "xdp" | "xdp-inline" => Box::new(XdpSocket::open("eth", &xdp(Attach::Native))?),
         "xdp-generic" => Box::new(XdpSocket::open("eth", &xdp(Attach::Generic))?),
         other => open_dpdk(other)?,
     })
@@ -36,7 +41,9 @@ fn open(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
 
 #[cfg(not(feature = "dpdk"))]
 fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
-    panic!("there is no backend \"{backend}\" without the feature dpdk; use packet, xdp or xdp-generic");
+    panic!(
+        "there is no backend \"{backend}\" without the feature dpdk; use xdp, xdp-inline, xdp-generic or packet"
+    );
 }
 
 /// A device of DPDK on the interface, by the driver that follows `dpdk-`.
@@ -49,7 +56,7 @@ fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
     static OPENED: AtomicU32 = AtomicU32::new(0);
     let Some(driver) = backend.strip_prefix("dpdk-") else {
         panic!(
-            "there is no backend \"{backend}\"; use packet, xdp, xdp-generic, dpdk-af_packet or dpdk-af_xdp"
+            "there is no backend \"{backend}\"; use xdp, xdp-inline, xdp-generic, packet, dpdk-af_packet or dpdk-af_xdp"
         );
     };
     let arguments = ["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf"];
@@ -76,20 +83,36 @@ fn send(io: &mut dyn PacketIo, size: usize, batch: usize, stop: &AtomicBool) -> 
     (sent, start.elapsed().as_secs_f64())
 }
 
-fn receive(io: &mut dyn PacketIo, stop: &AtomicBool) -> u64 {
-    let mut got = 0;
+/// Takes what comes until the round ends; with `nap` it sleeps so long, or until a frame comes, when there is nothing.
+fn receive(io: &mut dyn PacketIo, nap: Option<Duration>, stop: &AtomicBool) -> u64 {
+    let mut all = 0;
     while !stop.load(Ordering::Relaxed) {
-        got += io.receive(64, &mut |_| ()).unwrap() as u64;
+        let got = io.receive(64, &mut |_| ()).unwrap();
+        all += got as u64;
+        nap.filter(|_| got == 0).into_iter().for_each(|nap| io.wait(None, nap).unwrap());
     }
-    got
+    all
+}
+
+/// Lets threads of the kernel receive at both interfaces, which are open: without an open socket there is no NAPI.
+fn let_threads_receive(veth: &Veth) {
+    for name in &veth.names {
+        let arguments = ["netns", "exec", name, "sh", "-c", "echo 1 > /sys/class/net/eth/threaded"];
+        assert!(Command::new("ip").args(arguments).status().is_ok_and(|done| done.success()));
+    }
 }
 
 /// Frames per second sent and received in one round.
-fn round(ends: &mut [Box<dyn PacketIo + Send>; 2], size: usize, batch: usize) -> [f64; 2] {
+fn round(
+    ends: &mut [Box<dyn PacketIo + Send>; 2],
+    size: usize,
+    batch: usize,
+    nap: Option<Duration>,
+) -> [f64; 2] {
     let stop = AtomicBool::new(false);
     let [a, b] = ends;
     thread::scope(|scope| {
-        let receiver = scope.spawn(|| receive(b.as_mut(), &stop));
+        let receiver = scope.spawn(|| receive(b.as_mut(), nap, &stop));
         let sender = scope.spawn(|| send(a.as_mut(), size, batch, &stop));
         let ((sent, seconds), got) = (sender.join().unwrap(), receiver.join().unwrap());
         [sent, got].map(|count| count as f64 / seconds)
@@ -103,9 +126,13 @@ fn main() {
     let (size, batch, rounds) = (number(1, 64), number(2, 64), number(3, 5));
     let Some(veth) = Veth::make(if size > 1514 { 9000 } else { 1500 }) else { return };
     let mut ends = veth.open(|| open(backend)).unwrap();
+    let nap = (backend == "xdp").then_some(Duration::from_millis(1));
+    if nap.is_some() {
+        let_threads_receive(&veth);
+    }
     let mut received = Vec::new();
     for _ in 0..rounds {
-        let [sent, got] = round(&mut ends, size, batch);
+        let [sent, got] = round(&mut ends, size, batch, nap);
         println!(
             "{backend}, {size} B, {batch} at a time: {:.3} M/s sent, {:.3} M/s received",
             sent / 1e6,
