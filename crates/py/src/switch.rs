@@ -140,7 +140,7 @@ pub fn testbed_plan(
     scenario: &Scenario,
 ) -> PyResult<(Vec<(String, String, String, String, u64)>, String)> {
     let plan = Plan::of(&scenario.0).map_err(|error| errors::input(py, vec![error.to_string()]))?;
-    let row = |HostPlan { name, port, mac, ip, rate }: HostPlan| {
+    let row = |HostPlan { name, port, mac, ip, rate, .. }: HostPlan| {
         (name, port, format!("{mac}"), ip.to_string(), rate.get())
     };
     Ok((plan.hosts.into_iter().map(row).collect(), plan.switch_file))

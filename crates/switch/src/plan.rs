@@ -28,8 +28,11 @@ pub struct HostPlan {
     pub name: String,
     /// The interface at the switch, and the port's name.
     pub port: String,
-    /// Ethernet address.
+    /// Ethernet address of the interface: the kernel's.
     pub mac: Mac,
+    /// Another one that leads there, of a stack that reads past the kernel. What is sent to it is a stranger to the kernel,
+    /// which drops it at sight and answers nothing.
+    pub stack_mac: Mac,
     /// IPv4 address; all hosts are in one network with a prefix of 16 bits.
     pub ip: Ipv4Addr,
     /// Rate of its line.
@@ -60,18 +63,21 @@ impl Plan {
     }
 }
 
-fn mac(host: HostId) -> Mac {
-    // Locally administered; the three letters are "pn" and a version.
+/// Addresses of a host: that of its kernel, and that of a stack beside it.
+fn macs(host: HostId) -> [Mac; 2] {
+    // Locally administered; the letters are "pn", then whose it is.
     let [_, _, high, low] = host.0.to_be_bytes();
-    Mac::new([0x02, 0x70, 0x6e, 0x01, high, low])
+    [0x01, 0x02].map(|whose| Mac::new([0x02, 0x70, 0x6e, whose, high, low]))
 }
 
 fn host(topology: &Topology, id: HostId) -> HostPlan {
     let (rate, number) = (topology.hosts[id].link.rate, id.0);
+    let [mac, stack_mac] = macs(id);
     HostPlan {
         name: format!("h{number}"),
         port: format!("h{number}"),
-        mac: mac(id),
+        mac,
+        stack_mac,
         ip: Ipv4Addr::new(10, 77, (number / 200) as u8, (number % 200 + 1) as u8),
         rate,
     }
@@ -117,7 +123,7 @@ fn two_ends(text: &mut String, topology: &Topology) {
     for (id, host) in topology.hosts.enumerate() {
         let name = format!("h{}", id.0);
         outer(text, &name, "line", host.link.rate, host.link.delay, false);
-        entry(text, "line", mac(id), &name, 0, u16::MAX);
+        entry(text, "line", id, &name, 0, u16::MAX);
     }
 }
 
@@ -170,9 +176,11 @@ fn ports(text: &mut String, topology: &Topology) {
     }
 }
 
-fn entry(text: &mut String, switch: &str, mac: Mac, ports: &str, shift: u8, mask: u16) {
-    put(text, format_args!("[[forward]]\nswitch = \"{switch}\"\nmac = \"{mac}\"\nports = \"{ports}\"\n"));
-    put(text, format_args!("shift = {shift}\nmask = {}\n\n", mask.max(1)));
+fn entry(text: &mut String, switch: &str, host: HostId, ports: &str, shift: u8, mask: u16) {
+    for mac in macs(host) {
+        put(text, format_args!("[[forward]]\nswitch = \"{switch}\"\nmac = \"{mac}\"\nports = \"{ports}\"\n"));
+        put(text, format_args!("shift = {shift}\nmask = {}\n\n", mask.max(1)));
+    }
 }
 
 /// An entry for every host at every switch, with all ports on a shortest way, in their order.
@@ -183,7 +191,7 @@ fn entries(text: &mut String, topology: &Topology) {
             let choices: Choices<'_> = topology.choices(node, topology.addr(host));
             let names: Vec<_> = choices.iter().map(|port| port_name(topology, port)).collect();
             let (shift, mask) = digit(topology, node, host);
-            entry(text, &switch_name(node), mac(host), &names.join(" "), shift, mask);
+            entry(text, &switch_name(node), host, &names.join(" "), shift, mask);
         }
     }
 }

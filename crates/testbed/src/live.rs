@@ -1,24 +1,22 @@
 //! A scenario on real interfaces and the clock.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant as WallClock};
 
-use pullnet_netio::{Error, PacketIo, PacketOptions, PacketSocket, PortGuard, in_namespace};
+use pullnet_netio::{Error, PacketIo, PacketOptions, PacketSocket, in_namespace};
 use pullnet_record::RunRecord;
 use pullnet_scenario::Scenario;
-use pullnet_switch::plan::{HostPlan, Plan};
+use pullnet_switch::plan::Plan;
 use pullnet_units::{Instant, Picos};
 
 use crate::field::{Clock, Field};
-use crate::site::PORTS;
 use crate::station::Socket;
 use crate::{PlayError, PortCounts};
 
 /// The hosts' interface in their namespaces.
 pub(crate) const INTERFACE: &str = "eth0";
-/// Frames that wait in each direction of a socket at most.
-const RING: usize = 1024;
+/// Frames that wait in a socket at most. More than flows have under way would only be memory that no cache holds.
+const RING: usize = 128;
 /// How long the loop sleeps at a time while nothing is to be done.
 const NAP: Duration = Duration::from_millis(1);
 
@@ -48,8 +46,6 @@ pub struct Play {
     scenario: Arc<Scenario>,
     /// Sockets between two rounds.
     sockets: Vec<Socket>,
-    /// Without them the kernel would answer every frame with an ICMP error, at twice the cost of the frame.
-    _guards: Vec<PortGuard>,
     round: Option<(Field, Wall)>,
     rounds: u32,
 }
@@ -64,14 +60,11 @@ impl Play {
         if namespaces.len() != plan.hosts.len() {
             return Err(PlayError::Sockets { sockets: namespaces.len(), hosts: plan.hosts.len() });
         }
-        let (mut sockets, mut guards) = (Vec::new(), Vec::new());
-        for ((number, host), name) in (0..).zip(&plan.hosts).zip(namespaces) {
-            let opened = in_namespace(name, || open(host));
-            let (socket, guard) = opened.map_err(|error| PlayError::Io { host: number, error })?;
-            sockets.push(socket);
-            guards.extend(guard);
-        }
-        Ok(Self { scenario: Arc::clone(scenario), sockets, _guards: guards, round: None, rounds: 0 })
+        let opened = (0..).zip(namespaces).map(|(number, name)| {
+            in_namespace(name, open).map_err(|error| PlayError::Io { host: number, error })
+        });
+        let sockets = opened.collect::<Result<_, _>>()?;
+        Ok(Self { scenario: Arc::clone(scenario), sockets, round: None, rounds: 0 })
     }
 
     /// Begins a round at time zero.
@@ -117,12 +110,11 @@ impl Play {
     }
 }
 
-/// The socket of a host in the namespace that this thread is in, and what keeps the kernel quiet about its ports.
-fn open(host: &HostPlan) -> Result<(Socket, Vec<PortGuard>), Error> {
+/// The socket of a host in the namespace that this thread is in. Its frames have an address that is not the kernel's, so
+/// that the kernel does not answer.
+fn open() -> Result<Socket, Error> {
     let options = PacketOptions { frames: RING, ..PacketOptions::default() };
-    let socket = Box::new(PacketSocket::open(INTERFACE, &options)?);
-    let guards = PORTS.map(|port| PortGuard::take(IpAddr::V4(host.ip), port));
-    Ok((socket, guards.collect::<Result<_, _>>()?))
+    Ok(Box::new(PacketSocket::open(INTERFACE, &options)?))
 }
 
 /// Forgets what has arrived since the round before.

@@ -18,7 +18,7 @@ use crate::{PlayError, content};
 pub const HEADERS: usize = ETHERNET + IPV4 + UDP + DATA_HEADER;
 
 /// Rounds take these ports by turns, so that late packets of a round are strangers to the next.
-pub(crate) const PORTS: std::ops::Range<u16> = PORT..PORT + 8;
+const PORTS: std::ops::Range<u16> = PORT..PORT + 8;
 
 /// Longest frame of the scenario, without check sequence.
 ///
@@ -70,7 +70,7 @@ impl Site {
         let plan = Plan::of(scenario)?;
         let place = |(number, host): (u32, &pullnet_switch::plan::HostPlan)| {
             let addr = scenario.topology.addr(HostId(number));
-            Place { mac: Mac(host.mac.bytes()), ip: IpAddr::V4(host.ip), addr }
+            Place { mac: Mac(host.stack_mac.bytes()), ip: IpAddr::V4(host.ip), addr }
         };
         let places: Vec<_> = (0..).zip(&plan.hosts).map(place).collect();
         let by_ip = (0..).zip(&plan.hosts).map(|(number, host)| (host.ip.to_bits(), HostId(number)));

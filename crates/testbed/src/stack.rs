@@ -16,8 +16,10 @@ use crate::site::Site;
 use crate::{PlayError, content};
 
 /// How much later than its time a timer may be handled and still count as on time: pulls then keep their rate although
-/// each leaves a little late. Beyond that they would leave in a burst.
-const CATCH_UP: Picos = Picos::from_micros(50);
+/// each leaves a little late. Beyond that they would leave in a burst that no queue holds. A pull that is not made up for
+/// leaves one packet less under way for the rest of a round, so that the receiver's line runs dry at the next hiccup;
+/// one too many costs it a header.
+const CATCH_UP: Picos = Picos::from_micros(200);
 
 /// What a host counts.
 #[derive(Clone, Copy, Default, Debug)]
