@@ -65,7 +65,9 @@ impl Field {
         });
         for position in 0..stations.len() {
             punctual(stations, clock, site)?;
-            stations[position].turn(clock.now(), site)?;
+            if stations[position].turn(clock.now(), site)? {
+                catch_up(stations, clock.now(), site)?;
+            }
             reports.append(&mut stations[position].stack.reports);
         }
         check(director, reports)?;
@@ -103,13 +105,21 @@ impl Field {
 
 /// A pull that falls due while the next host has its turn would leave late: it is waited for, and goes first.
 fn punctual(stations: &mut [Station], clock: &impl Clock, site: &Site) -> Result<(), PlayError> {
-    let first = stations.iter_mut().min_by_key(|station| station.timer());
-    let soon = clock.now() + clock.turn();
-    let Some(station) = first.filter(|station| station.timer() <= soon) else { return Ok(()) };
+    let now = clock.now();
+    let soon = now..now + clock.turn();
+    let Some(station) = stations.iter_mut().find(|station| soon.contains(&station.timer())) else {
+        return Ok(());
+    };
     while clock.now() < station.timer() {
         std::hint::spin_loop();
     }
-    station.depart(clock.now(), site)
+    station.depart(clock.now(), site).map(drop)
+}
+
+/// While one host sends, pulls of others fall due: they do not wait until everybody had a turn.
+fn catch_up(stations: &mut [Station], now: Instant, site: &Site) -> Result<(), PlayError> {
+    let mut due = stations.iter_mut().filter(|station| station.timer() <= now);
+    due.try_for_each(|station| station.turn(now, site).map(drop))
 }
 
 /// Refuses news that cannot be: of flows that there are not, or of another length than they have.

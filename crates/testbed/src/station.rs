@@ -54,27 +54,28 @@ impl Station {
         self.stack.endpoint.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at)
     }
 
-    /// Takes what has arrived, handles what is due, and sends what may leave.
-    pub fn turn(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
+    /// Takes what has arrived, handles what is due, and sends what may leave. True if it has sent, which takes time.
+    pub fn turn(&mut self, now: Instant, site: &Site) -> Result<bool, PlayError> {
         let Self { stack, io, .. } = self;
         let host = stack.host.0;
         let got = io.receive(BURST, &mut |frame| stack.arrive(now, site, frame));
         self.idle &= got.map_err(|error| PlayError::Io { host, error })? == 0;
-        self.depart(now, site)?;
-        self.stack.fault.take().map_or(Ok(()), Err)
+        let sent = self.depart(now, site)?;
+        self.stack.fault.take().map_or(Ok(sent), Err)
     }
 
-    /// Handles what is due, and sends what may leave.
-    pub fn depart(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
+    /// Handles what is due, and sends what may leave. True if it has sent.
+    pub fn depart(&mut self, now: Instant, site: &Site) -> Result<bool, PlayError> {
         if self.timer() <= now {
             self.stack.timers(now, site);
             self.idle = false;
         }
         if self.idle || self.line.free_at() > now {
-            return Ok(());
+            return Ok(false);
         }
         self.transmit(now, site)?;
-        self.io.flush().map_err(|error| PlayError::Io { host: self.stack.host.0, error })
+        self.io.flush().map_err(|error| PlayError::Io { host: self.stack.host.0, error })?;
+        Ok(true)
     }
 
     fn transmit(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
