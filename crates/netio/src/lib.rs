@@ -21,6 +21,7 @@ mod interface;
 #[expect(unsafe_code, reason = "memory that is shared with the kernel")]
 mod memory;
 mod namespace;
+mod netlink;
 mod packet;
 mod rings;
 #[expect(unsafe_code, reason = "system calls")]
@@ -37,6 +38,7 @@ pub use dpdk::{Dpdk, DpdkOptions, DpdkPort};
 pub use error::Error;
 pub use interface::Interface;
 pub use namespace::in_namespace;
+pub use netlink::Netlink;
 pub use packet::{PacketOptions, PacketSocket, Protocol};
 pub use rings::{RingOptions, Rings};
 pub use udp::{PortGuard, UdpOptions, UdpSockets};

@@ -52,6 +52,18 @@ impl Veth {
         Ok(())
     }
 
+    /// Gives each side an address of IPv6 as well, fd77::1 and fd77::2, that may be used at once.
+    pub fn add_ipv6(&self) {
+        for (name, host) in self.names.iter().zip(1..) {
+            for command in [
+                format!("netns exec {name} sysctl -q -w net.ipv6.conf.eth.disable_ipv6=0"),
+                format!("-n {name} address add fd77::{host}/64 dev eth nodad"),
+            ] {
+                ip(&command).unwrap();
+            }
+        }
+    }
+
     /// Opens something at each side.
     pub fn open<T: Send>(&self, open: impl Fn() -> Result<T, Error> + Sync) -> Result<[T; 2], Error> {
         let [a, b] = &self.names;

@@ -1,0 +1,239 @@
+//! What the kernel knows of next hops and of their Ethernet addresses, by rtnetlink (Linux 5.0 or later).
+//!
+//! Two questions with one answer each, of about forty bytes: a library for all of rtnetlink would be larger than this crate,
+//! and wants a runtime of tasks beside it.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::IpAddr;
+
+use pullnet_wire::Mac;
+
+use crate::{Error, Interface, sys};
+
+/// The kernel's routes and neighbours on one interface, in the network namespace of the thread that opened it, whichever
+/// thread asks.
+#[derive(Debug)]
+pub struct Netlink {
+    socket: File,
+    interface: u32,
+    sequence: u32,
+}
+
+/// Longest answer; the kernel's are shorter. Bytes.
+const LONGEST: usize = 8192;
+/// Length of a message's header, and of what follows it in both kinds of messages. Bytes.
+const HEADER: usize = 16;
+const BODY: usize = 12;
+
+const REQUEST: u16 = 1;
+/// What the kernel answers has the number of the question less this.
+const ANSWER: u16 = 2;
+
+/// `RTM_GETNEIGH` and its attributes: the address, and the Ethernet address.
+const GET_NEIGHBOUR: u16 = 30;
+const NDA_DST: u16 = 1;
+const NDA_LLADDR: u16 = 2;
+/// States of a neighbour in which its Ethernet address may be used: permanent, without ARP, probe, delay, stale, reachable.
+const USABLE: u16 = 0x80 | 0x40 | 0x10 | 0x08 | 0x04 | 0x02;
+
+/// `RTM_GETROUTE` and its attributes: destination, interface, gateway, gateway of the other family.
+const GET_ROUTE: u16 = 26;
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_VIA: u16 = 18;
+/// A route to another host.
+const UNICAST: u8 = 1;
+
+impl Netlink {
+    /// Asks about `interface` in the network namespace that the calling thread is in.
+    ///
+    /// # Errors
+    /// If there is no such interface, or the kernel has no rtnetlink.
+    pub fn open(interface: &Interface) -> Result<Self, Error> {
+        let what = "cannot ask the kernel for routes and neighbours";
+        let socket = sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE, what)?;
+        // The answer is there when the question has been written. Should it not be, nobody waits for it.
+        let second = libc::timeval { tv_sec: 1, tv_usec: 0 };
+        sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &second, what)?;
+        Ok(Self { socket: socket.into(), interface: interface.index, sequence: 0 })
+    }
+
+    /// The next hop to `to` by the interface: `to` itself if it is on the same network; `None` if there is no route.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn next_hop(&mut self, to: IpAddr) -> io::Result<Option<IpAddr>> {
+        let (family, bytes) = of_address(to);
+        let mut body = [0; BODY];
+        (body[0], body[1]) = (family, 8 * bytes.len() as u8);
+        let interface = self.interface.to_ne_bytes();
+        let answer = self.ask(GET_ROUTE, &body, &[(RTA_DST, &bytes), (RTA_OIF, &interface)])?;
+        Ok(answer.and_then(|answer| hop(&answer, to)))
+    }
+
+    /// The Ethernet address of `hop`, if the kernel has it.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    pub fn neighbour(&mut self, hop: IpAddr) -> io::Result<Option<Mac>> {
+        let (family, bytes) = of_address(hop);
+        let mut body = [0; BODY];
+        body[0] = family;
+        body[4..8].copy_from_slice(&self.interface.to_ne_bytes());
+        let answer = self.ask(GET_NEIGHBOUR, &body, &[(NDA_DST, &bytes)])?;
+        Ok(answer.and_then(|answer| mac(&answer)))
+    }
+
+    /// What follows the header of the answer; `None`: the kernel says that it knows none.
+    fn ask(
+        &mut self,
+        question: u16,
+        body: &[u8],
+        attributes: &[(u16, &[u8])],
+    ) -> io::Result<Option<Vec<u8>>> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let message = message(question, self.sequence, body, attributes);
+        self.socket.write_all(&message)?;
+        let mut room = [0; LONGEST];
+        loop {
+            let long = self.socket.read(&mut room)?;
+            if let Some((kind, body)) = answer(&room[..long], self.sequence) {
+                return Ok((kind == question - ANSWER).then(|| body.to_vec()));
+            }
+        }
+    }
+}
+
+fn of_address(address: IpAddr) -> (u8, Vec<u8>) {
+    match address {
+        IpAddr::V4(address) => (libc::AF_INET as u8, address.octets().into()),
+        IpAddr::V6(address) => (libc::AF_INET6 as u8, address.octets().into()),
+    }
+}
+
+/// A question to the kernel.
+fn message(kind: u16, sequence: u32, body: &[u8], attributes: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut message = vec![0; HEADER];
+    message[4..6].copy_from_slice(&kind.to_ne_bytes());
+    message[6..8].copy_from_slice(&REQUEST.to_ne_bytes());
+    message[8..12].copy_from_slice(&sequence.to_ne_bytes());
+    message.extend_from_slice(body);
+    for (name, value) in attributes {
+        message.extend_from_slice(&(4 + value.len() as u16).to_ne_bytes());
+        message.extend_from_slice(&name.to_ne_bytes());
+        message.extend_from_slice(value);
+        message.resize(message.len().next_multiple_of(4), 0);
+    }
+    let long = message.len() as u32;
+    message[..4].copy_from_slice(&long.to_ne_bytes());
+    message
+}
+
+fn short(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// Kind and rest of the message that answers question number `sequence`; `None`: it is another one's.
+fn answer(bytes: &[u8], sequence: u32) -> Option<(u16, &[u8])> {
+    let end = long(bytes, 0)? as usize;
+    (long(bytes, 8)? == sequence).then_some(())?;
+    Some((short(bytes, 4)?, bytes.get(HEADER..end)?))
+}
+
+/// The first attribute called `name`.
+fn attribute(answer: &[u8], name: u16) -> Option<&[u8]> {
+    let mut rest = answer.get(BODY..)?;
+    loop {
+        let end = usize::from(short(rest, 0)?);
+        let value = rest.get(4..end)?;
+        if short(rest, 2)? == name {
+            return Some(value);
+        }
+        rest = rest.get(end.next_multiple_of(4)..)?;
+    }
+}
+
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let four = || bytes.try_into().ok().map(|bytes: [u8; 4]| bytes.into());
+    let sixteen = || bytes.try_into().ok().map(|bytes: [u8; 16]| bytes.into());
+    four().or_else(sixteen)
+}
+
+/// The next hop to `to` by a route.
+fn hop(route: &[u8], to: IpAddr) -> Option<IpAddr> {
+    (*route.get(7)? == UNICAST).then_some(())?;
+    // Of the other family: two bytes say which, and the address follows.
+    let other = || attribute(route, RTA_VIA).and_then(|via| via.get(2..));
+    attribute(route, RTA_GATEWAY).or_else(other).map_or(Some(to), address)
+}
+
+/// The Ethernet address of a neighbour.
+fn mac(neighbour: &[u8]) -> Option<Mac> {
+    (short(neighbour, 8)? & USABLE != 0).then_some(())?;
+    attribute(neighbour, NDA_LLADDR)?.try_into().ok().map(Mac)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 7));
+
+    /// What follows the header of an answer.
+    fn said(body: [u8; BODY], attributes: &[(u16, &[u8])]) -> Vec<u8> {
+        message(0, 0, &body, attributes).split_off(HEADER)
+    }
+
+    #[test]
+    fn a_neighbour_counts_while_the_kernel_would_use_it() {
+        let mac_of = |state: u16| {
+            let mut body = [0; BODY];
+            body[8..10].copy_from_slice(&state.to_ne_bytes());
+            mac(&said(body, &[(NDA_DST, &[10, 0, 0, 7]), (NDA_LLADDR, &[2, 0, 0, 0, 0, 31])]))
+        };
+        let (incomplete, reachable, stale, failed) = (1, 2, 4, 0x20);
+        assert_eq!([reachable, stale].map(mac_of), [Some(Mac([2, 0, 0, 0, 0, 31])); 2]);
+        assert_eq!([0, incomplete, failed].map(mac_of), [None; 3]);
+    }
+
+    #[test]
+    fn a_route_names_its_gateway_or_the_host_itself() {
+        let body = |kind: u8| std::array::from_fn(|at| if at == 7 { kind } else { 0 });
+        assert_eq!(hop(&said(body(UNICAST), &[(RTA_OIF, &[1, 0, 0, 0])]), HERE), Some(HERE));
+        assert_eq!(
+            hop(&said(body(UNICAST), &[(RTA_GATEWAY, &[10, 0, 0, 1])]), HERE),
+            Some([10, 0, 0, 1].into())
+        );
+        let mut via = vec![libc::AF_INET6 as u8, 0];
+        via.extend_from_slice(&[0xfe; 16]);
+        assert_eq!(hop(&said(body(UNICAST), &[(RTA_VIA, &via)]), HERE), Some([0xfe_u8; 16].into()));
+        let unreachable = 7;
+        assert_eq!(hop(&said(body(unreachable), &[]), HERE), None);
+    }
+
+    #[test]
+    fn an_answer_cut_short_says_nothing() {
+        let whole = message(28, 5, &[0x80; BODY], &[(NDA_DST, &[10, 0, 0, 7]), (NDA_LLADDR, &[2; 6])]);
+        assert!(answer(&whole, 5).is_some_and(|(kind, body)| kind == 28 && mac(body) == Some(Mac([2; 6]))));
+        assert_eq!(answer(&whole, 4), None);
+        for end in 0..whole.len() - 2 {
+            assert_eq!(answer(&whole[..end], 5), None);
+            assert_eq!(mac(whole.get(HEADER..end).unwrap_or(&[])), None, "{end}");
+        }
+    }
+
+    #[test]
+    fn the_kernel_routes_to_its_own_loopback_as_local() {
+        let mut netlink = Netlink::open(&Interface::find("lo").unwrap()).unwrap();
+        let local = "127.0.0.1".parse().unwrap();
+        assert_eq!(netlink.next_hop(local).unwrap(), None, "that is no other host");
+        assert_eq!(netlink.neighbour(local).unwrap(), None);
+        assert_eq!(netlink.next_hop("::1".parse().unwrap()).unwrap(), None);
+    }
+}
