@@ -3,7 +3,7 @@
 //!
 //! Four [`pullnet_host::Engine`]s are joined by two leaves and eight spines ([`pullnet_switch::Fabric`], real frames) in
 //! virtual time. Their applications call each other and open streams both ways; every message carries the hash of its
-//! content. [`Condition`] says what goes wrong meanwhile. With [`kill`], processes call each other over the kernel's UDP, and
+//! content. [`Condition`] says what goes wrong meanwhile. With [`kill`], processes do so over the kernel's UDP, and
 //! some of them are killed.
 #![forbid(unsafe_code)]
 

@@ -10,7 +10,7 @@ const HELP: &str = "\
 Usage: pullnet-soak [OPTIONS] [CONDITION...]
 
 Lets four hosts call each other and send streams both ways, in virtual time, while something goes wrong with the network
-or with them; or lets processes call each other by loopback addresses, and kills some. Everything that arrives is checked
+or with them; or lets processes do so by loopback addresses, and kills some. Everything that arrives is checked
 by hash, and every request is carried out at most once; docs/soak.md says what is judged. Without a condition: all of
 them, one after the other.
 
@@ -144,7 +144,7 @@ fn measured(asked: &Asked, wrong: Wrong) -> std::io::Result<Report> {
         Wrong::Virtual(condition) => pullnet_soak::run(&Options { condition, rpcs, bytes, seed }, told),
         Wrong::Processes(killed) => {
             let program = std::env::current_exe()?;
-            pullnet_soak::kill(&KillOptions { killed, rpcs, kills, seed, program }, told)?
+            pullnet_soak::kill(&KillOptions { killed, rpcs, bytes, kills, seed, program }, told)?
         }
     };
     Ok(Report { seconds: start.elapsed().as_secs_f64(), ..report })

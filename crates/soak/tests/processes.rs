@@ -1,4 +1,4 @@
-//! Processes that are killed while calls run: a small soak of each kind.
+//! Processes that are killed while calls and streams run: a small soak of each kind.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,10 @@ use pullnet_soak::{KillOptions, Killed, Report, kill};
 
 fn soak(killed: Killed) -> Report {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_pullnet-soak"));
-    let report = kill(&KillOptions { killed, rpcs: 400, kills: 4, seed: 1, program }, |_| ()).unwrap();
+    let options = KillOptions { killed, rpcs: 400, bytes: 20_000_000, kills: 4, seed: 1, program };
+    let report = kill(&options, |_| ()).unwrap();
     assert!(report.holds(), "{report}");
-    assert!(report.rpcs.answered > 100, "{report}");
+    assert!(report.rpcs.answered > 100 && report.streams.answered > 20, "{report}");
     report
 }
 

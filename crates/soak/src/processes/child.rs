@@ -14,12 +14,13 @@ use pullnet_host::{EngineOptions, Host, HostOptions, NdpListener, NdpStream, Sta
 use pullnet_netio::{UdpOptions, UdpSockets};
 use pullnet_rng::Seed;
 
+use super::carry;
 use crate::message::{Sink, Source};
 
 /// The service that is called.
 pub(super) const SERVICE: u16 = 7;
-/// Calls that are carried out at a time.
-const THREADS: usize = 4;
+/// Calls and streams that are carried out at a time. Those of a caller that has died take their time to fail.
+const THREADS: usize = 16;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -59,7 +60,7 @@ pub fn child(role: &[String]) -> Result<(), Error> {
     }
 }
 
-/// Answers calls, and writes the number of each that it carries out into the journal.
+/// Answers calls and streams, and writes the number of each that it carries out into the journal.
 fn serve(stack: &Arc<dyn Stack>, journal: &Path) -> Result<(), Error> {
     let listener = NdpListener::bind(stack, SERVICE)?;
     let journal = Mutex::new(OpenOptions::new().append(true).create(true).open(journal)?);
@@ -76,21 +77,36 @@ fn accept(listener: &NdpListener, journal: &Mutex<File>) -> String {
     loop {
         match listener.accept() {
             // A caller that dies, or gives up, is its own affair.
-            Ok((stream, _)) => drop(answer(stream, journal)),
+            Ok((stream, _)) => drop(answer(&stream, journal)),
             Err(error) => return error.to_string(),
         }
     }
 }
 
-fn answer(mut stream: NdpStream, journal: &Mutex<File>) -> Result<(), Error> {
-    let (mut request, mut sink) = (Vec::new(), Sink::new());
-    stream.read_to_end(&mut request)?;
-    sink.take(&request);
+/// Carries out what a stream asks for, and answers.
+fn answer(stream: &NdpStream, journal: &Mutex<File>) -> Result<(), Error> {
+    let mut sink = Sink::new();
+    let head = carry::read_head(stream, &mut sink)?.ok_or("nothing was asked")?;
+    let source = Source::new(Seed(head.id), &head.answer());
+    if !head.both_ways {
+        carry_out(stream, &mut sink, journal)?;
+        return Ok(stream.write_last(&source.all())?);
+    }
+    thread::scope(|scope| {
+        let written = scope.spawn(|| carry::write(stream, source));
+        // If nothing more can be read, nothing more is to be written.
+        carry_out(stream, &mut sink, journal).inspect_err(|_| stream.abort())?;
+        written.join().map_err(|_| "a thread panicked")??;
+        // Whoever has the end of an answer knows that the request was carried out.
+        Ok(stream.finish()?)
+    })
+}
+
+/// Reads to the end, and notes the number in the journal.
+fn carry_out(stream: &NdpStream, sink: &mut Sink, journal: &Mutex<File>) -> Result<(), Error> {
+    carry::read_all(stream, sink)?;
     let head = sink.end()?;
     let mut file = journal.lock().map_err(|_| "another thread panicked")?;
     // One write: it is there whole or not at all, whenever this process is killed.
-    file.write_all(&head.id.to_le_bytes())?;
-    drop(file);
-    let answer = head.answer();
-    Ok(stream.write_last(&Source::new(Seed(answer.id), &answer).all())?)
+    Ok(file.write_all(&head.id.to_le_bytes())?)
 }

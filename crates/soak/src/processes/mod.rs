@@ -1,15 +1,16 @@
 //! The same with real processes over the kernel's UDP on loopback addresses, some of which are killed.
 
+mod carry;
 mod child;
 mod stage;
 
-use std::io::Result;
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pullnet_host::{Stack, StreamOptions};
+use pullnet_host::{NdpStream, Stack, StreamError, StreamOptions};
 use pullnet_rng::Seed;
 use pullnet_units::Instant;
 
@@ -69,7 +70,9 @@ pub struct KillOptions {
     pub killed: Killed,
     /// Calls.
     pub rpcs: u64,
-    /// How often, evenly over the calls.
+    /// What streams carry, both ways together. Bytes.
+    pub bytes: u64,
+    /// How often, evenly over the calls and streams.
     pub kills: u32,
     /// Chance of lengths and contents.
     pub seed: u64,
@@ -77,11 +80,12 @@ pub struct KillOptions {
     pub program: PathBuf,
 }
 
-/// Threads that call.
+/// Threads that call, and threads that have a stream open.
 const CALLERS: usize = 4;
+const STREAMERS: usize = 2;
 /// Whoever waits longer waits for ever.
 const WATCHDOG: Duration = Duration::from_secs(60);
-/// After an error, before the next call.
+/// After an error, before the next attempt.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Whoever dies, in the ledger.
 const THERE: u32 = 0;
@@ -98,13 +102,15 @@ struct Callers {
 ///
 /// # Errors
 /// If processes or files cannot be had, or one that was started does not begin to serve.
-pub fn kill(options: &KillOptions, mut told: impl FnMut(f64)) -> Result<Report> {
-    let asked = Options { condition: Condition::Fine, rpcs: options.rpcs, bytes: 0, seed: options.seed };
+pub fn kill(options: &KillOptions, mut told: impl FnMut(f64)) -> io::Result<Report> {
+    let KillOptions { rpcs, bytes, seed, .. } = *options;
+    let asked = Options { condition: Condition::Fine, rpcs, bytes, seed };
     let (mut stage, stack) = Stage::new(options)?;
     let (ledger, stack) = (Mutex::new(Ledger::new(&asked)), Mutex::new(stack));
     let callers = Callers { ledger, stack, to: stage.to };
     let resident = std::thread::scope(|scope| {
-        (0..CALLERS).for_each(|_| drop(scope.spawn(|| callers.call_all())));
+        (0..CALLERS).for_each(|_| drop(scope.spawn(|| callers.ask(Ledger::next_call, call))));
+        (0..STREAMERS).for_each(|_| drop(scope.spawn(|| callers.ask(Ledger::next_stream, stream))));
         let directed = direct(&callers, &mut stage, options.kills, &mut told);
         callers.ledger().ask_no_more();
         directed
@@ -116,8 +122,13 @@ pub fn kill(options: &KillOptions, mut told: impl FnMut(f64)) -> Result<Report> 
     Ok(ledger.report(options.killed.name(), options.seed, resident))
 }
 
-/// Kills so many times, evenly over the calls. Returns memory at 10%, 50% and at the end.
-fn direct(callers: &Callers, stage: &mut Stage, kills: u32, told: &mut impl FnMut(f64)) -> Result<[u64; 3]> {
+/// Kills so many times, evenly over what is done. Returns memory at 10%, 50% and at the end.
+fn direct(
+    callers: &Callers,
+    stage: &mut Stage,
+    kills: u32,
+    told: &mut impl FnMut(f64),
+) -> io::Result<[u64; 3]> {
     let mut next = (0..kills).map(|at| (f64::from(at) + 0.5) / f64::from(kills)).peekable();
     let mut looks = Looks::default();
     loop {
@@ -149,31 +160,58 @@ impl Callers {
         lock(&self.ledger)
     }
 
-    /// Calls until there were enough calls.
-    fn call_all(&self) {
+    /// Begins what is `next` and carries it out, until there was enough of it.
+    fn ask(&self, next: fn(&mut Ledger) -> Option<Head>, exchange: Exchange) {
         loop {
-            let Some(head) = self.ledger().next_call() else { return };
+            let Some(head) = next(&mut self.ledger()) else { return };
             let (partner, stack) = (self.ledger().partner(THERE), Arc::clone(&lock(&self.stack)));
-            let request = Source::new(Seed(head.id), &head).all();
-            let answer = stack.call(self.to, SERVICE, &request, StreamOptions::default(), Some(WATCHDOG));
-            if let Err(error) = &answer {
-                self.ledger().failed(Instant::ZERO, Some(&head), &partner, error);
-                std::thread::park_timeout(PAUSE);
+            match exchange(&stack, self.to, &head) {
+                Ok(answer) => self.judge(&head, &answer),
+                Err(error) => {
+                    self.ledger().failed(Instant::ZERO, Some(&head), &partner, &error);
+                    std::thread::park_timeout(PAUSE);
+                }
             }
-            answer.into_iter().for_each(|answer| self.judge(&head, &answer));
         }
     }
 
-    fn judge(&self, asked: &Head, answer: &[u8]) {
-        let mut sink = Sink::new();
-        sink.take(answer);
-        match sink.end() {
-            Ok(got) => self.ledger().answered(Instant::ZERO, asked, &got),
+    fn judge(&self, asked: &Head, answer: &Sink) {
+        let mut ledger = self.ledger();
+        match answer.end() {
+            Ok(got) => ledger.answered(Instant::ZERO, asked, &got),
             Err(wrong) => {
-                let mut ledger = self.ledger();
                 ledger.complain(&format!("an answer {wrong}"));
                 ledger.died(asked);
             }
         }
     }
+}
+
+/// Sends what is asked, and takes the answer.
+type Exchange = fn(&Arc<dyn Stack>, SocketAddr, &Head) -> Result<Sink, StreamError>;
+
+fn call(stack: &Arc<dyn Stack>, to: SocketAddr, head: &Head) -> Result<Sink, StreamError> {
+    let request = Source::new(Seed(head.id), head).all();
+    let answer = stack.call(to, SERVICE, &request, StreamOptions::default(), Some(WATCHDOG))?;
+    let mut sink = Sink::new();
+    sink.take(&answer);
+    Ok(sink)
+}
+
+/// Writes and reads at the same time.
+fn stream(stack: &Arc<dyn Stack>, to: SocketAddr, head: &Head) -> Result<Sink, StreamError> {
+    let (stream, mut sink) = (NdpStream::connect(stack, to, SERVICE)?, Sink::new());
+    stream.set_read_timeout(Some(WATCHDOG));
+    stream.set_write_timeout(Some(WATCHDOG));
+    let write = || {
+        carry::write(&stream, Source::new(Seed(head.id), head))?;
+        stream.finish()
+    };
+    std::thread::scope(|scope| {
+        let written = scope.spawn(write);
+        // If nothing more can be read, nothing more is to be written.
+        carry::read_all(&stream, &mut sink).inspect_err(|_| stream.abort())?;
+        written.join().unwrap_or_else(|_| Err(StreamError::Stopped("a thread panicked".to_owned())))
+    })?;
+    Ok(sink)
 }
