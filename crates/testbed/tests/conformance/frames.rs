@@ -1,4 +1,4 @@
-//! Conversations on frames: the hosts of a testbed on their sockets, and between them a network that plays the script.
+//! Conversations on frames: hosts on their sockets, and between them a network that plays the script.
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -6,27 +6,77 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use pullnet_ndp::NdpHeader;
 use pullnet_ndp_wire::Carriage;
 use pullnet_netio::{Counters, Error, PacketIo};
 use pullnet_record::RunRecord;
-use pullnet_testbed::{Field, HEADERS, Socket};
+use pullnet_testbed::{Clock, Field, HEADERS, Socket};
 use pullnet_transport::HostAddr;
-use pullnet_units::Picos;
+use pullnet_units::{Instant, Picos};
 use pullnet_wire::switch::{Lengths, datagram, send_back, trim};
-use pullnet_wire::{Marks, PORT, TRIM_IPV4, parse};
+use pullnet_wire::{Arrived, Marks, PORT, TRIM_IPV4, parse};
 
+use crate::conversation::Outline;
 use crate::script::{Fate, Player, Which};
 use crate::talk::Talk;
 use crate::time::Time;
 
 /// How long a frame takes. A host that has something to do sooner than that is not done with its latest packet: frames wait
 /// for its line, or pulls for their pacer.
-const FLIGHT: Picos = Picos::from_micros(1);
+pub const FLIGHT: Picos = Picos::from_micros(1);
 /// How often a frame on its way is looked for, and how long each time: a minute in all.
 const LOOKS: (u32, Duration) = (600_000, Duration::from_micros(100));
 
 /// How packets are read here: as either host reads them.
 const CARRIAGE: Carriage = Carriage { home: PORT, header: HEADERS as u16 };
+
+/// The endpoint's header of a packet; `None` for a RESET.
+pub fn header(arrived: &Arrived<'_>) -> Option<NdpHeader> {
+    CARRIAGE.received(arrived, HostAddr(0), 1).map(|packet| packet.header)
+}
+
+/// Hosts that have something to say to each other.
+pub trait Hosts {
+    /// Takes what has arrived, and sends what may leave. True if the conversation is over.
+    fn turn(&mut self, clock: &impl Clock) -> bool;
+
+    /// When something is to be done that no frame brings; [`Instant::NEVER`] for nothing.
+    fn next_due(&self) -> Instant;
+
+    /// Nothing is under way: begins with something new. False if there is nothing to begin with now.
+    fn begin(&mut self, now: Instant) -> bool;
+}
+
+/// Flows begin by themselves.
+impl Hosts for Field {
+    fn turn(&mut self, clock: &impl Clock) -> bool {
+        Field::turn(self, clock).expect("frames of ours")
+    }
+
+    fn next_due(&self) -> Instant {
+        Field::next_due(self)
+    }
+
+    fn begin(&mut self, _: Instant) -> bool {
+        false
+    }
+}
+
+/// Whoever listens to what hosts send.
+pub trait Ear {
+    /// Host `from` has sent this.
+    fn hear(&mut self, from: usize, arrived: &Arrived<'_>) -> Which;
+}
+
+/// Packets of flows: what was sent is in the record.
+struct Flows;
+
+impl Ear for Flows {
+    fn hear(&mut self, _: usize, arrived: &Arrived<'_>) -> Which {
+        let header = header(arrived).expect("nobody sends a RESET");
+        Which::with(&header, header.conn().0)
+    }
+}
 
 /// Frames that a host has sent and taken.
 #[derive(Default)]
@@ -120,22 +170,48 @@ impl Lines {
         Self { hosts, ends }
     }
 
-    /// Holds conversation `number`: its record, and what the script spoke of in vain.
-    pub fn play(&mut self, talk: &Talk, number: u32, time: &mut impl Time) -> (RunRecord, Vec<Which>) {
-        let hosts = std::mem::take(&mut self.hosts);
-        let mut field = Field::new(&talk.scenario(), hosts, number).expect("a scenario of ours");
-        let mut network = Network::new(talk, &mut self.ends);
-        while !field.turn(time).expect("frames of ours") {
-            network.collect();
-            let (due, soon) = (field.next_due(), time.now() + FLIGHT);
-            let moves = due > soon && network.moves();
-            time.rest(if moves { soon } else { due });
-        }
-        let unplayed = network.player.unplayed();
-        let (record, hosts) = field.finish(&[]);
-        self.hosts = hosts;
-        self.clear();
+    /// Holds a conversation of flows as number `number`: its record, and what the script spoke of in vain.
+    pub fn play(&mut self, talk: &Talk, number: u32, time: &impl Time) -> (RunRecord, Vec<Which>) {
+        let mut field = Field::new(&talk.scenario(), self.lend(), number).expect("a scenario of ours");
+        let unplayed = self.hold(&mut field, &talk.outline, &mut Flows, time);
+        let (record, sockets) = field.finish(&[]);
+        self.take_back(sockets);
         (record, unplayed)
+    }
+
+    /// The sockets of the hosts.
+    pub fn lend(&mut self) -> Vec<Socket> {
+        std::mem::take(&mut self.hosts)
+    }
+
+    /// They are at rest again.
+    pub fn take_back(&mut self, sockets: Vec<Socket>) {
+        self.hosts = sockets;
+        self.clear();
+    }
+
+    /// Lets hosts on these lines speak until they are done: what the script spoke of in vain.
+    pub fn hold(
+        &mut self,
+        hosts: &mut impl Hosts,
+        outline: &Outline,
+        ear: &mut impl Ear,
+        time: &impl Time,
+    ) -> Vec<Which> {
+        let middle = Middle::new(outline, ear);
+        let mut network = Network { middle, ends: &mut self.ends, under_way: VecDeque::new(), looks: 0 };
+        while !hosts.turn(time) {
+            network.collect();
+            let (due, soon) = (hosts.next_due(), time.now() + FLIGHT);
+            if due <= soon {
+                time.rest(due);
+            } else if network.moves() {
+                time.rest(soon);
+            } else if !hosts.begin(time.now()) {
+                time.rest(due);
+            }
+        }
+        network.middle.player.unplayed()
     }
 
     /// Forgets what was still under way.
@@ -151,39 +227,29 @@ impl Lines {
     }
 }
 
-/// What lies between the hosts.
-struct Network<'a> {
-    player: Player<Vec<u8>>,
-    ends: &'a mut [End; 2],
+/// What becomes of frames between the hosts.
+pub struct Middle<'a, E> {
+    pub player: Player<Vec<u8>>,
+    ear: &'a mut E,
     marks: Marks,
-    /// Frames, and to which end they go, in the order in which they came.
-    under_way: VecDeque<(usize, Vec<u8>)>,
-    looks: u32,
 }
 
-impl<'a> Network<'a> {
-    fn new(talk: &Talk, ends: &'a mut [End; 2]) -> Self {
-        Self { player: talk.player(), ends, marks: Marks::default(), under_way: VecDeque::new(), looks: 0 }
+impl<'a, E: Ear> Middle<'a, E> {
+    /// A network that begins to play a script, with somebody who listens to it.
+    pub fn new(outline: &Outline, ear: &'a mut E) -> Self {
+        Self { player: outline.player(), ear, marks: Marks::default() }
     }
 
-    /// Takes what the hosts have sent, and plays the script.
-    fn collect(&mut self) {
-        for from in 0..2 {
-            let mut frames = Vec::new();
-            let got = self.ends[from].io.receive(usize::MAX, &mut |frame| frames.push(frame.to_vec()));
-            got.expect("a line of ours");
-            frames.into_iter().for_each(|frame| self.pass(from, frame));
-        }
-    }
-
-    fn pass(&mut self, from: usize, frame: Vec<u8>) {
-        let (route, _) = datagram(&frame).expect("a frame of ours");
-        let arrived = parse(&frame, &self.marks, route.to_port).expect("a packet of ours");
-        let packet = CARRIAGE.received(&arrived, HostAddr(0), 1).expect("nobody sends a RESET");
-        for (frame, fate) in self.player.pass(&packet.header, &frame) {
+    /// Host `from` has sent a frame: what leaves for it, each to a host.
+    pub fn pass(&mut self, from: usize, frame: &Vec<u8>) -> Vec<(usize, Vec<u8>)> {
+        let (route, _) = datagram(frame).expect("a frame of ours");
+        let arrived = parse(frame, &self.marks, route.to_port).expect("a packet of ours");
+        let which = self.ear.hear(from, &arrived);
+        let leaving = self.player.pass(which, frame).into_iter().map(|(frame, fate)| {
             let to = if fate == Fate::Returned { from } else { 1 - from };
-            self.under_way.push_back((to, self.changed(frame, fate)));
-        }
+            (to, self.changed(frame, fate))
+        });
+        leaving.collect()
     }
 
     fn changed(&self, mut frame: Vec<u8>, fate: Fate) -> Vec<u8> {
@@ -199,6 +265,30 @@ impl<'a> Network<'a> {
             assert!(send_back(&mut frame, &self.marks));
         }
         frame
+    }
+}
+
+/// The lines, and what lies between them.
+struct Network<'a, E> {
+    middle: Middle<'a, E>,
+    ends: &'a mut [End; 2],
+    /// Frames, and to which end they go, in the order in which they came.
+    under_way: VecDeque<(usize, Vec<u8>)>,
+    looks: u32,
+}
+
+impl<E: Ear> Network<'_, E> {
+    /// Takes what the hosts have sent, and plays the script.
+    fn collect(&mut self) {
+        for from in 0..2 {
+            let mut frames = Vec::new();
+            let got = self.ends[from].io.receive(usize::MAX, &mut |frame| frames.push(frame.to_vec()));
+            got.expect("a line of ours");
+            for frame in frames {
+                let leaving = self.middle.pass(from, &frame);
+                self.under_way.extend(leaving);
+            }
+        }
     }
 
     /// Lets the next frame arrive, once the one before is there. False if there is none.

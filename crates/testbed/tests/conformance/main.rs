@@ -4,16 +4,20 @@
 //! A conversation ([`talk::Talk`]) says who sends what, what the network does to which packet, and what either host must
 //! send and report. Every world carries the packets in its own way and leaves a record; all else is written once.
 //!
+//! Streams of bytes have conversations of their own ([`streams`]), with the switch of frames in the place of the simulator.
+//!
 //! It is the same in every world because each host sees one sequence of packets, in which the network keeps the order
 //! unless the script changes it, and answers one before it sees the next. Then what hosts send does not depend on how fast
 //! anything is, as long as timers run out only when nothing is under way.
 
+mod conversation;
 mod frames;
 #[path = "../../../netio/tests/common/mod.rs"]
 mod namespaces;
 mod script;
 mod seen;
 mod simulator;
+mod streams;
 mod talk;
 mod talks;
 mod time;
@@ -22,43 +26,100 @@ use pullnet_netio::{PacketOptions, PacketSocket, RingOptions, Rings};
 use pullnet_record::RunRecord;
 use pullnet_testbed::Socket;
 
+use conversation::Outline;
 use frames::Lines;
 use script::Which;
+use streams::Dialogue;
 use talk::Talk;
 
-/// Holds every conversation in one world, and shows all that went otherwise than it must.
-fn hold(mut world: impl FnMut(&Talk, u32) -> (RunRecord, Vec<Which>)) {
-    let talks = talks::all();
+/// Holds conversations, and shows all that went otherwise than it must.
+fn hold<T>(
+    all: &[T],
+    outline: impl Fn(&T) -> &Outline,
+    mut world: impl FnMut(&T, u32) -> (String, Vec<Which>),
+) {
     let mut wrong = Vec::new();
-    for (number, talk) in (0..).zip(&talks) {
-        let (record, unplayed) = world(talk, number);
-        wrong.extend(talk.check(&seen::text(&record), &unplayed));
+    for (number, conversation) in (0..).zip(all) {
+        let (seen, unplayed) = world(conversation, number);
+        wrong.extend(outline(conversation).check(&seen, &unplayed));
     }
-    assert!(talks.len() >= 40, "only {} conversations", talks.len());
-    assert!(wrong.is_empty(), "{} of {}:\n\n{}", wrong.len(), talks.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} of {}:\n\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
 
-#[test]
-fn simulator() {
-    hold(|talk, _| simulator::play(talk));
+/// Holds every conversation of flows in one world.
+fn hold_flows(mut world: impl FnMut(&Talk, u32) -> (RunRecord, Vec<Which>)) {
+    let talks = talks::all();
+    assert!(talks.len() >= 60, "only {} conversations", talks.len());
+    hold(
+        &talks,
+        |talk| &talk.outline,
+        |talk, number| {
+            let (record, unplayed) = world(talk, number);
+            (seen::text(&record), unplayed)
+        },
+    );
 }
 
-#[test]
-fn rings() {
-    let mut lines = Lines::new([0, 1].map(|_| {
+/// Holds every conversation of streams in one world.
+fn hold_streams(world: impl FnMut(&Dialogue, u32) -> (String, Vec<Which>)) {
+    let dialogues = streams::all();
+    assert!(dialogues.len() >= 25, "only {} conversations", dialogues.len());
+    hold(&dialogues, |dialogue| &dialogue.outline, world);
+}
+
+/// Lines within this process.
+fn rings() -> Lines {
+    Lines::new([0, 1].map(|_| {
         let (near, far) = Rings::pair(RingOptions::default());
         [Box::new(near) as Socket, Box::new(far) as Socket]
-    }));
-    hold(|talk, number| lines.play(talk, number, &mut time::Virtual::default()));
+    }))
+}
+
+/// What lines on real interfaces are made of; `None`, with a message, where they cannot be made.
+fn veths() -> Option<[namespaces::Veth; 2]> {
+    Some([namespaces::Veth::make(1500)?, namespaces::Veth::make(1500)?])
+}
+
+/// Lines on real interfaces.
+fn wires(veths: &[namespaces::Veth; 2]) -> Lines {
+    let open = || PacketSocket::open("eth", &PacketOptions::default());
+    Lines::new(veths.each_ref().map(|veth| {
+        veth.open(open).expect("a socket in a namespace of ours").map(|socket| Box::new(socket) as Socket)
+    }))
 }
 
 #[test]
-fn veth() {
-    let veths = [0, 1].map(|_| namespaces::Veth::make(1500));
-    let [Some(a), Some(b)] = &veths else { return };
-    let open = || PacketSocket::open("eth", &PacketOptions::default());
-    let mut lines = Lines::new([a, b].map(|veth| {
-        veth.open(open).expect("a socket in a namespace of ours").map(|socket| Box::new(socket) as Socket)
-    }));
-    hold(|talk, number| lines.play(talk, number, &mut time::Wall::default()));
+fn flows_in_the_simulator() {
+    hold_flows(|talk, _| simulator::play(talk));
+}
+
+#[test]
+fn flows_on_rings() {
+    let mut lines = rings();
+    hold_flows(|talk, number| lines.play(talk, number, &time::Virtual::default()));
+}
+
+#[test]
+fn flows_on_veth() {
+    let Some(veths) = veths() else { return };
+    let mut lines = wires(&veths);
+    hold_flows(|talk, number| lines.play(talk, number, &time::Wall::default()));
+}
+
+#[test]
+fn streams_over_the_switch() {
+    hold_streams(streams::switched::play);
+}
+
+#[test]
+fn streams_on_rings() {
+    let mut lines = rings();
+    hold_streams(|dialogue, number| streams::play(&mut lines, dialogue, number, &time::Virtual::default()));
+}
+
+#[test]
+fn streams_on_veth() {
+    let Some(veths) = veths() else { return };
+    let mut lines = wires(&veths);
+    hold_streams(|dialogue, number| streams::play(&mut lines, dialogue, number, &time::Wall::default()));
 }

@@ -13,18 +13,31 @@ pub enum Kind {
     Nack,
     Pull,
     Probe,
+    Reset,
 }
 
 /// A packet: what it is, and the how many-th copy of it that comes to the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Which {
-    kind: Kind,
+    pub kind: Kind,
     number: u32,
     flow: u32,
     copy: u32,
 }
 
 impl Which {
+    /// The first copy of a packet with this header, which belongs to `flow`.
+    pub fn with(header: &NdpHeader, flow: u32) -> Self {
+        let which = match *header {
+            NdpHeader::Data { seq, .. } => data(seq),
+            NdpHeader::Ack { seq, .. } => ack(seq),
+            NdpHeader::Nack { seq, .. } => nack(seq),
+            NdpHeader::Pull { number, .. } => pull(number),
+            NdpHeader::Probe { seq, .. } => probe(seq),
+        };
+        which.of(flow)
+    }
+
     fn first(kind: Kind, number: u32) -> Self {
         Self { kind, number, flow: 0, copy: 1 }
     }
@@ -64,6 +77,10 @@ pub fn pull(number: u32) -> Which {
 
 pub fn probe(number: u32) -> Which {
     Which::first(Kind::Probe, number)
+}
+
+pub fn reset() -> Which {
+    Which::first(Kind::Reset, 0)
 }
 
 /// What has become of a packet that leaves the network.
@@ -109,9 +126,9 @@ impl<T: Clone> Player<T> {
         Self { script, lost, copies: BTreeMap::new(), held: Vec::new() }
     }
 
-    /// A packet comes: what leaves, in this order.
-    pub fn pass(&mut self, header: &NdpHeader, packet: &T) -> Vec<(T, Fate)> {
-        let which = self.identify(header);
+    /// A packet comes, which copy of it is not asked: what leaves, in this order.
+    pub fn pass(&mut self, which: Which, packet: &T) -> Vec<(T, Fate)> {
+        let which = self.count(which);
         let mut leaving = Vec::new();
         for Passage { fate, after } in self.passages(which) {
             match after {
@@ -125,18 +142,10 @@ impl<T: Clone> Player<T> {
         leaving
     }
 
-    fn identify(&mut self, header: &NdpHeader) -> Which {
-        let (kind, number) = match *header {
-            NdpHeader::Data { seq, .. } => (Kind::Data, seq),
-            NdpHeader::Ack { seq, .. } => (Kind::Ack, seq),
-            NdpHeader::Nack { seq, .. } => (Kind::Nack, seq),
-            NdpHeader::Pull { number, .. } => (Kind::Pull, number),
-            NdpHeader::Probe { seq, .. } => (Kind::Probe, seq),
-        };
-        let flow = header.conn().0;
-        let copies = self.copies.entry((kind, number, flow)).or_default();
+    fn count(&mut self, which: Which) -> Which {
+        let copies = self.copies.entry((which.kind, which.number, which.flow)).or_default();
         *copies += 1;
-        Which { kind, number, flow, copy: *copies }
+        Which { copy: *copies, ..which }
     }
 
     fn passages(&mut self, which: Which) -> Vec<Passage> {

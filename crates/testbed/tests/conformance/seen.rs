@@ -46,13 +46,15 @@ fn header(row: &PacketRow) -> NdpHeader {
 
 fn word(row: &PacketRow) -> String {
     let header = header(row);
-    let flow = header.conn().0;
-    let flow = if flow == 0 { String::new() } else { letter(flow).to_string() };
-    let rest = match header {
+    packet(&header, u64::from(row.wire) + FULL - WIRE, header.conn().0)
+}
+
+/// A packet of flow, or connection, `flow`, with so many bytes of payload if it is data.
+pub fn packet(header: &NdpHeader, payload: u64, flow: u32) -> String {
+    let rest = match *header {
         NdpHeader::Data { seq, syn, last, pulled, priority, .. } => {
             let flags = [(syn, 's'), (last, 'l'), (pulled, 'p'), (priority == 1, '!')];
             let flags: String = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).collect();
-            let payload = u64::from(row.wire) + FULL - WIRE;
             if payload == FULL { format!("{seq}{flags}") } else { format!("{seq}{flags}:{payload}") }
         }
         NdpHeader::Ack { seq, pull, .. } | NdpHeader::Nack { seq, pull, .. } => {
@@ -61,7 +63,12 @@ fn word(row: &PacketRow) -> String {
         NdpHeader::Pull { number, .. } => number.to_string(),
         NdpHeader::Probe { seq, .. } => seq.to_string(),
     };
-    format!(" {flow}{rest}")
+    format!(" {}{rest}", belongs(flow))
+}
+
+/// What says that something belongs to another flow than the first.
+pub fn belongs(flow: u32) -> String {
+    if flow == 0 { String::new() } else { letter(flow).to_string() }
 }
 
 /// Data packets that were sent again, each by another path than before.

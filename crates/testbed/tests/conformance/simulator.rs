@@ -21,7 +21,7 @@ const TRIMMED: u32 = 72;
 pub fn play(talk: &Talk) -> (RunRecord, Vec<Which>) {
     let scenario = talk.scenario();
     let ProtocolConfig::Ndp(ndp) = &scenario.transport;
-    let stage = Stage(Arc::new(Mutex::new(talk.player())));
+    let stage = Stage(Arc::new(Mutex::new(talk.outline.player())));
     let mut run = start_with::<Ndp, Scripted>(&scenario, ndp, &stage, 1);
     while !run.advance(10_000).ended {}
     let unplayed = stage.0.lock().expect("nobody panics while playing").unplayed();
@@ -96,7 +96,8 @@ impl Discipline<Packet> for Scripted {
             return self.leave(packet, Fate::Whole);
         }
         let header = NdpHeader::unpack(packet.packed());
-        let leaving = stage.0.lock().expect("nobody panics while playing").pass(&header, &packet);
+        let which = Which::with(&header, header.conn().0);
+        let leaving = stage.0.lock().expect("nobody panics while playing").pass(which, &packet);
         // One that is held counts as dropped too: nobody looks at that count.
         let gone = Outcome::Dropped { packet, why: DropReason::DataQueueFull, trimmed: false };
         leaving.into_iter().fold(gone, |_, (packet, fate)| self.leave(packet, fate))

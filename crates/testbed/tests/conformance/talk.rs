@@ -1,11 +1,11 @@
-//! A conversation: who sends what, what becomes of it on its way, and what must come out.
+//! A conversation of flows: a scenario, and what becomes of its packets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pullnet_scenario::{Scenario, compile};
 
-use crate::script::{Fate, Kind, Line, Passage, Player, Which};
+use crate::conversation::{Conversation, Outline};
 
 /// The host that sends the first flow.
 pub const A: u32 = 0;
@@ -52,26 +52,20 @@ const FOUR_PATHS: [(&str, &str); 4] = [
 
 /// One conversation.
 pub struct Talk {
-    name: &'static str,
+    pub outline: Outline,
     scenario: String,
     settings: Vec<(String, String)>,
     /// Lines of a list of flows.
     flows: Vec<String>,
-    script: Vec<Line>,
-    lost: Vec<Kind>,
-    expected: &'static str,
 }
 
 /// A conversation; `name` is what it shows.
 pub fn talk(name: &'static str) -> Talk {
     Talk {
-        name,
+        outline: Outline::new(name),
         scenario: SCENARIO.to_owned(),
         settings: Vec::new(),
         flows: Vec::new(),
-        script: Vec::new(),
-        lost: Vec::new(),
-        expected: "",
     }
 }
 
@@ -112,84 +106,17 @@ impl Talk {
         self
     }
 
-    fn passes(mut self, which: Which, passages: impl IntoIterator<Item = Passage>) -> Self {
-        self.script.push((which, passages.into_iter().collect()));
-        self
-    }
-
-    /// A packet is lost.
-    pub fn loses(self, which: Which) -> Self {
-        self.passes(which, [])
-    }
-
-    /// All packets of a kind are lost.
-    pub fn loses_every(mut self, kind: Kind) -> Self {
-        self.lost.push(kind);
-        self
-    }
-
-    /// A packet loses its payload.
-    pub fn trims(self, which: Which) -> Self {
-        self.passes(which, [Fate::Trimmed.into()])
-    }
-
-    /// A packet loses its payload, and its header goes back.
-    pub fn returns(self, which: Which) -> Self {
-        self.passes(which, [Fate::Returned.into()])
-    }
-
-    /// A packet's payload is not what was sent.
-    pub fn damages(self, which: Which) -> Self {
-        self.passes(which, [Fate::Damaged.into()])
-    }
-
-    /// A packet arrives twice.
-    pub fn doubles(self, which: Which) -> Self {
-        self.passes(which, [Fate::Whole.into(); 2])
-    }
-
-    /// A packet's header arrives twice.
-    pub fn doubles_trimmed(self, which: Which) -> Self {
-        self.passes(which, [Fate::Trimmed.into(); 2])
-    }
-
-    /// A packet is overtaken by another.
-    pub fn delays(self, which: Which, after: Which) -> Self {
-        self.passes(which, [Passage { fate: Fate::Whole, after: Some(after) }])
-    }
-
-    /// A packet arrives, and once more behind another.
-    pub fn repeats(self, which: Which, after: Which) -> Self {
-        self.passes(which, [Fate::Whole.into(), Passage { fate: Fate::Whole, after: Some(after) }])
-    }
-
-    /// What comes out, as [`crate::seen::text`] writes it.
-    pub fn must_see(mut self, expected: &'static str) -> Self {
-        self.expected = expected;
-        self
-    }
-
-    /// The network of this conversation.
-    pub fn player<T: Clone>(&self) -> Player<T> {
-        Player::new(self.script.clone(), self.lost.clone())
-    }
-
     /// The hosts of this conversation.
     pub fn scenario(&self) -> Arc<Scenario> {
         let flows = format!("src,dst,bytes,start,priority\n{}\n", self.flows.join("\n"));
         let files = BTreeMap::from([("flows.csv".to_owned(), flows.into_bytes())]);
         let scenario = compile("conversation.toml", &self.scenario, &self.settings, &files);
-        Arc::new(scenario.unwrap_or_else(|errors| panic!("{}: {errors:?}", self.name)))
+        Arc::new(scenario.unwrap_or_else(|errors| panic!("{}: {errors:?}", self.outline.name)))
     }
+}
 
-    /// What went otherwise than it must, if anything did.
-    pub fn check(&self, seen: &str, unplayed: &[Which]) -> Option<String> {
-        let lines =
-            |text: &str| text.lines().map(|line| format!("    {}\n", line.trim())).collect::<String>();
-        let (expected, seen) = (lines(self.expected.trim()), lines(seen.trim()));
-        let never: String = unplayed.iter().map(|which| format!("    {which} never came\n")).collect();
-        let name = self.name;
-        (expected != seen || !never.is_empty())
-            .then(|| format!("{name}\n  must see\n{expected}  has seen\n{seen}{never}"))
+impl Conversation for Talk {
+    fn outline(&mut self) -> &mut Outline {
+        &mut self.outline
     }
 }

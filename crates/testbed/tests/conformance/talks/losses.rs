@@ -1,5 +1,6 @@
 //! Rule 6 of the sender: timeouts, probes, and giving up.
 
+use crate::conversation::Conversation as _;
 use crate::script::{Kind, ack, data, nack, probe, pull};
 use crate::talk::{A, FULL, Talk, talk};
 

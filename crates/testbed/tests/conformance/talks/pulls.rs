@@ -1,5 +1,6 @@
 //! Rule 4 of the sender: what pulls allow, in whatever order and number they come.
 
+use crate::conversation::Conversation as _;
 use crate::script::{data, nack, pull};
 use crate::talk::{A, FULL, Talk, talk};
 

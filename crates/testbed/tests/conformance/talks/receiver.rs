@@ -1,5 +1,6 @@
 //! Rules 1, 2, 6 and 7 of the receiver: whatever comes in whatever order and number is delivered once.
 
+use crate::conversation::Conversation as _;
 use crate::script::{ack, data, nack, pull};
 use crate::talk::{A, FULL, Talk, talk};
 

@@ -1,5 +1,6 @@
 //! Rule 5 of the sender: headers that a switch sent back.
 
+use crate::conversation::Conversation as _;
 use crate::script::{data, pull};
 use crate::talk::{A, FULL, Talk, talk};
 

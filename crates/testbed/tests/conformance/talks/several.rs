@@ -1,5 +1,6 @@
 //! Several flows: one pull queue, both directions, one after the other.
 
+use crate::conversation::Conversation as _;
 use crate::script::{data, pull};
 use crate::talk::{A, B, FULL, Talk, talk};
 

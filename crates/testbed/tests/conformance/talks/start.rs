@@ -1,5 +1,6 @@
 //! Rules 1 and 7 of the sender: the first window, and the end of the data.
 
+use crate::conversation::Conversation as _;
 use crate::talk::{A, FULL, Talk, talk};
 
 pub fn talks() -> Vec<Talk> {

@@ -1,5 +1,6 @@
 //! Rule 3 of the sender and the receiver: headers, NACKs, and packets that wait for a pull.
 
+use crate::conversation::Conversation as _;
 use crate::script::{data, nack, pull};
 use crate::talk::{A, FULL, Talk, talk};
 
