@@ -71,6 +71,24 @@ impl Door {
         Ok(Self { listener, allowed, path, _lock: lock })
     }
 
+    /// A door that nobody finds but the one who stands before it.
+    #[cfg(any(test, feature = "hostile"))]
+    pub fn without_a_file() -> (Self, UnixStream) {
+        use std::os::linux::net::SocketAddrExt;
+        use std::os::unix::net::SocketAddr;
+        use std::sync::atomic::{AtomicU64, Ordering};
+
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let name = format!("pullnet-hostile-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let address = SocketAddr::from_abstract_name(name).expect("a short name");
+        let listener = UnixListener::bind_addr(&address).expect("a name that nobody else has");
+        listener.set_nonblocking(true).expect("a socket of ours");
+        let visitor = UnixStream::connect_addr(&address).expect("a door that is open");
+        let allowed = Allowed { uids: vec![process::own().uid], gid: process::own().gid };
+        let lock = File::from(sys::memory_file(0).expect("descriptors are left"));
+        (Self { listener, allowed, path: PathBuf::new(), _lock: lock }, visitor)
+    }
+
     /// The next one who wants in. `Err` with who it was if that one may not.
     pub fn visitor(&self) -> Option<Result<(UnixStream, Visitor), Visitor>> {
         let (socket, _) = self.listener.accept().ok()?;

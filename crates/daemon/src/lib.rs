@@ -25,4 +25,6 @@ mod sys;
 
 pub use client::DaemonStack;
 pub use error::Error;
+#[cfg(feature = "hostile")]
+pub use server::hostile::{Deed, Hostile};
 pub use server::{Daemon, serve};

@@ -164,43 +164,53 @@ impl Writer {
 
 /// The end that reads.
 #[derive(Debug)]
-pub(crate) struct Reader(End);
+pub(crate) struct Reader {
+    end: End,
+    /// Bytes since the beginning after which nothing is read, whatever the writer says.
+    sealed: u64,
+}
 
 impl Reader {
     /// The reader of an empty ring.
     pub fn new(memory: Arc<Memory>, place: Place) -> Self {
-        Self(End::new(memory, place, place.reader, place.writer))
+        Self { end: End::new(memory, place, place.reader, place.writer), sealed: u64::MAX }
+    }
+
+    /// What is written from now on is not read.
+    pub fn seal(&mut self) -> Result<(), Broken> {
+        self.sealed = self.end.own + self.ready()? as u64;
+        Ok(())
     }
 
     /// Bytes that can be read now.
     pub fn ready(&mut self) -> Result<usize, Broken> {
-        let written = self.0.look(self.0.own + self.0.place.size as u64)?;
-        Ok((written - self.0.own) as usize)
+        let written = self.end.look(self.end.own + self.end.place.size as u64)?;
+        Ok((written.min(self.sealed) - self.end.own) as usize)
     }
 
     /// Whether nothing follows what is [`Reader::ready`]. Ask this first: what was written before the end is ready then.
     pub fn ended(&self) -> bool {
-        self.0.flag(self.0.other_line, ENDED).load(Ordering::Acquire) != 0
+        self.end.flag(self.end.other_line, ENDED).load(Ordering::Acquire) != 0
     }
 
     /// Copies what is ready to `out`, as much as fits, and leaves it in the ring; returns how much.
     pub fn peek(&mut self, out: &mut [u8]) -> Result<usize, Broken> {
         let long = self.ready()?.min(out.len());
-        let [(first, cut), (second, _)] = self.0.stretches(self.0.own, long);
-        self.0.memory.get(first, &mut out[..cut]);
-        self.0.memory.get(second, &mut out[cut..long]);
+        let [(first, cut), (second, _)] = self.end.stretches(self.end.own, long);
+        self.end.memory.get(first, &mut out[..cut]);
+        self.end.memory.get(second, &mut out[cut..long]);
         Ok(long)
     }
 
     /// Takes `bytes` out, which were peeked at.
     pub fn consume(&mut self, bytes: usize) {
-        debug_assert!(self.0.own + bytes as u64 <= self.0.other, "consumed without looking");
-        self.0.advance(bytes);
+        debug_assert!(self.end.own + bytes as u64 <= self.end.other, "consumed without looking");
+        self.end.advance(bytes);
     }
 
     /// Bytes taken out since the beginning.
     pub fn taken(&self) -> u64 {
-        self.0.own
+        self.end.own
     }
 
     /// Takes what is ready to `out`, as much as fits; returns how much.
@@ -214,12 +224,12 @@ impl Reader {
 
     /// Says whether this side waits for bytes. Look at [`Reader::ready`] once more before sleeping.
     pub fn wait(&self, waits: bool) {
-        self.0.wait(waits);
+        self.end.wait(waits);
     }
 
     /// Whether the writer waits, after something was read: then ring.
     pub fn writer_waits(&self) -> bool {
-        self.0.other_waits()
+        self.end.other_waits()
     }
 }
 
@@ -305,10 +315,10 @@ mod tests {
             let mut out = [0; 100];
             for counter in counters {
                 memory.word(PLACE.writer).store(counter, Ordering::Relaxed);
-                let before = reader.0.own;
+                let before = reader.end.own;
                 match reader.read(&mut out) {
                     Ok(long) => prop_assert!(long <= PLACE.size && counter - before == long as u64),
-                    Err(Broken) => prop_assert!(counter < reader.0.other || counter - before > PLACE.size as u64),
+                    Err(Broken) => prop_assert!(counter < reader.end.other || counter - before > PLACE.size as u64),
                 }
             }
         }

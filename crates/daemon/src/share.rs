@@ -82,7 +82,7 @@ impl Channel {
     }
 
     /// Writes where no rule says so.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "hostile"))]
     pub fn spoil(&self, at: usize, value: u64) {
         self.memory.word(at).store(value, Ordering::SeqCst);
     }
@@ -189,6 +189,12 @@ impl Session {
                 bits &= bits - 1;
             }
         }
+    }
+
+    /// Writes where no rule says so.
+    #[cfg(any(test, feature = "hostile"))]
+    pub fn spoil(&self, at: usize, value: u64) {
+        self.memory.word(at).store(value, Ordering::SeqCst);
     }
 
     /// The daemon says that it is about to sleep, or that it is awake. It has to look at the news once more before it

@@ -239,6 +239,7 @@ impl Application {
         let gone =
             self.channels.iter_mut().filter_map(|channel| channel.take_if(|served| !served.is_closing()));
         let roles: Vec<_> = gone.map(|served| served.role).collect();
+        self.channels.iter_mut().flatten().for_each(Served::orphan);
         for role in &roles {
             match *role {
                 Role::Stream(id) => engine.abort(now, id),

@@ -340,6 +340,12 @@ impl Hall {
         self.locked = true;
     }
 
+    /// Whether nobody is here, and nothing of anybody who was.
+    #[cfg(any(test, feature = "hostile"))]
+    pub fn is_empty(&self) -> bool {
+        self.applications.iter().all(Option::is_none) && self.homes.is_empty() && self.listeners.is_empty()
+    }
+
     /// The end: every application is told why.
     pub fn close(&mut self) {
         let code = failure::encode(&StreamError::Stopped(String::new()));

@@ -3,6 +3,8 @@
 
 mod application;
 mod hall;
+#[cfg(any(test, feature = "hostile"))]
+pub(crate) mod hostile;
 mod network;
 mod open;
 mod served;

@@ -68,6 +68,8 @@ pub(super) struct Served {
     /// The application knows that nothing more comes.
     ended: bool,
     failed: bool,
+    /// Its application has gone.
+    orphan: bool,
 }
 
 impl Served {
@@ -85,6 +87,7 @@ impl Served {
             finished: false,
             ended: false,
             failed: false,
+            orphan: false,
         }
     }
 
@@ -98,7 +101,7 @@ impl Served {
     /// Moves what can be moved, and does what the application wants.
     pub fn turn(&mut self, engine: &mut Engine, now: Instant, scratch: &mut [u8]) -> Next {
         self.queued = false;
-        let verdict = self.own.channel.verdict();
+        let verdict = self.verdict();
         let id = match self.role {
             Role::Stream(id) => id,
             Role::Listener { .. } if verdict == Verdict::Open => return Next::Rest,
@@ -214,7 +217,23 @@ impl Served {
 
     /// Whether it is a stream that the application has closed and that still has bytes to send.
     pub fn is_closing(&self) -> bool {
-        matches!(self.role, Role::Stream(_)) && self.own.channel.verdict() == Verdict::Closed
+        matches!(self.role, Role::Stream(_)) && self.verdict() == Verdict::Closed
+    }
+
+    /// The application has gone, and this stream was closing: what it had written by now still leaves. It may have the memory
+    /// all the same, and what it writes there from now on counts for nothing.
+    pub fn orphan(&mut self) {
+        self.orphan = true;
+        // A ring whose rules are broken is noticed at the next turn.
+        let _ = self.up.seal();
+    }
+
+    /// What the application wants. One that has gone has closed everything.
+    fn verdict(&self) -> Verdict {
+        match self.own.channel.verdict() {
+            Verdict::Open if self.orphan => Verdict::Closed,
+            verdict => verdict,
+        }
     }
 
     fn ring_writer(&self) {
