@@ -50,6 +50,23 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         if self.len == 0 { None } else { Some(&self.items[self.place(0)]) }
     }
 
+    /// Item number `index`; 0 is the oldest.
+    #[inline(always)]
+    pub fn get(&self, index: u32) -> Option<&T> {
+        match index {
+            _ if index >= self.len => None,
+            _ if index < N as u32 => Some(&self.items[self.place(index)]),
+            _ => self.get_far(index),
+        }
+    }
+
+    /// The same for one that is not among the first `N`.
+    #[cold]
+    #[inline(never)]
+    fn get_far(&self, index: u32) -> Option<&T> {
+        self.more.as_ref()?.get(index as usize - N)
+    }
+
     /// The newest item.
     #[inline]
     pub fn back_mut(&mut self) -> Option<&mut T> {
@@ -185,6 +202,9 @@ mod tests {
                     None => prop_assert_eq!(ring.pop(), model.pop_front()),
                 }
                 prop_assert_eq!(ring.iter().copied().collect::<Vec<_>>(), Vec::from(model.clone()));
+                for index in 0..=model.len() {
+                    prop_assert_eq!(ring.get(index as u32), model.get(index));
+                }
                 prop_assert_eq!(ring.front(), model.front());
                 prop_assert_eq!(ring.back_mut().copied(), model.back().copied());
             }

@@ -132,24 +132,36 @@ impl Line {
 
     /// Puts `packet` on the link at `start`.
     #[inline(always)]
-    pub fn send(&mut self, net: &Network, start: u64, mut packet: Packet) -> Sent {
+    pub fn send(&mut self, net: &Network, start: u64, packet: Packet) -> Sent {
         let size = packet.wire();
-        let faults = if self.faulty { net.schedule(self.link) } else { None };
-        let time = match faults {
-            None => self.time(size),
-            Some(faults) => self.faulty_time(faults, start, size),
-        };
-        let until = start + time;
         self.packets[usize::from(packet.is_control())] += 1;
         self.bytes += u64::from(size);
+        if let Some(faults) = if self.faulty { net.schedule(self.link) } else { None } {
+            return self.send_faulty(net, faults, start, packet);
+        }
+        let until = start + self.time(size);
+        Sent { until, emission: Some(self.emit(net, until, packet)) }
+    }
+
+    /// `packet` has left at `until` and will arrive.
+    #[inline(always)]
+    fn emit(&mut self, net: &Network, until: u64, mut packet: Packet) -> Emission {
         let arrival = until + self.delay;
-        if faults.is_some_and(|faults| self.loses(faults, start, arrival)) {
+        packet.arrives(arrival, self.ingress);
+        let target = net.target(&self.next, &packet, &mut self.chance, arrival);
+        Emission { target, packet }
+    }
+
+    /// [`Line::send`] on a link that does not stay sound.
+    #[cold]
+    #[inline(never)]
+    fn send_faulty(&mut self, net: &Network, faults: &LinkSchedule, start: u64, packet: Packet) -> Sent {
+        let until = start + self.faulty_time(faults, start, packet.wire());
+        if self.loses(faults, start, until + self.delay) {
             self.note_loss(packet);
             return Sent { until, emission: None };
         }
-        packet.arrives(arrival, self.ingress);
-        let target = net.target(&self.next, &packet, &mut self.chance, arrival);
-        Sent { until, emission: Some(Emission { target, packet }) }
+        Sent { until, emission: Some(self.emit(net, until, packet)) }
     }
 
     #[cold]

@@ -88,6 +88,8 @@ pub struct Network {
     pub largest: u32,
     /// Measurement window in picoseconds.
     pub measure: (u64, u64),
+    /// Whether ports record how many packets they hold.
+    pub records_held: bool,
 }
 
 impl Network {
@@ -96,7 +98,9 @@ impl Network {
         let numbering = Numbering::new(&scenario.topology);
         let grid = Grid::new(lookahead(&scenario, shortest));
         let measure = (scenario.measure.0.0, scenario.measure.1.0);
-        Self { scenario, numbering, grid, framing, shortest, largest: framing.mtu + framing.header, measure }
+        let records_held = scenario.probes.ports || scenario.probes.series.is_some();
+        let largest = framing.mtu + framing.header;
+        Self { scenario, numbering, grid, framing, shortest, largest, measure, records_held }
     }
 
     /// Hosts, switches and links.
@@ -107,11 +111,6 @@ impl Network {
     /// What is recorded.
     pub fn probes(&self) -> &Probes {
         &self.scenario.probes
-    }
-
-    /// Whether ports record how many packets they hold.
-    pub fn records_held(&self) -> bool {
-        self.probes().ports || self.probes().series.is_some()
     }
 
     /// What becomes of a link; `None` if it stays sound.

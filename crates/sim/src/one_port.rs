@@ -71,7 +71,7 @@ fn drive<Q: Discipline<Packet>>(
     }
     let (mut shared, mut out, mut steps) = (Q::shared(&rules, 1), Vec::new(), Vec::new());
     let (shared, out) = (&mut shared, &mut out);
-    let mut cx = PortContext { net: &net, rules: &rules, shared, out, window, held: false };
+    let mut cx = PortContext { net: &net, rules: &rules, shared, out, window };
     loop {
         let (at, before) = (port.next_event(window), port.counts);
         if !port.step(&mut cx) {

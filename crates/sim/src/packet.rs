@@ -1,3 +1,5 @@
+use core::hint::cold_path;
+
 use pullnet_qdisc::Item;
 use pullnet_transport::{Fate, HostAddr, Packed};
 
@@ -134,8 +136,11 @@ impl Item for Packet {
 
     #[inline]
     fn wire(&self) -> u32 {
-        let trimmed = ((self.ends >> TRIM_SHIFT & TRIM_MASK) as u32 + 1) * TRIM_UNIT;
-        if self.ends & TRIMMED == 0 { self.sent_size().into() } else { trimmed }
+        if self.ends & TRIMMED == 0 {
+            return self.sent_size().into();
+        }
+        cold_path();
+        ((self.ends >> TRIM_SHIFT & TRIM_MASK) as u32 + 1) * TRIM_UNIT
     }
 
     #[inline]

@@ -1,5 +1,7 @@
 //! The egress port of a switch: arrivals, queue, link.
 
+use core::hint::cold_path;
+
 use pullnet_qdisc::{Discipline, Item, Outcome, Ring};
 use pullnet_transport::Fate;
 use pullnet_units::NodeId;
@@ -43,8 +45,6 @@ pub struct PortContext<'a, Q: Discipline<Packet>> {
     pub out: &'a mut Vec<Emission>,
     /// The current window.
     pub window: Window,
-    /// Whether occupancy is recorded.
-    pub held: bool,
 }
 
 /// Begins a cache line.
@@ -126,8 +126,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
         self.data_room -= i32::from(!packet.is_control());
         self.control_room -= 1;
         let at = packet.time(window);
-        let due = net.grid.index(self.leaves(net, at, packet)).saturating_sub(1);
-        if self.control_room < 0 { due.min(net.grid.index(at)) } else { due }
+        self.in_time(net, self.leaves(net, at, packet), at)
     }
 
     /// When at the earliest an arriving packet can be at the other end of the link.
@@ -136,6 +135,18 @@ impl<Q: Discipline<Packet>> Port<Q> {
         let whole = !packet.is_control() && self.data_room >= 0;
         let size = if whole { packet.sent_size().into() } else { net.shortest };
         self.line.reaches(at.max(self.free_at()), size)
+    }
+
+    /// The last window in which the port can be visited if something may be at the other end of the link at `out`, and the
+    /// next packet arrives at `arrival`.
+    #[inline(always)]
+    fn in_time(&self, net: &Network, out: u64, arrival: u64) -> u64 {
+        let due = net.grid.index(out) - 1;
+        if self.control_room >= 0 {
+            return due;
+        }
+        cold_path();
+        due.min(net.grid.index(arrival))
     }
 
     /// Asks the queue how much room there is beside what is on its way.
@@ -169,37 +180,64 @@ impl<Q: Discipline<Packet>> Port<Q> {
         self.next_arrival(window).min(self.completion)
     }
 
-    /// Lets everything happen that lies in the window.
+    /// Lets everything happen that lies in the window. A completion comes before an arrival at the same time.
     #[inline(always)]
     pub fn visit(&mut self, cx: &mut PortContext<'_, Q>) {
-        while self.step(cx) {}
+        loop {
+            let arrival = self.next_arrival(cx.window);
+            while self.completion <= arrival {
+                if self.completion >= cx.window.end {
+                    return;
+                }
+                self.complete(cx);
+            }
+            if arrival >= cx.window.end {
+                return;
+            }
+            self.arrive(cx, arrival);
+        }
     }
 
-    /// Lets the next thing happen if it lies in the window. A completion comes before an arrival at the same time.
-    #[inline(always)]
+    /// Lets only the next thing happen if it lies in the window.
+    #[inline]
     pub fn step(&mut self, cx: &mut PortContext<'_, Q>) -> bool {
-        let (arrival, completion) = (self.next_arrival(cx.window), self.completion);
-        if arrival.min(completion) >= cx.window.end {
+        let arrival = self.next_arrival(cx.window);
+        if arrival.min(self.completion) >= cx.window.end {
             return false;
         }
-        if completion <= arrival {
-            self.queue.0.complete(cx.rules, cx.shared);
-            self.completion |= IDLE;
-            self.note_held(cx, completion);
-            self.serve(cx, completion);
+        if self.completion <= arrival {
+            self.complete(cx)
         } else {
-            self.admit(cx, arrival);
-            if completion >= IDLE {
-                self.serve(cx, arrival);
-            }
+            self.arrive(cx, arrival)
         }
         true
+    }
+
+    /// The packet in service has left.
+    #[inline(always)]
+    fn complete(&mut self, cx: &mut PortContext<'_, Q>) {
+        let now = self.completion;
+        self.queue.0.complete(cx.rules, cx.shared);
+        self.note_held(cx, now);
+        self.serve(cx, now);
+    }
+
+    /// The next packet of the inbox comes in, and goes on if the link is idle.
+    #[inline(always)]
+    fn arrive(&mut self, cx: &mut PortContext<'_, Q>, now: u64) {
+        self.admit(cx, now);
+        if self.completion >= IDLE {
+            self.serve(cx, now);
+        }
     }
 
     /// The next packet goes into service.
     #[inline(always)]
     fn serve(&mut self, cx: &mut PortContext<'_, Q>, now: u64) {
-        let Some(packet) = self.queue.0.dequeue(cx.rules, cx.shared) else { return };
+        let Some(packet) = self.queue.0.dequeue(cx.rules, cx.shared) else {
+            self.completion |= IDLE;
+            return;
+        };
         let sent = self.line.send(cx.net, now, packet);
         self.completion = sent.until;
         if let Some(emission) = sent.emission {
@@ -212,17 +250,26 @@ impl<Q: Discipline<Packet>> Port<Q> {
         let Some(packet) = self.inbox.pop() else { return };
         let coin = || self.line.chance.coin();
         let outcome = self.queue.0.enqueue(cx.rules, cx.shared, packet, coin);
+        if packet.is_control() {
+            self.note_control();
+        } else {
+            self.peak_data = self.peak_data.max(self.queue.0.data_held());
+        }
         if outcome != Outcome::Queued {
             self.note(cx, now, &outcome);
         }
-        self.peak_data = self.peak_data.max(self.queue.0.data_held());
-        self.peak_control = self.peak_control.max(self.queue.0.control_held());
         self.note_held(cx, now);
+    }
+
+    #[inline]
+    fn note_control(&mut self) {
+        self.peak_control = self.peak_control.max(self.queue.0.control_held());
     }
 
     /// Counts what became of a packet that did not simply wait, and sends headers back.
     #[inline(never)]
     fn note(&mut self, cx: &mut PortContext<'_, Q>, now: u64, outcome: &Outcome<Packet>) {
+        self.note_control();
         match *outcome {
             Outcome::Queued => {}
             Outcome::Trimmed(header) => {
@@ -259,7 +306,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     #[inline]
     fn note_held(&mut self, cx: &PortContext<'_, Q>, now: u64) {
         // The flag is at hand, what it stands for is not.
-        if cx.held
+        if cx.net.records_held
             && let Some(held) = &mut self.held
         {
             held.set(now, self.queue.0.data_held());
@@ -277,21 +324,21 @@ impl<Q: Discipline<Packet>> Port<Q> {
         let soonest = self.line.reaches(self.free_at(), net.shortest);
         let mut out =
             self.queue.0.shortest_next().map_or(u64::MAX, |size| self.line.reaches(self.free_at(), size));
-        for packet in self.inbox.iter() {
+        let mut coming = 0;
+        while out > soonest
+            && let Some(packet) = self.inbox.get(coming)
+        {
             let at = packet.time(window);
-            if at >= out || out <= soonest {
+            if at >= out {
                 break;
             }
             out = out.min(self.leaves(net, at, packet));
+            coming += 1;
         }
         if out == u64::MAX {
             return None;
         }
-        let due = net.grid.index(out) - 1;
-        match self.inbox.front() {
-            Some(first) if self.control_room < 0 => Some(due.min(net.grid.index(first.time(window)))),
-            _ => Some(due),
-        }
+        Some(self.in_time(net, out, self.next_arrival(window)))
     }
 
     /// Brings into the cache what [`Port::expect`] reads of the port.

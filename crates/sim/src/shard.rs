@@ -166,9 +166,8 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         let before = self.out.len();
         let port = &mut self.ports[position as usize];
         port.armed = NOT_ARMED;
-        let (rules, shared, out, held) =
-            (&self.rules, &mut self.nothing_shared, &mut self.out, net.records_held());
-        port.visit(&mut PortContext { net, rules, shared, out, window, held });
+        let (rules, shared, out) = (&self.rules, &mut self.nothing_shared, &mut self.out);
+        port.visit(&mut PortContext { net, rules, shared, out, window });
         if let Some(due) = port.due(net, rules, window) {
             let due = due.max(window.index + 1);
             self.port_agenda.arm(&mut port.armed, position, due, window.index);
@@ -194,8 +193,7 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         switch.armed = NOT_ARMED;
         let ports = &mut self.ports[switch.ports.start as usize..switch.ports.end as usize];
         let (rules, shared, out) = (&self.rules, &mut switch.shared, &mut self.out);
-        let held = net.records_held();
-        let mut cx = PortContext { net, rules, shared, out, window, held };
+        let mut cx = PortContext { net, rules, shared, out, window };
         while ports
             .iter_mut()
             .min_by_key(|port| port.next_event(window))
@@ -220,14 +218,10 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     fn deliver(&mut self, net: &Network, window: Window, fresh: usize) {
         let mut out = core::mem::take(&mut self.out);
         let ready = out.len() - fresh;
-        let large = self.large();
-        if large {
-            out.iter().take(2 * AHEAD).for_each(|emission| self.prepare_slot(emission));
-        }
-        for (index, emission) in out[..ready].iter().enumerate() {
-            if large && let Some(later) = out.get(index + 2 * AHEAD) {
-                self.prepare_slot(later);
-            }
+        let mut later = if self.large() { out.iter() } else { [].iter() };
+        later.by_ref().take(2 * AHEAD).for_each(|emission| self.prepare_slot(emission));
+        for emission in &out[..ready] {
+            later.next().into_iter().for_each(|later| self.prepare_slot(later));
             self.accept(net, window, emission);
         }
         out.drain(..ready);
@@ -341,8 +335,7 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         }
         for port in self.ports.iter_mut().filter(|_| !Q::SHARES) {
             let (rules, shared, out) = (&self.rules, &mut self.nothing_shared, &mut self.out);
-            let held = net.records_held();
-            port.visit(&mut PortContext { net, rules, shared, out, window, held });
+            port.visit(&mut PortContext { net, rules, shared, out, window });
         }
     }
 
