@@ -13,6 +13,7 @@ use crate::host::Host;
 use crate::huge;
 use crate::line::Line;
 use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::port::Port;
 use crate::probe::{Held, HostLog};
@@ -61,6 +62,11 @@ fn shard<P: Protocol, Q: Discipline<Packet>>(
     let units = if Q::SHARES { switches.len() } else { ports.len() };
     let of_port =
         switches.iter().zip(0..).flat_map(|(switch, number)| switch.ports.clone().map(move |_| number));
+    let out = Outbox {
+        port_inboxes: Port::inboxes(&ports, port_range.start),
+        host_inboxes: Host::inboxes(&hosts, host_range.start),
+        ..Outbox::default()
+    };
     Shard {
         switch_of_port: of_port.collect(),
         port_agenda: Agenda::new(units),
@@ -73,8 +79,8 @@ fn shard<P: Protocol, Q: Discipline<Packet>>(
         hosts,
         switches,
         due: Vec::new(),
-        out: Vec::new(),
-        abroad: Vec::new(),
+        out,
+        abroad: Outbox::default(),
         reports: Vec::new(),
         log: HostLog::default(),
         prompt: true,

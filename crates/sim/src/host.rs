@@ -15,10 +15,11 @@ use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
 use crate::director::{News, Report};
 use crate::fingerprint::Fingerprint;
-use crate::line::{Emission, Line};
+use crate::line::Line;
 use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::prefetch::{prefetch, prefetch_lines};
+use crate::prefetch::{Places, prefetch, prefetch_lines};
 use crate::probe::{self, HostLog, Share};
 
 /// What hosts count.
@@ -58,7 +59,7 @@ pub struct HostContext<'a> {
     /// Everything that does not change.
     pub net: &'a Network,
     /// Where packets go.
-    pub out: &'a mut Vec<Emission>,
+    pub out: &'a mut Outbox,
     /// Where news goes.
     pub reports: &'a mut Vec<Report>,
     /// Where probes write.
@@ -266,7 +267,9 @@ impl<T: Transport> Host<T> {
         let packet = Packet::new(self.addr, packet.to, control, label, packet.wire, packet.header.pack());
         let sent = self.line.send(cx.net, now, packet);
         self.busy_until = sent.until;
-        cx.out.extend(sent.emission);
+        if let Some((target, packet)) = sent.emission {
+            cx.out.push(target, packet);
+        }
     }
 
     fn log_control(&self, cx: &mut HostContext<'_>, now: u64, packet: &Transmit<T::Header>) {
@@ -355,10 +358,9 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    /// Brings into the cache what [`Host::expect`] touches.
-    #[inline]
-    pub fn prepare_inbox(&self) {
-        prefetch_lines(&raw const *self, 3);
+    /// What [`Host::expect`] touches of `hosts`, of which the first is number `first`.
+    pub fn inboxes(hosts: &[Self], first: u32) -> Places<3> {
+        Places::new(hosts, first, 0)
     }
 
     /// Brings into the cache what nearly every visit reads.

@@ -17,6 +17,7 @@ mod line;
 mod losses;
 mod network;
 mod one_port;
+mod outbox;
 mod packet;
 mod port;
 mod prefetch;

@@ -7,17 +7,9 @@ use pullnet_transport::Packed;
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::clock::Pace;
-use crate::network::{Network, Next, Target};
+use crate::network::{Network, Next};
+use crate::outbox::Target;
 use crate::packet::Packet;
-
-/// A packet on its way to a process.
-#[derive(Clone, Copy, Debug)]
-pub struct Emission {
-    /// Where it goes.
-    pub target: Target,
-    /// The packet, with its arrival time.
-    pub packet: Packet,
-}
 
 /// What never arrived.
 #[derive(Default, Debug)]
@@ -60,8 +52,8 @@ pub struct Line {
 pub struct Sent {
     /// When its last bit has left.
     pub until: u64,
-    /// The packet on its way; `None` if the link loses it.
-    pub emission: Option<Emission>,
+    /// The packet with its arrival time, and where it goes; `None` if the link loses it.
+    pub emission: Option<(Target, Packet)>,
 }
 
 impl Line {
@@ -145,11 +137,11 @@ impl Line {
 
     /// `packet` has left at `until` and will arrive.
     #[inline(always)]
-    fn emit(&mut self, net: &Network, until: u64, mut packet: Packet) -> Emission {
+    fn emit(&mut self, net: &Network, until: u64, mut packet: Packet) -> (Target, Packet) {
         let arrival = until + self.delay;
         packet.arrives(arrival, self.ingress);
         let target = net.target(&self.next, &packet, &mut self.chance, arrival);
-        Emission { target, packet }
+        (target, packet)
     }
 
     /// [`Line::send`] on a link that does not stay sound.

@@ -9,6 +9,7 @@ use pullnet_transport::{Framing, HostAddr};
 use pullnet_units::{HostId, Id, Instant, NodeId, PortId};
 
 use crate::clock::Grid;
+use crate::outbox::Target;
 use crate::packet::Packet;
 
 /// Processes are numbered part by part, so that neighbours are neighbours in memory and a thread owns a range.
@@ -55,20 +56,6 @@ pub enum Next {
     Choice(TreeHop),
     /// A switch whose paths are in tables.
     Table(NodeId),
-}
-
-/// A process that a packet goes to: a port, or with the top bit a host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Target(u32);
-
-const HOST: u32 = 1 << 31;
-
-impl Target {
-    /// The host process, or else the port process.
-    #[inline]
-    pub fn split(self) -> Result<u32, u32> {
-        if self.0 & HOST == 0 { Err(self.0) } else { Ok(self.0 & !HOST) }
-    }
 }
 
 /// The network as processes see it.
@@ -154,8 +141,8 @@ impl Network {
     #[inline(always)]
     pub fn target(&self, next: &Next, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
         match next {
-            Next::Host(host) => Target(HOST | host),
-            Next::Tree(hop) => Target(hop.port(packet.to().0, packet.label()).0),
+            Next::Host(host) => Target::Host(*host),
+            Next::Tree(hop) => Target::Port(hop.port(packet.to().0, packet.label()).0),
             Next::Choice(hop) => self.tree_choice(hop, *packet, chance, at),
             Next::Table(node) => self.table_choice(*node, *packet, chance, at),
         }
@@ -181,7 +168,7 @@ impl Network {
         let process = |port: PortId| self.numbering.of_port[port.index()];
         let labelled = topology.table_port(node, packet.from(), packet.to(), packet.label());
         if let (Forwarding::Path, Some(port)) = (self.scenario.forwarding, labelled) {
-            return Target(process(port));
+            return Target::Port(process(port));
         }
         let choices = topology.choices(node, packet.to());
         let nth = |n: u32| process(choices.get(n));
@@ -204,7 +191,7 @@ impl Network {
             Forwarding::Path | Forwarding::Ecmp => spread(flow_hash(packet, salt), count),
         };
         let usable = (0..count).map(|step| nth((first + step) % count)).find(|port| self.works(*port, at));
-        Target(usable.unwrap_or_else(|| nth(first)))
+        Target::Port(usable.unwrap_or_else(|| nth(first)))
     }
 
     /// Whether the link of a port process is up at `at`.

@@ -11,6 +11,7 @@ use pullnet_units::PortId;
 use crate::build;
 use crate::clock::Window;
 use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::port::{PortContext, PortCounts};
 
@@ -69,7 +70,7 @@ fn drive<Q: Discipline<Packet>>(
         packet.arrives(*at, *link);
         port.expect(&net, window, &packet);
     }
-    let (mut shared, mut out, mut steps) = (Q::shared(&rules, 1), Vec::new(), Vec::new());
+    let (mut shared, mut out, mut steps) = (Q::shared(&rules, 1), Outbox::default(), Vec::new());
     let (shared, out) = (&mut shared, &mut out);
     let mut cx = PortContext { net: &net, rules: &rules, shared, out, window };
     loop {
@@ -79,7 +80,7 @@ fn drive<Q: Discipline<Packet>>(
         }
         steps.extend(step(at, &before, &port.counts));
     }
-    OnePort { emissions: out.iter().map(|sent| (sent.packet.time(window), sent.packet)).collect(), steps }
+    OnePort { emissions: out.packets().map(|packet| (packet.time(window), *packet)).collect(), steps }
 }
 
 /// The difference between two counts, if there is one.

@@ -1,6 +1,7 @@
 //! The egress port of a switch: arrivals, queue, link.
 
 use core::hint::cold_path;
+use core::mem::offset_of;
 
 use pullnet_qdisc::{Discipline, Item, Outcome, Ring};
 use pullnet_transport::Fate;
@@ -9,10 +10,11 @@ use pullnet_units::NodeId;
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
 use crate::fingerprint::Fingerprint;
-use crate::line::{Emission, Line};
+use crate::line::Line;
 use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::prefetch::prefetch;
+use crate::prefetch::{Places, prefetch};
 use crate::probe::Held;
 
 /// Marks packets that arrive from another port of the same switch and not by a link.
@@ -42,7 +44,7 @@ pub struct PortContext<'a, Q: Discipline<Packet>> {
     /// What the ports of the switch share.
     pub shared: &'a mut Q::Shared,
     /// Where packets go.
-    pub out: &'a mut Vec<Emission>,
+    pub out: &'a mut Outbox,
     /// The current window.
     pub window: Window,
 }
@@ -240,8 +242,8 @@ impl<Q: Discipline<Packet>> Port<Q> {
         };
         let sent = self.line.send(cx.net, now, packet);
         self.completion = sent.until;
-        if let Some(emission) = sent.emission {
-            cx.out.push(emission);
+        if let Some((target, packet)) = sent.emission {
+            cx.out.push(target, packet);
         }
     }
 
@@ -300,7 +302,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
         header.turn_round();
         header.arrives(arrival, RECIRCULATED | self.index);
         let target = cx.net.target(&cx.net.next_at(self.node), &header, &mut self.line.chance, arrival);
-        cx.out.push(Emission { target, packet: header });
+        cx.out.push(target, header);
     }
 
     #[inline]
@@ -341,10 +343,9 @@ impl<Q: Discipline<Packet>> Port<Q> {
         Some(self.in_time(net, out, self.next_arrival(window)))
     }
 
-    /// Brings into the cache what [`Port::expect`] reads of the port.
-    #[inline]
-    pub fn prepare_inbox(&self) {
-        prefetch(&raw const self.armed);
+    /// What [`Port::expect`] reads of `ports`, of which the first is number `first`.
+    pub fn inboxes(ports: &[Self], first: u32) -> Places<1> {
+        Places::new(ports, first, offset_of!(Self, armed))
     }
 
     /// Brings into the cache what [`Port::expect`] will write.
@@ -380,7 +381,6 @@ impl<Q: Discipline<Packet>> Port<Q> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::mem::offset_of;
     use pullnet_qdisc::Trim;
 
     #[test]

@@ -21,3 +21,28 @@ pub fn prefetch_lines<T>(value: *const T, lines: usize) {
     let begin: *const u8 = value.cast();
     (0..lines).for_each(|line| prefetch(begin.wrapping_add(64 * line)));
 }
+
+/// The same `LINES` cache lines of every element of a slice. Elements that it does not have may be named too.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Places<const LINES: usize> {
+    /// Address of the first of these lines in element 0.
+    zero: usize,
+    /// From one element to the next, in bytes.
+    stride: usize,
+}
+
+impl<const LINES: usize> Places<LINES> {
+    /// The lines from byte `offset` on of elements that lie where `slice` does; its first one is number `first`.
+    pub fn new<T>(slice: &[T], first: u32, offset: usize) -> Self {
+        let stride = size_of::<T>();
+        let before = stride.wrapping_mul(first as usize);
+        Self { zero: slice.as_ptr().addr().wrapping_sub(before).wrapping_add(offset), stride }
+    }
+
+    /// Asks for those of element `index`.
+    #[inline(always)]
+    pub fn prefetch(&self, index: u32) {
+        let place = self.zero.wrapping_add(self.stride.wrapping_mul(index as usize));
+        prefetch_lines(core::ptr::without_provenance::<u8>(place), LINES);
+    }
+}

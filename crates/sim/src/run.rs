@@ -13,8 +13,8 @@ use crate::barrier::Barrier;
 use crate::clock::Window;
 use crate::director::{Director, Report};
 use crate::finish;
-use crate::line::Emission;
 use crate::network::Network;
+use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::shard::Shard;
 
@@ -50,7 +50,7 @@ pub trait Run: Send {
 /// What goes from one thread to another between two windows.
 struct Post {
     /// Packets, by parity of the window and by receiving shard.
-    packets: [Vec<Mutex<Vec<Emission>>>; 2],
+    packets: [Vec<Mutex<Outbox>>; 2],
     /// Flows that start, by shard.
     starts: Vec<Mutex<Vec<(u32, FlowStart)>>>,
     /// News of flows from all shards.
@@ -108,20 +108,16 @@ impl Shared {
         let Window { start, end, .. } = self.window(next);
         director.decide(start, end, &mut reports, |start| {
             let process = self.net.numbering.of_host[start.src.index()];
-            let owner = self.bounds.iter().position(|bound| process < bound.0);
-            lock(&self.post.starts[owner.unwrap_or(0)]).push((process, start));
+            let owner = self.owner(|bound| process < bound.0);
+            lock(&self.post.starts[owner]).push((process, start));
         });
         self.next.store(next, Ordering::Release);
         self.ended.store(director.ended.is_some(), Ordering::Release);
         self.prompt.store(director.awaits_news(), Ordering::Release);
     }
 
-    /// The shard that a packet goes to.
-    fn owner(&self, emission: &Emission) -> usize {
-        let before = |bound: &(u32, u32)| match emission.target.split() {
-            Ok(host) => host < bound.0,
-            Err(port) => port < bound.1,
-        };
+    /// The shard of the process that is before its bound there.
+    fn owner(&self, before: impl Fn(&(u32, u32)) -> bool) -> usize {
         self.bounds.iter().position(before).unwrap_or(0)
     }
 }
@@ -199,7 +195,7 @@ impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
         if let Some(before) = index.checked_sub(1) {
             let before = shared.window(before);
             let mut mail = lock(&shared.post.packets[before.index as usize % 2][self.number]);
-            mail.drain(..).for_each(|emission| self.shard.receive(net, before, &emission));
+            self.shard.receive(net, before, &mut mail);
         }
         let mut starts = lock(&shared.post.starts[self.number]);
         let window = shared.window(index);
@@ -208,9 +204,13 @@ impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
 
     /// Leaves what concerns others.
     fn hand_over(&mut self, index: u64) {
-        let post = &self.shared.post;
-        for emission in self.shard.abroad.drain(..) {
-            lock(&post.packets[index as usize % 2][self.shared.owner(&emission)]).push(emission);
+        let (shared, post) = (self.shared, &self.shared.post);
+        let (mail, abroad) = (&post.packets[index as usize % 2], &mut self.shard.abroad);
+        for emission in abroad.ports.drain(..) {
+            lock(&mail[shared.owner(|bound| emission.process < bound.1)]).ports.push(emission);
+        }
+        for emission in abroad.hosts.drain(..) {
+            lock(&mail[shared.owner(|bound| emission.process < bound.0)]).hosts.push(emission);
         }
         if !self.shard.reports.is_empty() {
             lock(&post.reports).append(&mut self.shard.reports);

@@ -8,8 +8,8 @@ use crate::agenda::{Agenda, NOT_ARMED};
 use crate::clock::Window;
 use crate::director::Report;
 use crate::host::{Host, HostContext};
-use crate::line::Emission;
 use crate::network::Network;
+use crate::outbox::{Emission, Outbox};
 use crate::packet::Packet;
 use crate::port::{Port, PortContext};
 use crate::probe::HostLog;
@@ -19,8 +19,10 @@ const BATCH: usize = 64;
 /// The latest of them that wait for the next time, until the memory of their inboxes has come.
 const FRESH: usize = 24;
 
-/// How many visits, or packets, ahead memory is asked for.
+/// How many visits ahead memory is asked for.
 const AHEAD: usize = 6;
+/// How many packets ahead places in inboxes are asked for.
+const BLOCK: usize = 12;
 /// Processes whose memory a second-level cache holds beside everything else, at about a kilobyte each.
 const FITS_CACHE: usize = 1000;
 
@@ -61,9 +63,9 @@ pub struct Shard<T, Q: Discipline<Packet>> {
     /// Processes of the current window, kept for its memory.
     pub due: Vec<u32>,
     /// Packets for processes of this shard or others.
-    pub out: Vec<Emission>,
+    pub out: Outbox,
     /// Packets for processes of other shards.
-    pub abroad: Vec<Emission>,
+    pub abroad: Outbox,
     /// News of flows.
     pub reports: Vec<Report>,
     /// Records.
@@ -96,7 +98,8 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         }
         due.clear();
         self.due = due;
-        self.deliver(net, window, 0);
+        self.deliver_to_ports(net, window, 0);
+        self.deliver_to_hosts(net, window, 0);
     }
 
     /// Whether the shard is too large for a second-level cache: only then does preparing memory pay.
@@ -148,7 +151,6 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     }
 
     fn visit_host(&mut self, net: &Network, window: Window, position: u32) {
-        let before = self.out.len();
         let host = &mut self.hosts[position as usize];
         host.armed = NOT_ARMED;
         let (out, reports, log) = (&mut self.out, &mut self.reports, &mut self.log);
@@ -158,12 +160,11 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
             let due = due.max(window.index + 1);
             self.host_agenda.arm(&mut host.armed, position, due, window.index);
         }
-        self.sent(net, window, before);
+        self.sent(net, window);
     }
 
     #[inline(always)]
     fn visit_port(&mut self, net: &Network, window: Window, position: u32) {
-        let before = self.out.len();
         let port = &mut self.ports[position as usize];
         port.armed = NOT_ARMED;
         let (rules, shared, out) = (&self.rules, &mut self.nothing_shared, &mut self.out);
@@ -172,18 +173,17 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
             let due = due.max(window.index + 1);
             self.port_agenda.arm(&mut port.armed, position, due, window.index);
         }
-        self.sent(net, window, before);
+        self.sent(net, window);
     }
 
     fn visit_switch(&mut self, net: &Network, window: Window, position: u32) {
-        let before = self.out.len();
         let next = self.work_off_switch(net, window, position);
         if next != u64::MAX {
             let switch = &mut self.switches[position as usize];
             let due = net.grid.index(next).max(window.index + 1);
             self.port_agenda.arm(&mut switch.armed, position, due, window.index);
         }
-        self.sent(net, window, before);
+        self.sent(net, window);
     }
 
     /// Ports that share state see each other's events in order of time; at one time the lower port comes first.
@@ -202,104 +202,87 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         ports.iter().map(|port| port.next_event(window)).min().unwrap_or(u64::MAX)
     }
 
-    /// After a visit, before which `before` packets had been collected.
+    /// After a visit.
     #[inline]
-    fn sent(&mut self, net: &Network, window: Window, before: usize) {
-        if self.large() {
-            self.prepare_inboxes(before);
+    fn sent(&mut self, net: &Network, window: Window) {
+        if self.out.ports.len() >= BATCH {
+            self.deliver_to_ports(net, window, FRESH);
         }
-        if self.out.len() >= BATCH {
-            self.deliver(net, window, FRESH);
+        if self.out.hosts.len() >= BATCH {
+            self.deliver_to_hosts(net, window, FRESH);
         }
     }
 
-    /// Puts collected packets except the latest `fresh` into the inboxes of their next processes. They arrive in a later
-    /// window, so that it does not matter when in this window that is done.
-    fn deliver(&mut self, net: &Network, window: Window, fresh: usize) {
-        let mut out = core::mem::take(&mut self.out);
+    /// Asks for the places that packets will take in the inboxes of their ports.
+    #[inline]
+    fn prepare_slots(&self, emissions: &[Emission]) {
+        if self.large() {
+            let position = |emission: &Emission| emission.process.wrapping_sub(self.port_range.start);
+            let ports = emissions.iter().filter_map(|emission| self.ports.get(position(emission) as usize));
+            ports.for_each(Port::prepare_slot);
+        }
+    }
+
+    /// Puts collected packets except the latest `fresh` into the inboxes of their ports. They arrive in a later window, so
+    /// that it does not matter when in this window that is done.
+    fn deliver_to_ports(&mut self, net: &Network, window: Window, fresh: usize) {
+        let mut out = core::mem::take(&mut self.out.ports);
         let ready = out.len() - fresh;
-        let mut later = if self.large() { out.iter() } else { [].iter() };
-        later.by_ref().take(2 * AHEAD).for_each(|emission| self.prepare_slot(emission));
-        for emission in &out[..ready] {
-            later.next().into_iter().for_each(|later| self.prepare_slot(later));
-            self.accept(net, window, emission);
+        let mut blocks = out[..ready].chunks(BLOCK);
+        let mut soon = blocks.next().unwrap_or_default();
+        self.prepare_slots(soon);
+        while !soon.is_empty() {
+            let later = blocks.next().unwrap_or_default();
+            self.prepare_slots(later);
+            soon.iter().for_each(|emission| self.accept_at_port(net, window, emission));
+            soon = later;
         }
         out.drain(..ready);
-        self.out = out;
+        self.out.ports = out;
     }
 
-    /// Asks for what the packets from number `first` on will touch first where they go.
-    #[inline]
-    fn prepare_inboxes(&self, first: usize) {
-        for emission in &self.out[first..] {
-            match emission.target.split() {
-                Ok(host) => self.host(host).into_iter().for_each(Host::prepare_inbox),
-                Err(port) => self.port(port).into_iter().for_each(Port::prepare_inbox),
-            }
+    /// The same for hosts.
+    fn deliver_to_hosts(&mut self, net: &Network, window: Window, fresh: usize) {
+        let mut out = core::mem::take(&mut self.out.hosts);
+        let ready = out.len() - fresh;
+        for emission in out.drain(..ready) {
+            self.accept_at_host(net, window, &emission);
         }
+        self.out.hosts = out;
     }
 
-    /// Asks for the place that the packet will take in the inbox of a port.
-    #[inline]
-    fn prepare_slot(&self, emission: &Emission) {
-        if let Err(port) = emission.target.split() {
-            self.port(port).into_iter().for_each(Port::prepare_slot);
-        }
+    /// Takes packets from another thread.
+    pub fn receive(&mut self, net: &Network, window: Window, mail: &mut Outbox) {
+        mail.ports.drain(..).for_each(|emission| self.accept_at_port(net, window, &emission));
+        mail.hosts.drain(..).for_each(|emission| self.accept_at_host(net, window, &emission));
     }
 
-    /// The port of a process, if it is of this shard.
-    #[inline]
-    fn port(&self, process: u32) -> Option<&Port<Q>> {
-        self.ports.get(process.wrapping_sub(self.port_range.start) as usize)
-    }
-
-    /// The host of a process, if it is of this shard.
-    #[inline]
-    fn host(&self, process: u32) -> Option<&Host<T>> {
-        self.hosts.get(process.wrapping_sub(self.host_range.start) as usize)
-    }
-
-    /// Takes a packet from another thread.
-    pub fn receive(&mut self, net: &Network, window: Window, emission: &Emission) {
-        self.accept(net, window, emission);
-    }
-
-    /// One packet for a process of this shard or another.
+    /// A packet for a host of this shard or another.
     #[inline(always)]
-    fn accept(&mut self, net: &Network, window: Window, emission: &Emission) {
-        let ours = match emission.target.split() {
-            Ok(host) => self.accept_at_host(net, window, host, &emission.packet),
-            Err(port) => self.accept_at_port(net, window, port, &emission.packet),
+    fn accept_at_host(&mut self, net: &Network, window: Window, emission: &Emission) {
+        let position = emission.process.wrapping_sub(self.host_range.start);
+        let Some(host) = self.hosts.get_mut(position as usize) else {
+            return self.abroad.hosts.push(*emission);
         };
-        if ours.is_none() {
-            self.abroad.push(*emission);
-        }
-    }
-
-    /// `None` if the host is not of this shard.
-    #[inline(always)]
-    fn accept_at_host(&mut self, net: &Network, window: Window, process: u32, packet: &Packet) -> Option<()> {
-        let position = process.wrapping_sub(self.host_range.start);
-        let host = self.hosts.get_mut(position as usize)?;
-        let due = host.expect(net, window, packet, self.prompt);
+        let due = host.expect(net, window, &emission.packet, self.prompt);
         if due < host.armed {
             self.host_agenda.arm(&mut host.armed, position, due, window.index);
         }
-        Some(())
     }
 
-    /// `None` if the port is not of this shard.
+    /// A packet for a port of this shard or another.
     #[inline(always)]
-    fn accept_at_port(&mut self, net: &Network, window: Window, process: u32, packet: &Packet) -> Option<()> {
-        let position = process.wrapping_sub(self.port_range.start);
-        let port = self.ports.get_mut(position as usize)?;
-        let due = port.expect(net, window, packet).max(window.index + 1);
+    fn accept_at_port(&mut self, net: &Network, window: Window, emission: &Emission) {
+        let position = emission.process.wrapping_sub(self.port_range.start);
+        let Some(port) = self.ports.get_mut(position as usize) else {
+            return self.abroad.ports.push(*emission);
+        };
+        let due = port.expect(net, window, &emission.packet).max(window.index + 1);
         if Q::SHARES {
-            self.wake_switch(net.grid.index(packet.time(window)), position, window);
+            self.wake_switch(net.grid.index(emission.packet.time(window)), position, window);
         } else if due < port.armed {
             self.port_agenda.arm(&mut port.armed, position, due, window.index);
         }
-        Some(())
     }
 
     /// The switch of the port at `position` is to be visited in window `due` at the latest.
