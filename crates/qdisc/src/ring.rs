@@ -132,42 +132,41 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.items[place] = self.more.as_mut().and_then(|more| more.pop_front()).unwrap_or(self.items[place]);
     }
 
-    /// Adds `item` behind every item whose `key` is not greater: the order of equal keys is that of insertion.
+    /// Adds `item` in front of the first item that it goes before, of a ring that is in such an order.
     #[inline(always)]
-    pub fn insert_sorted<K: Ord>(&mut self, item: T, key: impl Fn(&T) -> K) {
-        let wanted = key(&item);
+    pub fn insert_sorted(&mut self, item: T, before: impl Fn(&T, &T) -> bool) {
         if self.len >= N as u32 {
-            return self.insert_far(item, &wanted, key);
+            return self.insert_far(item, before);
         }
-        let mut index = self.len;
+        let end = self.len;
         self.len += 1;
-        while index > 0 {
-            let before = self.items[self.place(index - 1)];
-            if key(&before) <= wanted {
-                break;
-            }
-            let place = self.place(index);
-            self.items[place] = before;
+        let passes = |ring: &Self, index: u32| {
+            (index > 0) & before(&item, &ring.items[ring.place(index.wrapping_sub(1))])
+        };
+        // Whether it passes the newest item cannot be foreseen. So that one is copied whatever comes of it.
+        let mut index = end - u32::from(passes(self, end));
+        self.items[self.place(end)] = self.items[self.place(end.wrapping_sub(1))];
+        while passes(self, index) {
+            self.items[self.place(index)] = self.items[self.place(index - 1)];
             index -= 1;
         }
-        let place = self.place(index);
-        self.items[place] = item;
+        self.items[self.place(index)] = item;
     }
 
     /// The same for a ring with at least `N` items.
     #[cold]
     #[inline(never)]
-    fn insert_far<K: Ord>(&mut self, item: T, wanted: &K, key: impl Fn(&T) -> K) {
+    fn insert_far(&mut self, item: T, before: impl Fn(&T, &T) -> bool) {
         let (last, more) = (self.place(N as u32 - 1), self.more.get_or_insert_default());
-        if key(&self.items[last]) <= *wanted {
-            let at = more.partition_point(|other| key(other) <= *wanted);
+        if !before(&item, &self.items[last]) {
+            let at = more.partition_point(|other| !before(&item, other));
             more.insert(at, item);
             self.len += 1;
             return;
         }
         more.push_front(self.items[last]);
         let all = core::mem::replace(&mut self.len, N as u32 - 1) + 1;
-        self.insert_sorted(item, key);
+        self.insert_sorted(item, before);
         self.len = all;
     }
 
@@ -195,7 +194,7 @@ mod tests {
             for (nth, step) in steps.into_iter().enumerate() {
                 match step {
                     Some(key) => {
-                        ring.insert_sorted((key, nth), |item| item.0);
+                        ring.insert_sorted((key, nth), |item, other| item.0 < other.0);
                         let at = model.iter().position(|item| item.0 > key).unwrap_or(model.len());
                         model.insert(at, (key, nth));
                     }

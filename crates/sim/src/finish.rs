@@ -173,7 +173,7 @@ fn totals<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: &[Shard<T,
         *by_level.entry(net.topology().ports[*id].level.to_string()).or_default() += counts.trimmed;
     }
     let unsent = shards.iter().flat_map(|shard| shard.abroad.packets().chain(shard.out.packets()));
-    unsent.for_each(|packet| count(packet));
+    unsent.for_each(count);
     totals.data_in_flight = in_flight;
     totals.trimmed_by_level = by_level.into_iter().collect();
     totals

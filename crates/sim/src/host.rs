@@ -137,7 +137,7 @@ impl<T: Transport> Host<T> {
     /// A packet is on its way here. Returns the last window in which the host can be visited for its sake.
     #[inline]
     pub fn expect(&mut self, net: &Network, window: Window, packet: &Packet, prompt: bool) -> u64 {
-        self.inbox.insert_sorted(*packet, |packet| packet.rank(window));
+        self.inbox.insert_sorted(*packet, Packet::comes_before);
         self.due(net, packet.time(window), prompt)
     }
 

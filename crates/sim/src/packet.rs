@@ -59,13 +59,13 @@ impl Packet {
     /// Arrival time.
     #[inline]
     pub fn time(&self, window: Window) -> u64 {
-        window.start.wrapping_add_signed(self.rank(window) >> 16)
+        window.start.wrapping_add_signed(self.key.wrapping_sub(window.start << 16) as i64 >> 16)
     }
 
-    /// Orders packets by arrival time, then by link.
+    /// Whether it arrives before `other`, or at the same time by a link of lower number.
     #[inline]
-    pub fn rank(&self, window: Window) -> i64 {
-        self.key.wrapping_sub(window.start << 16) as i64
+    pub fn comes_before(&self, other: &Self) -> bool {
+        (self.key.wrapping_sub(other.key) as i64) < 0
     }
 
     /// Destination.

@@ -124,7 +124,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// A packet is on its way here. Returns the last window in which the port can be visited for its sake.
     #[inline(always)]
     pub fn expect(&mut self, net: &Network, window: Window, packet: &Packet) -> u64 {
-        self.inbox.insert_sorted(*packet, |packet| packet.rank(window));
+        self.inbox.insert_sorted(*packet, Packet::comes_before);
         self.data_room -= i32::from(!packet.is_control());
         self.control_room -= 1;
         let at = packet.time(window);
@@ -352,7 +352,6 @@ impl<Q: Discipline<Packet>> Port<Q> {
     #[inline]
     pub fn prepare_slot(&self) {
         prefetch(self.inbox.latest());
-        prefetch(self.inbox.end());
     }
 
     /// Brings into the cache what [`Port::visit`] reads beside the packets.
