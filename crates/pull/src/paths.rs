@@ -94,7 +94,13 @@ impl PathSet {
         if self.spread == Spread::Random {
             return self.order[chance.below(self.order.len() as u32) as usize];
         }
-        let mut path = self.draw(chance);
+        let path = self.draw(chance);
+        if self.avoided == 0 { path } else { self.pass_over(path, chance) }
+    }
+
+    /// `path`, or one that is drawn after it if it is to be left out.
+    #[inline(never)]
+    fn pass_over(&mut self, mut path: u16, chance: &mut Stream) -> u16 {
         // If every path is bad, one of them is taken nevertheless.
         for _ in 0..self.order.len() {
             if !self.skip(path) {
@@ -106,11 +112,7 @@ impl PathSet {
     }
 
     /// Whether `path` is left out this time.
-    #[inline]
     fn skip(&mut self, path: u16) -> bool {
-        if self.avoided == 0 {
-            return false;
-        }
         let Some(score) = self.scores.get_mut(usize::from(path)) else { return false };
         let skip = score.skipped < score.avoid;
         let before = score.avoided();
@@ -143,21 +145,26 @@ impl PathSet {
     /// One step of a Fisher-Yates shuffle that starts anew after every round.
     #[inline]
     fn draw(&mut self, chance: &mut Stream) -> u16 {
-        let (at, count) = (self.at, self.order.len());
-        let chosen = at + chance.below((count - at) as u32) as usize;
-        self.order.swap(at, chosen);
-        self.at = if at + 1 == count { 0 } else { at + 1 };
-        self.order[at]
+        let left = &mut self.order[self.at..];
+        let chosen = chance.below(left.len() as u32) as usize;
+        left.swap(0, chosen);
+        self.at = if left.len() == 1 { 0 } else { self.at + 1 };
+        left[0]
     }
 
     /// Where the next `draws` draws will look if nothing else uses `chance` meanwhile, for a driver that prepares memory.
     #[inline]
     pub fn places(&self, draws: usize, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
+        let place = |at: usize| self.order.as_ptr().wrapping_add(at).cast();
+        if self.order.len() <= NEAR {
+            visit(place(0));
+            visit(place(self.order.len() - 1));
+            return;
+        }
         for at in self.at..(self.at + draws).min(self.order.len()) {
             let ahead = chance.below((self.order.len() - at) as u32) as usize;
-            [at, at + ahead]
-                .into_iter()
-                .for_each(|place| visit(self.order.as_ptr().wrapping_add(place).cast()));
+            visit(place(at));
+            visit(place(at + ahead));
         }
     }
 
@@ -165,6 +172,18 @@ impl PathSet {
     #[inline]
     pub fn feedback(&mut self, path: u16, feedback: Feedback) {
         let Some(score) = self.scores.get_mut(usize::from(path)) else { return };
+        if feedback == Feedback::Ack && score.avoid == 0 && score.acks + score.nacks < JUDGED_AFTER {
+            // Nothing to decide, as mostly.
+            score.acks += 1;
+            return;
+        }
+        self.weigh(path, feedback);
+    }
+
+    /// The same if it may change whether the path is left out.
+    #[inline(never)]
+    fn weigh(&mut self, path: u16, feedback: Feedback) {
+        let score = &mut self.scores[usize::from(path)];
         let before = score.avoided();
         match feedback {
             Feedback::Ack => {
@@ -198,6 +217,9 @@ impl PathSet {
         }
     }
 }
+
+/// So many paths lie within two cache lines, so that nobody needs to foresee which is the next.
+const NEAR: usize = 40;
 
 /// Feedback counts are halved above this number.
 const FORGET_ABOVE: u16 = 400;

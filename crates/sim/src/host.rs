@@ -4,23 +4,25 @@ use core::mem::offset_of;
 use std::collections::VecDeque;
 
 use pullnet_qdisc::Ring;
-use pullnet_record::{ControlRow, LatencyRow};
-use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, Received, Transmit, Transport,
-};
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_record::ControlRow;
+use pullnet_transport::{Class, ConnId, Fate, FlowSpec, Header, HostAddr, Received, Transmit, Transport};
+use pullnet_units::{HostId, Instant};
 use pullnet_workload::FlowStart;
 
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
-use crate::director::{News, Report};
+use crate::director::Report;
 use crate::fingerprint::Fingerprint;
 use crate::line::Line;
 use crate::network::Network;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::prefetch::{Places, prefetch, prefetch_lines};
-use crate::probe::{self, HostLog, Share};
+use crate::probe::{self, HostLog};
+
+mod events;
+
+use events::Incoming;
 
 /// What hosts count.
 #[derive(Clone, Copy, Default, Debug)]
@@ -43,16 +45,18 @@ pub struct HostCounts {
     pub delivered_in_window: u64,
 }
 
-/// A flow that arrives here.
-#[derive(Clone, Copy, Default, Debug)]
-struct Incoming {
-    flow: u32,
-    delivered: u64,
-    in_window: u64,
-    /// Interval of the series, and what arrived in it so far.
-    share: (u64, u64),
-    over: bool,
+/// A host that packets come from.
+#[derive(Clone, Copy, Debug)]
+struct Peer {
+    addr: HostAddr,
+    /// Paths to it.
+    paths: u16,
+    /// Links from there; 0 as long as nobody has asked, and if it is a larger number than these.
+    hops: u16,
 }
+
+/// An address that no host has: they have 24 bits.
+const NOBODY: HostAddr = HostAddr(u32::MAX);
 
 /// What a visit needs from outside.
 pub struct HostContext<'a> {
@@ -70,19 +74,6 @@ pub struct HostContext<'a> {
     pub prompt: bool,
 }
 
-/// What happens next at a host; ties are decided in this order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Turn {
-    /// The link can take a packet.
-    Link,
-    /// A deadline of the transport.
-    Timer,
-    /// A packet arrives.
-    Arrival,
-    /// The application opens a flow.
-    Start,
-}
-
 /// One host. What only some visits need comes last, with the cold end of the transport: a large network has its memory at
 /// hand only if that is little.
 #[derive(Debug)]
@@ -96,8 +87,8 @@ pub struct Host<T> {
     pub busy_until: u64,
     /// When the next flow starts.
     next_start: u64,
-    /// Number of links from the host that packets came from last.
-    latest_hops: (HostAddr, u64),
+    /// The hosts that a control packet and data came from last.
+    latest: [Peer; 2],
     inbox: Ring<Packet>,
     /// What happened here.
     pub counts: HostCounts,
@@ -128,7 +119,7 @@ impl<T: Transport> Host<T> {
             line,
             busy_until: 0,
             incoming: Vec::new(),
-            latest_hops: (addr, 0),
+            latest: [Peer { addr: NOBODY, paths: 1, hops: 0 }; 2],
             counts: HostCounts::default(),
             fingerprint: Fingerprint::default(),
         }
@@ -159,47 +150,53 @@ impl<T: Transport> Host<T> {
         net.grid.index(self.line.reaches(at.max(self.busy_until), net.shortest)) - 1
     }
 
-    /// What happens next, and when.
+    /// When the next packet arrives.
     #[inline]
-    fn next_turn(&self, window: Window) -> (u64, Turn) {
-        let link = if self.ready_at == u64::MAX { u64::MAX } else { self.busy_until.max(self.ready_at) };
-        let timer = self.transport.poll_timeout().map_or(u64::MAX, |deadline| deadline.at.0);
-        let arrival = self.inbox.front().map_or(u64::MAX, |packet| packet.time(window));
-        let first = (link, Turn::Link).min((timer, Turn::Timer));
-        first.min((arrival, Turn::Arrival)).min((self.next_start, Turn::Start))
+    fn next_arrival(&self, window: Window) -> u64 {
+        self.inbox.front().map_or(u64::MAX, |packet| packet.time(window))
     }
 
-    /// Lets everything happen that lies before the end of the window. Returns the last window in which the host can be
-    /// visited next; `None` if nothing is to be done.
+    /// Lets everything happen that lies before the end of the window. At one instant the link comes first, then timers,
+    /// arrivals, and new flows. Returns the last window in which the host can be visited next; `None` if nothing is to be
+    /// done.
     pub fn visit(&mut self, cx: &mut HostContext<'_>) -> Option<u64> {
-        let mut earliest = 0;
+        let (mut latest, mut arrival) = (0, self.next_arrival(cx.window));
         loop {
-            let (at, turn) = self.next_turn(cx.window);
+            let link = self.busy_until.max(self.ready_at);
+            let timer = self.transport.poll_timeout().map_or(u64::MAX, |deadline| deadline.at.0);
+            let at = link.min(timer).min(arrival).min(self.next_start);
             if at >= cx.window.end {
                 return (at != u64::MAX).then(|| self.due(cx.net, at, cx.prompt));
             }
-            // A deadline may have passed while nothing could be done about it.
-            let now = at.max(earliest);
-            earliest = cx.net.grid.begin(now);
-            match turn {
-                Turn::Link => self.transmit(cx, at),
-                Turn::Timer => self.input(cx, now, |host, now| host.transport.handle_timeout(now)),
-                Turn::Arrival => self.arrive(cx, at),
-                Turn::Start => self.start(cx, at),
+            let before = core::mem::replace(&mut latest, at);
+            if at == link {
+                self.transmit(cx, at);
+                continue;
             }
+            if at == timer {
+                // A deadline may have passed while nothing could be done about it.
+                latest = at.max(cx.net.grid.begin(before));
+                self.transport.handle_timeout(Instant(latest));
+            } else if at == arrival {
+                self.arrive(cx, at);
+                arrival = self.next_arrival(cx.window);
+            } else {
+                self.start(cx, at);
+            }
+            self.after_input(cx, latest);
         }
     }
 
-    /// An input to the transport; what it reports is passed on, and the link will ask it for packets.
-    #[inline]
-    fn input(&mut self, cx: &mut HostContext<'_>, now: u64, act: impl FnOnce(&mut Self, Instant)) {
-        act(self, Instant(now));
+    /// What the transport reports after an input is passed on, and the link will ask it for packets.
+    #[inline(always)]
+    fn after_input(&mut self, cx: &mut HostContext<'_>, now: u64) {
         while let Some(event) = self.transport.poll_event() {
             self.report(cx, now, event);
         }
         self.ready_at = self.ready_at.min(now);
     }
 
+    #[inline(never)]
     fn start(&mut self, cx: &mut HostContext<'_>, now: u64) {
         let Some(start) = self.starts.pop_front() else { return };
         self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
@@ -207,43 +204,53 @@ impl<T: Transport> Host<T> {
         let paths = cx.net.topology().path_count(self.addr, to);
         let flow =
             FlowSpec { conn: ConnId(start.flow), to, size: start.size, priority: start.priority, paths };
-        self.input(cx, now, |host, now| host.transport.open(now, flow));
+        self.transport.open(Instant(now), flow);
     }
 
     #[inline]
     fn arrive(&mut self, cx: &mut HostContext<'_>, now: u64) {
         let Some(packet) = self.inbox.pop() else { return };
-        let (from, fate, topology) = (packet.from(), packet.fate(), cx.net.topology());
-        if packet.was_data() {
-            self.count_arrival(cx, from, fate);
-        }
-        let received = Received {
-            from,
-            paths: topology.path_count(from, self.addr),
-            wire: packet.sent_size(),
-            fate,
-            header: T::Header::unpack(packet.packed()),
-        };
         if cx.net.probes().packets {
-            let peer = topology.host(from).unwrap_or(self.id);
-            cx.log.packets.push(probe::received(Instant(now), self.id, peer, &received));
+            self.log_arrival(cx, now, packet);
         }
-        self.input(cx, now, |host, now| host.transport.handle(now, received));
+        let (from, fate, data) = (packet.from(), packet.fate(), packet.was_data());
+        let peer = &mut self.latest[usize::from(data)];
+        if peer.addr != from {
+            let paths = cx.net.topology().path_count(from, self.addr);
+            *peer = Peer { addr: from, paths, hops: 0 };
+        }
+        let paths = peer.paths;
+        if data {
+            self.count_arrival(cx, fate);
+        }
+        let (wire, header) = (packet.sent_size(), T::Header::unpack(packet.packed()));
+        self.transport.handle(Instant(now), Received { from, paths, wire, fate, header });
     }
 
+    /// A data packet has come, or come back, from the latest host that one came from.
     #[inline]
-    fn count_arrival(&mut self, cx: &HostContext<'_>, from: HostAddr, fate: Fate) {
+    fn count_arrival(&mut self, cx: &HostContext<'_>, fate: Fate) {
         match fate {
             Fate::Whole => {
-                if self.latest_hops.0 != from {
-                    self.latest_hops = (from, cx.net.hops(from, self.addr));
-                }
                 self.counts.data_delivered += 1;
-                self.counts.packet_hops += self.latest_hops.1;
+                self.counts.packet_hops += match self.latest[1].hops {
+                    0 => self.count_hops(cx),
+                    hops => hops.into(),
+                };
             }
             Fate::Trimmed => self.counts.headers_delivered += 1,
             Fate::Returned => self.counts.headers_returned += 1,
         }
+    }
+
+    /// Number of links from the latest host that data came from.
+    #[cold]
+    #[inline(never)]
+    fn count_hops(&mut self, cx: &HostContext<'_>) -> u64 {
+        let [_, peer] = &mut self.latest;
+        let hops = cx.net.hops(peer.addr, self.addr);
+        peer.hops = u16::try_from(hops).unwrap_or(0);
+        hops
     }
 
     #[inline]
@@ -252,19 +259,15 @@ impl<T: Transport> Host<T> {
             self.ready_at = u64::MAX;
             return;
         };
+        let packed = packet.header.pack();
         let control = packet.class == Class::Control;
-        if control {
-            self.log_control(cx, now, &packet);
-        } else {
-            self.counts.data_sent += 1;
-            self.counts.retransmitted += u64::from(packet.again);
-        }
-        if cx.net.probes().packets {
-            let peer = cx.net.topology().host(packet.to).unwrap_or(self.id);
-            cx.log.packets.push(probe::sent(Instant(now), self.id, peer, &packet));
+        self.counts.data_sent += u64::from(!control);
+        self.counts.retransmitted += u64::from(packet.again);
+        if cx.net.probes().control || cx.net.probes().packets {
+            self.log_departure(cx, now, packet);
         }
         let label = cx.net.topology().label(self.addr, packet.to, packet.path);
-        let packet = Packet::new(self.addr, packet.to, control, label, packet.wire, packet.header.pack());
+        let packet = Packet::new(self.addr, packet.to, control, label, packet.wire, packed);
         let sent = self.line.send(cx.net, now, packet);
         self.busy_until = sent.until;
         if let Some((target, packet)) = sent.emission {
@@ -272,89 +275,29 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    fn log_control(&self, cx: &mut HostContext<'_>, now: u64, packet: &Transmit<T::Header>) {
-        if cx.net.probes().control {
-            let kind = T::Header::KINDS[usize::from(packet.header.pack().kind & 0x0f)];
-            cx.log.control.push(ControlRow { host: self.id, at: Instant(now), kind });
-        }
+    /// What probes record of a packet that arrives.
+    #[cold]
+    #[inline(never)]
+    fn log_arrival(&self, cx: &mut HostContext<'_>, now: u64, packet: Packet) {
+        let peer = cx.net.topology().host(packet.from()).unwrap_or(self.id);
+        cx.log.packets.push(probe::received::<T::Header>(Instant(now), self.id, peer, &packet));
     }
 
-    fn report(&mut self, cx: &mut HostContext<'_>, now: u64, event: Event) {
-        match event {
-            Event::Opened { slot, conn, .. } => self.opened(cx, now, slot, conn.0),
-            Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
-            Event::Received { slot } => self.received(cx, now, slot),
-            Event::Acked { conn, latency, .. } => self.acked(cx, now, conn.0, latency),
-            Event::Completed { conn, counts, .. } => {
-                self.fingerprint.add(now, conn.0.into(), 6);
-                cx.reports.push(Report { at: now, flow: conn.0, news: News::Acknowledged(counts) });
-            }
-            Event::Failed { conn, reason, counts, .. } => {
-                self.fingerprint.add(now, conn.0.into(), 7);
-                cx.reports.push(Report { at: now, flow: conn.0, news: News::Failed(reason, counts) });
-            }
-            Event::TimedOut { conn, seq, .. } => {
-                self.counts.timeouts += 1;
-                cx.log.timed_out.push((conn.0, seq));
-            }
-            Event::Stray { .. } | Event::Silent { .. } => {}
+    /// What probes record of a packet that leaves.
+    #[cold]
+    #[inline(never)]
+    fn log_departure(&self, cx: &mut HostContext<'_>, now: u64, packet: Transmit<T::Header>) {
+        let (host, at, probes) = (self.id, Instant(now), cx.net.probes());
+        if probes.control && packet.class == Class::Control {
+            cx.log.control.push(ControlRow {
+                host,
+                at,
+                kind: probe::kind::<T::Header>(packet.header.pack()),
+            });
         }
-    }
-
-    fn opened(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32, flow: u32) {
-        let slot = slot as usize;
-        if slot >= self.incoming.len() {
-            self.incoming.resize(slot + 1, Incoming { over: true, ..Incoming::default() });
-        }
-        self.abandon(cx.reports, cx.log, now, slot);
-        self.incoming[slot] = Incoming { flow, ..Incoming::default() };
-    }
-
-    /// The flow in `slot` is forgotten before it is over.
-    fn abandon(&mut self, reports: &mut Vec<Report>, log: &mut HostLog, now: u64, slot: usize) {
-        if !self.incoming[slot].over {
-            self.incoming[slot].close_share(log);
-        }
-        let Incoming { flow, delivered, in_window, over, .. } = self.incoming[slot];
-        if !over && delivered > 0 {
-            reports.push(Report { at: now, flow, news: News::Unfinished { delivered, in_window } });
-        }
-    }
-
-    #[inline]
-    fn delivered(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32, bytes: u64) {
-        let incoming = &mut self.incoming[slot as usize];
-        self.fingerprint.add(now, u64::from(incoming.flow) << 32 | bytes, 4);
-        incoming.delivered += bytes;
-        let (from, to) = cx.net.measure;
-        if from <= now && now < to {
-            incoming.in_window += bytes;
-            self.counts.delivered_in_window += bytes;
-        }
-        if let Some(series) = &cx.net.probes().series {
-            incoming.add_share(cx.log, now / series.interval.0, bytes);
-        }
-    }
-
-    fn received(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32) {
-        let incoming = &mut self.incoming[slot as usize];
-        let Incoming { flow, delivered, in_window, .. } = *incoming;
-        incoming.over = true;
-        incoming.close_share(cx.log);
-        self.fingerprint.add(now, flow.into(), 5);
-        cx.reports.push(Report { at: now, flow, news: News::Received { delivered, in_window } });
-    }
-
-    fn acked(&self, cx: &mut HostContext<'_>, now: u64, flow: u32, latency: Picos) {
-        if cx.net.probes().latency {
-            cx.log.latencies.push(LatencyRow { flow, at: Instant(now), latency });
-        }
-    }
-
-    /// The end of the run: what unfinished flows have brought so far.
-    pub fn finish(&mut self, now: u64, reports: &mut Vec<Report>, log: &mut HostLog) {
-        for slot in 0..self.incoming.len() {
-            self.abandon(reports, log, now, slot);
+        if probes.packets {
+            let peer = cx.net.topology().host(packet.to).unwrap_or(host);
+            cx.log.packets.push(probe::sent(at, host, peer, &packet));
         }
     }
 
@@ -386,22 +329,5 @@ impl<T: Transport> Host<T> {
     /// Visits every packet that is on its way here.
     pub fn packets(&self, visit: &mut dyn FnMut(&Packet)) {
         self.inbox.iter().for_each(visit);
-    }
-}
-
-impl Incoming {
-    fn add_share(&mut self, log: &mut HostLog, index: u64, bytes: u64) {
-        if self.share.0 != index {
-            self.close_share(log);
-            self.share = (index, 0);
-        }
-        self.share.1 += bytes;
-    }
-
-    fn close_share(&mut self, log: &mut HostLog) {
-        let (index, bytes) = core::mem::take(&mut self.share);
-        if bytes > 0 {
-            log.shares.push(Share { flow: self.flow, index, bytes });
-        }
     }
 }

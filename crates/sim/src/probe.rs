@@ -1,8 +1,10 @@
 //! Records that are kept only if asked for. None of them changes what happens.
 
 use pullnet_record::{ControlRow, Direction, LatencyRow, PacketRow};
-use pullnet_transport::{Fate, Header, Received, Transmit};
+use pullnet_transport::{Fate, Header, Packed, Transmit};
 use pullnet_units::{HostId, Instant};
+
+use crate::packet::Packet;
 
 /// How long a port held how many data packets, and what that does to the total over time.
 #[derive(Clone, Debug, Default)]
@@ -78,27 +80,31 @@ pub struct HostLog {
     pub timed_out: Vec<(u32, u32)>,
 }
 
-fn packet_row<H: Header>(at: Instant, host: HostId, peer: HostId, header: H, wire: u16) -> PacketRow {
-    let packed = header.pack();
-    let (kind, flags) = (H::KINDS[usize::from(packed.kind & 0x0f)], packed.kind >> 4);
+/// What kind of packet that is.
+pub fn kind<H: Header>(packed: Packed) -> &'static str {
+    H::KINDS[usize::from(packed.kind & 0x0f)]
+}
+
+fn packet_row<H: Header>(at: Instant, host: HostId, peer: HostId, packed: Packed, wire: u16) -> PacketRow {
+    let (kind, flags) = (kind::<H>(packed), packed.kind >> 4);
     let (direction, fate, words) = (Direction::Received, "whole", packed.words);
     PacketRow { host, peer, at, direction, fate, kind, flags, words, path: None, wire }
 }
 
 /// The row of a packet that `host` sends to `peer`.
 pub fn sent<H: Header>(at: Instant, host: HostId, peer: HostId, packet: &Transmit<H>) -> PacketRow {
-    let row = packet_row(at, host, peer, packet.header, packet.wire);
+    let row = packet_row::<H>(at, host, peer, packet.header.pack(), packet.wire);
     PacketRow { direction: Direction::Sent, path: Some(packet.path), ..row }
 }
 
-/// The row of a packet that `host` receives from `peer`.
-pub fn received<H: Header>(at: Instant, host: HostId, peer: HostId, packet: &Received<H>) -> PacketRow {
-    let fate = match packet.fate {
+/// The row of a packet with the headers of `H` that `host` receives from `peer`.
+pub fn received<H: Header>(at: Instant, host: HostId, peer: HostId, packet: &Packet) -> PacketRow {
+    let fate = match packet.fate() {
         Fate::Whole => "whole",
         Fate::Trimmed => "trimmed",
         Fate::Returned => "returned",
     };
-    PacketRow { fate, ..packet_row(at, host, peer, packet.header, packet.wire) }
+    PacketRow { fate, ..packet_row::<H>(at, host, peer, packet.packed(), packet.sent_size()) }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ extern crate alloc;
 mod config;
 mod connections;
 mod endpoint;
+mod few;
 mod finished;
 mod header;
 mod receiver;

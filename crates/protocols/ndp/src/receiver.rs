@@ -127,6 +127,12 @@ impl Receiver {
         self.total.is_none_or(|total| self.pending < total.saturating_sub(self.received.count()))
     }
 
+    /// Whether the last packet was seen.
+    #[inline]
+    pub fn knows_end(&self) -> bool {
+        self.total.is_some()
+    }
+
     /// Pulls that the last packet made superfluous.
     pub fn excess_pulls(&self) -> u32 {
         self.total.map_or(0, |total| self.pending.saturating_sub(total.saturating_sub(self.received.count())))

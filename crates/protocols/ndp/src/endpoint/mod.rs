@@ -1,6 +1,6 @@
 //! One host's NDP: all its connections, its one pull queue, its timers.
 
-use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use core::hash::BuildHasher;
 use core::mem::offset_of;
@@ -16,6 +16,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::config::{NdpConfig, Rules};
 use crate::connections::Connections;
+use crate::few::Few;
 use crate::finished::Finished;
 use crate::header::NdpHeader;
 use crate::receiver::Receiver;
@@ -24,6 +25,8 @@ use crate::sender::Sender;
 mod receiving;
 mod sending;
 mod streaming;
+
+use receiving::{Data, Origin};
 
 /// A timer of one connection, besides the pacer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -41,13 +44,13 @@ enum Timer {
 #[derive(Debug)]
 #[repr(C)]
 pub struct NdpEndpoint<S = FxBuildHasher> {
-    events: VecDeque<Event>,
+    events: Few<Event>,
     /// When the first of the timers and time-waits is due.
     due: Instant,
     pacer: Pacer,
     pulls: PullQueue,
     /// ACKs, NACKs, pulls and probes that wait for the link.
-    control: VecDeque<Transmit<NdpHeader>>,
+    control: Few<Transmit<NdpHeader>>,
     /// Senders that could send a packet again, or a new one.
     ready_again: Turns,
     ready_new: Turns,
@@ -89,14 +92,14 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
             chance,
             senders: Connections::default(),
             receivers: Connections::default(),
-            control: VecDeque::new(),
+            control: Few::new(),
             ready_again: Turns::default(),
             ready_new: Turns::default(),
             pulls: PullQueue::default(),
             pacer: Pacer::default(),
             timers: BinaryHeap::new(),
             due: Instant::NEVER,
-            events: VecDeque::new(),
+            events: Few::new(),
         }
     }
 
@@ -123,6 +126,24 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
+    /// Timers and time-waits that have run out.
+    #[inline(never)]
+    fn handle_timers(&mut self, now: Instant) {
+        while let Some(Reverse((at, timer))) =
+            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
+        {
+            self.timers.pop();
+            match timer {
+                Timer::Retransmission(slot) => self.check_sender(now, slot, at),
+                Timer::Silence(peer, conn) => self.check_silence(now, peer, conn),
+            }
+        }
+        self.sent.expire(now);
+        self.received.expire(now);
+        self.dismissed.expire(now);
+        self.due = self.first_timer().at;
+    }
+
     fn arm(&mut self, at: Instant, timer: Timer) {
         self.timers.push(Reverse((at, timer)));
         self.due = self.due.min(at);
@@ -130,7 +151,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
 
     fn send_control(&mut self, to: HostAddr, path: u16, header: NdpHeader) {
         let wire = self.rules.header as u16;
-        self.control.push_back(Transmit { to, path, wire, class: Class::Control, again: false, header });
+        self.control.push(Transmit { to, path, wire, class: Class::Control, again: false, header });
     }
 }
 
@@ -148,16 +169,27 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
     }
 
     fn handle(&mut self, now: Instant, packet: Received<NdpHeader>) {
-        match packet.header {
-            NdpHeader::Data { .. } if packet.fate != Fate::Returned => self.handle_data(now, &packet),
+        let Received { from, paths, wire, fate, header } = packet;
+        match header {
+            NdpHeader::Data { conn, seq, .. } if fate == Fate::Returned => {
+                self.hear(now, from, conn, |sender, cx| sender.on_return(cx, seq));
+            }
+            NdpHeader::Data { conn, seq, syn, last, pulled, priority } => {
+                let data = Data { seq, syn, last, pulled, priority, wire, whole: fate == Fate::Whole };
+                self.handle_data(now, Origin { peer: from, conn, paths }, data);
+            }
             // A control packet that a switch sent back says nothing about the connection.
-            NdpHeader::Ack { .. }
-            | NdpHeader::Nack { .. }
-            | NdpHeader::Pull { .. }
-            | NdpHeader::Probe { .. }
-                if packet.fate == Fate::Returned => {}
-            NdpHeader::Probe { seq, .. } => self.handle_probe(now, &packet, seq),
-            header => self.handle_feedback(now, packet.from, header, packet.fate),
+            _ if fate == Fate::Returned => {}
+            NdpHeader::Ack { conn, seq, pull } => self.handle_ack(now, from, conn, seq, pull),
+            NdpHeader::Nack { conn, seq, pull } => {
+                self.hear(now, from, conn, |sender, cx| sender.on_nack(cx, seq, pull));
+            }
+            NdpHeader::Pull { conn, number } => {
+                self.hear(now, from, conn, |sender, cx| sender.on_pull(cx, number));
+            }
+            NdpHeader::Probe { conn, seq } => {
+                self.handle_probe(now, Origin { peer: from, conn, paths }, seq);
+            }
         }
     }
 
@@ -166,27 +198,14 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
             self.release_pull(now);
         }
         // Nearly always it was the pacer, and what else is timed lies apart.
-        if self.due > now {
-            return;
+        if self.due <= now {
+            self.handle_timers(now);
         }
-        while let Some(Reverse((at, timer))) =
-            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
-        {
-            self.timers.pop();
-            match timer {
-                Timer::Retransmission(slot) => self.check_sender(now, slot, at),
-                Timer::Silence(peer, conn) => self.check_silence(now, peer, conn),
-            }
-        }
-        self.sent.expire(now);
-        self.received.expire(now);
-        self.dismissed.expire(now);
-        self.due = self.first_timer().at;
     }
 
     #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<NdpHeader>> {
-        match pop(&mut self.control) {
+        match self.control.pop() {
             Some(packet) => Some(packet),
             None => self.transmit_data(now),
         }
@@ -194,7 +213,7 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
 
     #[inline]
     fn poll_event(&mut self) -> Option<Event> {
-        pop(&mut self.events)
+        self.events.pop()
     }
 
     #[inline]
@@ -207,10 +226,7 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
 
     fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
         if step == 0 {
-            self.senders.places().chain(self.receivers.places()).for_each(&mut *visit);
-            let queues =
-                [self.control.as_slices().0.as_ptr().cast(), self.events.as_slices().0.as_ptr().cast()];
-            queues.into_iter().for_each(visit);
+            self.senders.places().chain(self.receivers.places()).for_each(visit);
         } else {
             // In most visits the receiver answers and pulls first, then the sender sends what was pulled.
             let chance = &mut self.chance.clone();
@@ -243,16 +259,6 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
             });
         }
     }
-}
-
-/// Takes the oldest. A queue that is empty starts again at its beginning, to stay within few cache lines.
-#[inline]
-fn pop<T>(queue: &mut VecDeque<T>) -> Option<T> {
-    let first = queue.pop_front();
-    if queue.is_empty() {
-        queue.clear();
-    }
-    first
 }
 
 fn name(timer: &Timer) -> &'static str {

@@ -2,56 +2,78 @@
 
 use core::hash::BuildHasher;
 
-use pullnet_transport::{ConnId, Event, Fate, HostAddr, Received};
+use pullnet_transport::{ConnId, Event, HostAddr};
 use pullnet_units::{Instant, Picos};
 
 use super::{NdpEndpoint, Timer};
 use crate::header::NdpHeader;
 use crate::receiver::{Arrival, LARGEST_FIRST_WINDOW, Receiver};
 
+/// The connection that a packet belongs to, as its receiver knows it.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    pub peer: HostAddr,
+    pub conn: ConnId,
+    /// Number of paths to `peer`.
+    pub paths: u16,
+}
+
+/// What a data packet says, and what became of it.
+pub(super) struct Data {
+    pub seq: u32,
+    pub syn: bool,
+    pub last: bool,
+    pub pulled: bool,
+    pub priority: u8,
+    /// Bytes on the wire when it was sent.
+    pub wire: u16,
+    /// Whether the payload is there.
+    pub whole: bool,
+}
+
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
     /// Rule 1: finds the connection, or opens it if the packet may do so. A packet that nobody can have sent is refused,
     /// one for a finished connection is answered.
-    fn receiver_for(
-        &mut self,
-        now: Instant,
-        packet: &Received<NdpHeader>,
-        seq: u32,
-        syn: bool,
-    ) -> Option<u32> {
-        let conn = packet.header.conn();
-        if let Some(slot) = self.receivers.find(packet.from, conn) {
-            let accepted = self.receivers.get_mut(slot).is_some_and(|receiver| receiver.accepts(seq));
-            self.refused += u64::from(!accepted);
-            return accepted.then_some(slot);
-        }
-        if self.received.contains(packet.from, conn) {
-            self.answer_late(now, packet, seq);
+    #[inline]
+    fn receiver_for(&mut self, now: Instant, origin: Origin, data: &Data) -> Option<u32> {
+        let Some(slot) = self.receivers.find(origin.peer, origin.conn) else {
+            return self.receiver_for_new(now, origin, data.seq, data.syn);
+        };
+        let accepted = self.receivers.get_mut(slot).is_some_and(|receiver| receiver.accepts(data.seq));
+        self.refused += u64::from(!accepted);
+        accepted.then_some(slot)
+    }
+
+    /// The same for a connection that is not there.
+    #[inline(never)]
+    fn receiver_for_new(&mut self, now: Instant, origin: Origin, seq: u32, syn: bool) -> Option<u32> {
+        let Origin { peer, conn, paths } = origin;
+        if self.received.contains(peer, conn) {
+            self.answer_late(now, origin, seq);
             return None;
         }
-        if !syn || self.dismissed.contains(packet.from, conn) {
-            self.stray(now, packet);
+        if !syn || self.dismissed.contains(peer, conn) {
+            self.stray(now, peer, conn);
             return None;
         }
         if seq >= LARGEST_FIRST_WINDOW {
             self.refused += 1;
             return None;
         }
-        let receiver = Receiver::open(now, packet.from, conn, packet.paths, &self.rules, &mut self.chance);
-        let slot = self.receivers.insert(packet.from, conn, receiver);
-        self.events.push_back(Event::Opened { slot, peer: packet.from, conn });
-        self.arm(now + self.rules.time_wait, Timer::Silence(packet.from, conn));
+        let receiver = Receiver::open(now, peer, conn, paths, &self.rules, &mut self.chance);
+        let slot = self.receivers.insert(peer, conn, receiver);
+        self.events.push(Event::Opened { slot, peer, conn });
+        self.arm(now + self.rules.time_wait, Timer::Silence(peer, conn));
         Some(slot)
     }
 
     /// Nothing answers a packet that belongs nowhere. One of a dismissed connection keeps that one in mind.
-    fn stray(&mut self, now: Instant, packet: &Received<NdpHeader>) {
-        let (peer, conn) = (packet.from, packet.header.conn());
+    fn stray(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         if self.dismissed.contains(peer, conn) {
             self.dismissed.note(now, peer, conn);
             self.due = self.due.min(self.dismissed.due());
         }
-        self.events.push_back(Event::Stray { peer, conn });
+        self.events.push(Event::Stray { peer, conn });
     }
 
     /// A receiver outlives the sender's patience, then it is forgotten.
@@ -59,34 +81,38 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.rules.give_up.saturating_mul(2)
     }
 
-    pub(super) fn handle_data(&mut self, now: Instant, packet: &Received<NdpHeader>) {
-        let NdpHeader::Data { seq, syn, last, pulled, priority, .. } = packet.header else { return };
-        let Some(slot) = self.receiver_for(now, packet, seq, syn) else { return };
-        let whole = packet.fate == Fate::Whole;
+    /// Data, or what a trim left of it.
+    #[inline]
+    pub(super) fn handle_data(&mut self, now: Instant, origin: Origin, data: Data) {
+        let Some(slot) = self.receiver_for(now, origin, &data) else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        receiver.ask(priority);
-        let bytes = u32::from(packet.wire).saturating_sub(self.rules.header);
+        let Data { seq, wire, .. } = data;
+        receiver.ask(data.priority);
+        let bytes = u32::from(wire).saturating_sub(self.rules.header);
         if bytes > 0 {
             // An empty packet does not say how long others are.
-            receiver.wire = packet.wire;
+            receiver.wire = wire;
         }
-        let arrival = receiver.on_data(now, seq, last, pulled, whole);
+        let arrival = receiver.on_data(now, seq, data.last, data.pulled, data.whole);
+        let ends = receiver.knows_end();
         if arrival.new {
             receiver.bytes += u64::from(bytes);
-            self.events.push_back(Event::Delivered { slot, seq, bytes });
+            self.events.push(Event::Delivered { slot, seq, bytes });
         }
         self.answer(slot, seq, arrival, now);
-        self.drop_excess_pulls(slot);
-        self.finish_if_complete(now, slot);
+        if ends {
+            self.drop_excess_pulls(slot);
+            self.finish_if_complete(now, slot);
+        }
     }
 
     /// Rule 7, time-wait: what comes for a finished connection is there already, and nothing more is to be pulled.
-    fn answer_late(&mut self, now: Instant, packet: &Received<NdpHeader>, seq: u32) {
-        let conn = packet.header.conn();
-        self.received.note(now, packet.from, conn);
+    fn answer_late(&mut self, now: Instant, origin: Origin, seq: u32) {
+        let Origin { peer, conn, paths } = origin;
+        self.received.note(now, peer, conn);
         self.due = self.due.min(self.received.due());
-        let path = self.chance.below(packet.paths.into()) as u16;
-        self.send_control(packet.from, path, NdpHeader::Ack { conn, seq, pull: None });
+        let path = self.chance.below(paths.into()) as u16;
+        self.send_control(peer, path, NdpHeader::Ack { conn, seq, pull: None });
     }
 
     /// Rule 4: the answer leaves at once and carries the pull if nobody else waits for one and the link is free.
@@ -114,6 +140,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.send_control(to, path, header);
     }
 
+    #[inline(never)]
     fn drop_excess_pulls(&mut self, slot: u32) {
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         let excess = receiver.excess_pulls();
@@ -125,6 +152,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
+    #[inline(never)]
     fn finish_if_complete(&mut self, now: Instant, slot: u32) {
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         if receiver.complete() {
@@ -132,7 +160,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
             self.receivers.remove(peer, conn);
             self.received.note(now, peer, conn);
             self.due = self.due.min(self.received.due());
-            self.events.push_back(Event::Received { slot });
+            self.events.push(Event::Received { slot });
         }
     }
 
@@ -152,12 +180,13 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
     }
 
     /// A sender misses a pull: tell it how its packet stands, and pull if no pull waits for it.
-    pub(super) fn handle_probe(&mut self, now: Instant, packet: &Received<NdpHeader>, seq: u32) {
-        let conn = packet.header.conn();
-        if self.received.contains(packet.from, conn) {
-            return self.answer_late(now, packet, seq);
+    #[inline(never)]
+    pub(super) fn handle_probe(&mut self, now: Instant, origin: Origin, seq: u32) {
+        let Origin { peer, conn, .. } = origin;
+        if self.received.contains(peer, conn) {
+            return self.answer_late(now, origin, seq);
         }
-        let Some(slot) = self.receivers.find(packet.from, conn) else { return self.stray(now, packet) };
+        let Some(slot) = self.receivers.find(peer, conn) else { return self.stray(now, peer, conn) };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         let (pull, acknowledge) = (receiver.on_probe(now), receiver.has(seq));
         self.answer(slot, seq, Arrival { new: false, acknowledge, pull }, now);
@@ -176,7 +205,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
         self.withdraw_pulls(slot);
         self.receivers.remove(peer, conn);
-        self.events.push_back(Event::Silent { slot });
+        self.events.push(Event::Silent { slot });
     }
 
     /// Takes the pulls of a connection out of the pull queue; the connection still counts them.

@@ -2,7 +2,7 @@
 
 use core::hash::BuildHasher;
 
-use pullnet_transport::{ConnId, Event, Fate, FlowSpec, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
 use pullnet_units::Instant;
 
 use super::{NdpEndpoint, Timer};
@@ -30,7 +30,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
 
     pub(super) fn refuse(&mut self, flow: &FlowSpec, reason: &'static str) {
         let counts = SendCounts::default();
-        self.events.push_back(Event::Failed { to: flow.to, conn: flow.conn, reason, counts });
+        self.events.push(Event::Failed { to: flow.to, conn: flow.conn, reason, counts });
     }
 
     /// Lets `input` change the sender in `slot` and puts it in line for the link if it can send afterwards.
@@ -57,44 +57,43 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         Some(result)
     }
 
-    /// An ACK, NACK, PULL or returned header for one of our connections.
-    pub(super) fn handle_feedback(&mut self, now: Instant, from: HostAddr, header: NdpHeader, fate: Fate) {
-        let Some(slot) = self.senders.find(from, header.conn()) else { return };
-        let acked = self.with_sender(now, slot, |sender, cx| match header {
-            NdpHeader::Data { seq, .. } => {
-                if fate == Fate::Returned {
-                    sender.on_return(cx, seq);
-                }
-                None
-            }
-            NdpHeader::Ack { seq, pull, .. } => {
-                sender.expect_pull();
-                let acked = sender.on_ack(cx, seq);
-                pull.inspect(|number| sender.on_pull(cx, *number));
-                acked
-            }
-            NdpHeader::Nack { seq, pull, .. } => {
-                sender.expect_pull();
-                sender.on_nack(cx, seq);
-                pull.inspect(|number| sender.on_pull(cx, *number));
-                None
-            }
-            NdpHeader::Pull { number, .. } => {
-                sender.on_pull(cx, number);
-                None
-            }
-            NdpHeader::Probe { .. } => None,
-        });
+    /// Lets `input`, which came from `peer`, change the sender that it is meant for.
+    #[inline]
+    pub(super) fn hear(
+        &mut self,
+        now: Instant,
+        peer: HostAddr,
+        conn: ConnId,
+        input: impl FnOnce(&mut Sender, &mut Context<'_>),
+    ) {
+        if let Some(slot) = self.senders.find(peer, conn) {
+            self.with_sender(now, slot, input);
+        }
+    }
+
+    /// An ACK for one of our connections.
+    #[inline]
+    pub(super) fn handle_ack(
+        &mut self,
+        now: Instant,
+        peer: HostAddr,
+        conn: ConnId,
+        seq: u32,
+        pull: Option<u32>,
+    ) {
+        let Some(slot) = self.senders.find(peer, conn) else { return };
+        let acked = self.with_sender(now, slot, |sender, cx| sender.on_ack(cx, seq, pull));
         if let Some(acked) = acked.flatten() {
-            self.events.push_back(Event::Acked { to: from, conn: header.conn(), latency: acked.latency });
+            self.events.push(Event::Acked { to: peer, conn, latency: acked.latency });
             if acked.complete {
-                let counts = self.close_sender(now, from, header.conn(), slot);
-                self.events.push_back(Event::Completed { to: from, conn: header.conn(), counts });
+                let counts = self.close_sender(now, peer, conn, slot);
+                self.events.push(Event::Completed { to: peer, conn, counts });
             }
         }
     }
 
     /// Rule 8, time-wait: the number of a finished connection is not used again for a while.
+    #[inline(never)]
     pub(super) fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
         self.ready_again.remove(slot);
         self.ready_new.remove(slot);
@@ -112,10 +111,11 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         match check {
             Check::GiveUp => {
                 let counts = self.close_sender(now, to, conn, slot);
-                self.events.push_back(Event::Failed { to, conn, reason: "the receiver is silent", counts });
+                self.events.push(Event::Failed { to, conn, reason: "the receiver is silent", counts });
             }
             Check::Again { at, timed_out, probe } => {
-                self.events.extend(timed_out.into_iter().map(|seq| Event::TimedOut { to, conn, seq }));
+                let events = timed_out.into_iter().map(|seq| Event::TimedOut { to, conn, seq });
+                events.for_each(|event| self.events.push(event));
                 probe.into_iter().for_each(|header| self.send_control(to, path, header));
                 self.arm_check(slot, at);
             }

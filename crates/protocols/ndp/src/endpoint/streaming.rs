@@ -19,12 +19,7 @@ impl<S: BuildHasher + Default> Streaming for NdpEndpoint<S> {
         let numbered = self.with_sender(now, slot, |sender, cx| sender.offer(cx, payload, last));
         if numbered == Some(false) {
             let counts = self.close_sender(now, to, conn, slot);
-            self.events.push_back(Event::Failed {
-                to,
-                conn,
-                reason: "the packet numbers are used up",
-                counts,
-            });
+            self.events.push(Event::Failed { to, conn, reason: "the packet numbers are used up", counts });
         }
     }
 

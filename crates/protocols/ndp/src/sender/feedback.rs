@@ -19,8 +19,17 @@ pub(crate) struct Acked {
 }
 
 impl Sender {
-    /// Rule 2, ACK: the packet needs no more care. `None`: it was known before.
-    pub fn on_ack(&mut self, cx: &Context<'_>, seq: u32) -> Option<Acked> {
+    /// Rule 2, ACK: the packet needs no more care. It may carry a pull. `None`: it was known before.
+    #[inline]
+    pub fn on_ack(&mut self, cx: &Context<'_>, seq: u32, pull: Option<u32>) -> Option<Acked> {
+        self.expected_pulls += 1;
+        let acked = self.note_ack(cx, seq);
+        pull.into_iter().for_each(|number| self.on_pull(cx, number));
+        acked
+    }
+
+    #[inline]
+    fn note_ack(&mut self, cx: &Context<'_>, seq: u32) -> Option<Acked> {
         self.hear(cx.now, true);
         let payload = self.payload(cx.rules, seq);
         let slot = self.window.get_mut(seq).filter(|slot| slot.state != State::Acked)?;
@@ -40,8 +49,15 @@ impl Sender {
     }
 
     /// Rule 3, NACK: the packet waits for a pull. A NACK for a packet that waits already, or that has arrived,
-    /// says nothing new.
-    pub fn on_nack(&mut self, cx: &Context<'_>, seq: u32) {
+    /// says nothing new. It may carry a pull.
+    #[inline(never)]
+    pub fn on_nack(&mut self, cx: &Context<'_>, seq: u32, pull: Option<u32>) {
+        self.expected_pulls += 1;
+        self.note_nack(cx, seq);
+        pull.into_iter().for_each(|number| self.on_pull(cx, number));
+    }
+
+    fn note_nack(&mut self, cx: &Context<'_>, seq: u32) {
         self.hear(cx.now, false);
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
         let first_time = !core::mem::replace(&mut slot.heard, true);
@@ -74,6 +90,7 @@ impl Sender {
 
     /// Rule 5, returned header: first in line for the next pull; sent at once if no pull would come, or if feedback
     /// is ACKs otherwise, which points to a bad path and not to an incast.
+    #[inline(never)]
     pub fn on_return(&mut self, cx: &Context<'_>, seq: u32) {
         self.hear(cx.now, false);
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
@@ -134,11 +151,6 @@ impl Sender {
         self.last_heard = now;
         self.history = self.history << 1 | u16::from(ack);
         self.heard = (self.heard + 1).min(HISTORY);
-    }
-
-    /// An ACK or NACK announces a pull.
-    pub fn expect_pull(&mut self) {
-        self.expected_pulls += 1;
     }
 
     fn account_first(&mut self, rules: &Rules, seq: u32, first_time: bool) {

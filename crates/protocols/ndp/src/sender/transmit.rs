@@ -20,17 +20,28 @@ pub(crate) enum Ready {
 
 impl Sender {
     /// What could leave now.
+    #[inline]
     pub fn ready(&mut self, rules: &Rules) -> Option<Ready> {
-        self.forget_answered();
         let pulled = self.credit > 0 && self.has_room(rules);
-        if !self.urgent.is_empty() || (pulled && !self.again.is_empty()) {
+        if self.may_send_again(pulled) {
             return Some(Ready::Again);
         }
         let may_send_new = (self.push > 0 || pulled) && self.window.len() < WINDOW;
         (may_send_new && self.window.next() < self.offered).then_some(Ready::New)
     }
 
+    /// Whether a packet could leave that was sent before; `pulled` says whether one may on a pull.
+    #[inline]
+    fn may_send_again(&mut self, pulled: bool) -> bool {
+        if self.urgent.is_empty() && self.again.is_empty() {
+            return false;
+        }
+        self.forget_answered();
+        !self.urgent.is_empty() || (pulled && !self.again.is_empty())
+    }
+
     /// Drops packets from the queues that have been acknowledged meanwhile.
+    #[inline(never)]
     fn forget_answered(&mut self) {
         while self.urgent.front().is_some_and(|seq| !self.window.is(*seq, State::Urgent)) {
             self.urgent.pop_front();
@@ -48,6 +59,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)]
     fn transmit_again(&mut self, cx: &mut Context<'_>) -> Option<Transmit<NdpHeader>> {
         let (seq, pulled) = match self.urgent.pop_front() {
             Some(seq) => (seq, false),

@@ -1,0 +1,128 @@
+//! What a transport reports: counts, hashes, and news of flows.
+
+use pullnet_record::LatencyRow;
+use pullnet_transport::{Event, Transport};
+use pullnet_units::{Instant, Picos};
+
+use super::{Host, HostContext};
+use crate::director::{News, Report};
+use crate::probe::{HostLog, Share};
+
+/// A flow that arrives here.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Incoming {
+    flow: u32,
+    delivered: u64,
+    in_window: u64,
+    /// Interval of the series, and what arrived in it so far.
+    share: (u64, u64),
+    over: bool,
+}
+
+impl<T: Transport> Host<T> {
+    /// Passes on what the transport reports.
+    #[inline(always)]
+    pub(super) fn report(&mut self, cx: &mut HostContext<'_>, now: u64, event: Event) {
+        match event {
+            Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
+            Event::Acked { conn, latency, .. } => self.acked(cx, now, conn.0, latency),
+            other => self.report_rare(cx, now, other),
+        }
+    }
+
+    /// The same for what does not come with every packet.
+    #[inline(never)]
+    fn report_rare(&mut self, cx: &mut HostContext<'_>, now: u64, event: Event) {
+        match event {
+            Event::Opened { slot, conn, .. } => self.opened(cx, now, slot, conn.0),
+            Event::Received { slot } => self.received(cx, now, slot),
+            Event::Completed { conn, counts, .. } => {
+                self.fingerprint.add(now, conn.0.into(), 6);
+                cx.reports.push(Report { at: now, flow: conn.0, news: News::Acknowledged(counts) });
+            }
+            Event::Failed { conn, reason, counts, .. } => {
+                self.fingerprint.add(now, conn.0.into(), 7);
+                cx.reports.push(Report { at: now, flow: conn.0, news: News::Failed(reason, counts) });
+            }
+            Event::TimedOut { conn, seq, .. } => {
+                self.counts.timeouts += 1;
+                cx.log.timed_out.push((conn.0, seq));
+            }
+            Event::Delivered { .. } | Event::Acked { .. } | Event::Stray { .. } | Event::Silent { .. } => {}
+        }
+    }
+
+    fn opened(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32, flow: u32) {
+        let slot = slot as usize;
+        if slot >= self.incoming.len() {
+            self.incoming.resize(slot + 1, Incoming { over: true, ..Incoming::default() });
+        }
+        self.abandon(cx.reports, cx.log, now, slot);
+        self.incoming[slot] = Incoming { flow, ..Incoming::default() };
+    }
+
+    /// The flow in `slot` is forgotten before it is over.
+    fn abandon(&mut self, reports: &mut Vec<Report>, log: &mut HostLog, now: u64, slot: usize) {
+        if !self.incoming[slot].over {
+            self.incoming[slot].close_share(log);
+        }
+        let Incoming { flow, delivered, in_window, over, .. } = self.incoming[slot];
+        if !over && delivered > 0 {
+            reports.push(Report { at: now, flow, news: News::Unfinished { delivered, in_window } });
+        }
+    }
+
+    #[inline]
+    fn delivered(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32, bytes: u64) {
+        let incoming = &mut self.incoming[slot as usize];
+        self.fingerprint.add(now, u64::from(incoming.flow) << 32 | bytes, 4);
+        incoming.delivered += bytes;
+        let (from, to) = cx.net.measure;
+        if from <= now && now < to {
+            incoming.in_window += bytes;
+            self.counts.delivered_in_window += bytes;
+        }
+        if let Some(series) = &cx.net.probes().series {
+            incoming.add_share(cx.log, now / series.interval.0, bytes);
+        }
+    }
+
+    fn received(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32) {
+        let incoming = &mut self.incoming[slot as usize];
+        let Incoming { flow, delivered, in_window, .. } = *incoming;
+        incoming.over = true;
+        incoming.close_share(cx.log);
+        self.fingerprint.add(now, flow.into(), 5);
+        cx.reports.push(Report { at: now, flow, news: News::Received { delivered, in_window } });
+    }
+
+    fn acked(&self, cx: &mut HostContext<'_>, now: u64, flow: u32, latency: Picos) {
+        if cx.net.probes().latency {
+            cx.log.latencies.push(LatencyRow { flow, at: Instant(now), latency });
+        }
+    }
+
+    /// The end of the run: what unfinished flows have brought so far.
+    pub fn finish(&mut self, now: u64, reports: &mut Vec<Report>, log: &mut HostLog) {
+        for slot in 0..self.incoming.len() {
+            self.abandon(reports, log, now, slot);
+        }
+    }
+}
+
+impl Incoming {
+    fn add_share(&mut self, log: &mut HostLog, index: u64, bytes: u64) {
+        if self.share.0 != index {
+            self.close_share(log);
+            self.share = (index, 0);
+        }
+        self.share.1 += bytes;
+    }
+
+    fn close_share(&mut self, log: &mut HostLog) {
+        let (index, bytes) = core::mem::take(&mut self.share);
+        if bytes > 0 {
+            log.shares.push(Share { flow: self.flow, index, bytes });
+        }
+    }
+}
