@@ -73,12 +73,21 @@ impl NdpHeader {
             | Self::Probe { conn, .. } => conn,
         }
     }
-}
 
-/// An ACK or NACK in compact form.
-fn answer(kind: u8, conn: ConnId, seq: u32, pull: Option<u32>) -> Packed {
-    let flag = if pull.is_some() { CARRIES_PULL } else { 0 };
-    Packed { kind: kind | flag, words: [conn.0, seq, pull.unwrap_or(0)] }
+    /// [`Header::pack`] of everything but data. All kinds have the same words in the same places, so that which one it is,
+    /// which nobody can foresee, takes no branch.
+    #[inline]
+    fn pack_control(self) -> Packed {
+        let (kind, conn, second, pull) = match self {
+            Self::Data { conn, seq, .. } => (DATA, conn, seq, None),
+            Self::Ack { conn, seq, pull } => (ACK, conn, seq, pull),
+            Self::Nack { conn, seq, pull } => (NACK, conn, seq, pull),
+            Self::Pull { conn, number } => (PULL, conn, number, None),
+            Self::Probe { conn, seq } => (PROBE, conn, seq, None),
+        };
+        let flag = if pull.is_some() { CARRIES_PULL } else { 0 };
+        Packed { kind: kind | flag, words: [conn.0, second, pull.unwrap_or(0)] }
+    }
 }
 
 impl Header for NdpHeader {
@@ -100,10 +109,7 @@ impl Header for NdpHeader {
                 let flags = flag(syn, SYN) | flag(last, LAST) | flag(pulled, PULLED);
                 Packed { kind: DATA | flags, words: [conn.0, seq, priority.into()] }
             }
-            Self::Ack { conn, seq, pull } => answer(ACK, conn, seq, pull),
-            Self::Nack { conn, seq, pull } => answer(NACK, conn, seq, pull),
-            Self::Pull { conn, number } => Packed { kind: PULL, words: [conn.0, number, 0] },
-            Self::Probe { conn, seq } => Packed { kind: PROBE, words: [conn.0, seq, 0] },
+            other => other.pack_control(),
         }
     }
 

@@ -105,6 +105,7 @@ impl Receiver {
     /// Rules 2, 3 and 6: whole data is stored and acknowledged, a header is answered with a NACK; each earns a pull.
     /// What is there already is acknowledged again. A second copy earns a pull only if it was sent on one, so that
     /// what is in flight neither grows nor shrinks by it.
+    #[inline]
     pub fn on_data(&mut self, now: Instant, seq: u32, last: bool, pulled: bool, whole: bool) -> Arrival {
         self.last_heard = now;
         if last {
