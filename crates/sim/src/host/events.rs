@@ -26,32 +26,30 @@ impl<T: Transport> Host<T> {
         match event {
             Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
             Event::Acked { conn, latency, .. } => self.acked(cx, now, conn.0, latency),
-            other => self.report_rare(cx, now, other),
-        }
-    }
-
-    /// The same for what does not come with every packet.
-    #[inline(never)]
-    fn report_rare(&mut self, cx: &mut HostContext<'_>, now: u64, event: Event) {
-        match event {
             Event::Opened { slot, conn, .. } => self.opened(cx, now, slot, conn.0),
             Event::Received { slot } => self.received(cx, now, slot),
             Event::Completed { conn, counts, .. } => {
-                self.fingerprint.add(now, conn.0.into(), 6);
-                cx.reports.push(Report { at: now, flow: conn.0, news: News::Acknowledged(counts) });
+                self.ended(cx, now, conn.0, 6, News::Acknowledged(counts));
             }
             Event::Failed { conn, reason, counts, .. } => {
-                self.fingerprint.add(now, conn.0.into(), 7);
-                cx.reports.push(Report { at: now, flow: conn.0, news: News::Failed(reason, counts) });
+                self.ended(cx, now, conn.0, 7, News::Failed(reason, counts));
             }
             Event::TimedOut { conn, seq, .. } => {
                 self.counts.timeouts += 1;
                 cx.log.timed_out.push((conn.0, seq));
             }
-            Event::Delivered { .. } | Event::Acked { .. } | Event::Stray { .. } | Event::Silent { .. } => {}
+            Event::Stray { .. } | Event::Silent { .. } => {}
         }
     }
 
+    /// A flow from here is over.
+    #[inline(never)]
+    fn ended(&mut self, cx: &mut HostContext<'_>, now: u64, flow: u32, mark: u64, news: News) {
+        self.fingerprint.add(now, flow.into(), mark);
+        cx.reports.push(Report { at: now, flow, news });
+    }
+
+    #[inline(never)]
     fn opened(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32, flow: u32) {
         let slot = slot as usize;
         if slot >= self.incoming.len() {
@@ -87,6 +85,7 @@ impl<T: Transport> Host<T> {
         }
     }
 
+    #[inline(never)]
     fn received(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32) {
         let incoming = &mut self.incoming[slot as usize];
         let Incoming { flow, delivered, in_window, .. } = *incoming;

@@ -18,6 +18,13 @@ pub(crate) enum Ready {
     New,
 }
 
+/// What is decided when a packet leaves.
+struct Leaving {
+    seq: u32,
+    path: u16,
+    pulled: bool,
+}
+
 impl Sender {
     /// What could leave now.
     #[inline]
@@ -53,14 +60,16 @@ impl Sender {
 
     /// The next packet: urgent ones without a pull, then those that were trimmed, then new data.
     pub fn transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit<NdpHeader>> {
-        match self.ready(cx.rules)? {
-            Ready::Again => self.transmit_again(cx),
-            Ready::New => Some(self.transmit_new(cx)),
-        }
+        let ready = self.ready(cx.rules)?;
+        let leaving = match ready {
+            Ready::Again => self.leave_again(cx)?,
+            Ready::New => self.leave_new(cx),
+        };
+        Some(self.packet(cx.rules, leaving, ready == Ready::Again))
     }
 
     #[inline(never)]
-    fn transmit_again(&mut self, cx: &mut Context<'_>) -> Option<Transmit<NdpHeader>> {
+    fn leave_again(&mut self, cx: &mut Context<'_>) -> Option<Leaving> {
         let (seq, pulled) = match self.urgent.pop_front() {
             Some(seq) => (seq, false),
             None => (self.again.pop_front()?, true),
@@ -73,10 +82,10 @@ impl Sender {
         let before = slot.state;
         *slot = Slot { sent: cx.now, path, state: State::Sent, ..*slot };
         self.window.note(before, State::Sent);
-        Some(Transmit { again: true, ..self.packet(cx.rules, seq, path, pulled) })
+        Some(Leaving { seq, path, pulled })
     }
 
-    fn transmit_new(&mut self, cx: &mut Context<'_>) -> Transmit<NdpHeader> {
+    fn leave_new(&mut self, cx: &mut Context<'_>) -> Leaving {
         let pulled = self.push == 0;
         self.push -= u32::from(!pulled);
         self.credit -= u32::from(pulled);
@@ -88,15 +97,16 @@ impl Sender {
         let path = self.paths.next(cx.chance);
         self.counts.sent += 1;
         self.window.push(cx.now, path);
-        self.packet(cx.rules, seq, path, pulled)
+        Leaving { seq, path, pulled }
     }
 
     /// Rule 7, end of data: the last packet says so. Every packet of the first window may open the connection.
-    fn packet(&self, rules: &Rules, seq: u32, path: u16, pulled: bool) -> Transmit<NdpHeader> {
+    fn packet(&self, rules: &Rules, leaving: Leaving, again: bool) -> Transmit<NdpHeader> {
+        let Leaving { seq, path, pulled } = leaving;
         let (syn, last) = (self.is_syn(rules, seq), seq == self.last);
         let wire = (self.payload(rules, seq) + rules.header) as u16;
         let header = NdpHeader::Data { conn: self.conn, seq, syn, last, pulled, priority: self.priority };
-        Transmit { to: self.to, path, wire, class: Class::Data, again: false, header }
+        Transmit { to: self.to, path, wire, class: Class::Data, again, header }
     }
 
     /// A path for a control packet.
