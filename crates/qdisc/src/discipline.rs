@@ -85,8 +85,8 @@ pub trait Discipline<P: Item>: Sized {
     fn is_empty(&self) -> bool;
     /// Data packets held, the one in service included.
     fn data_held(&self) -> u32;
-    /// Control packets held, the one in service excluded.
-    fn control_held(&self) -> u32;
+    /// Control packets that wait, or data packets that wait; the one in service excluded.
+    fn queued(&self, control: bool) -> u32;
     /// How many data packets of at most `largest` bytes surely find room if nothing leaves before they arrive. From
     /// one more on a packet may lose its payload, so that a driver must not rely on the length of what is to come.
     /// `u32::MAX` if this discipline never trims.

@@ -46,7 +46,7 @@ impl<P: Item> DropTail<P> {
     pub fn push(&mut self, packet: P) {
         self.waiting_bytes += u64::from(packet.wire());
         self.waiting_data += u32::from(!packet.is_control());
-        self.waiting.push(packet);
+        self.waiting.push(&packet);
     }
 
     /// Takes the oldest packet into service.
@@ -89,10 +89,10 @@ impl<P: Item> DropTail<P> {
         self.waiting_data + u32::from(self.serving_data)
     }
 
-    /// Control packets that wait.
+    /// Control packets that wait, or data packets.
     #[inline]
-    pub fn control(&self) -> u32 {
-        self.waiting.len() as u32 - self.waiting_data
+    pub fn queued(&self, control: bool) -> u32 {
+        if control { self.waiting.len() as u32 - self.waiting_data } else { self.waiting_data }
     }
 }
 
@@ -148,8 +148,8 @@ impl<P: Item> Discipline<P> for DropTail<P> {
         self.data()
     }
 
-    fn control_held(&self) -> u32 {
-        self.control()
+    fn queued(&self, control: bool) -> u32 {
+        self.queued(control)
     }
 
     fn data_room(&self, _: &Limit, _: u32) -> u32 {

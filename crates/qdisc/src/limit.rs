@@ -3,41 +3,47 @@ use pullnet_units::QueueSize;
 /// The capacity of a queue: counts packets or bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limit {
-    packets: u32,
-    bytes: u64,
+    most: u32,
+    in_bytes: bool,
 }
 
 impl Limit {
+    /// What it counts of `packets` of together `bytes`.
+    #[inline]
+    fn counts(&self, packets: u32, bytes: u64) -> u64 {
+        if self.in_bytes { bytes } else { packets.into() }
+    }
+
+    /// Whether `packets` of together `bytes` fit.
+    #[inline]
+    pub fn holds(&self, packets: u32, bytes: u64) -> bool {
+        self.counts(packets, bytes) <= self.most.into()
+    }
+
     /// Whether `size` more bytes in one more packet fit beside what is held.
     #[inline]
     pub fn admits(&self, held_packets: u32, held_bytes: u64, size: u32) -> bool {
         self.holds(held_packets + 1, held_bytes + u64::from(size))
     }
 
-    /// How many more packets of at most `largest` bytes fit beside what is held.
+    /// All of it: packets or bytes.
     #[inline]
-    pub fn room(&self, held_packets: u32, held_bytes: u64, largest: u32) -> u32 {
-        let packets = self.packets.saturating_sub(held_packets);
-        if self.bytes == u64::MAX {
-            return packets;
-        }
-        let bytes = self.bytes.saturating_sub(held_bytes) / u64::from(largest.max(1));
-        packets.min(bytes.try_into().unwrap_or(u32::MAX))
+    pub fn most(&self) -> u64 {
+        self.most.into()
     }
 
-    /// Whether `packets` of together `bytes` fit.
+    /// What a packet of `size` bytes takes of it.
     #[inline]
-    pub fn holds(&self, packets: u32, bytes: u64) -> bool {
-        packets <= self.packets && bytes <= self.bytes
+    pub fn share(&self, size: u32) -> u64 {
+        self.counts(1, size.into())
     }
 }
 
 impl From<QueueSize> for Limit {
     fn from(size: QueueSize) -> Self {
         match size {
-            QueueSize::Packets(packets) => Self { packets: packets.0, bytes: u64::MAX },
-            // A port counts its bytes in 32 bits.
-            QueueSize::Bytes(bytes) => Self { packets: u32::MAX, bytes: bytes.0.min(u32::MAX.into()) },
+            QueueSize::Packets(packets) => Self { most: packets.0, in_bytes: false },
+            QueueSize::Bytes(bytes) => Self { most: bytes.0.try_into().unwrap_or(u32::MAX), in_bytes: true },
         }
     }
 }

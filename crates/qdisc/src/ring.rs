@@ -1,125 +1,109 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use core::hint::select_unpredictable;
 
-/// A queue whose first `N` items lie in the ring itself; `N` is a power of two. What is more waits behind them in
-/// memory of its own.
-///
-/// A port has three of them, and nearly all of them stay short: a port with its packets is one piece of memory, which
-/// can be asked for at once.
+/// `K` queues, told apart by an index alone. The first `N` items of each lie in a place of its own; `N` is a power of two.
+/// What is more waits behind them in memory elsewhere.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub struct Ring<T, const N: usize = 8> {
+pub struct Rings<T, const K: usize, const N: usize = 8> {
     /// Items behind the first `N`.
     #[allow(clippy::box_collection, reason = "nearly always absent: 8 bytes in every ring instead of 32")]
-    more: Option<Box<VecDeque<T>>>,
-    head: u32,
+    more: [Option<Box<VecDeque<T>>>; K],
+    head: [u32; K],
     /// Items in all.
-    len: u32,
-    items: [T; N],
+    len: [u32; K],
+    items: [[T; N]; K],
 }
 
-impl<T: Copy + Default, const N: usize> Default for Ring<T, N> {
+impl<T: Copy + Default, const K: usize, const N: usize> Default for Rings<T, K, N> {
     fn default() -> Self {
         const { assert!(N.is_power_of_two()) };
-        Self { more: None, head: 0, len: 0, items: [T::default(); N] }
+        Self { more: [const { None }; K], head: [0; K], len: [0; K], items: [[T::default(); N]; K] }
     }
 }
 
-impl<T: Copy, const N: usize> Ring<T, N> {
-    /// Number of items.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.len as usize
-    }
+impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
+    /// Where the items begin, in bytes.
+    pub const ITEMS: usize = core::mem::offset_of!(Self, items);
 
-    /// Whether there is none.
+    /// Number of items in queue `which`.
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+    pub fn len(&self, which: usize) -> u32 {
+        self.len[which]
     }
 
     /// Where item number `index` lies, one of the first `N`.
     #[inline(always)]
-    fn place(&self, index: u32) -> usize {
-        self.head.wrapping_add(index) as usize % N
-    }
-
-    /// The oldest item.
-    #[inline(always)]
-    pub fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { Some(&self.items[self.place(0)]) }
+    fn place(&self, which: usize, index: u32) -> usize {
+        self.head[which].wrapping_add(index) as usize % N
     }
 
     /// Item number `index`; 0 is the oldest.
     #[inline(always)]
-    pub fn get(&self, index: u32) -> Option<&T> {
+    pub fn get(&self, which: usize, index: u32) -> Option<&T> {
         match index {
-            _ if index >= self.len => None,
-            _ if index < N as u32 => Some(&self.items[self.place(index)]),
-            _ => self.get_far(index),
+            _ if index >= self.len[which] => None,
+            _ if index < N as u32 => Some(&self.items[which][self.place(which, index)]),
+            _ => self.get_far(which, index),
         }
     }
 
     /// The same for one that is not among the first `N`.
     #[cold]
     #[inline(never)]
-    fn get_far(&self, index: u32) -> Option<&T> {
-        self.more.as_ref()?.get(index as usize - N)
+    fn get_far(&self, which: usize, index: u32) -> Option<&T> {
+        self.more[which].as_ref()?.get(index as usize - N)
     }
 
     /// The newest item.
     #[inline]
-    pub fn back_mut(&mut self) -> Option<&mut T> {
-        match self.len.checked_sub(1)? {
+    pub fn back_mut(&mut self, which: usize) -> Option<&mut T> {
+        match self.len[which].checked_sub(1)? {
             last if last < N as u32 => {
-                let place = self.place(last);
-                Some(&mut self.items[place])
+                let place = self.place(which, last);
+                Some(&mut self.items[which][place])
             }
-            _ => self.more.as_mut()?.back_mut(),
+            _ => self.more[which].as_mut()?.back_mut(),
         }
     }
 
     /// Adds at the end.
     #[inline(always)]
-    pub fn push(&mut self, item: T) {
-        if self.len >= N as u32 {
-            self.more.get_or_insert_default().push_back(item);
+    pub fn push(&mut self, which: usize, item: &T) {
+        let len = self.len[which];
+        if len < N as u32 {
+            let place = self.place(which, len);
+            self.items[which][place] = *item;
         } else {
-            let place = self.place(self.len);
-            self.items[place] = item;
+            self.push_far(which, *item);
         }
-        self.len += 1;
+        self.len[which] = len + 1;
+    }
+
+    /// Adds behind the first `N`.
+    #[cold]
+    #[inline(never)]
+    fn push_far(&mut self, which: usize, item: T) {
+        self.more[which].get_or_insert_default().push_back(item);
     }
 
     /// Where item number `index` is, or will be, if it is one of the first `N`; 0 is the oldest.
     #[inline]
-    pub fn near(&self, index: u32) -> *const T {
-        &raw const self.items[self.place(index)]
+    pub fn near(&self, which: usize, index: u32) -> *const T {
+        &raw const self.items[which][self.place(which, index)]
     }
 
-    /// Where the next item will be added, if it is one of the first `N`.
-    #[inline]
-    pub fn end(&self) -> *const T {
-        &raw const self.items[self.place(self.len)]
-    }
-
-    /// Where the newest item is, if it is one of the first `N`.
-    #[inline]
-    pub fn latest(&self) -> *const T {
-        &raw const self.items[self.place(self.len.wrapping_sub(1))]
-    }
-
-    /// Takes the oldest. A ring that is empty starts again at its beginning, to stay within few cache lines.
+    /// Takes the oldest. A queue that is empty starts again at its beginning, to stay within few cache lines.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<T> {
-        if self.len == 0 {
-            return None;
-        }
-        let item = self.items[self.place(0)];
-        self.len -= 1;
-        self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
-        if self.len >= N as u32 {
-            self.refill();
+    pub fn pop(&mut self, which: usize) -> Option<T> {
+        let left = self.len[which].checked_sub(1)?;
+        let (item, next) = (self.items[which][self.place(which, 0)], self.head[which].wrapping_add(1));
+        self.len[which] = left;
+        // Whether it is the last one cannot be foreseen.
+        self.head[which] = select_unpredictable(left == 0, 0, next);
+        if left >= N as u32 {
+            self.refill(which);
         }
         Some(item)
     }
@@ -127,56 +111,135 @@ impl<T: Copy, const N: usize> Ring<T, N> {
     /// The oldest of those behind becomes one of the first `N`.
     #[cold]
     #[inline(never)]
-    fn refill(&mut self) {
-        let place = self.place(N as u32 - 1);
-        self.items[place] = self.more.as_mut().and_then(|more| more.pop_front()).unwrap_or(self.items[place]);
+    fn refill(&mut self, which: usize) {
+        let place = self.place(which, N as u32 - 1);
+        let last = &mut self.items[which][place];
+        *last = self.more[which].as_mut().and_then(|more| more.pop_front()).unwrap_or(*last);
+    }
+
+    /// Items from the oldest to the newest.
+    #[inline]
+    pub fn iter(&self, which: usize) -> impl Iterator<Item = &T> {
+        let len = self.len[which];
+        let near = (0..len.min(N as u32)).map(move |index| &self.items[which][self.place(which, index)]);
+        // What is empty is not looked at: it lies elsewhere.
+        let more = self.more[which].as_ref().filter(|_| len > N as u32);
+        near.chain(more.into_iter().flat_map(|more| more.iter()))
+    }
+}
+
+/// One queue whose first `N` items lie in the ring itself.
+///
+/// A port has three queues, and nearly all of them stay short: a port with its packets is one piece of memory, which
+/// can be asked for at once.
+#[derive(Clone, Debug)]
+pub struct Ring<T, const N: usize = 8>(Rings<T, 1, N>);
+
+impl<T: Copy + Default, const N: usize> Default for Ring<T, N> {
+    fn default() -> Self {
+        Self(Rings::default())
+    }
+}
+
+impl<T: Copy, const N: usize> Ring<T, N> {
+    /// Number of items.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.0.len(0) as usize
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The oldest item.
+    #[inline(always)]
+    pub fn front(&self) -> Option<&T> {
+        self.get(0)
+    }
+
+    /// Item number `index`; 0 is the oldest.
+    #[inline(always)]
+    pub fn get(&self, index: u32) -> Option<&T> {
+        self.0.get(0, index)
+    }
+
+    /// Adds at the end.
+    #[inline(always)]
+    pub fn push(&mut self, item: &T) {
+        self.0.push(0, item);
+    }
+
+    /// Where item number `index` is, or will be, if it is one of the first `N`; 0 is the oldest.
+    #[inline]
+    pub fn near(&self, index: u32) -> *const T {
+        self.0.near(0, index)
+    }
+
+    /// Where the next item will be added, if it is one of the first `N`.
+    #[inline]
+    pub fn end(&self) -> *const T {
+        self.near(self.0.len(0))
+    }
+
+    /// Where the newest item is, if it is one of the first `N`.
+    #[inline]
+    pub fn latest(&self) -> *const T {
+        self.near(self.0.len(0).wrapping_sub(1))
+    }
+
+    /// Takes the oldest.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<T> {
+        self.0.pop(0)
+    }
+
+    /// Items from the oldest to the newest.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter(0)
     }
 
     /// Adds `item` in front of the first item that it goes before, of a ring that is in such an order.
     #[inline(always)]
     pub fn insert_sorted(&mut self, item: T, before: impl Fn(&T, &T) -> bool) {
-        if self.len >= N as u32 {
+        let Rings { head: [head], len: [len], items: [items], .. } = &mut self.0;
+        if *len >= N as u32 {
             return self.insert_far(item, before);
         }
-        let end = self.len;
-        self.len += 1;
-        let passes = |ring: &Self, index: u32| {
-            (index > 0) & before(&item, &ring.items[ring.place(index.wrapping_sub(1))])
-        };
+        let end = *len;
+        *len += 1;
+        let place = |index: u32| head.wrapping_add(index) as usize % N;
+        let passes =
+            |items: &[T; N], index: u32| (index > 0) & before(&item, &items[place(index.wrapping_sub(1))]);
         // Whether it passes the newest item cannot be foreseen. So that one is copied whatever comes of it.
-        let mut index = end - u32::from(passes(self, end));
-        self.items[self.place(end)] = self.items[self.place(end.wrapping_sub(1))];
-        while passes(self, index) {
-            self.items[self.place(index)] = self.items[self.place(index - 1)];
+        let mut index = end - u32::from(passes(items, end));
+        items[place(end)] = items[place(end.wrapping_sub(1))];
+        while passes(items, index) {
+            items[place(index)] = items[place(index - 1)];
             index -= 1;
         }
-        self.items[self.place(index)] = item;
+        items[place(index)] = item;
     }
 
     /// The same for a ring with at least `N` items.
     #[cold]
     #[inline(never)]
     fn insert_far(&mut self, item: T, before: impl Fn(&T, &T) -> bool) {
-        let (last, more) = (self.place(N as u32 - 1), self.more.get_or_insert_default());
-        if !before(&item, &self.items[last]) {
+        let last = self.0.items[0][self.0.place(0, N as u32 - 1)];
+        let more = self.0.more[0].get_or_insert_default();
+        if !before(&item, &last) {
             let at = more.partition_point(|other| !before(&item, other));
             more.insert(at, item);
-            self.len += 1;
+            self.0.len[0] += 1;
             return;
         }
-        more.push_front(self.items[last]);
-        let all = core::mem::replace(&mut self.len, N as u32 - 1) + 1;
+        more.push_front(last);
+        let all = core::mem::replace(&mut self.0.len[0], N as u32 - 1) + 1;
         self.insert_sorted(item, before);
-        self.len = all;
-    }
-
-    /// Items from the oldest to the newest.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        let near = (0..self.len.min(N as u32)).map(|index| &self.items[self.place(index)]);
-        // What is empty is not looked at: it lies elsewhere.
-        let more = self.more.as_ref().filter(|_| self.len > N as u32);
-        near.chain(more.into_iter().flat_map(|more| more.iter()))
+        self.0.len[0] = all;
     }
 }
 
@@ -205,7 +268,7 @@ mod tests {
                     prop_assert_eq!(ring.get(index as u32), model.get(index));
                 }
                 prop_assert_eq!(ring.front(), model.front());
-                prop_assert_eq!(ring.back_mut().copied(), model.back().copied());
+                prop_assert_eq!(ring.0.back_mut(0).copied(), model.back().copied());
             }
         }
     }

@@ -94,8 +94,8 @@ impl<P: Item> Discipline<P> for SharedBuffer<P> {
         self.0.data()
     }
 
-    fn control_held(&self) -> u32 {
-        self.0.control()
+    fn queued(&self, control: bool) -> u32 {
+        self.0.queued(control)
     }
 
     fn data_room(&self, _: &SharedBufferConfig, _: u32) -> u32 {

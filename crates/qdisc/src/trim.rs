@@ -1,7 +1,7 @@
 use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, QueueSize};
 
-use crate::{Discipline, DropReason, Item, Limit, Outcome, Ring};
+use crate::{Discipline, DropReason, Item, Limit, Outcome, Rings};
 
 choice! {
     /// Which packet loses its payload when the data queue is full.
@@ -38,8 +38,8 @@ const LONGEST_CONTROL: u32 = 128;
 /// [`TrimConfig`] in the form in which ports use it.
 #[derive(Clone, Copy, Debug)]
 pub struct TrimRules {
-    data: Limit,
-    control: Limit,
+    /// By class.
+    limits: [Limit; 2],
     control_per_data: u32,
     trim_to: u32,
     victim: Victim,
@@ -58,60 +58,74 @@ fn sure_control(config: &TrimConfig) -> u32 {
     }
 }
 
-/// One port of an NDP switch: one cache line.
+/// The classes of packets: each has a queue. What both have in common is done without asking which one it is, for that is
+/// chance and could not be predicted.
+const DATA: usize = 0;
+/// See [`DATA`].
+const CONTROL: usize = 1;
+
+/// One port of an NDP switch.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Trim<P> {
-    control_bytes: u32,
+    /// What is left of the limits, by class. The data packet in service takes its share.
+    free: [u64; 2],
+    /// Share of the data packet in service; 0 if there is none.
+    serving: u64,
     /// Control packets served in this round while data waited.
     turn: u32,
-    control: Ring<P, 4>,
-    data_bytes: u32,
-    /// Bytes of the data packet in service; 0 if there is none.
-    serving: u32,
-    data: Ring<P>,
+    /// By class.
+    waiting: Rings<P, 2>,
 }
 
 impl<P: Item> Trim<P> {
-    #[inline]
-    fn data_fits(&self, rules: &TrimRules, size: u32) -> bool {
-        rules.data.admits(self.data_held(), u64::from(self.data_bytes + self.serving), size)
-    }
+    /// Where the packets begin: two of them that fill a cache line shall lie in one.
+    pub const PACKETS: usize = core::mem::offset_of!(Self, waiting) + Rings::<P, 2>::ITEMS;
 
-    #[inline]
-    fn push_data(&mut self, packet: P) {
-        self.data_bytes += packet.wire();
-        self.data.push(packet);
-    }
-
-    /// A control packet waits, or there is no room for it.
+    /// Takes in a packet of `class` if there is room.
     #[inline(always)]
-    fn push_control(&mut self, rules: &TrimRules, packet: P) -> Result<(), P> {
-        let size = packet.wire();
-        if !rules.control.admits(self.control.len() as u32, u64::from(self.control_bytes), size) {
-            return Err(packet);
+    fn push(&mut self, rules: &TrimRules, class: usize, packet: &P) -> bool {
+        let left = self.free[class].checked_sub(rules.limits[class].share(packet.wire()));
+        if let Some(left) = left {
+            self.free[class] = left;
+            self.waiting.push(class, packet);
         }
-        self.control_bytes += size;
-        self.control.push(packet);
-        Ok(())
+        left.is_some()
     }
 
-    /// Whether `arriving` has room where the newest waiting packet is: it may be the longer one.
-    fn fits_for_tail(&mut self, rules: &TrimRules, arriving: &P) -> bool {
-        let (held, bytes) =
-            (self.data_held(), u64::from(self.data_bytes + self.serving) + u64::from(arriving.wire()));
-        self.data.back_mut().is_some_and(|tail| rules.data.holds(held, bytes - u64::from(tail.wire())))
+    /// A packet without room in its queue.
+    #[cold]
+    #[inline(never)]
+    fn overflow(&mut self, rules: &TrimRules, packet: P, coin: impl FnOnce() -> bool) -> Outcome<P> {
+        if packet.is_control() {
+            return Self::refuse(rules, packet, false);
+        }
+        let mut header = self.victim(rules, packet, coin);
+        if !header.trimmable() {
+            return Outcome::Dropped { packet: header, why: DropReason::DataQueueFull, trimmed: false };
+        }
+        header.trim(rules.trim_to);
+        if self.push(rules, CONTROL, &header) {
+            Outcome::Trimmed(header)
+        } else {
+            Self::refuse(rules, header, true)
+        }
     }
 
     /// Chooses who loses the payload; the other one waits. Returns the chosen one, still whole.
     fn victim(&mut self, rules: &TrimRules, arriving: P, coin: impl FnOnce() -> bool) -> P {
-        let spare_tail = rules.victim == Victim::Arriving || !self.fits_for_tail(rules, &arriving) || coin();
-        let mut victim = arriving;
-        if !spare_tail && let Some(tail) = self.data.back_mut() {
-            victim = core::mem::replace(tail, arriving);
-            self.data_bytes = self.data_bytes - victim.wire() + arriving.wire();
+        let share = |packet: &P| rules.limits[DATA].share(packet.wire());
+        let free = &mut self.free[DATA];
+        // Where the newest waiting packet is there may be too little room: that may be the shorter one.
+        if rules.victim == Victim::Coin
+            && let Some(tail) = self.waiting.back_mut(DATA)
+            && let Some(left) = (*free + share(tail)).checked_sub(share(&arriving))
+            && !coin()
+        {
+            *free = left;
+            return core::mem::replace(tail, arriving);
         }
-        victim
+        arriving
     }
 
     /// A header or control packet that found no room.
@@ -132,8 +146,7 @@ impl<P: Item> Discipline<P> for Trim<P> {
 
     fn rules(config: &TrimConfig) -> TrimRules {
         TrimRules {
-            data: config.data_queue.into(),
-            control: config.control_queue.into(),
+            limits: [config.data_queue.into(), config.control_queue.into()],
             control_per_data: config.control_per_data,
             trim_to: config.trim_to.0 as u32,
             victim: config.victim,
@@ -144,9 +157,9 @@ impl<P: Item> Discipline<P> for Trim<P> {
 
     fn shared(_: &TrimRules, _: usize) {}
 
-    fn new(_: &TrimRules) -> Self {
-        let (data, control) = (Ring::default(), Ring::default());
-        Self { data, control, data_bytes: 0, control_bytes: 0, serving: 0, turn: 0 }
+    fn new(rules: &TrimRules) -> Self {
+        let free = rules.limits.map(|limit| limit.most());
+        Self { free, serving: 0, turn: 0, waiting: Rings::default() }
     }
 
     #[inline(always)]
@@ -157,92 +170,71 @@ impl<P: Item> Discipline<P> for Trim<P> {
         packet: P,
         coin: impl FnOnce() -> bool,
     ) -> Outcome<P> {
-        if packet.is_control() {
-            return match self.push_control(rules, packet) {
-                Ok(()) => Outcome::Queued,
-                Err(packet) => Self::refuse(rules, packet, false),
-            };
-        }
-        if self.data_fits(rules, packet.wire()) {
-            self.push_data(packet);
-            return Outcome::Queued;
-        }
-        let mut header = self.victim(rules, packet, coin);
-        if !header.trimmable() {
-            return Outcome::Dropped { packet: header, why: DropReason::DataQueueFull, trimmed: false };
-        }
-        header.trim(rules.trim_to);
-        match self.push_control(rules, header) {
-            Ok(()) => Outcome::Trimmed(header),
-            Err(header) => Self::refuse(rules, header, true),
+        if self.push(rules, usize::from(packet.is_control()), &packet) {
+            Outcome::Queued
+        } else {
+            self.overflow(rules, packet, coin)
         }
     }
 
     #[inline(always)]
     fn dequeue(&mut self, rules: &TrimRules, _: &mut ()) -> Option<P> {
-        let both = !self.data.is_empty() && !self.control.is_empty();
-        let control_next = if both { self.turn < rules.control_per_data } else { self.data.is_empty() };
-        if both {
-            self.turn = if control_next { self.turn + 1 } else { 0 };
-        }
-        if control_next {
-            let packet = self.control.pop()?;
-            self.control_bytes -= packet.wire();
-            Some(packet)
-        } else {
-            let packet = self.data.pop()?;
-            self.serving = packet.wire();
-            self.data_bytes -= self.serving;
-            Some(packet)
-        }
+        let (data, control) = (self.waiting.len(DATA) > 0, self.waiting.len(CONTROL) > 0);
+        let turn = self.turn + u32::from(data & control);
+        let data_first = turn > rules.control_per_data;
+        self.turn = if data_first { 0 } else { turn };
+        let control_next = control & !data_first;
+        let class = usize::from(control_next);
+        let packet = self.waiting.pop(class)?;
+        let share = rules.limits[class].share(packet.wire());
+        self.serving = if control_next { 0 } else { share };
+        self.free[CONTROL] += share - self.serving;
+        Some(packet)
     }
 
     #[inline]
     fn complete(&mut self, _: &TrimRules, _: &mut ()) {
-        self.serving = 0;
+        self.free[DATA] += core::mem::take(&mut self.serving);
     }
 
     fn places(&self) -> [*const P; 2] {
-        [self.data.end(), self.data.near(0)]
+        [0, self.waiting.len(DATA)].map(|index| self.waiting.near(DATA, index))
     }
 
     fn waiting(&self, visit: &mut dyn FnMut(&P)) {
-        self.control.iter().chain(self.data.iter()).for_each(visit);
+        [CONTROL, DATA].into_iter().flat_map(|class| self.waiting.iter(class)).for_each(visit);
     }
 
     #[inline]
     fn is_empty(&self) -> bool {
-        self.data.is_empty() && self.control.is_empty()
+        self.waiting.len(DATA) == 0 && self.waiting.len(CONTROL) == 0
     }
 
     #[inline]
     fn data_held(&self) -> u32 {
-        self.data.len() as u32 + u32::from(self.serving > 0)
+        self.waiting.len(DATA) + u32::from(self.serving > 0)
     }
 
     #[inline]
-    fn control_held(&self) -> u32 {
-        self.control.len() as u32
+    fn queued(&self, control: bool) -> u32 {
+        self.waiting.len(usize::from(control))
     }
 
     #[inline]
     fn data_room(&self, rules: &TrimRules, largest: u32) -> u32 {
-        rules.data.room(self.data_held(), u64::from(self.data_bytes + self.serving), largest)
+        (self.free[DATA] / rules.limits[DATA].share(largest).max(1)).try_into().unwrap_or(u32::MAX)
     }
 
     #[inline]
     fn control_room(&self, rules: &TrimRules) -> u32 {
-        if rules.return_to_sender {
-            rules.sure_control.saturating_sub(self.control.len() as u32)
-        } else {
-            u32::MAX
-        }
+        if rules.return_to_sender { rules.sure_control.saturating_sub(self.queued(true)) } else { u32::MAX }
     }
 
     #[inline]
     fn shortest_next(&self) -> Option<u32> {
-        let (control, data) = (self.control.front().map(Item::wire), self.data.front().map(Item::wire));
-        control.map_or(data, |control| Some(data.map_or(control, |data| data.min(control))))
+        let next = |class| self.waiting.get(class, 0).map_or(u32::MAX, Item::wire);
+        let size = next(DATA).min(next(CONTROL));
+        (size < u32::MAX).then_some(size)
     }
 
     fn trimmed_size(rules: &TrimRules) -> Option<u32> {

@@ -133,7 +133,7 @@ fn the_default_control_queue_holds_1125_headers() {
     let dropped =
         Outcome::Dropped { packet: control(1125), why: DropReason::ControlQueueFull, trimmed: false };
     assert_eq!(port.put(control(1125)), dropped);
-    assert_eq!(port.queue.control_held(), 1125);
+    assert_eq!(port.queue.queued(true), 1125);
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn conserved<Q: Discipline<Pkt>>(
         prop_assert_eq!(arrived, gone + waiting.len() as u64);
         let data = waiting.iter().filter(|packet| is_data(packet)).count() as u32;
         prop_assert_eq!(port.queue.data_held(), data + u32::from(serving.as_ref().is_some_and(is_data)));
-        prop_assert_eq!(port.queue.control_held(), waiting.len() as u32 - data);
+        prop_assert_eq!(port.queue.queued(true), waiting.len() as u32 - data);
         prop_assert_eq!(port.queue.is_empty(), waiting.is_empty());
         holds(port, serving)?;
     }
@@ -364,7 +364,7 @@ proptest! {
             let serving = serving.filter(is_data).map_or(0, |packet| u64::from(packet.len));
             prop_assert!(within(data_queue, port.queue.data_held().into(), port.waiting_bytes(is_data) + serving));
             let control = port.waiting_bytes(|packet| !is_data(packet));
-            prop_assert!(within(control_queue, port.queue.control_held().into(), control));
+            prop_assert!(within(control_queue, port.queue.queued(true).into(), control));
             Ok(())
         })?;
     }

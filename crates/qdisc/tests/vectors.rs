@@ -132,7 +132,7 @@ fn state<Q: Discipline<Pkt>>(queue: &Q, serving: Option<&Pkt>, free: Option<u64>
     data += serving.filter(|packet| packet.class == Class::Data).map_or(0, |packet| u64::from(packet.len));
     let mut state = json!({
         "data_packets": queue.data_held(), "data_bytes": data,
-        "control_packets": queue.control_held(), "control_bytes": control,
+        "control_packets": queue.queued(true), "control_bytes": control,
     });
     if let Some(free) = free {
         state["pool_free"] = free.into();

@@ -39,9 +39,9 @@ impl Agenda {
         *armed = self.place(process, window, now);
     }
 
-    /// Returns the window, or the last one that the agenda reaches.
+    /// The same for a process that is not armed. Returns the window, or the last one that the agenda reaches.
     #[inline(always)]
-    fn place(&mut self, process: u32, window: u64, now: u64) -> u64 {
+    pub fn place(&mut self, process: u32, window: u64, now: u64) -> u64 {
         if window - now >= ROWS {
             return self.place_far(process, window, now);
         }

@@ -11,6 +11,20 @@ pub struct Window {
     pub index: u64,
 }
 
+impl Window {
+    /// Rank 0 as packets state their arrival.
+    #[inline]
+    pub fn zero(self) -> u64 {
+        (self.start << 16).wrapping_sub(1 << 63)
+    }
+
+    /// A scale on which times near the window are in order: 2^16 for each picosecond, the window begins in its middle.
+    #[inline]
+    pub fn rank(self, at: u64) -> u64 {
+        (at << 16).wrapping_sub(self.zero())
+    }
+}
+
 /// How long windows are: the largest power of two of picoseconds that no packet undercuts between two processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grid {
@@ -55,6 +69,9 @@ pub struct Pace {
 }
 
 impl Pace {
+    /// One that has no exact time for any length.
+    pub const NONE: Self = Self { per_byte: 0 };
+
     /// The pace of `rate`.
     pub fn new(rate: BitsPerSec) -> Self {
         let (picos, bps) = (8_000_000_000_000u64, rate.get());
@@ -65,11 +82,13 @@ impl Pace {
     /// Picoseconds for `size` bytes at `rate`, for which it was made, rounded up.
     #[inline]
     pub fn time(self, size: u32, rate: impl FnOnce() -> BitsPerSec) -> u64 {
-        if self.per_byte != 0 {
-            u64::from(size) * u64::from(self.per_byte)
-        } else {
-            rate().serialization(Bytes(size.into())).0
-        }
+        self.exact(size).unwrap_or_else(|| rate().serialization(Bytes(size.into())).0)
+    }
+
+    /// Picoseconds for `size` bytes, if each takes a whole number of them.
+    #[inline]
+    pub fn exact(self, size: u32) -> Option<u64> {
+        (self.per_byte != 0).then(|| u64::from(size) * u64::from(self.per_byte))
     }
 }
 

@@ -246,8 +246,8 @@ fn port_rows<T: Transport, Q: Discipline<Packet>>(
                 trimmed: port.counts.trimmed,
                 returned: port.counts.returned,
                 dropped: port.counts.dropped,
-                peak_data: port.peak_data,
-                peak_control: port.peak_control,
+                peak_data: port.peaks[0],
+                peak_control: port.peaks[1],
                 occupancy: occupancy.into_iter().map(Picos).collect(),
                 ..row
             });

@@ -268,11 +268,7 @@ impl<T: Transport> Host<T> {
         }
         let label = cx.net.topology().label(self.addr, packet.to, packet.path);
         let packet = Packet::new(self.addr, packet.to, control, label, packet.wire, packed);
-        let sent = self.line.send(cx.net, now, packet);
-        self.busy_until = sent.until;
-        if let Some((target, packet)) = sent.emission {
-            cx.out.push(target, packet);
-        }
+        self.busy_until = self.line.send(cx.net, now, &packet, cx.out);
     }
 
     /// What probes record of a packet that arrives.

@@ -11,6 +11,7 @@ mod clock;
 mod director;
 mod fingerprint;
 mod finish;
+mod fork;
 mod host;
 mod huge;
 mod line;

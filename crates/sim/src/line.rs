@@ -8,7 +8,7 @@ use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::clock::Pace;
 use crate::network::{Network, Next};
-use crate::outbox::Target;
+use crate::outbox::Outbox;
 use crate::packet::Packet;
 
 /// What never arrived.
@@ -41,19 +41,10 @@ pub struct Line {
     /// Data and control packets sent.
     packets: [u64; 2],
     delay: u64,
+    /// [`Pace::NONE`] for a link that does not stay sound.
     pace: Pace,
     /// Index of this link at its other end.
     ingress: u16,
-    faulty: bool,
-}
-
-/// What became of a packet that was put on a link.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// When its last bit has left.
-    pub until: u64,
-    /// The packet with its arrival time, and where it goes; `None` if the link loses it.
-    pub emission: Option<(Target, Packet)>,
 }
 
 impl Line {
@@ -62,9 +53,8 @@ impl Line {
         let built = net.topology().link(link);
         Self {
             delay: built.delay.0,
-            pace: Pace::new(built.rate),
+            pace: if net.schedule(link).is_some() { Pace::NONE } else { Pace::new(built.rate) },
             ingress,
-            faulty: net.schedule(link).is_some(),
             next,
             chance,
             packets: [0; 2],
@@ -122,38 +112,45 @@ impl Line {
         Picos(self.rate.serialization(Bytes(self.bytes)).0 + self.slower)
     }
 
-    /// Puts `packet` on the link at `start`.
+    /// Puts `packet` on the link at `start`, and unless the link loses it with its arrival time into `out`. Returns when
+    /// its last bit has left.
     #[inline(always)]
-    pub fn send(&mut self, net: &Network, start: u64, packet: Packet) -> Sent {
+    pub fn send(&mut self, net: &Network, start: u64, packet: &Packet, out: &mut Outbox) -> u64 {
         let size = packet.wire();
         self.packets[usize::from(packet.is_control())] += 1;
         self.bytes += u64::from(size);
-        if let Some(faults) = if self.faulty { net.schedule(self.link) } else { None } {
-            return self.send_faulty(net, faults, start, packet);
-        }
-        let until = start + self.time(size);
-        Sent { until, emission: Some(self.emit(net, until, packet)) }
+        let Some(time) = self.pace.exact(size) else {
+            return self.send_specially(net, start, *packet, out);
+        };
+        self.emit(net, start + time, *packet, out);
+        start + time
     }
 
     /// `packet` has left at `until` and will arrive.
     #[inline(always)]
-    fn emit(&mut self, net: &Network, until: u64, mut packet: Packet) -> (Target, Packet) {
+    fn emit(&mut self, net: &Network, until: u64, mut packet: Packet, out: &mut Outbox) {
         let arrival = until + self.delay;
         packet.arrives(arrival, self.ingress);
         let target = net.target(&self.next, &packet, &mut self.chance, arrival);
-        (target, packet)
+        out.push(target, packet);
     }
 
-    /// [`Line::send`] on a link that does not stay sound.
+    /// [`Line::send`] on a link that does not stay sound, or whose rate is no whole number of picoseconds for each byte.
     #[cold]
     #[inline(never)]
-    fn send_faulty(&mut self, net: &Network, faults: &LinkSchedule, start: u64, packet: Packet) -> Sent {
-        let until = start + self.faulty_time(faults, start, packet.wire());
-        if self.loses(faults, start, until + self.delay) {
+    fn send_specially(&mut self, net: &Network, start: u64, packet: Packet, out: &mut Outbox) -> u64 {
+        let faults = net.schedule(self.link);
+        let until = start
+            + match faults {
+                Some(faults) => self.faulty_time(faults, start, packet.wire()),
+                None => self.time(packet.wire()),
+            };
+        if faults.is_some_and(|faults| self.loses(faults, start, until + self.delay)) {
             self.note_loss(packet);
-            return Sent { until, emission: None };
+        } else {
+            self.emit(net, until, packet, out);
         }
-        Sent { until, emission: Some(self.emit(net, until, packet)) }
+        until
     }
 
     #[cold]

@@ -9,6 +9,7 @@ use pullnet_transport::{Framing, HostAddr};
 use pullnet_units::{HostId, Id, Instant, NodeId, PortId};
 
 use crate::clock::Grid;
+use crate::fork::Fork;
 use crate::outbox::Target;
 use crate::packet::Packet;
 
@@ -50,9 +51,11 @@ fn inverse<I: Id>(order: &[I]) -> Vec<u32> {
 pub enum Next {
     /// A host.
     Host(u32),
-    /// A switch of a tree that forwards by label; `down` and `up` are process numbers.
-    Tree(TreeHop),
-    /// A switch of a tree that chooses by itself among equal ports.
+    /// A switch of a tree that forwards by label.
+    Fork(Fork),
+    /// Such a switch with several links to each child; `down` and `up` are process numbers.
+    Lanes(TreeHop),
+    /// A switch of a tree that chooses by itself among equal ports; `down` and `up` are process numbers.
     Choice(TreeHop),
     /// A switch whose paths are in tables.
     Table(NodeId),
@@ -114,7 +117,11 @@ impl Network {
                 };
                 let (down, up) = (process(hop.down, true), process(hop.up, hop.ups > 0));
                 let hop = TreeHop { down, up, ..hop };
-                if self.scenario.forwarding == Forwarding::Path { Next::Tree(hop) } else { Next::Choice(hop) }
+                if self.scenario.forwarding == Forwarding::Path {
+                    Fork::new(&hop).map_or(Next::Lanes(hop), Next::Fork)
+                } else {
+                    Next::Choice(hop)
+                }
             }
             Hop::Table => Next::Table(node),
         }
@@ -141,16 +148,27 @@ impl Network {
     #[inline(always)]
     pub fn target(&self, next: &Next, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
         match next {
+            Next::Fork(fork) => Target::Port(fork.process(packet.to().0, packet.label())),
             Next::Host(host) => Target::Host(*host),
-            Next::Tree(hop) => Target::Port(hop.port(packet.to().0, packet.label()).0),
-            Next::Choice(hop) => self.tree_choice(hop, *packet, chance, at),
-            Next::Table(node) => self.table_choice(*node, *packet, chance, at),
+            _ => self.target_elsewhere(next, *packet, chance, at),
+        }
+    }
+
+    /// The same, also for switches that need more than arithmetic on bit fields.
+    #[inline(never)]
+    fn target_elsewhere(&self, next: &Next, packet: Packet, chance: &mut SmallStream, at: u64) -> Target {
+        let (to, label) = (packet.to().0, packet.label());
+        match next {
+            Next::Host(host) => Target::Host(*host),
+            Next::Fork(fork) => Target::Port(fork.process(to, label)),
+            Next::Lanes(hop) => Target::Port(hop.port(to, label).0),
+            Next::Choice(hop) => self.tree_choice(hop, &packet, chance, at),
+            Next::Table(node) => self.table_choice(*node, &packet, chance, at),
         }
     }
 
     /// A switch of a tree that chooses by itself.
-    #[inline(never)]
-    fn tree_choice(&self, hop: &TreeHop, packet: Packet, chance: &mut SmallStream, at: u64) -> Target {
+    fn tree_choice(&self, hop: &TreeHop, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
         let below = hop.below(packet.to().0);
         let (first, count) = if below {
             let first = hop.down.0 + ((packet.to().0 >> hop.shift) & hop.index_mask) * u32::from(hop.lanes);
@@ -158,12 +176,11 @@ impl Network {
         } else {
             (hop.up.0, u32::from(hop.ups))
         };
-        self.choose(count, |n| first + n, first, &packet, chance, at)
+        self.choose(count, |n| first + n, first, packet, chance, at)
     }
 
     /// A switch of a graph.
-    #[inline(never)]
-    fn table_choice(&self, node: NodeId, packet: Packet, chance: &mut SmallStream, at: u64) -> Target {
+    fn table_choice(&self, node: NodeId, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
         let topology = self.topology();
         let process = |port: PortId| self.numbering.of_port[port.index()];
         let labelled = topology.table_port(node, packet.from(), packet.to(), packet.label());
@@ -172,7 +189,7 @@ impl Network {
         }
         let choices = topology.choices(node, packet.to());
         let nth = |n: u32| process(choices.get(n));
-        self.choose(choices.len(), nth, node.0, &packet, chance, at)
+        self.choose(choices.len(), nth, node.0, packet, chance, at)
     }
 
     /// One of `count` ports: at random, or by a hash of the flow that differs from switch to switch (`salt`). A port

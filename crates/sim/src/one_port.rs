@@ -63,8 +63,8 @@ fn drive<Q: Discipline<Packet>>(
     let shortest = Q::trimmed_size(&rules).map_or(framing.header, |trimmed| trimmed.min(framing.header));
     let net = Network::new(Arc::clone(scenario), framing, shortest);
     let mut port = build::port::<Q>(&net, &rules, id);
-    // Alone, a port needs no windows.
-    let window = Window { start: 0, end: u64::MAX >> 1, index: 0 };
+    // Alone, a port needs no windows: one that is as long as packets know time.
+    let window = Window { start: 0, end: 1 << 46, index: 0 };
     for (at, link, packet) in arrivals {
         let mut packet = *packet;
         packet.arrives(*at, *link);

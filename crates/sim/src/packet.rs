@@ -68,6 +68,12 @@ impl Packet {
         (self.key.wrapping_sub(other.key) as i64) < 0
     }
 
+    /// Its arrival on the scale of [`Window::rank`]; at the same time links count in the order of their numbers.
+    #[inline]
+    pub fn rank(&self, window: Window) -> u64 {
+        self.key.wrapping_sub(window.zero())
+    }
+
     /// Destination.
     #[inline]
     pub fn to(&self) -> HostAddr {

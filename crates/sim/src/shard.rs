@@ -166,13 +166,11 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     #[inline(always)]
     fn visit_port(&mut self, net: &Network, window: Window, position: u32) {
         let port = &mut self.ports[position as usize];
-        port.armed = NOT_ARMED;
         let (rules, shared, out) = (&self.rules, &mut self.nothing_shared, &mut self.out);
-        port.visit(&mut PortContext { net, rules, shared, out, window });
-        if let Some(due) = port.due(net, rules, window) {
-            let due = due.max(window.index + 1);
-            self.port_agenda.arm(&mut port.armed, position, due, window.index);
-        }
+        let due = port.visit(&mut PortContext { net, rules, shared, out, window });
+        port.armed = due.map_or(NOT_ARMED, |due| {
+            self.port_agenda.place(position, due.max(window.index + 1), window.index)
+        });
         self.sent(net, window);
     }
 

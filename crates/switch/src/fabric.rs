@@ -150,11 +150,8 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     /// What the queue of a port holds.
     pub fn held(&self, port: PortId) -> Held {
         let Port { queue, serving, .. } = &self.ports[port];
-        let mut held = Held {
-            data_packets: queue.data_held(),
-            control_packets: queue.control_held(),
-            ..Held::default()
-        };
+        let mut held =
+            Held { data_packets: queue.data_held(), control_packets: queue.queued(true), ..Held::default() };
         let mut add = |slot: &Slot| {
             let bytes = if slot.is_control() { &mut held.control_bytes } else { &mut held.data_bytes };
             *bytes += u64::from(slot.wire());

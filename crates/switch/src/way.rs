@@ -94,7 +94,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         let outcome = queue.enqueue(&self.rules, &mut self.shared[*node], slot, coin);
         let most = |mark: &mut u64, held: u32| *mark = (*mark).max(held.into());
         most(&mut counters.queue_watermark_data_packets, queue.data_held());
-        most(&mut counters.queue_watermark_control_packets, queue.control_held());
+        most(&mut counters.queue_watermark_control_packets, queue.queued(true));
         self.note(id, outcome);
         self.serve(id);
         self.settle(id);

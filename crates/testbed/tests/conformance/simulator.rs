@@ -122,11 +122,11 @@ impl Discipline<Packet> for Scripted {
     }
 
     fn data_held(&self) -> u32 {
-        self.0.iter().filter(|packet| !packet.is_control()).count() as u32
+        self.queued(false)
     }
 
-    fn control_held(&self) -> u32 {
-        self.0.len() as u32 - self.data_held()
+    fn queued(&self, control: bool) -> u32 {
+        self.0.iter().filter(|packet| packet.is_control() == control).count() as u32
     }
 
     fn data_room(&self, _: &Stage, _: u32) -> u32 {

@@ -1,0 +1,76 @@
+//! Where a packet goes next if arithmetic alone tells.
+
+use pullnet_topology::TreeHop;
+
+/// One of the two ways that a switch of a tree has: by the field of a number to the process with this number.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// Process of field 0.
+    first: u32,
+    shift: u32,
+    mask: u32,
+}
+
+impl Way {
+    #[inline(always)]
+    fn process(self, number: u32) -> u32 {
+        self.first + (number >> self.shift & self.mask)
+    }
+}
+
+/// A switch of a tree with one link to each child, which forwards by label. Which way a packet goes is chance, so
+/// that it is not asked: both are the same arithmetic.
+#[derive(Clone, Copy, Debug)]
+pub struct Fork {
+    /// With `prefix`: the destination lies below if `addr & mask == prefix`.
+    mask: u32,
+    prefix: u32,
+    /// Up by the label, down by the address.
+    ways: [Way; 2],
+}
+
+impl Fork {
+    /// The switch that forwards like `hop`; `None` if it has several links to a child.
+    pub fn new(hop: &TreeHop) -> Option<Self> {
+        let up = Way { first: hop.up.0, shift: hop.digit_shift.into(), mask: hop.digit_mask.into() };
+        let down = Way { first: hop.down.0, shift: hop.shift.into(), mask: hop.index_mask };
+        (hop.lanes == 1).then_some(Self { mask: hop.mask, prefix: hop.prefix, ways: [up, down] })
+    }
+
+    /// The process that a packet to `addr` with `label` goes to.
+    #[inline(always)]
+    pub fn process(&self, addr: u32, label: u16) -> u32 {
+        let below = addr & self.mask == self.prefix;
+        self.ways[usize::from(below)].process(if below { addr } else { label.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pullnet_units::PortId;
+
+    #[test]
+    fn a_fork_forwards_like_its_hop() {
+        // The second of four aggregation switches' pods with eight racks of sixteen hosts.
+        let hop = TreeHop {
+            mask: !0x7f,
+            prefix: 0x80,
+            shift: 4,
+            index_mask: 7,
+            lanes: 1,
+            lane_shift: 0,
+            lane_mask: 3,
+            down: PortId(100),
+            up: PortId(108),
+            ups: 4,
+            digit_shift: 2,
+            digit_mask: 3,
+        };
+        let fork = Fork::new(&hop).expect("one link to each child");
+        for (addr, label) in (0..0x200).flat_map(|addr| (0..16).map(move |label| (addr, label))) {
+            assert_eq!(fork.process(addr, label), hop.port(addr, label).0);
+        }
+        assert!(Fork::new(&TreeHop { lanes: 2, ..hop }).is_none());
+    }
+}
