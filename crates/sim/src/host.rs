@@ -313,6 +313,7 @@ impl<T: Transport> Host<T> {
     pub fn prepare(&self, step: u8) {
         if step == 0 {
             prefetch(self.inbox.near(0));
+            prefetch(self.incoming.as_ptr());
         }
         self.transport.places(step, &mut |place| prefetch(place));
     }

@@ -107,11 +107,12 @@ impl Window {
         }
     }
 
-    /// Where the oldest and the newest packet lie.
-    pub fn places(&self) -> [*const u8; 2] {
-        let place =
-            |slot: Option<&Slot>| slot.map_or(core::ptr::null(), |slot| core::ptr::from_ref(slot).cast());
-        [place(self.slots.front()), place(self.slots.back())]
+    /// Where the oldest packets lie, one of which is answered next, and where the newest one does.
+    pub fn places(&self) -> [*const u8; 5] {
+        let place = |slot: Option<&Slot>| slot.map_or(core::ptr::null(), core::ptr::from_ref).cast::<u8>();
+        let oldest = place(self.slots.front());
+        let [second, third, fourth] = [64, 128, 192].map(|bytes| oldest.wrapping_add(bytes));
+        [oldest, second, third, fourth, place(self.slots.back())]
     }
 
     /// Packets with their numbers.
