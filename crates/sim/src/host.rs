@@ -276,7 +276,9 @@ impl<T: Transport> Host<T> {
     #[inline(never)]
     fn log_arrival(&self, cx: &mut HostContext<'_>, now: u64, packet: Packet) {
         let peer = cx.net.topology().host(packet.from()).unwrap_or(self.id);
-        cx.log.packets.push(probe::received::<T::Header>(Instant(now), self.id, peer, &packet));
+        let (fate, packed, wire) = (packet.fate(), packet.packed(), packet.sent_size());
+        let row = probe::received::<T::Header>(Instant(now), self.id, peer, fate, packed, wire);
+        cx.log.packets.push(row);
     }
 
     /// What probes record of a packet that leaves.

@@ -4,8 +4,6 @@ use pullnet_record::{ControlRow, Direction, LatencyRow, PacketRow};
 use pullnet_transport::{Fate, Header, Packed, Transmit};
 use pullnet_units::{HostId, Instant};
 
-use crate::packet::Packet;
-
 /// How long a port held how many data packets, and what that does to the total over time.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
@@ -97,14 +95,21 @@ pub fn sent<H: Header>(at: Instant, host: HostId, peer: HostId, packet: &Transmi
     PacketRow { direction: Direction::Sent, path: Some(packet.path), ..row }
 }
 
-/// The row of a packet with the headers of `H` that `host` receives from `peer`.
-pub fn received<H: Header>(at: Instant, host: HostId, peer: HostId, packet: &Packet) -> PacketRow {
-    let fate = match packet.fate() {
+/// The row of a packet with the headers of `H` that `host` receives from `peer`; `wire` is its length when it was sent.
+pub fn received<H: Header>(
+    at: Instant,
+    host: HostId,
+    peer: HostId,
+    fate: Fate,
+    packed: Packed,
+    wire: u16,
+) -> PacketRow {
+    let fate = match fate {
         Fate::Whole => "whole",
         Fate::Trimmed => "trimmed",
         Fate::Returned => "returned",
     };
-    PacketRow { fate, ..packet_row::<H>(at, host, peer, packet.packed(), packet.sent_size()) }
+    PacketRow { fate, ..packet_row::<H>(at, host, peer, packed, wire) }
 }
 
 #[cfg(test)]
