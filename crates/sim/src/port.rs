@@ -360,7 +360,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     #[inline]
     pub fn prepare(&self) {
         let begin: *const u8 = (&raw const *self).cast();
-        for line in [1, 2, 7, 12] {
+        for line in [1, 2, 7, 12, 13] {
             prefetch(begin.wrapping_add(64 * line));
         }
     }
