@@ -47,6 +47,14 @@ ROWS = [
 ]
 
 
+def program() -> str:
+    """The released program beside this Python."""
+    place = Path(sys.executable).with_name("pullnet")
+    if not place.is_file():
+        sys.exit(f"{place} is not there: run `make setup`, then this with .venv/bin/python")
+    return str(place)
+
+
 def run(row: Row) -> dict[str, Any]:
     """One run; its summary."""
     with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +65,7 @@ def run(row: Row) -> dict[str, Any]:
             "duration": row.duration,
             "measure.from": "0 ps",
         }
-        command = [str(Path(sys.executable).with_name("pullnet")), "run", str(SCENARIO), "--json", "--quiet"]
+        command = [program(), "run", str(SCENARIO), "--json", "--quiet"]
         command += ["--threads", str(row.threads), "--out", f"{folder}/result"]
         for key, value in settings.items():
             command += ["--set", f"{key}={value}"]

@@ -18,7 +18,7 @@ mod trim;
 pub use discipline::{Discipline, DropReason, Item, Outcome};
 pub use drop_tail::{DropTail, DropTailConfig};
 pub use limit::Limit;
-pub use ring::{Ring, Rings};
+pub use ring::Ring;
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedPool};
 pub use step_mark::{StepMark, StepMarkConfig};
 pub use switch::{SWITCHES, SwitchConfig, SwitchEntry};

@@ -1,7 +1,8 @@
 use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, QueueSize};
 
-use crate::{Discipline, DropReason, Item, Limit, Outcome, Rings};
+use crate::ring::Rings;
+use crate::{Discipline, DropReason, Item, Limit, Outcome};
 
 choice! {
     /// Which packet loses its payload when the data queue is full.

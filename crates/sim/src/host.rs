@@ -211,7 +211,7 @@ impl<T: Transport> Host<T> {
     fn arrive(&mut self, cx: &mut HostContext<'_>, now: u64) {
         let Some(packet) = self.inbox.pop() else { return };
         if cx.net.probes().packets {
-            self.log_arrival(cx, now, packet);
+            self.log_arrival(cx, now, &packet);
         }
         let (from, fate, data) = (packet.from(), packet.fate(), packet.was_data());
         let peer = &mut self.latest[usize::from(data)];
@@ -223,8 +223,7 @@ impl<T: Transport> Host<T> {
         if data {
             self.count_arrival(cx, fate);
         }
-        let (wire, header) = (packet.sent_size(), T::Header::unpack(packet.packed()));
-        self.transport.handle(Instant(now), Received { from, paths, wire, fate, header });
+        self.transport.handle(Instant(now), received(&packet, paths));
     }
 
     /// A data packet has come, or come back, from the latest host that one came from.
@@ -274,11 +273,10 @@ impl<T: Transport> Host<T> {
     /// What probes record of a packet that arrives.
     #[cold]
     #[inline(never)]
-    fn log_arrival(&self, cx: &mut HostContext<'_>, now: u64, packet: Packet) {
+    fn log_arrival(&self, cx: &mut HostContext<'_>, now: u64, packet: &Packet) {
         let peer = cx.net.topology().host(packet.from()).unwrap_or(self.id);
-        let (fate, packed, wire) = (packet.fate(), packet.packed(), packet.sent_size());
-        let row = probe::received::<T::Header>(Instant(now), self.id, peer, fate, packed, wire);
-        cx.log.packets.push(row);
+        let received = received::<T::Header>(packet, cx.net.topology().path_count(packet.from(), self.addr));
+        cx.log.packets.push(probe::received(Instant(now), self.id, peer, &received));
     }
 
     /// What probes record of a packet that leaves.
@@ -329,4 +327,11 @@ impl<T: Transport> Host<T> {
     pub fn packets(&self, visit: &mut dyn FnMut(&Packet)) {
         self.inbox.iter().for_each(visit);
     }
+}
+
+/// `packet` as the transport sees it; there are `paths` to where it comes from.
+#[inline(always)]
+fn received<H: Header>(packet: &Packet, paths: u16) -> Received<H> {
+    let header = H::unpack(packet.packed());
+    Received { from: packet.from(), paths, wire: packet.sent_size(), fate: packet.fate(), header }
 }

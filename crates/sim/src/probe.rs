@@ -1,7 +1,7 @@
 //! Records that are kept only if asked for. None of them changes what happens.
 
 use pullnet_record::{ControlRow, Direction, LatencyRow, PacketRow};
-use pullnet_transport::{Fate, Header, Packed, Transmit};
+use pullnet_transport::{Fate, Header, Packed, Received, Transmit};
 use pullnet_units::{HostId, Instant};
 
 /// How long a port held how many data packets, and what that does to the total over time.
@@ -95,21 +95,14 @@ pub fn sent<H: Header>(at: Instant, host: HostId, peer: HostId, packet: &Transmi
     PacketRow { direction: Direction::Sent, path: Some(packet.path), ..row }
 }
 
-/// The row of a packet with the headers of `H` that `host` receives from `peer`; `wire` is its length when it was sent.
-pub fn received<H: Header>(
-    at: Instant,
-    host: HostId,
-    peer: HostId,
-    fate: Fate,
-    packed: Packed,
-    wire: u16,
-) -> PacketRow {
-    let fate = match fate {
+/// The row of a packet that `host` receives from `peer`.
+pub fn received<H: Header>(at: Instant, host: HostId, peer: HostId, packet: &Received<H>) -> PacketRow {
+    let fate = match packet.fate {
         Fate::Whole => "whole",
         Fate::Trimmed => "trimmed",
         Fate::Returned => "returned",
     };
-    PacketRow { fate, ..packet_row::<H>(at, host, peer, packed, wire) }
+    PacketRow { fate, ..packet_row::<H>(at, host, peer, packet.header.pack(), packet.wire) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use pullnet_record::{ControlRow, LatencyRow, PacketRow};
 use pullnet_rng::Seed;
 use pullnet_sim::{News, Report};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Protocol, Received, Transmit, Transport,
+    Class, ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, Transmit, Transport,
 };
 use pullnet_units::{HostId, Instant, Picos};
 use pullnet_wire::{Packet, Shape, parse};
@@ -106,9 +106,7 @@ impl Stack {
             }
         }
         if site.scenario.probes.packets {
-            let Received { fate, wire, header, .. } = &received;
-            let row = pullnet_sim::received::<NdpHeader>(now, self.host, peer, *fate, header.pack(), *wire);
-            self.log.packets.push(row);
+            self.log.packets.push(pullnet_sim::received(now, self.host, peer, &received));
         }
         self.handle(now, site, received);
     }
