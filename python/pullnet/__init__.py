@@ -1,7 +1,7 @@
 """A laboratory for data-centre transport.
 
 >>> import pullnet
->>> result = pullnet.run("scenarios/first.toml", seed=7)
+>>> result = pullnet.run("scenarios/incast.toml", seed=7)
 >>> result.summary.fct_us.p99
 >>> result.flows.filter(state="completed")
 

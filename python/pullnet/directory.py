@@ -1,6 +1,7 @@
 """A result's directory: written beside its place and renamed, so that what is there is whole."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -26,7 +27,7 @@ def default_directory(name: str, seed: int, parent: Path = Path("results")) -> P
 def staged(target: Path, *, force: bool) -> Iterator["Staging"]:
     """Reserve `target` before a run. What is not placed when the block ends is removed."""
     refuse_existing(target, force=force)
-    staging = Staging(target)
+    staging = Staging(target, replaces=force)
     try:
         yield staging
     finally:
@@ -45,11 +46,16 @@ def refuse_existing(target: Path, *, force: bool) -> None:
         raise InputError(f"{target}: holds something else than a result and is not replaced; choose another with --out")
 
 
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
+"""Why a directory cannot be renamed to a name that something else has."""
+
+
 class Staging:
     """A directory beside its later place."""
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path, *, replaces: bool) -> None:
         self.target = target
+        self.replaces = replaces
         self.folder = target.parent / f".{target.name}.unfinished-{os.getpid()}"
         with _refusal(target):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -81,10 +87,22 @@ class Staging:
 
     def _rename(self) -> None:
         old = self.folder.with_name(self.folder.name + "-old")
-        with contextlib.suppress(FileNotFoundError):
-            self.target.rename(old)
-        self.folder.rename(self.target)
+        if self.replaces:
+            with contextlib.suppress(FileNotFoundError):
+                self.target.rename(old)
+        try:
+            self.folder.rename(self.target)
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise
+            raise InputError(self._put_aside()) from None
         shutil.rmtree(old, ignore_errors=True)
+
+    def _put_aside(self) -> str:
+        """Put the directory where nothing is, since its place was taken meanwhile. Returns what to say of that."""
+        aside = self.target.with_name(f"{self.target.name}-{os.getpid()}")
+        self.folder.rename(aside)
+        return f"{self.target}: was made by somebody else during the run; the result is in {aside}"
 
 
 def _write_result(result: Result, folder: Path) -> dict[str, str]:
@@ -92,7 +110,7 @@ def _write_result(result: Result, folder: Path) -> dict[str, str]:
     (folder / "scenario.toml").write_text(result.scenario, encoding="utf-8")
     (folder / "summary.json").write_text(result.summary_json, encoding="utf-8")
     missing = _write_tables(result, folder)
-    if missing or result.summary.ended == "interrupted":
+    if missing or result.summary.interrupted:
         (folder / PARTIAL).write_text(_partial(result, list(missing)), encoding="utf-8")
     return missing
 

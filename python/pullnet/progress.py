@@ -2,6 +2,7 @@
 
 import sys
 import time
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -39,7 +40,8 @@ class LineProgress:
         self._name = name
         self._every = every_s
         self._speed = Speed()
-        self._next = time.monotonic() + every_s
+        self._began = time.monotonic()
+        self._next = self._began + every_s
 
     def __enter__(self) -> Self:
         return self
@@ -52,7 +54,8 @@ class LineProgress:
         speed = self._speed.update(progress.packet_hops)
         if time.monotonic() >= self._next:
             self._next += self._every
-            self.say([f"{self._name}: {simulated(progress)}, {facts(progress, speed)}"])
+            left = remaining(progress, time.monotonic() - self._began)
+            self.say([f"{self._name}: {simulated(progress)}{left}, {facts(progress, speed)}"])
 
     def say(self, lines: list[str]) -> None:
         """Write lines at once."""
@@ -63,6 +66,14 @@ def simulated(progress: _core.Progress) -> str:
     """Return "3.20 of 20 ms"."""
     now = f"{progress.now_ps / 1e9:.2f}"
     return f"{now} ms" if progress.end_ps is None else f"{now} of {progress.end_ps / 1e9:g} ms"
+
+
+def remaining(progress: _core.Progress, elapsed_s: float) -> str:
+    """Return ", ETA 0:01:20" if the rest goes on as `elapsed_s` went; nothing where no end is stated."""
+    if progress.end_ps is None or progress.now_ps == 0:
+        return ""
+    left_s = elapsed_s * (progress.end_ps - progress.now_ps) / progress.now_ps
+    return f", ETA {timedelta(seconds=round(left_s))}"
 
 
 def facts(progress: _core.Progress, speed: float) -> str:

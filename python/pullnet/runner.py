@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -57,7 +58,7 @@ def run(
     result = execute(
         core, threads=threads, out=place, force=force, stall_after_ps=stall_after_ps, copy_inputs=copy_inputs
     )
-    if result.summary.ended == "interrupted":
+    if result.summary.interrupted:
         raise KeyboardInterrupt
     return result
 
@@ -72,26 +73,38 @@ def execute(
     watchers: Iterable[Watcher] = (),
     copy_inputs: bool = True,
 ) -> Result:
-    """Run a compiled scenario. After Ctrl-C the result says in its summary that it was interrupted."""
+    """Run a compiled scenario. After Ctrl-C the result says in its summary that it was interrupted.
+
+    Who asks to stop when the run is over and its result is being written gets `KeyboardInterrupt` once it is.
+    """
     if not 1 <= threads <= MAX_THREADS:
         raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
-    if out is None:
-        return _simulate(scenario, threads, stall_after_ps, watchers, scenario.resolved)
-    with staged(out, force=force) as staging:
-        text = staging.carry(scenario, copy=copy_inputs)
-        return staging.place(_simulate(scenario, threads, stall_after_ps, watchers, text))
+    with interruptible() as interruption:  # until everything is written
+        simulate = partial(_simulate, scenario, threads, stall_after_ps, list(watchers), interruption)
+        if out is None:
+            return simulate(scenario.resolved)
+        with staged(out, force=force) as staging:
+            text = staging.carry(scenario, copy=copy_inputs)
+            result = staging.place(simulate(text))
+    if interruption.asked and not result.summary.interrupted:
+        raise KeyboardInterrupt
+    return result
 
 
 def _simulate(
-    scenario: _core.Scenario, threads: int, stall_after_ps: int, watchers: Iterable[Watcher], text: str
+    scenario: _core.Scenario,
+    threads: int,
+    stall_after_ps: int,
+    watchers: list[Watcher],
+    interruption: "Interruption",
+    text: str,
 ) -> Result:
     meter = Meter()
-    with interruptible() as interruption:
-        simulation = _core.Simulation(scenario, threads)
-        drive(simulation, list(watchers), interruption)
-        cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
-        record = simulation.finish(interruption.asked, stall_after_ps, *cost)
-        return result_of(record, text)
+    simulation = _core.Simulation(scenario, threads)
+    drive(simulation, watchers, interruption)
+    cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
+    record = simulation.finish(interruption.asked, stall_after_ps, *cost)
+    return result_of(record, text)
 
 
 def result_of(record: _core.Record, text: str) -> Result:
@@ -127,12 +140,18 @@ class Interruption:
 
 @contextmanager
 def interruptible() -> Iterator[Interruption]:
-    """Turn Ctrl-C and a request to terminate into a flag, where signals can be caught at all."""
+    """Turn Ctrl-C, a request to terminate and the loss of the terminal into a flag, where signals can be caught."""
     interruption = Interruption()
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return
     with contextlib.ExitStack() as restore:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _requests():
             restore.callback(signal.signal, number, signal.signal(number, interruption.note))
         yield interruption
+
+
+def _requests() -> list[signal.Signals]:
+    """Signals that ask to stop. A lost terminal is none to who was told not to mind it, as by nohup."""
+    minds_terminal = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if minds_terminal else [])]

@@ -101,10 +101,10 @@ def number(value: float | None) -> str:
 
 def notes(summary: Summary) -> Iterator[str]:
     """Return what a reader must not overlook."""
-    if summary.ended == "interrupted":
+    if summary.interrupted:
         yield "interrupted: everything here ends where the run was broken off"
     elif not summary.complete:
-        yield "ended early: the time limit came while flows were open"
+        yield "ended early: the time limit came before all flows were done"
     for reason, count in summary.failures.items():
         yield f"failed: {count} flows: {reason}"
     for flow in summary.stuck[:LISTED]:

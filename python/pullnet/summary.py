@@ -119,7 +119,7 @@ class Summary:
     """Hash of every delivery, completion, trim and drop with its time; 0 on Linux."""
     complete: bool
     ended: str
-    """`stated end`, `time limit` with flows still open, or `interrupted`."""
+    """`stated end`, `time limit` before all flows were done, or `interrupted`."""
     simulated_us: float
     window_us: list[float]
     flows: FlowCounts
@@ -135,6 +135,11 @@ class Summary:
     by_tag: dict[str, TagSummary]
     stuck: list[StuckFlow]
     cost: Cost
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the run."""
+        return self.ended == "interrupted"
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> "Summary":

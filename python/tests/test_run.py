@@ -8,11 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+
+from pullnet.progress import remaining
 
 from .conftest import COMMAND, SMALL, Pullnet, summary_of
 
@@ -144,6 +148,11 @@ REFUSED = {
         "error: --set seed: is not a setting and a value; write path=value, for instance --set topology.k=8\n",
     ),
     "no threads": (["run", "small.toml", "--threads", "0"], "error: threads: 0 is out of range; use 1 to 256\n"),
+    "no name": (["new", ""], "error: NAME: is no name of a file; write for instance: pullnet new my\n"),
+    "a folder as a name": (
+        ["new", "taken/"],
+        "error: taken/: is no name of a file; write for instance: pullnet new my\n",
+    ),
     "a time without unit": (
         ["run", "small.toml", "--stall-after", "5"],
         'error: --stall-after: `5` has no unit; use one of ps, ns, us, ms, s, for instance "1 us"\n',
@@ -183,7 +192,7 @@ def test_force_replaces_a_result(pullnet: Pullnet, small: Path, tmp_path: Path) 
 def test_flows_cut_by_the_limit_exit_with_3(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
     done = pullnet("run", "small.toml", "--out", "out", "--set", "limit=20 us")
     assert done.returncode == 3
-    assert "ended early: the time limit came while flows were open" in done.stdout
+    assert "ended early: the time limit came before all flows were done" in done.stdout
     summary = summary_of(tmp_path / "out")
     assert (summary["complete"], summary["ended"], summary["simulated_us"]) == (False, "time limit", 20.0)
     assert summary["flows"]["unfinished"] > 0
@@ -195,7 +204,7 @@ def test_a_run_to_a_fixed_time_is_complete(pullnet: Pullnet, long: Path, tmp_pat
     assert summary_of(tmp_path / "out")["flows"]["endless"] == 16
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_leaves_what_there_is(long: Path, tmp_path: Path, number: signal.Signals) -> None:
     command = [str(COMMAND), "run", "long.toml", "--out", "out"]
     running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
@@ -238,6 +247,24 @@ def test_progress_is_shown_on_a_terminal(long: Path, tmp_path: Path) -> None:
     assert "of 100000 ms" in shown
     assert "M packet-hops/s" in shown
     assert "MB" in shown
+
+
+@dataclass(frozen=True)
+class Step:
+    now_ps: int
+    end_ps: int | None
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (Step(2 * 10**9, 20 * 10**9), ", ETA 0:01:30"),
+        (Step(0, 20 * 10**9), ""),
+        (Step(2 * 10**9, None), ""),
+    ],
+)
+def test_a_log_says_how_long_it_will_take(step: Any, said: str) -> None:
+    assert remaining(step, 10.0) == said
 
 
 def test_flows_that_stand_still_at_the_end_are_named(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
@@ -340,3 +367,71 @@ def test_where_there_is_no_room_for_tables_the_summary_is_kept(small: Path, tmp_
     assert {"hosts.parquet", "scenario.toml", "PARTIAL"} <= there
     assert missing.name not in there
     assert missing.name in (tmp_path / "out" / "PARTIAL").read_text()
+
+
+def test_a_run_that_shall_outlive_its_terminal_does(small: Path, tmp_path: Path) -> None:
+    script = (
+        "import os, signal; from pullnet import runner; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "with runner.interruptible() as interruption:\n"
+        "    os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    assert not interruption.asked\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    assert interruption.asked\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_who_interrupts_the_writing_of_a_result_gets_it_whole(small: Path, tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys; from pullnet import cli, tables; write = tables.write\n"
+        "def write_and_interrupt(*arguments):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    tables.write = write\n"
+        "    write(*arguments)\n"
+        "tables.write = write_and_interrupt\n"
+        "sys.exit(cli.status(['run', 'small.toml', '--out', 'out']))\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3, done.stderr
+    there = {file.name for file in (tmp_path / "out").iterdir()}
+    assert there == {"scenario.toml", "summary.json"} | {f"{name}.parquet" for name in TABLES}
+
+
+def test_of_two_runs_into_one_place_none_is_lost(small: Path, tmp_path: Path) -> None:
+    script = (
+        "import pathlib, sys; from pullnet import cli, directory; fill = directory._write_result\n"
+        "def come_second(result, folder):\n"
+        "    taken = pathlib.Path('out'); taken.mkdir(); (taken / 'summary.json').write_text('of the other')\n"
+        "    return fill(result, folder)\n"
+        "directory._write_result = come_second\n"
+        "sys.exit(cli.status(['run', 'small.toml', '--out', 'out']))\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: out: was made by somebody else during the run; the result is in out-")
+    assert (tmp_path / "out" / "summary.json").read_text() == "of the other"
+    assert summary_of(tmp_path / done.stderr.split()[-1])["complete"]
+    assert not list(tmp_path.glob(".out*"))
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_run_needs_nobody_who_reads(small: Path, tmp_path: Path, closed: str) -> None:
+    shell = f'"$0" "$@" {1 if closed == "stdout" else 2}>&-'
+    command = ["sh", "-c", shell, str(COMMAND), "run", "small.toml", "--out", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert ("result: out" in done.stdout) == (closed == "stderr")
+    assert summary_of(tmp_path / "out")["complete"]
+
+
+def test_where_the_output_goes_may_be_full(small: Path, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [str(COMMAND), "run", "small.toml", "--out", "out"]
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "error: the output cannot be written: No space left on device\n")
+    assert summary_of(tmp_path / "out")["complete"]

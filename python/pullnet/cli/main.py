@@ -1,8 +1,11 @@
 """From arguments to an exit code."""
 
+import errno
+import os
 import platform
 import sys
 import traceback
+from pathlib import Path
 
 import typer
 
@@ -18,9 +21,20 @@ ENDED_EARLY = 3
 _ABORTED = 130
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""What happens to output that goes to a full disk, or to a terminal that is gone."""
+
+
 def main() -> None:
     """Run the command and leave with its exit code."""
+    _write_somewhere()
     sys.exit(status(sys.argv[1:]))
+
+
+def _write_somewhere() -> None:
+    """Throw away what is written to an output that was closed before the command started."""
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
 
 
 def status(arguments: list[str]) -> int:
@@ -41,6 +55,11 @@ def status(arguments: list[str]) -> int:
         return ENDED_EARLY
     except InternalError as error:
         return _report(str(error))
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            return _report(traceback.format_exc().rstrip())
+        typer.echo(f"error: the output cannot be written: {error.strerror}", err=True)
+        return WRONG_INPUT
     except Exception:
         return _report(traceback.format_exc().rstrip())
     return RAN

@@ -89,7 +89,7 @@ def run(
         results.append(_run(plans.pop(0), manner))
         if not as_json and not quiet:
             _show(results[-1])
-        if results[-1].summary.ended == "interrupted":
+        if results[-1].summary.interrupted:
             break
     if as_json:
         typer.echo(_json(results, single=len(scenarios) == 1))

@@ -72,6 +72,8 @@ def new(
 ) -> None:
     """Write a scenario to start from: NAME.toml."""
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    if path.name == ".toml":
+        raise InputError(f"{name or 'NAME'}: is no name of a file; write for instance: pullnet new my")
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(scenario_files.template(path.stem))

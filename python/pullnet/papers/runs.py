@@ -58,7 +58,7 @@ class Task:
         if isinstance(self.work, str):
             return (self.folder / NUMBERS).is_file()
         try:
-            return load(self.folder).summary.ended != "interrupted" and not (self.folder / PARTIAL).exists()
+            return not load(self.folder).summary.interrupted and not (self.folder / PARTIAL).exists()
         except InputError:
             return False
 
