@@ -1,5 +1,7 @@
 //! The sending end of a link: what NICs and switch ports have in common.
 
+use core::hint::black_box;
+
 use pullnet_qdisc::Item;
 use pullnet_rng::SmallStream;
 use pullnet_topology::{LinkRef, LinkSchedule};
@@ -79,11 +81,12 @@ impl Line {
         self.pace.time(size, || self.rate())
     }
 
-    /// The built rate. A call of its own, for it lies apart and must not be read where it is not used.
+    /// The built rate. It lies apart and must not be read where it is not used: the compiler, who would read it ahead of
+    /// loops, is not told where it lies.
     #[cold]
     #[inline(never)]
     fn rate(&self) -> BitsPerSec {
-        self.rate
+        black_box(self).rate
     }
 
     /// Earliest time at which a packet of `size` bytes that starts at `start` can be at the other end.
