@@ -38,7 +38,7 @@ pub use dpdk::{Dpdk, DpdkOptions, DpdkPort};
 pub use error::Error;
 pub use interface::Interface;
 pub use namespace::in_namespace;
-pub use netlink::Netlink;
+pub use netlink::{Neighbour, Netlink};
 pub use packet::{PacketOptions, PacketSocket, Protocol};
 pub use rings::{RingOptions, Rings};
 pub use udp::{PortGuard, UdpOptions, UdpSockets};

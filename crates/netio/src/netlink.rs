@@ -20,6 +20,19 @@ pub struct Netlink {
     sequence: u32,
 }
 
+/// What the kernel knows of a neighbour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Neighbour {
+    /// Its Ethernet address.
+    Known(Mac),
+    /// The kernel asks for it just now.
+    Asked,
+    /// The kernel has asked in vain.
+    Silent,
+    /// Nothing; nobody has asked.
+    Unknown,
+}
+
 /// Longest answer; the kernel's are shorter. Bytes.
 const LONGEST: usize = 8192;
 /// Length of a message's header, and of what follows it in both kinds of messages. Bytes.
@@ -36,6 +49,9 @@ const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
 /// States of a neighbour in which its Ethernet address may be used: permanent, without ARP, probe, delay, stale, reachable.
 const USABLE: u16 = 0x80 | 0x40 | 0x10 | 0x08 | 0x04 | 0x02;
+/// States in which the kernel asks, and in which it has asked in vain: incomplete, failed.
+const ASKED: u16 = 0x01;
+const SILENT: u16 = 0x20;
 
 /// `RTM_GETROUTE` and its attributes: destination, interface, gateway, gateway of the other family.
 const GET_ROUTE: u16 = 26;
@@ -73,17 +89,17 @@ impl Netlink {
         Ok(answer.and_then(|answer| hop(&answer, to)))
     }
 
-    /// The Ethernet address of `hop`, if the kernel has it.
+    /// What the kernel knows of `hop`.
     ///
     /// # Errors
     /// If the kernel does not answer.
-    pub fn neighbour(&mut self, hop: IpAddr) -> io::Result<Option<Mac>> {
+    pub fn neighbour(&mut self, hop: IpAddr) -> io::Result<Neighbour> {
         let (family, bytes) = of_address(hop);
         let mut body = [0; BODY];
         body[0] = family;
         body[4..8].copy_from_slice(&self.interface.to_ne_bytes());
         let answer = self.ask(GET_NEIGHBOUR, &body, &[(NDA_DST, &bytes)])?;
-        Ok(answer.and_then(|answer| mac(&answer)))
+        Ok(answer.and_then(|answer| known(&answer)).unwrap_or(Neighbour::Unknown))
     }
 
     /// What follows the header of the answer; `None`: the kernel says that it knows none.
@@ -173,10 +189,16 @@ fn hop(route: &[u8], to: IpAddr) -> Option<IpAddr> {
     attribute(route, RTA_GATEWAY).or_else(other).map_or(Some(to), address)
 }
 
-/// The Ethernet address of a neighbour.
-fn mac(neighbour: &[u8]) -> Option<Mac> {
-    (short(neighbour, 8)? & USABLE != 0).then_some(())?;
-    attribute(neighbour, NDA_LLADDR)?.try_into().ok().map(Mac)
+/// What an answer says of a neighbour.
+fn known(neighbour: &[u8]) -> Option<Neighbour> {
+    match short(neighbour, 8)? {
+        ASKED => Some(Neighbour::Asked),
+        SILENT => Some(Neighbour::Silent),
+        state if state & USABLE != 0 => {
+            attribute(neighbour, NDA_LLADDR)?.try_into().ok().map(|mac| Neighbour::Known(Mac(mac)))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -192,14 +214,16 @@ mod tests {
 
     #[test]
     fn a_neighbour_counts_while_the_kernel_would_use_it() {
-        let mac_of = |state: u16| {
+        let known_in = |state: u16| {
             let mut body = [0; BODY];
             body[8..10].copy_from_slice(&state.to_ne_bytes());
-            mac(&said(body, &[(NDA_DST, &[10, 0, 0, 7]), (NDA_LLADDR, &[2, 0, 0, 0, 0, 31])]))
+            known(&said(body, &[(NDA_DST, &[10, 0, 0, 7]), (NDA_LLADDR, &[2, 0, 0, 0, 0, 31])]))
         };
         let (incomplete, reachable, stale, failed) = (1, 2, 4, 0x20);
-        assert_eq!([reachable, stale].map(mac_of), [Some(Mac([2, 0, 0, 0, 0, 31])); 2]);
-        assert_eq!([0, incomplete, failed].map(mac_of), [None; 3]);
+        let mac = Neighbour::Known(Mac([2, 0, 0, 0, 0, 31]));
+        assert_eq!([reachable, stale].map(known_in), [Some(mac); 2]);
+        assert_eq!([incomplete, failed].map(known_in), [Some(Neighbour::Asked), Some(Neighbour::Silent)]);
+        assert_eq!(known_in(0), None);
     }
 
     #[test]
@@ -220,11 +244,12 @@ mod tests {
     #[test]
     fn an_answer_cut_short_says_nothing() {
         let whole = message(28, 5, &[0x80; BODY], &[(NDA_DST, &[10, 0, 0, 7]), (NDA_LLADDR, &[2; 6])]);
-        assert!(answer(&whole, 5).is_some_and(|(kind, body)| kind == 28 && mac(body) == Some(Mac([2; 6]))));
+        let mac = Some(Neighbour::Known(Mac([2; 6])));
+        assert!(answer(&whole, 5).is_some_and(|(kind, body)| kind == 28 && known(body) == mac));
         assert_eq!(answer(&whole, 4), None);
         for end in 0..whole.len() - 2 {
             assert_eq!(answer(&whole[..end], 5), None);
-            assert_eq!(mac(whole.get(HEADER..end).unwrap_or(&[])), None, "{end}");
+            assert_eq!(known(whole.get(HEADER..end).unwrap_or(&[])), None, "{end}");
         }
     }
 
@@ -233,7 +258,7 @@ mod tests {
         let mut netlink = Netlink::open(&Interface::find("lo").unwrap()).unwrap();
         let local = "127.0.0.1".parse().unwrap();
         assert_eq!(netlink.next_hop(local).unwrap(), None, "that is no other host");
-        assert_eq!(netlink.neighbour(local).unwrap(), None);
+        assert_eq!(netlink.neighbour(local).unwrap(), Neighbour::Unknown);
         assert_eq!(netlink.next_hop("::1".parse().unwrap()).unwrap(), None);
     }
 }

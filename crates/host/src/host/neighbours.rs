@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 
-use pullnet_netio::{Interface, Netlink};
+use pullnet_netio::{Interface, Neighbour, Netlink};
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::Mac;
 
@@ -23,8 +23,9 @@ pub enum Neighbours {
     Kernel(String),
 }
 
-/// Times between two looks at the kernel's table, and how long it is waited for.
+/// Time between two looks at the kernel's table.
 const INTERVAL: Picos = Picos::from_millis(1);
+/// How long a kernel is waited for that does not ask. One that does says itself when nobody answers.
 const PATIENCE: Picos = Picos::from_secs(2);
 /// The discard service: what is sent there makes the kernel ask for the Ethernet address.
 const DISCARD: u16 = 9;
@@ -112,12 +113,14 @@ impl Search {
         self.next = now + INTERVAL;
         let mut found = Vec::new();
         self.wanted.retain(|address, (hop, since)| {
-            let mac = kernel.tables.neighbour(*hop).unwrap_or(None);
-            let goes_on = mac.is_none() && now.since(*since) < PATIENCE;
-            if !goes_on {
-                found.push((*address, mac));
-            }
-            goes_on
+            let answer = match kernel.tables.neighbour(*hop).unwrap_or(Neighbour::Unknown) {
+                Neighbour::Known(mac) => Some(mac),
+                Neighbour::Asked => return true,
+                Neighbour::Unknown if now.since(*since) < PATIENCE => return true,
+                Neighbour::Unknown | Neighbour::Silent => None,
+            };
+            found.push((*address, answer));
+            false
         });
         found
     }

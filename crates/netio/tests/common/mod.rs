@@ -9,6 +9,8 @@ use std::time::Duration;
 use pullnet_netio::{Error, PacketIo, in_namespace};
 
 static MADE: AtomicU32 = AtomicU32::new(0);
+/// How often it is looked whether a link is up; each time takes some milliseconds.
+const UP_LOOKS: u32 = 20_000;
 /// How often it is tried to remove a namespace.
 const DELETIONS: u32 = 100;
 
@@ -17,10 +19,13 @@ pub struct Veth {
     pub names: [String; 2],
 }
 
-fn ip(arguments: &str) -> Result<(), String> {
+fn ip(arguments: &str) -> Result<String, String> {
     let output = Command::new("ip").args(arguments.split(' ')).output().map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_string();
-    if output.status.success() { Ok(()) } else { Err(format!("ip {arguments}: {said}")) }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
+    if output.status.success() {
+        return Ok(text(&output.stdout));
+    }
+    Err(format!("ip {arguments}: {}", text(&output.stderr)))
 }
 
 impl Veth {
@@ -30,7 +35,10 @@ impl Veth {
         let name = |side| format!("pn-wire-{}-{number}{side}", std::process::id());
         let veth = Self { names: [name("a"), name("b")] };
         match veth.build(mtu) {
-            Ok(()) => Some(veth),
+            Ok(()) => {
+                veth.wait_until_up();
+                Some(veth)
+            }
             Err(why) => {
                 println!("skipped: needs root and `ip` to make network namespaces ({why})");
                 None
@@ -50,6 +58,23 @@ impl Veth {
             ip(&format!("-n {name} link set eth up"))?;
         }
         Ok(())
+    }
+
+    /// Waits until the kernel has seen that the link is up, which it looks for once in a second. Before that it drops what
+    /// it has to send there itself.
+    fn wait_until_up(&self) {
+        for name in &self.names {
+            let is_up = || ip(&format!("-n {name} -oneline link show eth")).unwrap().contains(" state UP ");
+            assert!((0..UP_LOOKS).any(|_| is_up()), "the link never comes up");
+        }
+    }
+
+    /// Takes one end of the link down, and up again.
+    pub fn interrupt(&self, end: usize) {
+        for state in ["down", "up"] {
+            ip(&format!("-n {} link set eth {state}", self.names[end])).unwrap();
+        }
+        self.wait_until_up();
     }
 
     /// Gives each side an address of IPv6 as well, fd77::1 and fd77::2, that may be used at once.
@@ -81,27 +106,49 @@ impl Drop for Veth {
     }
 }
 
-/// Sends `frames` from `a` and returns what arrives at `b`, in turns so that no ring overflows. Ends if nothing comes for
-/// two seconds.
+/// Frames that are on their way at a time, so that no ring overflows.
+const BURST: usize = 32;
+/// How often a frame is looked for, and how long each time: a minute in all.
+const LOOKS: (u32, Duration) = (600, Duration::from_millis(100));
+
+/// Sends `frames` from `a` and returns what arrives at `b`: as many, unless one is missing for a minute.
 pub fn carry(a: &mut dyn PacketIo, b: &mut dyn PacketIo, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut seen = Vec::new();
-    for burst in frames.chunks(32) {
-        for frame in burst {
-            let fill = &mut |room: &mut [u8]| {
-                room[..frame.len()].copy_from_slice(frame);
-                frame.len()
-            };
-            assert!(a.send(fill).unwrap(), "no room although nothing is on its way");
-        }
-        a.flush().unwrap();
-        let (before, mut idle) = (seen.len(), 0);
-        while seen.len() < before + burst.len() && idle < 20 {
-            let got = b.receive(7, &mut |frame| seen.push(frame.to_vec())).unwrap();
-            idle = if got == 0 { idle + 1 } else { 0 };
-            if got == 0 {
-                b.wait(None, Duration::from_millis(100)).unwrap();
-            }
+    for burst in frames.chunks(BURST) {
+        send(a, burst);
+        seen.extend(take(b, burst.len()));
+    }
+    seen
+}
+
+/// Sends a burst of frames.
+pub fn send(io: &mut dyn PacketIo, frames: &[Vec<u8>]) {
+    for frame in frames {
+        let fill = &mut |room: &mut [u8]| {
+            room[..frame.len()].copy_from_slice(frame);
+            frame.len()
+        };
+        assert!(io.send(fill).unwrap(), "no room although nothing is on its way");
+    }
+    io.flush().unwrap();
+}
+
+/// The next frames that arrive, so many of them; fewer if nothing arrives for a minute.
+pub fn take(io: &mut dyn PacketIo, frames: usize) -> Vec<Vec<u8>> {
+    let (mut seen, mut idle) = (Vec::new(), 0);
+    while seen.len() < frames && idle < LOOKS.0 {
+        let most = 7.min(frames - seen.len());
+        if io.receive(most, &mut |frame| seen.push(frame.to_vec())).unwrap() > 0 {
+            idle = 0;
+        } else {
+            idle += 1;
+            io.wait(None, LOOKS.1).unwrap();
         }
     }
     seen
+}
+
+/// Whether there is no frame now.
+pub fn is_empty(io: &mut dyn PacketIo) -> bool {
+    io.receive(1, &mut |_| ()).unwrap() == 0
 }
