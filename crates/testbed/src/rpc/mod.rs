@@ -98,15 +98,16 @@ pub enum CallError {
     Ended,
 }
 
-/// Longest time that a call may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest time that a call may take: an end that is stuck is noticed, one that has to wait for its core is not.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[expect(clippy::disallowed_methods, reason = "it is measured how long calls take")]
 fn clock() -> Instant {
     Instant::now()
 }
 
-/// Whether the other end still goes on.
+/// Whether an end has failed, so that the other one waits in vain. One that has done its part may have left while its last
+/// words are on their way.
 #[derive(Debug, Default)]
 struct Over(AtomicBool);
 
@@ -116,40 +117,52 @@ impl Over {
     }
 }
 
-impl Drop for EndsAll<'_> {
+/// Lets the other end leave too, unless all went well here.
+struct Leaving<'a>(&'a Over);
+
+impl<'a> Leaving<'a> {
+    fn after<T>(over: &'a Over, work: impl FnOnce() -> Result<T, CallError>) -> Result<T, CallError> {
+        let leaving = Self(over);
+        let result = work();
+        if result.is_ok() {
+            std::mem::forget(leaving);
+        }
+        result
+    }
+}
+
+impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Whoever leaves first lets the other end leave too.
-struct EndsAll<'a>(&'a Over);
-
 /// Makes calls from the first of `ends` to the second, in two threads.
 ///
 /// # Errors
-/// If namespaces or sockets cannot be used, or a call takes longer than 5 s.
+/// If namespaces or sockets cannot be used, or a call takes longer than 60 s.
 pub fn calls(carrier: Carrier, ends: &[End; 2], calls: Calls) -> Result<CallTimes, CallError> {
     let (over, (ready, is_ready)) = (Over::default(), mpsc::channel());
     let (over, [caller, server]) = (&over, ends);
     thread::scope(|scope| {
         let serve = scope.spawn(move || {
-            let _guard = EndsAll(over);
-            at(server, || match carrier {
+            let serve = || match carrier {
                 Carrier::Ndp => ndp::serve(server, calls, &ready, over),
                 other => tcp::serve(other, calls, &ready, over),
-            })
+            };
+            Leaving::after(over, || at(server, serve))
         });
         // A server that fails before it is ready lets go of its end of the channel.
         if is_ready.recv_timeout(PATIENCE).is_err() {
+            drop(Leaving(over));
             return serve.join().unwrap_or(Err(CallError::Ended)).and(Err(CallError::Ended));
         }
         let call = scope.spawn(move || {
-            let _guard = EndsAll(over);
-            at(caller, || match carrier {
+            let call = || match carrier {
                 Carrier::Ndp => ndp::call(caller, server, calls, over),
                 other => tcp::call(other, server, calls, over),
-            })
+            };
+            Leaving::after(over, || at(caller, call))
         });
         // What went wrong at the server is the cause where the caller only waited in vain.
         match (call.join(), serve.join()) {
