@@ -23,11 +23,12 @@ bin=${CARGO_TARGET_DIR:-$PWD/fuzz/target}/$(rustc -vV | sed -n 's/^host: //p')/r
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(sed -n 's/^path = "fuzz_targets\/\(.*\)\.rs"$/\1/p' fuzz/Cargo.toml)
 
+# An input that takes ten minutes never ends; one that takes half a minute may have waited for the machine.
 run_one() {
     local target=$1 log
     log=$(mktemp)
     mkdir -p "fuzz/corpus/$target" "fuzz/artifacts/$target"
-    if "$bin/$target" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=4096 -print_final_stats=1 -verbosity=0 \
+    if "$bin/$target" -max_total_time="$seconds" -timeout=600 -rss_limit_mb=4096 -print_final_stats=1 -verbosity=0 \
         -artifact_prefix="fuzz/artifacts/$target/" "fuzz/corpus/$target" "fuzz/seeds/$target" >"$log" 2>&1; then
         echo "fuzz: $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, no fault"
     else

@@ -38,7 +38,8 @@ impl Running {
         let folder = std::env::temp_dir().join(format!("pullnet-c-{pid}-{number}"));
         let ip = IpAddr::from([127, 1 + (pid >> 8) as u8 % 250, pid as u8, 180 + number]);
         let text = format!(
-            "backend = \"udp\"\naddress = \"{ip}\"\nrate = \"1 Gbps\"\nfarewell = \"0 s\"\n[socket]\npath = \"{}\"\n",
+            "backend = \"udp\"\naddress = \"{ip}\"\nrate = \"1 Gbps\"\nfarewell = \"0 s\"\n[socket]\npath = \"{}\"\n\
+             [ndp]\ngive_up = \"120 s\"\n",
             folder.join("host.sock").display()
         );
         let file = HostFile::read("test", &text).unwrap_or_else(|errors| panic!("{errors:#?}"));

@@ -357,7 +357,7 @@ mod tests {
         let (_memory, mut writer, mut reader) = ring();
         let (to_writer, from_reader) = std::sync::mpsc::channel::<()>();
         let (to_reader, from_writer) = std::sync::mpsc::channel::<()>();
-        let watchdog = std::time::Duration::from_secs(60);
+        let watchdog = std::time::Duration::from_secs(300);
         let writing = thread::spawn(move || {
             let bytes: Vec<u8> = (0..=250).collect();
             let mut sent = 0;

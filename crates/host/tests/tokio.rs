@@ -6,18 +6,21 @@ use std::time::Duration;
 use pullnet_host::tokio::{NdpListener, NdpStream, call};
 use pullnet_host::{EngineOptions, Host, HostOptions, StreamError};
 use pullnet_netio::{UdpOptions, UdpSockets};
+use pullnet_units::Picos;
 use pullnet_wire::Reason;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const SERVICE: u16 = 7;
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Nothing here takes as long; whoever waits longer waits for ever.
-const WATCHDOG: Duration = Duration::from_secs(60);
+const WATCHDOG: Duration = Duration::from_secs(300);
 
 fn host() -> Host {
     let sockets = UdpSockets::open(&UdpOptions { port: 0, ..UdpOptions::new(ADDRESS) }).unwrap();
     let mut engine = EngineOptions { port: sockets.local().port(), ..EngineOptions::new(ADDRESS) };
     engine.limits.send_buffer = 20_000;
+    // A host that the machine has no time for is not given up.
+    engine.ndp.give_up = Picos::from_secs(120);
     Host::start(sockets, HostOptions::new(engine)).unwrap()
 }
 

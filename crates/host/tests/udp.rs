@@ -7,17 +7,22 @@ use std::time::Duration;
 
 use pullnet_host::{EngineOptions, Host, HostOptions, StreamError, Wait};
 use pullnet_netio::{UdpOptions, UdpSockets};
+use pullnet_units::Picos;
 use pullnet_wire::Reason;
 
 const SERVICE: u16 = 7;
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Nothing here takes as long; whoever waits longer waits for ever.
-const WATCHDOG: Option<Duration> = Some(Duration::from_secs(60));
+const LONG: Duration = Duration::from_secs(300);
+/// A host that the machine has no time for is not given up.
+const GIVE_UP: Picos = Picos::from_secs(120);
+const WATCHDOG: Option<Duration> = Some(LONG);
 
 fn host_at(address: IpAddr, wait: Wait, change: impl FnOnce(&mut EngineOptions)) -> Host {
     let sockets = UdpSockets::open(&UdpOptions { port: 0, ..UdpOptions::new(address) }).unwrap();
     let port = sockets.local().port();
     let mut engine = EngineOptions { port, ..EngineOptions::new(address) };
+    engine.ndp.give_up = GIVE_UP;
     change(&mut engine);
     Host::start(sockets, HostOptions { wait, ..HostOptions::new(engine) }).unwrap()
 }
@@ -77,7 +82,7 @@ fn echoes(here: &Host, there: &Host, streams: usize, long: usize) {
 fn streams_echo_from_several_threads() {
     let (here, there) = (host(), host());
     echoes(&here, &there, 4, 300_000);
-    assert!(here.shutdown(Duration::from_secs(10)) && there.shutdown(Duration::from_secs(10)));
+    assert!(here.shutdown(LONG) && there.shutdown(LONG));
     assert_eq!(here.status().totals.failed + there.status().totals.failed, 0);
 }
 
@@ -126,7 +131,7 @@ fn errors_arrive_as_what_they_are() {
             break accepted;
         }
     };
-    there.shutdown(Duration::from_secs(10));
+    there.shutdown(LONG);
     stream.set_read_timeout(WATCHDOG);
     assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0, "the writing half was ended");
     drop(accepted);
@@ -180,11 +185,12 @@ fn small_buffers_and_a_slow_reader_lose_nothing() {
 fn a_host_that_is_started_anew_is_not_taken_for_the_one_before() {
     let there = host();
     let server = thread::spawn(echo(&there, 20));
-    let mut port = 0;
+    // An address of its own: at that of all, another test may have been given the port meanwhile.
+    let pid = std::process::id();
+    let own = IpAddr::from([127, 1 + (pid >> 8) as u8 % 250, pid as u8, 1]);
     for _ in 0..20 {
-        let sockets = UdpSockets::open(&UdpOptions { port, ..UdpOptions::new(V4) }).unwrap();
-        port = sockets.local().port();
-        let engine = EngineOptions { port, ..EngineOptions::new(V4) };
+        let sockets = UdpSockets::open(&UdpOptions::new(own)).unwrap();
+        let engine = EngineOptions { port: sockets.local().port(), ..EngineOptions::new(own) };
         let here = Host::start(sockets, HostOptions::new(engine)).unwrap();
         assert_eq!(here.call(there.local(), SERVICE, b"hello", WATCHDOG).unwrap(), b"hello");
     }

@@ -11,11 +11,12 @@ use std::time::Duration;
 use namespaces::Veth;
 use pullnet_host::{EngineOptions, Host, HostOptions, Neighbours};
 use pullnet_netio::{Interface, PacketOptions, PacketSocket, PortGuard, Protocol, in_namespace};
+use pullnet_units::Picos;
 use pullnet_wire::PORT;
 
 const SERVICE: u16 = 7;
 /// Nothing here takes as long; whoever waits longer waits for ever.
-const WATCHDOG: Option<Duration> = Some(Duration::from_secs(60));
+const WATCHDOG: Option<Duration> = Some(Duration::from_secs(300));
 
 /// Which of its addresses a host has.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,9 @@ fn host(veth: &Veth, side: usize, family: Family, mtu: usize) -> (Host, PortGuar
         let protocol = if family == Family::V6 { Protocol::Ipv6 } else { Protocol::Ipv4 };
         let options = PacketOptions { protocol, ..PacketOptions::default() };
         let (mac, io) = (Interface::find("eth")?.mac, PacketSocket::open("eth", &options)?);
-        let engine = EngineOptions { mac, mtu, ..EngineOptions::new(address(side, family)) };
+        let mut engine = EngineOptions { mac, mtu, ..EngineOptions::new(address(side, family)) };
+        // A host that the machine has no time for is not given up.
+        engine.ndp.give_up = Picos::from_secs(120);
         let neighbours = Neighbours::Kernel("eth".to_string());
         Ok((Host::start(io, HostOptions { neighbours, ..HostOptions::new(engine) }).unwrap(), guard))
     };

@@ -17,8 +17,9 @@ use crate::failure::{Asked, decode};
 use crate::message::{Answer, Decoder, Form, Request, VERSION, encode};
 use crate::sys;
 
-/// Time that an answer may take. The daemon answers within microseconds unless it is stopped.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time that an answer may take. The daemon answers within microseconds unless it is stopped, or the machine has no time
+/// for it.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Looks for an answer before sleeping.
 const LOOKS: usize = 200;
 

@@ -8,13 +8,16 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pullnet_daemon::DaemonStack;
 use pullnet_host::Stack;
 
 /// Time after which a test is stuck. Nothing is measured by it.
-pub const WATCHDOG: Duration = Duration::from_secs(120);
+pub const WATCHDOG: Duration = Duration::from_secs(300);
+
+/// A daemon that the machine has no time for is not given up.
+const PATIENT: &str = "[ndp]\ngive_up = \"120 s\"\n";
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
@@ -54,7 +57,7 @@ impl Place {
         } else {
             format!("{socket}\n{tables}")
         };
-        write!(text, "{top}\n{tables}").unwrap();
+        write!(text, "{top}\n{tables}\n{PATIENT}").unwrap();
         let path = self.folder.with_extension("toml");
         std::fs::write(&path, text).unwrap();
         path
@@ -138,6 +141,19 @@ pub fn is_root() -> bool {
         println!("skipped: needs root to become other users");
     }
     root
+}
+
+/// Tries until there is a result.
+#[expect(clippy::disallowed_methods, reason = "a watchdog")]
+pub fn insist<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(result) = attempt() {
+            return result;
+        }
+        assert!(start.elapsed() < WATCHDOG, "it never worked");
+        std::thread::yield_now();
+    }
 }
 
 /// Bytes that say where they belong.

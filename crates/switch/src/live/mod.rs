@@ -72,6 +72,9 @@ pub enum LiveError {
     Thread(io::Error),
 }
 
+/// Time that an answer may take. The thread answers within microseconds unless the machine has no time for it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A switch that runs in a thread of its own.
 #[derive(Debug)]
 pub struct Live {
@@ -110,7 +113,7 @@ impl Live {
     pub fn status(&self) -> Result<Status, LiveError> {
         let (sender, receiver) = mpsc::channel();
         self.tell(Command::Status(sender))?;
-        receiver.recv_timeout(Duration::from_secs(10)).map_err(|_| LiveError::Ended)
+        receiver.recv_timeout(PATIENCE).map_err(|_| LiveError::Ended)
     }
 
     /// Whether it still runs.
