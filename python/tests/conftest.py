@@ -3,11 +3,20 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes is the machine's affair.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
+WATCHDOG_S = 900.0
+"""Time after which a test is stuck. Nothing is measured by it."""
 
 COMMAND = Path(sys.executable).with_name("pullnet")
 
@@ -58,7 +67,7 @@ Pullnet = Callable[..., subprocess.CompletedProcess[str]]
 def pullnet(tmp_path: Path) -> Pullnet:
     """The command, run in a folder of its own."""
 
-    def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, timeout: float = WATCHDOG_S) -> subprocess.CompletedProcess[str]:
         command = [str(COMMAND), *arguments]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=timeout, check=False)
 
@@ -79,6 +88,18 @@ def long(tmp_path: Path) -> Path:
     path = tmp_path / "long.toml"
     path.write_text(LONG)
     return path
+
+
+Found = TypeVar("Found")
+
+
+def wait_until(look: Callable[[], Found]) -> Found:
+    """Look until there is something, and return it."""
+    end = time.monotonic() + WATCHDOG_S
+    while not (found := look()):
+        assert time.monotonic() < end, "it has never come"
+        time.sleep(0.05)
+    return found
 
 
 def summary_of(folder: Path) -> dict[str, Any]:

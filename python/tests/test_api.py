@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 import pullnet
 
-from .conftest import LONG, SMALL
+from .conftest import LONG, SMALL, wait_until
 
 PLAIN = SMALL[: SMALL.index("[probes]")]
 
@@ -141,10 +141,15 @@ def test_a_run_can_be_driven_from_another_thread() -> None:
 
 def test_ctrl_c_is_raised_after_what_there_is_has_been_written(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+
+    def interrupt() -> None:
+        wait_until(lambda: signal.getsignal(signal.SIGINT) is not before)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    other = threading.Thread(target=interrupt)
+    other.start()
     with pytest.raises(KeyboardInterrupt):
         pullnet.run(LONG, out=tmp_path / "out")
-    timer.join()
+    other.join()
     assert pullnet.load(tmp_path / "out").summary.ended == "interrupted"
     assert signal.getsignal(signal.SIGINT) is before

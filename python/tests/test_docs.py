@@ -14,6 +14,8 @@ from typer.main import get_command
 
 from pullnet.cli.app import app
 
+from .conftest import WATCHDOG_S
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -23,7 +25,7 @@ def test_the_examples_of_the_python_guide_run(tmp_path: Path) -> None:
     for text in (one + files, many):
         (tmp_path / "guide.py").write_text(text)
         command = [sys.executable, "guide.py"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -31,7 +33,12 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     (tmp_path / "guide.py").write_text(text)
     done = subprocess.run(
-        [sys.executable, tmp_path / "guide.py"], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, tmp_path / "guide.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=WATCHDOG_S,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -4,9 +4,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -16,9 +18,9 @@ from pullnet import host
 from pullnet.cli.main import status
 from pullnet.errors import HostError, InputError
 
-SERVICE = 7
-WATCHDOG_S = 60.0
+from .conftest import WATCHDOG_S, wait_until
 
+SERVICE = 7
 _numbers = count(1)
 
 
@@ -36,6 +38,7 @@ def start(folder: Path) -> Daemon:
     config = folder / f"daemon{number}.toml"
     config.write_text(
         f'backend = "udp"\naddress = "{address}"\nrate = "1 Gbps"\nfarewell = "0 s"\n[socket]\npath = "{socket}"\n'
+        '[ndp]\ngive_up = "120 s"\n'
     )
     command = [sys.executable, "-c", "from pullnet.cli.main import main; main()", "host", "serve", str(config)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -49,11 +52,15 @@ def start(folder: Path) -> Daemon:
 
 
 @pytest.fixture
-def daemons(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Daemon, Daemon]]:
-    # A folder that the daemon can reach once it has become another user.
-    folder = tmp_path_factory.mktemp("host")
-    for parent in [folder, *folder.parents[:2]]:
-        parent.chmod(0o755)
+def folder() -> Iterator[Path]:
+    """A folder that the daemon can reach once it has become another user, whatever others do with those of tests."""
+    with tempfile.TemporaryDirectory(prefix="pullnet-host-") as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+@pytest.fixture
+def daemons(folder: Path) -> Iterator[tuple[Daemon, Daemon]]:
     running: list[Daemon] = []
     try:
         running.extend(start(folder) for _ in range(2))
@@ -78,12 +85,12 @@ def reverse(request: host.Request) -> bytes:
 def served(daemons: tuple[Daemon, Daemon]) -> Iterator[tuple[Daemon, Daemon]]:
     stop = threading.Event()
     thread = threading.Thread(
-        target=host.serve, args=(SERVICE, reverse), kwargs={"socket": daemons[1].socket, "stop": stop}
+        target=host.serve,
+        args=(SERVICE, reverse),
+        kwargs={"socket": daemons[1].socket, "stop": stop, "timeout_s": WATCHDOG_S},
     )
     thread.start()
-    listening = json_of(daemons[1])["applications"]
-    while not listening or not listening[0]["listeners"]:
-        listening = json_of(daemons[1])["applications"]
+    wait_until(lambda: json_of(daemons[1])["applications"])
     yield daemons
     stop.set()
     thread.join(WATCHDOG_S)
@@ -99,21 +106,21 @@ def json_of(daemon: Daemon) -> dict[str, list[dict[str, int]]]:
 
 def test_calls_are_answered(served: tuple[Daemon, Daemon]) -> None:
     here, there = served
-    stack = host.connect(here.socket)
+    call = partial(host.call, stack=host.connect(here.socket), timeout_s=WATCHDOG_S)
     for body in (b"", b"abc", bytes(range(256)) * 2000):
-        assert host.call(there.address, SERVICE, body, stack=stack, priority=3) == body[::-1]
+        assert call(there.address, SERVICE, body, priority=3) == body[::-1]
     with pytest.raises(HostError, match="reset: the other application dropped the connection"):
-        host.call(there.address, SERVICE, b"fail", stack=stack)
+        call(there.address, SERVICE, b"fail")
     with pytest.raises(HostError, match="refused: nobody listens for the service"):
-        host.call(there.address, SERVICE + 1, b"x", stack=stack)
+        call(there.address, SERVICE + 1, b"x")
     with pytest.raises(InputError, match="is no address with a port"):
-        host.call("nowhere", SERVICE, b"x", stack=stack)
+        call("nowhere", SERVICE, b"x")
 
 
 def test_the_command_calls_and_shows(served: tuple[Daemon, Daemon], capfd: pytest.CaptureFixture[str]) -> None:
     here, there = served
     socket = ["--socket", str(here.socket)]
-    assert status(["host", "call", there.address, str(SERVICE), "abc", *socket]) == 0
+    assert status(["host", "call", there.address, str(SERVICE), "abc", "--timeout", str(WATCHDOG_S), *socket]) == 0
     assert capfd.readouterr().out == "cba"
     assert status(["host", "status", "--json", *socket]) == 0
     standing = json.loads(capfd.readouterr().out)

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from .conftest import COMMAND, SMALL
+from .conftest import COMMAND, SMALL, WATCHDOG_S
 
 NEVER = ("matplotlib", "numpy.f2py", "pandas", "polars", "pydantic", "scipy", "statsmodels", "arch")
 AFTERWARDS = ("numpy", "pyarrow", "rich", "multiprocessing", "concurrent", "hashlib")
@@ -25,7 +25,9 @@ sys.exit(status)
 def test_a_run_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL)
     python = COMMAND.with_name("python")
-    done = subprocess.run([python, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [python, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=True
+    )
     before, after = (set(line.split()) for line in done.stdout.splitlines())
     assert not before & {*NEVER, *AFTERWARDS}
     assert not after & set(NEVER)

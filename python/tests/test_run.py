@@ -7,8 +7,8 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import pytest
 
 from pullnet.progress import remaining
 
-from .conftest import COMMAND, SMALL, Pullnet, summary_of
+from .conftest import COMMAND, SMALL, WATCHDOG_S, Pullnet, summary_of, wait_until
 
 TABLES = {"flows", "hosts", "ports", "occupancy", "series", "latency", "control"}
 
@@ -204,15 +204,23 @@ def test_a_run_to_a_fixed_time_is_complete(pullnet: Pullnet, long: Path, tmp_pat
     assert summary_of(tmp_path / "out")["flows"]["endless"] == 16
 
 
+def catches(process: subprocess.Popen[str], number: signal.Signals) -> bool:
+    """Whether a process has a handler of its own for a signal, as the kernel says."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught, 16) >> (number - 1) & 1)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_leaves_what_there_is(long: Path, tmp_path: Path, number: signal.Signals) -> None:
     command = [str(COMMAND), "run", "long.toml", "--out", "out"]
-    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    while not list(tmp_path.glob(".out.unfinished*")):
-        time.sleep(0.05)
-    time.sleep(0.5)
+    # These tests may run without a terminal whose loss matters.
+    as_usual = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+    running = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, preexec_fn=as_usual)
+    # Python itself catches SIGINT only: who catches the others is ready for all.
+    wait_until(lambda: catches(running, signal.SIGTERM) and catches(running, signal.SIGHUP))
     running.send_signal(number)
-    output, _ = running.communicate(timeout=60)
+    output, _ = running.communicate(timeout=WATCHDOG_S)
     assert running.returncode == 3
     assert "interrupted: everything here ends where the run was broken off" in output
     summary = summary_of(tmp_path / "out")
@@ -223,10 +231,9 @@ def test_an_interrupted_run_leaves_what_there_is(long: Path, tmp_path: Path, num
 
 def test_a_killed_run_leaves_nothing_that_looks_whole(long: Path, tmp_path: Path) -> None:
     running = subprocess.Popen([str(COMMAND), "run", "long.toml", "--out", "out"], cwd=tmp_path)
-    while not list(tmp_path.glob(".out.unfinished*")):
-        time.sleep(0.05)
+    wait_until(lambda: list(tmp_path.glob(".out.unfinished*")))
     running.kill()
-    running.wait(timeout=60)
+    running.wait(timeout=WATCHDOG_S)
     assert not (tmp_path / "out").exists()
 
 
@@ -243,7 +250,7 @@ def test_progress_is_shown_on_a_terminal(long: Path, tmp_path: Path) -> None:
     with contextlib.suppress(OSError):  # the terminal is gone when the run is
         while os.read(controller, 4096):
             pass
-    assert running.wait(timeout=60) == 3
+    assert running.wait(timeout=WATCHDOG_S) == 3
     assert "of 100000 ms" in shown
     assert "M packet-hops/s" in shown
     assert "MB" in shown
@@ -288,7 +295,9 @@ def test_a_panic_is_reported_as_a_fault_of_ours(tmp_path: Path) -> None:
     )
     (tmp_path / "small.toml").write_text(SMALL)
     python = COMMAND.with_name("python")
-    done = subprocess.run([python, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [python, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False
+    )
     assert done.returncode == 1
     assert done.stderr.startswith("fault in pullnet: two packets in one place, at crates/py/src/fault.rs:")
     assert "Please report it" in done.stderr
@@ -357,7 +366,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 def test_where_there_is_no_room_for_tables_the_summary_is_kept(small: Path, tmp_path: Path) -> None:
     command = [str(COMMAND), "run", str(small), "--out", str(tmp_path / "out"), "--quiet"]
     limited = [sys.executable, "-c", LITTLE_ROOM, *command]
-    ran = subprocess.run(limited, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(limited, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
     assert ran.returncode == 2, ran.stderr
     missing = tmp_path / "out" / "flows.parquet"
     assert f"error: {missing}: cannot be written: File too large; the summary and all that" in ran.stderr
@@ -378,7 +387,9 @@ def test_a_run_that_shall_outlive_its_terminal_does(small: Path, tmp_path: Path)
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    assert interruption.asked\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=WATCHDOG_S, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -393,7 +404,7 @@ def test_who_interrupts_the_writing_of_a_result_gets_it_whole(small: Path, tmp_p
         "sys.exit(cli.status(['run', 'small.toml', '--out', 'out']))\n"
     )
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
     assert done.returncode == 3, done.stderr
     there = {file.name for file in (tmp_path / "out").iterdir()}
     assert there == {"scenario.toml", "summary.json"} | {f"{name}.parquet" for name in TABLES}
@@ -409,7 +420,7 @@ def test_of_two_runs_into_one_place_none_is_lost(small: Path, tmp_path: Path) ->
         "sys.exit(cli.status(['run', 'small.toml', '--out', 'out']))\n"
     )
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: out: was made by somebody else during the run; the result is in out-")
     assert (tmp_path / "out" / "summary.json").read_text() == "of the other"
@@ -421,7 +432,7 @@ def test_of_two_runs_into_one_place_none_is_lost(small: Path, tmp_path: Path) ->
 def test_a_run_needs_nobody_who_reads(small: Path, tmp_path: Path, closed: str) -> None:
     shell = f'"$0" "$@" {1 if closed == "stdout" else 2}>&-'
     command = ["sh", "-c", shell, str(COMMAND), "run", "small.toml", "--out", "out"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
     assert done.returncode == 0
     assert ("result: out" in done.stdout) == (closed == "stderr")
     assert summary_of(tmp_path / "out")["complete"]
@@ -431,7 +442,7 @@ def test_where_the_output_goes_may_be_full(small: Path, tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         command = [str(COMMAND), "run", "small.toml", "--out", "out"]
         done = subprocess.run(
-            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=WATCHDOG_S, check=False
         )
     assert (done.returncode, done.stderr) == (2, "error: the output cannot be written: No space left on device\n")
     assert summary_of(tmp_path / "out")["complete"]

@@ -1,11 +1,12 @@
 """`pullnet switch`: its file, its interfaces, its end. Interfaces need root."""
 
+import contextlib
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from pullnet.errors import InputError
 from pullnet.switch import ask
 from pullnet.testbed import kernel
 
+from .conftest import WATCHDOG_S, wait_until
 from .test_testbed import needs_namespaces, pullnet
 
-NAMESPACE = "pn-switch-cli"
+NAMESPACE = f"pn-switch-cli-{os.getpid()}"
 FILE = """
 name = "pair"
 
@@ -53,11 +55,23 @@ def namespace() -> Iterator[str]:
     """Two pairs of interfaces: a0 and b0 for the switch, a1 and b1 for whoever talks."""
     kernel.add(NAMESPACE)
     try:
-        pairs = [f"link add name {n}0 type veth peer name {n}1" for n in "ab"]
-        kernel.ip(["-n", NAMESPACE], [*pairs, *(f"link set dev {n}{end} up" for n in "ab" for end in "01")])
+        join(NAMESPACE, "a", "b")
         yield NAMESPACE
     finally:
         kernel.delete(NAMESPACE)
+
+
+def join(namespace: str, *names: str) -> None:
+    """Make pairs of interfaces, NAME0 and NAME1, and wait until the kernel, which looks once in a second, uses them."""
+    pairs = [f"link add name {name}0 type veth peer name {name}1" for name in names]
+    ends = {f"{name}{end}" for name in names for end in "01"}
+    kernel.ip(["-n", namespace], [*pairs, *(f"link set dev {end} up" for end in ends)])
+
+    def are_up() -> bool:
+        links = json.loads(kernel.ip(["-n", namespace, "-json", "link", "show"]))
+        return ends <= {link["ifname"] for link in links if link["operstate"] == "UP"}
+
+    wait_until(are_up)
 
 
 def test_a_file_is_checked_without_privilege(config: Path) -> None:
@@ -93,21 +107,12 @@ def test_it_forwards_records_and_ends_cleanly(
 ) -> None:
     config.write_text(f'io = "{io}"\n' + FILE + f'[capture]\nfile = "{tmp_path / "out.pcapng"}"\n')
     control = tmp_path / "control"
-    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
-    command = ["ip", "netns", "exec", namespace, *program, "switch", str(config), "--control", str(control), "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(control)
+    with running(namespace, config, control) as process:
         with kernel.inside(namespace):
             send_raw("a1", bytes.fromhex("020000000002020000000001") + b"\x88\xb5" + bytes(50))
-        for _ in range(200):
-            status = ask(control, {"do": "status"})
-            if status["ports"][1]["counters"]["if_out_ucast_pkts"]:
-                break
-            time.sleep(0.05)
+        wait_until(lambda: ports_of(control)["b"]["counters"]["if_out_ucast_pkts"])
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
-    assert process.returncode == 0, err
-    counters = {port["name"]: port["counters"] for port in json.loads(out)["ports"]}
+        counters = {port["name"]: port["counters"] for port in result_of(process)["ports"]}
     assert counters["a"]["if_in_ucast_pkts"] >= 1
     assert counters["b"]["if_out_ucast_pkts"] >= 1
     assert not control.exists()
@@ -117,22 +122,17 @@ def test_it_forwards_records_and_ends_cleanly(
 @needs_namespaces
 def test_an_interface_may_go_and_come_back(config: Path, namespace: str, tmp_path: Path) -> None:
     control = tmp_path / "control"
-    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
-    command = ["ip", "netns", "exec", namespace, *program, "switch", str(config), "--control", str(control), "--json"]
     frame = bytes.fromhex("020000000002020000000001") + b"\x88\xb5" + bytes(50)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(control)
+    with running(namespace, config, control) as process:
         kernel.ip(["-n", namespace], ["link del dev b0"])
         with kernel.inside(namespace):
             until(control, lambda ports: ports["b"]["interface"]["trouble"], lambda: send_raw("a1", frame))
-        kernel.ip(["-n", namespace], ["link add name b0 type veth peer name b1"])
-        kernel.ip(["-n", namespace], ["link set dev b0 up", "link set dev b1 up"])
+        join(namespace, "b")
         sent = ports_of(control)["b"]["interface"]["sent"]
         with kernel.inside(namespace):
             until(control, lambda ports: ports["b"]["interface"]["sent"] > sent, lambda: send_raw("a1", frame))
         ask(control, {"do": "stop"})
-        _, err = process.communicate(timeout=30)
-    assert process.returncode == 0, err
+        result_of(process)
 
 
 TRIMMING = FILE.replace('"100 Mbps"', '"100 kbps"')
@@ -144,22 +144,19 @@ def test_data_of_ndp_is_trimmed_and_its_headers_overtake(config: Path, namespace
 
     config.write_text(TRIMMING)
     control = tmp_path / "control"
-    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
-    command = ["ip", "netns", "exec", namespace, *program, "switch", str(config), "--control", str(control), "--json"]
     sent = [frame(1514, MARKS[0], label=n) for n in range(40)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(control)
+    with running(namespace, config, control) as process:
         with kernel.inside(namespace), socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as arrived:
             arrived.bind(("b1", 0))
-            arrived.settimeout(20)
-            for one in sent:
-                send_raw("a1", one)
-            # A whole frame takes 121 ms at this rate: nearly all of them find the queue full.
+            arrived.settimeout(WATCHDOG_S)
+            # To the switch, all frames come at once: at this rate one takes 121 ms, and nearly all find the queue full.
+            with standing_still(process):
+                for one in sent:
+                    send_raw("a1", one)
             headers = [data for data in (arrived.recv(4096) for _ in range(20)) if len(data) == 64 and data[23] == 17]
         trimmed = ports_of(control)["b"]["counters"]["trim_packets"]
         ask(control, {"do": "stop"})
-        _, err = process.communicate(timeout=30)
-    assert process.returncode == 0, err
+        result_of(process)
     assert len(headers) >= 10
     assert trimmed >= len(headers)
     for header in headers:
@@ -173,23 +170,52 @@ def ports_of(control: Path) -> dict[str, Any]:
 
 def until(control: Path, holds: Callable[[dict[str, Any]], Any], act: Callable[[], None]) -> None:
     """Act again and again until it holds."""
-    for _ in range(400):
+
+    def look() -> Any:
         act()
-        if holds(ports_of(control)):
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never held")
+        return holds(ports_of(control))
+
+    wait_until(look)
 
 
-def wait_for(control: Path) -> None:
-    for _ in range(400):
+@contextlib.contextmanager
+def running(namespace: str, config: Path, control: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A switch that answers; it is gone afterwards."""
+    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
+    arguments = ["switch", str(config), "--control", str(control), "--json", *options]
+    command = ["ip", "netns", "exec", namespace, *program, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+
+        def answers() -> bool:
+            assert process.poll() is None, process.communicate()[1]
+            with contextlib.suppress(InputError):
+                ask(control, {"do": "status"})
+                return True
+            return False
+
         try:
-            ask(control, {"do": "status"})
-        except InputError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError("the switch does not answer")
+            wait_until(answers)
+            yield process
+        finally:
+            process.kill()
+
+
+def result_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """What a switch says that ends by itself."""
+    out, err = process.communicate(timeout=WATCHDOG_S)
+    assert process.returncode == 0, err
+    result: dict[str, Any] = json.loads(out)
+    return result
+
+
+@contextlib.contextmanager
+def standing_still(process: subprocess.Popen[str]) -> Iterator[None]:
+    """No thread of a process runs."""
+    process.send_signal(signal.SIGSTOP)
+    threads = list(Path(f"/proc/{process.pid}/task").glob("*/stat"))
+    wait_until(lambda: all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in threads))
+    yield
+    process.send_signal(signal.SIGCONT)
 
 
 def send_raw(interface: str, frame: bytes) -> None:

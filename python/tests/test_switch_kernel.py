@@ -1,10 +1,9 @@
 """The switch inside the kernel against the golden vectors, as far as a virtual queue can follow them."""
 
 import json
+import os
 import socket
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,14 @@ import pytest
 from pullnet.switch import ask, xdp
 from pullnet.testbed import kernel
 
-from .test_switch import send_raw, wait_for
+from .conftest import WATCHDOG_S
+from .test_switch import join, result_of, running, send_raw
 from .test_testbed import pullnet
 
 ROOT = Path(__file__).parents[2]
 LACKS = xdp.missing()
 needs_kernel = pytest.mark.skipif(bool(LACKS), reason=f"the switch inside the kernel needs {'; '.join(LACKS)}")
-NAMESPACE = "pn-switch-xdp"
+NAMESPACE = f"pn-switch-xdp-{os.getpid()}"
 MARKS = [3, 11, 7, 15]
 """DSCP of data, control, trimmed and returned packets: the defaults of pullnet-wire."""
 GIGABIT = 1_000_000_000
@@ -174,25 +174,18 @@ def test_frames_pass_between_real_interfaces(tmp_path: Path) -> None:
     config.write_text(CONFIG)
     kernel.add(NAMESPACE)
     try:
-        pairs = [f"link add name {n}0 type veth peer name {n}1" for n in ("in", "out")]
-        ups = [f"link set dev {n}{end} up" for n in ("in", "out") for end in (0, 1)]
-        kernel.ip(["-n", NAMESPACE], [*pairs, *ups])
-        program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
-        options = ["--kernel", "--control", str(control), "--json"]
-        command = ["ip", "netns", "exec", NAMESPACE, *program, "switch", str(config), *options]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            wait_for(control)
+        join(NAMESPACE, "in", "out")
+        with running(NAMESPACE, config, control, "--kernel") as process:
             with kernel.inside(NAMESPACE):
                 kernel.merge_segments("out1")  # Without it, veth throws away what is redirected to it.
                 with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as arrived:
                     arrived.bind(("out1", 0))
-                    arrived.settimeout(20)
+                    arrived.settimeout(WATCHDOG_S)
                     send_raw("in1", frame(200, 0))
                     got = next(data for data in iter(lambda: arrived.recv(4096), b"") if len(data) == 200)
             told = ask(control, {"do": "stop"})
-            out, err = process.communicate(timeout=30)
-        assert (process.returncode, told, got) == (0, None, frame(200, 0)), err
-        counters = {port["name"]: port["counters"] for port in json.loads(out)["ports"]}
+            counters = {port["name"]: port["counters"] for port in result_of(process)["ports"]}
+        assert (told, got) == (None, frame(200, 0))
         assert counters["out0"]["if_out_ucast_pkts"] == 1
     finally:
         kernel.delete(NAMESPACE)

@@ -18,18 +18,23 @@ from pullnet.testbed import kernel, state
 from pullnet.testbed.pair import pair
 from pullnet.testbed.plan import checked, slug
 
+from .conftest import WATCHDOG_S
+
 ROOT = Path(__file__).parents[2]
 PAIR = ROOT / "scenarios/testbed/back-to-back.toml"
 STAR = ROOT / "scenarios/testbed/star-drop-tail.toml"
 SMALL = ["--set", "topology.hosts=3", "--set", "traffic.0.degree=2"]
-NAME = "switch-test"
+PATIENT = ["--set", "transport.give_up=100 s"]
+"""A switch or a host that the machine has no time for is not given up."""
+NAME = f"switch-test-{os.getpid()}"
 
 
 def can_make_namespaces() -> bool:
+    probe = f"pn-switch-probe-{os.getpid()}"
     try:
         kernel.require()
-        kernel.add("pn-switch-probe")
-        kernel.delete("pn-switch-probe")
+        kernel.add(probe)
+        kernel.delete(probe)
     except InputError:
         return False
     return True
@@ -49,7 +54,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 def pullnet(*arguments: str) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
-    return subprocess.run([*program, *arguments], capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run([*program, *arguments], capture_output=True, text=True, check=False, timeout=WATCHDOG_S)
 
 
 def ours() -> list[str]:
@@ -191,24 +196,24 @@ def test_without_privilege_it_says_what_is_missing() -> None:
 @needs_namespaces
 def test_a_scenario_is_played_with_the_results_of_a_run(tmp_path: Path) -> None:
     incast = ROOT / "scenarios/testbed/star.toml"
-    few = [*SMALL, "--set", "traffic.0.size=20 kB", "--set", "probes.packets=true"]
+    few = [*SMALL, *PATIENT, "--set", "traffic.0.size=20 kB", "--set", "probes.packets=true"]
     played = pullnet("testbed", "play", str(incast), "--name", NAME, *few, "--out", str(tmp_path / "linux"), "--json")
     assert played.returncode == 0, played.stderr
     summary = json.loads(played.stdout)
     assert (summary["world"], summary["flows"]["completed"], summary["fingerprint"]) == ("linux", 2, "0" * 16)
     result = load(tmp_path / "linux")
     assert result.flows["delivered_bytes"].to_list() == [20_000, 20_000]
-    # Frames that hosts say they sent are those that the switch counted; the last may still be on their way.
-    sent = result.packets.filter(pl.col("direction") == "sent").height
+    # What the switch counted was sent, and what arrived was counted; the last frames may still be on their way.
+    sent, arrived = (result.packets.filter(pl.col("direction") == way).height for way in ("sent", "received"))
     counted = result.ports.filter(pl.col("port").is_null())["packets"].sum()
-    assert 0 <= sent - counted <= 8
+    assert arrived <= counted <= sent
     assert result.ports.filter(pl.col("port") == 0)["data_packets"].item() >= 28
     assert ours() == []
 
 
 @needs_namespaces
 def test_rounds_are_played_one_after_the_other(tmp_path: Path) -> None:
-    arguments = ["--name", NAME, "--rounds", "3", "--out", str(tmp_path / "rounds")]
+    arguments = ["--name", NAME, *PATIENT, "--rounds", "3", "--out", str(tmp_path / "rounds")]
     played = pullnet("testbed", "play", str(PAIR), *arguments)
     assert played.returncode == 0, played.stderr
     assert "last flow: median" in played.stdout
@@ -217,13 +222,14 @@ def test_rounds_are_played_one_after_the_other(tmp_path: Path) -> None:
 
 @needs_namespaces
 def test_both_worlds_are_compared() -> None:
-    compared = pullnet("testbed", "compare", str(PAIR), "--name", NAME, "--set", "traffic.0.size=100 kB", "--json")
+    arguments = ["testbed", "compare", str(PAIR), "--name", NAME, *PATIENT, "--set", "traffic.0.size=100 kB"]
+    compared = pullnet(*arguments, "--json")
     assert compared.returncode == 0, compared.stderr
     found = json.loads(compared.stdout)
     assert found["quantities"]["flows completed"] == {"simulator": 1, "linux": 1, "ratio": 1.0}
     assert found["quantities"]["completion time, last"]["ratio"] > 0.9
     assert found["packets"]["sequences"] == 4
-    shown = pullnet("testbed", "compare", str(PAIR), "--name", NAME, "--set", "traffic.0.size=100 kB")
+    shown = pullnet(*arguments)
     assert "completion time, last, us" in shown.stdout
 
 
@@ -231,7 +237,7 @@ def test_both_worlds_are_compared() -> None:
 @pytest.mark.parametrize("carrier", ["ndp", "tcp", "fast-open", "mptcp"])
 @pytest.mark.parametrize("spin", [True, False])
 def test_calls_are_timed_one_by_one(carrier: str, spin: bool) -> None:
-    with pair("switch-test-pair") as hosts:
+    with pair(f"switch-pair-{os.getpid()}") as hosts:
         one, other = ((host.namespace, host.ip, core) for core, host in enumerate(hosts))
         times, cpu = _core.calls(carrier, (one, other), 30, 5, 1000, "reno", spin)
     assert len(times) == 30

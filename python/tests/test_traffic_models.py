@@ -98,7 +98,6 @@ def test_standard_errors_are_the_spread_of_the_estimates() -> None:
 
 
 @given(a=st.floats(-30, 900), t=st.floats(0, 20))
-@settings(max_examples=100, deadline=None)
 def test_survival_far_out_is_that_of_many_digits(a: float, t: float) -> None:
     mpmath = pytest.importorskip("mpmath")  # comes with powerlaw
 
@@ -138,7 +137,7 @@ def test_a_gaussian_tail_heavier_than_an_exponential_ends_in_it() -> None:
 
 
 @given(power=st.integers(-12, 12))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @pytest.mark.parametrize("kind", MODELS)
 def test_the_unit_does_not_matter(kind: type[Model], power: int) -> None:
     sample = draw(LogNormal(3.0, 0.5), 400)

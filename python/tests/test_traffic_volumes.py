@@ -17,7 +17,7 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pullnet.traffic
@@ -25,7 +25,7 @@ from pullnet import traffic
 from pullnet.traffic import DamagedInput, State, TrafficError, Volumes, as_volumes, read
 from pullnet.traffic.reading import load, make_options
 from tests import captures
-from tests.conftest import COMMAND, Pullnet
+from tests.conftest import COMMAND, WATCHDOG_S, Pullnet
 
 DATA = Path(pullnet.traffic.__file__).parent / "data"
 
@@ -92,7 +92,7 @@ def test_lengths_on_the_wire_of_a_real_capture_are_those_of_capinfos() -> None:
 def test_a_capture_on_standard_input(tmp_path: Path) -> None:
     content = captures.pcap(captures.steady(500))
     command = [str(COMMAND), "traffic", "volumes", "-", "--timescale", "1s", "--json"]
-    done = subprocess.run(command, input=content, capture_output=True, check=True, cwd=tmp_path, timeout=120)
+    done = subprocess.run(command, input=content, capture_output=True, check=True, cwd=tmp_path, timeout=WATCHDOG_S)
     (volumes,) = json.loads(done.stdout)["volumes"]
     assert (volumes["bins"], volumes["bytes"], volumes["packets"]) == (4, 40_000, 400)
 
@@ -174,7 +174,6 @@ def test_outages_and_saturation_are_intervals(tmp_path: Path) -> None:
     assert len(volumes.sample(anomalous=False)) == 3000 - 12 - full.sum()
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 400_000), st.integers(0, 9000)), min_size=2, max_size=120), st.integers(1, 999)
 )
@@ -245,7 +244,6 @@ def test_a_counter_of_64_bits_is_exact(tmp_path: Path) -> None:
     assert volumes.bytes.tolist() == [3, 3, 4]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 2**31), min_size=3, max_size=40), st.integers(0, 2**32 - 1), st.integers(1, 40))
 def test_any_wraps_add_up(volumes: list[int], begin: int, jitter: int) -> None:
     from pullnet.traffic import snmp
@@ -346,7 +344,6 @@ def _volumes(count: int, gaps: list[int]) -> Volumes:
     return Volumes("t", 0.5, 10.0, volume, state, np.arange(count))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.sets(st.integers(0, 59)), st.integers(1, 9))
 def test_coarser_volumes_keep_bytes_and_gaps(count: int, gaps: set[int], factor: int) -> None:
     volumes = _volumes(count, [gap for gap in gaps if gap < count])
@@ -446,7 +443,7 @@ def test_what_cannot_be_read_or_written_is_said_so(tmp_path: Path) -> None:
 
 def test_the_package_is_imported_without_large_libraries() -> None:
     code = "import sys, pullnet.traffic; print([m for m in ('scipy', 'pandas', 'matplotlib') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WATCHDOG_S)
     assert done.stdout.strip() == "[]"
 
 

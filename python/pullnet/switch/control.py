@@ -17,11 +17,13 @@ from pullnet import json_text
 from pullnet.errors import InputError
 
 _LONGEST = 1 << 20
+_PATIENCE_S = 90.0
+"""How long an answer, or a request that was begun, may take: longer than a switch itself is waited for."""
 
 Handler = Callable[[dict[str, Any]], Any]
 
 
-def ask(path: Path, request: dict[str, Any], timeout_s: float = 15.0) -> Any:
+def ask(path: Path, request: dict[str, Any], timeout_s: float = _PATIENCE_S) -> Any:
     """Send a request to the switch whose socket is at `path` and return its answer."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -38,7 +40,7 @@ def ask(path: Path, request: dict[str, Any], timeout_s: float = 15.0) -> Any:
 
 
 class _Connection(socketserver.StreamRequestHandler):
-    timeout = 5
+    timeout = _PATIENCE_S
 
     def handle(self) -> None:
         server = self.server

@@ -22,7 +22,7 @@ _SYSCTLS = {
     "net.ipv6.conf.default.disable_ipv6": "1",
     "net.ipv4.tcp_no_metrics_save": "1",
 }
-_PATIENCE_S = 20.0
+_PATIENCE_S = 120.0
 _LOOP = "pullnet-switch"
 """Name of the thread in which a switch's loop runs."""
 

@@ -66,7 +66,7 @@ def compiled(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     include = f"-I/usr/include/{platform.machine()}-linux-gnu"
     options = ["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wextra", "-Werror", include]
-    beside = target.with_suffix(".new")
+    beside = target.with_suffix(f".{os.getpid()}")  # Others may compile it just now.
     done = subprocess.run(
         ["clang", *options, "-c", str(SOURCE), "-o", str(beside)], capture_output=True, text=True, check=False
     )
