@@ -17,7 +17,7 @@ use crate::line::Line;
 use crate::network::Network;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::prefetch::{Places, prefetch, prefetch_lines};
+use crate::prefetch::{Places, prefetch, prefetch_near};
 use crate::probe::{self, HostLog};
 
 mod events;
@@ -74,11 +74,16 @@ pub struct HostContext<'a> {
     pub prompt: bool,
 }
 
-/// One host. What only some visits need comes last, with the cold end of the transport: a large network has its memory at
-/// hand only if that is little.
+/// One host. A packet that comes in touches the line of memory that ends with the head of the inbox, and its place in the
+/// inbox. What only some visits need comes last, with the cold end of the transport: a large network has its memory at hand
+/// only if that is little.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Host<T> {
+    /// The hosts that a control packet and data came from last.
+    latest: [Peer; 2],
+    /// The NIC.
+    pub line: Line,
     /// The window that the host is to be visited in.
     pub armed: u64,
     /// From when on the transport may have something to send; `u64::MAX` if it was asked and had nothing.
@@ -87,8 +92,6 @@ pub struct Host<T> {
     pub busy_until: u64,
     /// When the next flow starts.
     next_start: u64,
-    /// The hosts that a control packet and data came from last.
-    latest: [Peer; 2],
     inbox: Ring<Packet>,
     /// What happened here.
     pub counts: HostCounts,
@@ -98,8 +101,6 @@ pub struct Host<T> {
     addr: HostAddr,
     /// Its number.
     pub id: HostId,
-    /// The NIC.
-    pub line: Line,
     transport: T,
     starts: VecDeque<FlowStart>,
 }
@@ -299,21 +300,34 @@ impl<T: Transport> Host<T> {
 
     /// What [`Host::expect`] touches of `hosts`, of which the first is number `first`.
     pub fn inboxes(hosts: &[Self], first: u32) -> Places<3> {
-        Places::new(hosts, first, 0)
+        Places::new(hosts, first, offset_of!(Self, armed))
+    }
+
+    /// The cache lines that nearly every visit reads.
+    #[inline]
+    fn hot_lines(&self) -> impl Iterator<Item = *const u8> {
+        let begin: *const u8 = (&raw const *self).cast();
+        (0..offset_of!(Self, transport) + T::HOT).step_by(64).map(move |offset| begin.wrapping_add(offset))
     }
 
     /// Brings into the cache what nearly every visit reads.
     #[inline]
     pub fn prepare_visit(&self) {
-        prefetch_lines(&raw const *self, (offset_of!(Self, transport) + T::HOT).div_ceil(64));
+        self.hot_lines().for_each(prefetch);
+    }
+
+    /// The same into the first-level cache.
+    #[inline]
+    pub fn prepare_near(&self) {
+        self.hot_lines().for_each(prefetch_near);
     }
 
     /// Brings into the cache what the transport points to; see [`Transport::places`].
     #[inline]
     pub fn prepare(&self, step: u8) {
         if step == 0 {
-            prefetch(self.inbox.near(0));
-            prefetch(self.incoming.as_ptr());
+            // The first flow that comes in; it may lie across two lines.
+            [0, 1].into_iter().for_each(|index| prefetch(self.incoming.as_ptr().wrapping_add(index)));
         }
         self.transport.places(step, &mut |place| prefetch(place));
     }
@@ -334,4 +348,17 @@ impl<T: Transport> Host<T> {
 fn received<H: Header>(packet: &Packet, paths: u16) -> Received<H> {
     let header = H::unpack(packet.packed());
     Received { from: packet.from(), paths, wire: packet.sent_size(), fate: packet.fate(), header }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pullnet_ndp::NdpEndpoint;
+
+    #[test]
+    fn what_is_used_together_lies_together() {
+        type NdpHost = Host<NdpEndpoint>;
+        assert_eq!(offset_of!(NdpHost, line) + Line::HOTTEST, 128);
+        assert_eq!(offset_of!(NdpHost, inbox), 128 + 64 - 16);
+    }
 }

@@ -14,7 +14,7 @@ use crate::line::Line;
 use crate::network::Network;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::prefetch::{Places, prefetch};
+use crate::prefetch::{Places, prefetch, prefetch_near};
 use crate::probe::Held;
 
 /// Marks packets that arrive from another port of the same switch and not by a link.
@@ -353,7 +353,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// Brings into the cache what [`Port::expect`] will write.
     #[inline]
     pub fn prepare_slot(&self) {
-        prefetch(self.inbox.latest());
+        prefetch_near(self.inbox.latest());
     }
 
     /// Brings into the cache what [`Port::visit`] reads beside the packets.
@@ -370,6 +370,15 @@ impl<Q: Discipline<Packet>> Port<Q> {
     pub fn prepare_packets(&self) {
         [0, 2].into_iter().for_each(|index| prefetch(self.inbox.near(index)));
         self.queue.0.places().into_iter().for_each(prefetch);
+    }
+
+    /// Brings into the first-level cache what [`Port::visit`] reads first.
+    #[inline]
+    pub fn prepare_near(&self) {
+        let begin: *const u8 = (&raw const *self).cast();
+        [1, 2, 7].into_iter().for_each(|line| prefetch_near(begin.wrapping_add(64 * line)));
+        prefetch_near(self.inbox.near(0));
+        prefetch_near(self.queue.0.places()[0]);
     }
 
     /// Visits every packet that is on its way here or waits here.

@@ -1,25 +1,32 @@
 //! Hints to the cache. Networks of a thousand hosts and more do not fit into it, and a simulator knows long before
 //! which memory it will touch.
 
+/// Hints as the processor numbers them: into the first-level cache and what is behind it, or only from the second on.
+const FIRST: i32 = 3;
+/// See [`FIRST`].
+const SECOND: i32 = 2;
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn hint<const LEVEL: i32>(place: *const i8) {
+    // SAFETY: a prefetch of any address is a hint without effect on the program.
+    unsafe { core::arch::x86_64::_mm_prefetch::<LEVEL>(place) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn hint<const LEVEL: i32>(_: *const i8) {}
+
 /// Asks for the cache line that `place` lies in, into the second-level cache: some visits ahead are too much for the first.
 /// Any address will do; nothing is read.
 #[inline(always)]
 pub fn prefetch<T>(place: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch of any address is a hint without effect on the program.
-    unsafe {
-        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch(place.cast(), _MM_HINT_T1);
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
+    hint::<SECOND>(place.cast());
 }
 
-/// Asks for the first `lines` cache lines of what `value` points to.
+/// The same into the first-level cache: for what comes next.
 #[inline(always)]
-pub fn prefetch_lines<T>(value: *const T, lines: usize) {
-    let begin: *const u8 = value.cast();
-    (0..lines).for_each(|line| prefetch(begin.wrapping_add(64 * line)));
+pub fn prefetch_near<T>(place: *const T) {
+    hint::<FIRST>(place.cast());
 }
 
 /// The same `LINES` cache lines of every element of a slice. Elements that it does not have may be named too.
@@ -43,6 +50,7 @@ impl<const LINES: usize> Places<LINES> {
     #[inline(always)]
     pub fn prefetch(&self, index: u32) {
         let place = self.zero.wrapping_add(self.stride.wrapping_mul(index as usize));
-        prefetch_lines(core::ptr::without_provenance::<u8>(place), LINES);
+        (0..LINES)
+            .for_each(|line| prefetch(core::ptr::without_provenance::<u8>(place.wrapping_add(64 * line))));
     }
 }

@@ -112,20 +112,21 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
     fn visit_hosts(&mut self, net: &Network, window: Window, due: &[u32]) {
         let large = self.large();
         for (index, position) in due.iter().enumerate() {
-            if !large {
-                self.visit_host(net, window, *position);
-                continue;
-            }
-            if let Some(later) = due.get(index + 3 * AHEAD) {
-                self.hosts[*later as usize].prepare_visit();
-            }
-            for (step, index) in [(0, index + 2 * AHEAD), (1, index + AHEAD)] {
-                if let Some(soon) = due.get(index) {
-                    self.hosts[*soon as usize].prepare(step);
-                }
+            if large {
+                self.prepare_hosts(due, index);
             }
             self.visit_host(net, window, *position);
         }
+    }
+
+    /// Prepares memory for the hosts that are visited some time after number `index`.
+    #[inline]
+    fn prepare_hosts(&self, due: &[u32], index: usize) {
+        let host = |ahead: usize| due.get(index + ahead).map(|position| &self.hosts[*position as usize]);
+        host(3 * AHEAD).into_iter().for_each(Host::prepare_visit);
+        host(2 * AHEAD).into_iter().for_each(|host| host.prepare(0));
+        host(AHEAD).into_iter().for_each(|host| host.prepare(1));
+        host(1).into_iter().for_each(Host::prepare_near);
     }
 
     /// Visits ports while the memory of later ones comes into the cache.
@@ -133,21 +134,19 @@ impl<T: Transport, Q: Discipline<Packet>> Shard<T, Q> {
         let large = self.large();
         for (index, position) in due.iter().enumerate() {
             if large {
-                self.prepare_visits(due, index);
+                self.prepare_ports(due, index);
             }
             self.visit_port(net, window, *position);
         }
     }
 
-    /// Prepares memory for the visits some time after number `index`.
+    /// Prepares memory for the ports that are visited some time after number `index`.
     #[inline]
-    fn prepare_visits(&self, due: &[u32], index: usize) {
-        if let Some(later) = due.get(index + 2 * AHEAD) {
-            self.ports[*later as usize].prepare();
-        }
-        if let Some(soon) = due.get(index + AHEAD) {
-            self.ports[*soon as usize].prepare_packets();
-        }
+    fn prepare_ports(&self, due: &[u32], index: usize) {
+        let port = |ahead: usize| due.get(index + ahead).map(|position| &self.ports[*position as usize]);
+        port(2 * AHEAD).into_iter().for_each(Port::prepare);
+        port(AHEAD).into_iter().for_each(Port::prepare_packets);
+        port(1).into_iter().for_each(Port::prepare_near);
     }
 
     fn visit_host(&mut self, net: &Network, window: Window, position: u32) {

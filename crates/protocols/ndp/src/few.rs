@@ -36,6 +36,12 @@ impl<T> Few<T> {
         first
     }
 
+    /// Where the second item is, or will be, for a driver that prepares memory.
+    #[inline]
+    pub fn place(&self) -> *const u8 {
+        self.others.as_slices().0.as_ptr().cast()
+    }
+
     /// The oldest of those behind becomes the first one. A queue that is empty starts again at its beginning, to stay within
     /// few cache lines.
     fn move_up(&mut self) {

@@ -226,6 +226,7 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
 
     fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
         if step == 0 {
+            visit(self.control.place());
             self.senders.places().chain(self.receivers.places()).for_each(visit);
         } else {
             // In most visits the receiver answers and pulls first, then the sender sends what was pulled.
