@@ -54,8 +54,8 @@ nothing is copied, and the scenario names the files by their full paths.
 Ctrl-C, a request to terminate and a lost terminal (SIGINT, SIGTERM, SIGHUP) end a run early and keep its result; a
 second one throws it away. With `nohup` a lost terminal is no matter.
 
-Exit codes of `pullnet run`: 0 ran; 1 a fault of pullnet; 2 the input is wrong, or there is no room for what comes out; 3
-the run ended early or flows failed.
+Exit codes of `pullnet run`: 0 ran; 1 a fault of pullnet; 2 the input is wrong, or there is no room for what comes out;
+3 the run ended early or flows failed.
 """
 
 
