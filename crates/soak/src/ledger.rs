@@ -59,8 +59,9 @@ pub(crate) struct Ledger {
     rpcs: u64,
     stream_bytes: u64,
     longest_stream: u64,
-    /// Bytes of streams that are still to be begun.
-    left: u64,
+    /// Calls, and bytes of streams, that are still to be begun.
+    calls_left: u64,
+    bytes_left: u64,
     /// By number: how often it was carried out, and whether it was answered.
     known: Vec<u8>,
     pub calls: Outcomes,
@@ -85,7 +86,8 @@ impl Ledger {
             rpcs: options.rpcs,
             stream_bytes: options.bytes,
             longest_stream: (options.bytes / STREAMS).clamp(1, LONGEST_STREAM),
-            left: options.bytes,
+            calls_left: options.rpcs,
+            bytes_left: options.bytes,
             known: Vec::new(),
             calls: Outcomes::default(),
             streams: Outcomes::default(),
@@ -99,7 +101,7 @@ impl Ledger {
 
     /// The next call, with bodies of chance lengths; `None`: there were enough.
     pub fn next_call(&mut self) -> Option<Head> {
-        (self.calls.asked < self.rpcs).then_some(())?;
+        self.calls_left = self.calls_left.checked_sub(1)?;
         self.calls.asked += 1;
         let [long, answer] = [(); 2].map(|()| (LONGEST_CALL as f64).powf(self.chance.unit()).ceil() as u64);
         Some(self.number(Head { id: 0, long, answer, both_ways: false }))
@@ -107,12 +109,12 @@ impl Ledger {
 
     /// The next stream.
     pub fn next_stream(&mut self) -> Option<Head> {
-        (self.left > 0).then_some(())?;
+        (self.bytes_left > 0).then_some(())?;
         self.streams.asked += 1;
         let most = self.longest_stream as u32;
         let [long, answer] = [(); 2].map(|()| {
-            let bytes = (1 + u64::from(self.chance.below(most))).min(self.left);
-            self.left -= bytes;
+            let bytes = (1 + u64::from(self.chance.below(most))).min(self.bytes_left);
+            self.bytes_left -= bytes;
             bytes
         });
         // An answer without a body would be taken for none.
@@ -131,9 +133,10 @@ impl Ledger {
 
     /// How much is done, 0 to 1.
     pub fn progress(&self) -> f64 {
-        let calls = (self.calls.asked - self.calls.open()) as f64 / self.rpcs.max(1) as f64;
+        let part = |left: f64, all: u64| (1.0 - left / all.max(1) as f64).max(0.0);
+        let calls = part((self.calls_left + self.calls.open()) as f64, self.rpcs);
         let open = self.longest_stream as f64 * self.streams.open() as f64;
-        let streams = (1.0 - (self.left as f64 + open) / self.stream_bytes.max(1) as f64).max(0.0);
+        let streams = part(self.bytes_left as f64 + open, self.stream_bytes);
         match (self.rpcs, self.stream_bytes) {
             (0, _) => streams,
             (_, 0) => calls,
@@ -143,11 +146,11 @@ impl Ledger {
 
     /// Nothing more is begun.
     pub fn ask_no_more(&mut self) {
-        (self.rpcs, self.left) = (self.calls.asked, 0);
+        (self.calls_left, self.bytes_left) = (0, 0);
     }
 
     pub fn is_over(&self) -> bool {
-        self.calls.asked == self.rpcs && self.left == 0 && self.calls.open() + self.streams.open() == 0
+        self.calls_left + self.bytes_left + self.calls.open() + self.streams.open() == 0
     }
 
     fn outcomes(&mut self, head: &Head) -> &mut Outcomes {
@@ -183,10 +186,22 @@ impl Ledger {
         if !excused {
             self.complain(&format!("although nobody died: {error}"));
         }
-        if let Some(asked) = asked {
-            self.latest = now;
-            self.outcomes(asked).failed += 1;
-            *self.errors.entry(error.to_string()).or_default() += 1;
+        let Some(asked) = asked else { return };
+        self.latest = now;
+        self.outcomes(asked).failed += 1;
+        *self.errors.entry(error.to_string()).or_default() += 1;
+        if excused {
+            self.ask_again(asked);
+        }
+    }
+
+    /// As much is asked for once more, under another number: what fails while somebody is away takes nothing from what
+    /// is to be answered, however long that lasts.
+    fn ask_again(&mut self, failed: &Head) {
+        if failed.both_ways {
+            self.bytes_left += failed.long + failed.answer;
+        } else {
+            self.calls_left += 1;
         }
     }
 

@@ -9,7 +9,9 @@ fn soak(killed: Killed) -> Report {
     let options = KillOptions { killed, rpcs: 400, bytes: 20_000_000, kills: 4, seed: 1, program };
     let report = kill(&options, |_| ()).unwrap();
     assert!(report.holds(), "{report}");
-    assert!(report.rpcs.answered > 100 && report.streams.answered > 20, "{report}");
+    // What fails is asked for again, until as much as was asked for is answered.
+    assert_eq!(report.rpcs.answered, 400, "{report}");
+    assert!(report.streams.bytes >= 20_000_000, "{report}");
     report
 }
 
