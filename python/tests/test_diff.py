@@ -107,7 +107,7 @@ def test_the_command_shows_the_first_parting(tmp_path: Path) -> None:
     star = ROOT / "scenarios/testbed/star.toml"
     for seed in (1, 2):
         pullnet.run(star, seed=seed, set={"probes.packets": True}, out=tmp_path / str(seed))
-    program = [sys.executable, "-c", "from pullnet.cli import main; main()", "diff", str(tmp_path / "1")]
+    program = [sys.executable, "-m", "pullnet", "diff", str(tmp_path / "1")]
     shown = subprocess.run([*program, str(tmp_path / "2")], capture_output=True, text=True, check=False)
     assert shown.returncode == 0, shown.stderr
     assert "first parting: host" in shown.stdout

@@ -40,7 +40,7 @@ def start(folder: Path) -> Daemon:
         f'backend = "udp"\naddress = "{address}"\nrate = "1 Gbps"\nfarewell = "0 s"\n[socket]\npath = "{socket}"\n'
         '[ndp]\ngive_up = "120 s"\n'
     )
-    command = [sys.executable, "-c", "from pullnet.cli.main import main; main()", "host", "serve", str(config)]
+    command = [sys.executable, "-m", "pullnet", "host", "serve", str(config)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     said = []

@@ -181,7 +181,7 @@ def until(control: Path, holds: Callable[[dict[str, Any]], Any], act: Callable[[
 @contextlib.contextmanager
 def running(namespace: str, config: Path, control: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """A switch that answers; it is gone afterwards."""
-    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
+    program = [sys.executable, "-m", "pullnet"]
     arguments = ["switch", str(config), "--control", str(control), "--json", *options]
     command = ["ip", "netns", "exec", namespace, *program, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -53,7 +53,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 def pullnet(*arguments: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
+    program = [sys.executable, "-m", "pullnet"]
     return subprocess.run([*program, *arguments], capture_output=True, text=True, check=False, timeout=WATCHDOG_S)
 
 

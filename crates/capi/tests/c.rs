@@ -122,5 +122,5 @@ fn wrong_arguments_are_told() {
     let nowhere = Command::new(compile(&daemon.folder)).args(["/nowhere", "ask", "x", "7", "y"]).output();
     let nowhere = nowhere.unwrap();
     let told = String::from_utf8(nowhere.stderr).unwrap();
-    assert!(told.starts_with("open: the host has stopped: /nowhere: "), "{told}");
+    assert!(told.starts_with("open: the host is not running: /nowhere: "), "{told}");
 }

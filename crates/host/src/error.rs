@@ -45,8 +45,8 @@ pub enum StreamError {
     /// The options contradict what can be done.
     #[error("{0}")]
     Options(String),
-    /// The host has stopped: shut down, or its interface or its daemon is gone.
-    #[error("the host has stopped: {0}")]
+    /// The host is not running: it was shut down, or its interface is gone, or its daemon is gone or was never there.
+    #[error("the host is not running: {0}")]
     Stopped(String),
 }
 

@@ -16,6 +16,9 @@ pub(crate) struct Peer {
     pub address: SocketAddr,
     /// Where frames to it go; `None`: not known yet.
     pub mac: Option<Mac>,
+    /// Where they went before, and when that was last exchanged with the former in doubt.
+    before: Option<Mac>,
+    doubted: Instant,
     /// Whether it has acknowledged data of ours, so that it most likely is where it says.
     pub proven: bool,
     /// Streams with it.
@@ -77,7 +80,16 @@ impl Peers {
 
     fn add(&mut self, address: SocketAddr) -> u32 {
         let mac = self.given.get(&address.ip()).copied();
-        let peer = Peer { address, mac, proven: false, streams: 0, used: Instant::ZERO, queued: false };
+        let peer = Peer {
+            address,
+            mac,
+            before: None,
+            doubted: Instant::ZERO,
+            proven: false,
+            streams: 0,
+            used: Instant::ZERO,
+            queued: false,
+        };
         let number = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() as u32 - 1
@@ -108,7 +120,17 @@ impl Peers {
     pub fn learn(&mut self, peer: HostAddr, mac: Mac) {
         let Some(Some(entry)) = self.slots.get_mut(peer.0 as usize) else { return };
         if entry.mac != Some(mac) && !self.given.contains_key(&entry.address.ip()) {
-            entry.mac = Some(mac);
+            entry.before = entry.mac.replace(mac);
+        }
+    }
+
+    /// Nothing has come from `peer` for `patience`: perhaps it is where it was before. No checksum of ours covers the
+    /// address that was learnt last.
+    pub fn doubt(&mut self, now: Instant, peer: HostAddr, patience: Picos) {
+        let Some(entry) = self.get_mut(peer) else { return };
+        if entry.before.is_some() && now.since(entry.doubted) > patience {
+            std::mem::swap(&mut entry.mac, &mut entry.before);
+            entry.doubted = now;
         }
     }
 
@@ -201,5 +223,21 @@ mod tests {
         let stranger = peers.hold(SocketAddr::from(([10, 0, 0, 2], 1)));
         peers.learn(stranger, other);
         assert_eq!(peers.get(stranger).and_then(|peer| peer.mac), Some(other));
+    }
+
+    #[test]
+    fn a_silent_peer_is_looked_for_where_it_was_before() {
+        let mut peers = peers();
+        let peer = peers.hold(at(1));
+        let [here, there] = [2, 4].map(|byte| Mac([byte; 6]));
+        let known = |peers: &Peers| peers.get(peer).and_then(|peer| peer.mac);
+        peers.learn(peer, here);
+        peers.doubt(Instant(1000), peer, Picos(100));
+        assert_eq!(known(&peers), Some(here), "there is no other place");
+        peers.learn(peer, there);
+        for (now, place) in [(2000, here), (2100, here), (2101, there), (2202, here)] {
+            peers.doubt(Instant(now), peer, Picos(100));
+            assert_eq!(known(&peers), Some(place), "at {now}");
+        }
     }
 }

@@ -60,3 +60,13 @@ fn an_ack_leaves_alone_if_there_is_no_answer() {
     let sent = frames(&mut server, Engine::transmit);
     assert_eq!(sent.iter().map(|frame| is_ack(frame)).collect::<Vec<_>>(), [true]);
 }
+
+#[test]
+fn an_ack_does_not_wait_until_all_data_is_sent() {
+    let mut server = asked();
+    let id = server.accept(SERVICE).unwrap();
+    server.write(NOW, id, &[0; 15_000]).unwrap();
+    let sent = frames(&mut server, Engine::transmit);
+    assert!(sent.len() > 8, "{}", sent.len());
+    assert!(sent[..2].iter().any(|frame| is_ack(frame)), "an ACK waits for one frame at most");
+}

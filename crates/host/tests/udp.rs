@@ -150,7 +150,7 @@ fn a_host_that_is_dropped_ends_its_streams_and_the_calls_on_them() {
     let waits = thread::spawn(move || accepted.read_to_end(&mut Vec::new()).unwrap_err().to_string());
     stream.set_read_timeout(WATCHDOG);
     drop(there);
-    assert!(waits.join().unwrap().contains("the host has stopped"));
+    assert!(waits.join().unwrap().contains("the host is not running"));
     let error = stream.read(&mut [0; 8]).unwrap_err();
     assert!(error.to_string().contains("the other host goes away"), "{error}");
 }

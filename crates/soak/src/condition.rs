@@ -62,6 +62,11 @@ impl Condition {
         }
     }
 
+    /// Whether all that is sent arrives, whole or trimmed, before a timer runs out.
+    pub(crate) const fn is_timely(self) -> bool {
+        matches!(self, Self::Fine | Self::Duplication | Self::Trimming | Self::Application)
+    }
+
     /// As it is written.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -226,9 +226,12 @@ impl World {
         }
     }
 
-    fn report(self, options: &Options) -> Report {
-        let Self { mut gone, .. } = self;
+    fn report(mut self, options: &Options) -> Report {
+        let mut gone = self.gone;
         self.stations.iter().flatten().for_each(|station| add(&mut gone, station));
+        if self.condition.is_timely() && gone.timeouts > 0 {
+            self.ledger.complain(&format!("although nothing was lost or late, {} timeouts", gone.timeouts));
+        }
         let network = self.network.done();
         let resident = self.looks.end(memory::resident());
         Report {

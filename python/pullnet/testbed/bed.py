@@ -147,7 +147,7 @@ def _switch(plan: Plan, made: state.State, core: int | None) -> None:
     for port in plan.hosts:
         with kernel.inside(plan.namespace("switch")):
             kernel.offloads_off(port.port)
-    program = [sys.executable, "-c", "from pullnet.cli import main; main()"]
+    program = [sys.executable, "-m", "pullnet"]
     options = ["--control", str(control), "--prefer", "group", "--json"]
     # A machine with one core has no second one to give to the switch.
     options += [] if core is None or core not in os.sched_getaffinity(0) else ["--core", str(core)]

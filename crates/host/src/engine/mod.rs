@@ -56,7 +56,7 @@ pub struct Engine {
     unoffered: VecDeque<StreamId>,
     /// Control packets of the engine itself: RESETs, and what it says of connections that the transport has ended.
     control: VecDeque<(Route, Packet)>,
-    /// ACKs without pulls: nobody waits for one, so that they go last.
+    /// ACKs without pulls: nobody waits for one, so that they may wait for a frame to leave with.
     acks: VecDeque<Transmit<NdpHeader>>,
     notices: VecDeque<Notice>,
     watch: Watch,

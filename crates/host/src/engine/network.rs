@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use pullnet_ndp::NdpHeader;
 use pullnet_transport::{ConnId, HostAddr, Received, Streaming, Transmit, Transport};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, Picos};
 use pullnet_wire::{Arrived, Fate, Mac, Packet, REPLY, Reason, Route, Shape, emit, parse};
 
 use super::{Engine, MOST_CONTROL};
@@ -15,6 +15,8 @@ use crate::{StreamError, StreamId};
 
 /// No host pushes more packets in its first window: what the transport takes.
 const LARGEST_FIRST_WINDOW: u32 = 65_535;
+/// So often a silent host is looked for at another Ethernet address that it had, before the stream fails.
+const PLACES: u64 = 32;
 
 /// Whether whoever made the packet sends data in its connection.
 fn from_sender(arrived: &Arrived<'_>) -> bool {
@@ -213,10 +215,9 @@ impl Engine {
     /// Writes the next frame into `frame` and says how long it is. 0: nothing to send until the next input. `frame` has
     /// to hold the options' MTU and 14 B.
     pub fn transmit(&mut self, now: Instant, frame: &mut [u8]) -> usize {
-        match self.transmit_urgent(now, frame) {
-            0 => self.transmit_ack(frame),
-            long => long,
-        }
+        // ACKs that were put aside go before more data: a host that always has data would never send them otherwise.
+        let kinds = [Self::transmit_ack, Self::transmit_urgent, Self::transmit_ack];
+        kinds.iter().map(|next| next(self, now, frame)).find(|long| *long > 0).unwrap_or(0)
     }
 
     /// The same for all frames but ACKs without pulls: those may wait for another frame that they can leave with, as long
@@ -235,7 +236,7 @@ impl Engine {
         }
     }
 
-    fn transmit_ack(&mut self, frame: &mut [u8]) -> usize {
+    fn transmit_ack(&mut self, _: Instant, frame: &mut [u8]) -> usize {
         while let Some(packet) = self.acks.pop_front() {
             // One to a host that is forgotten by now cannot be sent.
             if let Some(long) = self.emit_packet(&packet, 0, &[], frame) {
@@ -249,7 +250,12 @@ impl Engine {
     fn transmit_one(&mut self, now: Instant, frame: &mut [u8]) -> Option<usize> {
         let Some(packet) = self.transport.poll_transmit(now) else { return Some(0) };
         let long = match packet.header {
-            NdpHeader::Data { conn, seq, .. } => self.emit_data(&packet, conn, seq, frame),
+            NdpHeader::Data { conn, seq, .. } => self.emit_data(now, &packet, conn, seq, frame),
+            NdpHeader::Probe { conn, .. } => {
+                let index = self.streams.find(&Name::of(packet.to, conn, false));
+                index.into_iter().for_each(|index| self.doubt(now, index));
+                self.emit_packet(&packet, 0, &[], frame)
+            }
             NdpHeader::Ack { pull: None, .. } => {
                 self.acks.push_back(packet);
                 None
@@ -261,6 +267,7 @@ impl Engine {
 
     fn emit_data(
         &mut self,
+        now: Instant,
         packet: &Transmit<NdpHeader>,
         conn: ConnId,
         seq: u32,
@@ -272,6 +279,9 @@ impl Engine {
         stream.counts.repeated += u64::from(packet.again);
         if !packet.again && stream.out.note_sent(seq) {
             self.queue_offers(index);
+        }
+        if packet.again {
+            self.doubt(now, index);
         }
         let stream = self.streams.get(index)?;
         self.emit_packet(packet, stream.service, stream.out.packet(seq)?, frame)
@@ -310,6 +320,16 @@ impl Engine {
             } else {
                 self.fail(now, id.index, &StreamError::Unreachable(address));
             }
+        }
+    }
+
+    /// A packet of a stream leaves that repeats one, or asks: if the other host has been silent for long, it may be where
+    /// it was before.
+    pub(super) fn doubt(&mut self, now: Instant, index: u32) {
+        let Some(stream) = self.streams.get(index) else { return };
+        let patience = Picos(self.give_up().0 / PLACES);
+        if now.since(stream.last_heard) > patience {
+            self.peers.doubt(now, stream.peer, patience);
         }
     }
 

@@ -57,6 +57,7 @@ impl Engine {
                 continue;
             }
             let (peer, conn, seq) = (stream.peer, stream.sending_conn(), stream.out.newest());
+            self.doubt(now, id.index);
             self.say(peer, conn, Shape::Probe { seq });
             self.watch.add(now, id);
         }
