@@ -40,11 +40,12 @@ HEAD = """# What a run leaves
 | `inputs/` | the files that the scenario names, as they were read, and `SHA256SUMS`; only there if it names any |
 | `summary.json` | what the run came to; the dataclasses of `pullnet.summary` say what each key means |
 | `*.parquet` | the tables below; units and meanings are also in the metadata of each field |
-| `PARTIAL` | only there if the result is not whole; says why: the run was interrupted, or tables found no room |
+| `PARTIAL` | only there if the result is not whole; says why: it was interrupted, or tables found no room |
 
-`flows`, `hosts` and `ports` are always there, the others if `[probes]` asks for them. A column whose name ends in
-`_ps` holds whole picoseconds. Percentiles in the summary interpolate linearly between neighbours, which is the
-default of numpy. A directory is written beside its place and renamed, so that one that is there is whole.
+`flows`, `hosts` and `ports` are always there, the others if `[probes]` asks for them. A `series` of more than
+10,000,000 rows is refused before the run where that can be told, and else left out, with exit code 2. A column whose
+name ends in `_ps` holds whole picoseconds. Percentiles in the summary interpolate linearly between neighbours, which is
+the default of numpy. A directory is written beside its place and renamed, so that one that is there is whole.
 
 A result runs again wherever it is: `pullnet run RESULT/scenario.toml` gives the same fingerprint. Its `scenario.toml`
 names the copies in `inputs/` (a flow list in Parquet is kept as the CSV that was read from it), and they are compared

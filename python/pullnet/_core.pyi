@@ -157,6 +157,9 @@ class Record:
 
     @property
     def summary(self) -> str: ...
+    @property
+    def left_out(self) -> list[tuple[str, str]]:
+        """Tables that were asked for and are not there: name, and why."""
     def take_tables(self) -> list[Table]:
         """Hands out the tables, once."""
 

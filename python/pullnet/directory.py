@@ -109,9 +109,10 @@ def _write_result(result: Result, folder: Path) -> dict[str, str]:
     """Write what is small first, then the tables. Returns files that could not be written, each with the cause."""
     (folder / "scenario.toml").write_text(result.scenario, encoding="utf-8")
     (folder / "summary.json").write_text(result.summary_json, encoding="utf-8")
-    missing = _write_tables(result, folder)
+    left_out = {f"{name}.parquet": why for name, why in result.left_out.items()}
+    missing = left_out | _write_tables(result, folder)
     if missing or result.summary.interrupted:
-        (folder / PARTIAL).write_text(_partial(result, list(missing)), encoding="utf-8")
+        (folder / PARTIAL).write_text(_partial(result, missing), encoding="utf-8")
     return missing
 
 
@@ -129,9 +130,9 @@ def _write_tables(result: Result, folder: Path) -> dict[str, str]:
     return missing
 
 
-def _partial(result: Result, missing: list[str]) -> str:
+def _partial(result: Result, missing: dict[str, str]) -> str:
     if missing:
-        return f"Tables could not be written: {', '.join(missing)}.\n"
+        return "".join(f"{name} could not be written: {why}.\n" for name, why in missing.items())
     return f"The run was interrupted after {result.summary.simulated_us} us; what is here ends there.\n"
 
 

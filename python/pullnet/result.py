@@ -41,6 +41,7 @@ class Result:
         scenario: str,
         tables: Mapping[str, Any],
         path: Path | None = None,
+        left_out: Mapping[str, str] | None = None,
     ) -> None:
         self.summary_json = summary_json
         """The text of `summary.json`."""
@@ -48,6 +49,8 @@ class Result:
         """TOML text with every value and where it comes from."""
         self.path = path
         """The directory on disk, if there is one."""
+        self.left_out = dict(left_out or {})
+        """Tables that are not here although the run was asked for them, each with the reason."""
         self._tables = dict(tables)
 
     def __repr__(self) -> str:
@@ -124,7 +127,7 @@ class Result:
 
         file = self.path / f"{name}.parquet" if self.path else None
         if file is None or not file.is_file():
-            raise NotRecordedError(_not_recorded(name, self.table_names))
+            raise NotRecordedError(self._why_missing(name))
         return tables.read(file)
 
     def columns(self, name: str) -> dict[str, ColumnInfo]:
@@ -136,13 +139,15 @@ class Result:
     def keep(self, names: "set[str]") -> "Result":
         """Return the same result with only these tables in memory."""
         kept = {name: table for name, table in self._tables.items() if name in names}
-        return Result(self.summary_json, self.scenario, kept, self.path)
+        dropped = dict.fromkeys(self._tables.keys() - kept.keys(), "`keep` does not name it")
+        return Result(self.summary_json, self.scenario, kept, self.path, self.left_out | dropped)
 
-
-def _not_recorded(name: str, there: list[str]) -> str:
-    if name in _PROBES:
-        return f"the run kept no table `{name}`; ask for it under [probes] with {_PROBES[name]}"
-    return f"there is no table `{name}`; there are {', '.join(there)}"
+    def _why_missing(self, name: str) -> str:
+        if name in self.left_out:
+            return f"the table `{name}` was left out: {self.left_out[name]}"
+        if name in _PROBES:
+            return f"the run kept no table `{name}`; ask for it under [probes] with {_PROBES[name]}"
+        return f"there is no table `{name}`; there are {', '.join(self.table_names)}"
 
 
 def load(path: "str | os.PathLike[str]") -> Result:

@@ -112,7 +112,7 @@ def result_of(record: _core.Record, text: str) -> Result:
     from pullnet import tables
 
     arrow = {table.name: tables.arrow_table(table) for table in record.take_tables()}
-    return Result(record.summary, text, arrow)
+    return Result(record.summary, text, arrow, left_out=dict(record.left_out))
 
 
 def drive(simulation: _core.Simulation, watchers: list[Watcher], interruption: "Interruption") -> None:

@@ -90,6 +90,12 @@ def test_runs_side_by_side_equal_runs_one_by_one(tmp_path: Path) -> None:
     assert sorted(folder.name for folder in (tmp_path / "all").iterdir()) == ["0000", "0001", "0002", "0003"]
 
 
+def test_a_table_that_was_not_kept_is_not_called_unrecorded() -> None:
+    kept = pullnet.run(PLAIN).keep({"flows"})
+    with pytest.raises(pullnet.NotRecordedError, match=r"`hosts` was left out: `keep` does not name it"):
+        _ = kept.hosts
+
+
 def test_a_job_that_fails_does_not_take_others_with_it() -> None:
     jobs: list[pullnet.Job | tuple[str, dict[str, object], int]] = [
         (PLAIN, {"topology.k": 5}, 1),

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+import pullnet as api
 from pullnet.progress import remaining
 
 from .conftest import COMMAND, SMALL, WATCHDOG_S, Pullnet, summary_of, wait_until
@@ -376,6 +378,24 @@ def test_where_there_is_no_room_for_tables_the_summary_is_kept(small: Path, tmp_
     assert {"hosts.parquet", "scenario.toml", "PARTIAL"} <= there
     assert missing.name not in there
     assert missing.name in (tmp_path / "out" / "PARTIAL").read_text()
+
+
+def test_a_series_of_too_many_rows_is_left_out_and_all_else_kept(small: Path, tmp_path: Path) -> None:
+    fine = {"limit": "9 ms", "traffic.0.size": "900 kB", "probes.series.interval": "1 ns", "probes.series.per": "flow"}
+    with pytest.raises(api.InputError) as refused:
+        api.run(small, set=fine, out=tmp_path / "out")
+    (reason,) = refused.value.errors
+    assert re.search(
+        r'out/series.parquet: .*interval = "1 ns" makes [0-9]+ rows in .* use at least "[0-9]+ ns"', reason
+    )
+    kept = api.load(tmp_path / "out")
+    assert kept.summary.complete
+    assert set(kept.table_names) == TABLES - {"series"}
+    assert reason.split(": ")[2].split(";")[0] in (tmp_path / "out" / "PARTIAL").read_text()
+    in_memory = api.run(small, set=fine)
+    assert in_memory.flows.height == 24
+    with pytest.raises(api.NotRecordedError, match=r"`series` was left out: .* makes"):
+        _ = in_memory.series
 
 
 def test_a_run_that_shall_outlive_its_terminal_does(small: Path, tmp_path: Path) -> None:

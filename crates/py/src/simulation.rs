@@ -59,6 +59,8 @@ pub struct Stuck {
 pub struct Record {
     #[pyo3(get)]
     summary: String,
+    #[pyo3(get)]
+    left_out: Vec<(&'static str, String)>,
     tables: Mutex<Vec<pullnet_record::Table>>,
 }
 
@@ -142,7 +144,7 @@ impl Record {
     /// The summary and the tables of a run.
     pub fn of(record: &RunRecord, about: About, cost: Cost, wanted: Wanted) -> Self {
         let summary = Summary::of(record, about, cost).to_json();
-        Self { summary, tables: Mutex::new(tables(record, wanted)) }
+        Self { summary, left_out: record.left_out.clone(), tables: Mutex::new(tables(record, wanted)) }
     }
 }
 

@@ -23,7 +23,7 @@ macro_rules! switches {
             $(#[doc = $summary] $variant($config)),+
         }
 
-        /// Every discipline that a scenario can name. A new one is one line.
+        /// Every discipline that a scenario can name. A new one is one line, which begins with the name of its type.
         pub static SWITCHES: &[SwitchEntry] = &[$(SwitchEntry {
             name: $name,
             summary: $summary,
@@ -46,6 +46,15 @@ macro_rules! switches {
             pub fn get(&self, name: &str) -> Option<alloc::string::String> {
                 match self { $(Self::$variant(config) => config.get(name)),+ }
             }
+        }
+
+        /// Calls `$body` with `$settings` bound to them and `$Q<P>` naming the discipline for packets `P`: how a
+        /// driver turns the run-time choice into a compiled one.
+        #[macro_export]
+        macro_rules! with_discipline {
+            ($value:expr, |$settings:ident: $Q:ident| $body:expr) => {
+                match $value { $($crate::SwitchConfig::$variant($settings) => { type $Q<P> = $crate::$variant<P>; $body })+ }
+            };
         }
     };
 }

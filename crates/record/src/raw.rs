@@ -254,4 +254,6 @@ pub struct RunRecord {
     pub stuck: Vec<StuckFlow>,
     /// Sums.
     pub totals: Totals,
+    /// Tables that were asked for and are not there: name, and why.
+    pub left_out: Vec<(&'static str, String)>,
 }

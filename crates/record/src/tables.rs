@@ -26,6 +26,7 @@ pub fn tables(record: &RunRecord, wanted: Wanted) -> Vec<Table> {
     tables.extend(wanted.latency.then(|| latency(record)));
     tables.extend(wanted.control.then(|| control(record)));
     tables.extend(wanted.packets.then(|| packets(record)));
+    tables.retain(|table| record.left_out.iter().all(|(name, _)| *name != table.name));
     tables
 }
 

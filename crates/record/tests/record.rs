@@ -84,6 +84,7 @@ fn record() -> RunRecord {
             queued: None,
         }],
         series_interval: Some(Picos::from_micros(20)),
+        left_out: Vec::new(),
         latencies: Vec::new(),
         control: Vec::new(),
         packets: Vec::new(),

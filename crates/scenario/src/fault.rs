@@ -79,7 +79,7 @@ fn read_one(reader: &Reader<'_>, network: Option<&Network>, stop: Option<Stop>) 
 
 fn check_times(reader: &Reader<'_>, own: &Located<FaultSettings>, stop: Option<Stop>) {
     let from = Instant::ZERO.after(own.value.from);
-    if let Some(Stop::At(end) | Stop::FlowsDone { limit: end }) = stop
+    if let Some(end) = stop.map(Stop::latest)
         && from >= end
     {
         let ends = Picos(end.0);

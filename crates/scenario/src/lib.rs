@@ -90,6 +90,15 @@ pub enum Stop {
     },
 }
 
+impl Stop {
+    /// The latest end of the run.
+    pub const fn latest(self) -> Instant {
+        match self {
+            Self::At(end) | Self::FlowsDone { limit: end } => end,
+        }
+    }
+}
+
 /// Everything that a run needs, checked.
 #[derive(Debug)]
 pub struct Scenario {
@@ -192,9 +201,9 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
     let workload = traffic::read(&root, network.as_ref(), carried_by, stop);
     check_together(&root, network.as_ref(), &faults, transport.as_ref(), switch.as_ref());
     let probes = probes::read(&root);
-    if let (Some(Stop::At(end)), Some(network)) = (stop, &network) {
+    if let (Some(stop), Some(network)) = (stop, &network) {
         let (hosts, blocks) = (network.topology.hosts.len(), workload.traffic.len());
-        probes::check(&root, &probes, Picos(end.0), hosts, blocks);
+        probes::check(&root, &probes, stop, hosts, blocks);
     }
     let (run::Run { name, seed, stop, measure }, (switch, forwarding, _)) = (run?, switch?);
     let (topology, (transport, _)) = (network?.topology, transport?);

@@ -1,8 +1,9 @@
 //! `[probes]`: what is recorded beyond the flows and the sums.
 
 use pullnet_settings::{Settings, choice, settings};
-use pullnet_units::Picos;
+use pullnet_units::{Instant, Picos};
 
+use crate::Stop;
 use crate::shape::{Shape, SubTable};
 use crate::table::Reader;
 
@@ -37,7 +38,7 @@ settings! {
 settings! {
     /// Goodput and queueing over time.
     pub struct SeriesSettings {
-        /// Length of an interval. A run with a fixed duration may have 10,000,000 rows: intervals times lines.
+        /// Length of an interval. There may be 10,000,000 rows: intervals times lines.
         interval: Picos = "100 us" in "1 ns" => "100 s"; required,
         /// What there is one line for.
         per: Per = "total",
@@ -54,12 +55,24 @@ pub struct Series {
 }
 
 impl Series {
-    /// Rows that a run with a fixed duration may ask for: half a gigabyte of memory.
+    /// Rows that a run may have: half a gigabyte of memory.
     pub const MOST_ROWS: u64 = 10_000_000;
 
     /// Rows of a run of `length` with `lines` in each interval.
     pub fn rows(&self, length: Picos, lines: u64) -> u64 {
         length.0.div_ceil(self.interval.0.max(1)).saturating_mul(lines)
+    }
+
+    /// Whether these are not more than memory is for. An error says how many there would be and what would work.
+    pub fn affordable(&self, length: Picos, lines: u64) -> Result<(), String> {
+        let (rows, most) = (self.rows(length, lines), Self::MOST_ROWS);
+        if rows <= most {
+            return Ok(());
+        }
+        let least = round_up(u128::from(length.0) * u128::from(lines), u128::from(most));
+        Err(format!(
+            "makes {rows} rows in \"{length}\", which is more than {most}; use at least \"{least}\", or fewer lines"
+        ))
     }
 }
 
@@ -102,23 +115,21 @@ pub(crate) fn read(root: &Reader<'_>) -> Probes {
     Probes { ports, series, latency, control, packets }
 }
 
-/// Reports a series of more rows than memory is for, in a run of `duration`. Flows are known only when it has run; each
-/// of the `hosts` may receive, and each of the `blocks` of traffic may have a tag of its own.
-pub(crate) fn check(root: &Reader<'_>, probes: &Probes, duration: Picos, hosts: usize, blocks: usize) {
+/// Reports a series of more rows than memory is for. Flows are known only when the scenario has run, and so is how long
+/// it runs without a fixed duration: then there may be one line of `hosts` for a receiver, or of `blocks` for a tag.
+pub(crate) fn check(root: &Reader<'_>, probes: &Probes, stop: Stop, hosts: usize, blocks: usize) {
     let Some(series) = probes.series else { return };
-    let lines = match series.per {
-        Per::Total | Per::Flow => 1,
-        Per::Host => hosts as u64,
-        Per::Tag => blocks as u64,
+    let lines = match (stop, series.per) {
+        (Stop::FlowsDone { .. }, _) | (Stop::At(_), Per::Total | Per::Flow) => 1,
+        (Stop::At(_), Per::Host) => hosts as u64,
+        (Stop::At(_), Per::Tag) => blocks as u64,
     };
-    let (rows, most) = (series.rows(duration, lines), Series::MOST_ROWS);
-    if rows > most
+    if let Err(mut reason) = series.affordable(stop.latest().since(Instant::ZERO), lines)
         && let Some(reader) = root.table("probes", "").and_then(|probes| probes.table("series", ""))
     {
-        let least = round_up(u128::from(duration.0) * u128::from(lines), u128::from(most));
-        let reason = format!(
-            "makes {rows} rows in \"{duration}\", which is more than {most}; use at least \"{least}\", or fewer lines"
-        );
+        if let Stop::FlowsDone { .. } = stop {
+            reason += ", or state a shorter limit";
+        }
         reader.refuse("interval", reason);
     }
 }

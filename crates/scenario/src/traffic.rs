@@ -8,6 +8,7 @@ use pullnet_workload::{
 };
 
 use crate::Stop;
+use crate::document::shortened;
 use crate::shape::{Kind, Shape, SubTable};
 use crate::table::Reader;
 use crate::topology::Network as Built;
@@ -54,8 +55,8 @@ pub(crate) fn read(
             "has no block; add at least one [[traffic]], for instance kind = \"permutation\"",
         );
     }
-    let mut spec =
-        WorkloadSpec { must_end: matches!(stop, Some(Stop::FlowsDone { .. })), ..WorkloadSpec::default() };
+    let must_end = matches!(stop, Some(Stop::FlowsDone { .. }));
+    let mut spec = WorkloadSpec { must_end, end: stop.map(Stop::latest), ..WorkloadSpec::default() };
     let blocks: Vec<_> = list.into_iter().filter_map(|reader| read_block(reader, &mut spec)).collect();
     for block in &blocks {
         starts_in_time(block, stop);
@@ -121,7 +122,7 @@ fn read_files(reader: &Reader<'_>, block: &mut TrafficSpec, spec: &mut WorkloadS
 
 /// What would start after the end is an error.
 fn starts_in_time(block: &Block<'_>, stop: Option<Stop>) {
-    if let Some(Stop::At(end) | Stop::FlowsDone { limit: end }) = stop
+    if let Some(end) = stop.map(Stop::latest)
         && Instant::ZERO.after(block.spec.common.start) >= end
     {
         let ends = Picos(end.0);
@@ -142,7 +143,7 @@ fn is_carried(block: &Block<'_>, transport: Option<&str>) {
 
 /// Where the topology is wrong: what is wrong with the traffic whatever hosts there are, such as an error in a file.
 fn report_without_hosts(blocks: &[Block<'_>], spec: &WorkloadSpec) {
-    let mut spec = spec.clone();
+    let mut spec = WorkloadSpec { end: None, ..spec.clone() };
     spec.traffic.iter_mut().for_each(|block| block.common.hosts = Common::default().hosts);
     let found = spec.check(&Network::uniform(1024, BitsPerSec::gbps(10), Picos(1)));
     let depends = |error: &&WorkloadError| matches!(error, WorkloadError::InBlock { problem, .. } if problem.depends_on_hosts());
@@ -160,11 +161,14 @@ fn report(blocks: &[Block<'_>], error: &WorkloadError) {
 
 fn report_in(reader: &Reader<'_>, problem: &Fault) {
     match problem {
-        Fault::Setting { key, value, reason, .. } => match reader.shown(key) {
-            Some(shown) if is_same(&shown, value) => reader.refuse(key, reason),
-            Some(shown) => reader.refuse_as(key, format!("{shown}: {value}"), reason),
-            None => reader.refuse_as(key, value, reason),
-        },
+        Fault::Setting { key, value, reason, .. } => {
+            let value = shortened(value);
+            match reader.shown(key) {
+                Some(shown) if is_same(&shown, &value) => reader.refuse(key, reason),
+                Some(shown) => reader.refuse_as(key, format!("{shown}: {value}"), reason),
+                None => reader.refuse_as(key, value, reason),
+            }
+        }
         Fault::Whole { reason } => reader.refuse_table(reason),
         Fault::Missing { key, remedy } => reader.missing(key, (*remedy).to_owned()),
         Fault::File { key, error } => {

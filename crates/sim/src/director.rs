@@ -94,9 +94,7 @@ impl Director {
 
     /// The latest end of the run.
     pub fn end(&self) -> u64 {
-        match self.stop {
-            Stop::At(end) | Stop::FlowsDone { limit: end } => end.0,
-        }
+        self.stop.latest().0
     }
 
     /// Names of the tags.

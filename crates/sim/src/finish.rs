@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use pullnet_qdisc::Discipline;
-use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, SeriesKey, SeriesRow, StuckFlow, Totals};
-use pullnet_scenario::{Per, Series};
+use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Totals};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{FlowStatus, Packed, Side, Transport};
 use pullnet_units::{HostId, Id, Instant, Picos};
@@ -17,7 +16,8 @@ use crate::losses;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::port::Port;
-use crate::probe::{HostLog, Share};
+use crate::probe::HostLog;
+use crate::series::{self, HeldSum};
 use crate::shard::Shard;
 
 /// Flows without progress that a record names at most.
@@ -29,6 +29,7 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
     mut shards: Vec<Shard<T, Q>>,
     mut director: Director,
     mut reports: Vec<Report>,
+    held: &HeldSum,
     now: Instant,
 ) -> RunRecord {
     let mut log = HostLog::default();
@@ -46,9 +47,10 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
     let stuck = stuck(net, &shards, &director.flows, now, MOST_STUCK);
     let totals = totals(net, &shards);
     let fingerprint = fingerprint(net, &shards);
-    let changes = held_changes(&shards);
     let series = net.probes().series.as_ref();
-    let rows = series.map(|series| series_rows(series, &log.shares, &director.flows, &changes, now));
+    let rows = series.map(|series| series::rows(series, &log.shares, &director.flows, held, now));
+    let (rows, too_many) =
+        rows.unwrap_or(Ok(Vec::new())).map_or_else(|why| (Vec::new(), Some(why)), |rows| (rows, None));
     log.latencies.sort_by_key(|row| (row.flow, row.at));
     log.control.sort_by_key(|row| (row.host, row.at));
     // A host's own order stays.
@@ -62,13 +64,14 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
         hosts: host_rows(net, &shards, &director.flows),
         flows: director.flows,
         ports: port_rows(net, shards, now),
-        series: rows.unwrap_or_default(),
+        series: rows,
         series_interval: series.map(|series| series.interval),
         latencies: log.latencies,
         control: log.control,
         packets: log.packets,
         stuck,
         totals,
+        left_out: too_many.map(|why| ("series", why)).into_iter().collect(),
     }
 }
 
@@ -276,65 +279,5 @@ fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: I
         peak_data: 0,
         peak_control: 0,
         occupancy: Vec::new(),
-    }
-}
-
-/// Change of the number of data packets in all ports, by interval.
-fn held_changes<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> Vec<i64> {
-    let mut sum: Vec<i64> = Vec::new();
-    for held in ports(shards).filter_map(|port| port.held.as_ref()) {
-        sum.resize(sum.len().max(held.changes.len()), 0);
-        held.changes.iter().zip(&mut sum).for_each(|(change, total)| *total += change);
-    }
-    sum
-}
-
-/// One row for every key in every interval, empty ones included, so that a sum over keys is a total.
-fn series_rows(
-    series: &Series,
-    shares: &[Share],
-    flows: &[FlowRow],
-    changes: &[i64],
-    now: Instant,
-) -> Vec<SeriesRow> {
-    let mut bytes: BTreeMap<SeriesKey, Vec<u64>> = BTreeMap::new();
-    let intervals = now.0.div_ceil(series.interval.0) as usize;
-    for share in shares {
-        let row = bytes.entry(key(series.per, share.flow, flows)).or_insert_with(|| vec![0; intervals]);
-        if let Some(sum) = row.get_mut(share.index as usize) {
-            *sum += share.bytes;
-        }
-    }
-    if series.per == Per::Total {
-        bytes.entry(SeriesKey::Total).or_insert_with(|| vec![0; intervals]);
-    }
-    let mut queued = 0;
-    let queued: Vec<i64> = (0..intervals)
-        .map(|index| {
-            queued += changes.get(index).unwrap_or(&0);
-            queued
-        })
-        .collect();
-    let rows = |(key, row): (SeriesKey, Vec<u64>)| {
-        let queued = &queued;
-        row.into_iter()
-            .enumerate()
-            .map(move |(index, delivered)| SeriesRow {
-                key,
-                at: Instant(index as u64 * series.interval.0),
-                delivered,
-                queued: (key == SeriesKey::Total).then(|| queued[index].max(0) as u64),
-            })
-            .collect::<Vec<_>>()
-    };
-    bytes.into_iter().flat_map(rows).collect()
-}
-
-fn key(per: Per, flow: u32, flows: &[FlowRow]) -> SeriesKey {
-    match per {
-        Per::Total => SeriesKey::Total,
-        Per::Host => SeriesKey::Host(flows[flow as usize].dst),
-        Per::Flow => SeriesKey::Flow(flow),
-        Per::Tag => SeriesKey::Tag(flows[flow as usize].tag),
     }
 }

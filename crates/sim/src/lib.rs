@@ -24,6 +24,7 @@ mod port;
 mod prefetch;
 mod probe;
 mod run;
+mod series;
 mod shard;
 
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub use one_port::{OnePort, PortStep, one_port};
 pub use packet::{MAX_TRIM, Packet, TRIM_UNIT};
 pub use probe::{received, sent};
 use pullnet_protocols::with_protocol;
-use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_qdisc::{Discipline, with_discipline};
 use pullnet_scenario::Scenario;
 use pullnet_transport::Protocol;
 pub use run::{Progress, Run};
@@ -42,23 +43,11 @@ use crate::network::Network;
 
 /// Starts a run of `scenario`. Results are the same for any number of threads.
 pub fn start(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn Run> {
-    with_protocol!(&scenario.transport, |config: P| with_switch::<P>(scenario, config, threads))
-}
-
-fn with_switch<P>(scenario: &Arc<Scenario>, transport: &P::Config, threads: usize) -> Box<dyn Run>
-where
-    P: Protocol,
-    P::Endpoint: Send + 'static,
-{
-    match &scenario.switch {
-        SwitchConfig::Trim(switch) => start_with::<P, Trim<Packet>>(scenario, transport, switch, threads),
-        SwitchConfig::DropTail(switch) => {
-            start_with::<P, DropTail<Packet>>(scenario, transport, switch, threads)
-        }
-        SwitchConfig::SharedBuffer(switch) => {
-            start_with::<P, SharedBuffer<Packet>>(scenario, transport, switch, threads)
-        }
-    }
+    with_protocol!(&scenario.transport, |transport: T| {
+        with_discipline!(&scenario.switch, |switch: Q| {
+            start_with::<T, Q<Packet>>(scenario, transport, switch, threads)
+        })
+    })
 }
 
 /// Starts a run of `scenario` with a protocol and a discipline of the caller's, which need not be in any list, in the place

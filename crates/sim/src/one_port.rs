@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pullnet_protocols::with_protocol;
-use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_qdisc::{Discipline, with_discipline};
 use pullnet_scenario::Scenario;
 use pullnet_transport::{Framing, Protocol};
 use pullnet_units::PortId;
@@ -41,15 +41,9 @@ pub struct PortStep {
 /// Lets `arrivals` (time in picoseconds, number of the link, packet) come to port `port` of `scenario`, in order of time.
 pub fn one_port(scenario: &Arc<Scenario>, port: PortId, arrivals: &[(u64, u16, Packet)]) -> OnePort {
     let framing = with_protocol!(&scenario.transport, |config: P| P::framing(config));
-    match &scenario.switch {
-        SwitchConfig::Trim(config) => drive::<Trim<Packet>>(scenario, framing, config, port, arrivals),
-        SwitchConfig::DropTail(config) => {
-            drive::<DropTail<Packet>>(scenario, framing, config, port, arrivals)
-        }
-        SwitchConfig::SharedBuffer(config) => {
-            drive::<SharedBuffer<Packet>>(scenario, framing, config, port, arrivals)
-        }
-    }
+    with_discipline!(&scenario.switch, |config: Q| {
+        drive::<Q<Packet>>(scenario, framing, config, port, arrivals)
+    })
 }
 
 fn drive<Q: Discipline<Packet>>(

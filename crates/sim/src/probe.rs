@@ -11,8 +11,8 @@ pub struct Held {
     since: u64,
     times: Option<Vec<u64>>,
     interval: Option<u64>,
-    /// Change of the number held in each interval of the series.
-    pub changes: Vec<i64>,
+    /// Intervals of the series, and how the number held changed in them; what a [`HeldSum`] has not taken in yet.
+    pub changes: Vec<(u64, i64)>,
 }
 
 impl Held {
@@ -29,11 +29,16 @@ impl Held {
         }
         self.spend(at);
         if let Some(interval) = self.interval {
-            let index = (at / interval) as usize;
-            self.changes.resize(self.changes.len().max(index + 1), 0);
-            self.changes[index] += i64::from(held) - i64::from(self.now);
+            self.change(at / interval, i64::from(held) - i64::from(self.now));
         }
         self.now = held;
+    }
+
+    fn change(&mut self, index: u64, by: i64) {
+        match self.changes.last_mut() {
+            Some(last) if last.0 == index => last.1 += by,
+            _ => self.changes.push((index, by)),
+        }
     }
 
     fn spend(&mut self, until: u64) {
@@ -115,7 +120,7 @@ mod tests {
         for (at, count) in [(10, 1), (30, 2), (35, 3), (35, 2), (110, 1), (250, 0)] {
             held.set(at, count);
         }
-        assert_eq!(held.changes, [2, -1, -1]);
+        assert_eq!(held.changes, [(0, 2), (1, -1), (2, -1)]);
         let times = held.finish(1000);
         assert_eq!(times, [10 + 750, 20 + 140, 5 + 75, 0]);
         assert_eq!(times.iter().sum::<u64>(), 1000);

@@ -16,6 +16,7 @@ use crate::finish;
 use crate::network::Network;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
+use crate::series::HeldSum;
 use crate::shard::Shard;
 
 /// How far a run is.
@@ -126,6 +127,7 @@ impl Shared {
 pub struct Engine<T: Transport, Q: Discipline<Packet>> {
     shared: Shared,
     shards: Vec<Shard<T, Q>>,
+    held: HeldSum,
 }
 
 impl<T: Transport, Q: Discipline<Packet>> Engine<T, Q> {
@@ -144,7 +146,7 @@ impl<T: Transport, Q: Discipline<Packet>> Engine<T, Q> {
             net,
         };
         shared.decide(0);
-        Self { shared, shards }
+        Self { shared, shards, held: HeldSum::default() }
     }
 
     fn progress(&self) -> Progress {
@@ -237,6 +239,9 @@ where
             }
             own.into_iter().for_each(|mut worker| worker.work(windows));
         });
+        if self.shared.net.probes().series.is_some() {
+            self.held.take_in(&mut self.shards);
+        }
         self.progress()
     }
 
@@ -246,7 +251,7 @@ where
 
     fn finish(self: Box<Self>) -> RunRecord {
         let now = self.progress().now;
-        let Self { shared, mut shards } = *self;
+        let Self { shared, mut shards, mut held } = *self;
         for mail in shared.post.packets.iter().flatten() {
             shards[0].abroad.append(&mut lock(mail));
         }
@@ -257,6 +262,7 @@ where
             shard.catch_up(&shared.net, last);
             reports.append(&mut shard.reports);
         }
-        finish::record(&shared.net, shards, director, reports, now)
+        held.take_in(&mut shards);
+        finish::record(&shared.net, shards, director, reports, &held, now)
     }
 }

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use proptest::test_runner::RngSeed;
 use pullnet_ndp::NdpConfig;
 use pullnet_protocols::ProtocolConfig;
-use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_qdisc::{Discipline, with_discipline};
 use pullnet_record::RunRecord;
 use pullnet_scenario::{Scenario, Stop};
 
@@ -45,13 +45,9 @@ fn by_engine(record: &RunRecord) -> (Vec<Ended>, Vec<Counts>) {
 fn agree(text: &str) -> Result<(), TestCaseError> {
     let scenario = compiled(text, &[]);
     let ProtocolConfig::Ndp(transport) = &scenario.transport;
-    let (flows, ports) = match &scenario.switch {
-        SwitchConfig::Trim(switch) => by_reference::<Trim<Parcel>>(&scenario, transport, switch),
-        SwitchConfig::DropTail(switch) => by_reference::<DropTail<Parcel>>(&scenario, transport, switch),
-        SwitchConfig::SharedBuffer(switch) => {
-            by_reference::<SharedBuffer<Parcel>>(&scenario, transport, switch)
-        }
-    };
+    let (flows, ports) = with_discipline!(&scenario.switch, |switch: Q| {
+        by_reference::<Q<Parcel>>(&scenario, transport, switch)
+    });
     let (own_flows, own_ports) = by_engine(&simulate(&scenario, 1));
     prop_assert_eq!(own_ports.len(), ports.len());
     for (number, (own, other)) in own_flows.iter().zip(&flows).enumerate() {

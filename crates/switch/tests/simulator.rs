@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{Frame, Log, Toy, mac};
 use proptest::prelude::*;
-use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_qdisc::{Discipline, with_discipline};
 use pullnet_scenario::{Scenario, compile};
 use pullnet_sim::{Packet, one_port};
 use pullnet_switch::{Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot};
@@ -136,11 +136,8 @@ fn compare(switch: &str, rate: &str, seed: u64, arrivals: &[Arrival]) {
     let scenario = scenario(switch, rate, seed);
     let expected = simulated(&scenario, arrivals);
     let rate = rate.parse().unwrap();
-    let found = match &scenario.switch {
-        SwitchConfig::Trim(config) => switched::<Trim<Slot>>(config, rate, seed, arrivals),
-        SwitchConfig::DropTail(config) => switched::<DropTail<Slot>>(config, rate, seed, arrivals),
-        SwitchConfig::SharedBuffer(config) => switched::<SharedBuffer<Slot>>(config, rate, seed, arrivals),
-    };
+    let found =
+        with_discipline!(&scenario.switch, |config: Q| switched::<Q<Slot>>(config, rate, seed, arrivals));
     assert_eq!(found, expected);
 }
 

@@ -49,6 +49,7 @@ pub(crate) fn record(
         ports,
         series: Vec::new(),
         series_interval: None,
+        left_out: Vec::new(),
         latencies: Vec::new(),
         control: Vec::new(),
         packets: Vec::new(),

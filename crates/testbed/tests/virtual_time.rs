@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use pullnet_netio::{PacketIo, RingOptions, Rings};
-use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_qdisc::{Discipline, with_discipline};
 use pullnet_record::RunRecord;
 use pullnet_scenario::{Scenario, compile};
 use pullnet_switch::config::SwitchFile;
@@ -88,11 +88,7 @@ fn on_rings(scenario: &Arc<Scenario>) -> RunRecord {
     let plan = Plan::of(scenario).unwrap();
     let file = SwitchFile::read("switches.toml", &plan.switch_file, &std::collections::BTreeMap::new());
     let file = file.unwrap_or_else(|errors| panic!("{errors:?}"));
-    match &file.discipline {
-        SwitchConfig::Trim(config) => play::<Trim<Slot>>(scenario, &file, config),
-        SwitchConfig::DropTail(config) => play::<DropTail<Slot>>(scenario, &file, config),
-        SwitchConfig::SharedBuffer(config) => play::<SharedBuffer<Slot>>(scenario, &file, config),
-    }
+    with_discipline!(&file.discipline, |config: Q| play::<Q<Slot>>(scenario, &file, config))
 }
 
 fn simulated(scenario: &Arc<Scenario>) -> RunRecord {

@@ -4,6 +4,8 @@ use std::str::FromStr;
 use pullnet_settings::{Refused, Setting, Value};
 use pullnet_units::{HostId, Id};
 
+use crate::text::shown;
+
 /// A selection of hosts, in the order stated: `"all"`, `"7"`, `"0..63"` (both ends belong to it), `"first 4"`,
 /// `"last 64"`, several of them joined by commas, and all of it less some: `"all but 0,431"`.
 ///
@@ -78,7 +80,7 @@ fn parts(text: &str) -> Result<Vec<Part>, HostsError> {
 }
 
 fn part_of(text: &str) -> Result<Part, HostsError> {
-    let unknown = || HostsError::Unknown(text.to_string());
+    let unknown = || HostsError::Unknown(shown(text));
     let number = |text: &str| text.trim().parse::<u32>().map_err(|_| unknown());
     if text == "all" {
         Ok(Part::All)

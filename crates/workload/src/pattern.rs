@@ -121,6 +121,11 @@ pub trait Traffic: Send {
     /// [`Traffic::started`].
     fn begin(&mut self, planner: &mut Planner<'_>);
 
+    /// About how many flows start before `end`, where their number does not depend on how long flows take.
+    fn expected(&self, _end: Instant) -> f64 {
+        0.0
+    }
+
     /// The flow on `lane` starts at `at`.
     fn started(&mut self, _lane: u64, _at: Instant, _planner: &mut Planner<'_>) {}
 

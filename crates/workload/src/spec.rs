@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use pullnet_rng::Seed;
 use pullnet_settings::settings;
-use pullnet_units::{BitsPerSec, HostId, IdVec, Picos};
+use pullnet_units::{BitsPerSec, HostId, IdVec, Instant, Picos};
 
 use crate::error::{Problem, WorkloadError};
 use crate::hosts::Hosts;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Tags};
+use crate::pattern::{Ends, Noted, Pattern, Scene, Tags, Traffic};
 use crate::sizes::{FileName, Sizes};
 use crate::workload::Block;
 
@@ -85,6 +85,8 @@ pub struct WorkloadSpec {
     pub files: BTreeMap<String, Arc<[u8]>>,
     /// Whether the run waits for the end of all flows, so that every block has to come to one.
     pub must_end: bool,
+    /// When the run ends at the latest, if that is known.
+    pub end: Option<Instant>,
 }
 
 impl WorkloadSpec {
@@ -168,8 +170,26 @@ fn make_traffic(scene: &mut Scene<'_>, hosts: Vec<HostId>) -> Result<Block, Note
     let block = scene.block;
     scene.hosts = hosts;
     let tag = scene.tag(block.common.tag.as_deref().unwrap_or(block.pattern.name()));
-    let traffic = block.pattern.traffic(scene);
-    Ok(Block { traffic: traffic?, priority: block.common.priority, tag: tag? })
+    let traffic = block.pattern.traffic(scene)?;
+    check_number(scene, &*traffic)?;
+    Ok(Block { traffic, priority: block.common.priority, tag: tag? })
+}
+
+/// The most flows that a block may be expected to start: results keep some 300 bytes of each.
+const MOST_FLOWS: f64 = 1e9;
+
+/// Flows whose mere number no memory is for are refused before a run rather than by its death.
+fn check_number(scene: &Scene<'_>, traffic: &dyn Traffic) -> Result<(), Noted> {
+    let Some(end) = scene.spec.end else { return Ok(()) };
+    let expected = traffic.expected(end);
+    if expected <= MOST_FLOWS {
+        return Ok(());
+    }
+    let reason = format!(
+        "makes about {expected:.1e} flows in the run, of which {MOST_FLOWS:.0e} can be kept; use fewer hosts, fewer or \
+         larger flows, or a shorter run"
+    );
+    Err(scene.note(Problem::Whole { reason }))
 }
 
 /// Notes what is wrong whatever the block's hosts are, if these cannot be told.

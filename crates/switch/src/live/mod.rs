@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pullnet_netio::Error;
-use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, SwitchConfig, Trim};
+use pullnet_qdisc::{Discipline, with_discipline};
 use pullnet_units::PortId;
 use thiserror::Error;
 
@@ -88,11 +88,7 @@ pub struct Live {
 impl Live {
     /// Opens the interfaces of `file` and lets its switches run.
     pub fn start(file: &SwitchFile) -> Result<Self, LiveError> {
-        match &file.discipline {
-            SwitchConfig::Trim(config) => start::<Trim<Slot>>(file, config),
-            SwitchConfig::DropTail(config) => start::<DropTail<Slot>>(file, config),
-            SwitchConfig::SharedBuffer(config) => start::<SharedBuffer<Slot>>(file, config),
-        }
+        with_discipline!(&file.discipline, |config: Q| start::<Q<Slot>>(file, config))
     }
 
     fn tell(&self, command: Command) -> Result<(), LiveError> {

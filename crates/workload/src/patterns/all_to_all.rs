@@ -58,6 +58,11 @@ impl Traffic for Shifts {
         (0..self.hosts.len() as u64).for_each(|lane| self.plan(lane, planner));
     }
 
+    fn expected(&self, end: Instant) -> f64 {
+        let hosts = self.hosts.len() as f64;
+        if self.start < end { hosts * (hosts - 1.0) } else { 0.0 }
+    }
+
     fn started(&mut self, lane: u64, _at: Instant, planner: &mut Planner<'_>) {
         self.plan(lane + self.hosts.len() as u64, planner);
     }

@@ -121,6 +121,12 @@ impl Traffic for Rounds {
         self.plan_round(self.start, planner);
     }
 
+    fn expected(&self, end: Instant) -> f64 {
+        let Some(every) = self.settings.every else { return 0.0 };
+        let rounds = end.since(self.start).0.div_ceil(every.0).min(self.settings.repeat.into());
+        rounds as f64 * self.degree as f64
+    }
+
     fn started(&mut self, lane: u64, _at: Instant, planner: &mut Planner<'_>) {
         let Some(every) = self.settings.every else { return };
         if lane + 1 == self.first_lane() && self.more() {

@@ -161,6 +161,11 @@ impl Traffic for Arrivals {
         self.plan_next(planner);
     }
 
+    fn expected(&self, end: Instant) -> f64 {
+        let time = end.min(self.until).since(self.at).0 as f64;
+        (time / self.gap).min(self.left as f64)
+    }
+
     fn started(&mut self, _lane: u64, _at: Instant, planner: &mut Planner<'_>) {
         self.plan_next(planner);
     }

@@ -180,6 +180,14 @@ impl Volumes {
         }
     }
 
+    /// The bytes of the first `intervals`, of a law on average.
+    fn total(&self, intervals: u64) -> f64 {
+        match self {
+            Self::Law(law) => law.mean * intervals as f64,
+            Self::List(list) => list.iter().take(usize::try_from(intervals).unwrap_or(usize::MAX)).sum(),
+        }
+    }
+
     /// The largest of a list, or 8 standard deviations above the mean of a law.
     fn largest(&self) -> f64 {
         match self {
@@ -301,6 +309,11 @@ const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
 impl Traffic for Load {
     fn begin(&mut self, planner: &mut Planner<'_>) {
         self.plan_next(planner);
+    }
+
+    fn expected(&self, end: Instant) -> f64 {
+        let intervals = end.since(self.start).0.div_ceil(self.length.0).min(self.count);
+        self.volumes.total(intervals) / self.sizes.mean()
     }
 
     fn started(&mut self, _lane: u64, _at: Instant, planner: &mut Planner<'_>) {
