@@ -21,7 +21,9 @@ pub(crate) struct Arrival {
     pub pull: bool,
 }
 
+/// Begins a cache line, to touch and ask for no more of them than it has to.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,

@@ -27,7 +27,9 @@ pub(crate) struct Context<'a> {
     pub chance: &'a mut Stream,
 }
 
+/// Begins a cache line, to touch and ask for no more of them than it has to.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Sender {
     pub conn: ConnId,
     pub to: HostAddr,
