@@ -326,8 +326,7 @@ impl<T: Transport> Host<T> {
     #[inline]
     pub fn prepare(&self, step: u8) {
         if step == 0 {
-            // The first flow that comes in; it may lie across two lines.
-            [0, 1].into_iter().for_each(|index| prefetch(self.incoming.as_ptr().wrapping_add(index)));
+            prefetch(self.incoming.as_ptr());
         }
         self.transport.places(step, &mut |place| prefetch(place));
     }
