@@ -6,7 +6,7 @@ use std::time::Duration;
 use pullnet_host::tokio::{NdpListener, NdpStream, call};
 use pullnet_host::{EngineOptions, Host, HostOptions, StreamError};
 use pullnet_netio::{UdpOptions, UdpSockets};
-use pullnet_units::Picos;
+use pullnet_units::{Packets, Picos};
 use pullnet_wire::Reason;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -19,6 +19,9 @@ fn host() -> Host {
     let sockets = UdpSockets::open(&UdpOptions { port: 0, ..UdpOptions::new(ADDRESS) }).unwrap();
     let mut engine = EngineOptions { port: sockets.local().port(), ..EngineOptions::new(ADDRESS) };
     engine.limits.send_buffer = 20_000;
+    // The first windows of all streams fit into the least receive buffer that a kernel gives: in its first seconds a host
+    // does not take packets that were sent again for the beginning of a stream.
+    engine.ndp.initial_window = Packets(4);
     // A host that the machine has no time for is not given up.
     engine.ndp.give_up = Picos::from_secs(120);
     Host::start(sockets, HostOptions::new(engine)).unwrap()

@@ -148,9 +148,10 @@ def _switch(plan: Plan, made: state.State, core: int | None) -> None:
         with kernel.inside(plan.namespace("switch")):
             kernel.offloads_off(port.port)
     program = [sys.executable, "-m", "pullnet"]
-    options = ["--control", str(control), "--prefer", "group", "--json"]
-    # A machine with one core has no second one to give to the switch.
-    options += [] if core is None or core not in os.sched_getaffinity(0) else ["--core", str(core)]
+    options = ["--control", str(control), "--json"]
+    # A machine with one core has no second one to give to the switch: one that spins leaves the others their share.
+    if core in os.sched_getaffinity(0):
+        options += ["--core", str(core), "--prefer", "group"]
     command = ["ip", "netns", "exec", plan.namespace("switch"), *program, "switch", str(config), *options]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
