@@ -84,5 +84,5 @@ fn every_call_is_carried_out_once() {
     calls(4, Weather { damaged: 0.01, ..Weather::FINE }, 50, 20);
     calls(5, Weather { trimmed: 0.5, returned: 0.2, ..Weather::FINE }, 50, 20);
     let bad = Weather { lost: 0.1, doubled: 0.1, trimmed: 0.3, returned: 0.3, damaged: 0.05, delay };
-    calls(6, bad, 20, 50);
+    (1..=20).for_each(|seed| calls(seed, bad, 20, 50));
 }

@@ -145,6 +145,7 @@ impl Engine {
         }
         if let Some(peer) = peer.filter(|peer| self.transport.remembers(*peer, conn)) {
             self.peers.touch(now, peer);
+            self.peers.learn(peer, arrived.route.from_mac);
             return self.hand_late(now, peer, arrived);
         }
         match arrived.packet.shape {

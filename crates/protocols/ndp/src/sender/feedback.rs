@@ -117,6 +117,11 @@ impl Sender {
         self.recent_acks() > 0 && u32::from(self.heard) / self.recent_acks() <= 3
     }
 
+    /// Whether the receiver has answered anything: what switches send back is no sign of it.
+    pub(super) fn is_answered(&self) -> bool {
+        self.served > 0 || self.expected_pulls > 0
+    }
+
     /// ACKs among the latest feedback.
     fn recent_acks(&self) -> u32 {
         (u32::from(self.history) & ((1 << self.heard) - 1)).count_ones()
@@ -140,7 +145,7 @@ impl Sender {
         };
     }
 
-    fn set_state(&mut self, seq: u32, state: State) {
+    pub(super) fn set_state(&mut self, seq: u32, state: State) {
         if let Some(slot) = self.window.get_mut(seq) {
             slot.state = state;
         }

@@ -53,7 +53,7 @@ impl Sender {
         if let Some(due) = self.probe_at(cx.rules) {
             next = next.min(due);
             if due <= cx.now {
-                probe = Some(self.probe(cx.now));
+                probe = self.ask(cx.now);
                 next = next.min(self.probe_at(cx.rules).unwrap_or(Instant::NEVER));
             }
         }
@@ -111,10 +111,23 @@ impl Sender {
         (work && self.credit == 0).then(|| since.after(wait.min(Picos(rules.give_up.0 / LEAST_PROBES))))
     }
 
-    /// A control packet that makes the receiver pull again.
-    fn probe(&mut self, now: Instant) -> NdpHeader {
+    /// What makes the receiver pull again. One that has never answered may not know the connection, so that no PROBE
+    /// can be of use: packets that were returned leave without a pull then, and any of them opens it.
+    fn ask(&mut self, now: Instant) -> Option<NdpHeader> {
         self.probes = self.probes.saturating_add(1);
         self.last_probe = now;
+        if self.is_answered() {
+            return Some(self.probe(now));
+        }
+        if let Some(seq) = self.again.pop_front() {
+            self.window.note(State::Waiting, State::Urgent);
+            self.set_state(seq, State::Urgent);
+            self.urgent.push_back(seq);
+        }
+        None
+    }
+
+    fn probe(&mut self, now: Instant) -> NdpHeader {
         if self.idle() {
             // The pull that answers ends no gap in which anybody waited.
             self.last_pull = now;
