@@ -468,6 +468,18 @@ fn probes_go_on_and_become_rarer() {
 }
 
 #[test]
+fn a_receiver_that_has_never_answered_gets_returned_packets_and_no_probe() {
+    let mut s = host();
+    s.opens(flow(10)).sent();
+    // The other two are lost, again and again: the receiver cannot know the connection.
+    s.at(us(20)).receives_all([back(data(0)), back(data(1))]).sends_nothing();
+    s.at(ms(200));
+    let sent: Vec<_> = s.sent().iter().map(|sent| sent.packet.header).collect();
+    assert!(sent.iter().all(is_data), "{sent:?}");
+    assert!([0, 1].map(|seq| unasked(data(seq))).iter().all(|header| sent.contains(header)), "{sent:?}");
+}
+
+#[test]
 fn a_sender_that_waits_for_nothing_sends_no_probe() {
     let mut s = host();
     s.opens(flow(2)).sent();
