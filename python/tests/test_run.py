@@ -289,6 +289,12 @@ def test_flows_that_stand_still_at_the_end_are_named(pullnet: Pullnet, small: Pa
     assert all(", waits for " in line for line in named)
 
 
+def interpreted(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A script that an interpreter of its own has run, in `folder`."""
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
+
+
 def test_a_panic_is_reported_as_a_fault_of_ours(tmp_path: Path) -> None:
     script = (
         "import sys; from pullnet import _core, cli; import pullnet.cli.run as run\n"
@@ -296,10 +302,7 @@ def test_a_panic_is_reported_as_a_fault_of_ours(tmp_path: Path) -> None:
         "sys.exit(cli.status(['run', 'small.toml']))"
     )
     (tmp_path / "small.toml").write_text(SMALL)
-    python = COMMAND.with_name("python")
-    done = subprocess.run(
-        [python, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False
-    )
+    done = interpreted(script, tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("fault in pullnet: two packets in one place, at crates/py/src/fault.rs:")
     assert "Please report it" in done.stderr
@@ -398,7 +401,7 @@ def test_a_series_of_too_many_rows_is_left_out_and_all_else_kept(small: Path, tm
         _ = in_memory.series
 
 
-def test_a_run_that_shall_outlive_its_terminal_does(small: Path, tmp_path: Path) -> None:
+def test_a_run_that_shall_outlive_its_terminal_does(tmp_path: Path) -> None:
     script = (
         "import os, signal; from pullnet import runner; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "with runner.interruptible() as interruption:\n"
@@ -407,9 +410,7 @@ def test_a_run_that_shall_outlive_its_terminal_does(small: Path, tmp_path: Path)
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    assert interruption.asked\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=WATCHDOG_S, check=False
-    )
+    done = interpreted(script, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -423,8 +424,7 @@ def test_who_interrupts_the_writing_of_a_result_gets_it_whole(small: Path, tmp_p
         "tables.write = write_and_interrupt\n"
         "sys.exit(cli.status(['run', 'small.toml', '--out', 'out']))\n"
     )
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
+    done = interpreted(script, tmp_path)
     assert done.returncode == 3, done.stderr
     there = {file.name for file in (tmp_path / "out").iterdir()}
     assert there == {"scenario.toml", "summary.json"} | {f"{name}.parquet" for name in TABLES}
@@ -439,8 +439,7 @@ def test_of_two_runs_into_one_place_none_is_lost(small: Path, tmp_path: Path) ->
         "directory._write_result = come_second\n"
         "sys.exit(cli.status(['run', 'small.toml', '--out', 'out']))\n"
     )
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
+    done = interpreted(script, tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("error: out: was made by somebody else during the run; the result is in out-")
     assert (tmp_path / "out" / "summary.json").read_text() == "of the other"

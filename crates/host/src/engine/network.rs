@@ -217,8 +217,14 @@ impl Engine {
     /// to hold the options' MTU and 14 B.
     pub fn transmit(&mut self, now: Instant, frame: &mut [u8]) -> usize {
         // ACKs that were put aside go before more data: a host that always has data would never send them otherwise.
-        let kinds = [Self::transmit_ack, Self::transmit_urgent, Self::transmit_ack];
-        kinds.iter().map(|next| next(self, now, frame)).find(|long| *long > 0).unwrap_or(0)
+        match self.transmit_ack(frame) {
+            0 => {}
+            long => return long,
+        }
+        match self.transmit_urgent(now, frame) {
+            0 => self.transmit_ack(frame),
+            long => long,
+        }
     }
 
     /// The same for all frames but ACKs without pulls: those may wait for another frame that they can leave with, as long
@@ -237,7 +243,7 @@ impl Engine {
         }
     }
 
-    fn transmit_ack(&mut self, _: Instant, frame: &mut [u8]) -> usize {
+    fn transmit_ack(&mut self, frame: &mut [u8]) -> usize {
         while let Some(packet) = self.acks.pop_front() {
             // One to a host that is forgotten by now cannot be sent.
             if let Some(long) = self.emit_packet(&packet, 0, &[], frame) {

@@ -505,6 +505,23 @@ fn a_silent_receiver_fails_the_flow_with_a_reason() {
 }
 
 #[test]
+fn a_receiver_of_which_only_returned_headers_come_is_silent() {
+    let mut s = host();
+    s.opens(flow(10));
+    for time in 1..600 {
+        s.at(ms(10 * time));
+        let returned: Vec<_> = s.sent().iter().map(|sent| back(sent.packet.header)).collect();
+        s.receives_all(returned);
+    }
+    let failed = s.reported();
+    assert!(
+        matches!(failed.last(), Some(Event::Failed { reason: "the receiver is silent", .. })),
+        "{failed:?}"
+    );
+    assert!(s.open_flows().is_empty());
+}
+
+#[test]
 fn a_receiver_is_not_silent_before_anything_was_sent_to_it() {
     // The link is busy with something else for longer than a receiver may be silent.
     let mut s = endpoint(&config(), HERE, 1);

@@ -92,10 +92,14 @@ impl Sender {
     /// is ACKs otherwise, which points to a bad path and not to an incast.
     #[inline(never)]
     pub fn on_return(&mut self, cx: &Context<'_>, seq: u32) {
-        self.hear(cx.now, false);
+        self.note_feedback(false);
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
         let first_time = !core::mem::replace(&mut slot.heard, true);
         let (path, sent, timeouts) = (slot.path, slot.sent, slot.timeouts);
+        if first_time {
+            // Returns of the same packets again and again would keep a flow to a dead host alive for ever.
+            self.last_heard = cx.now;
+        }
         self.sample(cx, sent, timeouts);
         self.account_first(cx.rules, seq, first_time);
         let at_once = self.nothing_else_comes() || self.some_acks();
@@ -151,9 +155,14 @@ impl Sender {
         }
     }
 
-    /// Notes that the receiver, or a switch on the way to it, has answered.
+    /// Notes that the receiver has answered.
     fn hear(&mut self, now: Instant, ack: bool) {
         self.last_heard = now;
+        self.note_feedback(ack);
+    }
+
+    /// Notes what became of a packet.
+    fn note_feedback(&mut self, ack: bool) {
         self.history = self.history << 1 | u16::from(ack);
         self.heard = (self.heard + 1).min(HISTORY);
     }
