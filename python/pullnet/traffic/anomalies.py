@@ -1,4 +1,4 @@
-"""Outages and saturation in volumes; the rules are those of the core (crates/volumes, `anomaly`)."""
+"""Outages and saturation in volumes; the rules are those of the core (crates/traffic/volumes, `anomaly`)."""
 
 from dataclasses import replace
 

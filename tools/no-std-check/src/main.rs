@@ -1,5 +1,5 @@
 //! A program without the standard library that uses every crate that claims to do without: units, rng, settings,
-//! transport, pull, ndp, protocols, qdisc, wire and ndp-wire.
+//! transport, pull, ndp, protocols, qdisc and wire.
 //!
 //! It brings its own panic handler and allocator, of which a program can have only one. If any of the crates, or
 //! anything that they depend on, brought in std, this would not compile: "duplicate lang item `panic_impl`".
@@ -14,7 +14,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use pullnet_ndp::{Ndp, NdpConfig};
-use pullnet_ndp_wire::Carriage;
+use pullnet_ndp::wire::Carriage;
 use pullnet_protocols::PROTOCOLS;
 use pullnet_pull::PullQueue;
 use pullnet_qdisc::{Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Trim, TrimConfig};

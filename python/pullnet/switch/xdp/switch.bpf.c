@@ -5,7 +5,7 @@
 // XDP has no queue. Each port has a virtual one instead (a phantom queue, as in HULL): a word that says when the line
 // would be free if the port sent at its rate. What arrives for a port whose virtual data queue is full is trimmed, or
 // dropped if it is not NDP. Frames leave at once; nothing is delayed, reordered or paced. What that means for the rules
-// of crates/qdisc stands in docs/switch.md.
+// of crates/core/qdisc stands in docs/switch.md.
 //
 // Compiled by: clang -O2 -g -target bpf -mcpu=v3
 #include <linux/bpf.h>

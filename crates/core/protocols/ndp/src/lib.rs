@@ -1,0 +1,43 @@
+//! NDP: receiver-driven transport over trimming switches (Handley et al., SIGCOMM 2017).
+//!
+//! `README.md` beside this crate lists the sources and where this implementation deviates from them. The rules of
+//! the sender stand in `sender` in the order of the specification, those of the receiver likewise in `receiver`.
+#![no_std]
+
+extern crate alloc;
+
+mod config;
+mod connections;
+mod endpoint;
+mod few;
+mod finished;
+mod header;
+mod receiver;
+mod sender;
+mod window;
+pub mod wire;
+
+pub use config::NdpConfig;
+pub use endpoint::NdpEndpoint;
+pub use header::NdpHeader;
+
+use pullnet_rng::Stream;
+use pullnet_transport::{Framing, HostInfo, Protocol};
+
+/// The protocol as the registry knows it.
+pub struct Ndp;
+
+impl Protocol for Ndp {
+    const NAME: &'static str = "ndp";
+    const SUMMARY: &'static str = "NDP (SIGCOMM 2017): first window at line rate, then the receiver pulls";
+    type Config = NdpConfig;
+    type Endpoint = NdpEndpoint;
+
+    fn framing(config: &NdpConfig) -> Framing {
+        Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
+    }
+
+    fn endpoint(config: &NdpConfig, host: HostInfo, chance: Stream) -> NdpEndpoint {
+        NdpEndpoint::new(config, host, chance)
+    }
+}

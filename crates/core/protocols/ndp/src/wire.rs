@@ -1,0 +1,133 @@
+//! Translation between the packets of an NDP endpoint and those that [`pullnet_wire`] writes and reads.
+//!
+//! Both headers carry the same information. The wire format adds the host's port, a service and the payload length, which
+//! an endpoint does not know. An endpoint counts bytes on the line including headers, which the wire format does not carry.
+
+use pullnet_transport::{ConnId, Fate, HostAddr, Received, Transmit};
+use pullnet_wire::{Arrived, Packet, Shape};
+
+use crate::NdpHeader;
+
+/// What all packets of a host have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Carriage {
+    /// UDP port that the host listens on.
+    pub home: u16,
+    /// Bytes on the line beside a data packet's payload: the `header` of the endpoint's settings.
+    pub header: u16,
+}
+
+impl Carriage {
+    /// Payload bytes of a packet that an endpoint sends; 0 for everything but data.
+    #[must_use]
+    pub fn payload(&self, packet: &Transmit<NdpHeader>) -> u16 {
+        match packet.header {
+            NdpHeader::Data { .. } => packet.wire.saturating_sub(self.header),
+            _ => 0,
+        }
+    }
+
+    /// The header on the wire of a packet that an endpoint sends. `service`: whom its data is for.
+    #[must_use]
+    pub fn packet(&self, packet: &Transmit<NdpHeader>, service: u16) -> Packet {
+        let shape = match packet.header {
+            NdpHeader::Data { seq, syn, last, pulled, priority, .. } => {
+                let (again, length) = (packet.again, self.payload(packet));
+                Shape::Data { seq, syn, last, pulled, again, length, service, priority }
+            }
+            NdpHeader::Ack { seq, pull, .. } => Shape::Ack { seq, pull },
+            NdpHeader::Nack { seq, pull, .. } => Shape::Nack { seq, pull },
+            NdpHeader::Pull { number, .. } => Shape::Pull { number },
+            NdpHeader::Probe { seq, .. } => Shape::Probe { seq },
+        };
+        Packet { home: self.home, conn: packet.header.conn().0, shape }
+    }
+
+    /// What has arrived from host `from`, to which there are `paths` paths, as an endpoint takes it. `None`: a RESET, which
+    /// is for the owner of the connection.
+    #[must_use]
+    pub fn received(&self, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Option<Received<NdpHeader>> {
+        let header = header(&arrived.packet)?;
+        let wire = self.header.saturating_add(arrived.packet.shape.length());
+        Some(Received { from, paths, wire, fate: fate(arrived.fate), header })
+    }
+}
+
+/// The endpoint's header of a packet; `None` for a RESET.
+fn header(packet: &Packet) -> Option<NdpHeader> {
+    let conn = ConnId(packet.conn);
+    Some(match packet.shape {
+        Shape::Data { seq, syn, last, pulled, priority, .. } => {
+            NdpHeader::Data { conn, seq, syn, last, pulled, priority }
+        }
+        Shape::Ack { seq, pull } => NdpHeader::Ack { conn, seq, pull },
+        Shape::Nack { seq, pull } => NdpHeader::Nack { conn, seq, pull },
+        Shape::Pull { number } => NdpHeader::Pull { conn, number },
+        Shape::Probe { seq } => NdpHeader::Probe { conn, seq },
+        Shape::Reset { .. } => return None,
+    })
+}
+
+/// A damaged payload is as good as none: the header says which packet has to come again.
+fn fate(fate: pullnet_wire::Fate) -> Fate {
+    match fate {
+        pullnet_wire::Fate::Whole => Fate::Whole,
+        pullnet_wire::Fate::Trimmed | pullnet_wire::Fate::Damaged => Fate::Trimmed,
+        pullnet_wire::Fate::Returned => Fate::Returned,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::IpAddr;
+    use proptest::prelude::*;
+    use pullnet_transport::Class;
+    use pullnet_wire::{Mac, Marks, PORT, Route, emit, parse};
+
+    const CARRIAGE: Carriage = Carriage { home: PORT, header: 68 };
+
+    fn any_header() -> impl Strategy<Value = NdpHeader> {
+        let parts = (any::<u32>(), any::<u32>(), any::<[bool; 3]>(), any::<u8>(), any::<Option<u32>>(), 0..5);
+        parts.prop_map(|(conn, seq, [syn, last, pulled], priority, pull, kind)| {
+            let conn = ConnId(conn);
+            match kind {
+                0 => NdpHeader::Data { conn, seq, syn, last, pulled, priority },
+                1 => NdpHeader::Ack { conn, seq, pull },
+                2 => NdpHeader::Nack { conn, seq, pull },
+                3 => NdpHeader::Pull { conn, number: seq },
+                _ => NdpHeader::Probe { conn, seq },
+            }
+        })
+    }
+
+    fn transmit(header: NdpHeader, payload: u16) -> Transmit<NdpHeader> {
+        let data = matches!(header, NdpHeader::Data { .. });
+        let (wire, class) = if data { (68 + payload, Class::Data) } else { (68, Class::Control) };
+        Transmit { to: HostAddr(1), path: 0, wire, class, again: false, header }
+    }
+
+    fn route() -> Route {
+        let [from, to] = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse::<IpAddr>().unwrap());
+        let mac = Mac([2, 0, 0, 0, 0, 1]);
+        Route { from_mac: mac, to_mac: mac, from, to, from_port: Route::port_of(0), to_port: PORT }
+    }
+
+    proptest! {
+        #[test]
+        fn what_one_endpoint_sends_another_takes(header in any_header(), payload in 0..1447u16, cut in any::<bool>()) {
+            let sent = transmit(header, payload);
+            let bytes = [0x5a; 1446];
+            let mut frame = [0; 1514];
+            let packet = CARRIAGE.packet(&sent, 7);
+            let payload = &bytes[..CARRIAGE.payload(&sent).into()];
+            let long = emit(&mut frame, &route(), &Marks::default(), &packet, payload).unwrap();
+            let cut = cut && !payload.is_empty();
+            let there = if cut { &frame[..64] } else { &frame[..long] };
+            let arrived = parse(there, &Marks::default(), PORT).unwrap();
+            let fate = if cut { Fate::Trimmed } else { Fate::Whole };
+            let expected = Received { from: HostAddr(3), paths: 4, wire: sent.wire, fate, header };
+            prop_assert_eq!(CARRIAGE.received(&arrived, HostAddr(3), 4), Some(expected));
+        }
+    }
+}

@@ -1,0 +1,493 @@
+//! Golden vectors: what a queue was given, and what it did. Every switch of the project must do the same.
+//!
+//! The files lie in `vectors/qdisc/` in the root folder, with a schema and a README. Each test replays a file line by
+//! line. `BLESS=1 cargo test -p pullnet-qdisc --test vectors` writes the files anew: look at the difference.
+
+mod common;
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Class, Pkt};
+use pullnet_qdisc::{
+    Discipline, DropReason, DropTail, DropTailConfig, Outcome, SharedBuffer, SharedBufferConfig, Trim,
+    TrimConfig,
+};
+use pullnet_rng::{Seed, Stream};
+use pullnet_settings::{Settings, Value as Text};
+use serde_json::{Map, Value, json};
+
+/// Several ports of one switch.
+struct Switch<Q: Discipline<Pkt>> {
+    rules: Q::Rules,
+    shared: Q::Shared,
+    ports: Vec<(Q, Option<Pkt>)>,
+}
+
+impl<Q: Discipline<Pkt>> Switch<Q> {
+    fn new(head: &Value) -> Self {
+        let mut config = Q::Config::default();
+        for (name, value) in head["config"].as_object().expect("the first line has a config") {
+            let value = match value {
+                Value::String(text) => Text::Text(text),
+                Value::Bool(value) => Text::Bool(*value),
+                Value::Number(number) => {
+                    number.as_i64().map_or_else(|| Text::Float(number.as_f64().unwrap()), Text::Integer)
+                }
+                other => panic!("{name} = {other} is no setting"),
+            };
+            config.set(name, value).expect("a setting").expect("a value of it");
+        }
+        let rules = Q::rules(&config);
+        let ports = head["ports"].as_u64().expect("the first line has a number of ports") as usize;
+        let shared = Q::shared(&rules, ports);
+        Self { shared, ports: (0..ports).map(|_| (Q::new(&rules), None)).collect(), rules }
+    }
+
+    /// What one line asks for, with what comes of it.
+    fn step(&mut self, line: &Value, free: impl Fn(&Q::Shared) -> Option<u64>) -> Value {
+        let number = line["port"].as_u64().unwrap_or(0);
+        let mut done = Map::new();
+        done.insert("op".into(), line["op"].clone());
+        done.insert("port".into(), number.into());
+        let (queue, serving) = &mut self.ports[number as usize];
+        match line["op"].as_str() {
+            Some("enqueue") => {
+                let drawn = Cell::new(false);
+                let coin = || {
+                    drawn.set(true);
+                    line["coin"] != "tail"
+                };
+                let outcome = queue.enqueue(&self.rules, &mut self.shared, packet(&line["pkt"]), coin);
+                done.insert("pkt".into(), line["pkt"].clone());
+                if drawn.get() {
+                    done.insert(
+                        "coin".into(),
+                        if line["coin"] == "tail" { "tail".into() } else { "arriving".into() },
+                    );
+                }
+                done.insert("verdict".into(), verdict(&outcome));
+            }
+            Some("dequeue") => {
+                assert!(serving.is_none(), "a packet is in service: {line}");
+                *serving = queue.dequeue(&self.rules, &mut self.shared);
+                done.insert("pkt".into(), serving.as_ref().map_or(Value::Null, words));
+            }
+            Some("complete") => {
+                assert!(serving.take().is_some(), "no packet is in service: {line}");
+                queue.complete(&self.rules, &mut self.shared);
+            }
+            _ => panic!("no such op: {line}"),
+        }
+        done.insert("after".into(), state(queue, serving.as_ref(), free(&self.shared)));
+        Value::Object(done)
+    }
+}
+
+fn packet(value: &Value) -> Pkt {
+    let class = match value["class"].as_str() {
+        Some("data") => Class::Data,
+        Some("control") => Class::Control,
+        Some("header") => Class::Header,
+        Some("returned") => Class::Returned,
+        _ => panic!("no such class: {value}"),
+    };
+    Pkt { id: value["id"].as_u64().unwrap(), len: value["len"].as_u64().unwrap() as u32, class }
+}
+
+fn words(packet: &Pkt) -> Value {
+    let class = match packet.class {
+        Class::Data => "data",
+        Class::Control => "control",
+        Class::Header => "header",
+        Class::Returned => "returned",
+    };
+    json!({ "id": packet.id, "len": packet.len, "class": class })
+}
+
+fn verdict(outcome: &Outcome<Pkt>) -> Value {
+    match outcome {
+        Outcome::Queued => json!("queued"),
+        Outcome::Trimmed(header) => json!({ "trimmed": header.id }),
+        Outcome::Returned(header) => json!({ "returned": header.id }),
+        Outcome::Dropped { packet, why, trimmed } => {
+            let why =
+                if *why == DropReason::DataQueueFull { "data queue full" } else { "control queue full" };
+            json!({ "dropped": packet.id, "why": why, "trimmed": trimmed })
+        }
+    }
+}
+
+/// What the port holds; the packet in service counts as data held, not as control held.
+fn state<Q: Discipline<Pkt>>(queue: &Q, serving: Option<&Pkt>, free: Option<u64>) -> Value {
+    let (mut data, mut control) = (0u64, 0u64);
+    queue.waiting(&mut |packet| {
+        if packet.class == Class::Data {
+            data += u64::from(packet.len)
+        } else {
+            control += u64::from(packet.len)
+        }
+    });
+    data += serving.filter(|packet| packet.class == Class::Data).map_or(0, |packet| u64::from(packet.len));
+    let mut state = json!({
+        "data_packets": queue.data_held(), "data_bytes": data,
+        "control_packets": queue.queued(true), "control_bytes": control,
+    });
+    if let Some(free) = free {
+        state["pool_free"] = free.into();
+    }
+    state
+}
+
+fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
+    let trim = || {
+        let mut switch = Switch::<Trim<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |()| None)).collect()
+    };
+    let drop_tail = || {
+        let mut switch = Switch::<DropTail<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |()| None)).collect()
+    };
+    let shared = || {
+        let mut switch = Switch::<SharedBuffer<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |pool| Some(pool.free()))).collect()
+    };
+    match head["discipline"].as_str() {
+        Some("trim") => trim(),
+        Some("drop-tail") => drop_tail(),
+        Some("shared-buffer") => shared(),
+        _ => panic!("no such discipline: {head}"),
+    }
+}
+
+// What the files are made from.
+
+fn put(id: u64, len: u32, class: &str) -> Value {
+    json!({ "op": "enqueue", "pkt": { "id": id, "len": len, "class": class } })
+}
+
+fn toss(id: u64, len: u32, coin: &str) -> Value {
+    json!({ "op": "enqueue", "pkt": { "id": id, "len": len, "class": "data" }, "coin": coin })
+}
+
+/// Full data packets.
+fn full(ids: std::ops::Range<u64>) -> Vec<Value> {
+    ids.map(|id| put(id, 9064, "data")).collect()
+}
+
+fn control(ids: std::ops::Range<u64>) -> Vec<Value> {
+    ids.map(|id| put(id, 64, "control")).collect()
+}
+
+/// `packets` packets are served one after the other.
+fn serve(packets: usize) -> Vec<Value> {
+    (0..packets).flat_map(|_| [json!({ "op": "dequeue" }), json!({ "op": "complete" })]).collect()
+}
+
+fn on(port: u64, mut lines: Vec<Value>) -> Vec<Value> {
+    lines.iter_mut().for_each(|line| line["port"] = port.into());
+    lines
+}
+
+/// `count` ops by chance; never a dequeue while a packet is in service, and a complete only then.
+fn any_ops(head: &Value, count: usize, seed: u64) -> Vec<Value> {
+    let mut chance = Seed(seed).stream("vectors", 0);
+    let ports = head["ports"].as_u64().unwrap() as u32;
+    let (mut lines, mut serving): (Vec<Value>, Vec<bool>) = (Vec::new(), vec![false; ports as usize]);
+    for id in 0..count {
+        let port = chance.below(ports) as usize;
+        let line = match chance.below(5) {
+            0 | 1 if serving[port] => json!({ "op": "complete" }),
+            0 | 1 => json!({ "op": "dequeue" }),
+            _ => any_packet(id as u64, &mut chance),
+        };
+        lines.extend(on(port as u64, vec![line]));
+        // Only the queue knows whether a dequeue found a packet.
+        serving[port] = match run(head, &lines).last() {
+            Some(done) if done["op"] == "dequeue" => !done["pkt"].is_null(),
+            Some(done) if done["op"] == "complete" => false,
+            _ => serving[port],
+        };
+    }
+    lines
+}
+
+fn any_packet(id: u64, chance: &mut Stream) -> Value {
+    let class = ["data", "data", "data", "control", "header", "returned"][chance.below(6) as usize];
+    let len = if class == "data" { 65 + chance.below(3000) } else { 64 };
+    let coin = if chance.coin() { "arriving" } else { "tail" };
+    json!({ "op": "enqueue", "pkt": { "id": id, "len": len, "class": class }, "coin": coin })
+}
+
+fn head(discipline: &str, about: &str, ports: u64, config: Value) -> Value {
+    json!({ "format": "pullnet-qdisc", "version": 1, "discipline": discipline, "about": about, "ports": ports, "config": config })
+}
+
+/// Every file: its name, its first line and its ops.
+fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
+    let tiny = json!({ "control_queue": "640 B" });
+    let mut files = vec![
+        (
+            "trim-service",
+            head(
+                "trim",
+                "ten control packets for each data packet while both wait; either alone otherwise",
+                1,
+                json!({}),
+            ),
+            [full(0..5), control(10..40), serve(35), vec![json!({ "op": "dequeue" })]].concat(),
+        ),
+        (
+            "trim-coin",
+            head("trim", "a full data queue: the coin spares the tail or trims it", 1, json!({})),
+            [
+                full(0..8),
+                vec![
+                    toss(8, 9064, "arriving"),
+                    toss(9, 9064, "tail"),
+                    toss(10, 9064, "tail"),
+                    toss(11, 1564, "arriving"),
+                ],
+                serve(12),
+            ]
+            .concat(),
+        ),
+        (
+            "trim-in-service",
+            head(
+                "trim",
+                "the packet in service takes room and is no victim",
+                1,
+                json!({ "data_queue": "2 packets" }),
+            ),
+            [
+                full(0..1),
+                vec![json!({ "op": "dequeue" })],
+                full(1..2),
+                vec![toss(2, 9064, "tail"), json!({ "op": "complete" })],
+                full(3..4),
+                serve(3),
+            ]
+            .concat(),
+        ),
+        (
+            "trim-return",
+            head(
+                "trim",
+                "a full control queue: headers go back once, everything else is dropped",
+                1,
+                tiny.clone(),
+            ),
+            [
+                full(0..8),
+                control(10..20),
+                vec![
+                    toss(20, 9064, "arriving"),
+                    toss(21, 9064, "tail"),
+                    put(22, 64, "header"),
+                    put(23, 64, "returned"),
+                    put(24, 64, "control"),
+                ],
+                serve(4),
+                vec![put(25, 64, "returned"), toss(26, 9064, "tail")],
+            ]
+            .concat(),
+        ),
+        (
+            "trim-drop",
+            head(
+                "trim",
+                "the same without return-to-sender",
+                1,
+                json!({ "control_queue": "640 B", "return_to_sender": false }),
+            ),
+            [
+                full(0..8),
+                control(10..20),
+                vec![toss(20, 9064, "arriving"), toss(21, 9064, "tail"), put(22, 64, "header")],
+            ]
+            .concat(),
+        ),
+        (
+            "trim-arriving",
+            head(
+                "trim",
+                "no coin: the arriving packet is always the victim",
+                1,
+                json!({ "victim": "arriving" }),
+            ),
+            [full(0..10), serve(3)].concat(),
+        ),
+        (
+            "trim-bytes",
+            head(
+                "trim",
+                "room in bytes: a long packet does not take the room of a short tail",
+                1,
+                json!({ "data_queue": "10 kB" }),
+            ),
+            [
+                full(0..1),
+                vec![
+                    put(1, 100, "data"),
+                    toss(2, 9064, "tail"),
+                    toss(3, 866, "tail"),
+                    put(4, 70, "data"),
+                    toss(5, 65, "arriving"),
+                ],
+                serve(6),
+            ]
+            .concat(),
+        ),
+        (
+            "drop-tail-packets",
+            head(
+                "drop-tail",
+                "one queue for all; the packet in service takes room",
+                1,
+                json!({ "queue": "3 packets" }),
+            ),
+            [
+                full(0..1),
+                vec![json!({ "op": "dequeue" })],
+                control(1..3),
+                full(3..4),
+                control(4..5),
+                vec![json!({ "op": "complete" })],
+                full(5..6),
+                serve(3),
+            ]
+            .concat(),
+        ),
+        (
+            "drop-tail-bytes",
+            head("drop-tail", "room in bytes", 1, json!({ "queue": "10 kB" })),
+            [full(0..2), control(2..20), serve(2), full(20..21)].concat(),
+        ),
+        (
+            "shared-buffer",
+            head(
+                "shared-buffer",
+                "a port may hold alpha times what is free; ports share one pool",
+                2,
+                json!({ "pool": "100 kB", "alpha": 1.0 }),
+            ),
+            [
+                on(0, full(0..8)),
+                on(1, full(8..13)),
+                on(0, serve(3)),
+                on(1, full(13..15)),
+                on(0, full(15..17)),
+            ]
+            .concat(),
+        ),
+    ];
+    let random = [
+        (
+            "trim-random",
+            head(
+                "trim",
+                "any packets in any order, room in packets",
+                1,
+                json!({ "data_queue": "4 packets", "control_queue": "6 packets" }),
+            ),
+            21,
+        ),
+        (
+            "trim-random-bytes",
+            head(
+                "trim",
+                "any packets in any order, room in bytes",
+                1,
+                json!({ "data_queue": "7 kB", "control_queue": "320 B" }),
+            ),
+            22,
+        ),
+        (
+            "drop-tail-random",
+            head("drop-tail", "any packets in any order", 1, json!({ "queue": "8 kB" })),
+            23,
+        ),
+        (
+            "shared-buffer-random",
+            head(
+                "shared-buffer",
+                "any packets in any order at three ports",
+                3,
+                json!({ "pool": "20 kB", "alpha": 0.5 }),
+            ),
+            24,
+        ),
+    ];
+    for (name, head, seed) in random {
+        let ops = any_ops(&head, 250, seed);
+        files.push((name, head, ops));
+    }
+    files
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/qdisc")
+}
+
+fn text(head: &Value, lines: &[Value]) -> String {
+    std::iter::once(head).chain(lines).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_queues_do_what_the_vectors_say() {
+    if std::env::var_os("BLESS").is_some() {
+        for (name, head, ops) in files() {
+            fs::write(folder().join(name).with_extension("jsonl"), text(&head, &run(&head, &ops))).unwrap();
+        }
+    }
+    let mut names: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    names.sort();
+    assert!(names.len() >= 14, "{names:?}");
+    for path in names {
+        replay(&path);
+    }
+}
+
+fn replay(path: &Path) {
+    let lines: Vec<Value> =
+        fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (head, lines) = lines.split_first().expect("a first line");
+    assert_eq!(
+        (&head["format"], &head["version"]),
+        (&json!("pullnet-qdisc"), &json!(1)),
+        "{}",
+        path.display()
+    );
+    for (number, (done, expected)) in (2..).zip(run(head, lines).iter().zip(lines)) {
+        assert_eq!(done, expected, "done (left) and expected (right) at {}:{number}", path.display());
+    }
+}
+
+#[test]
+fn the_vectors_are_what_this_file_makes() {
+    for (name, head, ops) in files() {
+        let path = folder().join(name).with_extension("jsonl");
+        let written = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            written == text(&head, &run(&head, &ops)),
+            "{} is not up to date; BLESS=1 writes it",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn the_defaults_that_vectors_rely_on_are_those_of_the_settings() {
+    let default = |fields: &[pullnet_settings::Field], name: &str| {
+        fields.iter().find(|field| field.name == name).map(|field| field.default)
+    };
+    assert_eq!(default(TrimConfig::FIELDS, "data_queue"), Some("8 packets"));
+    assert_eq!(default(TrimConfig::FIELDS, "control_queue"), Some("72 kB"));
+    assert_eq!(default(TrimConfig::FIELDS, "control_per_data"), Some("10"));
+    assert_eq!(default(TrimConfig::FIELDS, "trim_to"), Some("64 B"));
+    assert_eq!(default(DropTailConfig::FIELDS, "queue"), Some("200 packets"));
+    assert_eq!(default(SharedBufferConfig::FIELDS, "alpha"), Some("1.0"));
+}

@@ -1,0 +1,25 @@
+//! The list of settings in `docs/switch.md` is made from the code. `BLESS=1` writes it anew.
+
+use std::fs;
+use std::path::Path;
+
+use pullnet_scenario::reading::listing;
+use pullnet_switch::config::shape;
+
+const BEGIN: &str =
+    "<!-- settings: made from the code by BLESS=1 cargo test -p pullnet-switch --test reference -->\n";
+const END: &str = "<!-- end of settings -->";
+
+#[test]
+fn the_document_has_every_setting() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/switch.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("the place where settings begin");
+    let (found, after) = rest.split_once(END).expect("the place where they end");
+    let settings = listing(&shape(), "switch");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, format!("{before}{BEGIN}{settings}{END}{after}")).unwrap();
+    } else {
+        assert_eq!(found, settings, "BLESS=1 cargo test -p pullnet-switch --test reference writes it anew");
+    }
+}

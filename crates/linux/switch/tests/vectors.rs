@@ -1,0 +1,200 @@
+//! The golden vectors of the disciplines, replayed through whole switches: frames come in by one port and leave by the
+//! ports that the vectors speak of.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Frame, Log, Toy, mac};
+use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, Trim};
+use pullnet_settings::{Settings, Value as Text};
+use pullnet_switch::{
+    Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot, Unknown,
+};
+use pullnet_units::{BitsPerSec, NodeId, Picos, PortId};
+use serde_json::{Map, Value, json};
+
+struct Switch<Q: Discipline<Slot>> {
+    fabric: Fabric<Q, Toy, Log>,
+    ports: u32,
+    pool: Option<u64>,
+}
+
+impl<Q: Discipline<Slot>> Switch<Q> {
+    fn new(head: &Value) -> Self {
+        let ports = head["ports"].as_u64().unwrap() as u32;
+        let port = PortSettings {
+            node: NodeId(0),
+            rate: BitsPerSec::gbps(10),
+            delay: Picos::ZERO,
+            paced: false,
+            peer: None,
+        };
+        let settings = FabricSettings { unknown: Unknown::Drop, ..FabricSettings::default() };
+        let all = vec![port; ports as usize + 1];
+        let mut fabric = Fabric::new(&config::<Q>(head), settings, &all, Toy, Log::default()).unwrap();
+        for port in 0..ports {
+            let entry = Entry { ports: vec![PortId(port)], selection: Selection::default() };
+            fabric.forward(NodeId(0), mac(port as u8), entry);
+            fabric.pause(PortId(port));
+        }
+        let pool =
+            head["config"]["pool"].as_str().map(|text| text.parse::<pullnet_units::Bytes>().unwrap().0);
+        Self { fabric, ports, pool }
+    }
+
+    fn step(&mut self, line: &Value) -> Value {
+        let port = PortId(line["port"].as_u64().unwrap() as u32);
+        let mut done = Map::new();
+        done.insert("op".into(), line["op"].clone());
+        done.insert("port".into(), port.0.into());
+        match line["op"].as_str().unwrap() {
+            "enqueue" => self.enqueue(port, line, &mut done),
+            "dequeue" => {
+                self.fabric.resume(port);
+                self.fabric.pause(port);
+                done.insert("pkt".into(), self.in_service(port));
+            }
+            "complete" => {
+                assert!(self.fabric.serving(port).is_some(), "a packet is in service");
+                self.fabric.finish(port);
+                self.fabric.advance(self.fabric.now());
+            }
+            op => panic!("{op} is no op"),
+        }
+        done.insert("after".into(), self.state(port));
+        Value::Object(done)
+    }
+
+    fn enqueue(&mut self, port: PortId, line: &Value, done: &mut Map<String, Value>) {
+        let (kind, id) = (kind(&line["pkt"]["class"]), line["pkt"]["id"].as_u64().unwrap());
+        let length = line["pkt"]["len"].as_u64().unwrap() as usize;
+        let frame = Frame { from: 99, to: port.0 as u8, kind, label: 0, id, length }.bytes();
+        assert_eq!(frame.len(), length, "the vector's packet is too short for a frame");
+        if let Some(coin) = line["coin"].as_str() {
+            self.fabric.next_coin(port, coin != "tail");
+        }
+        let before = self.fabric.observer().0.len();
+        self.fabric.arrive(PortId(self.ports), self.fabric.now(), &frame);
+        self.fabric.advance(self.fabric.now());
+        let events: Vec<_> =
+            self.fabric.observer().0[before..].iter().map(|(_, _, event, id, _)| (*event, *id)).collect();
+        done.insert("pkt".into(), line["pkt"].clone());
+        if let Some(coin) = line.get("coin") {
+            done.insert("coin".into(), coin.clone());
+        }
+        assert!(!self.fabric.coin_waits(port), "the vector's coin was not drawn: {line}");
+        done.insert("verdict".into(), verdict(&events[1..]));
+    }
+
+    fn in_service(&self, port: PortId) -> Value {
+        let Some((slot, _)) = self.fabric.serving(port) else { return Value::Null };
+        let frame = self.fabric.frame(slot.frame);
+        json!({ "id": common::id_of(frame), "len": frame.len(), "class": class(common::kind_of(frame)) })
+    }
+
+    fn state(&self, port: PortId) -> Value {
+        let held = self.fabric.held(port);
+        let mut state = json!({
+            "data_packets": held.data_packets, "data_bytes": held.data_bytes,
+            "control_packets": held.control_packets, "control_bytes": held.control_bytes,
+        });
+        if let Some(pool) = self.pool {
+            let all = (0..self.ports).map(|port| self.fabric.held(PortId(port)));
+            let serving = (0..self.ports).filter_map(|port| self.fabric.serving(PortId(port)));
+            let control: u64 = serving
+                .filter(|(slot, _)| slot.kind != Kind::Data)
+                .map(|(slot, _)| u64::from(slot.length))
+                .sum();
+            state["pool_free"] =
+                (pool - control - all.map(|held| held.data_bytes + held.control_bytes).sum::<u64>()).into();
+        }
+        state
+    }
+}
+
+fn config<Q: Discipline<Slot>>(head: &Value) -> Q::Config {
+    let mut config = Q::Config::default();
+    for (name, value) in head["config"].as_object().unwrap() {
+        let value = match value {
+            Value::String(text) => Text::Text(text),
+            Value::Bool(value) => Text::Bool(*value),
+            other => Text::Float(other.as_f64().unwrap()),
+        };
+        config.set(name, value).expect("a setting").expect("a value of it");
+    }
+    config
+}
+
+fn kind(class: &Value) -> Kind {
+    match class.as_str().unwrap() {
+        "data" => Kind::Data,
+        "control" => Kind::Control,
+        "header" => Kind::Header,
+        "returned" => Kind::Returned,
+        other => panic!("{other} is no class"),
+    }
+}
+
+fn class(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Data => "data",
+        Kind::Control => "control",
+        Kind::Header => "header",
+        Kind::Returned => "returned",
+        Kind::Foreign => panic!("vectors have no foreign frames"),
+    }
+}
+
+/// The vectors' word for what followed on the arrival of a frame.
+fn verdict(events: &[(Event, u64)]) -> Value {
+    let trimmed = events.iter().any(|(event, _)| *event == Event::Trimmed);
+    for (event, id) in events {
+        match event {
+            Event::Returned => return json!({ "returned": id }),
+            Event::Dropped(why) => {
+                let why =
+                    if *why == Dropped::DataQueueFull { "data queue full" } else { "control queue full" };
+                return json!({ "dropped": id, "why": why, "trimmed": trimmed });
+            }
+            _ => {}
+        }
+    }
+    match events {
+        [] => json!("queued"),
+        [(Event::Trimmed, id)] => json!({ "trimmed": id }),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn replay<Q: Discipline<Slot>>(name: &str, head: &Value, lines: &[Value]) {
+    let mut switch = Switch::<Q>::new(head);
+    for (number, line) in (2..).zip(lines) {
+        assert_eq!(switch.step(line), *line, "{name}, line {number}");
+    }
+}
+
+#[test]
+fn a_switch_of_frames_decides_as_the_vectors_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../vectors/qdisc");
+    let mut files = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "jsonl") {
+            continue;
+        }
+        let (name, text) = (path.display().to_string(), fs::read_to_string(&path).unwrap());
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let (head, lines) = lines.split_first().unwrap();
+        match head["discipline"].as_str().unwrap() {
+            "trim" => replay::<Trim<Slot>>(&name, head, lines),
+            "drop-tail" => replay::<DropTail<Slot>>(&name, head, lines),
+            "shared-buffer" => replay::<SharedBuffer<Slot>>(&name, head, lines),
+            // Disciplines that no switch of frames has yet.
+            other => println!("{name}: {other} is not replayed"),
+        }
+        files += 1;
+    }
+    assert!(files >= 10, "the vectors are not there");
+}
