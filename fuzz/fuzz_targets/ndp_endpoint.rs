@@ -36,7 +36,7 @@ fn packet((kind, a, b, c): Step) -> Received<NdpHeader> {
 
 fn flow((_, a, b, _): Step) -> FlowSpec {
     let size = (b != 0).then_some(Bytes(u64::from(b % 1_000_000) + 1));
-    FlowSpec { conn: ConnId(a & 3), to: HostAddr(a >> 2 & 3), size, priority: (a >> 4) as u8, paths: 4 }
+    FlowSpec { conn: ConnId(a & 3), to: HostAddr(a >> 2 & 3), size, priority: (a >> 4) as u8, paths: 4, ..FlowSpec::default() }
 }
 
 /// What an application does with streams: of any host, connection and slot, whether there is one or not.

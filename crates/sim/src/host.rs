@@ -204,7 +204,7 @@ impl<T: Transport> Host<T> {
         let to = cx.net.topology().addr(start.dst);
         let paths = cx.net.topology().path_count(self.addr, to);
         let flow =
-            FlowSpec { conn: ConnId(start.flow), to, size: start.size, priority: start.priority, paths };
+            FlowSpec { conn: ConnId(start.flow), to, size: start.size, priority: start.priority, paths, ..FlowSpec::default() };
         self.transport.open(Instant(now), flow);
     }
 

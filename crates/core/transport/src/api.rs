@@ -34,6 +34,18 @@ pub struct FlowSpec {
     pub priority: u8,
     /// Number of equal-cost paths to the receiver, at least 1.
     pub paths: u16,
+    /// When the last byte should have arrived; `None`: no deadline.
+    pub deadline: Option<Instant>,
+    /// Whose flow it is, for transports that share capacity between tenants; 0 unless the scenario says otherwise.
+    pub tenant: u16,
+}
+
+impl Default for FlowSpec {
+    /// An endless flow to host 0 on one path, without priority or deadline.
+    fn default() -> Self {
+        let (conn, to) = (ConnId::default(), HostAddr::default());
+        Self { conn, to, size: None, priority: 0, paths: 1, deadline: None, tenant: 0 }
+    }
 }
 
 /// How a switch sees a packet.
@@ -67,6 +79,8 @@ pub struct Received<H> {
     pub wire: u16,
     /// Whole, trimmed or returned.
     pub fate: Fate,
+    /// Congestion experienced: a switch marked the packet (RFC 3168, CE).
+    pub ce: bool,
     /// The protocol's header.
     pub header: H,
 }
@@ -80,8 +94,12 @@ pub struct Transmit<H> {
     pub path: u16,
     /// Bytes on the wire, header included.
     pub wire: u16,
-    /// How switches treat it.
+    /// Whether it may be trimmed and whether it is urgent.
     pub class: Class,
+    /// Priority at switches with several queues, 0 to 7; a higher number is more urgent.
+    pub priority: u8,
+    /// ECN-capable transport: switches may mark the packet instead of dropping it (RFC 3168, ECT).
+    pub ect: bool,
     /// Whether payload of this packet was sent before.
     pub again: bool,
     /// The protocol's header.

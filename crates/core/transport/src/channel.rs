@@ -17,6 +17,15 @@ pub struct Passage {
     pub delay: Picos,
     /// How it arrives. Only data can be trimmed or returned; control passes whole.
     pub fate: Fate,
+    /// Whether a switch marks it; only packets of an ECN-capable transport can be marked.
+    pub ce: bool,
+}
+
+impl Passage {
+    /// A packet that arrives whole and unmarked after `delay`.
+    pub fn whole(delay: Picos) -> Self {
+        Self { delay, fate: Fate::Whole, ce: false }
+    }
 }
 
 /// What the channel has seen so far.
@@ -140,18 +149,21 @@ impl<T: Transport> Channel<T> {
         };
         let leaves = self.log.now + self.rate.serialization(Bytes(packet.wire.into()));
         self.sides[from].free_at = leaves;
-        for Passage { delay, fate } in weather(&self.log, from, &packet) {
-            let fate = if packet.class == Class::Control { Fate::Whole } else { fate };
-            self.depart(from, leaves + delay, fate, &packet);
+        for mut passage in weather(&self.log, from, &packet) {
+            if packet.class == Class::Control {
+                passage.fate = Fate::Whole;
+            }
+            self.depart(from, leaves + passage.delay, passage, &packet);
         }
     }
 
-    fn depart(&mut self, from: usize, at: Instant, fate: Fate, packet: &Transmit<T::Header>) {
+    fn depart(&mut self, from: usize, at: Instant, passage: Passage, packet: &Transmit<T::Header>) {
+        let Passage { fate, ce, .. } = passage;
         let to = if fate == Fate::Returned { from } else { 1 - from };
-        let Transmit { wire, header, .. } = *packet;
+        let Transmit { wire, header, ect, .. } = *packet;
         let other = self.sides[1 - to].addr;
         self.departures += 1;
-        let received = Received { from: other, paths: self.paths, wire, fate, header };
+        let received = Received { from: other, paths: self.paths, wire, fate, ce: ce && ect, header };
         self.flight.insert((at, self.departures), (to, received));
     }
 

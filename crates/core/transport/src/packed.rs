@@ -1,29 +1,74 @@
 use crate::ConnId;
 
-/// A header in the form in which a simulated packet carries it: a kind and three words.
-///
-/// A kind's low nibble is the packet type (an index into [`Header::KINDS`]); its high nibble is free for flags.
+mod sealed {
+    /// Limits [`super::Words`] to the sizes below.
+    pub trait Sealed {}
+}
+
+/// The words of a packed header. Three sizes, so that a simulated packet fills half a cache line, one, or two, and so that an
+/// engine is compiled three times at most, however many protocols there are.
+pub trait Words: sealed::Sealed + Copy + Default + Eq + core::fmt::Debug + Send + Sync + 'static {
+    /// Number of words.
+    const COUNT: usize;
+
+    /// The words.
+    fn get(&self) -> &[u32];
+    /// The words, to be changed: switches write into headers of some protocols.
+    fn get_mut(&mut self) -> &mut [u32];
+}
+
+macro_rules! sizes {
+    ($($count:literal),+) => {$(
+        impl sealed::Sealed for [u32; $count] {}
+
+        impl Words for [u32; $count] {
+            const COUNT: usize = $count;
+
+            #[inline(always)]
+            fn get(&self) -> &[u32] {
+                self
+            }
+
+            #[inline(always)]
+            fn get_mut(&mut self) -> &mut [u32] {
+                self
+            }
+        }
+    )+};
+}
+
+sizes!(3, 11, 27);
+
+/// The smallest size: a simulated packet of 32 bytes.
+pub type Small = [u32; 3];
+/// A simulated packet of 64 bytes.
+pub type Medium = [u32; 11];
+/// A simulated packet of 128 bytes.
+pub type Large = [u32; 27];
+
+/// A header in the form in which a simulated packet carries it: a kind, flags, and words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Packed {
-    /// Packet type and flags.
+pub struct Packed<W> {
+    /// Packet type in the low nibble (an index into [`Header::KINDS`]), flags of the protocol's own in the high nibble.
     pub kind: u8,
-    /// Everything else.
-    pub words: [u32; 3],
+    /// The remaining fields.
+    pub words: W,
 }
 
 /// A protocol's header: a value in which nonsense cannot be written.
 pub trait Header: Copy + core::fmt::Debug {
     /// Names of the packet types, in the order of [`Packed::kind`]'s low nibble; at most 16.
     const KINDS: &'static [&'static str];
+    /// Size of the packed form: [`Small`], [`Medium`] or [`Large`].
+    type Words: Words;
 
-    /// Into the compact form.
-    fn pack(self) -> Packed;
-    /// From the compact form. `unpack(pack(h)) == h` for every header.
-    fn unpack(packed: Packed) -> Self;
+    /// Returns the packed form.
+    fn pack(self) -> Packed<Self::Words>;
+    /// Reads the packed form. `unpack(pack(h)) == h` for every header.
+    fn unpack(packed: Packed<Self::Words>) -> Self;
 
-    /// The connection that it belongs to, and the data packet that it is or answers if a sender's timer runs for that
-    /// one until the answer is there. By this a driver finds out which lost packet explains which timeout; none does
-    /// where a protocol says nothing.
+    /// The connection that the packet belongs to, and the data packet that it is or answers if a sender's timer runs for
+    /// that one until the answer has arrived. A driver explains timeouts by lost packets with it; `None` explains nothing.
     fn concerns(self) -> Option<(ConnId, Option<u32>)> {
         None
     }

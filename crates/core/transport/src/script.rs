@@ -32,7 +32,7 @@ pub struct Arriving<H>(Received<H>);
 impl<H> Arriving<H> {
     /// `header` from `from`, whole, in a packet of `wire` bytes.
     pub fn new(from: HostAddr, wire: u16, header: H) -> Self {
-        Self(Received { from, paths: 1, wire, fate: Fate::Whole, header })
+        Self(Received { from, paths: 1, wire, fate: Fate::Whole, ce: false, header })
     }
 
     /// The same where `paths` paths lead to the sender.
@@ -48,6 +48,11 @@ impl<H> Arriving<H> {
     /// The same in a packet of another length.
     pub fn long(self, wire: u16) -> Self {
         Self(Received { wire, ..self.0 })
+    }
+
+    /// The same, marked by a switch.
+    pub fn marked(self) -> Self {
+        Self(Received { ce: true, ..self.0 })
     }
 
     /// The same without its payload.

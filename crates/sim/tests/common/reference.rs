@@ -205,7 +205,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
                 let FlowStart { flow, size, priority, .. } = start;
                 host.endpoint.open(
                     now,
-                    FlowSpec { conn: ConnId(flow), to, size, priority, paths: topology.path_count(own, to) },
+                    FlowSpec { conn: ConnId(flow), to, size, priority, paths: topology.path_count(own, to), ..FlowSpec::default() },
                 );
             }
         }

@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, Header, Packed};
+use pullnet_transport::{ConnId, Header, Packed, Small};
 
 /// What an NDP packet says. Numbers count packets from 0 within a connection; pull numbers count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +77,7 @@ impl NdpHeader {
     /// [`Header::pack`] of everything but data. All kinds have the same words in the same places, so that which one it is,
     /// which nobody can foresee, takes no branch.
     #[inline]
-    fn pack_control(self) -> Packed {
+    fn pack_control(self) -> Packed<Small> {
         let (kind, conn, second, pull) = match self {
             Self::Data { conn, seq, .. } => (DATA, conn, seq, None),
             Self::Ack { conn, seq, pull } => (ACK, conn, seq, pull),
@@ -92,6 +92,7 @@ impl NdpHeader {
 
 impl Header for NdpHeader {
     const KINDS: &'static [&'static str] = &["data", "ack", "nack", "pull", "probe"];
+    type Words = Small;
 
     fn concerns(self) -> Option<(ConnId, Option<u32>)> {
         let awaited = match self {
@@ -102,7 +103,7 @@ impl Header for NdpHeader {
     }
 
     #[inline]
-    fn pack(self) -> Packed {
+    fn pack(self) -> Packed<Small> {
         match self {
             Self::Data { conn, seq, syn, last, pulled, priority } => {
                 let flag = |set: bool, bit: u8| if set { bit } else { 0 };
@@ -114,7 +115,7 @@ impl Header for NdpHeader {
     }
 
     #[inline]
-    fn unpack(packed: Packed) -> Self {
+    fn unpack(packed: Packed<Small>) -> Self {
         let [conn, second, third] = packed.words;
         let conn = ConnId(conn);
         let pull = (packed.kind & CARRIES_PULL != 0).then_some(third);

@@ -49,7 +49,7 @@ impl Carriage {
     pub fn received(&self, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Option<Received<NdpHeader>> {
         let header = header(&arrived.packet)?;
         let wire = self.header.saturating_add(arrived.packet.shape.length());
-        Some(Received { from, paths, wire, fate: fate(arrived.fate), header })
+        Some(Received { from, paths, wire, fate: fate(arrived.fate), ce: false, header })
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
     fn transmit(header: NdpHeader, payload: u16) -> Transmit<NdpHeader> {
         let data = matches!(header, NdpHeader::Data { .. });
         let (wire, class) = if data { (68 + payload, Class::Data) } else { (68, Class::Control) };
-        Transmit { to: HostAddr(1), path: 0, wire, class, again: false, header }
+        Transmit { to: HostAddr(1), path: 0, wire, class, priority: 0, ect: false, again: false, header }
     }
 
     fn route() -> Route {
@@ -126,7 +126,7 @@ mod tests {
             let there = if cut { &frame[..64] } else { &frame[..long] };
             let arrived = parse(there, &Marks::default(), PORT).unwrap();
             let fate = if cut { Fate::Trimmed } else { Fate::Whole };
-            let expected = Received { from: HostAddr(3), paths: 4, wire: sent.wire, fate, header };
+            let expected = Received { from: HostAddr(3), paths: 4, wire: sent.wire, fate, ce: false, header };
             prop_assert_eq!(CARRIAGE.received(&arrived, HostAddr(3), 4), Some(expected));
         }
     }

@@ -374,7 +374,7 @@ fn a_packet_beyond_every_first_window_opens_nothing() {
 fn a_packet_beyond_what_was_pulled_is_refused_and_counted() {
     let mut s = endpoint(&config(), HERE, 1);
     let receive = |s: &mut pullnet_ndp::NdpEndpoint, header, fate| {
-        s.handle(Instant(0), Received { from: THERE, paths: 1, wire: FULL, fate, header });
+        s.handle(Instant(0), Received { from: THERE, paths: 1, wire: FULL, fate, ce: false, header });
     };
     let far = |seq| NdpHeader::Data { conn: CONN, seq, syn: false, last: true, pulled: true, priority: 0 };
     receive(&mut s, data(0), Fate::Whole);

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
 use pullnet_rng::Seed;
 use pullnet_transport::channel::{Channel, Log, Passage};
-use pullnet_transport::{Event, Fate, FlowSpec, Streaming, Transmit};
+use pullnet_transport::{Event, FlowSpec, Streaming, Transmit};
 use pullnet_units::{Bytes, Instant, Packets, Picos};
 
 const SENDER: usize = 0;
@@ -136,7 +136,7 @@ impl OnTheirWay {
             self.arrivals.push(now + delay);
             self.most = self.most.max(self.arrivals.len());
         }
-        vec![Passage { delay, fate: Fate::Whole }]
+        vec![Passage::whole(delay)]
     }
 }
 
@@ -194,7 +194,7 @@ proptest! {
         let mut at_once = 0;
         talk.pass(us(90), |_, _, packet| {
             at_once += u32::from(matches!(packet.header, NdpHeader::Data { .. }));
-            vec![Passage { delay: us(100), fate: Fate::Whole }]
+            vec![Passage::whole(us(100))]
         });
         prop_assert_eq!(at_once, window);
         talk.ends();

@@ -320,7 +320,7 @@ impl Engine {
         if stream.sending == Sending::Unopened && (stream.out.bytes() > 0 || stream.out.is_finished()) {
             stream.sending = Sending::Open;
             let (priority, paths) = (stream.priority, self.options.paths);
-            self.transport.open_stream(now, FlowSpec { conn, to, size: None, priority, paths });
+            self.transport.open_stream(now, FlowSpec { conn, to, priority, paths, ..FlowSpec::default() });
         }
         while stream.sending == Sending::Open
             && let Some(offer) = stream.out.next_offer()

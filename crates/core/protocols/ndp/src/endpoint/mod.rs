@@ -151,7 +151,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
 
     fn send_control(&mut self, to: HostAddr, path: u16, header: NdpHeader) {
         let wire = self.rules.header as u16;
-        self.control.push(Transmit { to, path, wire, class: Class::Control, again: false, header });
+        let (class, priority) = (Class::Control, 0);
+        self.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
     }
 }
 
@@ -169,7 +170,7 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
     }
 
     fn handle(&mut self, now: Instant, packet: Received<NdpHeader>) {
-        let Received { from, paths, wire, fate, header } = packet;
+        let Received { from, paths, wire, fate, header, .. } = packet;
         match header {
             NdpHeader::Data { conn, seq, .. } if fate == Fate::Returned => {
                 self.hear(now, from, conn, |sender, cx| sender.on_return(cx, seq));

@@ -106,7 +106,7 @@ impl Sender {
         let (syn, last) = (self.is_syn(rules, seq), seq == self.last);
         let wire = (self.payload(rules, seq) + rules.header) as u16;
         let header = NdpHeader::Data { conn: self.conn, seq, syn, last, pulled, priority: self.priority };
-        Transmit { to: self.to, path, wire, class: Class::Data, again, header }
+        Transmit { to: self.to, path, wire, class: Class::Data, priority: 0, ect: false, again, header }
     }
 
     /// A path for a control packet.

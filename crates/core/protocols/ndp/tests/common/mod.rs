@@ -57,7 +57,7 @@ pub fn host_with(config: &NdpConfig) -> Script<NdpEndpoint> {
 
 /// A flow of so many full packets.
 pub fn flow(packets: u64) -> FlowSpec {
-    FlowSpec { conn: CONN, to: THERE, size: Some(Bytes(packets * MTU)), priority: 0, paths: 16 }
+    FlowSpec { conn: CONN, to: THERE, size: Some(Bytes(packets * MTU)), paths: 16, ..FlowSpec::default() }
 }
 
 /// Packet `seq` of a longer flow, as the sender sends it for the first time: on a pull if it is beyond the first window.

@@ -17,7 +17,7 @@ pub fn channel(config: &NdpConfig, seed: u64) -> Channel<NdpEndpoint> {
 
 /// What a perfect network does.
 pub fn clear() -> Vec<Passage> {
-    vec![Passage { delay: us(5), fate: Fate::Whole }]
+    vec![Passage::whole(us(5))]
 }
 
 /// Chances in percent of what happens to a packet, and how late it may be.
@@ -52,7 +52,7 @@ impl Weather {
             _ => Fate::Whole,
         };
         let late = (chance.unit() * self.latest.0 as f64) as u64;
-        Passage { delay: Picos(5_000_000 + late), fate }
+        Passage { delay: Picos(5_000_000 + late), fate, ce: false }
     }
 }
 
