@@ -1,25 +1,36 @@
 //! Queue disciplines of a switch's egress port.
 //!
-//! A discipline is a rule without clock, random numbers or packet pool: chance is an argument, outcomes are values
-//! that name the packet. Simulator and software switch run this code; hardware must agree with it.
+//! A discipline is a rule without a clock, random numbers or packet pool of its own: a [`Context`] provides time, link and
+//! chance, and takes outcomes that name the packet. Most disciplines are a [`ClassRule`], which only decides; [`Classes`]
+//! stores the packets. Simulator and software switch run this code; hardware must agree with it.
 #![no_std]
 
 extern crate alloc;
 
+mod classes;
+mod context;
 mod discipline;
 mod drop_tail;
+mod fifo;
+mod item;
 mod limit;
+mod marking;
+mod red;
 mod ring;
 mod shared_buffer;
-mod step_mark;
 mod switch;
 mod trim;
 
-pub use discipline::{Discipline, DropReason, Item, Outcome};
-pub use drop_tail::{DropTail, DropTailConfig};
+pub use classes::{ClassRule, Classes, Verdict, Waiting};
+pub use context::{Context, DropReason, Outcome, Signal};
+pub use discipline::{Discipline, Lookahead};
+pub use drop_tail::{DropTail, DropTailConfig, DropTailRule};
+pub use fifo::Fifo;
+pub use item::Item;
 pub use limit::Limit;
+pub use marking::{MarkWhen, StepMark};
+pub use red::{Red, RedConfig, RedRule};
 pub use ring::Ring;
-pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedPool};
-pub use step_mark::{StepMark, StepMarkConfig};
+pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferRule, SharedPool};
 pub use switch::{SWITCHES, SwitchConfig, SwitchEntry};
-pub use trim::{Trim, TrimConfig, TrimRules, Victim};
+pub use trim::{Trim, TrimConfig, TrimRule, TrimRules, Victim};

@@ -8,6 +8,9 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// Room for everything.
+    pub const NONE: Self = Self { most: u32::MAX, in_bytes: false };
+
     /// What it counts of `packets` of together `bytes`.
     #[inline]
     fn counts(&self, packets: u32, bytes: u64) -> u64 {

@@ -58,6 +58,15 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
 
     /// The newest item.
     #[inline]
+    pub fn back(&self, which: usize) -> Option<&T> {
+        match self.len[which].checked_sub(1)? {
+            last if last < N as u32 => Some(&self.items[which][self.place(which, last)]),
+            _ => self.more[which].as_ref()?.back(),
+        }
+    }
+
+    /// The newest item, to be changed.
+    #[inline]
     pub fn back_mut(&mut self, which: usize) -> Option<&mut T> {
         match self.len[which].checked_sub(1)? {
             last if last < N as u32 => {

@@ -1,8 +1,10 @@
 use pullnet_settings::settings;
-use pullnet_units::Bytes;
+use pullnet_units::{Bytes, QueueSize};
 
+use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::drop_tail::drop_reason;
-use crate::{Discipline, DropTail, Item, Outcome};
+use crate::fifo::Fifo;
+use crate::{Context, Item, MarkWhen, StepMark};
 
 settings! {
     /// Drop-tail ports that share one pool of memory per switch.
@@ -14,7 +16,20 @@ settings! {
         pool: Bytes = "1 MB" in "1 kB" => "100 GB",
         /// How much of the free memory one port may hold. Factor.
         alpha: f64 = 1.0 in 0.001 => 1000.0,
+        /// Packets of ECN-capable transports are marked while their port holds more than this. Packets or bytes; absent:
+        /// no packet is marked.
+        mark_above: Option<QueueSize> = "",
+        /// When that is looked at.
+        mark_at: MarkWhen = "enqueue",
     }
+}
+
+/// [`SharedBufferConfig`] in the form in which ports use it.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedBufferRules {
+    pool: u64,
+    alpha: f64,
+    mark: StepMark,
 }
 
 /// The pool of one switch.
@@ -30,87 +45,86 @@ impl SharedPool {
     }
 }
 
-/// One port of a switch whose ports share memory.
-#[derive(Clone, Debug)]
-pub struct SharedBuffer<P>(DropTail<P>);
+/// The rule of a port whose switch has one memory for all ports.
+#[derive(Clone, Debug, Default)]
+pub struct SharedBufferRule(Fifo);
 
-impl<P: Item> Discipline<P> for SharedBuffer<P> {
+/// One port of a switch whose ports share memory.
+pub type SharedBuffer<P> = Classes<SharedBufferRule, P, 1>;
+
+impl ClassRule<1> for SharedBufferRule {
     const SHARES: bool = true;
     type Config = SharedBufferConfig;
-    type Rules = SharedBufferConfig;
+    type Rules = SharedBufferRules;
     type Shared = SharedPool;
 
-    fn rules(config: &SharedBufferConfig) -> SharedBufferConfig {
-        config.clone()
+    fn rules(config: &SharedBufferConfig) -> SharedBufferRules {
+        let mark = config.mark_above.map_or(StepMark::NEVER, |above| StepMark::new(above, config.mark_at));
+        SharedBufferRules { pool: config.pool.0, alpha: config.alpha, mark }
     }
 
-    fn shared(rules: &SharedBufferConfig, _: usize) -> SharedPool {
-        SharedPool { free: rules.pool.0 }
+    fn shared(rules: &SharedBufferRules, _: usize) -> SharedPool {
+        SharedPool { free: rules.pool }
     }
 
-    fn new(_: &SharedBufferConfig) -> Self {
-        Self(DropTail::empty())
+    fn new(_: &SharedBufferRules) -> Self {
+        Self::default()
     }
 
-    fn enqueue(
+    fn admit<P: Item>(
         &mut self,
-        rules: &SharedBufferConfig,
+        rules: &SharedBufferRules,
         pool: &mut SharedPool,
-        packet: P,
-        _: impl FnOnce() -> bool,
-    ) -> Outcome<P> {
-        let size = u64::from(packet.wire());
+        (packet, size): (&P, u32),
+        _: Waiting<'_, P, 1>,
+        _: &mut impl Context<P>,
+    ) -> Verdict {
+        let (packets, bytes) = (self.0.packets(), self.0.bytes());
         let threshold = pool.free as f64 * rules.alpha;
-        if size <= pool.free && self.0.held_bytes() as f64 <= threshold {
-            pool.free -= size;
-            self.0.push(packet);
-            Outcome::Queued
-        } else {
-            Outcome::Dropped { packet, why: drop_reason(&packet), trimmed: false }
+        if u64::from(size) > pool.free || bytes as f64 > threshold {
+            return Verdict::Drop(drop_reason(packet));
         }
+        pool.free -= u64::from(size);
+        self.0.add(packet, size);
+        if rules.mark.at_enqueue(packets, bytes) && packet.ect() { Verdict::Mark(0) } else { Verdict::Take(0) }
     }
 
-    fn dequeue(&mut self, _: &SharedBufferConfig, _: &mut SharedPool) -> Option<P> {
-        self.0.pop()
+    fn next<P: Item>(
+        &mut self,
+        _: &SharedBufferRules,
+        _: Waiting<'_, P, 1>,
+        _: &mut impl Context<P>,
+    ) -> Option<usize> {
+        Some(0)
     }
 
-    fn complete(&mut self, _: &SharedBufferConfig, pool: &mut SharedPool) {
-        pool.free += u64::from(self.0.finish());
+    fn serve<P: Item>(
+        &mut self,
+        rules: &SharedBufferRules,
+        _: &mut SharedPool,
+        (packet, size): (&P, u32),
+        _: usize,
+        _: &mut impl Context<P>,
+    ) -> bool {
+        self.0.serve(packet, size);
+        let (packets, bytes) = self.0.behind();
+        rules.mark.at_dequeue(packets, bytes) && packet.ect()
     }
 
-    fn places(&self) -> [*const P; 2] {
-        [self.0.first(), self.0.first()]
+    fn complete<P: Item>(
+        &mut self,
+        _: &SharedBufferRules,
+        pool: &mut SharedPool,
+        _: &mut impl Context<P>,
+    ) {
+        pool.free += u64::from(self.0.complete());
     }
 
-    fn waiting(&self, visit: &mut dyn FnMut(&P)) {
-        self.0.each(visit);
+    fn data_held(&self, _: [u32; 1]) -> u32 {
+        self.0.data_held()
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.next_size().is_none()
-    }
-
-    fn data_held(&self) -> u32 {
-        self.0.data()
-    }
-
-    fn queued(&self, control: bool) -> u32 {
+    fn queued(&self, control: bool, _: [u32; 1]) -> u32 {
         self.0.queued(control)
-    }
-
-    fn data_room(&self, _: &SharedBufferConfig, _: u32) -> u32 {
-        u32::MAX
-    }
-
-    fn control_room(&self, _: &SharedBufferConfig) -> u32 {
-        u32::MAX
-    }
-
-    fn shortest_next(&self) -> Option<u32> {
-        self.0.next_size()
-    }
-
-    fn trimmed_size(_: &SharedBufferConfig) -> Option<u32> {
-        None
     }
 }

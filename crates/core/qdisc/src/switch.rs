@@ -1,6 +1,6 @@
 use pullnet_settings::{Field, Settings};
 
-use crate::{DropTailConfig, SharedBufferConfig, TrimConfig};
+use crate::{DropTailConfig, RedConfig, SharedBufferConfig, TrimConfig};
 
 /// A row of the list of disciplines.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +61,7 @@ macro_rules! switches {
 
 switches! {
     Trim(TrimConfig) = "trim": "NDP switch: shallow data queue, trims to headers, control first 10:1, returns to sender",
-    DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; what finds no room is dropped",
+    DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
+    Red(RedConfig) = "red": "Random early detection: one FIFO per port, marks or drops before it is full",
     SharedBuffer(SharedBufferConfig) = "shared-buffer": "Drop-tail ports that share one memory per switch",
 }

@@ -1,8 +1,10 @@
+use alloc::boxed::Box;
+
 use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, QueueSize};
 
-use crate::ring::Rings;
-use crate::{Discipline, DropReason, Item, Limit, Outcome};
+use crate::classes::{ClassRule, Classes, Verdict, Waiting};
+use crate::{Context, DropReason, Fifo, Item, Limit, MarkWhen, StepMark};
 
 choice! {
     /// Which packet loses its payload when the data queue is full.
@@ -30,6 +32,11 @@ settings! {
         victim: Victim = "coin",
         /// Whether a header without room goes back to its sender instead of being dropped. Source: NDP section 3.2.4.
         return_to_sender: bool = true,
+        /// Data packets of ECN-capable transports are marked while the port holds more data than this. Packets or bytes;
+        /// absent: no packet is marked.
+        mark_above: Option<QueueSize> = "",
+        /// When that is looked at.
+        mark_at: MarkWhen = "enqueue",
     }
 }
 
@@ -47,6 +54,7 @@ pub struct TrimRules {
     return_to_sender: bool,
     /// Control packets that find room whatever their length; no limit if none is ever sent back.
     sure_control: u32,
+    mark: Option<StepMark>,
 }
 
 /// See [`TrimRules`].
@@ -59,88 +67,90 @@ fn sure_control(config: &TrimConfig) -> u32 {
     }
 }
 
-/// The classes of packets: each has a queue. What both have in common is done without asking which one it is, for that is
-/// chance and could not be predicted.
+/// The classes of packets. What both have in common is done by index, without a branch: which class a packet belongs to is
+/// random, so that a branch on it is mispredicted half the time.
 const DATA: usize = 0;
 /// See [`DATA`].
 const CONTROL: usize = 1;
 
-/// One port of an NDP switch.
+/// The rule of a port of an NDP switch.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub struct Trim<P> {
-    /// What is left of the limits, by class. The data packet in service takes its share.
+pub struct TrimRule {
+    /// Room left of the limits, by class. The data packet in service takes its share.
     free: [u64; 2],
     /// Share of the data packet in service; 0 if there is none.
-    serving: u64,
+    serving: u32,
     /// Control packets served in this round while data waited.
     turn: u32,
-    /// By class.
-    waiting: Rings<P, 2>,
+    /// Data held, in packets and bytes; only where packets are marked.
+    marking: Option<Box<Fifo>>,
 }
 
-impl<P: Item> Trim<P> {
-    /// Where the packets begin: two of them that fill a cache line shall lie in one.
-    pub const PACKETS: usize = core::mem::offset_of!(Self, waiting) + Rings::<P, 2>::ITEMS;
+/// One port of an NDP switch.
+pub type Trim<P> = Classes<TrimRule, P, 2>;
 
-    /// Takes in a packet of `class` if there is room.
+impl TrimRule {
+    /// Takes room for a packet of `size` bytes in `class` if there is enough.
     #[inline(always)]
-    fn push(&mut self, rules: &TrimRules, class: usize, packet: &P) -> bool {
-        let left = self.free[class].checked_sub(rules.limits[class].share(packet.wire()));
+    fn take(&mut self, rules: &TrimRules, class: usize, size: u32) -> bool {
+        let left = self.free[class].checked_sub(rules.limits[class].share(size));
         if let Some(left) = left {
             self.free[class] = left;
-            self.waiting.push(class, packet);
         }
         left.is_some()
     }
 
-    /// A packet without room in its queue.
+    /// A packet without room in its class.
     #[cold]
     #[inline(never)]
-    fn overflow(&mut self, rules: &TrimRules, packet: P, coin: impl FnOnce() -> bool) -> Outcome<P> {
+    fn overflow<P: Item>(
+        &mut self,
+        rules: &TrimRules,
+        (packet, size): (&P, u32),
+        newest: Option<&P>,
+        cx: &mut impl Context<P>,
+    ) -> Verdict {
         if packet.is_control() {
-            return Self::refuse(rules, packet, false);
+            let returns = rules.return_to_sender && packet.returnable();
+            return if returns { Verdict::Return } else { Verdict::Drop(DropReason::ControlQueueFull) };
         }
-        let mut header = self.victim(rules, packet, coin);
-        if !header.trimmable() {
-            return Outcome::Dropped { packet: header, why: DropReason::DataQueueFull, trimmed: false };
-        }
-        header.trim(rules.trim_to);
-        if self.push(rules, CONTROL, &header) {
-            Outcome::Trimmed(header)
-        } else {
-            Self::refuse(rules, header, true)
-        }
-    }
-
-    /// Chooses who loses the payload; the other one waits. Returns the chosen one, still whole.
-    fn victim(&mut self, rules: &TrimRules, arriving: P, coin: impl FnOnce() -> bool) -> P {
-        let share = |packet: &P| rules.limits[DATA].share(packet.wire());
-        let free = &mut self.free[DATA];
-        // Where the newest waiting packet is there may be too little room: that may be the shorter one.
+        // The arriving packet may be longer than the room that the newest one leaves.
+        let share = |size: u32| rules.limits[DATA].share(size);
         if rules.victim == Victim::Coin
-            && let Some(tail) = self.waiting.back_mut(DATA)
-            && let Some(left) = (*free + share(tail)).checked_sub(share(&arriving))
-            && !coin()
+            && let Some(newest) = newest
+            && let Some(left) = (self.free[DATA] + share(newest.wire(rules.trim_to))).checked_sub(share(size))
+            && !cx.coin()
         {
-            *free = left;
-            return core::mem::replace(tail, arriving);
+            self.free[DATA] = left;
+            if let Some(held) = &mut self.marking {
+                held.replace(newest.wire(rules.trim_to), size);
+            }
+            return Verdict::TrimNewest(DATA);
         }
-        arriving
+        Verdict::TrimArriving
     }
 
-    /// A header or control packet that found no room.
-    fn refuse(rules: &TrimRules, packet: P, trimmed: bool) -> Outcome<P> {
-        if rules.return_to_sender && packet.returnable() {
-            Outcome::Returned(packet)
-        } else {
-            Outcome::Dropped { packet, why: DropReason::ControlQueueFull, trimmed }
-        }
+    /// A data packet was taken. Returns whether it is marked.
+    #[cold]
+    fn marks_arriving(&mut self, mark: &StepMark, packet: &impl Item, size: u32) -> bool {
+        let Some(held) = self.marking.as_mut().filter(|_| !packet.is_control()) else { return false };
+        let marks = mark.at_enqueue(held.packets(), held.bytes()) && packet.ect();
+        held.add(packet, size);
+        marks
+    }
+
+    /// A data packet goes into service. Returns whether it is marked.
+    #[cold]
+    fn marks_leaving(&mut self, mark: &StepMark, packet: &impl Item, size: u32) -> bool {
+        let Some(held) = self.marking.as_mut().filter(|_| !packet.is_control()) else { return false };
+        held.serve(packet, size);
+        let (packets, bytes) = held.behind();
+        mark.at_dequeue(packets, bytes) && packet.ect()
     }
 }
 
-impl<P: Item> Discipline<P> for Trim<P> {
-    const SHARES: bool = false;
+impl ClassRule<2> for TrimRule {
     type Config = TrimConfig;
     type Rules = TrimRules;
     type Shared = ();
@@ -153,72 +163,86 @@ impl<P: Item> Discipline<P> for Trim<P> {
             victim: config.victim,
             return_to_sender: config.return_to_sender,
             sure_control: sure_control(config),
+            mark: config.mark_above.map(|above| StepMark::new(above, config.mark_at)),
         }
     }
 
     fn shared(_: &TrimRules, _: usize) {}
 
     fn new(rules: &TrimRules) -> Self {
-        let free = rules.limits.map(|limit| limit.most());
-        Self { free, serving: 0, turn: 0, waiting: Rings::default() }
+        let marking = rules.mark.map(|_| Box::default());
+        Self { free: rules.limits.map(|limit| limit.most()), serving: 0, turn: 0, marking }
+    }
+
+    fn trimmed_size(rules: &TrimRules) -> Option<u32> {
+        Some(rules.trim_to)
     }
 
     #[inline(always)]
-    fn enqueue(
+    fn admit<P: Item>(
         &mut self,
         rules: &TrimRules,
         _: &mut (),
-        packet: P,
-        coin: impl FnOnce() -> bool,
-    ) -> Outcome<P> {
-        if self.push(rules, usize::from(packet.is_control()), &packet) {
-            Outcome::Queued
-        } else {
-            self.overflow(rules, packet, coin)
+        (packet, size): (&P, u32),
+        waiting: Waiting<'_, P, 2>,
+        cx: &mut impl Context<P>,
+    ) -> Verdict {
+        let class = usize::from(packet.is_control());
+        if !self.take(rules, class, size) {
+            return self.overflow(rules, (packet, size), waiting.newest(DATA), cx);
+        }
+        match &rules.mark {
+            Some(mark) if self.marks_arriving(mark, packet, size) => Verdict::Mark(class),
+            _ => Verdict::Take(class),
         }
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, rules: &TrimRules, _: &mut ()) -> Option<P> {
-        let (data, control) = (self.waiting.len(DATA) > 0, self.waiting.len(CONTROL) > 0);
+    fn next<P: Item>(
+        &mut self,
+        rules: &TrimRules,
+        waiting: Waiting<'_, P, 2>,
+        _: &mut impl Context<P>,
+    ) -> Option<usize> {
+        let (data, control) = (waiting.len(DATA) > 0, waiting.len(CONTROL) > 0);
         let turn = self.turn + u32::from(data & control);
         let data_first = turn > rules.control_per_data;
         self.turn = if data_first { 0 } else { turn };
-        let control_next = control & !data_first;
-        let class = usize::from(control_next);
-        let packet = self.waiting.pop(class)?;
-        let share = rules.limits[class].share(packet.wire());
-        self.serving = if control_next { 0 } else { share };
-        self.free[CONTROL] += share - self.serving;
-        Some(packet)
+        Some(usize::from(control & !data_first))
+    }
+
+    #[inline(always)]
+    fn serve<P: Item>(
+        &mut self,
+        rules: &TrimRules,
+        _: &mut (),
+        (packet, size): (&P, u32),
+        class: usize,
+        _: &mut impl Context<P>,
+    ) -> bool {
+        let share = rules.limits[class].share(size);
+        let of_data = if class == CONTROL { 0 } else { share };
+        self.serving = of_data as u32;
+        self.free[CONTROL] += share - of_data;
+        rules.mark.as_ref().is_some_and(|mark| self.marks_leaving(mark, packet, size))
     }
 
     #[inline]
-    fn complete(&mut self, _: &TrimRules, _: &mut ()) {
-        self.free[DATA] += core::mem::take(&mut self.serving);
-    }
-
-    fn places(&self) -> [*const P; 2] {
-        [0, self.waiting.len(DATA)].map(|index| self.waiting.near(DATA, index))
-    }
-
-    fn waiting(&self, visit: &mut dyn FnMut(&P)) {
-        [CONTROL, DATA].into_iter().flat_map(|class| self.waiting.iter(class)).for_each(visit);
+    fn complete<P: Item>(&mut self, _: &TrimRules, _: &mut (), _: &mut impl Context<P>) {
+        self.free[DATA] += u64::from(core::mem::take(&mut self.serving));
+        if let Some(held) = &mut self.marking {
+            held.complete();
+        }
     }
 
     #[inline]
-    fn is_empty(&self) -> bool {
-        self.waiting.len(DATA) == 0 && self.waiting.len(CONTROL) == 0
+    fn data_held(&self, waiting: [u32; 2]) -> u32 {
+        waiting[DATA] + u32::from(self.serving > 0)
     }
 
     #[inline]
-    fn data_held(&self) -> u32 {
-        self.waiting.len(DATA) + u32::from(self.serving > 0)
-    }
-
-    #[inline]
-    fn queued(&self, control: bool) -> u32 {
-        self.waiting.len(usize::from(control))
+    fn queued(&self, control: bool, waiting: [u32; 2]) -> u32 {
+        waiting[usize::from(control)]
     }
 
     #[inline]
@@ -227,18 +251,7 @@ impl<P: Item> Discipline<P> for Trim<P> {
     }
 
     #[inline]
-    fn control_room(&self, rules: &TrimRules) -> u32 {
-        if rules.return_to_sender { rules.sure_control.saturating_sub(self.queued(true)) } else { u32::MAX }
-    }
-
-    #[inline]
-    fn shortest_next(&self) -> Option<u32> {
-        let next = |class| self.waiting.get(class, 0).map_or(u32::MAX, Item::wire);
-        let size = next(DATA).min(next(CONTROL));
-        (size < u32::MAX).then_some(size)
-    }
-
-    fn trimmed_size(rules: &TrimRules) -> Option<u32> {
-        Some(rules.trim_to)
+    fn control_room(&self, rules: &TrimRules, waiting: [u32; 2]) -> u32 {
+        if rules.return_to_sender { rules.sure_control.saturating_sub(waiting[CONTROL]) } else { u32::MAX }
     }
 }

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::{Class, Pkt, control, data};
+use common::{Bench, Class, Pkt, capable, control, data, packet};
 use proptest::prelude::*;
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Outcome, SharedBuffer, SharedBufferConfig, Trim,
-    TrimConfig, Victim,
+    Discipline, DropReason, DropTail, DropTailConfig, Lookahead, MarkWhen, Outcome, Red, RedConfig, SharedBuffer,
+    SharedBufferConfig, Trim, TrimConfig, Victim,
 };
 use pullnet_rng::Seed;
-use pullnet_units::{Bytes, Packets, QueueSize};
+use pullnet_units::{Bytes, Instant, Packets, Picos, QueueSize};
 
 const FULL: u32 = 9064;
 
@@ -18,36 +18,63 @@ struct Port<Q: Discipline<Pkt>> {
     rules: Q::Rules,
     shared: Q::Shared,
     queue: Q,
+    now: Instant,
 }
 
 impl<Q: Discipline<Pkt>> Port<Q> {
     fn new(config: &Q::Config) -> Self {
         let rules = Q::rules(config);
-        Self { shared: Q::shared(&rules, 1), queue: Q::new(&rules), rules }
+        Self { shared: Q::shared(&rules, 1), queue: Q::new(&rules), rules, now: Instant::ZERO }
     }
 
-    /// A packet arrives where no coin is expected.
-    fn put(&mut self, packet: Pkt) -> Outcome<Pkt> {
+    /// Lets the queue do something; `None` where a packet simply waits.
+    fn with<R>(
+        &mut self,
+        coin: &mut dyn FnMut() -> bool,
+        draw: &mut dyn FnMut() -> f64,
+        act: impl FnOnce(&mut Q, &Q::Rules, &mut Q::Shared, &mut Bench<'_>) -> R,
+    ) -> (R, Option<Outcome<Pkt>>) {
+        let mut bench = Bench { now: self.now, coin, draw, outcomes: Vec::new() };
+        let result = act(&mut self.queue, &self.rules, &mut self.shared, &mut bench);
+        assert!(bench.outcomes.len() < 2, "{:?}", bench.outcomes);
+        (result, bench.outcomes.pop())
+    }
+
+    /// A packet arrives where no chance is expected.
+    fn put(&mut self, packet: Pkt) -> Option<Outcome<Pkt>> {
         self.toss(packet, || panic!("no coin is needed"))
     }
 
     /// A packet arrives; the coin says whether it is the victim itself.
-    fn toss(&mut self, packet: Pkt, coin: impl FnOnce() -> bool) -> Outcome<Pkt> {
-        self.queue.enqueue(&self.rules, &mut self.shared, packet, coin)
+    fn toss(&mut self, packet: Pkt, mut coin: impl FnMut() -> bool) -> Option<Outcome<Pkt>> {
+        let mut draw = || panic!("no number is needed");
+        self.with(&mut coin, &mut draw, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx)).1
+    }
+
+    /// A packet arrives where a random number is drawn.
+    fn draw(&mut self, packet: Pkt, number: f64) -> Option<Outcome<Pkt>> {
+        let mut coin = || panic!("no coin is needed");
+        self.with(&mut coin, &mut || number, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx)).1
     }
 
     fn fill(&mut self, packets: impl IntoIterator<Item = Pkt>) {
-        packets.into_iter().for_each(|packet| assert_eq!(self.put(packet), Outcome::Queued));
+        packets.into_iter().for_each(|packet| assert_eq!(self.put(packet), None));
     }
 
     fn start(&mut self) -> Option<Pkt> {
-        self.queue.dequeue(&self.rules, &mut self.shared)
+        let (mut coin, mut draw) = (|| panic!("no coin is needed"), || panic!("no number is needed"));
+        self.with(&mut coin, &mut draw, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx)).0
+    }
+
+    fn complete(&mut self) {
+        let (mut coin, mut draw) = (|| panic!("no coin is needed"), || panic!("no number is needed"));
+        self.with(&mut coin, &mut draw, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
     }
 
     /// One packet is served.
     fn serve(&mut self) -> Option<Pkt> {
         let packet = self.start()?;
-        self.queue.complete(&self.rules, &mut self.shared);
+        self.complete();
         Some(packet)
     }
 
@@ -70,8 +97,17 @@ fn is_data(packet: &Pkt) -> bool {
     packet.class == Class::Data
 }
 
+/// A header that goes back; `trimmed` here.
+fn back(header: Pkt, trimmed: bool) -> Outcome<Pkt> {
+    Outcome::Returned { header, trimmed }
+}
+
+fn gone(packet: Pkt, why: DropReason, trimmed: bool) -> Outcome<Pkt> {
+    Outcome::Dropped { packet, why, trimmed }
+}
+
 fn header(id: u64) -> Pkt {
-    Pkt { id, len: 64, class: Class::Header }
+    packet(id, 64, Class::Header)
 }
 
 // The NDP switch.
@@ -120,8 +156,8 @@ fn the_default_data_queue_holds_eight_packets_with_the_one_in_service() {
     port.fill([data(0, FULL)]);
     assert_eq!(port.start().map(|packet| packet.id), Some(0));
     port.fill((1..8).map(|id| data(id, FULL)));
-    assert_eq!(port.toss(data(8, FULL), || true), Outcome::Trimmed(header(8)));
-    port.queue.complete(&port.rules, &mut port.shared);
+    assert_eq!(port.toss(data(8, FULL), || true), Some(Outcome::Trimmed(header(8))));
+    port.complete();
     port.fill([data(9, FULL)]);
     assert_eq!(port.queue.data_held(), 8);
 }
@@ -130,9 +166,8 @@ fn the_default_data_queue_holds_eight_packets_with_the_one_in_service() {
 fn the_default_control_queue_holds_1125_headers() {
     let mut port = trim();
     port.fill((0..1125).map(control));
-    let dropped =
-        Outcome::Dropped { packet: control(1125), why: DropReason::ControlQueueFull, trimmed: false };
-    assert_eq!(port.put(control(1125)), dropped);
+    let dropped = gone(control(1125), DropReason::ControlQueueFull, false);
+    assert_eq!(port.put(control(1125)), Some(dropped));
     assert_eq!(port.queue.queued(true), 1125);
 }
 
@@ -140,8 +175,8 @@ fn the_default_control_queue_holds_1125_headers() {
 fn the_coin_spares_the_tail_or_trims_it() {
     let mut port = trim();
     port.fill((0..8).map(|id| data(id, FULL)));
-    assert_eq!(port.toss(data(8, FULL), || true), Outcome::Trimmed(header(8)));
-    assert_eq!(port.toss(data(9, FULL), || false), Outcome::Trimmed(header(7)));
+    assert_eq!(port.toss(data(8, FULL), || true), Some(Outcome::Trimmed(header(8))));
+    assert_eq!(port.toss(data(9, FULL), || false), Some(Outcome::Trimmed(header(7))));
     let waiting: Vec<_> =
         port.waiting().iter().filter(|packet| is_data(packet)).map(|packet| packet.id).collect();
     assert_eq!(waiting, [0, 1, 2, 3, 4, 5, 6, 9]);
@@ -157,7 +192,7 @@ fn the_coin_is_fair() {
     port.fill((0..8).map(|id| data(id, FULL)));
     let trials = 100_000u64;
     let spared = (0..trials)
-        .filter(|n| port.toss(data(8 + n, FULL), || chance.coin()) == Outcome::Trimmed(header(8 + n)))
+        .filter(|n| port.toss(data(8 + n, FULL), || chance.coin()) == Some(Outcome::Trimmed(header(8 + n))))
         .count();
     // Binomial: mean 50,000, standard deviation 158; five of them.
     assert!((49_209..=50_791).contains(&spared), "{spared}");
@@ -167,7 +202,7 @@ fn the_coin_is_fair() {
 fn without_the_coin_the_arriving_packet_is_the_victim() {
     let mut port = Port::<Trim<Pkt>>::new(&TrimConfig { victim: Victim::Arriving, ..TrimConfig::default() });
     port.fill((0..8).map(|id| data(id, FULL)));
-    assert_eq!(port.put(data(8, FULL)), Outcome::Trimmed(header(8)));
+    assert_eq!(port.put(data(8, FULL)), Some(Outcome::Trimmed(header(8))));
 }
 
 #[test]
@@ -179,7 +214,7 @@ fn the_packet_in_service_is_no_victim() {
     port.fill([data(0, FULL)]);
     port.start();
     // There is no tail: no coin is needed either.
-    assert_eq!(port.put(data(1, FULL)), Outcome::Trimmed(header(1)));
+    assert_eq!(port.put(data(1, FULL)), Some(Outcome::Trimmed(header(1))));
 }
 
 #[test]
@@ -188,8 +223,8 @@ fn a_long_packet_does_not_take_the_room_of_a_short_one() {
     let mut port = Port::<Trim<Pkt>>::new(&TrimConfig { data_queue: bytes, ..TrimConfig::default() });
     port.fill([data(0, FULL), data(1, 100)]);
     // 836 bytes are free, and 936 without the tail: no coin could help.
-    assert_eq!(port.put(data(2, FULL)), Outcome::Trimmed(header(2)));
-    assert_eq!(port.toss(data(3, 930), || false), Outcome::Trimmed(header(1)));
+    assert_eq!(port.put(data(2, FULL)), Some(Outcome::Trimmed(header(2))));
+    assert_eq!(port.toss(data(3, 930), || false), Some(Outcome::Trimmed(header(1))));
 }
 
 /// A port whose control queue of four packets is full, as is its data queue.
@@ -205,56 +240,56 @@ fn crowded(return_to_sender: bool) -> Port<Trim<Pkt>> {
 #[test]
 fn a_header_without_room_is_returned_once() {
     let mut port = crowded(true);
-    assert_eq!(port.toss(data(20, FULL), || true), Outcome::Returned(header(20)));
-    assert_eq!(port.toss(data(21, FULL), || false), Outcome::Returned(header(7)));
-    assert_eq!(port.put(header(22)), Outcome::Returned(header(22)));
-    let returned = Pkt { id: 23, len: 64, class: Class::Returned };
-    let dropped = Outcome::Dropped { packet: returned, why: DropReason::ControlQueueFull, trimmed: false };
-    assert_eq!(port.put(returned), dropped);
+    assert_eq!(port.toss(data(20, FULL), || true), Some(back(header(20), true)));
+    assert_eq!(port.toss(data(21, FULL), || false), Some(back(header(7), true)));
+    assert_eq!(port.put(header(22)), Some(back(header(22), false)));
+    let returned = packet(23, 64, Class::Returned);
+    let dropped = gone(returned, DropReason::ControlQueueFull, false);
+    assert_eq!(port.put(returned), Some(dropped));
 }
 
 #[test]
 fn a_control_packet_without_room_is_dropped() {
     let mut port = crowded(true);
-    let dropped = Outcome::Dropped { packet: control(20), why: DropReason::ControlQueueFull, trimmed: false };
-    assert_eq!(port.put(control(20)), dropped);
+    let dropped = gone(control(20), DropReason::ControlQueueFull, false);
+    assert_eq!(port.put(control(20)), Some(dropped));
 }
 
 #[test]
 fn without_return_to_sender_a_header_without_room_is_dropped() {
     let mut port = crowded(false);
-    let dropped = Outcome::Dropped { packet: header(20), why: DropReason::ControlQueueFull, trimmed: true };
-    assert_eq!(port.toss(data(20, FULL), || true), dropped);
+    let dropped = gone(header(20), DropReason::ControlQueueFull, true);
+    assert_eq!(port.toss(data(20, FULL), || true), Some(dropped));
 }
 
 #[test]
 fn what_is_served_next_is_never_shorter_than_promised() {
     let mut port = Port::<Trim<Pkt>>::new(&TrimConfig { trim_to: Bytes(256), ..TrimConfig::default() });
     port.fill((0..2).map(|id| data(id, 100)));
-    port.fill((10..12).map(|id| Pkt { id, len: 256, class: Class::Header }));
-    assert_eq!(port.queue.shortest_next(), Some(100));
+    port.fill((10..12).map(|id| packet(id, 256, Class::Header)));
+    assert_eq!(port.queue.shortest_next(&port.rules), Some(100));
 }
 
 // Drop-tail.
 
 #[test]
 fn drop_tail_holds_its_packets_and_drops_the_next() {
-    let mut port = Port::<DropTail<Pkt>>::new(&DropTailConfig { queue: QueueSize::Packets(Packets(3)) });
+    let mut port = Port::<DropTail<Pkt>>::new(&DropTailConfig { queue: QueueSize::Packets(Packets(3)), ..DropTailConfig::default() });
     port.fill([data(0, FULL), control(1), data(2, FULL)]);
-    let full = |packet, why| Outcome::Dropped { packet, why, trimmed: false };
-    assert_eq!(port.put(data(3, 65)), full(data(3, 65), DropReason::DataQueueFull));
-    assert_eq!(port.put(control(4)), full(control(4), DropReason::ControlQueueFull));
+    let full = |packet, why| gone(packet, why, false);
+    assert_eq!(port.put(data(3, 65)), Some(full(data(3, 65), DropReason::DataQueueFull)));
+    assert_eq!(port.put(control(4)), Some(full(control(4), DropReason::ControlQueueFull)));
     assert_eq!((0..3).map(|_| port.serve().unwrap().id).collect::<Vec<_>>(), [0, 1, 2]);
 }
 
 #[test]
 fn drop_tail_counts_the_packet_in_service() {
-    let mut port = Port::<DropTail<Pkt>>::new(&DropTailConfig { queue: QueueSize::Bytes(Bytes(10_000)) });
+    let mut port = Port::<DropTail<Pkt>>::new(&DropTailConfig { queue: QueueSize::Bytes(Bytes(10_000)), ..DropTailConfig::default() });
     port.fill([data(0, FULL)]);
     port.start();
     port.fill([data(1, 936)]);
-    assert!(matches!(port.put(data(2, 1)), Outcome::Dropped { .. }));
-    port.queue.complete(&port.rules, &mut port.shared);
+    assert!(matches!(port.put(data(2, 1)), Some(Outcome::Dropped { .. })));
+    port.complete();
     port.fill([data(3, FULL)]);
 }
 
@@ -262,18 +297,107 @@ fn drop_tail_counts_the_packet_in_service() {
 
 #[test]
 fn a_port_may_hold_alpha_times_what_is_free() {
-    let config = SharedBufferConfig { pool: Bytes(10_000), alpha: 1.0 };
-    let rules = SharedBuffer::<Pkt>::rules(&config);
-    let (mut pool, mut port) =
-        (<SharedBuffer<Pkt> as Discipline<Pkt>>::shared(&rules, 2), SharedBuffer::<Pkt>::new(&rules));
-    let admitted = (0..20)
-        .take_while(|id| port.enqueue(&rules, &mut pool, data(*id, 1000), || true) == Outcome::Queued)
-        .count();
+    let config = SharedBufferConfig { pool: Bytes(10_000), alpha: 1.0, ..SharedBufferConfig::default() };
+    let mut port = Port::<SharedBuffer<Pkt>>::new(&config);
+    let admitted = (0..20).take_while(|id| port.put(data(*id, 1000)).is_none()).count();
     // 5000 held and 5000 free still admits one; 6000 and 4000 does not.
-    assert_eq!((admitted, pool.free()), (6, 4000));
+    assert_eq!((admitted, port.shared.free()), (6, 4000));
     // Another port of the switch has a share of its own.
-    let mut other = SharedBuffer::<Pkt>::new(&rules);
-    assert_eq!(other.enqueue(&rules, &mut pool, data(99, 1000), || true), Outcome::Queued);
+    let mut other = Port::<SharedBuffer<Pkt>>::new(&config);
+    core::mem::swap(&mut other.shared, &mut port.shared);
+    assert_eq!(other.put(data(99, 1000)), None);
+}
+
+// Marks.
+
+#[test]
+fn drop_tail_marks_above_its_threshold_on_arrival() {
+    let above = Some(QueueSize::Packets(Packets(2)));
+    let mut port =
+        Port::<DropTail<Pkt>>::new(&DropTailConfig { mark_above: above, ..DropTailConfig::default() });
+    port.fill((0..3).map(|id| capable(id, FULL)));
+    // Three are held, the limit is two: packets that can be marked are, others wait as they are.
+    let marked = |id| Some(Outcome::Marked(Pkt { ce: true, ..capable(id, FULL) }));
+    assert_eq!(port.put(capable(3, FULL)), marked(3));
+    assert_eq!(port.put(data(4, FULL)), None);
+    assert_eq!(port.start().map(|packet| packet.ce), Some(false));
+    // The packet in service is held, too.
+    assert_eq!(port.put(capable(5, FULL)), marked(5));
+    let served: Vec<bool> = (0..5).map(|_| port.start().unwrap().ce).collect();
+    assert_eq!(served, [false, false, true, false, true]);
+}
+
+#[test]
+fn drop_tail_marks_what_leaves_more_than_the_threshold_behind() {
+    let (above, at) = (Some(QueueSize::Packets(Packets(1))), MarkWhen::Dequeue);
+    let config = DropTailConfig { mark_above: above, mark_at: at, ..DropTailConfig::default() };
+    let mut port = Port::<DropTail<Pkt>>::new(&config);
+    port.fill((0..4).map(|id| capable(id, FULL)));
+    let served: Vec<bool> = (0..4).map(|_| port.serve().unwrap().ce).collect();
+    assert_eq!(served, [true, true, false, false]);
+}
+
+#[test]
+fn a_trimming_port_marks_data_by_the_data_that_it_holds() {
+    for (above, unit) in [(QueueSize::Packets(Packets(2)), "packets"), (QueueSize::Bytes(Bytes(2 * 9064)), "bytes")] {
+        let mut port =
+            Port::<Trim<Pkt>>::new(&TrimConfig { mark_above: Some(above), ..TrimConfig::default() });
+        port.fill((20..30).map(control));
+        port.fill((0..3).map(|id| capable(id, FULL)));
+        let marked = |id| Some(Outcome::Marked(Pkt { ce: true, ..capable(id, FULL) }));
+        assert_eq!(port.put(capable(3, FULL)), marked(3), "{unit}");
+        assert!((20..30).all(|id| port.serve().unwrap().id == id));
+        assert_eq!(port.serve().unwrap(), capable(0, FULL));
+        assert_eq!(port.put(capable(4, FULL)), marked(4), "{unit}");
+        port.serve();
+        port.serve();
+        assert_eq!(port.put(capable(5, FULL)), None, "{unit}");
+    }
+}
+
+// Random early detection.
+
+fn red(weight: f64, even: bool) -> Port<Red<Pkt>> {
+    Port::new(&RedConfig { weight, even, probability: 0.5, ..RedConfig::default() })
+}
+
+#[test]
+fn red_without_averaging_marks_by_the_queue_itself() {
+    let mut port = red(1.0, false);
+    port.fill((0..6).map(|id| capable(id, FULL)));
+    // Six packets lie a tenth of the way from 5 to 15: the probability is 0.05.
+    assert_eq!(port.draw(capable(6, FULL), 0.051), None);
+    assert!(matches!(port.draw(capable(7, FULL), 0.099), Some(Outcome::Marked(_))));
+    assert!(matches!(port.draw(data(8, FULL), 0.149), Some(Outcome::Dropped { why: DropReason::Early, .. })));
+    (8..15).for_each(|id| assert_eq!(port.draw(capable(id, FULL), 0.999), None));
+    // From `high` on every packet is chosen.
+    assert!(matches!(port.put(capable(15, FULL)), Some(Outcome::Marked(_))));
+    assert!(matches!(port.put(data(16, FULL)), Some(Outcome::Dropped { why: DropReason::Early, .. })));
+}
+
+#[test]
+fn red_spreads_marks_evenly() {
+    let mut port = red(1.0, true);
+    port.fill((0..10).map(|id| capable(id, FULL)).take(6));
+    // At a steady queue of ten the base is 1/4: after a mark the probabilities are 1/3, 1/2 and 1.
+    (6..10).for_each(|id| assert_eq!(port.draw(capable(id, FULL), 0.999), None));
+    let mut port_at_ten = |number| {
+        let outcome = port.draw(capable(50, FULL), number);
+        port.serve();
+        outcome.is_some()
+    };
+    assert!(port_at_ten(0.0));
+    assert!(!port_at_ten(0.34) && !port_at_ten(0.51) && port_at_ten(0.999));
+}
+
+#[test]
+fn red_forgets_while_the_port_is_idle() {
+    let mut port = red(0.5, false);
+    (0..12).for_each(|id| assert_eq!(port.draw(capable(id, FULL), 0.999), None));
+    (0..12).for_each(|_| assert!(port.serve().is_some()));
+    // A hundred packet times at 10 Gb/s later the average is near zero.
+    port.now = port.now.after(Picos(100 * 1_200_000));
+    assert_eq!(port.put(capable(20, FULL)), None);
 }
 
 // What holds for any sequence of packets.
@@ -325,16 +449,16 @@ fn conserved<Q: Discipline<Pkt>>(
         match *op {
             Op::Arrive(class, len, coin) => {
                 let len = if class == Class::Data { len } else { 64 };
-                let shorter = port.toss(Pkt { id: arrived, len, class }, || coin);
+                let shorter = port.toss(packet(arrived, len, class), || coin);
                 arrived += 1;
-                gone += u64::from(matches!(shorter, Outcome::Returned(_) | Outcome::Dropped { .. }));
+                gone += u64::from(matches!(shorter, Some(Outcome::Returned { .. } | Outcome::Dropped { .. })));
             }
             Op::Serve if serving.is_none() => {
                 serving = port.start();
                 gone += u64::from(serving.is_some());
             }
             Op::Complete if serving.is_some() => {
-                port.queue.complete(&port.rules, &mut port.shared);
+                port.complete();
                 serving = None;
             }
             _ => {}
@@ -379,19 +503,20 @@ proptest! {
         let config = TrimConfig { data_queue, control_queue, ..TrimConfig::default() };
         let mut port = Port::<Trim<Pkt>>::new(&config);
         conserved(&mut port, &ops, |_, _| Ok(()))?;
-        let (mut full, room) = (Port::<Trim<Pkt>> { queue: port.queue.clone(), rules: port.rules, shared: () }, port.queue.data_room(&port.rules, largest));
+        let (mut full, room) = (Port::<Trim<Pkt>> { queue: port.queue.clone(), rules: port.rules, shared: (), now: port.now }, port.queue.data_room(&port.rules, largest));
         for id in 0..room.min(1000) {
-            prop_assert_eq!(full.put(data(id.into(), largest)), Outcome::Queued);
+            prop_assert_eq!(full.put(data(id.into(), largest)), None);
         }
         let room = port.queue.control_room(&port.rules);
         for id in 0..room.min(1000) {
-            prop_assert!(!matches!(port.toss(data(id.into(), largest), || id % 2 == 0), Outcome::Returned(_)));
+            let returned = matches!(port.toss(data(id.into(), largest), || id % 2 == 0), Some(Outcome::Returned { .. }));
+            prop_assert!(!returned);
         }
     }
 
     #[test]
     fn drop_tail_conserves_packets_and_keeps_its_capacity(ops in prop::collection::vec(op(), 0..300), queue in size()) {
-        conserved(&mut Port::<DropTail<Pkt>>::new(&DropTailConfig { queue }), &ops, |port, serving| {
+        conserved(&mut Port::<DropTail<Pkt>>::new(&DropTailConfig { queue, ..DropTailConfig::default() }), &ops, |port, serving| {
             let held = port.waiting().len() as u64 + u64::from(serving.is_some());
             let bytes = port.waiting_bytes(|_| true) + serving.map_or(0, |packet| packet.len.into());
             prop_assert!(within(queue, held, bytes));
@@ -401,7 +526,7 @@ proptest! {
 
     #[test]
     fn a_pool_is_what_its_ports_do_not_hold(ops in prop::collection::vec(op(), 0..300), pool in 3000u64..30_000, alpha in 0.1f64..10.0) {
-        let config = SharedBufferConfig { pool: Bytes(pool), alpha };
+        let config = SharedBufferConfig { pool: Bytes(pool), alpha, ..SharedBufferConfig::default() };
         conserved(&mut Port::<SharedBuffer<Pkt>>::new(&config), &ops, |port, serving| {
             let held = port.waiting_bytes(|_| true) + serving.map_or(0, |packet| packet.len.into());
             prop_assert_eq!(port.shared.free() + held, pool);

@@ -9,13 +9,13 @@ use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Class, Pkt};
+use common::{Bench, Class, Pkt};
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Outcome, SharedBuffer, SharedBufferConfig, Trim,
-    TrimConfig,
+    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Red, SharedBuffer, SharedBufferConfig, Trim, TrimConfig,
 };
 use pullnet_rng::{Seed, Stream};
 use pullnet_settings::{Settings, Value as Text};
+use pullnet_units::Instant;
 use serde_json::{Map, Value, json};
 
 /// Several ports of one switch.
@@ -52,33 +52,42 @@ impl<Q: Discipline<Pkt>> Switch<Q> {
         done.insert("op".into(), line["op"].clone());
         done.insert("port".into(), number.into());
         let (queue, serving) = &mut self.ports[number as usize];
+        let (tossed, drawn) = (Cell::new(false), Cell::new(false));
+        let mut coin = || {
+            tossed.set(true);
+            line["coin"] != "tail"
+        };
+        let mut draw = || {
+            drawn.set(true);
+            line["draw"].as_f64().expect("an operation that needs a number has one")
+        };
+        let now = Instant(line["at"].as_u64().unwrap_or(0));
+        let mut cx = Bench { now, coin: &mut coin, draw: &mut draw, outcomes: Vec::new() };
         match line["op"].as_str() {
             Some("enqueue") => {
-                let drawn = Cell::new(false);
-                let coin = || {
-                    drawn.set(true);
-                    line["coin"] != "tail"
-                };
-                let outcome = queue.enqueue(&self.rules, &mut self.shared, packet(&line["pkt"]), coin);
+                queue.enqueue(&self.rules, &mut self.shared, packet(&line["pkt"]), &mut cx);
                 done.insert("pkt".into(), line["pkt"].clone());
-                if drawn.get() {
-                    done.insert(
-                        "coin".into(),
-                        if line["coin"] == "tail" { "tail".into() } else { "arriving".into() },
-                    );
-                }
-                done.insert("verdict".into(), verdict(&outcome));
+                done.insert("verdict".into(), verdict(&cx.outcomes));
             }
             Some("dequeue") => {
                 assert!(serving.is_none(), "a packet is in service: {line}");
-                *serving = queue.dequeue(&self.rules, &mut self.shared);
+                *serving = queue.dequeue(&self.rules, &mut self.shared, &mut cx);
                 done.insert("pkt".into(), serving.as_ref().map_or(Value::Null, words));
             }
             Some("complete") => {
                 assert!(serving.take().is_some(), "no packet is in service: {line}");
-                queue.complete(&self.rules, &mut self.shared);
+                queue.complete(&self.rules, &mut self.shared, &mut cx);
             }
             _ => panic!("no such op: {line}"),
+        }
+        if tossed.get() {
+            let victim = if line["coin"] == "tail" { "tail" } else { "arriving" };
+            done.insert("coin".into(), victim.into());
+        }
+        for (name, used) in [("at", line.get("at").is_some()), ("draw", drawn.get())] {
+            if used {
+                done.insert(name.into(), line[name].clone());
+            }
         }
         done.insert("after".into(), state(queue, serving.as_ref(), free(&self.shared)));
         Value::Object(done)
@@ -93,7 +102,9 @@ fn packet(value: &Value) -> Pkt {
         Some("returned") => Class::Returned,
         _ => panic!("no such class: {value}"),
     };
-    Pkt { id: value["id"].as_u64().unwrap(), len: value["len"].as_u64().unwrap() as u32, class }
+    let flag = |name: &str| value[name].as_bool().unwrap_or(false);
+    let (id, len) = (value["id"].as_u64().unwrap(), value["len"].as_u64().unwrap() as u32);
+    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce") }
 }
 
 fn words(packet: &Pkt) -> Value {
@@ -103,19 +114,28 @@ fn words(packet: &Pkt) -> Value {
         Class::Header => "header",
         Class::Returned => "returned",
     };
-    json!({ "id": packet.id, "len": packet.len, "class": class })
+    let mut words = json!({ "id": packet.id, "len": packet.len, "class": class });
+    for (name, _) in [("ect", packet.ect), ("ce", packet.ce)].into_iter().filter(|(_, set)| *set) {
+        words[name] = true.into();
+    }
+    words
 }
 
-fn verdict(outcome: &Outcome<Pkt>) -> Value {
-    match outcome {
-        Outcome::Queued => json!("queued"),
-        Outcome::Trimmed(header) => json!({ "trimmed": header.id }),
-        Outcome::Returned(header) => json!({ "returned": header.id }),
-        Outcome::Dropped { packet, why, trimmed } => {
-            let why =
-                if *why == DropReason::DataQueueFull { "data queue full" } else { "control queue full" };
+fn verdict(outcomes: &[Outcome<Pkt>]) -> Value {
+    match outcomes {
+        [] => json!("queued"),
+        [Outcome::Marked(_)] => json!("marked"),
+        [Outcome::Trimmed(header)] => json!({ "trimmed": header.id }),
+        [Outcome::Returned { header, .. }] => json!({ "returned": header.id }),
+        [Outcome::Dropped { packet, why, trimmed }] => {
+            let why = match why {
+                DropReason::DataQueueFull => "data queue full",
+                DropReason::ControlQueueFull => "control queue full",
+                DropReason::Early => "early",
+            };
             json!({ "dropped": packet.id, "why": why, "trimmed": trimmed })
         }
+        more => panic!("one packet displaces one at most: {more:?}"),
     }
 }
 
@@ -149,6 +169,10 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
         let mut switch = Switch::<DropTail<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |()| None)).collect()
     };
+    let red = || {
+        let mut switch = Switch::<Red<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |()| None)).collect()
+    };
     let shared = || {
         let mut switch = Switch::<SharedBuffer<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |pool| Some(pool.free()))).collect()
@@ -156,6 +180,7 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
     match head["discipline"].as_str() {
         Some("trim") => trim(),
         Some("drop-tail") => drop_tail(),
+        Some("red") => red(),
         Some("shared-buffer") => shared(),
         _ => panic!("no such discipline: {head}"),
     }
@@ -174,6 +199,25 @@ fn toss(id: u64, len: u32, coin: &str) -> Value {
 /// Full data packets.
 fn full(ids: std::ops::Range<u64>) -> Vec<Value> {
     ids.map(|id| put(id, 9064, "data")).collect()
+}
+
+/// Full data packets of ECN-capable transports.
+fn capable(ids: std::ops::Range<u64>) -> Vec<Value> {
+    let pkt = |id: u64| json!({ "id": id, "len": 9064, "class": "data", "ect": true });
+    ids.map(|id| json!({ "op": "enqueue", "pkt": pkt(id) })).collect()
+}
+
+/// A number for each packet, and times a microsecond apart.
+fn drawn(lines: Vec<Value>, seed: u64) -> Vec<Value> {
+    let mut chance = Seed(seed).stream("vectors.draw", 0);
+    let timed = |(number, mut line): (u64, Value)| {
+        line["at"] = (number * 1_000_000).into();
+        if line["op"] == "enqueue" {
+            line["draw"] = ((chance.unit() * 1e6).round() / 1e6).into();
+        }
+        line
+    };
+    (0..).zip(lines).map(timed).collect()
 }
 
 fn control(ids: std::ops::Range<u64>) -> Vec<Value> {
@@ -366,6 +410,44 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             [full(0..2), control(2..20), serve(2), full(20..21)].concat(),
         ),
         (
+            "drop-tail-mark",
+            head(
+                "drop-tail",
+                "ECN: packets that can be marked are, while more than two are held on arrival",
+                1,
+                json!({ "mark_above": "2 packets" }),
+            ),
+            [capable(0..5), full(5..7), capable(7..8), serve(6), capable(8..12), serve(6)].concat(),
+        ),
+        (
+            "drop-tail-mark-leaving",
+            head(
+                "drop-tail",
+                "ECN: packets that can be marked are, where more than 20 kB stay behind them",
+                1,
+                json!({ "mark_above": "20 kB", "mark_at": "dequeue" }),
+            ),
+            [capable(0..4), full(4..6), serve(2), capable(6..9), serve(7)].concat(),
+        ),
+        (
+            "trim-mark",
+            head("trim", "ECN: data is marked by the data held", 1, json!({ "mark_above": "3 packets" })),
+            [control(100..104), capable(0..8), vec![toss(8, 9064, "tail")], serve(8), capable(9..13), serve(9)].concat(),
+        ),
+        (
+            "red",
+            head(
+                "red",
+                "random early detection: marks or early drops between low and high, spread evenly",
+                1,
+                json!({ "weight": 0.5, "probability": 0.4, "low": "3 packets", "high": "12 packets", "queue": "16 packets" }),
+            ),
+            drawn(
+                [capable(0..10), full(10..14), capable(14..24), serve(9), full(24..30), serve(5), capable(30..34)].concat(),
+                31,
+            ),
+        ),
+        (
             "shared-buffer",
             head(
                 "shared-buffer",
@@ -445,7 +527,7 @@ fn the_queues_do_what_the_vectors_say() {
     let mut names: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     names.sort();
-    assert!(names.len() >= 14, "{names:?}");
+    assert!(names.len() >= 18, "{names:?}");
     for path in names {
         replay(&path);
     }

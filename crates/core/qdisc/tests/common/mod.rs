@@ -1,7 +1,8 @@
 //! Packets as tests see them.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
-use pullnet_qdisc::Item;
+use pullnet_qdisc::{Context, Item, Outcome, Signal};
+use pullnet_units::{BitsPerSec, Instant};
 
 /// What a packet is to a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,21 +24,61 @@ pub struct Pkt {
     pub id: u64,
     pub len: u32,
     pub class: Class,
+    pub ect: bool,
+    pub ce: bool,
+}
+
+pub const fn packet(id: u64, len: u32, class: Class) -> Pkt {
+    Pkt { id, len, class, ect: false, ce: false }
 }
 
 pub const fn data(id: u64, len: u32) -> Pkt {
-    Pkt { id, len, class: Class::Data }
+    packet(id, len, Class::Data)
 }
 
 pub const fn control(id: u64) -> Pkt {
-    Pkt { id, len: 64, class: Class::Control }
+    packet(id, 64, Class::Control)
+}
+
+/// Data of an ECN-capable transport.
+pub const fn capable(id: u64, len: u32) -> Pkt {
+    Pkt { ect: true, ..data(id, len) }
+}
+
+/// The surroundings of a port in a test: what chance says, what time it is, and what the port reported.
+pub struct Bench<'a> {
+    pub now: Instant,
+    pub coin: &'a mut dyn FnMut() -> bool,
+    pub draw: &'a mut dyn FnMut() -> f64,
+    pub outcomes: Vec<Outcome<Pkt>>,
+}
+
+impl Context<Pkt> for Bench<'_> {
+    fn now(&self) -> Instant {
+        self.now
+    }
+    fn rate(&self) -> BitsPerSec {
+        "10 Gbps".parse().unwrap()
+    }
+    fn coin(&mut self) -> bool {
+        (self.coin)()
+    }
+    fn unit(&mut self) -> f64 {
+        (self.draw)()
+    }
+    fn outcome(&mut self, outcome: Outcome<Pkt>) {
+        self.outcomes.push(outcome);
+    }
+    fn signal(&mut self, _: u16, signal: Signal) {
+        panic!("no queue here sends {signal:?}");
+    }
 }
 
 impl Item for Pkt {
     fn is_control(&self) -> bool {
         self.class != Class::Data
     }
-    fn wire(&self) -> u32 {
+    fn wire(&self, _: u32) -> u32 {
         self.len
     }
     fn trim(&mut self, bytes: u32) {
@@ -45,5 +86,17 @@ impl Item for Pkt {
     }
     fn returnable(&self) -> bool {
         self.class == Class::Header
+    }
+    fn priority(&self) -> u8 {
+        0
+    }
+    fn ect(&self) -> bool {
+        self.ect
+    }
+    fn mark(&mut self) {
+        self.ce = true;
+    }
+    fn ingress(&self) -> u16 {
+        0
     }
 }

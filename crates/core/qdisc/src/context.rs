@@ -1,0 +1,65 @@
+use pullnet_units::{BitsPerSec, Instant};
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DropReason {
+    /// No room for a data packet.
+    DataQueueFull,
+    /// No room for a control packet.
+    ControlQueueFull,
+    /// Room was left; active queue management dropped the packet early.
+    Early,
+}
+
+/// What a queue did to a packet beside storing it: to the arriving packet, or to one that the arriving packet displaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome<P> {
+    /// The packet was marked: congestion experienced. It waits, or goes into service.
+    Marked(P),
+    /// The packet lost its payload; its header waits.
+    Trimmed(P),
+    /// The header of a packet goes back to the sender. `trimmed` says whether the payload was cut here.
+    Returned {
+        /// The header.
+        header: P,
+        /// Whether its payload was cut here, and not at an earlier port.
+        trimmed: bool,
+    },
+    /// The packet is gone.
+    Dropped {
+        /// The packet as it was when it was dropped.
+        packet: P,
+        /// The reason.
+        why: DropReason,
+        /// Whether its payload was cut here before.
+        trimmed: bool,
+    },
+}
+
+/// A message to the neighbour at the other end of the link that packets arrive by. It takes the link's delay and the time of a
+/// pause frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Signal {
+    /// Priorities that the neighbour must not send any more, one bit each; 0 resumes all.
+    pub paused: u8,
+}
+
+/// Everything that a queue may know and cause beside its own packets. A driver provides it for every call.
+pub trait Context<P> {
+    /// The current time.
+    fn now(&self) -> Instant;
+    /// Rate of the link behind the queue.
+    fn rate(&self) -> BitsPerSec;
+    /// A fair coin.
+    fn coin(&mut self) -> bool;
+    /// A random number, uniform in `[0, 1)`.
+    fn unit(&mut self) -> f64;
+    /// Reports what became of a packet that does not simply wait.
+    fn outcome(&mut self, outcome: Outcome<P>);
+    /// Priorities that the neighbour behind the link has paused, one bit each.
+    fn paused(&self) -> u8 {
+        0
+    }
+    /// Sends `signal` to the neighbour at the other end of link `ingress` into this switch.
+    fn signal(&mut self, ingress: u16, signal: Signal);
+}

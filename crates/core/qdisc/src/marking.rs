@@ -1,0 +1,59 @@
+use pullnet_settings::choice;
+
+use crate::Limit;
+
+choice! {
+    /// When a port marks packets of ECN-capable transports.
+    pub enum MarkWhen {
+        /// On arrival, if the port then holds more than the threshold, the packet in service included and the arriving
+        /// packet excluded (Alizadeh et al., SIGCOMM 2010, section 3.1).
+        Enqueue = "enqueue",
+        /// When the packet goes into service, if the port holds more than the threshold behind it.
+        Dequeue = "dequeue",
+    }
+}
+
+/// Marks by a step: above a threshold every packet that can be marked is marked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StepMark {
+    above: Limit,
+    when: MarkWhen,
+}
+
+impl StepMark {
+    /// The rule that never marks.
+    pub const NEVER: Self = Self { above: Limit::NONE, when: MarkWhen::Enqueue };
+
+    /// The rule that marks `when` more than `above` is held.
+    pub fn new(above: impl Into<Limit>, when: MarkWhen) -> Self {
+        Self { above: above.into(), when }
+    }
+
+    /// Whether a packet is marked on arrival where `packets` of together `bytes` are held.
+    #[inline(always)]
+    pub fn at_enqueue(&self, packets: u32, bytes: u64) -> bool {
+        self.when == MarkWhen::Enqueue && !self.above.holds(packets, bytes)
+    }
+
+    /// Whether a packet is marked on departure where `packets` of together `bytes` stay behind.
+    #[inline(always)]
+    pub fn at_dequeue(&self, packets: u32, bytes: u64) -> bool {
+        self.when == MarkWhen::Dequeue && !self.above.holds(packets, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pullnet_units::{Bytes, Packets, QueueSize};
+
+    #[test]
+    fn the_threshold_itself_is_not_marked() {
+        let packets = StepMark::new(QueueSize::Packets(Packets(3)), MarkWhen::Enqueue);
+        assert_eq!([2, 3, 4].map(|held| packets.at_enqueue(held, 0)), [false, false, true]);
+        assert!(!packets.at_dequeue(4, 0));
+        let bytes = StepMark::new(QueueSize::Bytes(Bytes(9000)), MarkWhen::Dequeue);
+        assert_eq!([8999, 9000, 9001].map(|held| bytes.at_dequeue(9, held)), [false, false, true]);
+        assert!(!bytes.at_enqueue(9, 9001));
+    }
+}
