@@ -55,6 +55,7 @@ class PacketCounts:
 
     data_sent: int
     data_delivered: int
+    marked: int
     trimmed: int
     returned: int
     dropped: int

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use pullnet_qdisc::Discipline;
 use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Totals};
 use pullnet_topology::LinkRef;
-use pullnet_transport::{FlowStatus, Packed, Side, Transport};
+use pullnet_transport::{FlowStatus, Side, Words};
 use pullnet_units::{HostId, Id, Instant, Picos};
 
 use crate::director::{Director, Report};
 use crate::fingerprint::Fingerprint;
-use crate::host::{Host, HostCounts};
+use crate::host::HostCounts;
+use crate::hosts::HostView;
 use crate::line::Line;
-use crate::losses;
+use crate::losses::Losses;
 use crate::network::Network;
 use crate::packet::Packet;
-use crate::port::Port;
+use crate::ports::PortView;
 use crate::probe::HostLog;
 use crate::series::{self, HeldSum};
 use crate::shard::Shard;
@@ -24,9 +24,9 @@ use crate::shard::Shard;
 const MOST_STUCK: usize = 100;
 
 /// The record of a run that stopped at `now`.
-pub fn record<T: Transport, Q: Discipline<Packet>>(
-    net: &Network,
-    mut shards: Vec<Shard<T, Q>>,
+pub fn record<W: Words>(
+    net: &Network<W>,
+    mut shards: Vec<Shard<W>>,
     mut director: Director,
     mut reports: Vec<Report>,
     held: &HeldSum,
@@ -34,16 +34,11 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
 ) -> RunRecord {
     let mut log = HostLog::default();
     for shard in &mut shards {
-        shard.hosts.iter_mut().for_each(|host| host.finish(now.0, &mut reports, &mut shard.log));
-        log.shares.append(&mut shard.log.shares);
-        log.latencies.append(&mut shard.log.latencies);
-        log.control.append(&mut shard.log.control);
-        log.packets.append(&mut shard.log.packets);
-        log.timed_out.append(&mut shard.log.timed_out);
+        log.append(shard.hosts.finish(now.0, &mut reports));
     }
     reports.iter().for_each(|report| director.enter(report));
     enter_counts(&shards, &mut director.flows);
-    losses::enter::<T::Header>(lost(&shards), &log.timed_out, &mut director.flows);
+    enter_losses(&shards, &log.timed_out, &mut director.flows);
     let stuck = stuck(net, &shards, &director.flows, now, MOST_STUCK);
     let totals = totals(net, &shards);
     let fingerprint = fingerprint(net, &shards);
@@ -63,7 +58,7 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
         tags: director.tags(),
         hosts: host_rows(net, &shards, &director.flows),
         flows: director.flows,
-        ports: port_rows(net, shards, now),
+        ports: port_rows(net, &shards, now),
         series: rows,
         series_interval: series.map(|series| series.interval),
         latencies: log.latencies,
@@ -75,36 +70,35 @@ pub fn record<T: Transport, Q: Discipline<Packet>>(
     }
 }
 
-fn hosts<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> impl Iterator<Item = &Host<T>> {
-    shards.iter().flat_map(|shard| &shard.hosts)
+fn each_host<W: Words>(shards: &[Shard<W>], mut visit: impl FnMut(HostView<'_>)) {
+    shards.iter().for_each(|shard| shard.hosts.each(&mut visit));
 }
 
-fn ports<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> impl Iterator<Item = &Port<Q>> {
-    shards.iter().flat_map(|shard| &shard.ports)
+fn each_port<W: Words>(shards: &[Shard<W>], mut visit: impl FnMut(PortView<'_>)) {
+    shards.iter().for_each(|shard| shard.ports.each(&mut visit));
 }
 
-/// Headers of all packets that were lost on links or dropped by switches.
-fn lost<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>]) -> impl Iterator<Item = Packed> {
-    let lines = hosts(shards).map(|host| &host.line).chain(ports(shards).map(|port| &port.line));
-    lines.flat_map(Line::casualties)
+/// Explains timeouts by packets that were lost on links or dropped by switches.
+fn enter_losses<W: Words>(shards: &[Shard<W>], timed_out: &[(u32, u32)], flows: &mut [FlowRow]) {
+    let mut explained = Losses::new(timed_out);
+    each_host(shards, |host| host.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
+    each_port(shards, |port| port.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
+    explained.enter(flows);
 }
 
 /// Visits every sender's view of its open flows, with the host that it is on.
-fn senders<T: Transport, Q: Discipline<Packet>>(
-    shards: &[Shard<T, Q>],
-    mut visit: impl FnMut(HostId, FlowStatus),
-) {
-    for host in hosts(shards) {
-        host.transport().open_flows(&mut |status| {
+fn senders<W: Words>(shards: &[Shard<W>], mut visit: impl FnMut(HostId, FlowStatus)) {
+    for shard in shards {
+        shard.hosts.open_flows(&mut |host, status| {
             if status.side == Side::Sender {
-                visit(host.id, status);
+                visit(host, status);
             }
         });
     }
 }
 
 /// Packets sent for flows that are still open.
-fn enter_counts<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>], flows: &mut [FlowRow]) {
+fn enter_counts<W: Words>(shards: &[Shard<W>], flows: &mut [FlowRow]) {
     senders(shards, |_, status| {
         if let Some(row) = flows.get_mut(status.conn.0 as usize) {
             row.packets_sent = status.counts.sent;
@@ -115,9 +109,9 @@ fn enter_counts<T: Transport, Q: Discipline<Packet>>(shards: &[Shard<T, Q>], flo
 }
 
 /// Open flows that have not moved since `since`, those first that have waited longest.
-pub fn stuck<T: Transport, Q: Discipline<Packet>>(
-    net: &Network,
-    shards: &[Shard<T, Q>],
+pub fn stuck<W: Words>(
+    net: &Network<W>,
+    shards: &[Shard<W>],
     flows: &[FlowRow],
     since: Instant,
     most: usize,
@@ -147,39 +141,47 @@ pub fn stuck<T: Transport, Q: Discipline<Packet>>(
 }
 
 /// Hashes of all places, in the order of the topology and not of processes.
-fn fingerprint<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: &[Shard<T, Q>]) -> u64 {
-    let hosts: Vec<_> = hosts(shards).map(|host| host.fingerprint).collect();
-    let ports: Vec<_> = ports(shards).map(|port| port.fingerprint).collect();
+fn fingerprint<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> u64 {
+    let (mut hosts, mut ports) = (Vec::new(), Vec::new());
+    each_host(shards, |host| hosts.push(host.fingerprint));
+    each_port(shards, |port| ports.push(port.fingerprint));
     let hosts = net.numbering.of_host.iter().map(|process| hosts[*process as usize]);
     Fingerprint::join(hosts.chain(net.numbering.of_port.iter().map(|process| ports[*process as usize])))
 }
 
-fn totals<T: Transport, Q: Discipline<Packet>>(net: &Network, shards: &[Shard<T, Q>]) -> Totals {
-    let mut totals = Totals::default();
-    let mut in_flight = 0;
-    let mut count = |packet: &Packet| in_flight += u64::from(packet.was_data());
-    for host in hosts(shards) {
-        totals.add_host(&host.counts);
-        totals.add_line(&host.line);
-        host.packets(&mut count);
-    }
+fn totals<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Totals {
+    let mut totals = Totals { data_in_flight: data_in_flight(shards), ..Totals::default() };
+    each_host(shards, |host| {
+        totals.add_host(host.counts);
+        totals.add_line(host.line);
+    });
     let mut by_level: BTreeMap<String, u64> = BTreeMap::new();
-    for (port, id) in ports(shards).zip(&net.numbering.port) {
-        let counts = &port.counts;
+    let mut ids = net.numbering.port.iter();
+    each_port(shards, |port| {
+        let (counts, id) = (port.counts, ids.next().expect("a port for each process"));
+        totals.marked += counts.marked;
         totals.trimmed += counts.trimmed;
         totals.returned += counts.returned;
         totals.dropped += counts.dropped;
         totals.data_dropped += counts.data_dropped;
         totals.returned_dropped += counts.returned_dropped;
-        totals.add_line(&port.line);
-        port.packets(&mut count);
+        totals.add_line(port.line);
         *by_level.entry(net.topology().ports[*id].level.to_string()).or_default() += counts.trimmed;
-    }
-    let unsent = shards.iter().flat_map(|shard| shard.abroad.packets().chain(shard.out.packets()));
-    unsent.for_each(count);
-    totals.data_in_flight = in_flight;
+    });
     totals.trimmed_by_level = by_level.into_iter().collect();
     totals
+}
+
+/// Packets sent as data that are on their way or wait in a queue.
+fn data_in_flight<W: Words>(shards: &[Shard<W>]) -> u64 {
+    let mut in_flight = 0;
+    for shard in shards {
+        let count = &mut |packet: &Packet<W>| in_flight += u64::from(packet.was_data());
+        shard.hosts.packets(count);
+        shard.ports.packets(count);
+        shard.out.packets().for_each(count);
+    }
+    in_flight
 }
 
 trait Add {
@@ -204,12 +206,9 @@ impl Add for Totals {
     }
 }
 
-fn host_rows<T: Transport, Q: Discipline<Packet>>(
-    net: &Network,
-    shards: &[Shard<T, Q>],
-    flows: &[FlowRow],
-) -> Vec<HostRow> {
-    let by_process: Vec<_> = hosts(shards).map(|host| host.counts.delivered_in_window).collect();
+fn host_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], flows: &[FlowRow]) -> Vec<HostRow> {
+    let mut by_process = Vec::new();
+    each_host(shards, |host| by_process.push(host.counts.delivered_in_window));
     let row = |id: HostId| HostRow {
         delivered_in_window: by_process[net.numbering.of_host[id.index()] as usize],
         rate_bps: net.topology().hosts[id].link.rate.get(),
@@ -221,41 +220,30 @@ fn host_rows<T: Transport, Q: Discipline<Packet>>(
 }
 
 /// NICs in order of their hosts, then ports in order of their numbers.
-fn port_rows<T: Transport, Q: Discipline<Packet>>(
-    net: &Network,
-    shards: Vec<Shard<T, Q>>,
-    now: Instant,
-) -> Vec<PortRow> {
+fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> Vec<PortRow> {
     let topology = net.topology();
     let (mut nics, mut rows) = (Vec::new(), Vec::new());
-    for shard in shards {
-        for host in shard.hosts {
-            let row = line_row(
-                &host.line,
-                host.busy_until,
-                topology.nic_name(host.id),
-                topology.nic_level().to_string(),
-                now,
-            );
-            nics.push((host.id, row));
-        }
-        for (port, id) in shard.ports.into_iter().zip(&net.numbering.port[shard.port_range.start as usize..])
-        {
-            let level = topology.level(LinkRef::Port(*id)).to_string();
-            let row = line_row(&port.line, port.sending_until(), topology.port_name(*id), level, now);
-            let occupancy = port.held.map(|held| held.finish(now.0)).unwrap_or_default();
-            rows.push(PortRow {
-                port: Some(*id),
-                trimmed: port.counts.trimmed,
-                returned: port.counts.returned,
-                dropped: port.counts.dropped,
-                peak_data: port.peaks[0],
-                peak_control: port.peaks[1],
-                occupancy: occupancy.into_iter().map(Picos).collect(),
-                ..row
-            });
-        }
-    }
+    each_host(shards, |host| {
+        let (name, level) = (topology.nic_name(host.id), topology.nic_level().to_string());
+        nics.push((host.id, line_row(host.line, host.busy_until, name, level, now)));
+    });
+    let mut ids = net.numbering.port.iter();
+    each_port(shards, |port| {
+        let id = *ids.next().expect("a port for each process");
+        let (name, level) = (topology.port_name(id), topology.level(LinkRef::Port(id)).to_string());
+        let occupancy = port.held.map(|held| held.finish(now.0)).unwrap_or_default();
+        rows.push(PortRow {
+            port: Some(id),
+            marked: port.counts.marked,
+            trimmed: port.counts.trimmed,
+            returned: port.counts.returned,
+            dropped: port.counts.dropped,
+            peak_data: port.peaks[0],
+            peak_control: port.peaks[1],
+            occupancy: occupancy.into_iter().map(Picos).collect(),
+            ..line_row(port.line, port.sending_until, name, level, now)
+        });
+    });
     nics.sort_by_key(|(host, _)| *host);
     rows.sort_by_key(|row| row.port);
     nics.into_iter().map(|(_, row)| row).chain(rows).collect()
@@ -271,6 +259,7 @@ fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: I
         packets: line.packets(),
         bytes: line.bytes(),
         data_packets: line.data_packets(),
+        marked: 0,
         trimmed: 0,
         returned: 0,
         dropped: 0,

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 
 use pullnet_qdisc::Ring;
 use pullnet_record::ControlRow;
-use pullnet_transport::{Class, ConnId, Fate, FlowSpec, Header, HostAddr, Received, Transmit, Transport};
+use pullnet_transport::{
+    Class, ConnId, Fate, FlowSpec, Header, HostAddr, Received, Transmit, Transport, Words,
+};
 use pullnet_units::{HostId, Instant};
 use pullnet_workload::FlowStart;
 
@@ -15,8 +17,8 @@ use crate::director::Report;
 use crate::fingerprint::Fingerprint;
 use crate::line::Line;
 use crate::network::Network;
-use crate::outbox::Outbox;
-use crate::packet::Packet;
+use crate::packet::{Packet, Sent};
+use crate::port::Env;
 use crate::prefetch::{Places, prefetch, prefetch_near};
 use crate::probe::{self, HostLog};
 
@@ -59,17 +61,13 @@ struct Peer {
 const NOBODY: HostAddr = HostAddr(u32::MAX);
 
 /// What a visit needs from outside.
-pub struct HostContext<'a> {
-    /// Everything that does not change.
-    pub net: &'a Network,
-    /// Where packets go.
-    pub out: &'a mut Outbox,
+pub struct HostContext<'a, W> {
+    /// The window, the network and the outbox.
+    pub env: Env<'a, W>,
     /// Where news goes.
     pub reports: &'a mut Vec<Report>,
     /// Where probes write.
     pub log: &'a mut HostLog,
-    /// The current window.
-    pub window: Window,
     /// Whether somebody waits for news of flows.
     pub prompt: bool,
 }
@@ -79,7 +77,7 @@ pub struct HostContext<'a> {
 /// only if that is little.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Host<T> {
+pub struct Host<T: Transport> {
     /// The hosts that a control packet and data came from last.
     latest: [Peer; 2],
     /// The NIC.
@@ -92,7 +90,7 @@ pub struct Host<T> {
     pub busy_until: u64,
     /// When the next flow starts.
     next_start: u64,
-    inbox: Ring<Packet>,
+    inbox: Ring<Packet<HeaderWords<T>>>,
     /// What happened here.
     pub counts: HostCounts,
     /// Hash of it.
@@ -105,7 +103,10 @@ pub struct Host<T> {
     starts: VecDeque<FlowStart>,
 }
 
-impl<T: Transport> Host<T> {
+/// Words of the headers of a transport.
+pub type HeaderWords<T> = <<T as Transport>::Header as Header>::Words;
+
+impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
     /// A host at rest.
     pub fn new(id: HostId, addr: HostAddr, transport: T, line: Line) -> Self {
         Self {
@@ -128,14 +129,14 @@ impl<T: Transport> Host<T> {
 
     /// A packet is on its way here. Returns the last window in which the host can be visited for its sake.
     #[inline]
-    pub fn expect(&mut self, net: &Network, window: Window, packet: &Packet, prompt: bool) -> u64 {
+    pub fn expect(&mut self, net: &Network<W>, window: Window, packet: &Packet<W>, prompt: bool) -> u64 {
         self.inbox.insert_sorted(*packet, Packet::comes_before);
         self.due(net, packet.time(window), prompt)
     }
 
     /// The application will open a flow. Starts come in order of time. Returns the last window in which the host can be
     /// visited for its sake.
-    pub fn plan(&mut self, net: &Network, start: FlowStart, prompt: bool) -> u64 {
+    pub fn plan(&mut self, net: &Network<W>, start: FlowStart, prompt: bool) -> u64 {
         self.starts.push_back(start);
         self.next_start = self.next_start.min(start.at.0);
         self.due(net, start.at.0, prompt)
@@ -144,7 +145,7 @@ impl<T: Transport> Host<T> {
     /// The last window in which the host can be visited so that what happens at `at` is known elsewhere in time. Nothing
     /// leaves before the link is free; news of flows does, if somebody waits for it (`prompt`).
     #[inline]
-    fn due(&self, net: &Network, at: u64, prompt: bool) -> u64 {
+    fn due(&self, net: &Network<W>, at: u64, prompt: bool) -> u64 {
         if prompt {
             return net.grid.index(at);
         }
@@ -160,14 +161,14 @@ impl<T: Transport> Host<T> {
     /// Lets everything happen that lies before the end of the window. At one instant the link comes first, then timers,
     /// arrivals, and new flows. Returns the last window in which the host can be visited next; `None` if nothing is to be
     /// done.
-    pub fn visit(&mut self, cx: &mut HostContext<'_>) -> Option<u64> {
-        let (mut latest, mut arrival) = (0, self.next_arrival(cx.window));
+    pub fn visit(&mut self, cx: &mut HostContext<'_, W>) -> Option<u64> {
+        let (mut latest, mut arrival) = (0, self.next_arrival(cx.env.window));
         loop {
             let link = self.busy_until.max(self.ready_at);
             let timer = self.transport.poll_timeout().map_or(u64::MAX, |deadline| deadline.at.0);
             let at = link.min(timer).min(arrival).min(self.next_start);
-            if at >= cx.window.end {
-                return (at != u64::MAX).then(|| self.due(cx.net, at, cx.prompt));
+            if at >= cx.env.window.end {
+                return (at != u64::MAX).then(|| self.due(cx.env.net, at, cx.prompt));
             }
             let before = core::mem::replace(&mut latest, at);
             if at == link {
@@ -176,11 +177,11 @@ impl<T: Transport> Host<T> {
             }
             if at == timer {
                 // A deadline may have passed while nothing could be done about it.
-                latest = at.max(cx.net.grid.begin(before));
+                latest = at.max(cx.env.net.grid.begin(before));
                 self.transport.handle_timeout(Instant(latest));
             } else if at == arrival {
                 self.arrive(cx, at);
-                arrival = self.next_arrival(cx.window);
+                arrival = self.next_arrival(cx.env.window);
             } else {
                 self.start(cx, at);
             }
@@ -190,7 +191,7 @@ impl<T: Transport> Host<T> {
 
     /// What the transport reports after an input is passed on, and the link will ask it for packets.
     #[inline(always)]
-    fn after_input(&mut self, cx: &mut HostContext<'_>, now: u64) {
+    fn after_input(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
         while let Some(event) = self.transport.poll_event() {
             self.report(cx, now, event);
         }
@@ -198,26 +199,26 @@ impl<T: Transport> Host<T> {
     }
 
     #[inline(never)]
-    fn start(&mut self, cx: &mut HostContext<'_>, now: u64) {
+    fn start(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
         let Some(start) = self.starts.pop_front() else { return };
         self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
-        let to = cx.net.topology().addr(start.dst);
-        let paths = cx.net.topology().path_count(self.addr, to);
+        let to = cx.env.net.topology().addr(start.dst);
+        let paths = cx.env.net.topology().path_count(self.addr, to);
         let flow =
             FlowSpec { conn: ConnId(start.flow), to, size: start.size, priority: start.priority, paths, ..FlowSpec::default() };
         self.transport.open(Instant(now), flow);
     }
 
     #[inline]
-    fn arrive(&mut self, cx: &mut HostContext<'_>, now: u64) {
+    fn arrive(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
         let Some(packet) = self.inbox.pop() else { return };
-        if cx.net.probes().packets {
+        if cx.env.net.probes().packets {
             self.log_arrival(cx, now, &packet);
         }
         let (from, fate, data) = (packet.from(), packet.fate(), packet.was_data());
         let peer = &mut self.latest[usize::from(data)];
         if peer.addr != from {
-            let paths = cx.net.topology().path_count(from, self.addr);
+            let paths = cx.env.net.topology().path_count(from, self.addr);
             *peer = Peer { addr: from, paths, hops: 0 };
         }
         let paths = peer.paths;
@@ -229,7 +230,7 @@ impl<T: Transport> Host<T> {
 
     /// A data packet has come, or come back, from the latest host that one came from.
     #[inline]
-    fn count_arrival(&mut self, cx: &HostContext<'_>, fate: Fate) {
+    fn count_arrival(&mut self, cx: &HostContext<'_, W>, fate: Fate) {
         match fate {
             Fate::Whole => {
                 self.counts.data_delivered += 1;
@@ -246,54 +247,53 @@ impl<T: Transport> Host<T> {
     /// Number of links from the latest host that data came from.
     #[cold]
     #[inline(never)]
-    fn count_hops(&mut self, cx: &HostContext<'_>) -> u64 {
+    fn count_hops(&mut self, cx: &HostContext<'_, W>) -> u64 {
         let [_, peer] = &mut self.latest;
-        let hops = cx.net.hops(peer.addr, self.addr);
+        let hops = cx.env.net.hops(peer.addr, self.addr);
         peer.hops = u16::try_from(hops).unwrap_or(0);
         hops
     }
 
     #[inline]
-    fn transmit(&mut self, cx: &mut HostContext<'_>, now: u64) {
+    fn transmit(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
         let Some(packet) = self.transport.poll_transmit(Instant(now)) else {
             self.ready_at = u64::MAX;
             return;
         };
         let packed = packet.header.pack();
-        let control = packet.class == Class::Control;
-        self.counts.data_sent += u64::from(!control);
+        self.counts.data_sent += u64::from(packet.class == Class::Data);
         self.counts.retransmitted += u64::from(packet.again);
-        if cx.net.probes().control || cx.net.probes().packets {
+        if cx.env.net.probes().control || cx.env.net.probes().packets {
             self.log_departure(cx, now, packet);
         }
-        let label = cx.net.topology().label(self.addr, packet.to, packet.path);
-        let packet = Packet::new(self.addr, packet.to, control, label, packet.wire, packed);
-        self.busy_until = self.line.send(cx.net, now, &packet, cx.out);
+        let label = cx.env.net.topology().label(self.addr, packet.to, packet.path);
+        let packet = Packet::new(self.addr, packet.to, Sent::of(&packet, label), packed);
+        self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out);
     }
 
     /// What probes record of a packet that arrives.
     #[cold]
     #[inline(never)]
-    fn log_arrival(&self, cx: &mut HostContext<'_>, now: u64, packet: &Packet) {
-        let peer = cx.net.topology().host(packet.from()).unwrap_or(self.id);
-        let received = received::<T::Header>(packet, cx.net.topology().path_count(packet.from(), self.addr));
+    fn log_arrival(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Packet<W>) {
+        let peer = cx.env.net.topology().host(packet.from()).unwrap_or(self.id);
+        let received = received::<T::Header>(packet, cx.env.net.topology().path_count(packet.from(), self.addr));
         cx.log.packets.push(probe::received(Instant(now), self.id, peer, &received));
     }
 
     /// What probes record of a packet that leaves.
     #[cold]
     #[inline(never)]
-    fn log_departure(&self, cx: &mut HostContext<'_>, now: u64, packet: Transmit<T::Header>) {
-        let (host, at, probes) = (self.id, Instant(now), cx.net.probes());
+    fn log_departure(&self, cx: &mut HostContext<'_, W>, now: u64, packet: Transmit<T::Header>) {
+        let (host, at, probes) = (self.id, Instant(now), cx.env.net.probes());
         if probes.control && packet.class == Class::Control {
             cx.log.control.push(ControlRow {
                 host,
                 at,
-                kind: probe::kind::<T::Header>(packet.header.pack()),
+                kind: probe::kind::<T::Header>(&packet.header.pack()),
             });
         }
         if probes.packets {
-            let peer = cx.net.topology().host(packet.to).unwrap_or(host);
+            let peer = cx.env.net.topology().host(packet.to).unwrap_or(host);
             cx.log.packets.push(probe::sent(at, host, peer, &packet));
         }
     }
@@ -337,16 +337,17 @@ impl<T: Transport> Host<T> {
     }
 
     /// Visits every packet that is on its way here.
-    pub fn packets(&self, visit: &mut dyn FnMut(&Packet)) {
+    pub fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
         self.inbox.iter().for_each(visit);
     }
 }
 
 /// `packet` as the transport sees it; there are `paths` to where it comes from.
 #[inline(always)]
-fn received<H: Header>(packet: &Packet, paths: u16) -> Received<H> {
+fn received<H: Header>(packet: &Packet<H::Words>, paths: u16) -> Received<H> {
     let header = H::unpack(packet.packed());
-    Received { from: packet.from(), paths, wire: packet.sent_size(), fate: packet.fate(), header }
+    let (fate, ce) = (packet.fate(), packet.ce());
+    Received { from: packet.from(), paths, wire: packet.sent_size(), fate, ce, header }
 }
 
 #[cfg(test)]

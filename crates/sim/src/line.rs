@@ -2,25 +2,17 @@
 
 use core::hint::black_box;
 
-use pullnet_qdisc::Item;
+use pullnet_qdisc::{Item, order};
 use pullnet_rng::SmallStream;
 use pullnet_topology::{LinkRef, LinkSchedule};
-use pullnet_transport::Packed;
+use pullnet_transport::Words;
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::clock::Pace;
+use crate::losses::LostPackets;
 use crate::network::{Network, Next};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-
-/// What never arrived.
-#[derive(Default, Debug)]
-struct Casualties {
-    /// Headers of what was lost on the link or dropped in front of it.
-    headers: Vec<Packed>,
-    /// Packets lost on the link that were sent as data.
-    data_lost: u64,
-}
 
 /// The sending end of a link. The rare fields come first: what a packet needs are the last 64 bytes, and of these the
 /// last 16 for a packet that is only on its way to this link.
@@ -33,8 +25,8 @@ pub struct Line {
     pub lost: u64,
     /// Time in service beyond what the bytes need at the built rate: the link was slower for a while.
     slower: u64,
-    /// What was lost on the link or dropped in front of it; none as long as nothing was.
-    casualties: Option<Box<Casualties>>,
+    /// Packets lost on the link or dropped in front of it; `None` as long as there are none.
+    losses: Option<Box<LostPackets>>,
     /// Coins of the queue, choices at the other end, and losses on the link.
     pub chance: SmallStream,
     next: Next,
@@ -47,13 +39,17 @@ pub struct Line {
     pace: Pace,
     /// Index of this link at its other end.
     ingress: u16,
+    /// Salt of the order of simultaneous arrivals there.
+    salt: u16,
 }
 
 impl Line {
     /// The sending end of `link`.
-    pub fn new(net: &Network, link: LinkRef, next: Next, ingress: u16, chance: SmallStream) -> Self {
+    pub fn new<W: Words>(net: &Network<W>, link: LinkRef, next: Next, chance: SmallStream) -> Self {
         let built = net.topology().link(link);
+        let (ingress, salt) = net.arrival(link);
         Self {
+            salt,
             delay: built.delay.0,
             pace: if net.schedule(link).is_some() { Pace::NONE } else { Pace::new(built.rate) },
             ingress,
@@ -65,7 +61,7 @@ impl Line {
             link,
             lost: 0,
             slower: 0,
-            casualties: None,
+            losses: None,
         }
     }
 
@@ -85,7 +81,7 @@ impl Line {
     /// loops, is not told where it lies.
     #[cold]
     #[inline(never)]
-    fn rate(&self) -> BitsPerSec {
+    pub fn rate(&self) -> BitsPerSec {
         black_box(self).rate
     }
 
@@ -118,8 +114,14 @@ impl Line {
     /// Puts `packet` on the link at `start`, and unless the link loses it with its arrival time into `out`. Returns when
     /// its last bit has left.
     #[inline(always)]
-    pub fn send(&mut self, net: &Network, start: u64, packet: &Packet, out: &mut Outbox) -> u64 {
-        let size = packet.wire();
+    pub fn send<W: Words>(
+        &mut self,
+        net: &Network<W>,
+        start: u64,
+        packet: &Packet<W>,
+        out: &mut Outbox<W>,
+    ) -> u64 {
+        let size = packet.wire(net.trimmed);
         self.packets[usize::from(packet.is_control())] += 1;
         self.bytes += u64::from(size);
         let Some(time) = self.pace.exact(size) else {
@@ -131,9 +133,9 @@ impl Line {
 
     /// `packet` has left at `until` and will arrive.
     #[inline(always)]
-    fn emit(&mut self, net: &Network, until: u64, mut packet: Packet, out: &mut Outbox) {
+    fn emit<W: Words>(&mut self, net: &Network<W>, until: u64, mut packet: Packet<W>, out: &mut Outbox<W>) {
         let arrival = until + self.delay;
-        packet.arrives(arrival, self.ingress);
+        packet.arrives(arrival, order::place(arrival, self.salt, self.ingress));
         let target = net.target(&self.next, &packet, &mut self.chance, arrival);
         out.push(target, packet);
     }
@@ -141,15 +143,21 @@ impl Line {
     /// [`Line::send`] on a link that does not stay sound, or whose rate is no whole number of picoseconds for each byte.
     #[cold]
     #[inline(never)]
-    fn send_specially(&mut self, net: &Network, start: u64, packet: Packet, out: &mut Outbox) -> u64 {
-        let faults = net.schedule(self.link);
+    fn send_specially<W: Words>(
+        &mut self,
+        net: &Network<W>,
+        start: u64,
+        packet: Packet<W>,
+        out: &mut Outbox<W>,
+    ) -> u64 {
+        let (faults, size) = (net.schedule(self.link), packet.wire(net.trimmed));
         let until = start
             + match faults {
-                Some(faults) => self.faulty_time(faults, start, packet.wire()),
-                None => self.time(packet.wire()),
+                Some(faults) => self.faulty_time(faults, start, size),
+                None => self.time(size),
             };
         if faults.is_some_and(|faults| self.loses(faults, start, until + self.delay)) {
-            self.note_loss(packet);
+            self.note_loss(net, &packet);
         } else {
             self.emit(net, until, packet, out);
         }
@@ -157,27 +165,27 @@ impl Line {
     }
 
     #[cold]
-    fn note_loss(&mut self, packet: Packet) {
+    fn note_loss<W: Words>(&mut self, net: &Network<W>, packet: &Packet<W>) {
         self.lost += 1;
-        let casualties = self.casualties.get_or_insert_default();
-        casualties.data_lost += u64::from(packet.was_data());
-        casualties.headers.push(packet.packed());
+        let losses = self.losses.get_or_insert_default();
+        losses.data_lost += u64::from(packet.was_data());
+        losses.note((net.concerns)(packet.packed()));
     }
 
     /// A packet was dropped in front of the link.
     #[cold]
-    pub fn note_drop(&mut self, packet: &Packet) {
-        self.casualties.get_or_insert_default().headers.push(packet.packed());
+    pub fn note_drop<W: Words>(&mut self, net: &Network<W>, packet: &Packet<W>) {
+        self.losses.get_or_insert_default().note((net.concerns)(packet.packed()));
     }
 
-    /// Headers of all packets that were lost or dropped here.
-    pub fn casualties(&self) -> impl Iterator<Item = Packed> {
-        self.casualties.iter().flat_map(|casualties| casualties.headers.iter().copied())
+    /// Packets that were lost or dropped here.
+    pub fn losses(&self) -> Option<&LostPackets> {
+        self.losses.as_deref()
     }
 
     /// Packets lost on the link that were sent as data.
     pub fn data_lost(&self) -> u64 {
-        self.casualties.as_ref().map_or(0, |casualties| casualties.data_lost)
+        self.losses.as_ref().map_or(0, |losses| losses.data_lost)
     }
 
     /// Time on a link whose rate may differ from the built one.

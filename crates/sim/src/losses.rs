@@ -1,29 +1,100 @@
 //! Which flows lost packets, and which timeouts that explains.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use pullnet_record::FlowRow;
-use pullnet_transport::{ConnId, Header, Packed};
+use pullnet_transport::ConnId;
 
-/// Enters for every flow how many of its packets were lost, and how many of its timers ran out without a reason.
-///
-/// A timer runs for one transmission of a packet until that is answered. So it may run out as often as copies of the
-/// packet, headers of it, and answers to it were lost; a PULL or another packet explains nothing. `timed_out` holds flow
-/// and packet of every timer that ran out.
-pub fn enter<H: Header>(lost: impl Iterator<Item = Packed>, timed_out: &[(u32, u32)], flows: &mut [FlowRow]) {
-    let mut excess: BTreeMap<(u32, u32), i64> = BTreeMap::new();
-    timed_out.iter().for_each(|timer| *excess.entry(*timer).or_default() += 1);
-    for (ConnId(flow), packet) in lost.filter_map(|packed| H::unpack(packed).concerns()) {
-        if let Some(row) = flows.get_mut(flow as usize) {
-            row.lost += 1;
+/// Losses that a link lists one by one; older ones it only counts by flow. So the memory of a link is bounded, however many
+/// packets it drops.
+const LISTED: usize = 8192;
+
+/// Packets that were lost on one link or dropped in front of it.
+#[derive(Default, Debug)]
+pub struct LostPackets {
+    /// Packets lost on the link that were sent as data.
+    pub data_lost: u64,
+    /// Flow and packet of the latest losses.
+    listed: VecDeque<(u32, u32)>,
+    /// Losses by flow.
+    flows: BTreeMap<u32, FlowLosses>,
+}
+
+/// Losses of one flow on one link.
+#[derive(Clone, Copy, Default, Debug)]
+struct FlowLosses {
+    /// Packets of any kind.
+    all: u32,
+    /// Packets that are not listed any more and that a timer may have run for.
+    unlisted: u32,
+}
+
+impl LostPackets {
+    /// Notes a packet by what it concerns, see [`pullnet_transport::Header::concerns`].
+    pub fn note(&mut self, concerns: Option<(ConnId, Option<u32>)>) {
+        let Some((ConnId(flow), packet)) = concerns else { return };
+        self.flows.entry(flow).or_default().all += 1;
+        if let Some(packet) = packet {
+            self.listed.push_back((flow, packet));
         }
-        if let Some(excess) = packet.and_then(|packet| excess.get_mut(&(flow, packet))) {
-            *excess -= 1;
+        if self.listed.len() > LISTED
+            && let Some((flow, _)) = self.listed.pop_front()
+        {
+            self.flows.entry(flow).or_default().unlisted += 1;
         }
     }
-    for ((flow, _), excess) in excess {
-        if let Some(row) = flows.get_mut(flow as usize) {
-            row.unexplained += excess.max(0) as u32;
+}
+
+/// Timeouts, and the losses that explain them.
+///
+/// A timer runs for one transmission of a packet until that is answered. So it may run out as often as copies of the
+/// packet, headers of it, and answers to it were lost; a PULL or another packet explains nothing. Losses that are not
+/// listed any more explain any timeout of their flow.
+#[derive(Debug)]
+pub struct Losses {
+    /// Timeouts less losses, by flow and packet.
+    excess: BTreeMap<(u32, u32), i64>,
+    /// Losses that are not listed, by flow; only of flows with timeouts.
+    unlisted: BTreeMap<u32, i64>,
+}
+
+impl Losses {
+    /// No losses yet; `timed_out` holds flow and packet of every timer that ran out.
+    pub fn new(timed_out: &[(u32, u32)]) -> Self {
+        let mut excess: BTreeMap<(u32, u32), i64> = BTreeMap::new();
+        timed_out.iter().for_each(|timer| *excess.entry(*timer).or_default() += 1);
+        let unlisted = timed_out.iter().map(|(flow, _)| (*flow, 0)).collect();
+        Self { excess, unlisted }
+    }
+
+    /// Adds the losses of one link, and enters how many packets each flow lost there.
+    pub fn add(&mut self, lost: &LostPackets, flows: &mut [FlowRow]) {
+        for listed in &lost.listed {
+            if let Some(excess) = self.excess.get_mut(listed) {
+                *excess -= 1;
+            }
+        }
+        for (flow, losses) in &lost.flows {
+            if let Some(row) = flows.get_mut(*flow as usize) {
+                row.lost += losses.all;
+            }
+            if let Some(unlisted) = self.unlisted.get_mut(flow) {
+                *unlisted += i64::from(losses.unlisted);
+            }
+        }
+    }
+
+    /// Enters for every flow how many of its timers ran out without a reason.
+    pub fn enter(self, flows: &mut [FlowRow]) {
+        let mut unexplained: BTreeMap<u32, i64> = BTreeMap::new();
+        for ((flow, _), excess) in self.excess {
+            *unexplained.entry(flow).or_default() += excess.max(0);
+        }
+        for (flow, unexplained) in unexplained {
+            let unlisted = self.unlisted.get(&flow).copied().unwrap_or(0);
+            if let Some(row) = flows.get_mut(flow as usize) {
+                row.unexplained += (unexplained - unlisted).max(0) as u32;
+            }
         }
     }
 }
@@ -32,26 +103,6 @@ pub fn enter<H: Header>(lost: impl Iterator<Item = Packed>, timed_out: &[(u32, u
 mod tests {
     use super::*;
     use pullnet_units::{HostId, Instant};
-
-    /// A header of a flow's packet, or of a flow alone.
-    #[derive(Clone, Copy, Debug)]
-    struct Word(u32, Option<u32>);
-
-    impl Header for Word {
-        const KINDS: &'static [&'static str] = &["data", "pull"];
-
-        fn pack(self) -> Packed {
-            Packed { kind: u8::from(self.1.is_none()), words: [self.0, self.1.unwrap_or(0), 0] }
-        }
-
-        fn unpack(packed: Packed) -> Self {
-            Self(packed.words[0], (packed.kind == 0).then_some(packed.words[1]))
-        }
-
-        fn concerns(self) -> Option<(ConnId, Option<u32>)> {
-            Some((ConnId(self.0), self.1))
-        }
-    }
 
     fn row() -> FlowRow {
         FlowRow {
@@ -75,29 +126,52 @@ mod tests {
         }
     }
 
-    /// Lost and unexplained of two flows.
-    fn entered(lost: &[Word], timed_out: &[(u32, u32)]) -> [(u32, u32); 2] {
+    /// Lost and unexplained of two flows; each lost packet is lost on a link of its own.
+    fn entered(lost: &[(u32, Option<u32>)], timed_out: &[(u32, u32)]) -> [(u32, u32); 2] {
+        let link = |(flow, packet): &(u32, Option<u32>)| {
+            let mut link = LostPackets::default();
+            link.note(Some((ConnId(*flow), *packet)));
+            link
+        };
+        let links: Vec<_> = lost.iter().map(link).collect();
+        explained(&links, timed_out)
+    }
+
+    fn explained(links: &[LostPackets], timed_out: &[(u32, u32)]) -> [(u32, u32); 2] {
         let mut flows = [row(), row()];
-        enter::<Word>(lost.iter().map(|word| word.pack()), timed_out, &mut flows);
+        let mut losses = Losses::new(timed_out);
+        links.iter().for_each(|link| losses.add(link, &mut flows));
+        losses.enter(&mut flows);
         flows.map(|row| (row.lost, row.unexplained))
     }
 
     #[test]
     fn a_timeout_is_explained_by_a_loss_of_that_very_packet() {
-        assert_eq!(entered(&[Word(0, Some(5))], &[(0, 5)]), [(1, 0), (0, 0)]);
-        assert_eq!(entered(&[Word(0, Some(5)), Word(0, Some(5))], &[(0, 5), (0, 5)]), [(2, 0), (0, 0)]);
+        assert_eq!(entered(&[(0, Some(5))], &[(0, 5)]), [(1, 0), (0, 0)]);
+        assert_eq!(entered(&[(0, Some(5)), (0, Some(5))], &[(0, 5), (0, 5)]), [(2, 0), (0, 0)]);
     }
 
     #[test]
     fn nothing_else_explains_it() {
         assert_eq!(entered(&[], &[(1, 5)]), [(0, 0), (0, 1)]);
-        assert_eq!(entered(&[Word(1, Some(5))], &[(1, 5), (1, 5)]), [(0, 0), (1, 1)]);
-        assert_eq!(entered(&[Word(0, Some(5))], &[(1, 5)]), [(1, 0), (0, 1)]);
-        assert_eq!(entered(&[Word(1, Some(4)), Word(1, None)], &[(1, 5)]), [(0, 0), (2, 1)]);
+        assert_eq!(entered(&[(1, Some(5))], &[(1, 5), (1, 5)]), [(0, 0), (1, 1)]);
+        assert_eq!(entered(&[(0, Some(5))], &[(1, 5)]), [(1, 0), (0, 1)]);
+        assert_eq!(entered(&[(1, Some(4)), (1, None)], &[(1, 5)]), [(0, 0), (2, 1)]);
     }
 
     #[test]
     fn packets_of_no_flow_are_passed_over() {
-        assert_eq!(entered(&[Word(7, Some(5))], &[(9, 5)]), [(0, 0), (0, 0)]);
+        assert_eq!(entered(&[(7, Some(5))], &[(9, 5)]), [(0, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn many_losses_take_bounded_memory_and_still_explain() {
+        let mut link = LostPackets::default();
+        for packet in 0..1_000_000 {
+            link.note(Some((ConnId(packet % 2), Some(packet))));
+        }
+        assert_eq!((link.listed.len(), link.flows.len()), (LISTED, 2));
+        let timed_out: Vec<_> = (0..500_000).map(|packet| (0, 2 * packet)).chain([(1, 4)]).collect();
+        assert_eq!(explained(&[link], &timed_out), [(500_000, 0), (500_000, 0)]);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use pullnet_qdisc::{Discipline, Item, order};
 use pullnet_rng::SmallStream;
 use pullnet_scenario::{Forwarding, Probes, Scenario};
 use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, Peer, Topology, TreeHop};
-use pullnet_transport::{Framing, HostAddr};
-use pullnet_units::{HostId, Id, Instant, NodeId, PortId};
+use pullnet_transport::{ConnId, Framing, Header, HostAddr, Packed, Words};
+use pullnet_units::{HostId, Id, Instant, NodeId, Picos, PortId};
 
 use crate::clock::Grid;
 use crate::fork::Fork;
@@ -61,9 +62,26 @@ pub enum Next {
     Table(NodeId),
 }
 
+/// Facts about the switches of a run that the whole network depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Switching {
+    /// Bytes on the wire that a trim leaves; `None` if no packet is ever trimmed.
+    pub trimmed: Option<u32>,
+    /// How long a returned header takes through its switch; `None` if no header is ever returned.
+    pub return_latency: Option<Picos>,
+}
+
+impl Switching {
+    /// The facts about switches with discipline `Q`.
+    pub fn of<P: Item, Q: Discipline<P>>(config: &Q::Config) -> Self {
+        let rules = Q::rules(config);
+        Self { trimmed: Q::trimmed_size(&rules), return_latency: Q::return_latency(&rules) }
+    }
+}
+
 /// The network as processes see it.
 #[derive(Debug)]
-pub struct Network {
+pub struct Network<W> {
     /// The scenario; it owns the topology.
     pub scenario: Arc<Scenario>,
     /// Numbers of processes.
@@ -74,6 +92,12 @@ pub struct Network {
     pub framing: Framing,
     /// Bytes on the wire of the shortest packet.
     pub shortest: u32,
+    /// Bytes on the wire that a trim leaves; 0 if no packet is ever trimmed.
+    pub trimmed: u32,
+    /// How long a returned header takes to the port that leads to its sender, in picoseconds.
+    pub return_latency: u64,
+    /// The flow and packet that a header is about, see [`Header::concerns`].
+    pub concerns: fn(Packed<W>) -> Option<(ConnId, Option<u32>)>,
     /// Bytes on the wire of the largest packet.
     pub largest: u32,
     /// Measurement window in picoseconds.
@@ -82,15 +106,49 @@ pub struct Network {
     pub records_held: bool,
 }
 
-impl Network {
-    /// The network of `scenario`; no packet is shorter than `shortest` bytes.
-    pub fn new(scenario: Arc<Scenario>, framing: Framing, shortest: u32) -> Self {
+impl<W: Words> Network<W> {
+    /// The network of `scenario` for a transport with headers `H` that cuts data by `framing`, and switches of `switching`.
+    pub fn new<H: Header<Words = W>>(scenario: Arc<Scenario>, framing: Framing, switching: Switching) -> Self {
         let numbering = Numbering::new(&scenario.topology);
-        let grid = Grid::new(lookahead(&scenario, shortest));
+        let trimmed = switching.trimmed.unwrap_or(0);
+        let shortest = switching.trimmed.map_or(framing.header, |trimmed| trimmed.min(framing.header));
+        let links = lookahead(&scenario, shortest);
+        let return_latency = switching.return_latency.map_or(links, |latency| latency.0);
+        let grid = Grid::new(links.min(return_latency));
         let measure = (scenario.measure.0.0, scenario.measure.1.0);
         let records_held = scenario.probes.ports || scenario.probes.series.is_some();
         let largest = framing.mtu + framing.header;
-        Self { scenario, numbering, grid, framing, shortest, largest, measure, records_held }
+        let concerns = |packed| H::unpack(packed).concerns();
+        Self {
+            scenario,
+            numbering,
+            grid,
+            framing,
+            shortest,
+            trimmed,
+            return_latency,
+            concerns,
+            largest,
+            measure,
+            records_held,
+        }
+    }
+
+    /// Index of `link` among the links into the switch that it leads to, and the salt of the order of simultaneous arrivals
+    /// there.
+    pub fn arrival(&self, link: LinkRef) -> (u16, u16) {
+        let topology = self.topology();
+        let salt = |node: NodeId| order::salt(self.scenario.seed, node.0);
+        match link {
+            LinkRef::Port(port) => match topology.ports[port].peer {
+                Peer::Host(_) => (topology.ports[port].ingress, 0),
+                Peer::Switch(node) => (topology.ports[port].ingress, salt(node)),
+            },
+            LinkRef::Nic(host) => match topology.hosts[host].peer {
+                HostPeer::Switch { switch, ingress, .. } => (ingress, salt(switch)),
+                HostPeer::Host(_) => (0, 0),
+            },
+        }
     }
 
     /// Hosts, switches and links.
@@ -135,18 +193,18 @@ impl Network {
         }
     }
 
-    /// What the NIC of `host` leads to, and the index of the NIC among the links into it.
-    pub fn next_of_host(&self, host: HostId) -> (Next, u16) {
+    /// What the NIC of `host` leads to.
+    pub fn next_of_host(&self, host: HostId) -> Next {
         match self.topology().hosts[host].peer {
-            HostPeer::Switch { switch, ingress, .. } => (self.next_at(switch), ingress),
-            HostPeer::Host(other) => (Next::Host(self.numbering.of_host[other.index()]), 0),
+            HostPeer::Switch { switch, .. } => self.next_at(switch),
+            HostPeer::Host(other) => Next::Host(self.numbering.of_host[other.index()]),
         }
     }
 
     /// The process that `packet` goes to next, arriving at `at`. Calls that are not inlined take a copy of it: a packet
     /// whose address is known to one must always be in memory.
     #[inline(always)]
-    pub fn target(&self, next: &Next, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
+    pub fn target(&self, next: &Next, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         match next {
             Next::Fork(fork) => Target::Port(fork.process(packet.to().0, packet.label())),
             Next::Host(host) => Target::Host(*host),
@@ -156,7 +214,7 @@ impl Network {
 
     /// The same, also for switches that need more than arithmetic on bit fields.
     #[inline(never)]
-    fn target_elsewhere(&self, next: &Next, packet: Packet, chance: &mut SmallStream, at: u64) -> Target {
+    fn target_elsewhere(&self, next: &Next, packet: Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         let (to, label) = (packet.to().0, packet.label());
         match next {
             Next::Host(host) => Target::Host(*host),
@@ -168,7 +226,7 @@ impl Network {
     }
 
     /// A switch of a tree that chooses by itself.
-    fn tree_choice(&self, hop: &TreeHop, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
+    fn tree_choice(&self, hop: &TreeHop, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         let below = hop.below(packet.to().0);
         let (first, count) = if below {
             let first = hop.down.0 + ((packet.to().0 >> hop.shift) & hop.index_mask) * u32::from(hop.lanes);
@@ -180,7 +238,7 @@ impl Network {
     }
 
     /// A switch of a graph.
-    fn table_choice(&self, node: NodeId, packet: &Packet, chance: &mut SmallStream, at: u64) -> Target {
+    fn table_choice(&self, node: NodeId, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         let topology = self.topology();
         let process = |port: PortId| self.numbering.of_port[port.index()];
         let labelled = topology.table_port(node, packet.from(), packet.to(), packet.label());
@@ -199,7 +257,7 @@ impl Network {
         count: u32,
         nth: impl Fn(u32) -> u32,
         salt: u32,
-        packet: &Packet,
+        packet: &Packet<W>,
         chance: &mut SmallStream,
         at: u64,
     ) -> Target {
@@ -237,7 +295,7 @@ fn lookahead(scenario: &Scenario, shortest: u32) -> u64 {
 }
 
 /// A hash of source, destination and label: the label stands for the ports of a flow.
-fn flow_hash(packet: &Packet, salt: u32) -> u64 {
+fn flow_hash<W: Words>(packet: &Packet<W>, salt: u32) -> u64 {
     let ends = u64::from(packet.from().0) << 32 | u64::from(packet.to().0);
     let mixed =
         (ends ^ u64::from(salt) << 24 ^ u64::from(packet.label()) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -3,24 +3,41 @@
 use std::sync::Arc;
 
 use pullnet_protocols::with_protocol;
-use pullnet_qdisc::{Discipline, with_discipline};
+use pullnet_qdisc::{Discipline, order, with_discipline};
 use pullnet_scenario::Scenario;
-use pullnet_transport::{Framing, Protocol};
+use pullnet_transport::{Header, Packed, Protocol, Small};
 use pullnet_units::PortId;
 
-use crate::build;
 use crate::clock::Window;
-use crate::network::Network;
+use crate::network::{Network, Switching};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::port::{PortContext, PortCounts};
+use crate::port::{Env, PortContext, PortCounts};
+use crate::ports;
+
+/// A header that says nothing: packets that come from no transport.
+#[derive(Clone, Copy, Debug)]
+struct Blank;
+
+impl Header for Blank {
+    const KINDS: &'static [&'static str] = &["packet"];
+    type Words = Small;
+
+    fn pack(self) -> Packed<Small> {
+        Packed::default()
+    }
+
+    fn unpack(_: Packed<Small>) -> Self {
+        Self
+    }
+}
 
 /// What the engine's port does with arrivals.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OnePort {
     /// Everything that it puts on its way, with the time at which it is at the other end: ordinary packets at the end
     /// of the link, returned headers at the next port.
-    pub emissions: Vec<(u64, Packet)>,
+    pub emissions: Vec<(u64, Packet<Small>)>,
     /// Steps at which packets were trimmed, returned or dropped.
     pub steps: Vec<PortStep>,
 }
@@ -39,40 +56,38 @@ pub struct PortStep {
 }
 
 /// Lets `arrivals` (time in picoseconds, number of the link, packet) come to port `port` of `scenario`, in order of time.
-pub fn one_port(scenario: &Arc<Scenario>, port: PortId, arrivals: &[(u64, u16, Packet)]) -> OnePort {
-    let framing = with_protocol!(&scenario.transport, |config: P| P::framing(config));
-    with_discipline!(&scenario.switch, |config: Q| {
-        drive::<Q<Packet>>(scenario, framing, config, port, arrivals)
-    })
+pub fn one_port(scenario: &Arc<Scenario>, port: PortId, arrivals: &[(u64, u16, Packet<Small>)]) -> OnePort {
+    with_discipline!(&scenario.switch, |config: Q| drive::<Q<Packet<Small>>>(scenario, config, port, arrivals))
 }
 
-fn drive<Q: Discipline<Packet>>(
+fn drive<Q: Discipline<Packet<Small>>>(
     scenario: &Arc<Scenario>,
-    framing: Framing,
     config: &Q::Config,
     id: PortId,
-    arrivals: &[(u64, u16, Packet)],
+    arrivals: &[(u64, u16, Packet<Small>)],
 ) -> OnePort {
     let rules = Q::rules(config);
-    let shortest = Q::trimmed_size(&rules).map_or(framing.header, |trimmed| trimmed.min(framing.header));
-    let net = Network::new(Arc::clone(scenario), framing, shortest);
-    let mut port = build::port::<Q>(&net, &rules, id);
+    let framing = with_protocol!(&scenario.transport, |transport: P| P::framing(transport));
+    let switching = Switching::of::<_, Q>(config);
+    let net = Network::new::<Blank>(Arc::clone(scenario), framing, switching);
+    let mut port = ports::port::<Small, Q>(&net, &rules, id);
     // Alone, a port needs no windows: one that is as long as packets know time.
+    let salt = order::salt(scenario.seed, scenario.topology.ports[id].node.0);
     let window = Window { start: 0, end: 1 << 46, index: 0 };
     for (at, link, packet) in arrivals {
         let mut packet = *packet;
-        packet.arrives(*at, *link);
+        packet.arrives(*at, order::place(*at, salt, *link));
         port.expect(&net, window, &packet);
     }
     let (mut shared, mut out, mut steps) = (Q::shared(&rules, 1), Outbox::default(), Vec::new());
-    let (shared, out) = (&mut shared, &mut out);
-    let mut cx = PortContext { net: &net, rules: &rules, shared, out, window };
+    let (shared, env) = (&mut shared, Env { net: &net, out: &mut out, window });
+    let mut cx = PortContext { env, rules: &rules, shared };
     loop {
-        let (at, before) = (port.next_event(window), port.counts);
+        let (at, before) = (port.next_event(window), port.incidents.counts);
         if !port.step(&mut cx) {
             break;
         }
-        steps.extend(step(at, &before, &port.counts));
+        steps.extend(step(at, &before, &port.incidents.counts));
     }
     OnePort { emissions: out.packets().map(|packet| (packet.time(window), *packet)).collect(), steps }
 }

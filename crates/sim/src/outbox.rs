@@ -1,7 +1,14 @@
 //! Packets on their way from one process to the next.
 
+use pullnet_transport::Words;
+
 use crate::packet::Packet;
 use crate::prefetch::Places;
+
+/// Packets that are collected before they are put into the inboxes of their next processes.
+const BATCH: usize = 64;
+/// The latest of them that wait for the next time, until the memory of their inboxes has come.
+const FRESH: usize = 24;
 
 /// The process that a packet goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,43 +21,30 @@ pub enum Target {
 
 /// A packet on its way to a process.
 #[derive(Clone, Copy, Debug)]
-pub struct Emission {
+pub struct Emission<W> {
     /// Number of the process, a port or a host.
     pub process: u32,
     /// The packet, with its arrival time.
-    pub packet: Packet,
+    pub packet: Packet<W>,
 }
 
-/// Packets that have left a process. Those for ports and those for hosts lie apart: to ask of each which it is goes
-/// wrong once in six times.
-#[derive(Default, Debug)]
-pub struct Outbox {
+/// Packets for ports and packets for hosts. They lie apart: a branch on the kind of the next process would be mispredicted
+/// once in six times.
+#[derive(Debug)]
+pub struct Mail<W> {
     /// For ports.
-    pub ports: Vec<Emission>,
+    pub ports: Vec<Emission<W>>,
     /// For hosts.
-    pub hosts: Vec<Emission>,
-    /// What a packet for a port will touch first there: it is asked for at once.
-    pub port_inboxes: Places<1>,
-    /// The same of hosts.
-    pub host_inboxes: Places<3>,
+    pub hosts: Vec<Emission<W>>,
 }
 
-impl Outbox {
-    /// `packet` goes to `target`.
-    #[inline(always)]
-    pub fn push(&mut self, target: Target, packet: Packet) {
-        match target {
-            Target::Host(process) => {
-                self.host_inboxes.prefetch(process);
-                self.hosts.push(Emission { process, packet });
-            }
-            Target::Port(process) => {
-                self.port_inboxes.prefetch(process);
-                self.ports.push(Emission { process, packet });
-            }
-        }
+impl<W> Default for Mail<W> {
+    fn default() -> Self {
+        Self { ports: Vec::new(), hosts: Vec::new() }
     }
+}
 
+impl<W: Words> Mail<W> {
     /// Takes everything out of `other`.
     pub fn append(&mut self, other: &mut Self) {
         self.ports.append(&mut other.ports);
@@ -58,7 +52,88 @@ impl Outbox {
     }
 
     /// All packets: first those for ports.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<W>> {
         self.ports.iter().chain(&self.hosts).map(|emission| &emission.packet)
+    }
+}
+
+/// Packets that have left a process.
+#[derive(Debug)]
+pub struct Outbox<W> {
+    /// Packets that are not in an inbox yet.
+    pub mail: Mail<W>,
+    /// Packets for processes of other shards.
+    pub abroad: Mail<W>,
+    /// The first cache line that a packet for a port touches there: it is prefetched at once.
+    pub port_inboxes: Places<1>,
+    /// The same of hosts.
+    pub host_inboxes: Places<3>,
+}
+
+impl<W> Default for Outbox<W> {
+    fn default() -> Self {
+        let (port_inboxes, host_inboxes) = (Places::default(), Places::default());
+        Self { mail: Mail::default(), abroad: Mail::default(), port_inboxes, host_inboxes }
+    }
+}
+
+/// Passes all packets of `mail` but the latest `fresh` to `accept`.
+#[inline(always)]
+fn pass_on<W>(
+    mail: &mut Vec<Emission<W>>,
+    abroad: &mut Vec<Emission<W>>,
+    fresh: usize,
+    accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>),
+) {
+    let ready = mail.len() - fresh;
+    accept(&mail[..ready], abroad);
+    mail.drain(..ready);
+}
+
+impl<W: Words> Outbox<W> {
+    /// `packet` goes to `target`.
+    #[inline(always)]
+    pub fn push(&mut self, target: Target, packet: Packet<W>) {
+        match target {
+            Target::Host(process) => {
+                self.host_inboxes.prefetch(process);
+                self.mail.hosts.push(Emission { process, packet });
+            }
+            Target::Port(process) => {
+                self.port_inboxes.prefetch(process);
+                self.mail.ports.push(Emission { process, packet });
+            }
+        }
+    }
+
+    /// Passes packets for ports to `accept` if there are enough of them.
+    #[inline]
+    pub fn ports_batch(&mut self, accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>)) {
+        if self.mail.ports.len() >= BATCH {
+            pass_on(&mut self.mail.ports, &mut self.abroad.ports, FRESH, accept);
+        }
+    }
+
+    /// The same for hosts.
+    #[inline]
+    pub fn hosts_batch(&mut self, accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>)) {
+        if self.mail.hosts.len() >= BATCH {
+            pass_on(&mut self.mail.hosts, &mut self.abroad.hosts, FRESH, accept);
+        }
+    }
+
+    /// Passes all packets for ports to `accept`.
+    pub fn all_ports(&mut self, accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>)) {
+        pass_on(&mut self.mail.ports, &mut self.abroad.ports, 0, accept);
+    }
+
+    /// The same for hosts.
+    pub fn all_hosts(&mut self, accept: impl FnOnce(&[Emission<W>], &mut Vec<Emission<W>>)) {
+        pass_on(&mut self.mail.hosts, &mut self.abroad.hosts, 0, accept);
+    }
+
+    /// All packets that are in no inbox.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<W>> {
+        self.mail.packets().chain(self.abroad.packets())
     }
 }

@@ -1,59 +1,97 @@
 use core::hint::cold_path;
 
-use pullnet_qdisc::Item;
-use pullnet_transport::{Fate, HostAddr, Packed};
+use pullnet_qdisc::{Item, Signal, order};
+use pullnet_transport::{Fate, HostAddr, Packed, Transmit, Words};
 
 use crate::clock::Window;
 
 const CONTROL: u64 = 1 << 24;
-const TRIMMED: u64 = 2 << 24;
-const RETURNED: u64 = 4 << 24;
-/// The length of a trimmed packet in units of [`TRIM_UNIT`], minus one, lies in bits 27 to 31.
-const TRIM_SHIFT: u32 = 27;
-const TRIM_MASK: u64 = 31;
+const TRIMMED: u64 = 1 << 25;
+/// Together with [`TRIMMED`]: a header on its way back. Alone: a signal to the neighbour.
+const RETURNED: u64 = 1 << 26;
+const PRIORITY_SHIFT: u32 = 27;
+const ECT: u64 = 1 << 30;
+const CE: u64 = 1 << 31;
 const ADDR: u64 = (1 << 24) - 1;
 /// Everything of `ends` that stays when source and destination change places.
 const STAYS: u64 = !(ADDR | ADDR << 32);
 
-/// A trim leaves a multiple of this many bytes ...
-pub const TRIM_UNIT: u32 = 8;
-/// ... up to this many.
-pub const MAX_TRIM: u32 = TRIM_UNIT << 5;
+/// Facts about a packet that is sent, beside its ends and its header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// Whether it is a control packet.
+    pub control: bool,
+    /// Priority, 0 to 7.
+    pub priority: u8,
+    /// Whether it may be marked (ECN-capable transport).
+    pub ect: bool,
+    /// Path label.
+    pub label: u16,
+    /// Bytes on the wire.
+    pub size: u16,
+}
 
-/// A packet in flight or in a queue: two to a cache line, written once and read once for each hop.
-///
-/// Four words that are only ever changed as words, so that a copy never waits for parts of a word to be stored.
+impl Sent {
+    /// The facts about a packet that a transport sends; the topology made `label` of its path.
+    #[inline]
+    pub fn of<H>(packet: &Transmit<H>, label: u16) -> Self {
+        let control = packet.class == pullnet_transport::Class::Control;
+        Self { control, priority: packet.priority, ect: packet.ect, label, size: packet.wire }
+    }
+}
+
+/// A packet in flight or in a queue: written once and read once per hop. With the smallest headers two packets fill a cache
+/// line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]
-pub struct Packet {
-    /// Arrival time modulo 2^48 ps and, in the low 16 bits, the index of the link that it arrives by.
+pub struct Packet<W> {
+    /// Arrival time modulo 2^48 ps and, in the low 16 bits, its place among simultaneous arrivals.
     key: u64,
     /// From bit 0: destination (24 bits) and flags (8); from bit 32: source (24) and packet kind (8).
     ends: u64,
-    /// The first two words of the header.
-    words: u64,
-    /// From bit 0: the third word (32); path label (16); bytes on the wire when it was sent (16).
-    rest: u64,
+    /// From bit 0: path label (16), bytes on the wire when it was sent (16).
+    route: u32,
+    /// The header's words.
+    words: W,
 }
 
-impl Packet {
+impl<W: Words> Packet<W> {
     /// A packet as a host sends it.
     #[inline]
-    pub fn new(from: HostAddr, to: HostAddr, control: bool, label: u16, size: u16, packed: Packed) -> Self {
-        let Packed { kind, words: [first, second, third] } = packed;
-        let to = u64::from(to.0) | if control { CONTROL } else { 0 };
+    pub fn new(from: HostAddr, to: HostAddr, sent: Sent, packed: Packed<W>) -> Self {
+        let flag = |set: bool, bit: u64| if set { bit } else { 0 };
+        let flags = flag(sent.control, CONTROL) | flag(sent.ect, ECT);
+        let flags = flags | u64::from(sent.priority & 7) << PRIORITY_SHIFT;
         Self {
             key: 0,
-            ends: to | u64::from(from.0) << 32 | u64::from(kind) << 56,
-            words: u64::from(first) | u64::from(second) << 32,
-            rest: u64::from(third) | u64::from(label) << 32 | u64::from(size) << 48,
+            ends: u64::from(to.0) | flags | u64::from(from.0) << 32 | u64::from(packed.kind) << 56,
+            route: u32::from(sent.label) | u32::from(sent.size) << 16,
+            words: packed.words,
         }
     }
 
-    /// Sets when and by which link it arrives.
+    /// A signal of a switch to its neighbour, `size` bytes on the wire.
+    pub fn signal(signal: Signal, size: u16) -> Self {
+        let ends = RETURNED | CONTROL | u64::from(signal.paused) << 56;
+        Self { ends, route: u32::from(size) << 16, ..Self::default() }
+    }
+
+    /// The signal that it carries, if it is one.
     #[inline]
-    pub fn arrives(&mut self, at: u64, ingress: u16) {
-        self.key = at << 16 | u64::from(ingress);
+    pub fn as_signal(&self) -> Option<Signal> {
+        let signal = self.ends & (TRIMMED | RETURNED) == RETURNED;
+        signal.then_some(Signal { paused: (self.ends >> 56) as u8 })
+    }
+
+    /// Sets when it arrives, and its place among simultaneous arrivals ([`order::place`]).
+    #[inline]
+    pub fn arrives(&mut self, at: u64, place: u16) {
+        self.key = at << 16 | u64::from(place);
+    }
+
+    /// Replaces its place among simultaneous arrivals by the number of the link that it came by. It is not sorted any more.
+    pub fn reveal_ingress(&mut self, at: u64, salt: u16) {
+        self.key = at << 16 | u64::from(order::ingress(at, salt, self.key as u16));
     }
 
     /// Arrival time.
@@ -62,13 +100,13 @@ impl Packet {
         window.start.wrapping_add_signed(self.key.wrapping_sub(window.start << 16) as i64 >> 16)
     }
 
-    /// Whether it arrives before `other`, or at the same time by a link of lower number.
+    /// Whether it arrives before `other`; at the same time the place decides.
     #[inline]
     pub fn comes_before(&self, other: &Self) -> bool {
         (self.key.wrapping_sub(other.key) as i64) < 0
     }
 
-    /// Its arrival on the scale of [`Window::rank`]; at the same time links count in the order of their numbers.
+    /// Its arrival on the scale of [`Window::rank`]; at the same time the place decides.
     #[inline]
     pub fn rank(&self, window: Window) -> u64 {
         self.key.wrapping_sub(window.zero())
@@ -89,20 +127,19 @@ impl Packet {
     /// Path label.
     #[inline]
     pub fn label(&self) -> u16 {
-        (self.rest >> 32) as u16
+        self.route as u16
     }
 
     /// Bytes on the wire when it was sent.
     #[inline]
     pub fn sent_size(&self) -> u16 {
-        (self.rest >> 48) as u16
+        (self.route >> 16) as u16
     }
 
     /// The protocol's header.
     #[inline]
-    pub fn packed(&self) -> Packed {
-        let words = [self.words as u32, (self.words >> 32) as u32, self.rest as u32];
-        Packed { kind: (self.ends >> 56) as u8, words }
+    pub fn packed(&self) -> Packed<W> {
+        Packed { kind: (self.ends >> 56) as u8, words: self.words }
     }
 
     /// What happened to it.
@@ -113,6 +150,12 @@ impl Packet {
             TRIMMED => Fate::Trimmed,
             _ => Fate::Returned,
         }
+    }
+
+    /// Whether a switch marked it.
+    #[inline]
+    pub fn ce(&self) -> bool {
+        self.ends & CE != 0
     }
 
     /// Whether it was sent as data, whatever became of it.
@@ -130,69 +173,107 @@ impl Packet {
     /// A number that tells this packet from others, for the fingerprint.
     #[inline]
     pub fn identity(&self) -> u64 {
-        self.words ^ (self.ends >> 32).rotate_left(20)
+        let words = self.words.get();
+        (u64::from(words[0]) | u64::from(words[1]) << 32) ^ (self.ends >> 32).rotate_left(20)
     }
 }
 
-impl Item for Packet {
+impl<W: Words> Item for Packet<W> {
     #[inline]
     fn is_control(&self) -> bool {
         self.ends & (CONTROL | TRIMMED) != 0
     }
 
     #[inline]
-    fn wire(&self) -> u32 {
+    fn wire(&self, trimmed: u32) -> u32 {
+        let sent = u32::from(self.sent_size());
         if self.ends & TRIMMED == 0 {
-            return self.sent_size().into();
+            return sent;
         }
         cold_path();
-        ((self.ends >> TRIM_SHIFT & TRIM_MASK) as u32 + 1) * TRIM_UNIT
+        debug_assert!(trimmed > 0, "a trimmed packet at a queue that never trims");
+        trimmed.min(sent)
     }
 
     #[inline]
-    fn trim(&mut self, bytes: u32) {
-        let units = (bytes.min(self.wire()).min(MAX_TRIM) / TRIM_UNIT).max(1);
-        self.ends |= TRIMMED | u64::from(units - 1) << TRIM_SHIFT;
+    fn trim(&mut self, _: u32) {
+        self.ends |= TRIMMED;
     }
 
     #[inline]
     fn returnable(&self) -> bool {
         self.ends & (CONTROL | RETURNED | TRIMMED) == TRIMMED
     }
+
+    #[inline]
+    fn priority(&self) -> u8 {
+        (self.ends >> PRIORITY_SHIFT & 7) as u8
+    }
+
+    #[inline]
+    fn ect(&self) -> bool {
+        self.ends & ECT != 0
+    }
+
+    #[inline]
+    fn mark(&mut self) {
+        self.ends |= CE;
+    }
+
+    #[inline]
+    fn ingress(&self) -> u16 {
+        self.key as u16
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pullnet_transport::{Large, Medium, Small};
+
+    fn sent(control: bool) -> Sent {
+        Sent { control, priority: 5, ect: true, label: 77, size: 9064 }
+    }
 
     #[test]
-    fn two_packets_fill_a_cache_line() {
-        assert_eq!(size_of::<Packet>(), 32);
+    fn packets_fill_parts_of_cache_lines() {
+        let sizes = [size_of::<Packet<Small>>(), size_of::<Packet<Medium>>(), size_of::<Packet<Large>>()];
+        assert_eq!(sizes, [32, 64, 128]);
     }
 
     #[test]
     fn trimming_and_turning_keep_what_must_be_kept() {
         let packed = Packed { kind: 0x21, words: [7, 8, 9] };
-        let mut packet = Packet::new(HostAddr(0xabcdef), HostAddr(0x123456), false, 77, 9064, packed);
+        let mut packet = Packet::new(HostAddr(0xabcdef), HostAddr(0x123456), sent(false), packed);
         packet.trim(64);
         assert!(packet.is_control() && packet.was_data() && packet.returnable());
-        assert_eq!((packet.wire(), packet.sent_size(), packet.fate()), (64, 9064, Fate::Trimmed));
+        assert_eq!((packet.wire(64), packet.sent_size(), packet.fate()), (64, 9064, Fate::Trimmed));
         packet.turn_round();
-        assert!(!packet.returnable());
+        assert!(!packet.returnable() && packet.as_signal().is_none());
         assert_eq!(
             (packet.to(), packet.from(), packet.fate()),
             (HostAddr(0xabcdef), HostAddr(0x123456), Fate::Returned)
         );
-        assert_eq!((packet.packed(), packet.wire(), packet.label()), (packed, 64, 77));
+        assert_eq!((packet.packed(), packet.wire(64), packet.label()), (packed, 64, 77));
+        assert_eq!((packet.priority(), packet.ect(), packet.ce()), (5, true, false));
+        packet.mark();
+        assert!(packet.ce() && packet.priority() == 5);
     }
 
     #[test]
     fn arrival_times_survive_the_wrap_of_48_bits() {
         let window = Window { start: (1 << 48) - 5, end: (1 << 48) + 1_000, index: 0 };
-        let mut packet = Packet::new(HostAddr(1), HostAddr(2), true, 0, 64, Packed::default());
+        let mut packet = Packet::<Small>::new(HostAddr(1), HostAddr(2), sent(true), Packed::default());
         for at in [(1 << 48) - 900, (1 << 48) - 5, (1 << 48) + 800] {
             packet.arrives(at, 65535);
             assert_eq!(packet.time(window), at);
         }
+    }
+
+    #[test]
+    fn a_signal_is_no_packet_of_a_host() {
+        let packet = Packet::<Small>::signal(Signal { paused: 0x81 }, 64);
+        assert_eq!(packet.as_signal(), Some(Signal { paused: 0x81 }));
+        assert!(packet.is_control() && !packet.was_data());
     }
 }

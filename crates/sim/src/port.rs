@@ -3,9 +3,10 @@
 use core::hint::cold_path;
 use core::mem::offset_of;
 
-use pullnet_qdisc::{Discipline, Item, Outcome, Ring};
-use pullnet_transport::Fate;
-use pullnet_units::NodeId;
+use pullnet_qdisc::{Context, Discipline, Item, Outcome, Ring, Signal, order};
+use pullnet_rng::SmallStream;
+use pullnet_transport::{Fate, Words};
+use pullnet_units::{BitsPerSec, Instant, NodeId};
 
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
@@ -23,6 +24,8 @@ const RECIRCULATED: u16 = 1 << 15;
 /// What a port counts when something out of the ordinary happens.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PortCounts {
+    /// Packets marked here (ECN).
+    pub marked: u64,
     /// Data packets that lost their payload here.
     pub trimmed: u64,
     /// Headers sent back from here.
@@ -35,18 +38,24 @@ pub struct PortCounts {
     pub returned_dropped: u64,
 }
 
-/// What a visit needs from outside.
-pub struct PortContext<'a, Q: Discipline<Packet>> {
+/// Where a process is visited, and where its packets go.
+pub struct Env<'a, W> {
     /// Everything that does not change.
-    pub net: &'a Network,
+    pub net: &'a Network<W>,
+    /// Packets that leave.
+    pub out: &'a mut Outbox<W>,
+    /// The current window.
+    pub window: Window,
+}
+
+/// What a visit needs from outside.
+pub struct PortContext<'a, W: Words, Q: Discipline<Packet<W>>> {
+    /// The window, the network and the outbox.
+    pub env: Env<'a, W>,
     /// The queue's settings.
     pub rules: &'a Q::Rules,
     /// What the ports of the switch share.
     pub shared: &'a mut Q::Shared,
-    /// Where packets go.
-    pub out: &'a mut Outbox,
-    /// The current window.
-    pub window: Window,
 }
 
 /// Begins a cache line.
@@ -55,7 +64,7 @@ pub struct PortContext<'a, Q: Discipline<Packet>> {
 struct OwnLine<T>(T);
 
 /// Marks a link that sends nothing, beside the time since when it does not.
-const IDLE: u64 = 1 << 63;
+pub const IDLE: u64 = 1 << 63;
 
 /// What comes next at a port, as ranks of packets.
 struct Ahead {
@@ -65,17 +74,121 @@ struct Ahead {
     bound: u64,
 }
 
+/// Rare events at a port, where they are counted, and the port's place.
+#[derive(Debug)]
+pub struct Incidents {
+    /// The switch that the port belongs to.
+    pub node: NodeId,
+    /// Index among the ports of the switch.
+    index: u16,
+    /// Numbers of events.
+    pub counts: PortCounts,
+    /// Hash of them.
+    pub fingerprint: Fingerprint,
+}
+
+/// The surroundings of the queue of one port at one time. Few fields: they are stored for every packet, since the rare
+/// branches of a rule take them by reference.
+struct Surroundings<'a, 'b, W> {
+    env: &'a mut Env<'b, W>,
+    now: u64,
+    wake: &'a mut u64,
+    line: &'a mut Line,
+    incidents: &'a mut Incidents,
+}
+
+impl<W: Words> Surroundings<'_, '_, W> {
+    /// A header goes back to its sender by another port of this switch, as through a recirculation port.
+    fn send_back(&mut self, mut header: Packet<W>) {
+        let (net, node, index) = (self.env.net, self.incidents.node, self.incidents.index);
+        let arrival = self.now + net.return_latency;
+        header.turn_round();
+        let salt = order::salt(net.scenario.seed, node.0);
+        header.arrives(arrival, order::place(arrival, salt, RECIRCULATED | index));
+        let target = net.target(&net.next_at(node), &header, &mut self.line.chance, arrival);
+        self.env.out.push(target, header);
+    }
+
+    fn chance(&mut self) -> &mut SmallStream {
+        &mut self.line.chance
+    }
+}
+
+impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
+    fn now(&self) -> Instant {
+        Instant(self.now)
+    }
+
+    fn rate(&self) -> BitsPerSec {
+        self.line.rate()
+    }
+
+    fn coin(&mut self) -> bool {
+        self.chance().coin()
+    }
+
+    fn unit(&mut self) -> f64 {
+        self.chance().unit()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn outcome(&mut self, outcome: Outcome<Packet<W>>) {
+        let Incidents { counts, fingerprint, .. } = self.incidents;
+        match outcome {
+            Outcome::Marked(packet) => {
+                counts.marked += 1;
+                fingerprint.add(self.now, packet.identity(), 8);
+            }
+            Outcome::Trimmed(header) => {
+                counts.trimmed += 1;
+                fingerprint.add(self.now, header.identity(), 1);
+            }
+            Outcome::Returned { header, trimmed } => {
+                counts.trimmed += u64::from(trimmed);
+                counts.returned += 1;
+                fingerprint.add(self.now, header.identity(), 2);
+                self.send_back(header);
+            }
+            Outcome::Dropped { packet, trimmed, .. } => {
+                counts.trimmed += u64::from(trimmed);
+                counts.dropped += 1;
+                counts.data_dropped += u64::from(packet.was_data());
+                counts.returned_dropped += u64::from(packet.fate() == Fate::Returned);
+                self.line.note_drop(self.env.net, &packet);
+                fingerprint.add(self.now, packet.identity(), 3);
+            }
+        }
+    }
+
+    fn wake(&mut self, at: Instant) {
+        *self.wake = (*self.wake).min(at.0.max(self.now + 1));
+    }
+
+    fn signal(&mut self, _: u16, _: Signal) {
+        unreachable!("no discipline sends signals");
+    }
+}
+
+/// Lets the queue of a port act at a time: `|queue, rules, shared, cx|`.
+macro_rules! act {
+    ($port:ident, $cx:ident, $now:expr, |$queue:ident, $rules:ident, $shared:ident, $context:ident| $body:expr) => {{
+        let Port { queue: OwnLine($queue), wake, line, incidents, .. } = $port;
+        let PortContext { env, rules: $rules, shared: $shared } = $cx;
+        let $context = &mut Surroundings { env, now: $now, wake, line, incidents };
+        $body
+    }};
+}
+
 /// One egress port. Fields are in the order of their use. A packet that comes in touches the line of memory that ends with
 /// the head of the inbox, and its place in the inbox; a visit also the line before, and the queue.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Port<Q> {
+pub struct Port<W, Q> {
     /// Occupancy, if asked for.
     pub held: Option<Box<Held>>,
-    /// The switch that it belongs to.
-    pub node: NodeId,
-    /// Index among the ports of the switch.
-    index: u16,
+    /// When the queue asked to be served again; `u64::MAX` for never. Only of disciplines that may let the link idle.
+    wake: u64,
     /// The link.
     pub line: Line,
     /// The window that the port is to be visited in.
@@ -89,18 +202,16 @@ pub struct Port<Q> {
     /// Most data packets held, and most control packets waiting.
     pub peaks: [u32; 2],
     /// Packets on their way here, in order of arrival.
-    inbox: Ring<Packet>,
+    inbox: Ring<Packet<W>>,
     queue: OwnLine<Q>,
-    /// What happened here.
-    pub counts: PortCounts,
-    /// Hash of it.
-    pub fingerprint: Fingerprint,
+    /// Rare events here.
+    pub incidents: Incidents,
 }
 
-impl<Q: Discipline<Packet>> Port<Q> {
+impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     /// An empty port.
     pub fn new(
-        net: &Network,
+        net: &Network<W>,
         rules: &Q::Rules,
         line: Line,
         node: NodeId,
@@ -109,8 +220,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     ) -> Self {
         let mut port = Self {
             held,
-            node,
-            index,
+            wake: u64::MAX,
             line,
             armed: NOT_ARMED,
             completion: IDLE,
@@ -119,8 +229,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
             peaks: [0; 2],
             inbox: Ring::default(),
             queue: OwnLine(Q::new(rules)),
-            counts: PortCounts::default(),
-            fingerprint: Fingerprint::default(),
+            incidents: Incidents { node, index, counts: PortCounts::default(), fingerprint: Fingerprint::default() },
         };
         port.count_room(net, rules);
         port
@@ -128,7 +237,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
 
     /// A packet is on its way here. Returns the last window in which the port can be visited for its sake.
     #[inline(always)]
-    pub fn expect(&mut self, net: &Network, window: Window, packet: &Packet) -> u64 {
+    pub fn expect(&mut self, net: &Network<W>, window: Window, packet: &Packet<W>) -> u64 {
         self.inbox.insert_sorted(*packet, Packet::comes_before);
         self.data_room -= i32::from(!packet.is_control());
         self.control_room -= 1;
@@ -138,7 +247,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
 
     /// When at the earliest an arriving packet can be at the other end of the link.
     #[inline(always)]
-    fn leaves(&self, net: &Network, at: u64, packet: &Packet) -> u64 {
+    fn leaves(&self, net: &Network<W>, at: u64, packet: &Packet<W>) -> u64 {
         let whole = !packet.is_control() && self.data_room >= 0;
         let size = if whole { packet.sent_size().into() } else { net.shortest };
         self.line.reaches(at.max(self.free_at()), size)
@@ -147,7 +256,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// The last window in which the port can be visited if something may be at the other end of the link at `out`, and the
     /// next packet arrives at `arrival`.
     #[inline(always)]
-    fn in_time(&self, net: &Network, out: u64, arrival: impl FnOnce() -> u64) -> u64 {
+    fn in_time(&self, net: &Network<W>, out: u64, arrival: impl FnOnce() -> u64) -> u64 {
         let due = net.grid.index(out) - 1;
         if self.control_room >= 0 {
             return due;
@@ -158,7 +267,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
 
     /// Asks the queue how much room there is beside what is on its way.
     #[inline(never)]
-    fn count_room(&mut self, net: &Network, rules: &Q::Rules) {
+    fn count_room(&mut self, net: &Network<W>, rules: &Q::Rules) {
         let coming_data = self.inbox.iter().filter(|packet| !packet.is_control()).count() as i32;
         let clip = |room: u32| room.min(i32::MAX as u32) as i32;
         self.data_room = clip(self.queue.0.data_room(rules, net.largest)) - coming_data;
@@ -184,26 +293,26 @@ impl<Q: Discipline<Packet>> Port<Q> {
     /// When the next thing happens here; at least [`IDLE`] for nothing.
     #[inline]
     pub fn next_event(&self, window: Window) -> u64 {
-        self.next_arrival(window).min(self.completion)
+        self.next_arrival(window).min(self.next_own())
     }
 
     /// Lets everything happen that lies in the window. Returns the last window in which the port can be visited next;
     /// `None` if nothing is to be done. A function of its own: what it uses stays in registers.
     #[inline(never)]
-    pub fn visit(&mut self, cx: &mut PortContext<'_, Q>) -> Option<u64> {
-        if cx.net.records_held {
+    pub fn visit(&mut self, cx: &mut PortContext<'_, W, Q>) -> Option<u64> {
+        if cx.env.net.records_held {
             while self.step(cx) {}
         } else {
-            let mut ahead = self.ahead(cx.window);
+            let mut ahead = self.ahead(cx.env.window);
             while self.turn(cx, &mut ahead).is_some() {}
         }
-        self.due(cx.net, cx.rules, cx.window)
+        self.due(cx.env.net, cx.rules, cx.env.window)
     }
 
     /// Lets only the next thing happen if it lies in the window, and records how many packets are held if that is asked for.
     #[inline(never)]
-    pub fn step(&mut self, cx: &mut PortContext<'_, Q>) -> bool {
-        let turn = self.turn(cx, &mut self.ahead(cx.window));
+    pub fn step(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
+        let turn = self.turn(cx, &mut self.ahead(cx.env.window));
         if let (Some(now), Some(held)) = (turn, &mut self.held) {
             held.set(now, self.queue.0.data_held());
         }
@@ -221,58 +330,73 @@ impl<Q: Discipline<Packet>> Port<Q> {
         self.inbox.front().map_or(u64::MAX, |packet| packet.rank(window))
     }
 
-    /// What arrives with a lower rank comes first: before the packet in service has left, and in the window.
+    /// An arrival with a lower rank comes first: before the packet in service has left, and in the window.
     #[inline(always)]
     fn bound(&self, window: Window) -> u64 {
-        window.rank(self.completion.min(window.end))
+        window.rank(self.next_own().min(window.end))
+    }
+
+    /// When the port does something by itself: the packet in service has left, or the queue wants to be served.
+    #[inline(always)]
+    fn next_own(&self) -> u64 {
+        if Q::IDLES { self.completion.min(self.wake) } else { self.completion }
     }
 
     /// Lets the next thing happen if it lies in the window, and returns when that was. A completion comes before an arrival
     /// at the same time. `ahead` is what the port knows of what comes next, before and after.
     #[inline(always)]
-    fn turn(&mut self, cx: &mut PortContext<'_, Q>, ahead: &mut Ahead) -> Option<u64> {
-        let mut now = self.completion;
+    fn turn(&mut self, cx: &mut PortContext<'_, W, Q>, ahead: &mut Ahead) -> Option<u64> {
+        let mut now = self.next_own();
         if ahead.arrival < ahead.bound {
             let packet = self.inbox.pop()?;
-            ahead.arrival = self.next_rank(cx.window);
+            ahead.arrival = self.next_rank(cx.env.window);
             self.admit(cx, packet);
-            now = packet.time(cx.window);
+            now = packet.time(cx.env.window);
             if self.completion < IDLE {
                 return Some(now);
             }
-        } else if now < cx.window.end {
-            self.queue.0.complete(cx.rules, cx.shared);
+        } else if Q::IDLES && now < cx.env.window.end && now < self.completion {
+            self.wake = u64::MAX;
+            if self.completion < IDLE {
+                // The end of the packet in service is soon enough.
+                ahead.bound = self.bound(cx.env.window);
+                return Some(now);
+            }
+        } else if now < cx.env.window.end {
+            act!(self, cx, now, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
         } else {
             return None;
         }
         self.serve(cx, now);
-        ahead.bound = self.bound(cx.window);
+        ahead.bound = self.bound(cx.env.window);
         Some(now)
     }
 
     /// The next packet goes into service.
     #[inline(always)]
-    fn serve(&mut self, cx: &mut PortContext<'_, Q>, now: u64) {
-        let Some(packet) = self.queue.0.dequeue(cx.rules, cx.shared) else {
+    fn serve(&mut self, cx: &mut PortContext<'_, W, Q>, now: u64) {
+        let packet = act!(self, cx, now, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
+        let Some(packet) = packet else {
             self.completion |= IDLE;
             return;
         };
-        self.completion = self.line.send(cx.net, now, &packet, cx.out);
+        self.completion = self.line.send(cx.env.net, now, &packet, cx.env.out);
     }
 
     /// A packet comes in.
     #[inline(always)]
-    fn admit(&mut self, cx: &mut PortContext<'_, Q>, packet: Packet) {
-        let coin = || self.line.chance.coin();
-        let outcome = self.queue.0.enqueue(cx.rules, cx.shared, packet, coin);
-        if outcome != Outcome::Queued {
-            self.note(cx, packet.time(cx.window), &outcome);
-        }
+    fn admit(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
+        let now = packet.time(cx.env.window);
+        act!(self, cx, now, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx));
         self.note_peak(packet.is_control());
+        if Q::trimmed_size(cx.rules).is_some() {
+            // The packet or the one that it displaced may wait as a header now.
+            self.note_peak(true);
+        }
     }
 
-    /// Of control packets, or of data packets, there may be more than ever. Those that wait tell nearly always that there
-    /// are not.
+    /// Raises the peak if more control packets wait, or more data packets are held, than ever. The number that waits nearly
+    /// always says that there are not.
     #[inline(always)]
     fn note_peak(&mut self, control: bool) {
         let class = usize::from(control);
@@ -283,54 +407,17 @@ impl<Q: Discipline<Packet>> Port<Q> {
         }
     }
 
-    /// Counts what became of a packet that did not simply wait, and sends headers back.
-    #[inline(never)]
-    fn note(&mut self, cx: &mut PortContext<'_, Q>, now: u64, outcome: &Outcome<Packet>) {
-        self.note_peak(true);
-        match *outcome {
-            Outcome::Queued => {}
-            Outcome::Trimmed(header) => {
-                self.counts.trimmed += 1;
-                self.fingerprint.add(now, header.identity(), 1);
-            }
-            Outcome::Returned(header) => {
-                self.counts.trimmed += 1;
-                self.counts.returned += 1;
-                self.fingerprint.add(now, header.identity(), 2);
-                self.send_back(cx, now, header);
-            }
-            Outcome::Dropped { packet, trimmed, .. } => {
-                self.counts.trimmed += u64::from(trimmed);
-                self.counts.dropped += 1;
-                self.counts.data_dropped += u64::from(packet.was_data());
-                self.counts.returned_dropped += u64::from(packet.fate() == Fate::Returned);
-                self.line.note_drop(&packet);
-                self.fingerprint.add(now, packet.identity(), 3);
-            }
-        }
-    }
-
-    /// A header goes back to its sender by another port of this switch, as through a recirculation port: it is there
-    /// after one window.
-    fn send_back(&mut self, cx: &mut PortContext<'_, Q>, now: u64, mut header: Packet) {
-        let arrival = now + cx.net.grid.length();
-        header.turn_round();
-        header.arrives(arrival, RECIRCULATED | self.index);
-        let target = cx.net.target(&cx.net.next_at(self.node), &header, &mut self.line.chance, arrival);
-        cx.out.push(target, header);
-    }
-
     /// The last window in which the port can be visited so that everything that leaves it is known in time; `None` if
     /// nothing is to be done.
     #[inline(always)]
-    fn due(&mut self, net: &Network, rules: &Q::Rules, window: Window) -> Option<u64> {
+    fn due(&mut self, net: &Network<W>, rules: &Q::Rules, window: Window) -> Option<u64> {
         // What was counted before and went down since is a safe bound; it is counted anew when it runs out.
         if self.data_room.min(self.control_room) <= 0 {
             self.count_room(net, rules);
         }
         let soonest = self.line.reaches(self.free_at(), net.shortest);
-        let mut out =
-            self.queue.0.shortest_next().map_or(u64::MAX, |size| self.line.reaches(self.free_at(), size));
+        let served = if Q::IDLES && self.wake != u64::MAX { self.free_at().max(self.wake) } else { self.free_at() };
+        let mut out = self.queue.0.shortest_next(rules).map_or(u64::MAX, |size| self.line.reaches(served, size));
         let mut coming = 0;
         while out > soonest
             && let Some(packet) = self.inbox.get(coming)
@@ -369,7 +456,7 @@ impl<Q: Discipline<Packet>> Port<Q> {
     #[inline]
     pub fn prepare_packets(&self) {
         [0, 2].into_iter().for_each(|index| prefetch(self.inbox.near(index)));
-        self.queue.0.places().into_iter().for_each(prefetch);
+        self.queue.0.prefetch_targets().into_iter().for_each(prefetch);
     }
 
     /// Brings into the first-level cache what [`Port::visit`] reads first.
@@ -378,11 +465,11 @@ impl<Q: Discipline<Packet>> Port<Q> {
         let begin: *const u8 = (&raw const *self).cast();
         [1, 2, 7].into_iter().for_each(|line| prefetch_near(begin.wrapping_add(64 * line)));
         prefetch_near(self.inbox.near(0));
-        prefetch_near(self.queue.0.places()[0]);
+        prefetch_near(self.queue.0.prefetch_targets()[0]);
     }
 
     /// Visits every packet that is on its way here or waits here.
-    pub fn packets(&self, visit: &mut dyn FnMut(&Packet)) {
+    pub fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
         self.inbox.iter().for_each(&mut *visit);
         self.queue.0.waiting(visit);
     }
@@ -392,15 +479,16 @@ impl<Q: Discipline<Packet>> Port<Q> {
 mod tests {
     use super::*;
     use pullnet_qdisc::Trim;
+    use pullnet_transport::Small;
 
     #[test]
     fn what_is_used_together_lies_together() {
-        type TrimPort = Port<Trim<Packet>>;
+        type TrimPort = Port<Small, Trim<Packet<Small>>>;
         assert_eq!(offset_of!(TrimPort, line) + Line::HOT, 64);
         assert_eq!(offset_of!(TrimPort, line) + Line::HOTTEST, 128);
         assert_eq!(offset_of!(TrimPort, inbox), 128 + 64 - 16);
         assert_eq!(offset_of!(TrimPort, queue) % 64, 0);
-        assert_eq!(Trim::<Packet>::PACKETS % 64, 0);
+        assert_eq!(Trim::<Packet<Small>>::PACKETS % 64, 0);
         assert!(size_of::<TrimPort>() <= 1088, "{}", size_of::<TrimPort>());
     }
 }

@@ -1,7 +1,7 @@
 //! Records that are kept only if asked for. None of them changes what happens.
 
 use pullnet_record::{ControlRow, Direction, LatencyRow, PacketRow};
-use pullnet_transport::{Fate, Header, Packed, Received, Transmit};
+use pullnet_transport::{Fate, Header, Packed, Received, Transmit, Words};
 use pullnet_units::{HostId, Instant};
 
 /// How long a port held how many data packets, and what that does to the total over time.
@@ -51,9 +51,10 @@ impl Held {
     }
 
     /// Picoseconds spent with n packets, n = 0, 1, ..., up to `end`.
-    pub fn finish(mut self, end: u64) -> Vec<u64> {
-        self.spend(end);
-        self.times.unwrap_or_default()
+    pub fn finish(&self, end: u64) -> Vec<u64> {
+        let mut all = self.clone();
+        all.spend(end);
+        all.times.unwrap_or_default()
     }
 }
 
@@ -83,15 +84,31 @@ pub struct HostLog {
     pub timed_out: Vec<(u32, u32)>,
 }
 
+impl HostLog {
+    /// Takes over the records of another shard.
+    pub fn append(&mut self, mut other: Self) {
+        self.shares.append(&mut other.shares);
+        self.latencies.append(&mut other.latencies);
+        self.control.append(&mut other.control);
+        self.packets.append(&mut other.packets);
+        self.timed_out.append(&mut other.timed_out);
+    }
+}
+
 /// What kind of packet that is.
-pub fn kind<H: Header>(packed: Packed) -> &'static str {
+pub fn kind<H: Header>(packed: &Packed<H::Words>) -> &'static str {
     H::KINDS[usize::from(packed.kind & 0x0f)]
 }
 
-fn packet_row<H: Header>(at: Instant, host: HostId, peer: HostId, packed: Packed, wire: u16) -> PacketRow {
-    let (kind, flags) = (kind::<H>(packed), packed.kind >> 4);
-    let (direction, fate, words) = (Direction::Received, "whole", packed.words);
+fn packet_row<H: Header>(at: Instant, host: HostId, peer: HostId, packed: Packed<H::Words>, wire: u16) -> PacketRow {
+    let (kind, flags) = (kind::<H>(&packed), packed.kind >> 4);
+    let (direction, fate, words) = (Direction::Received, "whole", first_words(&packed.words));
     PacketRow { host, peer, at, direction, fate, kind, flags, words, path: None, wire }
+}
+
+/// The first three words of a header: what the table of packets has columns for.
+fn first_words(words: &impl Words) -> [u32; 3] {
+    core::array::from_fn(|word| words.get().get(word).copied().unwrap_or(0))
 }
 
 /// The row of a packet that `host` sends to `peer`.

@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pullnet_qdisc::Discipline;
 use pullnet_record::{RunRecord, StuckFlow};
-use pullnet_transport::Transport;
+use pullnet_transport::Words;
 use pullnet_units::{Id, Instant, Picos};
 use pullnet_workload::FlowStart;
 
@@ -14,8 +13,7 @@ use crate::clock::Window;
 use crate::director::{Director, Report};
 use crate::finish;
 use crate::network::Network;
-use crate::outbox::Outbox;
-use crate::packet::Packet;
+use crate::outbox::Mail;
 use crate::series::HeldSum;
 use crate::shard::Shard;
 
@@ -49,9 +47,9 @@ pub trait Run: Send {
 }
 
 /// What goes from one thread to another between two windows.
-struct Post {
+struct Post<W> {
     /// Packets, by parity of the window and by receiving shard.
-    packets: [Vec<Mutex<Outbox>>; 2],
+    packets: [Vec<Mutex<Mail<W>>>; 2],
     /// Flows that start, by shard.
     starts: Vec<Mutex<Vec<(u32, FlowStart)>>>,
     /// News of flows from all shards.
@@ -60,7 +58,7 @@ struct Post {
     next_busy: AtomicU64,
 }
 
-impl Post {
+impl<W> Post<W> {
     fn new(shards: usize) -> Self {
         let boxes = || (0..shards).map(|_| Mutex::default()).collect();
         Self {
@@ -78,10 +76,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What the threads of a run share.
-struct Shared {
-    net: Arc<Network>,
+struct Shared<W> {
+    net: Arc<Network<W>>,
     director: Mutex<Director>,
-    post: Post,
+    post: Post<W>,
     /// Number of the next window.
     next: AtomicU64,
     ended: AtomicBool,
@@ -93,7 +91,7 @@ struct Shared {
     bounds: Vec<(u32, u32)>,
 }
 
-impl Shared {
+impl<W: Words> Shared<W> {
     fn window(&self, index: u64) -> Window {
         self.net.grid.window(index, self.end)
     }
@@ -123,16 +121,16 @@ impl Shared {
     }
 }
 
-/// The engine for one transport and one discipline.
-pub struct Engine<T: Transport, Q: Discipline<Packet>> {
-    shared: Shared,
-    shards: Vec<Shard<T, Q>>,
+/// The engine for packets of one size.
+pub struct Engine<W: Words> {
+    shared: Shared<W>,
+    shards: Vec<Shard<W>>,
     held: HeldSum,
 }
 
-impl<T: Transport, Q: Discipline<Packet>> Engine<T, Q> {
+impl<W: Words> Engine<W> {
     /// A run at its beginning.
-    pub fn new(net: Arc<Network>, shards: Vec<Shard<T, Q>>) -> Self {
+    pub fn new(net: Arc<Network<W>>, shards: Vec<Shard<W>>) -> Self {
         let signal = Picos(net.grid.length());
         let director = Director::new(Arc::clone(&net.scenario), net.framing, signal);
         let shared = Shared {
@@ -142,7 +140,7 @@ impl<T: Transport, Q: Discipline<Packet>> Engine<T, Q> {
             next: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             prompt: AtomicBool::new(true),
-            bounds: shards.iter().map(|shard| (shard.host_range.end, shard.port_range.end)).collect(),
+            bounds: shards.iter().map(|shard| (shard.hosts.range().end, shard.ports.range().end)).collect(),
             net,
         };
         shared.decide(0);
@@ -151,7 +149,7 @@ impl<T: Transport, Q: Discipline<Packet>> Engine<T, Q> {
 
     fn progress(&self) -> Progress {
         let director = lock(&self.shared.director);
-        let counts = self.shards.iter().flat_map(|shard| &shard.hosts).map(|host| host.counts.packet_hops);
+        let hops = self.shards.iter().map(|shard| shard.hosts.packet_hops());
         let now = self.shared.window(self.shared.next.load(Ordering::Acquire)).start;
         Progress {
             now: Instant(director.ended.unwrap_or(now)),
@@ -159,21 +157,21 @@ impl<T: Transport, Q: Discipline<Packet>> Engine<T, Q> {
             started: director.flows.len() as u64,
             received: director.received,
             failed: director.failed,
-            packet_hops: counts.sum(),
+            packet_hops: hops.sum(),
             ended: director.ended.is_some(),
         }
     }
 }
 
 /// What a thread does: windows, one after the other, in step with the others.
-struct Worker<'a, T: Transport, Q: Discipline<Packet>> {
-    shared: &'a Shared,
+struct Worker<'a, W: Words> {
+    shared: &'a Shared<W>,
     barrier: &'a Barrier,
     number: usize,
-    shard: &'a mut Shard<T, Q>,
+    shard: &'a mut Shard<W>,
 }
 
-impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
+impl<W: Words> Worker<'_, W> {
     fn work(&mut self, windows: u64) {
         let _guard = self.barrier.guard();
         for _ in 0..windows {
@@ -181,7 +179,7 @@ impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
                 return;
             }
             let index = self.shared.next.load(Ordering::Acquire);
-            self.shard.prompt = self.shared.prompt.load(Ordering::Acquire);
+            self.shard.hosts.set_prompt(self.shared.prompt.load(Ordering::Acquire));
             self.receive(index);
             self.shard.work(&self.shared.net, self.shared.window(index));
             self.hand_over(index);
@@ -207,27 +205,23 @@ impl<T: Transport, Q: Discipline<Packet>> Worker<'_, T, Q> {
     /// Leaves what concerns others.
     fn hand_over(&mut self, index: u64) {
         let (shared, post) = (self.shared, &self.shared.post);
-        let (mail, abroad) = (&post.packets[index as usize % 2], &mut self.shard.abroad);
+        let (mail, abroad) = (&post.packets[index as usize % 2], &mut self.shard.out.abroad);
         for emission in abroad.ports.drain(..) {
             lock(&mail[shared.owner(|bound| emission.process < bound.1)]).ports.push(emission);
         }
         for emission in abroad.hosts.drain(..) {
             lock(&mail[shared.owner(|bound| emission.process < bound.0)]).hosts.push(emission);
         }
-        if !self.shard.reports.is_empty() {
-            lock(&post.reports).append(&mut self.shard.reports);
+        let reports = self.shard.hosts.reports();
+        if !reports.is_empty() {
+            lock(&post.reports).append(reports);
         }
         let busy = if self.shard.worked { index + 1 } else { self.shard.next_busy(index + 1) };
         post.next_busy.fetch_min(busy, Ordering::AcqRel);
     }
 }
 
-impl<T, Q> Run for Engine<T, Q>
-where
-    T: Transport + Send,
-    Q: Discipline<Packet> + Send,
-    Q::Shared: Send,
-{
+impl<W: Words> Run for Engine<W> {
     fn advance(&mut self, windows: u64) -> Progress {
         let (shared, barrier) = (&self.shared, &Barrier::new(self.shards.len()));
         std::thread::scope(|scope| {
@@ -253,14 +247,14 @@ where
         let now = self.progress().now;
         let Self { shared, mut shards, mut held } = *self;
         for mail in shared.post.packets.iter().flatten() {
-            shards[0].abroad.append(&mut lock(mail));
+            shards[0].out.abroad.append(&mut lock(mail));
         }
         let last = Window { end: now.0, ..shared.window(shared.net.grid.index(now.0.saturating_sub(1))) };
         let director = shared.director.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut reports = shared.post.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         for shard in &mut shards {
             shard.catch_up(&shared.net, last);
-            reports.append(&mut shard.reports);
+            reports.append(shard.hosts.reports());
         }
         held.take_in(&mut shards);
         finish::record(&shared.net, shards, director, reports, &held, now)

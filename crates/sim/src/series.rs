@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pullnet_qdisc::Discipline;
 use pullnet_record::{FlowRow, SeriesKey, SeriesRow};
 use pullnet_scenario::{Per, Series};
-use pullnet_transport::Transport;
+use pullnet_transport::Words;
 use pullnet_units::Instant;
 
-use crate::packet::Packet;
 use crate::probe::{Held, Share};
 use crate::shard::Shard;
 
@@ -19,9 +17,8 @@ pub struct HeldSum(Vec<i64>);
 
 impl HeldSum {
     /// Takes over what the ports of `shards` have noted.
-    pub fn take_in<T: Transport, Q: Discipline<Packet>>(&mut self, shards: &mut [Shard<T, Q>]) {
-        let ports = shards.iter_mut().flat_map(|shard| &mut shard.ports);
-        ports.filter_map(|port| port.held.as_mut()).for_each(|held| self.add(held));
+    pub fn take_in<W: Words>(&mut self, shards: &mut [Shard<W>]) {
+        shards.iter_mut().for_each(|shard| shard.ports.held(&mut |held| self.add(held)));
     }
 
     fn add(&mut self, held: &mut Held) {

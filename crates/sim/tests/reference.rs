@@ -8,18 +8,20 @@ use common::{compiled, simulate};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
-use pullnet_ndp::NdpConfig;
-use pullnet_protocols::ProtocolConfig;
+use pullnet_protocols::with_protocol;
 use pullnet_qdisc::{Discipline, with_discipline};
 use pullnet_record::RunRecord;
 use pullnet_scenario::{Scenario, Stop};
+use pullnet_transport::{Protocol, Transport};
 
-fn by_reference<Q: Discipline<Parcel>>(
+type ParcelOf<P> = Parcel<<<P as Protocol>::Endpoint as Transport>::Header>;
+
+fn by_reference<P: Protocol, Q: Discipline<ParcelOf<P>>>(
     scenario: &Scenario,
-    transport: &NdpConfig,
+    transport: &P::Config,
     switch: &Q::Config,
 ) -> (Vec<Ended>, Vec<Counts>) {
-    let mut reference = Reference::<Q>::new(scenario, transport, switch);
+    let mut reference = Reference::<P, Q>::new(scenario, transport, switch);
     let Stop::At(end) = scenario.stop else { panic!("a fixed end") };
     reference.run(end);
     (reference.flows.clone(), reference.counts())
@@ -34,6 +36,7 @@ fn by_engine(record: &RunRecord) -> (Vec<Ended>, Vec<Counts>) {
     let port = |row: &pullnet_record::PortRow| Counts {
         packets: row.packets,
         bytes: row.bytes,
+        marked: row.marked,
         trimmed: row.trimmed,
         returned: row.returned,
         dropped: row.dropped,
@@ -44,9 +47,10 @@ fn by_engine(record: &RunRecord) -> (Vec<Ended>, Vec<Counts>) {
 
 fn agree(text: &str) -> Result<(), TestCaseError> {
     let scenario = compiled(text, &[]);
-    let ProtocolConfig::Ndp(transport) = &scenario.transport;
-    let (flows, ports) = with_discipline!(&scenario.switch, |switch: Q| {
-        by_reference::<Q<Parcel>>(&scenario, transport, switch)
+    let (flows, ports) = with_protocol!(&scenario.transport, |transport: P| {
+        with_discipline!(&scenario.switch, |switch: Q| {
+            by_reference::<P, Q<ParcelOf<P>>>(&scenario, transport, switch)
+        })
     });
     let (own_flows, own_ports) = by_engine(&simulate(&scenario, 1));
     prop_assert_eq!(own_ports.len(), ports.len());

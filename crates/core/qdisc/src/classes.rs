@@ -1,4 +1,5 @@
 use pullnet_settings::Settings;
+use pullnet_units::Picos;
 
 use crate::ring::Rings;
 use crate::{Context, Discipline, DropReason, Item, Lookahead, Outcome};
@@ -65,6 +66,11 @@ pub trait ClassRule<const K: usize>: Sized {
     fn new(rules: &Self::Rules) -> Self;
     /// Bytes on the wire that a trim leaves; `None` if the rule never trims.
     fn trimmed_size(_rules: &Self::Rules) -> Option<u32> {
+        None
+    }
+
+    /// See [`Discipline::return_latency`].
+    fn return_latency(_rules: &Self::Rules) -> Option<Picos> {
         None
     }
 
@@ -230,6 +236,10 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Discipline<P> for Classes<R, P, K
 
     fn trimmed_size(rules: &R::Rules) -> Option<u32> {
         R::trimmed_size(rules)
+    }
+
+    fn return_latency(rules: &R::Rules) -> Option<Picos> {
+        R::return_latency(rules)
     }
 
     #[inline(always)]

@@ -60,6 +60,9 @@ pub trait Context<P> {
     fn paused(&self) -> u8 {
         0
     }
+    /// Asks for another [`crate::Discipline::dequeue`] at `at` at the latest, for a queue that let the link idle while packets
+    /// wait ([`crate::Discipline::IDLES`]).
+    fn wake(&mut self, at: Instant);
     /// Sends `signal` to the neighbour at the other end of link `ingress` into this switch.
     fn signal(&mut self, ingress: u16, signal: Signal);
 }

@@ -1,4 +1,5 @@
 use pullnet_settings::Settings;
+use pullnet_units::Picos;
 
 use crate::{Context, Item};
 
@@ -25,6 +26,8 @@ pub trait Lookahead {
 pub trait Discipline<P: Item>: Lookahead + Sized {
     /// Whether ports of one switch share state, so that the switch is the unit of work.
     const SHARES: bool;
+    /// Whether the queue may let the link idle while packets wait. It then asks to be served again ([`Context::wake`]).
+    const IDLES: bool = false;
     /// Settings as a scenario states them.
     type Config: Settings + Clone;
     /// State that the ports of one switch share; `()` for none.
@@ -38,6 +41,11 @@ pub trait Discipline<P: Item>: Lookahead + Sized {
     fn new(rules: &Self::Rules) -> Self;
     /// Bytes on the wire that a trim leaves; `None` if this discipline never trims.
     fn trimmed_size(rules: &Self::Rules) -> Option<u32>;
+    /// How long a header that goes back to its sender takes through the switch; `None`: as long as the shortest packet
+    /// needs on the fastest link.
+    fn return_latency(_rules: &Self::Rules) -> Option<Picos> {
+        None
+    }
 
     /// A packet arrives. It waits, or the context is told what became of it.
     fn enqueue(

@@ -15,6 +15,7 @@ mod fifo;
 mod item;
 mod limit;
 mod marking;
+pub mod order;
 mod red;
 mod ring;
 mod shared_buffer;

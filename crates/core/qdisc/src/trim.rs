@@ -1,7 +1,7 @@
 use alloc::boxed::Box;
 
 use pullnet_settings::{choice, settings};
-use pullnet_units::{Bytes, QueueSize};
+use pullnet_units::{Bytes, Picos, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::{Context, DropReason, Fifo, Item, Limit, MarkWhen, StepMark};
@@ -32,6 +32,9 @@ settings! {
         victim: Victim = "coin",
         /// Whether a header without room goes back to its sender instead of being dropped. Source: NDP section 3.2.4.
         return_to_sender: bool = true,
+        /// Time that a returned header takes through the switch to the port that leads to its sender. Absent: as long as the
+        /// shortest packet needs on the fastest link.
+        return_latency: Option<Picos> = "",
         /// Data packets of ECN-capable transports are marked while the port holds more data than this. Packets or bytes;
         /// absent: no packet is marked.
         mark_above: Option<QueueSize> = "",
@@ -52,6 +55,7 @@ pub struct TrimRules {
     trim_to: u32,
     victim: Victim,
     return_to_sender: bool,
+    return_latency: Option<Picos>,
     /// Control packets that find room whatever their length; no limit if none is ever sent back.
     sure_control: u32,
     mark: Option<StepMark>,
@@ -162,6 +166,7 @@ impl ClassRule<2> for TrimRule {
             trim_to: config.trim_to.0 as u32,
             victim: config.victim,
             return_to_sender: config.return_to_sender,
+            return_latency: config.return_latency,
             sure_control: sure_control(config),
             mark: config.mark_above.map(|above| StepMark::new(above, config.mark_at)),
         }
@@ -176,6 +181,10 @@ impl ClassRule<2> for TrimRule {
 
     fn trimmed_size(rules: &TrimRules) -> Option<u32> {
         Some(rules.trim_to)
+    }
+
+    fn return_latency(rules: &TrimRules) -> Option<Picos> {
+        rules.return_latency
     }
 
     #[inline(always)]

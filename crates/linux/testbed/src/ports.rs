@@ -81,6 +81,7 @@ fn empty(port: Option<PortId>, name: String, level: String) -> PortRow {
         packets: 0,
         bytes: 0,
         data_packets: 0,
+        marked: 0,
         trimmed: 0,
         returned: 0,
         dropped: 0,

@@ -65,6 +65,8 @@ pub struct PortRow {
     pub bytes: u64,
     /// Of these, data packets that were whole.
     pub data_packets: u64,
+    /// Packets marked (ECN, congestion experienced).
+    pub marked: u64,
     /// Data packets that lost their payload here.
     pub trimmed: u64,
     /// Headers that were sent back from here.
@@ -172,6 +174,8 @@ pub struct Totals {
     pub data_sent: u64,
     /// Data packets that arrived whole.
     pub data_delivered: u64,
+    /// Packets marked (ECN, congestion experienced).
+    pub marked: u64,
     /// Payloads that switches cut off.
     pub trimmed: u64,
     /// Headers that switches sent back.

@@ -137,6 +137,8 @@ pub struct PacketCounts {
     pub data_sent: u64,
     /// Data packets that arrived whole.
     pub data_delivered: u64,
+    /// Packets marked by switches (ECN, congestion experienced).
+    pub marked: u64,
     /// Payloads that switches cut off.
     pub trimmed: u64,
     /// Headers that switches sent back.
@@ -323,6 +325,7 @@ fn packets(record: &RunRecord) -> PacketCounts {
     PacketCounts {
         data_sent: totals.data_sent,
         data_delivered: totals.data_delivered,
+        marked: totals.marked,
         trimmed: totals.trimmed,
         returned: totals.returned,
         dropped: totals.dropped,

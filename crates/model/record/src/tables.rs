@@ -137,6 +137,7 @@ fn ports(record: &RunRecord) -> Table {
         .count(["packets", "packets", "Packets sent on the link."], |row| row.packets)
         .count(["bytes", "B", "Bytes sent on the link, headers included."], |row| row.bytes)
         .count(["data_packets", "packets", "Of the packets, whole data packets."], |row| row.data_packets)
+        .count(["marked", "packets", "Packets marked here (ECN, congestion experienced)."], |row| row.marked)
         .count(["trimmed", "packets", "Data packets that lost their payload here."], |row| row.trimmed)
         .count(["returned", "packets", "Headers sent back to their sender from here."], |row| row.returned)
         .count(["dropped", "packets", "Packets dropped for want of room."], |row| row.dropped)

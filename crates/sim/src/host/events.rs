@@ -1,7 +1,7 @@
 //! What a transport reports: counts, hashes, and news of flows.
 
 use pullnet_record::LatencyRow;
-use pullnet_transport::{Event, Transport};
+use pullnet_transport::{Event, Header, Transport, Words};
 use pullnet_units::{Instant, Picos};
 
 use super::{Host, HostContext};
@@ -20,10 +20,10 @@ pub(super) struct Incoming {
     over: bool,
 }
 
-impl<T: Transport> Host<T> {
+impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
     /// Passes on what the transport reports.
     #[inline(always)]
-    pub(super) fn report(&mut self, cx: &mut HostContext<'_>, now: u64, event: Event) {
+    pub(super) fn report(&mut self, cx: &mut HostContext<'_, W>, now: u64, event: Event) {
         match event {
             Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
             Event::Acked { conn, latency, .. } => self.acked(cx, now, conn.0, latency),
@@ -45,13 +45,13 @@ impl<T: Transport> Host<T> {
 
     /// A flow from here is over.
     #[inline(never)]
-    fn ended(&mut self, cx: &mut HostContext<'_>, now: u64, flow: u32, mark: u64, news: News) {
+    fn ended(&mut self, cx: &mut HostContext<'_, W>, now: u64, flow: u32, mark: u64, news: News) {
         self.fingerprint.add(now, flow.into(), mark);
         cx.reports.push(Report { at: now, flow, news });
     }
 
     #[inline(never)]
-    fn opened(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32, flow: u32) {
+    fn opened(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32, flow: u32) {
         let slot = slot as usize;
         if slot >= self.incoming.len() {
             self.incoming.resize(slot + 1, Incoming { over: true, ..Incoming::default() });
@@ -72,22 +72,22 @@ impl<T: Transport> Host<T> {
     }
 
     #[inline]
-    fn delivered(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32, bytes: u64) {
+    fn delivered(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32, bytes: u64) {
         let incoming = &mut self.incoming[slot as usize];
         self.fingerprint.add(now, u64::from(incoming.flow) << 32 | bytes, 4);
         incoming.delivered += bytes;
-        let (from, to) = cx.net.measure;
+        let (from, to) = cx.env.net.measure;
         if from <= now && now < to {
             incoming.in_window += bytes;
             self.counts.delivered_in_window += bytes;
         }
-        if let Some(series) = &cx.net.probes().series {
+        if let Some(series) = &cx.env.net.probes().series {
             incoming.add_share(cx.log, now / series.interval.0, bytes);
         }
     }
 
     #[inline(never)]
-    fn received(&mut self, cx: &mut HostContext<'_>, now: u64, slot: u32) {
+    fn received(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32) {
         let incoming = &mut self.incoming[slot as usize];
         let Incoming { flow, delivered, in_window, .. } = *incoming;
         incoming.over = true;
@@ -96,8 +96,8 @@ impl<T: Transport> Host<T> {
         cx.reports.push(Report { at: now, flow, news: News::Received { delivered, in_window } });
     }
 
-    fn acked(&self, cx: &mut HostContext<'_>, now: u64, flow: u32, latency: Picos) {
-        if cx.net.probes().latency {
+    fn acked(&self, cx: &mut HostContext<'_, W>, now: u64, flow: u32, latency: Picos) {
+        if cx.env.net.probes().latency {
             cx.log.latencies.push(LatencyRow { flow, at: Instant(now), latency });
         }
     }

@@ -151,6 +151,11 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             ensure!(held.max(all.div_ceil(2)) <= room(tail.queue, 64), "holds {all} packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
         }
+        SwitchConfig::Red(red) => {
+            let all = held + u64::from(row.peak_control);
+            ensure!(held.max(all.div_ceil(2)) <= room(red.queue, 64), "holds {all} packets");
+            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
         SwitchConfig::SharedBuffer(shared) => {
             ensure!(held * 65 <= shared.pool.0, "holds {held} data packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");

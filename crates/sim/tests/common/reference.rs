@@ -4,49 +4,107 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
-use pullnet_qdisc::{Discipline, Item, Outcome};
+use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal, order};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_scenario::Scenario;
 use pullnet_topology::{HostPeer, Link, Peer, Topology};
-use pullnet_transport::{Class, ConnId, Event, Fate, FlowSpec, HostInfo, Received, Transport};
-use pullnet_units::{Bytes, HostId, Id, Instant, Picos, PortId};
+use pullnet_transport::{Class, ConnId, Event, Fate, FlowSpec, Header, HostInfo, Protocol, Received, Transport};
+use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Instant, Picos, PortId};
 use pullnet_workload::{FlowStart, Workload};
 
 /// A packet: its header, its way and what happened to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Parcel {
+pub struct Parcel<H> {
     from: HostId,
     to: HostId,
     path: u16,
     control: bool,
+    priority: u8,
+    ect: bool,
+    ce: bool,
     fate: Fate,
     /// Length when it was sent, and now.
     sent: u16,
     wire: u32,
-    header: NdpHeader,
+    ingress: u16,
+    header: Option<H>,
 }
 
-impl Default for Parcel {
+impl<H> Default for Parcel<H> {
     fn default() -> Self {
-        let (header, fate) = (NdpHeader::Probe { conn: ConnId(0), seq: 0 }, Fate::Whole);
-        let (from, to) = (HostId(0), HostId(0));
-        Self { from, to, path: 0, control: true, fate, sent: 0, wire: 0, header }
+        Self {
+            from: HostId(0),
+            to: HostId(0),
+            path: 0,
+            control: true,
+            priority: 0,
+            ect: false,
+            ce: false,
+            fate: Fate::Whole,
+            sent: 0,
+            wire: 0,
+            ingress: 0,
+            header: None,
+        }
     }
 }
 
-impl Item for Parcel {
+impl<H: Header> Item for Parcel<H> {
     fn is_control(&self) -> bool {
         self.control || self.fate != Fate::Whole
     }
-    fn wire(&self) -> u32 {
+    fn wire(&self, _: u32) -> u32 {
         self.wire
     }
     fn trim(&mut self, bytes: u32) {
-        (self.fate, self.wire) = (Fate::Trimmed, bytes);
+        (self.fate, self.wire) = (Fate::Trimmed, bytes.min(self.wire));
     }
     fn returnable(&self) -> bool {
         !self.control && self.fate == Fate::Trimmed
+    }
+    fn priority(&self) -> u8 {
+        self.priority
+    }
+    fn ect(&self) -> bool {
+        self.ect
+    }
+    fn mark(&mut self) {
+        self.ce = true;
+    }
+    fn ingress(&self) -> u16 {
+        self.ingress
+    }
+}
+
+/// Surroundings of a queue: the port's chance, and what the queue reports.
+struct Surroundings<'a, H> {
+    now: u64,
+    rate: BitsPerSec,
+    chance: &'a mut SmallStream,
+    outcomes: Vec<Outcome<Parcel<H>>>,
+}
+
+impl<H> Context<Parcel<H>> for Surroundings<'_, H> {
+    fn now(&self) -> Instant {
+        Instant(self.now)
+    }
+    fn rate(&self) -> BitsPerSec {
+        self.rate
+    }
+    fn coin(&mut self) -> bool {
+        self.chance.coin()
+    }
+    fn unit(&mut self) -> f64 {
+        self.chance.unit()
+    }
+    fn outcome(&mut self, outcome: Outcome<Parcel<H>>) {
+        self.outcomes.push(outcome);
+    }
+    fn wake(&mut self, at: Instant) {
+        panic!("no discipline lets the link idle: {at:?}");
+    }
+    fn signal(&mut self, _: u16, signal: Signal) {
+        panic!("no discipline sends {signal:?}");
     }
 }
 
@@ -58,31 +116,34 @@ pub struct Ended {
     pub sent: u64,
 }
 
-/// What a port did: packets and bytes sent, trims, returns, drops.
+/// What a port did: packets and bytes sent, marks, trims, returns, drops.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     pub packets: u64,
     pub bytes: u64,
+    pub marked: u64,
     pub trimmed: u64,
     pub returned: u64,
     pub dropped: u64,
 }
 
-/// Arrivals in order: time, link, order of departure.
-type Inbox = BTreeMap<(u64, u32, u64), Parcel>;
+/// Arrivals in order: time, place among simultaneous arrivals, order of departure.
+type Inbox<H> = BTreeMap<(u64, u16, u64), Parcel<H>>;
 
-struct Port<Q> {
-    inbox: Inbox,
+type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
+
+struct Port<H, Q> {
+    inbox: Inbox<H>,
     queue: Q,
     serving: Option<u64>,
     chance: SmallStream,
     counts: Counts,
 }
 
-struct Host {
-    inbox: Inbox,
+struct Host<T: Transport> {
+    inbox: Inbox<T::Header>,
     starts: VecDeque<FlowStart>,
-    endpoint: NdpEndpoint,
+    endpoint: T,
     free_at: u64,
     ready_at: Option<u64>,
     /// Flow of each receiving slot.
@@ -96,22 +157,22 @@ enum Place {
     Port(usize),
 }
 
-pub struct Reference<'a, Q: Discipline<Parcel>> {
+pub struct Reference<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> {
     scenario: &'a Scenario,
     rules: Q::Rules,
     shared: Vec<Q::Shared>,
-    hosts: Vec<Host>,
-    ports: Vec<Port<Q>>,
+    hosts: Vec<Host<P::Endpoint>>,
+    ports: Vec<Port<HeaderOf<P>, Q>>,
     /// How long a returned header takes through the switch.
     recirculation: u64,
     departures: u64,
     pub flows: Vec<Ended>,
 }
 
-impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
-    pub fn new(scenario: &'a Scenario, transport: &NdpConfig, switch: &Q::Config) -> Self {
+impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
+    pub fn new(scenario: &'a Scenario, transport: &P::Config, switch: &Q::Config) -> Self {
         let (rules, topology, seed) = (Q::rules(switch), &scenario.topology, Seed(scenario.seed));
-        let shortest = Q::trimmed_size(&rules).unwrap_or(u32::MAX).min(transport.header.0 as u32);
+        let shortest = Q::trimmed_size(&rules).unwrap_or(u32::MAX).min(P::framing(transport).header);
         let least = |link: Link| link.delay.0 + link.rate.serialization(Bytes(shortest.into())).0;
         let lookahead = topology.links().map(|link| least(topology.link(link))).min().unwrap();
         let port = |id: PortId| Port {
@@ -124,7 +185,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
         let host = |id: HostId| Host {
             inbox: Inbox::new(),
             starts: VecDeque::new(),
-            endpoint: NdpEndpoint::new(
+            endpoint: P::endpoint(
                 transport,
                 HostInfo { addr: topology.addr(id), rate: topology.hosts[id].link.rate },
                 seed.stream("host.transport", id.0.into()),
@@ -133,6 +194,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             ready_at: None,
             flows: BTreeMap::new(),
         };
+        let recirculation = Q::return_latency(&rules).map_or(lookahead, |latency| latency.0);
         let (ports, mut hosts): (_, Vec<_>) =
             (topology.ports.ids().map(port).collect(), topology.hosts.ids().map(host).collect());
         let shared = topology.nodes.ids().map(|_| Q::shared(&rules, 0)).collect();
@@ -149,7 +211,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             shared,
             hosts,
             ports,
-            recirculation: 1 << lookahead.ilog2(),
+            recirculation,
             departures: 0,
             flows,
         }
@@ -196,8 +258,9 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
                     topology.addr(parcel.from),
                     topology.path_count(topology.addr(parcel.from), topology.addr(id)),
                 );
-                let Parcel { sent, fate, header, .. } = parcel;
-                host.endpoint.handle(now, Received { from, paths, wire: sent, fate, header });
+                let Parcel { sent, fate, ce, header, .. } = parcel;
+                let header = header.expect("a packet that was sent has a header");
+                host.endpoint.handle(now, Received { from, paths, wire: sent, fate, ce, header });
             }
             _ => {
                 let start = host.starts.pop_front().unwrap();
@@ -233,46 +296,53 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             return;
         };
         let (to, control) = (topology.host(packet.to).unwrap(), packet.class == Class::Control);
-        if !control {
-            self.flows[packet.header.conn().0 as usize].sent += 1;
+        if let (false, Some((conn, _))) = (control, packet.header.concerns()) {
+            self.flows[conn.0 as usize].sent += 1;
         }
         let parcel = Parcel {
             from: id,
             to,
             path: packet.path,
             control,
+            priority: packet.priority,
+            ect: packet.ect,
+            ce: false,
             fate: Fate::Whole,
             sent: packet.wire,
             wire: packet.wire.into(),
-            header: packet.header,
+            ingress: 0,
+            header: Some(packet.header),
         };
         let link = topology.hosts[id].link;
         let leaves = at + link.rate.serialization(Bytes(parcel.wire.into())).0;
         self.hosts[number].free_at = leaves;
         match topology.hosts[id].peer {
-            HostPeer::Host(other) => self.arrive_at_host(other, leaves + link.delay.0, 0, parcel),
+            HostPeer::Host(other) => self.arrive_at_host(other, leaves + link.delay.0, parcel),
             HostPeer::Switch { switch, ingress, .. } => {
                 let port = self.port_at(switch.0, &parcel);
-                self.arrive_at_port(port, leaves + link.delay.0, ingress.into(), parcel);
+                self.arrive_at_port(port, leaves + link.delay.0, ingress, parcel);
             }
         }
     }
 
     /// The port of switch `node` on the way of `parcel`.
-    fn port_at(&self, node: u32, parcel: &Parcel) -> PortId {
+    fn port_at(&self, node: u32, parcel: &Parcel<HeaderOf<P>>) -> PortId {
         let topology = self.topology();
         let route = topology.route(parcel.from, parcel.to, parcel.path);
         route.into_iter().find(|port| topology.ports[*port].node.0 == node).expect("the switch is on the way")
     }
 
-    fn arrive_at_host(&mut self, host: HostId, at: u64, link: u32, parcel: Parcel) {
+    /// One link leads to a host, so that nothing arrives at the same time.
+    fn arrive_at_host(&mut self, host: HostId, at: u64, parcel: Parcel<HeaderOf<P>>) {
         self.departures += 1;
-        self.hosts[host.index()].inbox.insert((at, link, self.departures), parcel);
+        self.hosts[host.index()].inbox.insert((at, 0, self.departures), parcel);
     }
 
-    fn arrive_at_port(&mut self, port: PortId, at: u64, link: u32, parcel: Parcel) {
+    fn arrive_at_port(&mut self, port: PortId, at: u64, ingress: u16, parcel: Parcel<HeaderOf<P>>) {
         self.departures += 1;
-        self.ports[port.index()].inbox.insert((at, link, self.departures), parcel);
+        let salt = order::salt(self.scenario.seed, self.topology().ports[port].node.0);
+        let key = (at, order::place(at, salt, ingress), self.departures);
+        self.ports[port.index()].inbox.insert(key, Parcel { ingress, ..parcel });
     }
 
     fn port_next(&self, port: usize) -> u64 {
@@ -283,64 +353,75 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
 
     fn port_step(&mut self, number: usize) {
         let at = self.port_next(number);
-        let node = self.topology().ports[PortId(number as u32)].node.index();
-        let port = &mut self.ports[number];
-        if port.serving == Some(at) {
-            port.queue.complete(&self.rules, &mut self.shared[node]);
-            port.serving = None;
+        if self.ports[number].serving == Some(at) {
+            self.ports[number].serving = None;
+            self.act(number, at, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
         } else {
-            let (_, parcel) = port.inbox.pop_first().unwrap();
-            let chance = &mut port.chance;
-            let outcome = port.queue.enqueue(&self.rules, &mut self.shared[node], parcel, || chance.coin());
-            self.note(number, at, outcome);
+            let (_, parcel) = self.ports[number].inbox.pop_first().unwrap();
+            self.act(number, at, |queue, rules, shared, cx| queue.enqueue(rules, shared, parcel, cx));
         }
         if self.ports[number].serving.is_none() {
             self.serve(number, at);
         }
     }
 
-    fn note(&mut self, number: usize, at: u64, outcome: Outcome<Parcel>) {
+    /// Lets the queue of a port do something, and notes what came of it.
+    fn act<R>(
+        &mut self,
+        number: usize,
+        now: u64,
+        act: impl FnOnce(&mut Q, &Q::Rules, &mut Q::Shared, &mut Surroundings<'_, HeaderOf<P>>) -> R,
+    ) -> R {
+        let own = &self.scenario.topology.ports[PortId(number as u32)];
+        let port = &mut self.ports[number];
+        let (chance, outcomes) = (&mut port.chance, Vec::new());
+        let mut cx = Surroundings { now, rate: own.link.rate, chance, outcomes };
+        let result = act(&mut port.queue, &self.rules, &mut self.shared[own.node.index()], &mut cx);
+        for outcome in cx.outcomes {
+            self.note(number, now, outcome);
+        }
+        result
+    }
+
+    fn note(&mut self, number: usize, at: u64, outcome: Outcome<Parcel<HeaderOf<P>>>) {
         let counts = &mut self.ports[number].counts;
         match outcome {
-            Outcome::Queued => {}
+            Outcome::Marked(_) => counts.marked += 1,
             Outcome::Trimmed(_) => counts.trimmed += 1,
             Outcome::Dropped { trimmed, .. } => {
                 counts.trimmed += u64::from(trimmed);
                 counts.dropped += 1;
             }
-            Outcome::Returned(header) => {
-                counts.trimmed += 1;
+            Outcome::Returned { header, trimmed } => {
+                counts.trimmed += u64::from(trimmed);
                 counts.returned += 1;
                 self.send_back(number, at, header);
             }
         }
     }
 
-    fn send_back(&mut self, number: usize, at: u64, header: Parcel) {
+    fn send_back(&mut self, number: usize, at: u64, header: Parcel<HeaderOf<P>>) {
         let own = &self.topology().ports[PortId(number as u32)];
         let first = self.topology().nodes[own.node].ports.start;
         let back = Parcel { from: header.to, to: header.from, fate: Fate::Returned, ..header };
         let port = self.port_at(own.node.0, &back);
-        // Behind everything that comes by a link at that time.
-        self.arrive_at_port(port, at + self.recirculation, 1 << 15 | (number as u32 - first), back);
+        self.arrive_at_port(port, at + self.recirculation, 1 << 15 | (number as u32 - first) as u16, back);
     }
 
     fn serve(&mut self, number: usize, at: u64) {
         let own = &self.topology().ports[PortId(number as u32)];
-        let port = &mut self.ports[number];
-        let Some(parcel) = port.queue.dequeue(&self.rules, &mut self.shared[own.node.index()]) else {
-            return;
-        };
+        let parcel = self.act(number, at, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
+        let (Some(parcel), port) = (parcel, &mut self.ports[number]) else { return };
         let leaves = at + own.link.rate.serialization(Bytes(parcel.wire.into())).0;
         port.serving = Some(leaves);
         port.counts.packets += 1;
         port.counts.bytes += u64::from(parcel.wire);
         let arrival = leaves + own.link.delay.0;
         match own.peer {
-            Peer::Host(host) => self.arrive_at_host(host, arrival, own.ingress.into(), parcel),
+            Peer::Host(host) => self.arrive_at_host(host, arrival, parcel),
             Peer::Switch(node) => {
                 let next = self.port_at(node.0, &parcel);
-                self.arrive_at_port(next, arrival, own.ingress.into(), parcel);
+                self.arrive_at_port(next, arrival, own.ingress, parcel);
             }
         }
     }

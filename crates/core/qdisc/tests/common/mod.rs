@@ -69,6 +69,9 @@ impl Context<Pkt> for Bench<'_> {
     fn outcome(&mut self, outcome: Outcome<Pkt>) {
         self.outcomes.push(outcome);
     }
+    fn wake(&mut self, at: Instant) {
+        panic!("no queue here lets the link idle: {at:?}");
+    }
     fn signal(&mut self, _: u16, signal: Signal) {
         panic!("no queue here sends {signal:?}");
     }

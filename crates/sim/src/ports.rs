@@ -1,0 +1,327 @@
+//! The ports of one shard, compiled for one discipline. See `hosts` for why they are apart.
+
+use std::ops::Range;
+
+use pullnet_qdisc::Discipline;
+use pullnet_rng::Seed;
+use pullnet_topology::LinkRef;
+use pullnet_transport::Words;
+use pullnet_units::PortId;
+
+use crate::agenda::{Agenda, NOT_ARMED};
+use crate::clock::Window;
+use crate::fingerprint::Fingerprint;
+use crate::hosts::Hosts;
+use crate::huge;
+use crate::line::Line;
+use crate::network::Network;
+use crate::outbox::{Emission, Outbox};
+use crate::packet::Packet;
+use crate::port::{Env, Port, PortContext, PortCounts};
+use crate::prefetch::Places;
+use crate::probe::Held;
+
+/// Number of visits ahead of which memory is prefetched.
+const AHEAD: usize = 6;
+/// Number of packets ahead of which places in inboxes are prefetched.
+const BLOCK: usize = 12;
+
+/// What the rest of a shard knows of its ports.
+pub trait Ports<W: Words>: Send {
+    /// Lets everything happen that lies in `window`; packets for hosts go to `hosts` in batches. Returns whether any port was
+    /// visited.
+    fn work(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, hosts: &mut dyn Hosts<W>) -> bool;
+    /// Puts the packets of `mail` into inboxes; those for ports of other shards into `abroad`. Packets arrive in a later window
+    /// than the one in which they are sent, so that it does not matter when in this window that is done.
+    fn accept(&mut self, net: &Network<W>, window: Window, mail: &[Emission<W>], abroad: &mut Vec<Emission<W>>);
+    /// Lets everything happen that lies before the end of the run.
+    fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
+    /// The earliest window from `window` on in which something is to be done; `u64::MAX` for none.
+    fn next_busy(&mut self, window: u64) -> u64;
+    /// The first cache line that an arriving packet touches, of every port.
+    fn inboxes(&self) -> Places<1>;
+    /// Process numbers of the ports.
+    fn range(&self) -> Range<u32>;
+    /// Visits every port in the order of process numbers.
+    fn each(&self, visit: &mut dyn FnMut(PortView<'_>));
+    /// Visits every packet on its way to a port or waiting there.
+    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>));
+    /// Visits the recorded occupancy of every port that records it, in the order of process numbers.
+    fn held(&mut self, visit: &mut dyn FnMut(&mut Held));
+}
+
+/// A port as the end of a run sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct PortView<'a> {
+    /// The link.
+    pub line: &'a Line,
+    /// When the packet in service has left; a time in the past if there is none.
+    pub sending_until: u64,
+    /// Rare events there.
+    pub counts: &'a PortCounts,
+    /// Hash of them.
+    pub fingerprint: Fingerprint,
+    /// Most data packets held, and most control packets waiting.
+    pub peaks: [u32; 2],
+    /// Occupancy, if it is recorded.
+    pub held: Option<&'a Held>,
+}
+
+/// A switch as the unit of work: its ports share state and are worked off together, in order of time.
+#[derive(Debug)]
+struct SharedSwitch<S> {
+    /// Its ports, as positions in the shard.
+    ports: Range<u32>,
+    /// What they share.
+    shared: S,
+    /// The window that the switch is to be visited in.
+    armed: u64,
+    /// When the next thing happens at each port.
+    next: Vec<u64>,
+}
+
+impl<S> SharedSwitch<S> {
+    /// The port at which the next thing happens, and when. At one time the port with the lower number comes first.
+    #[inline]
+    fn first(&self) -> (usize, u64) {
+        let mut first = (0, u64::MAX);
+        for (port, at) in self.next.iter().enumerate() {
+            if *at < first.1 {
+                first = (port, *at);
+            }
+        }
+        first
+    }
+}
+
+/// The ports of one shard.
+pub struct PortSide<W: Words, Q: Discipline<Packet<W>>> {
+    range: Range<u32>,
+    ports: Vec<Port<W, Q>>,
+    /// Switches whose ports share state; empty if the port is the unit of work.
+    switches: Vec<SharedSwitch<Q::Shared>>,
+    /// Position in `switches`, by port; empty if the port is the unit of work.
+    switch_of_port: Vec<u32>,
+    /// What ports share if they share nothing.
+    nothing_shared: Q::Shared,
+    rules: Q::Rules,
+    /// Ports, or switches, by window.
+    agenda: Agenda,
+    /// Processes of the current window, kept for its memory.
+    due: Vec<u32>,
+    large: bool,
+}
+
+impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
+    /// The ports with the process numbers `range`.
+    pub fn new(net: &Network<W>, rules: &Q::Rules, range: Range<u32>, large: bool) -> Self {
+        let ids = &net.numbering.port[range.start as usize..range.end as usize];
+        let ports = huge::collect(ids.iter().map(|id| port::<W, Q>(net, rules, *id)));
+        let switches = if Q::SHARES { switches::<W, Q>(&ports, rules) } else { Vec::new() };
+        let units = if Q::SHARES { switches.len() } else { ports.len() };
+        let of_port =
+            switches.iter().zip(0..).flat_map(|(switch, number)| switch.ports.clone().map(move |_| number));
+        Self {
+            range,
+            switch_of_port: of_port.collect(),
+            nothing_shared: Q::shared(rules, 0),
+            rules: rules.clone(),
+            agenda: Agenda::new(units),
+            ports,
+            switches,
+            due: Vec::new(),
+            large,
+        }
+    }
+
+    /// Prefetches memory of the ports that are visited some time after number `index`.
+    #[inline]
+    fn prefetch(&self, due: &[u32], index: usize) {
+        let port = |ahead: usize| due.get(index + ahead).map(|position| &self.ports[*position as usize]);
+        port(2 * AHEAD).into_iter().for_each(Port::prepare);
+        port(AHEAD).into_iter().for_each(Port::prepare_packets);
+        port(1).into_iter().for_each(Port::prepare_near);
+    }
+
+    /// Prefetches the places that packets will take in the inboxes of their ports.
+    #[inline]
+    fn prefetch_slots(&self, mail: &[Emission<W>]) {
+        if self.large {
+            let position = |emission: &Emission<W>| emission.process.wrapping_sub(self.range.start);
+            let ports = mail.iter().filter_map(|emission| self.ports.get(position(emission) as usize));
+            ports.for_each(Port::prepare_slot);
+        }
+    }
+
+    #[inline(always)]
+    fn visit_port(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, position: u32) {
+        let port = &mut self.ports[position as usize];
+        let env = Env { net, out, window };
+        let due = port.visit(&mut PortContext { env, rules: &self.rules, shared: &mut self.nothing_shared });
+        port.armed = due.map_or(NOT_ARMED, |due| {
+            self.agenda.place(position, due.max(window.index + 1), window.index)
+        });
+    }
+
+    fn visit_switch(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, position: u32) {
+        let next = self.work_off_switch(net, window, out, position);
+        if next < crate::port::IDLE {
+            let switch = &mut self.switches[position as usize];
+            let due = net.grid.index(next).max(window.index + 1);
+            self.agenda.arm(&mut switch.armed, position, due, window.index);
+        }
+    }
+
+    /// Ports that share state see each other's events in order of time. Returns when the next thing happens.
+    fn work_off_switch(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, position: u32) -> u64 {
+        let switch = &mut self.switches[position as usize];
+        switch.armed = NOT_ARMED;
+        let ports = &mut self.ports[switch.ports.start as usize..switch.ports.end as usize];
+        for (next, port) in switch.next.iter_mut().zip(&*ports) {
+            *next = port.next_event(window);
+        }
+        loop {
+            let (first, at) = switch.first();
+            if at >= window.end {
+                return at;
+            }
+            let (env, shared) = (Env { net, out: &mut *out, window }, &mut switch.shared);
+            ports[first].step(&mut PortContext { env, rules: &self.rules, shared });
+            switch.next[first] = ports[first].next_event(window);
+        }
+    }
+
+    /// A packet is on its way to the port at `position`.
+    #[inline(always)]
+    fn expect(&mut self, net: &Network<W>, window: Window, position: u32, packet: &Packet<W>) {
+        let port = &mut self.ports[position as usize];
+        let due = port.expect(net, window, packet).max(window.index + 1);
+        if Q::SHARES {
+            self.wake_switch(net.grid.index(packet.time(window)), position, window);
+        } else if due < port.armed {
+            self.agenda.arm(&mut port.armed, position, due, window.index);
+        }
+    }
+
+    /// The switch of the port at `position` is to be visited in window `due` at the latest.
+    fn wake_switch(&mut self, due: u64, position: u32, window: Window) {
+        let position = self.switch_of_port[position as usize];
+        let switch = &mut self.switches[position as usize];
+        if due < switch.armed {
+            self.agenda.arm(&mut switch.armed, position, due, window.index);
+        }
+    }
+}
+
+impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
+    fn work(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, hosts: &mut dyn Hosts<W>) -> bool {
+        let mut due = core::mem::take(&mut self.due);
+        let (ports, switches) = (&self.ports, &self.switches);
+        self.agenda.take(window.index, &mut due, |unit| {
+            if Q::SHARES { switches[unit as usize].armed } else { ports[unit as usize].armed }
+        });
+        for (index, position) in due.iter().enumerate() {
+            if Q::SHARES {
+                self.visit_switch(net, window, out, *position);
+            } else {
+                if self.large {
+                    self.prefetch(&due, index);
+                }
+                self.visit_port(net, window, out, *position);
+            }
+            out.ports_batch(|mail, abroad| self.accept(net, window, mail, abroad));
+            out.hosts_batch(|mail, abroad| hosts.accept(net, window, mail, abroad));
+        }
+        let worked = !due.is_empty();
+        due.clear();
+        self.due = due;
+        worked
+    }
+
+    fn accept(&mut self, net: &Network<W>, window: Window, mail: &[Emission<W>], abroad: &mut Vec<Emission<W>>) {
+        let mut blocks = mail.chunks(BLOCK);
+        let mut soon = blocks.next().unwrap_or_default();
+        self.prefetch_slots(soon);
+        while !soon.is_empty() {
+            let later = blocks.next().unwrap_or_default();
+            self.prefetch_slots(later);
+            for emission in soon {
+                let position = emission.process.wrapping_sub(self.range.start);
+                if (position as usize) < self.ports.len() {
+                    self.expect(net, window, position, &emission.packet);
+                } else {
+                    abroad.push(*emission);
+                }
+            }
+            soon = later;
+        }
+    }
+
+    fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>) {
+        if Q::SHARES {
+            (0..self.switches.len() as u32).for_each(|switch| {
+                self.work_off_switch(net, window, out, switch);
+            });
+        }
+        for port in self.ports.iter_mut().filter(|_| !Q::SHARES) {
+            let (rules, shared) = (&self.rules, &mut self.nothing_shared);
+            port.visit(&mut PortContext { env: Env { net, out: &mut *out, window }, rules, shared });
+        }
+    }
+
+    fn next_busy(&mut self, window: u64) -> u64 {
+        self.agenda.next_busy(window)
+    }
+
+    fn inboxes(&self) -> Places<1> {
+        Port::inboxes(&self.ports, self.range.start)
+    }
+
+    fn range(&self) -> Range<u32> {
+        self.range.clone()
+    }
+
+    fn each(&self, visit: &mut dyn FnMut(PortView<'_>)) {
+        for port in &self.ports {
+            visit(PortView {
+                line: &port.line,
+                sending_until: port.sending_until(),
+                counts: &port.incidents.counts,
+                fingerprint: port.incidents.fingerprint,
+                peaks: port.peaks,
+                held: port.held.as_deref(),
+            });
+        }
+    }
+
+    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
+        self.ports.iter().for_each(|port| port.packets(visit));
+    }
+
+    fn held(&mut self, visit: &mut dyn FnMut(&mut Held)) {
+        self.ports.iter_mut().filter_map(|port| port.held.as_deref_mut()).for_each(visit);
+    }
+}
+
+/// Groups neighbouring ports by their switch.
+fn switches<W: Words, Q: Discipline<Packet<W>>>(ports: &[Port<W, Q>], rules: &Q::Rules) -> Vec<SharedSwitch<Q::Shared>> {
+    let mut end = 0;
+    let switches = ports.chunk_by(|one, next| one.incidents.node == next.incidents.node).map(|ports| {
+        let begin = end;
+        end += ports.len() as u32;
+        let shared = Q::shared(rules, ports.len());
+        SharedSwitch { ports: begin..end, shared, armed: NOT_ARMED, next: vec![u64::MAX; ports.len()] }
+    });
+    switches.collect()
+}
+
+/// An empty port.
+pub fn port<W: Words, Q: Discipline<Packet<W>>>(net: &Network<W>, rules: &Q::Rules, id: PortId) -> Port<W, Q> {
+    let port = &net.topology().ports[id];
+    let chance = Seed(net.scenario.seed).small_stream("switch.port", id.0.into());
+    let line = Line::new(net, LinkRef::Port(id), net.next_of_port(id), chance);
+    let first = net.topology().nodes[port.node].ports.start;
+    let probes = net.probes();
+    let held = Held::new(probes.ports, probes.series.as_ref().map(|series| series.interval.0));
+    Port::new(net, rules, line, port.node, (id.0 - first) as u16, held)
+}
