@@ -1,5 +1,5 @@
 /// What a frame is to a switch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Kind {
     /// Carries payload that a switch may cut.
     Data,
@@ -10,11 +10,12 @@ pub enum Kind {
     /// The same on its way back to its sender.
     Returned,
     /// A frame of another protocol, which has to stay whole.
+    #[default]
     Foreign,
 }
 
 /// What a switch reads of a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Class {
     /// What it is.
     pub kind: Kind,
@@ -24,6 +25,10 @@ pub struct Class {
     pub label: Option<u16>,
     /// A hash of what makes a flow: addresses and ports, without the path.
     pub flow: u64,
+    /// Whether it may be marked: the ECN field of its IP header says that the transport is capable (RFC 3168).
+    pub ect: bool,
+    /// Priority, 0 to 7: the class selector in the DSCP of its IP header; 0 where there is none.
+    pub priority: u8,
 }
 
 /// The one place where a switch reads and rewrites the bytes of a protocol.

@@ -15,6 +15,8 @@ pub enum Dropped {
     DataQueueFull,
     /// No room in the control queue.
     ControlQueueFull,
+    /// Dropped early by active queue management.
+    Early,
     /// A fault of the line.
     Fault,
 }

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use pullnet_qdisc::{Discipline, Item};
+use pullnet_qdisc::{Discipline, Item, Outcome, order};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_units::{IdVec, Instant, NodeId, PortId};
 
@@ -21,8 +21,8 @@ const MOST_ARRIVING: usize = 1000;
 
 /// Switches, the lines between them, and their outer ports.
 ///
-/// At one instant, faults begin and end first; then ports complete frames; then frames arrive, in the order of the ports
-/// that they arrive at; then returned headers come round.
+/// At one instant, faults begin and end first; then ports complete frames; then queues that asked for it are served; then
+/// frames and returned headers arrive, in the order that [`order`] gives; then frames depart.
 #[derive(Debug)]
 pub struct Fabric<Q: Discipline<Slot>, C, O> {
     pub(crate) settings: FabricSettings,
@@ -41,6 +41,8 @@ pub struct Fabric<Q: Discipline<Slot>, C, O> {
     pub(crate) next_fault: Instant,
     pub(crate) departures: VecDeque<Departure>,
     pub(crate) choices: SmallStream,
+    /// Outcomes of the latest call of a queue, kept for its memory.
+    pub(crate) outcomes: Vec<Outcome<Slot>>,
     pub(crate) now: Instant,
 }
 
@@ -58,8 +60,11 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         let nodes = ports.iter().map(|port| port.node.0 + 1).max().unwrap_or(0);
         let of_node = |node: u32| ports.iter().filter(|port| port.node.0 == node).count();
         let seed = Seed(settings.seed);
+        let first_of = |node: NodeId| ports.iter().position(|port| port.node == node).unwrap_or(0) as u64;
         let port = |(number, port): (u64, &PortSettings)| Port {
             node: port.node,
+            index: (number - first_of(port.node)) as u16,
+            salt: order::salt(settings.seed, port.node.0),
             peer: port.peer,
             rate: port.rate,
             delay: port.delay,
@@ -68,6 +73,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             queue: Q::new(&rules),
             serving: None,
             paused: false,
+            wake: Instant::NEVER,
             coin: None,
             leaving: VecDeque::new(),
             out: Line::default(),
@@ -86,6 +92,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             next_fault: Instant::NEVER,
             departures: VecDeque::new(),
             choices: seed.small_stream("switch.choice", 0),
+            outcomes: Vec::new(),
             now: Instant::ZERO,
             settings,
             codec,
@@ -154,7 +161,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             Held { data_packets: queue.data_held(), control_packets: queue.queued(true), ..Held::default() };
         let mut add = |slot: &Slot| {
             let bytes = if slot.is_control() { &mut held.control_bytes } else { &mut held.data_bytes };
-            *bytes += u64::from(slot.wire());
+            *bytes += u64::from(slot.wire(0));
         };
         queue.waiting(&mut add);
         serving.iter().map(|serving| &serving.slot).filter(|slot| !slot.is_control()).for_each(add);

@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_label_chooses_by_its_digit() {
-        let class = Class { kind: crate::Kind::Data, headers: 0, label: Some(0b1101), flow: 0 };
+        let class = Class { kind: crate::Kind::Data, headers: 0, label: Some(0b1101), ..Class::default() };
         let choose = |shift, mask| {
             choose(Forwarding::Path, &class, Selection { shift, mask }, 4, NodeId(0), |_| unreachable!())
         };

@@ -15,13 +15,26 @@ pub struct Slot {
     /// What it is.
     pub kind: Kind,
     counting: Counting,
+    ect: bool,
+    priority: u8,
+    /// Number of the port that it came by, among the ports of the switch.
+    ingress: u16,
 }
 
 impl Slot {
     /// A frame of `length` bytes.
-    pub fn new(frame: FrameId, length: usize, class: &Class, counting: Counting) -> Self {
+    pub fn new(frame: FrameId, length: usize, class: &Class, counting: Counting, ingress: u16) -> Self {
         let length = length.try_into().unwrap_or(u32::MAX);
-        Self { frame, length, headers: class.headers, kind: class.kind, counting }
+        Self {
+            frame,
+            length,
+            headers: class.headers,
+            kind: class.kind,
+            counting,
+            ect: class.ect,
+            priority: class.priority,
+            ingress,
+        }
     }
 
     /// Whether a switch has cut its payload.
@@ -33,7 +46,7 @@ impl Slot {
 impl Default for Slot {
     fn default() -> Self {
         let (frame, kind, counting) = (FrameId::default(), Kind::Foreign, Counting::Frame);
-        Self { frame, length: 0, headers: 0, kind, counting }
+        Self { frame, length: 0, headers: 0, kind, counting, ect: false, priority: 0, ingress: 0 }
     }
 }
 
@@ -44,7 +57,7 @@ impl Item for Slot {
     }
 
     #[inline]
-    fn wire(&self) -> u32 {
+    fn wire(&self, _: u32) -> u32 {
         self.counting.wire(self.length)
     }
 
@@ -63,5 +76,24 @@ impl Item for Slot {
     #[inline]
     fn trimmable(&self) -> bool {
         self.kind == Kind::Data
+    }
+
+    #[inline]
+    fn priority(&self) -> u8 {
+        self.priority
+    }
+
+    #[inline]
+    fn ect(&self) -> bool {
+        self.ect
+    }
+
+    /// The bytes are marked when the outcome is carried out.
+    #[inline]
+    fn mark(&mut self) {}
+
+    #[inline]
+    fn ingress(&self) -> u16 {
+        self.ingress
     }
 }

@@ -60,6 +60,16 @@ fn congested(frame: &mut [u8]) -> Option<()> {
     Some(())
 }
 
+/// Whether the sender of an IP packet can be told of congestion (RFC 3168, ECT), and the priority in its DSCP.
+fn class_of_service(frame: &[u8]) -> Option<(bool, u8)> {
+    least(frame)?;
+    let at = ip_at(frame);
+    let word = u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]);
+    // The traffic class: the second byte in IPv4, four bits later in IPv6.
+    let class = if word >> 12 == 4 { word as u8 } else { (word >> 4) as u8 };
+    Some((class & 3 != 0, class >> 5))
+}
+
 /// The checksum of a header in which one word has changed (RFC 1624, equation 3).
 fn changed(sum: u16, before: u16, after: u16) -> u16 {
     let next = u32::from(!sum) + u32::from(!before) + u32::from(after);
@@ -88,7 +98,7 @@ impl ConcatHash for [&[u8]] {
 
 impl Codec for Ndp {
     fn classify(&self, frame: &[u8]) -> Class {
-        let foreign = Class { kind: Kind::Foreign, headers: 0, label: None, flow: 0 };
+        let foreign = Class { kind: Kind::Foreign, ..Class::default() };
         let Some(inside) = Inside::of(frame) else { return foreign };
         let least = least(frame).unwrap_or(usize::MAX);
         let kind = match mark(frame, &self.marks) {
@@ -101,7 +111,9 @@ impl Codec for Ndp {
         };
         let ndp = kind != Kind::Foreign;
         let label = if ndp { label(frame) } else { None };
-        Class { kind, headers: least.try_into().unwrap_or(u16::MAX), label, flow: inside.flow(ndp) }
+        let (ect, priority) = class_of_service(frame).unwrap_or_default();
+        let headers = least.try_into().unwrap_or(u16::MAX);
+        Class { kind, headers, label, flow: inside.flow(ndp), ect, priority }
     }
 
     fn trim(&self, frame: &mut Vec<u8>, keep: usize) {

@@ -12,11 +12,17 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     /// Counts what became of a frame, and rewrites its bytes where it was trimmed.
     pub(crate) fn note(&mut self, id: PortId, outcome: Outcome<Slot>) {
         match outcome {
-            Outcome::Queued => {}
+            Outcome::Marked(packet) => self.mark(id, &packet),
             Outcome::Trimmed(header) => self.cut(id, &header),
-            Outcome::Returned(header) => self.send_back(id, &header),
+            Outcome::Returned { header, .. } => self.send_back(id, &header),
             Outcome::Dropped { packet, why, trimmed } => self.refuse(id, &packet, why, trimmed),
         }
+    }
+
+    /// The bytes say that there was congestion.
+    fn mark(&mut self, id: PortId, packet: &Slot) {
+        let (counters, frames, codec, _) = self.port(id);
+        counters.ecn_marked_packets += u64::from(codec.mark(frames.bytes_mut(packet.frame)));
     }
 
     /// The payload goes.
@@ -60,6 +66,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         let why = match why {
             DropReason::DataQueueFull => Dropped::DataQueueFull,
             DropReason::ControlQueueFull => Dropped::ControlQueueFull,
+            DropReason::Early => Dropped::Early,
         };
         self.discard(id, packet.frame, why);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use pullnet_qdisc::order;
 use pullnet_rng::SmallStream;
 use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
 
@@ -9,6 +10,9 @@ use crate::counters::PortCounters;
 use crate::frame::FrameId;
 use crate::item::Slot;
 use crate::line::Line;
+
+/// Marks headers that come from a port of the same switch and not by a line.
+const RETURNED: u16 = 1 << 15;
 
 /// A frame on a line.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +35,10 @@ pub(crate) struct Serving {
 #[derive(Debug)]
 pub(crate) struct Port<Q> {
     pub node: NodeId,
+    /// Number among the ports of the switch.
+    pub index: u16,
+    /// Salt of the order of simultaneous arrivals at the switch, see [`order`].
+    pub salt: u16,
     /// The port at the other end, if that is in the fabric.
     pub peer: Option<PortId>,
     pub rate: BitsPerSec,
@@ -43,6 +51,8 @@ pub(crate) struct Port<Q> {
     pub serving: Option<Serving>,
     /// Whether nothing may go into service.
     pub paused: bool,
+    /// When the queue asked to be served again; never, unless its discipline may let the line idle.
+    pub wake: Instant,
     /// The next coin, if it is not left to chance.
     pub coin: Option<bool>,
     /// Frames that have left and are not at the other end yet, in order.
@@ -54,12 +64,22 @@ pub(crate) struct Port<Q> {
 }
 
 impl<Q> Port<Q> {
+    /// Place of a frame that arrives by this port at `at`, among simultaneous arrivals at the switch.
+    pub fn place(&self, at: Instant) -> u16 {
+        order::place(at.0, self.salt, self.index)
+    }
+
+    /// The same of a header that this port sent back.
+    pub fn place_returned(&self, at: Instant) -> u16 {
+        order::place(at.0, self.salt, RETURNED | self.index)
+    }
+
     /// When the next thing happens here.
     #[inline]
     pub fn due(&self) -> Instant {
         let front = |line: &VecDeque<Travelling>| line.front().map_or(Instant::NEVER, |first| first.at);
         let completion = self.serving.map_or(Instant::NEVER, |serving| serving.until);
-        completion.min(front(&self.leaving)).min(front(&self.arriving))
+        completion.min(front(&self.leaving)).min(front(&self.arriving)).min(self.wake)
     }
 
     /// When a frame from outside that is seen at `at` began and has arrived. A paced line carries one frame after the

@@ -1,4 +1,3 @@
-use pullnet_qdisc::StepMark;
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 
 use crate::forward::{Forwarding, Unknown};
@@ -18,8 +17,6 @@ pub struct FabricSettings {
     pub ageing: Option<Picos>,
     /// What happens to a frame whose destination is not known, or is a group.
     pub unknown: Unknown,
-    /// When congestion is marked (ECN); `None`: never.
-    pub mark: Option<StepMark>,
     /// Most frames held at a time, over all ports and lines.
     pub most_frames: u32,
     /// Time that a returned header takes to the port that leads to its sender.
@@ -34,7 +31,6 @@ impl Default for FabricSettings {
             forwarding: Forwarding::Path,
             ageing: None,
             unknown: Unknown::Drop,
-            mark: None,
             most_frames: 65_536,
             recirculation: Picos::ZERO,
         }

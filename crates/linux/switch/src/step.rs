@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use pullnet_qdisc::{Discipline, Item};
+use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal};
 use pullnet_rng::SmallStream;
-use pullnet_units::{Instant, Picos, PortId};
+use pullnet_units::{BitsPerSec, Instant, Picos, PortId};
 
 use crate::codec::Codec;
 use crate::counters::PortCounters;
@@ -14,16 +14,66 @@ use crate::frame::FrameId;
 use crate::item::Slot;
 use crate::line::Line;
 use crate::mac::Mac;
-use crate::port::{Serving, Travelling};
+use crate::port::{Port, Serving, Travelling};
 use crate::settings::Departure;
+
+/// Surroundings of the queue of one port at one time.
+pub(crate) struct Surroundings<'a> {
+    now: Instant,
+    rate: BitsPerSec,
+    chance: &'a mut SmallStream,
+    /// The next coin, if it is not left to chance.
+    coin: &'a mut Option<bool>,
+    wake: &'a mut Instant,
+    outcomes: &'a mut Vec<Outcome<Slot>>,
+}
+
+impl Context<Slot> for Surroundings<'_> {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn rate(&self) -> BitsPerSec {
+        self.rate
+    }
+
+    fn coin(&mut self) -> bool {
+        self.coin.take().unwrap_or_else(|| self.chance.coin())
+    }
+
+    fn unit(&mut self) -> f64 {
+        self.chance.unit()
+    }
+
+    fn outcome(&mut self, outcome: Outcome<Slot>) {
+        self.outcomes.push(outcome);
+    }
+
+    fn wake(&mut self, at: Instant) {
+        *self.wake = (*self.wake).min(at.max(self.now.after(Picos(1))));
+    }
+
+    fn signal(&mut self, _: u16, _: Signal) {
+        unreachable!("no discipline sends signals");
+    }
+}
 
 /// What happens next at one instant, in the order of the variants and of the port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Step {
     Completion(PortId),
-    Arrival { at: PortId, from: Option<PortId> },
-    Recirculation,
+    Wake(PortId),
+    /// `place` among simultaneous arrivals at one switch.
+    Arrival { place: u16, at: Arrival },
     Departure(PortId),
+}
+
+/// How a frame arrives at a switch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Arrival {
+    Outside(PortId),
+    Inside { from: PortId, to: PortId },
+    Returned,
 }
 
 impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
@@ -34,10 +84,11 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         }
         match self.next_step(at) {
             Some(Step::Completion(port)) => self.complete(port),
-            Some(Step::Arrival { at: port, from: None }) => self.arrives_from_outside(port),
-            Some(Step::Arrival { at: port, from: Some(from) }) => self.arrives_from(from, port),
+            Some(Step::Wake(port)) => self.wakes(port),
+            Some(Step::Arrival { at: Arrival::Outside(port), .. }) => self.arrives_from_outside(port),
+            Some(Step::Arrival { at: Arrival::Inside { from, to }, .. }) => self.arrives_from(from, to),
+            Some(Step::Arrival { at: Arrival::Returned, .. }) => self.comes_round(),
             Some(Step::Departure(port)) => self.departs(port),
-            Some(Step::Recirculation) => self.comes_round(),
             None => {}
         }
     }
@@ -45,22 +96,29 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     fn next_step(&self, at: Instant) -> Option<Step> {
         let due = (0..).zip(&self.due).filter(|(_, due)| **due <= at);
         let first = due.filter_map(|(number, _)| self.port_step(PortId(number), at)).min();
-        let returning = self.returning.front().is_some_and(|(due, ..)| *due <= at);
-        let round = returning.then_some(Step::Recirculation);
+        let returning = self.returning.front().filter(|(due, ..)| *due <= at);
+        let round = returning.map(|(due, port, _)| {
+            let place = self.ports[*port].place_returned(*due);
+            Step::Arrival { place, at: Arrival::Returned }
+        });
         [first, round].into_iter().flatten().min()
     }
 
     fn port_step(&self, id: PortId, at: Instant) -> Option<Step> {
         let port = &self.ports[id];
-        let ready = |line: &VecDeque<Travelling>| line.front().is_some_and(|first| first.at <= at);
-        let leaves = ready(&port.leaving).then_some(match port.peer {
-            Some(peer) => Step::Arrival { at: peer, from: Some(id) },
+        let ready = |line: &VecDeque<Travelling>| line.front().filter(|first| first.at <= at).map(|first| first.at);
+        let leaves = ready(&port.leaving).map(|at| match port.peer {
+            Some(to) => {
+                Step::Arrival { place: self.ports[to].place(at), at: Arrival::Inside { from: id, to } }
+            }
             None => Step::Departure(id),
         });
         let completes =
             port.serving.is_some_and(|serving| serving.until <= at).then_some(Step::Completion(id));
-        let arrives = ready(&port.arriving).then_some(Step::Arrival { at: id, from: None });
-        [completes, arrives, leaves].into_iter().flatten().min()
+        let wakes = (port.wake <= at).then_some(Step::Wake(id));
+        let arrives = ready(&port.arriving)
+            .map(|at| Step::Arrival { place: port.place(at), at: Arrival::Outside(id) });
+        [completes, wakes, arrives, leaves].into_iter().flatten().min()
     }
 
     pub(crate) fn settle(&mut self, port: PortId) {
@@ -81,9 +139,9 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
 
     /// The frame in service has left.
     fn complete(&mut self, id: PortId) {
+        let Some(Serving { slot, since, until }) = self.ports[id].serving.take() else { return };
+        self.act(id, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
         let port = &mut self.ports[id];
-        let Some(Serving { slot, since, until }) = port.serving.take() else { return };
-        port.queue.complete(&self.rules, &mut self.shared[port.node]);
         port.leaving.push_back(Travelling { frame: slot.frame, since, at: until.after(port.delay) });
         let bytes = self.frames.bytes(slot.frame);
         count_sent(&mut port.counters, &slot, bytes, until.since(since));
@@ -94,13 +152,37 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
 
     /// The next frame goes into service if the line is free.
     pub(crate) fn serve(&mut self, id: PortId) {
-        let port = &mut self.ports[id];
+        let port = &self.ports[id];
         if port.serving.is_some() || port.paused {
             return;
         }
-        let Some(slot) = port.queue.dequeue(&self.rules, &mut self.shared[port.node]) else { return };
-        let until = self.now.after(port.time(slot.wire()));
+        let next = self.act(id, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
+        let Some(slot) = next else { return };
+        let port = &mut self.ports[id];
+        let until = self.now.after(port.time(slot.wire(0)));
         port.serving = Some(Serving { slot, since: self.now, until });
+    }
+
+    /// A queue that let the line idle asked to be served.
+    fn wakes(&mut self, id: PortId) {
+        self.ports[id].wake = Instant::NEVER;
+        self.serve(id);
+        self.settle(id);
+    }
+
+    /// Lets the queue of a port do something, and carries out what came of it.
+    pub(crate) fn act<R>(
+        &mut self,
+        id: PortId,
+        act: impl FnOnce(&mut Q, &Q::Rules, &mut Q::Shared, &mut Surroundings<'_>) -> R,
+    ) -> R {
+        let mut outcomes = core::mem::take(&mut self.outcomes);
+        let Port { queue, chance, coin, node, rate, wake, .. } = &mut self.ports[id];
+        let cx = &mut Surroundings { now: self.now, rate: *rate, chance, coin, wake, outcomes: &mut outcomes };
+        let result = act(queue, &self.rules, &mut self.shared[*node], cx);
+        outcomes.drain(..).for_each(|outcome| self.note(id, outcome));
+        self.outcomes = outcomes;
+        result
     }
 
     fn arrives_from_outside(&mut self, id: PortId) {
@@ -153,7 +235,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
 
 fn count_sent(counters: &mut PortCounters, slot: &Slot, bytes: &[u8], busy: Picos) {
     let group = Mac::destination(bytes).is_some_and(Mac::is_group);
-    counters.if_out_octets += u64::from(slot.wire());
+    counters.if_out_octets += u64::from(slot.wire(0));
     counters.if_out_ucast_pkts += u64::from(!group);
     counters.if_out_non_ucast_pkts += u64::from(group);
     counters.tx_data_packets += u64::from(!slot.is_control());

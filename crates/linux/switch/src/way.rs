@@ -50,7 +50,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         };
         match way {
             Ok(egress) if egress == ingress => self.no_way(ingress, frame, Dropped::SamePort),
-            Ok(egress) => self.admit(egress, frame, &class),
+            Ok(egress) => self.admit(ingress, egress, frame, &class),
             Err(why) => self.no_way(ingress, frame, why),
         }
     }
@@ -67,35 +67,22 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         let others: Vec<_> = self.ports.enumerate().filter_map(others).collect();
         for egress in others {
             match self.frames.copy(frame) {
-                Some(copy) => self.admit(egress, copy, class),
+                Some(copy) => self.admit(ingress, egress, copy, class),
                 None => self.ports[ingress].counters.if_in_discards += 1,
             }
         }
         self.frames.release(frame);
     }
 
-    /// Whether a frame that comes to a port now is to be marked.
-    #[inline]
-    fn is_congested(&self, id: PortId) -> bool {
-        self.settings.mark.is_some_and(|rule| {
-            let held = self.held(id);
-            rule.marks(held.data_packets, held.data_bytes)
-        })
-    }
-
-    /// A frame comes to the queue of the port that it is to leave by.
-    fn admit(&mut self, id: PortId, frame: FrameId, class: &Class) {
-        if self.is_congested(id) && self.codec.mark(self.frames.bytes_mut(frame)) {
-            self.ports[id].counters.ecn_marked_packets += 1;
-        }
-        let slot = Slot::new(frame, self.frames.bytes(frame).len(), class, self.settings.counting);
-        let Port { queue, chance, coin, node, counters, .. } = &mut self.ports[id];
-        let coin = || coin.take().unwrap_or_else(|| chance.coin());
-        let outcome = queue.enqueue(&self.rules, &mut self.shared[*node], slot, coin);
+    /// A frame that came by `ingress` comes to the queue of the port that it is to leave by.
+    fn admit(&mut self, ingress: PortId, id: PortId, frame: FrameId, class: &Class) {
+        let (length, ingress) = (self.frames.bytes(frame).len(), self.ports[ingress].index);
+        let slot = Slot::new(frame, length, class, self.settings.counting, ingress);
+        self.act(id, |queue, rules, shared, cx| queue.enqueue(rules, shared, slot, cx));
+        let Port { queue, counters, .. } = &mut self.ports[id];
         let most = |mark: &mut u64, held: u32| *mark = (*mark).max(held.into());
         most(&mut counters.queue_watermark_data_packets, queue.data_held());
         most(&mut counters.queue_watermark_control_packets, queue.queued(true));
-        self.note(id, outcome);
         self.serve(id);
         self.settle(id);
     }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Frame, Log, Toy, id_of, kind_of, mac};
 use proptest::prelude::*;
-use pullnet_qdisc::{DropTail, DropTailConfig, StepMark, StepMarkConfig, Trim, TrimConfig};
+use pullnet_qdisc::{DropTail, DropTailConfig, Trim, TrimConfig};
 use pullnet_switch::{
     Counting, Direction, Dropped, Effect, Entry, Event, Fabric, FabricSettings, Fault, Forwarding, Kind, Mac,
     PortSettings, Selection, Slot, Unknown, WrongPort,
@@ -63,7 +63,7 @@ fn fault(port: u32, direction: Direction, from_ns: u64, until_ns: u64, effect: E
 fn frames_leave_one_after_the_other_at_the_rate_of_the_port() {
     let mut fabric = star(3, &TrimConfig::default(), FabricSettings::default());
     fabric.arrive(PortId(1), Instant(0), &frame(1, 0, Kind::Data, 1, 1500));
-    fabric.arrive(PortId(2), Instant(0), &frame(2, 0, Kind::Data, 2, 1500));
+    fabric.arrive(PortId(2), Instant(1), &frame(2, 0, Kind::Data, 2, 1500));
     // An idle line starts at once: not at a multiple of anything.
     fabric.arrive(PortId(1), Instant(30_000_000), &frame(1, 0, Kind::Data, 3, 500));
     let gone = departures(&mut fabric, 100_000);
@@ -267,6 +267,38 @@ fn losses_damage_and_doubles_come_as_often_as_asked_and_the_same_each_time() {
 }
 
 #[test]
+fn no_sender_takes_the_losses_of_equally_paced_ones() {
+    for (senders, seed) in [(2, 1), (3, 2), (5, 3), (8, 4), (16, 5)].into_iter().flat_map(|(n, s)| (0..10).map(move |k| (n, s + k))) {
+        let config = DropTailConfig { queue: QueueSize::Packets(Packets(8)), ..DropTailConfig::default() };
+        let settings = FabricSettings { seed, ..FabricSettings::default() };
+        let ports: Vec<_> = (0..=senders).map(|_| port(0, None)).collect();
+        let mut fabric = Fabric::<DropTail<Slot>, _, _>::new(&config, settings, &ports, Toy, Log::default()).unwrap();
+        fabric.forward(NodeId(0), mac(0), Entry { ports: vec![PortId(0)], selection: Selection::default() });
+        // Every sender has a frame for port 0 each time that the line could carry one frame.
+        let (rounds, mut lost) = (4000u64, vec![0u64; senders as usize]);
+        for round in 0..rounds {
+            for from in 1..=senders {
+                let bytes = frame(from as u8, 0, Kind::Data, u64::from(from), 1500);
+                fabric.arrive(PortId(from), Instant(round * 12_000_000), &bytes);
+            }
+            fabric.advance(Instant(round * 12_000_000 + 6_000_000));
+            while let Some(gone) = fabric.poll_departure() {
+                fabric.release(gone.frame);
+            }
+        }
+        for (_, _, event, id, _) in &fabric.observer().0 {
+            if matches!(event, Event::Dropped(_)) {
+                lost[*id as usize - 1] += 1;
+            }
+        }
+        let all: u64 = lost.iter().sum();
+        for share in lost.iter().map(|lost| *lost as f64 / all as f64) {
+            assert!((share - 1.0 / f64::from(senders)).abs() < 0.02, "seed {seed}: {lost:?} of {all}");
+        }
+    }
+}
+
+#[test]
 fn memory_is_bounded_and_what_finds_none_is_counted() {
     let settings = FabricSettings { most_frames: 10, ..FabricSettings::default() };
     let mut fabric = star(2, &TrimConfig::default(), settings);
@@ -277,10 +309,9 @@ fn memory_is_bounded_and_what_finds_none_is_counted() {
 
 #[test]
 fn what_comes_to_a_long_queue_is_marked() {
-    let at = QueueSize::Packets(Packets(2));
-    let mark = Some(StepMark::new(&StepMarkConfig { at }));
-    let settings = FabricSettings { mark, ..FabricSettings::default() };
-    let mut fabric = star(2, &TrimConfig::default(), settings);
+    let mark_above = Some(QueueSize::Packets(Packets(2)));
+    let config = TrimConfig { mark_above, ..TrimConfig::default() };
+    let mut fabric = star(2, &config, FabricSettings::default());
     (0..5).for_each(|id| fabric.arrive(PortId(1), Instant(0), &frame(1, 0, Kind::Data, id, 1500)));
     fabric.advance(Instant(Picos::from_millis(1).0));
     let gone = std::iter::from_fn(|| fabric.poll_departure()).collect::<Vec<_>>();
@@ -303,7 +334,7 @@ fn ports_that_do_not_agree_on_being_joined_are_refused() {
 
 #[test]
 fn drop_tail_carries_any_frame_and_counts_the_line() {
-    let config = DropTailConfig { queue: QueueSize::Packets(Packets(2)) };
+    let config = DropTailConfig { queue: QueueSize::Packets(Packets(2)), ..DropTailConfig::default() };
     let settings = FabricSettings { counting: Counting::Line, ..FabricSettings::default() };
     let ports = [port(0, None), port(0, None)];
     let mut fabric =

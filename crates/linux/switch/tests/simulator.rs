@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use common::{Frame, Log, Toy, mac};
 use proptest::prelude::*;
-use pullnet_qdisc::{Discipline, with_discipline};
+use pullnet_qdisc::{Discipline, SwitchConfig, with_discipline};
 use pullnet_scenario::{Scenario, compile};
-use pullnet_sim::{Packet, one_port};
+use pullnet_sim::{Packet, Sent, one_port};
 use pullnet_switch::{Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot};
-use pullnet_transport::{Fate, HostAddr, Packed};
+use pullnet_transport::{Fate, HostAddr, Packed, Small};
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 
 const HOSTS: u8 = 6;
@@ -52,16 +52,21 @@ fn simulated(scenario: &Arc<Scenario>, arrivals: &[Arrival]) -> Trace {
     let packet = |(id, arrival): (u32, &Arrival)| {
         let packed = Packed { kind: 0, words: [id, 0, 0] };
         let (from, size) = (HostAddr(arrival.from.into()), arrival.length as u16);
-        (arrival.at, arrival.from.into(), Packet::new(from, HostAddr(0), arrival.control, 0, size, packed))
+        let sent = Sent { control: arrival.control, priority: 0, ect: true, label: 0, size };
+        (arrival.at, arrival.from.into(), Packet::new(from, HostAddr(0), sent, packed))
     };
     let packets: Vec<_> = (0..).zip(arrivals).map(packet).collect();
     let ran = one_port(scenario, PortId(0), &packets);
-    let id = |packet: &Packet| u64::from(packet.packed().words[0]);
-    let size = |packet: &Packet| pullnet_qdisc::Item::wire(packet);
+    let id = |packet: &Packet<Small>| u64::from(packet.packed().words[0]);
+    let trimmed = match &scenario.switch {
+        SwitchConfig::Trim(trim) => trim.trim_to.0 as u32,
+        _ => 0,
+    };
+    let size = |packet: &Packet<Small>| pullnet_qdisc::Item::wire(packet, trimmed);
     let (back, on): (Vec<_>, Vec<_>) =
         ran.emissions.iter().partition(|(_, packet)| packet.fate() == Fate::Returned);
     let departure =
-        |(at, packet): (u64, Packet)| (at, id(&packet), size(&packet), packet.fate() == Fate::Trimmed);
+        |(at, packet): (u64, Packet<Small>)| (at, id(&packet), size(&packet), packet.fate() == Fate::Trimmed);
     // A returned header is at the next port one window later; when it turned round is among the steps.
     let window =
         back.first().map_or(0, |(at, _)| at - ran.steps.iter().find(|step| step.returned > 0).unwrap().at);

@@ -36,6 +36,7 @@ fn port(occupancy: Vec<Picos>) -> PortRow {
         packets: 3,
         bytes: 27_000,
         data_packets: 3,
+        marked: 0,
         trimmed: 1,
         returned: 0,
         dropped: 0,

@@ -13,12 +13,12 @@ use crate::size::Counting;
 impl SwitchFile {
     /// What the switch inside the kernel is told, as JSON; or everything in the file that it cannot do, one text each.
     pub fn kernel(&self) -> Result<Value, Vec<String>> {
-        let queue = match &self.discipline {
-            SwitchConfig::Trim(trim) => Some((trim.data_queue, trim.trim_to.0)),
-            SwitchConfig::DropTail(tail) => Some((tail.queue, 0)),
-            SwitchConfig::SharedBuffer(_) => None,
+        let (queue, marks) = match &self.discipline {
+            SwitchConfig::Trim(trim) => (Some((trim.data_queue, trim.trim_to.0)), trim.mark_above.is_some()),
+            SwitchConfig::DropTail(tail) => (Some((tail.queue, 0)), tail.mark_above.is_some()),
+            SwitchConfig::Red(_) | SwitchConfig::SharedBuffer(_) => (None, false),
         };
-        let refused = self.beyond_the_kernel(queue.is_some());
+        let refused = self.beyond_the_kernel(queue.is_some(), marks);
         let Some((room, trim_to)) = queue.filter(|_| refused.is_empty()) else { return Err(refused) };
         let ports = self.ports.iter().map(|port| {
             let (name, interface) = (&port.name, &port.interface);
@@ -49,11 +49,11 @@ impl SwitchFile {
     }
 
     /// Everything that the switch inside the kernel cannot do.
-    fn beyond_the_kernel(&self, has_queue: bool) -> Vec<String> {
+    fn beyond_the_kernel(&self, has_queue: bool, marks: bool) -> Vec<String> {
         let ports = || self.ports.iter();
         let one_switch = ports().all(|port| port.settings.node == self.ports[0].settings.node);
         let rules = [
-            (has_queue, "switch.kind: it has no shared buffer; use \"trim\" or \"drop-tail\""),
+            (has_queue, "switch.kind: it has neither a shared buffer nor RED; use \"trim\" or \"drop-tail\""),
             (
                 one_switch && ports().all(|port| port.interface.is_some()),
                 "port: it is one switch, all of whose ports are on interfaces",
@@ -70,7 +70,7 @@ impl SwitchFile {
             ),
             (self.entries.len() <= 4096, "forward: it has at most 4096 entries"),
             (self.faults.is_empty(), "fault: it has no faults"),
-            (self.fabric.mark.is_none(), "ecn: it marks nothing"),
+            (!marks, "switch.mark_above: it marks nothing; leave the setting out"),
             (self.recording.is_none(), "capture: it records nothing"),
             (
                 self.fabric.ageing.is_none() && self.fabric.unknown == Unknown::Drop,

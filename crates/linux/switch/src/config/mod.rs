@@ -7,7 +7,7 @@ mod tables;
 
 use std::collections::BTreeMap;
 
-use pullnet_qdisc::{StepMark, StepMarkConfig, SwitchConfig};
+use pullnet_qdisc::SwitchConfig;
 use pullnet_scenario::reading::{Reader, Shape, SubTable, read, read_switch, switch_shape};
 use pullnet_scenario::{Disk, Files, Forwarding as Words, SpecError};
 use pullnet_settings::Settings;
@@ -102,11 +102,6 @@ pub fn shape() -> Shape {
         .with(list("port", "The ports of the switches.", PortFileSettings::FIELDS).and_required())
         .with(list("forward", "Fixed entries of the forwarding tables.", ForwardSettings::FIELDS))
         .with(one("learning", "What is learned, and what happens to the unknown.", LearningSettings::FIELDS))
-        .with(one(
-            "ecn",
-            "Congestion is marked (ECN) in IP packets whose sender can be told.",
-            StepMarkConfig::FIELDS,
-        ))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
         .with(list(
             "fault",
@@ -127,14 +122,12 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
     let entries = ports::entries(root, &ports, &names);
     let faults = ports::faults(root, &names);
     let recording = recording(root);
-    let ecn = if root.has("ecn") { Some(table::<StepMarkConfig>(root, "ecn")?) } else { None };
-    let mark = ecn.map(|ecn| StepMark::new(&ecn));
     let learning = learning?;
     check::no_loop(root, &ports, &learning);
     let (discipline, forwarding, _) = switch?;
     let run = run.good().then_some(run.value)?;
     Some(SwitchFile {
-        fabric: FabricSettings { mark, ..fabric(&run, forwarding, &learning) },
+        fabric: fabric(&run, forwarding, &learning),
         name: run.name,
         discipline,
         marks: marks?,
@@ -160,7 +153,6 @@ fn fabric(run: &RunSettings, forwarding: Words, learning: &LearningSettings) -> 
         forwarding,
         ageing: learning.ageing,
         unknown: learning.unknown,
-        mark: None,
         most_frames: run.most_frames,
         recirculation: Picos::ZERO,
     }

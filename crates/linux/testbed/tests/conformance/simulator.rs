@@ -5,14 +5,16 @@ use std::sync::{Arc, Mutex};
 
 use pullnet_ndp::{Ndp, NdpHeader};
 use pullnet_protocols::ProtocolConfig;
-use pullnet_qdisc::{Discipline, DropReason, Item, Outcome};
+use pullnet_qdisc::{Context, Discipline, DropReason, Item, Lookahead, Outcome};
 use pullnet_record::RunRecord;
 use pullnet_settings::{Field, Refused, Settings, Value};
-use pullnet_sim::{Packet, start_with};
-use pullnet_transport::{Fate as Arrived, Header};
+use pullnet_sim::{Packet as Sized, start_with};
+use pullnet_transport::{Fate as Arrived, Header, Small};
 
 use crate::script::{Fate, Player, Which};
 use crate::talk::Talk;
+
+type Packet = Sized<Small>;
 
 /// What a trim leaves, bytes.
 const TRIMMED: u32 = 72;
@@ -20,7 +22,7 @@ const TRIMMED: u32 = 72;
 /// Holds a conversation: its record, and what the script spoke of in vain.
 pub fn play(talk: &Talk) -> (RunRecord, Vec<Which>) {
     let scenario = talk.scenario();
-    let ProtocolConfig::Ndp(ndp) = &scenario.transport;
+    let ProtocolConfig::Ndp(ndp) = &scenario.transport else { panic!("conversations are NDP's") };
     let stage = Stage(Arc::new(Mutex::new(talk.outline.player())));
     let mut run = start_with::<Ndp, Scripted>(&scenario, ndp, &stage, 1);
     while !run.advance(10_000).ended {}
@@ -49,18 +51,25 @@ struct Scripted(VecDeque<Packet>);
 
 impl Scripted {
     /// Lets a packet leave.
-    fn leave(&mut self, mut packet: Packet, fate: Fate) -> Outcome<Packet> {
+    fn leave(&mut self, mut packet: Packet, fate: Fate, cx: &mut impl Context<Packet>) {
         if fate == Fate::Whole {
-            self.0.push_back(packet);
-            return Outcome::Queued;
+            return self.0.push_back(packet);
         }
         packet.trim(TRIMMED);
         if fate == Fate::Returned {
-            return Outcome::Returned(packet);
+            return cx.outcome(Outcome::Returned { header: packet, trimmed: true });
         }
         // The simulator has no payload to damage: what a host makes of a damaged packet is what it makes of a header.
         self.0.push_back(packet);
-        Outcome::Trimmed(packet)
+        cx.outcome(Outcome::Trimmed(packet));
+    }
+}
+
+impl Lookahead for Scripted {
+    type Rules = Stage;
+
+    fn shortest_next(&self, _: &Stage) -> Option<u32> {
+        self.0.front().map(|packet| packet.wire(TRIMMED))
     }
 }
 
@@ -68,7 +77,6 @@ impl Discipline<Packet> for Scripted {
     /// A switch as a whole: a script that speaks of two packets needs them in order of time.
     const SHARES: bool = true;
     type Config = Stage;
-    type Rules = Stage;
     /// Whether this switch plays the script. One of those on the way of every packet has two ports: the only one of a star,
     /// or a spine.
     type Shared = bool;
@@ -90,26 +98,29 @@ impl Discipline<Packet> for Scripted {
         stage: &Stage,
         plays: &mut bool,
         packet: Packet,
-        _: impl FnOnce() -> bool,
-    ) -> Outcome<Packet> {
+        cx: &mut impl Context<Packet>,
+    ) {
         if !*plays || packet.fate() == Arrived::Returned {
-            return self.leave(packet, Fate::Whole);
+            return self.leave(packet, Fate::Whole, cx);
         }
         let header = NdpHeader::unpack(packet.packed());
         let which = Which::with(&header, header.conn().0);
         let leaving = stage.0.lock().expect("nobody panics while playing").pass(which, &packet);
-        // One that is held counts as dropped too: nobody looks at that count.
-        let gone = Outcome::Dropped { packet, why: DropReason::DataQueueFull, trimmed: false };
-        leaving.into_iter().fold(gone, |_, (packet, fate)| self.leave(packet, fate))
+        if leaving.is_empty() {
+            // One that is held counts as dropped too: nobody looks at that count.
+            let why = DropReason::DataQueueFull;
+            return cx.outcome(Outcome::Dropped { packet, why, trimmed: false });
+        }
+        leaving.into_iter().for_each(|(packet, fate)| self.leave(packet, fate, cx));
     }
 
-    fn dequeue(&mut self, _: &Stage, _: &mut bool) -> Option<Packet> {
+    fn dequeue(&mut self, _: &Stage, _: &mut bool, _: &mut impl Context<Packet>) -> Option<Packet> {
         self.0.pop_front()
     }
 
-    fn complete(&mut self, _: &Stage, _: &mut bool) {}
+    fn complete(&mut self, _: &Stage, _: &mut bool, _: &mut impl Context<Packet>) {}
 
-    fn places(&self) -> [*const Packet; 2] {
+    fn prefetch_targets(&self) -> [*const Packet; 2] {
         [std::ptr::null(); 2]
     }
 
@@ -127,18 +138,6 @@ impl Discipline<Packet> for Scripted {
 
     fn queued(&self, control: bool) -> u32 {
         self.0.iter().filter(|packet| packet.is_control() == control).count() as u32
-    }
-
-    fn data_room(&self, _: &Stage, _: u32) -> u32 {
-        0
-    }
-
-    fn control_room(&self, _: &Stage) -> u32 {
-        0
-    }
-
-    fn shortest_next(&self) -> Option<u32> {
-        self.0.front().map(Item::wire)
     }
 
     fn trimmed_size(_: &Stage) -> Option<u32> {
