@@ -3,13 +3,14 @@ use alloc::collections::VecDeque;
 /// A queue that is mostly empty or has one item, which lies in the queue itself; others lie behind it in memory of their
 /// own.
 #[derive(Clone, Debug)]
-pub(crate) struct Few<T> {
+pub struct SmallQueue<T> {
     first: Option<T>,
     /// Empty if there is no first one.
     others: VecDeque<T>,
 }
 
-impl<T> Few<T> {
+impl<T> SmallQueue<T> {
+    /// An empty queue.
     pub const fn new() -> Self {
         Self { first: None, others: VecDeque::new() }
     }
@@ -60,20 +61,20 @@ mod tests {
     proptest! {
         #[test]
         fn behaves_like_a_queue(steps in prop::collection::vec(prop::option::weighted(0.6, any::<u32>()), 0..200)) {
-            let (mut few, mut model) = (Few::new(), VecDeque::new());
+            let (mut queue, mut model) = (SmallQueue::new(), VecDeque::new());
             for step in steps {
                 match step {
                     Some(item) => {
-                        few.push(item);
+                        queue.push(item);
                         model.push_back(item);
                     }
-                    None => prop_assert_eq!(few.pop(), model.pop_front()),
+                    None => prop_assert_eq!(queue.pop(), model.pop_front()),
                 }
             }
             while let Some(item) = model.pop_front() {
-                prop_assert_eq!(few.pop(), Some(item));
+                prop_assert_eq!(queue.pop(), Some(item));
             }
-            prop_assert_eq!(few.pop(), None);
+            prop_assert_eq!(queue.pop(), None);
         }
     }
 }

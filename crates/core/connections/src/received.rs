@@ -58,6 +58,48 @@ impl ReceivedSet {
         seq < self.cumulative.saturating_add(WINDOW)
     }
 
+    /// The packets around `seq`, which has arrived, that have arrived without a gap: from the first to one past the
+    /// last. Looks at 64 packets at a time; below [`ReceivedSet::cumulative`] it does not look.
+    pub fn run_around(&self, seq: u32) -> (u32, u32) {
+        if seq < self.cumulative {
+            return (0, self.cumulative);
+        }
+        (self.run_start(seq), self.run_end(seq))
+    }
+
+    fn run_start(&self, seq: u32) -> u32 {
+        let (mut word, bit) = self.place(seq);
+        let base = self.cumulative & !63;
+        // Bits above `bit` are moved out, so that the run's last one is the highest.
+        let mut bits = self.words[word] << (63 - bit.trailing_zeros());
+        let mut start = seq + 1;
+        loop {
+            let run = bits.leading_ones();
+            start -= run;
+            if word == 0 || start > base + word as u32 * 64 {
+                return start.max(self.cumulative);
+            }
+            word -= 1;
+            bits = self.words[word];
+        }
+    }
+
+    fn run_end(&self, seq: u32) -> u32 {
+        let (word, bit) = self.place(seq);
+        let from = bit.trailing_zeros();
+        let run = (self.words[word] >> from).trailing_ones();
+        let mut end = seq + run;
+        if from + run == 64 {
+            for bits in self.words.iter().skip(word + 1) {
+                end += bits.trailing_ones();
+                if *bits != u64::MAX {
+                    break;
+                }
+            }
+        }
+        end
+    }
+
     /// Notes packet `seq`.
     #[inline]
     pub fn insert(&mut self, seq: u32) -> Noted {
@@ -115,6 +157,17 @@ mod tests {
                 prop_assert_eq!(set.cumulative(), cumulative);
                 prop_assert_eq!(set.count() as usize, model.len());
                 prop_assert!((0..450).all(|seq| set.contains(seq) == model.contains(&seq)));
+            }
+        }
+
+        #[test]
+        fn runs_are_those_of_a_set(seqs in prop::collection::vec(0u32..400, 0..600)) {
+            let mut set = ReceivedSet::default();
+            for seq in seqs {
+                set.insert(seq);
+                let end = (seq..).find(|seq| !set.contains(*seq)).unwrap();
+                let start = (0..seq).rev().find(|seq| !set.contains(*seq)).map_or(0, |gap| gap + 1);
+                prop_assert_eq!(set.run_around(seq), (start, end));
             }
         }
 

@@ -13,7 +13,7 @@ const NOTES: u64 = 64;
 ///
 /// All are remembered equally long, so that they are forgotten in the order in which they were noted.
 #[derive(Clone, Debug)]
-pub(crate) struct Finished<S = FxBuildHasher> {
+pub struct Finished<S = FxBuildHasher> {
     remembered: Picos,
     /// What is noted again earlier than this is not noted: so much longer are all remembered.
     fresh: Picos,

@@ -9,7 +9,7 @@ use rustc_hash::FxBuildHasher;
 /// `S` hashes: [`FxBuildHasher`] where nobody means harm.
 #[derive(Clone, Debug)]
 #[repr(C)]
-pub(crate) struct Connections<T, S = FxBuildHasher> {
+pub struct Connections<T, S = FxBuildHasher> {
     latest: Option<((HostAddr, ConnId), u32)>,
     slots: Vec<Option<T>>,
     free: Vec<u32>,
