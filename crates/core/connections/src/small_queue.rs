@@ -9,6 +9,12 @@ pub struct SmallQueue<T> {
     others: VecDeque<T>,
 }
 
+impl<T> Default for SmallQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> SmallQueue<T> {
     /// An empty queue.
     pub const fn new() -> Self {

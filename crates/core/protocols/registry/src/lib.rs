@@ -6,6 +6,7 @@ extern crate alloc;
 use alloc::string::String;
 
 pub use pullnet_dctcp::Dctcp;
+pub use pullnet_go_back_n::GoBackN;
 pub use pullnet_ndp::Ndp;
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
@@ -73,4 +74,5 @@ protocols! {
     Ndp,
     Tcp,
     Dctcp,
+    GoBackN,
 }
