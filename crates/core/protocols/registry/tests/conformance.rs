@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{End, Flow, Weather, protocols, run};
-use pullnet_protocols::with_protocol;
+use common::{End, Flow, Weather, protocols, run, variants};
+use pullnet_protocols::{ProtocolConfig, with_protocol};
 use pullnet_units::{Instant, Picos};
 
 const SEEDS: std::ops::Range<u64> = 1..13;
@@ -21,25 +21,36 @@ fn sizes() -> Vec<Flow> {
 /// Runs `flows` with every protocol and seed; says which run it was if one fails.
 fn every(flows: &[Flow], weather: Weather, check: impl Fn(&str, &[End])) {
     for config in protocols() {
-        for seed in SEEDS {
-            let at = Where { protocol: config.name(), weather, seed };
-            let ends = with_protocol!(&config, |config: P| run::<P>(config, flows, weather, seed));
-            check(config.name(), &ends);
-            core::mem::forget(at);
-        }
+        SEEDS.for_each(|seed| one(config.name(), &config, flows, weather, seed, &check));
     }
 }
 
+fn one(
+    name: &str,
+    config: &ProtocolConfig,
+    flows: &[Flow],
+    weather: Weather,
+    seed: u64,
+    check: impl Fn(&str, &[End]),
+) {
+    let at = Where { name, weather, seed };
+    let ends = with_protocol!(config, |config: P| run::<P>(config, flows, weather, seed));
+    check(name, &ends);
+    drop(at);
+}
+
 /// Tells which run it was that failed.
-struct Where {
-    protocol: &'static str,
+struct Where<'a> {
+    name: &'a str,
     weather: Weather,
     seed: u64,
 }
 
-impl Drop for Where {
+impl Drop for Where<'_> {
     fn drop(&mut self) {
-        eprintln!("failed: {} with seed {} in {:?}", self.protocol, self.seed, self.weather);
+        if std::thread::panicking() {
+            eprintln!("failed: {} with seed {} in {:?}", self.name, self.seed, self.weather);
+        }
     }
 }
 
@@ -107,6 +118,17 @@ fn many_flows_at_once_complete() {
     let flows: Vec<_> =
         (0..120).map(|number| Flow { from: number % 2, bytes: 1 + 499 * number as u64 }).collect();
     every(&flows, Weather { lose: 1, mark: 10, late: us(5), ..Weather::default() }, all_complete);
+}
+
+#[test]
+fn flows_complete_with_every_setting_turned() {
+    let fair = Weather { mark: 10, ..Weather::default() };
+    let foul = Weather { lose: 10, double: 5, mark: 10, trim: 5, late: us(20), ..Weather::default() };
+    for (name, config) in variants() {
+        for (weather, seed) in [(fair, 1), (foul, 2), (foul, 3), (foul, 4)] {
+            one(&name, &config, &sizes(), weather, seed, all_complete);
+        }
+    }
 }
 
 #[test]

@@ -137,3 +137,13 @@ fn duplicates_of_what_was_sent_in_one_recovery_do_not_start_another_before_it_is
     s.at(us(30)).receives(ack(11)).sends([data(15)]);
     s.receives_all([ack(11); 3]).sends([data(11)]);
 }
+
+// RFC 3168: TCP here does not use ECN.
+
+#[test]
+fn packets_are_not_ecn_capable_and_marks_are_not_echoed() {
+    let mut s = host(&plain());
+    s.opens(flow(1));
+    assert!(s.sent().iter().all(|sent| !sent.packet.ect));
+    s.receives(full(first(0)).marked()).sends([acks(1, 0, &[])]);
+}

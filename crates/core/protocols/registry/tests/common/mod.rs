@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pullnet_protocols::{PROTOCOLS, ProtocolConfig};
 use pullnet_rng::{Seed, Stream};
-use pullnet_settings::Value;
+use pullnet_settings::{Field, Value};
 use pullnet_transport::channel::{Channel, Passage};
 use pullnet_transport::{
     Class, ConnId, Event, Fate, FlowSpec, Framing, Header, HostAddr, HostInfo, Protocol, SendCounts,
@@ -32,6 +32,33 @@ pub fn protocols() -> impl Iterator<Item = ProtocolConfig> {
         assert_eq!(config.set("mtu", Value::Text("1000 B")), Some(Ok(())), "{} has no mtu", entry.name);
         config
     })
+}
+
+/// Every protocol with one setting that is not its default: each switch turned, each choice, and the least number of
+/// packets.
+pub fn variants() -> Vec<(String, ProtocolConfig)> {
+    protocols()
+        .flat_map(|config| {
+            let entry =
+                PROTOCOLS.iter().find(|entry| entry.name == config.name()).expect("a listed protocol");
+            entry.fields.iter().flat_map(move |field| variants_of(&config, field)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn variants_of(config: &ProtocolConfig, field: &Field) -> Vec<(String, ProtocolConfig)> {
+    let values: Vec<Value<'static>> = match field.kind {
+        "bool" => vec![Value::Bool(field.default != "true")],
+        "choice" => field.choices.iter().map(|choice| Value::Text(choice)).collect(),
+        "packets" => vec![Value::Text(field.range.0)],
+        _ => Vec::new(),
+    };
+    let set = |value: Value<'static>| {
+        let mut config = config.clone();
+        assert_eq!(config.set(field.name, value), Some(Ok(())), "{} = {value:?}", field.name);
+        (format!("{} with {} = {value:?}", config.name(), field.name), config)
+    };
+    values.into_iter().map(set).collect()
 }
 
 /// What the network does to packets, in percent of them.
