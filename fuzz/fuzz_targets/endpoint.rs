@@ -1,13 +1,17 @@
-//! An NDP host survives whatever arrives: packets of connections that it never heard of, numbers that make no sense,
-//! answers to nothing. It asks to be woken at times that make sense, and never reports more than it was given.
+//! A host of any protocol survives whatever arrives: packets of connections that it never heard of, numbers that make no
+//! sense, answers to nothing. It asks to be woken at times that make sense, and never reports more than it was given. The
+//! first byte chooses the protocol.
 #![no_main]
 
+use std::any::Any;
+
 use libfuzzer_sys::fuzz_target;
-use pullnet_ndp::{Ndp, NdpConfig, NdpEndpoint, NdpHeader};
+use pullnet_ndp::NdpEndpoint;
+use pullnet_protocols::{PROTOCOLS, with_protocol};
 use pullnet_rng::Seed;
 use pullnet_transport::{
     ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Packed, Protocol, Received, Streaming,
-    Transport,
+    Transport, Words,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
@@ -16,31 +20,39 @@ type Step = (u8, u32, u32, u32);
 
 /// Packet numbers are kept below this: a receiver keeps one bit for each.
 const NUMBERS: u32 = 1 << 16;
-
-fn host() -> NdpEndpoint {
-    let info = HostInfo { addr: HostAddr(0), rate: BitsPerSec::gbps(10) };
-    Ndp::endpoint(&NdpConfig::default(), info, Seed(1).stream("fuzz", 0))
-}
+/// Words beyond the third are kept below this, so that some ranges lie among the packets that were sent.
+const SMALL: u32 = 64;
+/// Equal-cost paths to every host.
+const PATHS: u16 = 4;
 
 /// A header of any type; of four connections with each of four hosts, so that some of it fits together.
-fn packet((kind, a, b, c): Step) -> Received<NdpHeader> {
+fn packet<H: Header>((kind, a, b, c): Step) -> Received<H> {
     let fate = match kind >> 6 {
         0 | 1 => Fate::Whole,
         2 => Fate::Trimmed,
         _ => Fate::Returned,
     };
-    let words = [a & 3, b % NUMBERS, c];
-    let header = NdpHeader::unpack(Packed { kind: (kind & 0x70) | (kind & 7), words });
-    Received { from: HostAddr(a >> 2 & 3), paths: 4, wire: 64 + (a >> 16) as u16 / 8, fate, header }
+    let mut packed = Packed::<H::Words> { kind: (kind & 0x70) | (kind & 7), ..Packed::default() };
+    for (place, word) in (0..).zip(packed.words.get_mut()) {
+        *word = match place {
+            0 => a & 3,
+            1 => b % NUMBERS,
+            2 => c,
+            _ => (c >> (place % 8)).wrapping_add(place) % SMALL,
+        };
+    }
+    let (from, wire, ce) = (HostAddr(a >> 2 & 3), 64 + (a >> 16) as u16 / 8, a & 0x10 != 0);
+    Received { from, paths: PATHS, wire, fate, ce, header: H::unpack(packed) }
 }
 
 fn flow((_, a, b, _): Step) -> FlowSpec {
     let size = (b != 0).then_some(Bytes(u64::from(b % 1_000_000) + 1));
-    FlowSpec { conn: ConnId(a & 3), to: HostAddr(a >> 2 & 3), size, priority: (a >> 4) as u8, paths: 4, ..FlowSpec::default() }
+    let (conn, to) = (ConnId(a & 3), HostAddr(a >> 2 & 3));
+    FlowSpec { conn, to, size, priority: (a >> 4) as u8, paths: PATHS, ..FlowSpec::default() }
 }
 
 /// What an application does with streams: of any host, connection and slot, whether there is one or not.
-fn stream(endpoint: &mut NdpEndpoint, now: Instant, step: Step) {
+fn stream(endpoint: &mut impl Streaming, now: Instant, step: Step) {
     let (_, a, b, c) = step;
     let FlowSpec { to, conn, .. } = flow(step);
     match b & 7 {
@@ -57,9 +69,9 @@ fn stream(endpoint: &mut NdpEndpoint, now: Instant, step: Step) {
 }
 
 /// Lets the link take some packets, and takes the reports. Returns the payload reported as new.
-fn drain(endpoint: &mut NdpEndpoint, now: Instant) -> u64 {
+fn drain(endpoint: &mut impl Transport, now: Instant) -> u64 {
     let sent = (0..64).map_while(|_| endpoint.poll_transmit(now));
-    sent.for_each(|packet| assert!(packet.path < 4));
+    sent.for_each(|packet| assert!(packet.path < PATHS));
     let mut delivered = 0;
     while let Some(event) = endpoint.poll_event() {
         if let Event::Delivered { bytes, .. } = event {
@@ -69,12 +81,20 @@ fn drain(endpoint: &mut NdpEndpoint, now: Instant) -> u64 {
     delivered
 }
 
-fuzz_target!(|steps: Vec<Step>| {
-    let (mut endpoint, mut now) = (host(), Instant::ZERO);
-    let (mut arrived, mut delivered) = (0u64, 0u64);
+fn survives<P: Protocol>(config: &P::Config, steps: Vec<Step>)
+where
+    P::Endpoint: 'static,
+{
+    let info = HostInfo { addr: HostAddr(0), rate: BitsPerSec::gbps(10) };
+    let mut endpoint = P::endpoint(config, info, Seed(1).stream("fuzz", 0));
+    let (mut now, mut arrived, mut delivered) = (Instant::ZERO, 0u64, 0u64);
     for step in steps {
         match step.0 & 15 {
-            13 => stream(&mut endpoint, now, step),
+            13 => {
+                if let Some(ndp) = (&mut endpoint as &mut dyn Any).downcast_mut::<NdpEndpoint>() {
+                    stream(ndp, now, step);
+                }
+            }
             14 => endpoint.open(now, flow(step)),
             15 => now = now.after(Picos(u64::from(step.1) * 1000)),
             _ => {
@@ -92,4 +112,10 @@ fuzz_target!(|steps: Vec<Step>| {
         assert!(delivered <= arrived);
     }
     endpoint.open_flows(&mut |status| assert!(status.last_progress <= now));
+}
+
+fuzz_target!(|input: (u8, Vec<Step>)| {
+    let (protocol, steps) = input;
+    let config = (PROTOCOLS[usize::from(protocol) % PROTOCOLS.len()].default)();
+    with_protocol!(config, |config: P| survives::<P>(&config, steps));
 });
