@@ -55,19 +55,12 @@ impl Drop for Where<'_> {
 }
 
 fn all_complete(protocol: &str, ends: &[End]) {
-    assert!(ends.iter().all(|end| *end == End::Completed), "{protocol}: {ends:?}");
+    assert!(ends.iter().all(|end| matches!(end, End::Completed(_))), "{protocol}: {ends:?}");
 }
 
 #[test]
 fn flows_of_all_sizes_complete_without_loss() {
     every(&sizes(), Weather::default(), all_complete);
-}
-
-#[test]
-fn a_flow_alone_completes() {
-    for bytes in [1, 1000, 1_000_000] {
-        every(&[Flow { from: 0, bytes }], Weather::default(), all_complete);
-    }
 }
 
 #[test]
@@ -121,11 +114,21 @@ fn many_flows_at_once_complete() {
 }
 
 #[test]
-fn flows_complete_with_every_setting_turned() {
+fn a_perfect_network_needs_no_repetition() {
+    for bytes in [1, 1000, 37_123, 1_000_000] {
+        every(&[Flow { from: 0, bytes }], Weather::default(), |protocol, ends| {
+            let [End::Completed(counts)] = ends[..] else { panic!("{protocol}: {ends:?}") };
+            assert_eq!((counts.again, counts.timeouts), (0, 0), "{protocol}, {bytes} bytes");
+        });
+    }
+}
+
+#[test]
+fn flows_complete_with_settings_turned() {
     let fair = Weather { mark: 10, ..Weather::default() };
     let foul = Weather { lose: 10, double: 5, mark: 10, trim: 5, late: us(20), ..Weather::default() };
     for (name, config) in variants() {
-        for (weather, seed) in [(fair, 1), (foul, 2), (foul, 3), (foul, 4)] {
+        for (weather, seed) in [(fair, 1), (foul, 2), (foul, 3)] {
             one(&name, &config, &sizes(), weather, seed, all_complete);
         }
     }

@@ -34,19 +34,20 @@ pub fn protocols() -> impl Iterator<Item = ProtocolConfig> {
     })
 }
 
-/// Every protocol with one setting that is not its default: each switch turned, each choice, and the least number of
-/// packets.
+/// Every protocol with one or two settings that are not their defaults: switches turned, each choice, and the least numbers
+/// of packets.
 pub fn variants() -> Vec<(String, ProtocolConfig)> {
-    protocols()
-        .flat_map(|config| {
-            let entry =
-                PROTOCOLS.iter().find(|entry| entry.name == config.name()).expect("a listed protocol");
-            entry.fields.iter().flat_map(move |field| variants_of(&config, field)).collect::<Vec<_>>()
-        })
-        .collect()
+    let once: Vec<_> = protocols().flat_map(|config| variants_of(config.name(), &config)).collect();
+    let twice: Vec<_> = once.iter().flat_map(|(name, config)| variants_of(name, config)).collect();
+    once.into_iter().chain(twice).collect()
 }
 
-fn variants_of(config: &ProtocolConfig, field: &Field) -> Vec<(String, ProtocolConfig)> {
+fn variants_of(name: &str, config: &ProtocolConfig) -> Vec<(String, ProtocolConfig)> {
+    let entry = PROTOCOLS.iter().find(|entry| entry.name == config.name()).expect("a listed protocol");
+    entry.fields.iter().flat_map(|field| values_of(name, config, field)).collect()
+}
+
+fn values_of(name: &str, config: &ProtocolConfig, field: &Field) -> Vec<(String, ProtocolConfig)> {
     let values: Vec<Value<'static>> = match field.kind {
         "bool" => vec![Value::Bool(field.default != "true")],
         "choice" => field.choices.iter().map(|choice| Value::Text(choice)).collect(),
@@ -56,7 +57,7 @@ fn variants_of(config: &ProtocolConfig, field: &Field) -> Vec<(String, ProtocolC
     let set = |value: Value<'static>| {
         let mut config = config.clone();
         assert_eq!(config.set(field.name, value), Some(Ok(())), "{} = {value:?}", field.name);
-        (format!("{} with {} = {value:?}", config.name(), field.name), config)
+        (format!("{name}, {} = {value:?}", field.name), config)
     };
     values.into_iter().map(set).collect()
 }
@@ -106,7 +107,7 @@ pub struct Flow {
 /// How a flow ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    Completed,
+    Completed(SendCounts),
     Failed(&'static str),
 }
 
@@ -191,7 +192,7 @@ fn note_events(seen: &mut BTreeMap<u32, Seen>, events: &[(Instant, usize, Event)
                 assert!(slots.remove(&(*side, *slot)).is_some(), "slot {slot} is not open")
             }
             Event::Completed { conn, counts, .. } => {
-                seen.entry(conn.0).or_default().ends.push((End::Completed, *counts));
+                seen.entry(conn.0).or_default().ends.push((End::Completed(*counts), *counts));
             }
             Event::Failed { conn, reason, counts, .. } => {
                 seen.entry(conn.0).or_default().ends.push((End::Failed(reason), *counts));
@@ -212,7 +213,7 @@ fn judge(seen: &Seen, flow: &Flow) -> End {
     assert_eq!(seen.received == 1, seen.delivered == flow.bytes, "{flow:?}: {seen:?}");
     let packets = flow.bytes.div_ceil(MTU) as u32;
     match end {
-        End::Completed => {
+        End::Completed(_) => {
             assert_eq!((seen.received, counts.sent - counts.again), (1, packets), "{flow:?}: {counts:?}");
         }
         End::Failed(reason) => assert!(!reason.is_empty()),
