@@ -255,3 +255,28 @@ fn connections_take_turns_on_the_link() {
     let order: Vec<_> = packets.map(|packet| packet.header.conn().0).collect();
     assert_eq!(order, [0, 1, 2, 0, 1, 2]);
 }
+
+// RFC 6582, section 3.2, step 4: in recovery without SACK.
+
+#[test]
+fn the_first_partial_ack_restarts_the_timer_and_further_ones_do_not() {
+    // Packets 0, 4 and 7 are lost. There is no sample, so the timeout is 1 s.
+    let mut s = in_flight(&TcpConfig { limited_transmit: false, ..plain() }, 10);
+    s.at(us(10)).receives_all([ack(0); 3]).sends([first(0)]);
+    s.at(ms(500)).receives(ack(4)).sends([data(4)]);
+    s.at(ms(900)).receives(ack(7)).sends([data(7)]);
+    s.at(ms(1499)).sends_nothing();
+    s.at(ms(1500)).sends([data(7)]);
+}
+
+#[test]
+fn with_sack_every_advance_restarts_the_timer() {
+    let mut s = in_flight(&sacking(), 10);
+    s.at(us(1)).receives_all([sack(0, &[(9, 10)]), sack(0, &[(8, 10)]), sack(0, &[(5, 6), (8, 10)])]).sent();
+    s.at(ms(150)).receives(sack(4, &[(5, 6), (8, 10)])).sent();
+    s.at(ms(300)).receives(sack(6, &[(8, 10)])).sent();
+    // 200 ms, the least timeout, after the latest of them.
+    s.at(ms(499)).sends_nothing();
+    s.at(ms(500));
+    assert_eq!(s.sent()[0].packet.header, data(6));
+}
