@@ -16,8 +16,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use pullnet_connections::ReceivedSet;
 use pullnet_dctcp::Dctcp;
 use pullnet_go_back_n::GoBackN;
-use pullnet_ndp::{Ndp, NdpConfig};
 use pullnet_ndp::wire::Carriage;
+use pullnet_ndp::{Ndp, NdpConfig};
 use pullnet_protocols::PROTOCOLS;
 use pullnet_pull::PullQueue;
 use pullnet_qdisc::{Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Trim, TrimConfig};
@@ -104,7 +104,10 @@ fn first_window(bytes: u64) -> usize {
     let host = HostInfo { addr: HostAddr(0), rate: BitsPerSec::gbps(10) };
     let mut endpoint = Ndp::endpoint(&NdpConfig::default(), host, Seed(1).stream("check", 0));
     let size = Some(Bytes(bytes));
-    endpoint.open(Instant::ZERO, FlowSpec { conn: ConnId(0), to: HostAddr(1), size, paths: 4, ..FlowSpec::default() });
+    endpoint.open(
+        Instant::ZERO,
+        FlowSpec { conn: ConnId(0), to: HostAddr(1), size, paths: 4, ..FlowSpec::default() },
+    );
     let carriage = Carriage { home: 1, header: 64 };
     let packets = core::iter::from_fn(|| endpoint.poll_transmit(Instant::ZERO));
     packets.filter(|packet| carriage.packet(packet, 0).shape.length() > 0).count()

@@ -167,10 +167,18 @@ impl Receiver {
         (self.ack_at <= now).then(|| self.acknowledge(rules))
     }
 
-    /// When to look at the connection again; it is forgotten after `silence` without a word.
+    /// When to look at the connection again: for its delayed ACK, or whether its sender is silent. The latter after a
+    /// time-wait, or after as long as nothing was heard: a timer that outlived its connection by all of `silence`, a quarter of
+    /// an hour, would cost memory for every flow of a run.
     #[inline]
-    pub fn due(&self, silence: Picos) -> Instant {
-        self.ack_at.min(self.last_heard.after(silence))
+    pub fn due(&self, now: Instant, rules: &Rules, silence: Picos) -> Instant {
+        let step = rules.time_wait.max(now.since(self.last_heard));
+        self.ack_at.min(self.last_heard.after(silence).min(now.after(step)))
+    }
+
+    /// Whether nothing was heard for so long that the connection is forgotten.
+    pub fn is_silent(&self, now: Instant, silence: Picos) -> bool {
+        self.last_heard.after(silence) <= now
     }
 
     /// Whether everything up to the last packet is there.

@@ -246,6 +246,19 @@ fn a_receiver_forgets_a_sender_that_is_silent_longer_than_it_may_be() {
 }
 
 #[test]
+fn an_ended_connection_leaves_no_timer_for_long() {
+    let mut s = host(&plain());
+    s.receives(full(Segment::Data { conn: CONN, seq: 0, opens: true, last: true })).sent();
+    assert_eq!(deadline(&s), ms(50));
+    s.at(ms(50));
+    // What is left is the memory that the connection has ended: sixteen timeouts of 60 s, and a time-wait; with a note that may
+    // be a sixty-fourth older.
+    let deadline = s.deadline().expect("a time-wait");
+    assert_eq!(deadline.why, "receiver's time-wait");
+    assert!(deadline.at >= Instant::ZERO.after(ms(960_050)));
+}
+
+#[test]
 fn connections_take_turns_on_the_link() {
     let mut endpoint = endpoint(&TcpConfig { initial_window: Packets(2), ..plain() }, HERE, 1);
     for conn in 0..3 {

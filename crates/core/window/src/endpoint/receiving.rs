@@ -15,14 +15,14 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         let receiver = Receiver::open(now, peer, conn, paths, &mut self.chance);
         let slot = self.receivers.insert(peer, conn, receiver);
         self.events.push(Event::Opened { slot, peer, conn });
-        self.arm_receiver(slot);
+        self.arm_receiver(now, slot);
         slot
     }
 
-    fn arm_receiver(&mut self, slot: u32) {
+    fn arm_receiver(&mut self, now: Instant, slot: u32) {
         let silence = self.silence;
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        let due = receiver.due(silence);
+        let due = receiver.due(now, &self.rules, silence);
         if due < receiver.armed {
             receiver.armed = due;
             self.arm(due, Timer::Receiver(slot));
@@ -84,7 +84,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
             self.events.push(Event::Delivered { slot, seq: data.seq, bytes: data.bytes });
         }
         if arrival.before.is_none() && arrival.ack.is_none() {
-            return self.arm_receiver(slot);
+            return self.arm_receiver(now, slot);
         }
         for ack in arrival.before.into_iter().chain(arrival.ack) {
             let Some(receiver) = self.receivers.get_mut(slot) else { return };
@@ -94,7 +94,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         if complete {
             self.finish_receiver(now, peer, conn, slot);
         } else if arrival.ack.is_none() {
-            self.arm_receiver(slot);
+            self.arm_receiver(now, slot);
         }
     }
 
@@ -127,11 +127,11 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         if let Some(ack) = receiver.on_timeout(now, &self.rules) {
             let path = receiver.path(&self.rules, &mut self.chance);
             self.reply(peer, path, ack);
-        } else if receiver.due(silence) <= now {
+        } else if receiver.is_silent(now, silence) {
             self.receivers.remove(peer, conn);
             self.events.push(Event::Silent { slot });
             return;
         }
-        self.arm_receiver(slot);
+        self.arm_receiver(now, slot);
     }
 }
