@@ -1,5 +1,5 @@
 //! A program without the standard library that uses every crate that claims to do without: units, rng, settings,
-//! transport, pull, ndp, protocols, qdisc and wire.
+//! transport, connections, pull, window, qdisc, wire, every protocol, and their registry.
 //!
 //! It brings its own panic handler and allocator, of which a program can have only one. If any of the crates, or
 //! anything that they depend on, brought in std, this would not compile: "duplicate lang item `panic_impl`".
@@ -13,15 +13,20 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use pullnet_ndp::{Ndp, NdpConfig};
+use pullnet_connections::ReceivedSet;
+use pullnet_dctcp::Dctcp;
+use pullnet_go_back_n::GoBackN;
 use pullnet_ndp::wire::Carriage;
+use pullnet_ndp::{Ndp, NdpConfig};
 use pullnet_protocols::PROTOCOLS;
 use pullnet_pull::PullQueue;
 use pullnet_qdisc::{Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Trim, TrimConfig};
 use pullnet_rng::Seed;
 use pullnet_settings::{Settings, Value};
+use pullnet_tcp::Tcp;
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol, Transport};
 use pullnet_units::{BitsPerSec, Bytes, Instant, QueueSize};
+use pullnet_window::RoundTrip;
 use pullnet_wire::{Packet as Header, Shape};
 
 const HEAP: usize = 1 << 20;
@@ -99,10 +104,21 @@ fn first_window(bytes: u64) -> usize {
     let host = HostInfo { addr: HostAddr(0), rate: BitsPerSec::gbps(10) };
     let mut endpoint = Ndp::endpoint(&NdpConfig::default(), host, Seed(1).stream("check", 0));
     let size = Some(Bytes(bytes));
-    endpoint.open(Instant::ZERO, FlowSpec { conn: ConnId(0), to: HostAddr(1), size, priority: 0, paths: 4 });
+    endpoint.open(
+        Instant::ZERO,
+        FlowSpec { conn: ConnId(0), to: HostAddr(1), size, paths: 4, ..FlowSpec::default() },
+    );
     let carriage = Carriage { home: 1, header: 64 };
     let packets = core::iter::from_fn(|| endpoint.poll_transmit(Instant::ZERO));
     packets.filter(|packet| carriage.packet(packet, 0).shape.length() > 0).count()
+}
+
+/// Whether a host of protocol `P` has something to send once a flow is opened.
+fn begins<P: Protocol>() -> bool {
+    let host = HostInfo { addr: HostAddr(0), rate: BitsPerSec::gbps(10) };
+    let mut endpoint = P::endpoint(&P::Config::default(), host, Seed(1).stream("check", 0));
+    endpoint.open(Instant::ZERO, FlowSpec { to: HostAddr(1), size: Some(Bytes(1)), ..FlowSpec::default() });
+    endpoint.poll_transmit(Instant::ZERO).is_some()
 }
 
 /// Packets that are trimmed if ten arrive at once.
@@ -119,7 +135,8 @@ fn names() -> bool {
     let fits = "9000 B".parse::<QueueSize>().is_ok_and(|size| Limit::from(size).admits(0, 0, 9000));
     let refused = NdpConfig::default().set("mtu", Value::Text("soon")).is_some_and(|set| set.is_err());
     let empty = PullQueue::default().is_empty() && !DropTail::<Packet>::SHARES;
-    fits && refused && empty && !PROTOCOLS.is_empty() && !SWITCHES.is_empty()
+    let begun = RoundTrip::default().smoothed().is_none() && ReceivedSet::default().count() == 0;
+    fits && refused && empty && begun && !PROTOCOLS.is_empty() && !SWITCHES.is_empty()
 }
 
 /// A header that is read as it was written.
@@ -131,6 +148,7 @@ fn on_the_wire() -> bool {
 /// 0 if everything is as it should be.
 #[unsafe(no_mangle)]
 extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
-    let right = first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
+    let begins = begins::<Tcp>() && begins::<Dctcp>() && begins::<GoBackN>();
+    let right = begins && first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
     i32::from(!right)
 }

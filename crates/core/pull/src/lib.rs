@@ -7,9 +7,8 @@ extern crate alloc;
 mod pacer;
 mod paths;
 mod queue;
-mod received;
 
 pub use pacer::{Pacer, Spacing};
 pub use paths::{Feedback, PathSet, Spread};
-pub use queue::{PullQueue, Turns};
-pub use received::{Noted, ReceivedSet, WINDOW};
+pub use pullnet_connections::{Noted, ReceivedSet, RoundRobin, WINDOW};
+pub use queue::PullQueue;

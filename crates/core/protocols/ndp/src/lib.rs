@@ -7,10 +7,7 @@
 extern crate alloc;
 
 mod config;
-mod connections;
 mod endpoint;
-mod few;
-mod finished;
 mod header;
 mod receiver;
 mod sender;

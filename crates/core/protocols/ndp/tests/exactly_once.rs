@@ -47,7 +47,14 @@ impl Allowance {
 }
 
 fn flow_of(conn: u32, bytes: u64) -> FlowSpec {
-    FlowSpec { conn: ConnId(conn), to: THERE, size: Some(Bytes(bytes)), priority: (conn % 2) as u8, paths: 4, ..FlowSpec::default() }
+    FlowSpec {
+        conn: ConnId(conn),
+        to: THERE,
+        size: Some(Bytes(bytes)),
+        priority: (conn % 2) as u8,
+        paths: 4,
+        ..FlowSpec::default()
+    }
 }
 
 /// Bytes delivered, and how often flows were opened, received, completed and failed.

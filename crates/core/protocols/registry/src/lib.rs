@@ -5,8 +5,11 @@ extern crate alloc;
 
 use alloc::string::String;
 
+pub use pullnet_dctcp::Dctcp;
+pub use pullnet_go_back_n::GoBackN;
 pub use pullnet_ndp::Ndp;
 use pullnet_settings::{Field, Refused, Settings, Value};
+pub use pullnet_tcp::Tcp;
 use pullnet_transport::Protocol;
 
 /// A row of the list of protocols.
@@ -69,4 +72,7 @@ macro_rules! protocols {
 
 protocols! {
     Ndp,
+    Tcp,
+    Dctcp,
+    GoBackN,
 }

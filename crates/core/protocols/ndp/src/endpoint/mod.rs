@@ -5,7 +5,8 @@ use core::cmp::Reverse;
 use core::hash::BuildHasher;
 use core::mem::offset_of;
 
-use pullnet_pull::{Pacer, PullQueue, Turns};
+use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
+use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
     Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
@@ -15,9 +16,6 @@ use pullnet_units::Instant;
 use rustc_hash::FxBuildHasher;
 
 use crate::config::{NdpConfig, Rules};
-use crate::connections::Connections;
-use crate::few::Few;
-use crate::finished::Finished;
 use crate::header::NdpHeader;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
@@ -44,16 +42,16 @@ enum Timer {
 #[derive(Debug)]
 #[repr(C)]
 pub struct NdpEndpoint<S = FxBuildHasher> {
-    events: Few<Event>,
+    events: SmallQueue<Event>,
     /// When the first of the timers and time-waits is due.
     due: Instant,
     pacer: Pacer,
     pulls: PullQueue,
     /// ACKs, NACKs, pulls and probes that wait for the link.
-    control: Few<Transmit<NdpHeader>>,
+    control: SmallQueue<Transmit<NdpHeader>>,
     /// Senders that could send a packet again, or a new one.
-    ready_again: Turns,
-    ready_new: Turns,
+    ready_again: RoundRobin,
+    ready_new: RoundRobin,
     chance: Stream,
     receivers: Connections<Receiver, S>,
     senders: Connections<Sender, S>,
@@ -92,14 +90,14 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
             chance,
             senders: Connections::default(),
             receivers: Connections::default(),
-            control: Few::new(),
-            ready_again: Turns::default(),
-            ready_new: Turns::default(),
+            control: SmallQueue::new(),
+            ready_again: RoundRobin::default(),
+            ready_new: RoundRobin::default(),
             pulls: PullQueue::default(),
             pacer: Pacer::default(),
             timers: BinaryHeap::new(),
             due: Instant::NEVER,
-            events: Few::new(),
+            events: SmallQueue::new(),
         }
     }
 

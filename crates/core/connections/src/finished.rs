@@ -1,0 +1,106 @@
+use alloc::collections::VecDeque;
+use core::hash::BuildHasher;
+
+use hashbrown::HashMap;
+use pullnet_transport::{ConnId, HostAddr};
+use pullnet_units::{Instant, Picos};
+use rustc_hash::FxBuildHasher;
+
+/// A connection is noted anew once in such a part of the time that it is remembered.
+const NOTES: u64 = 64;
+
+/// Connections that have ended and are remembered for a while (rule 8, time-wait): a few words each.
+///
+/// All are remembered equally long, so that they are forgotten in the order in which they were noted.
+#[derive(Clone, Debug)]
+pub struct Finished<S = FxBuildHasher> {
+    remembered: Picos,
+    /// What is noted again earlier than this is not noted: so much longer are all remembered.
+    fresh: Picos,
+    /// When each one was last spoken to.
+    latest: HashMap<(HostAddr, ConnId), Instant, S>,
+    /// Every note, oldest first; one that was renewed since is passed over.
+    notes: VecDeque<(Instant, HostAddr, ConnId)>,
+}
+
+impl<S: BuildHasher + Default> Finished<S> {
+    /// Remembers each for at least `remembered`.
+    pub fn new(remembered: Picos) -> Self {
+        let fresh = Picos(remembered.0 / NOTES);
+        Self {
+            remembered: remembered.saturating_add(fresh),
+            fresh,
+            latest: HashMap::default(),
+            notes: VecDeque::new(),
+        }
+    }
+
+    /// Whether a connection ended not long ago.
+    #[inline]
+    pub fn contains(&self, peer: HostAddr, conn: ConnId) -> bool {
+        !self.latest.is_empty() && self.latest.contains_key(&(peer, conn))
+    }
+
+    /// A connection ended, or was spoken to after its end. What was noted just now is not noted again, so that a flood of
+    /// late packets takes no memory.
+    pub fn note(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
+        if self.latest.get(&(peer, conn)).is_some_and(|at| now.since(*at) < self.fresh) {
+            return;
+        }
+        self.latest.insert((peer, conn), now);
+        self.notes.push_back((now, peer, conn));
+    }
+
+    /// When the oldest note is to be looked at; [`Instant::NEVER`] if there is none.
+    #[inline]
+    pub fn due(&self) -> Instant {
+        self.notes.front().map_or(Instant::NEVER, |(at, ..)| at.after(self.remembered))
+    }
+
+    /// Forgets what has been remembered long enough.
+    #[inline]
+    pub fn expire(&mut self, now: Instant) {
+        if self.due() <= now {
+            self.forget(now);
+        }
+    }
+
+    fn forget(&mut self, now: Instant) {
+        while self.due() <= now {
+            let Some((at, peer, conn)) = self.notes.pop_front() else { return };
+            if self.latest.get(&(peer, conn)) == Some(&at) {
+                self.latest.remove(&(peer, conn));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEER: HostAddr = HostAddr(1);
+    const CONN: ConnId = ConnId(2);
+
+    #[test]
+    fn a_connection_is_forgotten_that_long_after_it_was_last_spoken_to() {
+        let mut finished = Finished::<FxBuildHasher>::new(Picos(6400));
+        finished.note(Instant(1000), PEER, CONN);
+        finished.note(Instant(5000), PEER, CONN);
+        finished.expire(Instant(11_499));
+        assert!(finished.contains(PEER, CONN) && !finished.contains(PEER, ConnId(3)));
+        finished.expire(Instant(11_500));
+        assert!(!finished.contains(PEER, CONN) && finished.due() == Instant::NEVER);
+    }
+
+    #[test]
+    fn a_flood_of_late_packets_takes_no_memory_and_none_is_forgotten_early() {
+        let mut finished = Finished::<FxBuildHasher>::new(Picos(6400));
+        (0..=99).for_each(|at| finished.note(Instant(at), PEER, CONN));
+        assert_eq!(finished.notes.len(), 1);
+        finished.expire(Instant(99 + 6400));
+        assert!(finished.contains(PEER, CONN), "6400 after the last of them");
+        finished.expire(Instant(6501));
+        assert!(!finished.contains(PEER, CONN));
+    }
+}

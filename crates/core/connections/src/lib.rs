@@ -1,0 +1,17 @@
+//! What the endpoint of every transport needs, whatever its rules: a table of connections, the memory of those that have
+//! ended, the set of packets that have arrived, and turns on the link.
+#![no_std]
+
+extern crate alloc;
+
+mod finished;
+mod received;
+mod round_robin;
+mod small_queue;
+mod table;
+
+pub use finished::Finished;
+pub use received::{Noted, ReceivedSet, WINDOW};
+pub use round_robin::RoundRobin;
+pub use small_queue::SmallQueue;
+pub use table::Connections;

@@ -1,0 +1,86 @@
+use alloc::collections::VecDeque;
+
+/// A queue that is mostly empty or has one item, which lies in the queue itself; others lie behind it in memory of their
+/// own.
+#[derive(Clone, Debug)]
+pub struct SmallQueue<T> {
+    first: Option<T>,
+    /// Empty if there is no first one.
+    others: VecDeque<T>,
+}
+
+impl<T> Default for SmallQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> SmallQueue<T> {
+    /// An empty queue.
+    pub const fn new() -> Self {
+        Self { first: None, others: VecDeque::new() }
+    }
+
+    /// Adds at the end.
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        if self.first.is_none() {
+            self.first = Some(item);
+        } else {
+            self.others.push_back(item);
+        }
+    }
+
+    /// Takes the oldest.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        // Of an empty queue nothing else is read.
+        self.first.as_ref()?;
+        let first = self.first.take();
+        if !self.others.is_empty() {
+            self.move_up();
+        }
+        first
+    }
+
+    /// Where the second item is, or will be, for a driver that prepares memory.
+    #[inline]
+    pub fn place(&self) -> *const u8 {
+        self.others.as_slices().0.as_ptr().cast()
+    }
+
+    /// The oldest of those behind becomes the first one. A queue that is empty starts again at its beginning, to stay within
+    /// few cache lines.
+    fn move_up(&mut self) {
+        self.first = self.others.pop_front();
+        if self.others.is_empty() {
+            self.others.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_queue(steps in prop::collection::vec(prop::option::weighted(0.6, any::<u32>()), 0..200)) {
+            let (mut queue, mut model) = (SmallQueue::new(), VecDeque::new());
+            for step in steps {
+                match step {
+                    Some(item) => {
+                        queue.push(item);
+                        model.push_back(item);
+                    }
+                    None => prop_assert_eq!(queue.pop(), model.pop_front()),
+                }
+            }
+            while let Some(item) = model.pop_front() {
+                prop_assert_eq!(queue.pop(), Some(item));
+            }
+            prop_assert_eq!(queue.pop(), None);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+use pullnet_transport::{ConnId, Header, Packed, Small};
+
+/// A packet of go-back-N. Packets are numbered from 0 within a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GoBackNHeader {
+    /// Payload.
+    Data {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Packet number; packet 0 opens the connection.
+        seq: u32,
+        /// The last packet of the flow.
+        last: bool,
+    },
+    /// Every packet below `next` has arrived.
+    Ack {
+        /// The sender's connection.
+        conn: ConnId,
+        /// The packet that the receiver waits for.
+        next: u32,
+        /// The packet that this ACK answers.
+        answers: u32,
+    },
+}
+
+const DATA: u8 = 0;
+const ACK: u8 = 1;
+/// Flags share a byte with the kind: they are the high nibble.
+const LAST: u8 = 0x10;
+
+impl Header for GoBackNHeader {
+    const KINDS: &'static [&'static str] = &["data", "ack"];
+    type Words = Small;
+
+    fn pack(self) -> Packed<Small> {
+        match self {
+            Self::Data { conn, seq, last } => {
+                Packed { kind: if last { DATA | LAST } else { DATA }, words: [conn.0, seq, 0] }
+            }
+            Self::Ack { conn, next, answers } => Packed { kind: ACK, words: [conn.0, next, answers] },
+        }
+    }
+
+    fn unpack(packed: Packed<Small>) -> Self {
+        let [conn, number, answers] = packed.words;
+        match packed.kind & 0x0f {
+            DATA => Self::Data { conn: ConnId(conn), seq: number, last: packed.kind & LAST != 0 },
+            _ => Self::Ack { conn: ConnId(conn), next: number, answers },
+        }
+    }
+
+    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+        Some(match self {
+            Self::Data { conn, seq, .. } => (conn, Some(seq)),
+            Self::Ack { conn, answers, .. } => (conn, Some(answers)),
+        })
+    }
+}

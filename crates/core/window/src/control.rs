@@ -1,0 +1,182 @@
+use core::fmt::Debug;
+
+use pullnet_units::Instant;
+
+/// What an ACK says to congestion control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Acked {
+    /// When it arrived.
+    pub now: Instant,
+    /// Packets newly acknowledged, cumulatively or by SACK.
+    pub packets: u32,
+    /// Congestion experienced is echoed (ECE).
+    pub echo: bool,
+    /// The oldest unacknowledged packet after this ACK.
+    pub first: u32,
+    /// Number of the next new packet.
+    pub next: u32,
+    /// Most packets that were outstanding at once in the latest window of data.
+    pub peak: u32,
+    /// Whether the window may grow: the ACK advances the cumulative point outside of fast recovery.
+    pub grows: bool,
+}
+
+/// Congestion control of one connection: how its window reacts. Windows count packets, with a fraction.
+///
+/// Loss detection, retransmission and timers are not part of it. Fast recovery adds its own inflation to the window.
+pub trait Control: Clone + Debug {
+    /// Settings, common to all connections of a host.
+    type Rules: Clone + Debug;
+
+    /// The state of a new connection that may send `window` packets at once.
+    fn open(rules: &Self::Rules, window: u32) -> Self;
+    /// The congestion window in whole packets, at least 1.
+    fn window(&self) -> u32;
+    /// An ACK that acknowledges something.
+    fn on_ack(&mut self, rules: &Self::Rules, ack: &Acked);
+    /// An ACK that echoes a mark; called before `on_ack` if it also acknowledges something.
+    fn on_mark(&mut self, _rules: &Self::Rules, _ack: &Acked) {}
+    /// Fast retransmit: `flight` packets were outstanding, those of limited transmit not counted.
+    fn on_loss(&mut self, rules: &Self::Rules, flight: u32);
+    /// The retransmission timer ran out; `repeated` if it already had for the same packet.
+    fn on_timeout(&mut self, rules: &Self::Rules, flight: u32, repeated: bool);
+}
+
+/// How [`NewReno`] grows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Growth {
+    /// Growth counts acknowledged packets (RFC 3465) instead of ACKs (RFC 5681, equations 2 and 3).
+    pub per_packet: bool,
+    /// Slow-start threshold of a new connection, packets; infinite by default (RFC 5681, section 3.1: "arbitrarily high").
+    pub initial_threshold: f64,
+    /// The window does not grow beyond this number of packets, which is what the receiver takes.
+    pub largest: f64,
+}
+
+/// Least slow-start threshold after a loss, packets (RFC 5681, equation 4).
+const LEAST_THRESHOLD: f64 = 2.0;
+
+/// Slow start, congestion avoidance and their reaction to loss (RFC 5681).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct NewReno {
+    /// cwnd, packets.
+    pub window: f64,
+    /// ssthresh, packets.
+    pub threshold: f64,
+}
+
+impl NewReno {
+    /// Whether the window is below the slow-start threshold.
+    pub fn in_slow_start(&self) -> bool {
+        self.window < self.threshold
+    }
+
+    /// Whether at most `peak` packets outstanding have used the window up, in slow start half of it. A window that the
+    /// link of the host or the receiver limits does not grow (RFC 7661, section 4.3, in the form of Linux).
+    fn is_used(&self, peak: u32) -> bool {
+        if self.in_slow_start() { self.window < 2.0 * f64::from(peak) } else { peak >= self.window() }
+    }
+
+    /// Grows by what `packets` acknowledged packets allow: RFC 5681, equations 2 and 3. One ACK may acknowledge many
+    /// packets; the part that reaches the threshold counts as slow start, the rest as congestion avoidance.
+    fn grow(&mut self, rules: &Growth, packets: u32) {
+        let mut steps = if rules.per_packet { f64::from(packets) } else { 1.0 };
+        if self.in_slow_start() {
+            let slow = steps.min((self.threshold - self.window).max(1.0));
+            self.window += slow;
+            steps -= slow;
+        }
+        if steps > 0.0 {
+            self.window += steps / self.window;
+        }
+        self.window = self.window.min(rules.largest.max(1.0));
+    }
+}
+
+impl Control for NewReno {
+    type Rules = Growth;
+
+    fn open(rules: &Growth, window: u32) -> Self {
+        Self { window: window.into(), threshold: rules.initial_threshold }
+    }
+
+    #[inline]
+    fn window(&self) -> u32 {
+        (self.window as u32).max(1)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, rules: &Growth, ack: &Acked) {
+        if ack.grows && self.is_used(ack.peak) {
+            self.grow(rules, ack.packets);
+        }
+    }
+
+    /// RFC 5681, section 3.2, step 2. Recovery adds the packets that have left the network.
+    fn on_loss(&mut self, _: &Growth, flight: u32) {
+        self.threshold = (f64::from(flight) / 2.0).max(LEAST_THRESHOLD);
+        self.window = self.threshold;
+    }
+
+    /// RFC 5681, section 3.1: the loss window is one packet; the threshold is held where the same packet times out again.
+    fn on_timeout(&mut self, _: &Growth, flight: u32, repeated: bool) {
+        if !repeated {
+            self.threshold = (f64::from(flight) / 2.0).max(LEAST_THRESHOLD);
+        }
+        self.window = 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: Growth = Growth { per_packet: false, initial_threshold: f64::INFINITY, largest: 1e9 };
+
+    fn ack(packets: u32) -> Acked {
+        Acked { now: Instant::ZERO, packets, echo: false, first: 0, next: 0, peak: 100, grows: true }
+    }
+
+    #[test]
+    fn slow_start_adds_a_packet_per_ack_and_avoidance_one_per_window() {
+        let mut reno = NewReno::open(&RULES, 2);
+        (0..2).for_each(|_| reno.on_ack(&RULES, &ack(2)));
+        assert_eq!(reno.window(), 4);
+        reno.on_loss(&RULES, 10);
+        assert_eq!((reno.window(), reno.in_slow_start()), (5, false));
+        (0..6).for_each(|_| reno.on_ack(&RULES, &ack(1)));
+        assert_eq!(reno.window(), 6);
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let mut reno = NewReno::open(&RULES, 8);
+        reno.on_ack(&RULES, &Acked { peak: 4, ..ack(1) });
+        assert_eq!(reno.window(), 8);
+        reno.on_ack(&RULES, &Acked { peak: 5, ..ack(1) });
+        assert_eq!(reno.window(), 9);
+        reno.threshold = 9.0;
+        reno.on_ack(&RULES, &Acked { peak: 8, ..ack(1) });
+        assert_eq!(reno.window, 9.0);
+        reno.on_ack(&RULES, &Acked { peak: 9, ..ack(1) });
+        assert!(reno.window > 9.0);
+    }
+
+    #[test]
+    fn counting_packets_splits_a_large_ack_at_the_threshold() {
+        let rules = Growth { per_packet: true, initial_threshold: 6.0, ..RULES };
+        let mut reno = NewReno::open(&rules, 4);
+        reno.on_ack(&rules, &ack(8));
+        assert_eq!(reno.window, 6.0 + 6.0 / 6.0);
+    }
+
+    #[test]
+    fn a_second_timeout_of_the_same_packet_keeps_the_threshold() {
+        let mut reno = NewReno::open(&RULES, 10);
+        reno.on_timeout(&RULES, 10, false);
+        reno.on_timeout(&RULES, 1, true);
+        assert_eq!((reno.window, reno.threshold), (1.0, 5.0));
+        reno.on_timeout(&RULES, 1, false);
+        assert_eq!(reno.threshold, 2.0);
+    }
+}

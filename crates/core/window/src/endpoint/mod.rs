@@ -1,0 +1,230 @@
+//! One host: all its connections and timers.
+
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+use core::hash::BuildHasher;
+
+use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
+use pullnet_rng::Stream;
+use pullnet_transport::{
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
+    Side, Transmit, Transport,
+};
+use pullnet_units::{Instant, Picos};
+use rustc_hash::FxBuildHasher;
+
+use crate::control::Control;
+use crate::receiver::{Data, Receiver};
+use crate::rules::Rules;
+use crate::segment::Segment;
+use crate::sender::{Ack, Sender};
+
+mod receiving;
+mod sending;
+
+/// A timer of one connection. Entries are not removed: one whose connection has moved its deadline is renewed or ignored
+/// when it is due, so that an ACK costs no search.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Timer {
+    Sender(u32),
+    Receiver(u32),
+}
+
+/// What a connection's congestion control says, for tests and probes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Insight<C> {
+    /// Congestion window, whole packets.
+    pub window: u32,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub round_trip: Option<Picos>,
+    /// State of congestion control.
+    pub control: C,
+}
+
+/// A window-based transport on one host.
+///
+/// `S` hashes hosts and connection numbers. Where strangers choose these, it has to be one that nobody can foresee; the usual
+/// one is for simulations.
+#[derive(Debug)]
+pub struct Endpoint<C: Control, S = FxBuildHasher> {
+    events: SmallQueue<Event>,
+    /// SYNs, SYN-ACKs and ACKs that wait for the link.
+    replies: SmallQueue<Transmit<Segment>>,
+    /// Senders that could send.
+    ready: RoundRobin,
+    /// When the first timer or time-wait is due.
+    due: Instant,
+    chance: Stream,
+    receivers: Connections<Receiver, S>,
+    senders: Connections<Sender<C>, S>,
+    rules: Rules,
+    control: C::Rules,
+    /// Ended connections that late packets may not open again.
+    received: Finished<S>,
+    /// Ended connections whose number may not be used again yet.
+    sent: Finished<S>,
+    timers: BinaryHeap<Reverse<(Instant, Timer)>>,
+    /// After so long without a word a receiver forgets the connection.
+    silence: Picos,
+    refused: u64,
+}
+
+impl<C: Control> Endpoint<C> {
+    /// A host with hashes that are the same everywhere.
+    pub fn new(rules: Rules, control: C::Rules, _host: HostInfo, chance: Stream) -> Self {
+        Self::with_hashes(rules, control, chance)
+    }
+}
+
+impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
+    /// A host with the hashes of `S`.
+    pub fn with_hashes(rules: Rules, control: C::Rules, chance: Stream) -> Self {
+        let silence = rules.patience().saturating_add(rules.time_wait);
+        Self {
+            events: SmallQueue::new(),
+            replies: SmallQueue::new(),
+            ready: RoundRobin::default(),
+            due: Instant::NEVER,
+            chance,
+            receivers: Connections::default(),
+            senders: Connections::default(),
+            received: Finished::new(silence),
+            // The receiver has forgotten the number by then.
+            sent: Finished::new(silence.saturating_add(rules.time_wait)),
+            timers: BinaryHeap::new(),
+            silence,
+            refused: 0,
+            rules,
+            control,
+        }
+    }
+
+    /// Data packets that were discarded because they lie beyond the receive window.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// How the sender of a connection stands; `None` if it is not open.
+    pub fn insight(&self, to: HostAddr, conn: ConnId) -> Option<Insight<C>> {
+        let sender = self.senders.get(to, conn)?;
+        let (window, round_trip) = (sender.window(), sender.round_trip());
+        Some(Insight { window, round_trip, control: sender.control().clone() })
+    }
+
+    fn arm(&mut self, at: Instant, timer: Timer) {
+        self.timers.push(Reverse((at, timer)));
+        self.due = self.due.min(at);
+    }
+
+    fn reply(&mut self, to: HostAddr, path: u16, header: Segment) {
+        let (ranges, handshake) = match header {
+            Segment::Ack { ranges, .. } => (ranges.len(), false),
+            _ => (0, true),
+        };
+        self.replies.push(Transmit {
+            to,
+            path,
+            wire: self.rules.ack_wire(ranges),
+            class: Class::Control,
+            priority: 0,
+            ect: handshake && self.rules.ecn_handshake,
+            again: false,
+            header,
+        });
+    }
+
+    fn first_timer(&self) -> Deadline {
+        let mut first = Deadline { at: self.sent.due(), why: "sender's time-wait" };
+        first = first.min_at(self.received.due(), "receiver's time-wait");
+        match self.timers.peek() {
+            Some(Reverse((at, Timer::Sender(_)))) => first.min_at(*at, "retransmission"),
+            Some(Reverse((at, Timer::Receiver(_)))) => first.min_at(*at, "delayed ACK or silent sender"),
+            None => first,
+        }
+    }
+}
+
+impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
+    type Header = Segment;
+
+    fn open(&mut self, now: Instant, flow: FlowSpec) {
+        self.open_flow(now, &flow);
+    }
+
+    fn handle(&mut self, now: Instant, packet: Received<Segment>) {
+        let Received { from, paths, wire, fate, ce, header } = packet;
+        if fate != Fate::Whole {
+            // No switch of these transports trims: what has lost its payload counts as lost.
+            return;
+        }
+        match header {
+            Segment::Ack { conn, cumulative, echo, finished, ranges, .. } => {
+                self.handle_ack(now, from, conn, Ack { cumulative, echo, finished, ranges });
+            }
+            Segment::Data { conn, seq, opens, last } => {
+                let bytes = u32::from(wire).saturating_sub(self.rules.header);
+                self.handle_data(now, from, conn, paths, opens, Data { seq, last, bytes, ce });
+            }
+            Segment::Syn { conn } => self.handle_syn(now, from, conn, paths),
+            Segment::SynAck { conn } => self.handle_syn_ack(now, from, conn),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(Reverse((at, timer))) =
+            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
+        {
+            self.timers.pop();
+            match timer {
+                Timer::Sender(slot) => self.check_sender(now, slot, at),
+                Timer::Receiver(slot) => self.check_receiver(now, slot, at),
+            }
+        }
+        self.sent.expire(now);
+        self.received.expire(now);
+        self.due = self.first_timer().at;
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Segment>> {
+        match self.replies.pop() {
+            Some(packet) => Some(packet),
+            None => self.transmit_data(now),
+        }
+    }
+
+    #[inline]
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+
+    #[inline]
+    fn poll_timeout(&self) -> Option<Deadline> {
+        (self.due != Instant::NEVER).then(|| Deadline { at: self.due, why: self.first_timer().why })
+    }
+
+    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
+        for sender in self.senders.iter() {
+            visit(FlowStatus {
+                side: Side::Sender,
+                peer: sender.to,
+                conn: sender.conn,
+                bytes: sender.acked_bytes,
+                last_progress: sender.last_progress,
+                waiting_for: sender.waiting_for(),
+                counts: sender.counts,
+            });
+        }
+        for receiver in self.receivers.iter() {
+            visit(FlowStatus {
+                side: Side::Receiver,
+                peer: receiver.peer,
+                conn: receiver.conn,
+                bytes: receiver.bytes,
+                last_progress: receiver.last_progress,
+                waiting_for: "data",
+                counts: SendCounts::default(),
+            });
+        }
+    }
+}

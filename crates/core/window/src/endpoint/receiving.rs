@@ -1,0 +1,137 @@
+//! The receiving side of a host.
+
+use core::hash::BuildHasher;
+
+use pullnet_transport::{ConnId, Event, HostAddr};
+use pullnet_units::Instant;
+
+use super::{Endpoint, Timer};
+use crate::control::Control;
+use crate::receiver::{Data, Receiver};
+use crate::segment::{Ranges, Segment};
+
+impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
+    fn open_receiver(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16) -> u32 {
+        let receiver = Receiver::open(now, peer, conn, paths, &mut self.chance);
+        let slot = self.receivers.insert(peer, conn, receiver);
+        self.events.push(Event::Opened { slot, peer, conn });
+        self.arm_receiver(now, slot);
+        slot
+    }
+
+    fn arm_receiver(&mut self, now: Instant, slot: u32) {
+        let silence = self.silence;
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        let due = receiver.due(now, &self.rules, silence);
+        if due < receiver.armed {
+            receiver.armed = due;
+            self.arm(due, Timer::Receiver(slot));
+        }
+    }
+
+    /// A SYN opens a connection once; a repeated one is answered again, for the SYN-ACK may be lost.
+    pub(super) fn handle_syn(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16) {
+        if self.received.contains(peer, conn) {
+            return self.stray(now, peer, conn);
+        }
+        let slot = match self.receivers.find(peer, conn) {
+            Some(slot) => slot,
+            None => self.open_receiver(now, peer, conn, paths),
+        };
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        receiver.last_heard = now;
+        let path = receiver.path(&self.rules, &mut self.chance);
+        self.reply(peer, path, Segment::SynAck { conn });
+    }
+
+    /// A packet that belongs to no open connection and opens none. An ended connection stays in mind.
+    fn stray(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
+        if self.received.contains(peer, conn) {
+            self.received.note(now, peer, conn);
+            self.due = self.due.min(self.received.due());
+        }
+        self.events.push(Event::Stray { peer, conn });
+    }
+
+    #[inline]
+    pub(super) fn handle_data(
+        &mut self,
+        now: Instant,
+        peer: HostAddr,
+        conn: ConnId,
+        paths: u16,
+        opens: bool,
+        data: Data,
+    ) {
+        let slot = match self.receivers.find(peer, conn) {
+            Some(slot) => slot,
+            None if self.received.contains(peer, conn) => {
+                return self.answer_late(now, peer, conn, paths, data);
+            }
+            None if opens && data.seq < self.rules.receive_window => {
+                self.open_receiver(now, peer, conn, paths)
+            }
+            None => return self.stray(now, peer, conn),
+        };
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        if !receiver.accepts(&self.rules, data.seq) {
+            self.refused += 1;
+            return;
+        }
+        let arrival = receiver.on_data(now, &self.rules, data);
+        let complete = receiver.complete();
+        if arrival.new {
+            self.events.push(Event::Delivered { slot, seq: data.seq, bytes: data.bytes });
+        }
+        if arrival.before.is_none() && arrival.ack.is_none() {
+            return self.arm_receiver(now, slot);
+        }
+        for ack in arrival.before.into_iter().chain(arrival.ack) {
+            let Some(receiver) = self.receivers.get_mut(slot) else { return };
+            let path = receiver.path(&self.rules, &mut self.chance);
+            self.reply(peer, path, ack);
+        }
+        if complete {
+            self.finish_receiver(now, peer, conn, slot);
+        } else if arrival.ack.is_none() {
+            self.arm_receiver(now, slot);
+        }
+    }
+
+    fn finish_receiver(&mut self, now: Instant, peer: HostAddr, conn: ConnId, slot: u32) {
+        self.receivers.remove(peer, conn);
+        self.received.note(now, peer, conn);
+        self.due = self.due.min(self.received.due());
+        self.events.push(Event::Received { slot });
+    }
+
+    /// The last ACK of an ended connection was lost: says again that everything is there.
+    fn answer_late(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16, data: Data) {
+        self.received.note(now, peer, conn);
+        self.due = self.due.min(self.received.due());
+        let (seq, echo) = (data.seq, data.ce && self.rules.ecn);
+        let cumulative = seq.saturating_add(1);
+        let path = self.chance.below(paths.into()) as u16;
+        let ranges = Ranges::default();
+        self.reply(peer, path, Segment::Ack { conn, cumulative, answers: seq, echo, finished: true, ranges });
+    }
+
+    /// As [`Endpoint::check_sender`], for a delayed ACK or a sender that is silent.
+    pub(super) fn check_receiver(&mut self, now: Instant, slot: u32, at: Instant) {
+        let silence = self.silence;
+        let Some(receiver) = self.receivers.get_mut(slot).filter(|receiver| receiver.armed == at) else {
+            return;
+        };
+        receiver.armed = Instant::NEVER;
+        let (peer, conn) = (receiver.peer, receiver.conn);
+        if let Some(ack) = receiver.on_timeout(now, &self.rules) {
+            let path = receiver.path(&self.rules, &mut self.chance);
+            self.reply(peer, path, ack);
+        } else if receiver.is_silent(now, silence) {
+            self.receivers.remove(peer, conn);
+            self.events.push(Event::Silent { slot });
+            return;
+        }
+        self.arm_receiver(now, slot);
+    }
+}

@@ -1,0 +1,198 @@
+//! The receiving half of a connection: reassembly, SACK ranges, delayed ACKs, the ECN echo.
+
+use pullnet_connections::{Noted, ReceivedSet};
+use pullnet_rng::Stream;
+use pullnet_transport::{ConnId, HostAddr};
+use pullnet_units::{Instant, Picos};
+
+use crate::rules::{Paths, Rules};
+use crate::segment::{Ranges, Segment};
+
+/// Packets that one ACK acknowledges at most where it may wait (RFC 5681, section 4.2: every second full packet).
+const PACKETS_PER_ACK: u32 = 2;
+
+/// A data packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data {
+    pub seq: u32,
+    pub last: bool,
+    /// Payload bytes.
+    pub bytes: u32,
+    /// Marked by a switch.
+    pub ce: bool,
+}
+
+/// What follows from a data packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Arrival {
+    /// Whether its payload is new.
+    pub new: bool,
+    /// An ACK for the packets before it, which had another ECN state.
+    pub before: Option<Segment>,
+    /// The ACK for it, if none waits.
+    pub ack: Option<Segment>,
+}
+
+/// One connection as its receiver knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    pub peer: HostAddr,
+    pub conn: ConnId,
+    paths: u16,
+    /// The path of its ACKs, if they have one.
+    path: u16,
+    received: ReceivedSet,
+    /// What is above the cumulative point, most recently changed first.
+    ranges: Ranges,
+    /// Number of packets, once the last one was seen.
+    total: Option<u32>,
+    /// Packets that no ACK has acknowledged yet.
+    pending: u32,
+    /// DCTCP.CE (RFC 8257, section 3.2): whether the latest packet was marked.
+    echo: bool,
+    /// The packet that the next ACK answers.
+    answers: u32,
+    /// When the delayed ACK leaves; `NEVER` if none waits.
+    ack_at: Instant,
+    pub last_heard: Instant,
+    pub last_progress: Instant,
+    pub bytes: u64,
+    /// The earliest entry of this connection among the timers.
+    pub armed: Instant,
+}
+
+impl Receiver {
+    pub fn open(now: Instant, peer: HostAddr, conn: ConnId, paths: u16, chance: &mut Stream) -> Self {
+        let paths = paths.max(1);
+        Self {
+            peer,
+            conn,
+            paths,
+            path: chance.below(paths.into()) as u16,
+            received: ReceivedSet::default(),
+            ranges: Ranges::default(),
+            total: None,
+            pending: 0,
+            echo: false,
+            answers: 0,
+            ack_at: Instant::NEVER,
+            last_heard: now,
+            last_progress: now,
+            bytes: 0,
+            armed: Instant::NEVER,
+        }
+    }
+
+    /// Whether a sender that keeps to the receive window may have sent packet `seq`.
+    #[inline]
+    pub fn accepts(&self, rules: &Rules, seq: u32) -> bool {
+        seq < self.received.cumulative().saturating_add(rules.receive_window)
+    }
+
+    /// Stores a packet. Acknowledges it at once if it is out of order, fills a gap, is the last one that was missing, or is
+    /// the second since the last ACK (RFC 5681, section 4.2); otherwise its ACK waits.
+    #[inline]
+    pub fn on_data(&mut self, now: Instant, rules: &Rules, data: Data) -> Arrival {
+        let Data { seq, last, bytes, ce } = data;
+        self.last_heard = now;
+        let before = self.note_mark(rules, ce);
+        if last {
+            self.total = Some(seq.saturating_add(1));
+        }
+        let in_order = seq == self.received.cumulative() && self.ranges.is_empty();
+        let new = self.received.insert(seq) == Noted::New;
+        if new {
+            self.last_progress = now;
+            self.bytes += u64::from(bytes);
+        }
+        if !in_order {
+            self.update_ranges(seq);
+        }
+        if self.pending == 0 {
+            self.answers = seq;
+        }
+        self.pending += 1;
+        let delay =
+            rules.ack_delay.filter(|_| in_order && !self.complete() && self.pending < PACKETS_PER_ACK);
+        let ack = match delay {
+            None => Some(self.acknowledge(rules)),
+            Some(delay) => {
+                self.ack_at = self.ack_at.min(now.after(delay));
+                None
+            }
+        };
+        Arrival { new, before, ack }
+    }
+
+    /// RFC 8257, section 3.2, figure 1: where the ECN state changes, the packets of the former state are acknowledged at
+    /// once, so that each ACK echoes the state of all packets that it acknowledges.
+    #[inline]
+    fn note_mark(&mut self, rules: &Rules, ce: bool) -> Option<Segment> {
+        let ce = ce && rules.ecn;
+        if ce == self.echo {
+            return None;
+        }
+        let before = (self.pending > 0).then(|| self.acknowledge(rules));
+        self.echo = ce;
+        before
+    }
+
+    /// RFC 2018, section 4: the first range is the one around the latest packet; the others are those reported before,
+    /// most recent first.
+    #[inline(never)]
+    fn update_ranges(&mut self, seq: u32) {
+        let cumulative = self.received.cumulative();
+        let latest = if seq >= cumulative { self.received.run_around(seq) } else { (0, 0) };
+        let apart =
+            |(start, end): &(u32, u32)| *start >= cumulative && (*end <= latest.0 || *start >= latest.1);
+        let others = self.ranges;
+        self.ranges = core::iter::once(latest).chain(others.iter().filter(apart)).collect();
+    }
+
+    /// The ACK of everything that is there.
+    fn acknowledge(&mut self, rules: &Rules) -> Segment {
+        (self.pending, self.ack_at) = (0, Instant::NEVER);
+        Segment::Ack {
+            conn: self.conn,
+            cumulative: self.received.cumulative(),
+            answers: self.answers,
+            echo: self.echo,
+            finished: self.complete(),
+            ranges: if rules.sack { self.ranges } else { Ranges::default() },
+        }
+    }
+
+    /// The delayed ACK, if its time has come.
+    pub fn on_timeout(&mut self, now: Instant, rules: &Rules) -> Option<Segment> {
+        (self.ack_at <= now).then(|| self.acknowledge(rules))
+    }
+
+    /// When to look at the connection again: for its delayed ACK, or whether its sender is silent. The latter after a
+    /// time-wait, or after as long as nothing was heard: a timer that outlived its connection by all of `silence`, a quarter of
+    /// an hour, would cost memory for every flow of a run.
+    #[inline]
+    pub fn due(&self, now: Instant, rules: &Rules, silence: Picos) -> Instant {
+        let step = rules.time_wait.max(now.since(self.last_heard));
+        self.ack_at.min(self.last_heard.after(silence).min(now.after(step)))
+    }
+
+    /// Whether nothing was heard for so long that the connection is forgotten.
+    pub fn is_silent(&self, now: Instant, silence: Picos) -> bool {
+        self.last_heard.after(silence) <= now
+    }
+
+    /// Whether everything up to the last packet is there.
+    #[inline]
+    pub fn complete(&self) -> bool {
+        self.total.is_some_and(|total| self.received.cumulative() >= total)
+    }
+
+    /// The path of the next ACK.
+    #[inline]
+    pub fn path(&self, rules: &Rules, chance: &mut Stream) -> u16 {
+        match rules.paths {
+            Paths::Single => self.path,
+            Paths::Scatter => chance.below(self.paths.into()) as u16,
+        }
+    }
+}
