@@ -1,9 +1,12 @@
+use alloc::vec;
+use alloc::vec::Vec;
+
 use pullnet_settings::settings;
 use pullnet_units::QueueSize;
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::fifo::Fifo;
-use crate::{Context, DropReason, Item, Limit, MarkWhen, StepMark};
+use crate::{Capacity, Context, DropReason, Item, Limit, MarkWhen, QueueSettings, StepMark};
 
 settings! {
     /// One first-in-first-out queue for all packets; a packet without room is dropped.
@@ -16,6 +19,12 @@ settings! {
         mark_above: Option<QueueSize> = "",
         /// When that is looked at. Source: RFC 8257 and the DCTCP paper mark on arrival.
         mark_at: MarkWhen = "enqueue",
+    }
+}
+
+impl QueueSettings for DropTailConfig {
+    fn capacities(&self) -> Vec<Capacity> {
+        vec![Capacity { key: "queue", room: self.queue, of_data: true }]
     }
 }
 

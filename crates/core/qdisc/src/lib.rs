@@ -33,5 +33,5 @@ pub use marking::{MarkWhen, StepMark};
 pub use red::{Red, RedConfig, RedRule};
 pub use ring::Ring;
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferRule, SharedPool};
-pub use switch::{SWITCHES, SwitchConfig, SwitchEntry};
+pub use switch::{Capacity, QueueSettings, SWITCHES, SwitchConfig, SwitchEntry};
 pub use trim::{Trim, TrimConfig, TrimRule, TrimRules, Victim};

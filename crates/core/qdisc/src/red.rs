@@ -1,10 +1,13 @@
+use alloc::vec;
+use alloc::vec::Vec;
+
 use pullnet_settings::settings;
 use pullnet_units::{Bytes, Instant, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
-use crate::{Context, DropReason, Item, Limit};
+use crate::{Capacity, Context, DropReason, Item, Limit, QueueSettings};
 
 settings! {
     /// Random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993) on one first-in-first-out
@@ -25,6 +28,12 @@ settings! {
         /// Whether marks are spread evenly: the probability grows with the packets since the last mark. Source: Floyd and
         /// Jacobson, section 7.
         even: bool = true,
+    }
+}
+
+impl QueueSettings for RedConfig {
+    fn capacities(&self) -> Vec<Capacity> {
+        vec![Capacity { key: "queue", room: self.queue, of_data: true }]
     }
 }
 

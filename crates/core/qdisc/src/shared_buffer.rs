@@ -1,10 +1,13 @@
+use alloc::vec;
+use alloc::vec::Vec;
+
 use pullnet_settings::settings;
 use pullnet_units::{Bytes, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
-use crate::{Context, Item, MarkWhen, StepMark};
+use crate::{Capacity, Context, Item, MarkWhen, QueueSettings, StepMark};
 
 settings! {
     /// Drop-tail ports that share one pool of memory per switch.
@@ -21,6 +24,12 @@ settings! {
         mark_above: Option<QueueSize> = "",
         /// When that is looked at.
         mark_at: MarkWhen = "enqueue",
+    }
+}
+
+impl QueueSettings for SharedBufferConfig {
+    fn capacities(&self) -> Vec<Capacity> {
+        vec![Capacity { key: "pool", room: QueueSize::Bytes(self.pool), of_data: true }]
     }
 }
 

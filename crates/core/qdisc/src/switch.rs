@@ -1,6 +1,30 @@
+use alloc::vec::Vec;
+
 use pullnet_settings::{Field, Settings};
+use pullnet_units::{Bytes, QueueSize};
 
 use crate::{DropTailConfig, RedConfig, SharedBufferConfig, TrimConfig};
+
+/// Room of a queue, as a setting states it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Capacity {
+    /// Name of the setting.
+    pub key: &'static str,
+    /// The room.
+    pub room: QueueSize,
+    /// Whether data packets wait there, or only headers.
+    pub of_data: bool,
+}
+
+/// Settings of a discipline as others depend on them: a transport's packets have to fit.
+pub trait QueueSettings: Settings {
+    /// Rooms of the queues.
+    fn capacities(&self) -> Vec<Capacity>;
+    /// Bytes on the wire that a trim leaves; `None` if nothing is ever trimmed.
+    fn trim_to(&self) -> Option<Bytes> {
+        None
+    }
+}
 
 /// A row of the list of disciplines.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +59,16 @@ macro_rules! switches {
             /// The name in `[switch] kind = "..."`.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name),+ }
+            }
+
+            /// Rooms of the queues.
+            pub fn capacities(&self) -> Vec<Capacity> {
+                match self { $(Self::$variant(config) => config.capacities()),+ }
+            }
+
+            /// Bytes on the wire that a trim leaves; `None` if nothing is ever trimmed.
+            pub fn trim_to(&self) -> Option<Bytes> {
+                match self { $(Self::$variant(config) => config.trim_to()),+ }
             }
 
             /// Sets one setting. `None`: there is no such setting.

@@ -1,10 +1,12 @@
 use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, Picos, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
-use crate::{Context, DropReason, Fifo, Item, Limit, MarkWhen, StepMark};
+use crate::{Capacity, Context, DropReason, Fifo, Item, Limit, MarkWhen, QueueSettings, StepMark};
 
 choice! {
     /// Which packet loses its payload when the data queue is full.
@@ -43,8 +45,19 @@ settings! {
     }
 }
 
+impl QueueSettings for TrimConfig {
+    fn capacities(&self) -> Vec<Capacity> {
+        let data = Capacity { key: "data_queue", room: self.data_queue, of_data: true };
+        vec![data, Capacity { key: "control_queue", room: self.control_queue, of_data: false }]
+    }
+
+    fn trim_to(&self) -> Option<Bytes> {
+        Some(self.trim_to)
+    }
+}
+
 /// No control packet is longer, in bytes on the wire.
-const LONGEST_CONTROL: u32 = 128;
+const LONGEST_CONTROL: u32 = 192;
 
 /// [`TrimConfig`] in the form in which ports use it.
 #[derive(Clone, Copy, Debug)]

@@ -283,6 +283,8 @@ pub trait Protocol {
     const NAME: &'static str;
     /// One line for `pullnet list protocols`.
     const SUMMARY: &'static str;
+    /// Names of settings that have an effect only where the sender chooses the path.
+    const PATH_SETTINGS: &'static [&'static str] = &[];
     /// Its settings; one that exists is valid.
     type Config: Settings + Clone;
     /// Its state machine.

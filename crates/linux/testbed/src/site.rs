@@ -31,7 +31,6 @@ pub fn frame_room(scenario: &Scenario) -> Result<usize, PlayError> {
 fn config(scenario: &Scenario) -> Result<&NdpConfig, PlayError> {
     match &scenario.transport {
         ProtocolConfig::Ndp(config) => Ok(config),
-        #[expect(unreachable_patterns, reason = "further protocols of the registry")]
         other => Err(PlayError::Transport(other.name())),
     }
 }

@@ -46,7 +46,7 @@ mod shape;
 mod switch;
 mod table;
 mod template;
-mod together;
+mod cross_checks;
 mod topology;
 mod traffic;
 mod transport;
@@ -234,14 +234,14 @@ fn check_together(
     switch: Option<&(SwitchConfig, Forwarding, Unread)>,
 ) {
     let Some((transport, unread)) = transport else { return };
-    let sizes = together::Sizes { get: &|key| transport.get(key), unread };
+    let packets = cross_checks::Lengths::new(transport, unread);
     if let Some((switch, forwarding, unread)) = switch {
-        together::check(root, &sizes, &together::Sizes { get: &|key| switch.get(key), unread });
+        cross_checks::check(root, packets, switch, unread);
         if *forwarding != Forwarding::Path {
-            together::paths_without_effect(root, transport);
+            cross_checks::paths_without_effect(root, transport);
         }
     }
     if let Some(network) = network.filter(|network| network.links) {
-        together::links(root, &network.topology, faults, &sizes);
+        cross_checks::links(root, &network.topology, faults, packets);
     }
 }

@@ -37,6 +37,7 @@ pub struct Dctcp;
 impl Protocol for Dctcp {
     const NAME: &'static str = "dctcp";
     const SUMMARY: &'static str = "DCTCP (RFC 8257): the window shrinks by the share of marked packets";
+    const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     type Config = DctcpConfig;
     type Endpoint = DctcpEndpoint;
 

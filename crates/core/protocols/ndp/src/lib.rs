@@ -27,6 +27,7 @@ pub struct Ndp;
 impl Protocol for Ndp {
     const NAME: &'static str = "ndp";
     const SUMMARY: &'static str = "NDP (SIGCOMM 2017): first window at line rate, then the receiver pulls";
+    const PATH_SETTINGS: &'static [&'static str] = &["paths", "scoreboard"];
     type Config = NdpConfig;
     type Endpoint = NdpEndpoint;
 

@@ -10,7 +10,7 @@ pub use pullnet_go_back_n::GoBackN;
 pub use pullnet_ndp::Ndp;
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
-use pullnet_transport::Protocol;
+use pullnet_transport::{Framing, Protocol};
 
 /// A row of the list of protocols.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,8 @@ pub struct ProtocolEntry {
     pub fields: &'static [Field],
     /// The settings with their defaults.
     pub default: fn() -> ProtocolConfig,
+    /// Settings that have an effect only where the sender chooses the path.
+    pub path_settings: &'static [&'static str],
 }
 
 macro_rules! protocols {
@@ -39,12 +41,23 @@ macro_rules! protocols {
             summary: <$variant>::SUMMARY,
             fields: <<$variant as Protocol>::Config as Settings>::FIELDS,
             default: || ProtocolConfig::$variant(Default::default()),
+            path_settings: <$variant>::PATH_SETTINGS,
         }),+];
 
         impl ProtocolConfig {
             /// The name in `[transport] kind = "..."`.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => <$variant>::NAME),+ }
+            }
+
+            /// Its row in the list of protocols.
+            pub fn entry(&self) -> &'static ProtocolEntry {
+                PROTOCOLS.iter().find(|row| row.name == self.name()).expect("every protocol has a row")
+            }
+
+            /// How data is cut into packets.
+            pub fn framing(&self) -> Framing {
+                match self { $(Self::$variant(config) => <$variant>::framing(config)),+ }
             }
 
             /// Sets one setting. `None`: there is no such setting.

@@ -22,6 +22,7 @@ pub struct Tcp;
 impl Protocol for Tcp {
     const NAME: &'static str = "tcp";
     const SUMMARY: &'static str = "TCP NewReno (RFC 5681, 6582, 6298) with optional SACK (RFC 2018, 6675)";
+    const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     type Config = TcpConfig;
     type Endpoint = TcpEndpoint;
 

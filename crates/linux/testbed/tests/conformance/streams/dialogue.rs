@@ -86,8 +86,10 @@ pub fn streams(name: &'static str) -> Dialogue {
 
 /// The settings of conversations of flows.
 fn usual() -> NdpConfig {
-    let ProtocolConfig::Ndp(config) = &talk("settings").sends(A, FULL).scenario().transport;
-    config.clone()
+    match &talk("settings").sends(A, FULL).scenario().transport {
+        ProtocolConfig::Ndp(config) => config.clone(),
+        other => panic!("conversations are NDP's, not of {}", other.name()),
+    }
 }
 
 fn address(host: u32) -> IpAddr {

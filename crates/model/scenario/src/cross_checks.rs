@@ -1,0 +1,113 @@
+//! Contradictions between tables: the packets of the transport have to fit the switches and the links.
+
+use pullnet_protocols::ProtocolConfig;
+use pullnet_qdisc::{Capacity, SwitchConfig};
+use pullnet_topology::{LinkRef, Schedules, Topology};
+use pullnet_transport::Framing;
+use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
+
+use crate::table::{Reader, Unread};
+
+/// Lengths of a transport's packets on the wire; `None` where a setting was refused and stands at its default.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lengths {
+    /// A packet without payload.
+    header: Option<Bytes>,
+    /// A packet with all the payload that it can carry.
+    full: Option<Bytes>,
+}
+
+impl Lengths {
+    pub fn new(transport: &ProtocolConfig, unread: &Unread) -> Self {
+        let Framing { mtu, header } = transport.framing();
+        let known = |keys: &[&str]| !keys.iter().any(|key| unread.contains(key));
+        Self {
+            header: known(&["header"]).then_some(Bytes(header.into())),
+            full: known(&["mtu", "header"]).then_some(Bytes(u64::from(mtu) + u64::from(header))),
+        }
+    }
+}
+
+/// Reports contradictions between `[transport]` and `[switch]`.
+pub(crate) fn check(root: &Reader<'_>, packets: Lengths, switch: &SwitchConfig, unread: &Unread) {
+    let Some(reader) = root.table("switch", "") else { return };
+    if let Some(trimmed) = switch.trim_to().filter(|_| !unread.contains(&"trim_to")) {
+        trim(&reader, trimmed, packets);
+    }
+    for Capacity { key, room, of_data } in switch.capacities() {
+        if let QueueSize::Bytes(room) = room
+            && !unread.contains(&key)
+        {
+            capacity(&reader, key, room, of_data, packets);
+        }
+    }
+}
+
+/// A queue has room for one of its packets at least.
+fn capacity(switch: &Reader<'_>, key: &str, room: Bytes, of_data: bool, Lengths { header, full }: Lengths) {
+    if let Some(full) = full.filter(|full| of_data && room < *full) {
+        let reason = format!("has no room for a packet of \"{full}\" (transport.mtu and header); use more");
+        switch.refuse(key, reason);
+    } else if let Some(header) = header.filter(|header| room < *header) {
+        switch.refuse(key, format!("has no room for a header of \"{header}\" (transport.header); use more"));
+    }
+}
+
+/// A simulated packet has to arrive within 2^47 ps, about 140 s; the rest is for the time until it is looked at.
+const LONGEST_TRANSIT: Picos = Picos::from_secs(60);
+
+/// Reports links on which a full packet would take too long.
+pub(crate) fn links(root: &Reader<'_>, topology: &Topology, faults: &Schedules, packets: Lengths) {
+    let Some(full) = packets.full else { return };
+    let transit = |link: LinkRef| {
+        let built = topology.link(link);
+        built.delay.saturating_add(slowest(built.rate, faults, link).serialization(full))
+    };
+    let Some(slowest) = topology.links().max_by_key(|link| transit(*link)) else { return };
+    let time = transit(slowest);
+    if time > LONGEST_TRANSIT
+        && let Some(reader) = root.table("topology", "")
+    {
+        let name = match slowest {
+            LinkRef::Nic(host) => topology.nic_name(host),
+            LinkRef::Port(port) => topology.port_name(port),
+        };
+        reader.refuse_table(format!(
+            "a packet of \"{full}\" would be on the link {name} for {time}; use a rate, a delay, faults and a \
+             transport.mtu that make it at most {LONGEST_TRANSIT}"
+        ));
+    }
+}
+
+/// The lowest rate that a link ever has.
+fn slowest(built: BitsPerSec, faults: &Schedules, link: LinkRef) -> BitsPerSec {
+    let changes = faults.get(link).map_or(&[][..], |schedule| schedule.changes());
+    changes.iter().map(|(_, state)| state.rate).min().map_or(built, |rate| rate.min(built))
+}
+
+/// A trim has to leave the header and to cut something.
+fn trim(switch: &Reader<'_>, trimmed: Bytes, Lengths { header, full }: Lengths) {
+    if let Some(header) = header.filter(|header| trimmed < *header) {
+        let reason =
+            format!("cuts into the header of transport.header = \"{header}\"; use at least \"{header}\"");
+        switch.refuse("trim_to", reason);
+    } else if let Some(full) = full.filter(|full| trimmed >= *full) {
+        let reason = format!("cuts nothing from a packet of \"{full}\" (transport.mtu and header); use less");
+        switch.refuse("trim_to", reason);
+    }
+}
+
+/// Where switches choose the path, the sender's choice changes nothing.
+pub(crate) fn paths_without_effect(root: &Reader<'_>, transport: &ProtocolConfig) {
+    let Some(reader) = root.table("transport", "") else { return };
+    let row = transport.entry();
+    let defaults = (row.default)();
+    for key in row.path_settings {
+        if transport.get(key) != defaults.get(key) {
+            reader.no_effect(
+                key,
+                "switch.forwarding lets the switches choose the path; leave one of the two out",
+            );
+        }
+    }
+}
