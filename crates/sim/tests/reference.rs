@@ -93,6 +93,8 @@ fn scenario() -> impl Strategy<Value = String> {
             "kind = \"trim\"\ndata_queue = \"{data} packets\"\ncontrol_queue = \"{control}\"\nreturn_to_sender = {back}"
         )),
         1 => (2u32..40).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"")),
+        1 => (2u32..40).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\nmark_above = \"3 packets\"")),
+        1 => (5u32..40).prop_map(|packets| format!("kind = \"red\"\nqueue = \"{packets} packets\"\nweight = 0.1\nprobability = 0.3")),
         1 => (20u32..200).prop_map(|kilo| format!("kind = \"shared-buffer\"\npool = \"{kilo} kB\"\nalpha = 2.0")),
     ];
     let traffic = select(
@@ -104,14 +106,14 @@ fn scenario() -> impl Strategy<Value = String> {
             "kind = \"all-to-all\"\nhosts = \"first 2\"",
         ][..],
     );
-    let transport = (select(&[64u32, 700, 1500, 9000][..]), 1u32..40, any::<bool>());
+    let transport = (select(&[64u32, 700, 1500, 9000][..]), select(&[40u32, 64][..]))
+        .prop_flat_map(|(mtu, header)| (Just(mtu), common::scenarios::transport(mtu, header)));
     (topology(), switch, traffic, transport, 1u32..150_000, any::<u32>()).prop_map(
-        |(topology, switch, traffic, (mtu, window, piggyback), size, seed)| {
+        |(topology, switch, traffic, (mtu, (transport, paths)), size, seed)| {
             // Small packets: fewer of them.
             let size = size.min(mtu * 60);
             format!(
-                "seed = {seed}\nduration = \"3 ms\"\n[topology]\n{topology}\n[transport]\nkind = \"ndp\"\nmtu = \"{mtu} B\"\n\
-                 initial_window = \"{window} packets\"\npiggyback = {piggyback}\n[switch]\n{switch}\n[[traffic]]\n{traffic}\nsize = \"{size} B\"\n"
+                "seed = {seed}\nduration = \"3 ms\"\n[topology]\n{topology}\n[transport]\n{transport}{paths}[switch]\n{switch}\n[[traffic]]\n{traffic}\nsize = \"{size} B\"\n"
             )
         },
     )

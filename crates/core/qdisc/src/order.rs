@@ -23,7 +23,9 @@ const fn inverse(odd: u16) -> u16 {
 /// The key of the permutation at `at`.
 #[inline(always)]
 fn key(at: u64, salt: u16) -> u16 {
-    ((at ^ u64::from(salt) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16
+    // One product is not random enough: times of paced arrivals are equally far apart, and so are then their keys.
+    let mixed = (at ^ u64::from(salt) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 48 ^ mixed >> 24) as u16
 }
 
 /// Salt of the switch `node` in a run with `seed`.
@@ -75,8 +77,8 @@ mod tests {
                     place(at, own, one) < place(at, own, other)
                 };
                 let firsts = (0..10_000).filter(first).count();
-                // Binomial: mean 5000, standard deviation 50; five of them.
-                assert!((4750..=5250).contains(&firsts), "{one} before {other}: {firsts} of 10000");
+                // Binomial: mean 5000, standard deviation 50; four of them, in 120 trials.
+                assert!((4800..=5200).contains(&firsts), "{one} before {other}: {firsts} of 10000");
             }
         }
     }

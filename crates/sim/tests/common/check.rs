@@ -106,14 +106,10 @@ fn ports_agree_with_totals(record: &RunRecord) -> Verdict {
     Ok(())
 }
 
-/// Longest packet on the wire.
+/// Longest packet on the wire; an ACK with SACK ranges may be longer than a small data packet.
 fn longest(scenario: &Scenario) -> u64 {
-    size(scenario.transport.get("mtu")) + size(scenario.transport.get("header"))
-}
-
-fn size(setting: Option<String>) -> u64 {
-    let text = setting.unwrap_or_default();
-    text.trim_matches('"').parse::<pullnet_units::Bytes>().map_or(0, |bytes| bytes.0)
+    let framing = scenario.transport.framing();
+    u64::from(framing.mtu + framing.header).max(192)
 }
 
 fn the_link_keeps_its_rate(scenario: &Scenario, record: &RunRecord, row: &PortRow) -> Verdict {
@@ -139,25 +135,26 @@ fn nic_of(record: &RunRecord, row: &PortRow) -> HostId {
 
 fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
     let held = u64::from(row.peak_data);
+    let header = u64::from(scenario.transport.framing().header);
     match &scenario.switch {
         SwitchConfig::Trim(trim) => {
             ensure!(held <= room(trim.data_queue, 1), "holds {held} data packets");
             let control = u64::from(row.peak_control);
-            ensure!(control <= room(trim.control_queue, 64), "holds {control} control packets");
+            ensure!(control <= room(trim.control_queue, header), "holds {control} control packets");
         }
         SwitchConfig::DropTail(tail) => {
             let all = held + u64::from(row.peak_control);
             // The two peaks may lie at different times.
-            ensure!(held.max(all.div_ceil(2)) <= room(tail.queue, 64), "holds {all} packets");
+            ensure!(held.max(all.div_ceil(2)) <= room(tail.queue, header), "holds {all} packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
         }
         SwitchConfig::Red(red) => {
             let all = held + u64::from(row.peak_control);
-            ensure!(held.max(all.div_ceil(2)) <= room(red.queue, 64), "holds {all} packets");
+            ensure!(held.max(all.div_ceil(2)) <= room(red.queue, header), "holds {all} packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
         }
         SwitchConfig::SharedBuffer(shared) => {
-            ensure!(held * 65 <= shared.pool.0, "holds {held} data packets");
+            ensure!(held * (header + 1) <= shared.pool.0, "holds {held} data packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
         }
     }

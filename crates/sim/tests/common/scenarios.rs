@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use pullnet_protocols::{PROTOCOLS, ProtocolEntry};
+use pullnet_settings::Value;
 
 /// A topology: its text, the number of its hosts, and a place where something can go wrong.
 #[derive(Clone, Debug)]
@@ -75,23 +77,31 @@ fn topology() -> impl Strategy<Value = Net> {
     prop_oneof![2 => fat_tree(), 1 => leaf_spine(), 1 => small()]
 }
 
+/// Whether and when packets are marked.
+fn mark() -> impl Strategy<Value = &'static str> {
+    select(&["", "", "mark_above = \"1 packets\"\n", "mark_above = \"9 kB\"\nmark_at = \"dequeue\"\n"][..])
+}
+
 /// A switch; the second part says whether the sender chooses the path.
-fn switch(mtu: u32) -> impl Strategy<Value = (String, bool)> {
+fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
     let queue = (1u32..=10, any::<bool>()).prop_map(move |(packets, bytes)| {
         if bytes { format!("\"{} B\"", packets * (mtu + 200)) } else { format!("\"{packets} packets\"") }
     });
     let control = select(&["1 packets", "2 packets", "4 packets", "40 packets", "300 B", "72 kB"][..]);
-    let trim = (queue.clone(), control, select(&[1u32, 3, 10][..]), any::<bool>(), any::<bool>()).prop_map(
-        |(data, control, ratio, coin, back)| {
+    let cut = (select(&[64u32, 72, 101, 256][..]), mark());
+    let trim = (queue.clone(), control, select(&[1u32, 3, 10][..]), any::<bool>(), any::<bool>(), cut).prop_map(
+        move |(data, control, ratio, coin, back, (trimmed, mark))| {
             let victim = if coin { "coin" } else { "arriving" };
+            // Not less than a header, and less than a full packet.
+            let trimmed = trimmed.clamp(header, mtu + header - 1);
             format!(
                 "kind = \"trim\"\ndata_queue = {data}\ncontrol_queue = \"{control}\"\ncontrol_per_data = {ratio}\n\
-                 victim = \"{victim}\"\nreturn_to_sender = {back}\n"
+                 victim = \"{victim}\"\nreturn_to_sender = {back}\ntrim_to = \"{trimmed} B\"\n{mark}"
             )
         },
     );
-    let tail =
-        (2u32..100).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n"));
+    let tail = (2u32..100, mark())
+        .prop_map(|(packets, mark)| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n{mark}"));
     let red = (2u32..100, any::<bool>()).prop_map(|(packets, even)| {
         format!("kind = \"red\"\nqueue = \"{packets} packets\"\nweight = 0.3\nprobability = 0.2\neven = {even}\n")
     });
@@ -103,20 +113,71 @@ fn switch(mtu: u32) -> impl Strategy<Value = (String, bool)> {
         .prop_map(|(kind, choice)| (format!("{kind}forwarding = \"{choice}\"\n"), choice == "path"))
 }
 
-/// The sender's settings; `chooses` says whether its choice of paths matters.
-fn transport(mtu: u32) -> impl Strategy<Value = (String, String)> {
-    let window = prop_oneof![1u32..=4, 5u32..=30, Just(60u32), Just(100u32)];
-    let times = (select(&["200 us", "1 ms", "4 ms"][..]), select(&["1 s", "5 s"][..]));
-    let paths = (select(&["permutation", "random", "single"][..]), any::<bool>());
-    (window, times, paths, any::<bool>(), select(&[0.5, 1.0, 1.0, 1.3][..])).prop_map(
-        move |(window, (timeout, give_up), (paths, scoreboard), piggyback, rate)| {
-            let text = format!(
-                "kind = \"ndp\"\nmtu = \"{mtu} B\"\ninitial_window = \"{window} packets\"\ntimeout = \"{timeout}\"\n\
-                 give_up = \"{give_up}\"\npiggyback = {piggyback}\npull_rate = {rate:?}\n"
-            );
-            (text, format!("paths = \"{paths}\"\nscoreboard = {scoreboard}\n"))
-        },
-    )
+/// Values that settings of transports may take, by name: a protocol has those of them that it knows and accepts. Timers are
+/// short, so that small scenarios see them run out.
+const VALUES: &[(&str, &[&str])] = &[
+    ("initial_window", &["1 packets", "3 packets", "10 packets", "30 packets", "100 packets"]),
+    ("window", &["1 packets", "7 packets", "40 packets"]),
+    ("timeout", &["200 us", "1 ms", "4 ms"]),
+    ("give_up", &["1 s", "5 s"]),
+    ("piggyback", &["true", "false"]),
+    ("pull_rate", &["0.5", "1.0", "1.3"]),
+    ("min_rto", &["500 us", "2 ms"]),
+    ("initial_rto", &["2 ms", "8 ms"]),
+    ("max_rto", &["10 ms", "40 ms"]),
+    ("rto_granularity", &["1 us", "100 us"]),
+    ("ack_delay", &["50 us", "1 ms"]),
+    ("delayed_ack", &["true", "false"]),
+    ("sack", &["true", "false"]),
+    ("handshake", &["true", "false"]),
+    ("limited_transmit", &["true", "false"]),
+    ("duplicate_threshold", &["1", "3"]),
+    ("receive_window", &["5 packets", "4096 packets"]),
+    ("time_wait", &["10 ms", "50 ms"]),
+    ("retries", &["8", "15"]),
+    ("initial_alpha", &["0.0", "1.0"]),
+    ("ecn_handshake", &["true", "false"]),
+];
+/// The same of settings that count only where the sender chooses the path.
+const PATHS: &[(&str, &[&str])] = &[
+    ("paths", &["permutation", "random", "single", "scatter"]),
+    ("scoreboard", &["true", "false"]),
+];
+
+/// Lines with one value each for the settings in `values` that `protocol` has; `pick` chooses.
+fn settings(protocol: &ProtocolEntry, values: &[(&str, &[&str])], pick: &mut impl FnMut() -> usize) -> String {
+    let mut lines = String::new();
+    for (name, values) in values {
+        let Some(field) = protocol.fields.iter().find(|field| field.name == *name) else { continue };
+        let first = pick();
+        for value in (0..values.len()).map(|n| values[(first + n) % values.len()]) {
+            let typed = match field.kind {
+                "bool" => Value::Bool(value == "true"),
+                "integer" => Value::Integer(value.parse().unwrap()),
+                "number" => Value::Float(value.parse().unwrap()),
+                _ => Value::Text(value),
+            };
+            if matches!((protocol.default)().set(name, typed), Some(Ok(()))) {
+                let quote = if matches!(typed, Value::Text(_)) { "\"" } else { "" };
+                lines += &format!("{name} = {quote}{value}{quote}\n");
+                break;
+            }
+        }
+    }
+    lines
+}
+
+/// The hosts' settings for any protocol of the registry, and those for the choice of paths.
+pub fn transport(mtu: u32, header: u32) -> impl Strategy<Value = (String, String)> {
+    (select(PROTOCOLS), any::<u64>()).prop_map(move |(protocol, mut seed)| {
+        let mut pick = || {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (seed >> 40) as usize
+        };
+        let name = protocol.name;
+        let text = format!("kind = \"{name}\"\nmtu = \"{mtu} B\"\nheader = \"{header} B\"\n");
+        (text + &settings(&protocol, VALUES, &mut pick), settings(&protocol, PATHS, &mut pick))
+    })
 }
 
 /// A traffic block that needs `hosts` hosts or fewer; `size` is that of its flows.
@@ -178,8 +239,9 @@ fn blocks(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
 /// Any small scenario.
 pub fn any_scenario() -> impl Strategy<Value = String> {
     let mtu = prop_oneof![select(&[64u32, 1500, 9000][..]), 64u32..=9000];
-    (topology(), mtu, stop(), any::<u32>()).prop_flat_map(|(net, mtu, stop, seed)| {
-        let rest = (transport(mtu), switch(mtu), blocks(net.hosts, mtu), prop::collection::vec(fault(net.place), 0..=1));
+    let header = select(&[20u32, 58, 64, 64, 100][..]);
+    (topology(), mtu, header, stop(), any::<u32>()).prop_flat_map(|(net, mtu, header, stop, seed)| {
+        let rest = (transport(mtu, header), switch(mtu, header), blocks(net.hosts, mtu), prop::collection::vec(fault(net.place), 0..=1));
         rest.prop_map(move |((transport, paths), (switch, chooses), blocks, faults)| {
             let paths = if chooses { paths } else { String::new() };
             format!(
