@@ -204,8 +204,14 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
         self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
         let to = cx.env.net.topology().addr(start.dst);
         let paths = cx.env.net.topology().path_count(self.addr, to);
-        let flow =
-            FlowSpec { conn: ConnId(start.flow), to, size: start.size, priority: start.priority, paths, ..FlowSpec::default() };
+        let flow = FlowSpec {
+            conn: ConnId(start.flow),
+            to,
+            size: start.size,
+            priority: start.priority,
+            paths,
+            ..FlowSpec::default()
+        };
         self.transport.open(Instant(now), flow);
     }
 
@@ -276,7 +282,8 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
     #[inline(never)]
     fn log_arrival(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Packet<W>) {
         let peer = cx.env.net.topology().host(packet.from()).unwrap_or(self.id);
-        let received = received::<T::Header>(packet, cx.env.net.topology().path_count(packet.from(), self.addr));
+        let received =
+            received::<T::Header>(packet, cx.env.net.topology().path_count(packet.from(), self.addr));
         cx.log.packets.push(probe::received(Instant(now), self.id, peer, &received));
     }
 

@@ -33,9 +33,21 @@ const AHEAD: usize = 6;
 pub trait Hosts<W: Words>: Send {
     /// Lets everything happen that lies in `window`; packets for ports go to `ports` in batches. Returns whether any host was
     /// visited.
-    fn work(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, ports: &mut dyn Ports<W>) -> bool;
+    fn work(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        out: &mut Outbox<W>,
+        ports: &mut dyn Ports<W>,
+    ) -> bool;
     /// Puts the packets of `mail` into inboxes; those for hosts of other shards into `abroad`.
-    fn accept(&mut self, net: &Network<W>, window: Window, mail: &[Emission<W>], abroad: &mut Vec<Emission<W>>);
+    fn accept(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        mail: &[Emission<W>],
+        abroad: &mut Vec<Emission<W>>,
+    );
     /// An application will open a flow on the host of `process`. `window` is the one before which it may not start.
     fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart);
     /// Lets everything happen that lies before the end of the run.
@@ -135,7 +147,13 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> HostSide<T> {
 }
 
 impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Hosts<W> for HostSide<T> {
-    fn work(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, ports: &mut dyn Ports<W>) -> bool {
+    fn work(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        out: &mut Outbox<W>,
+        ports: &mut dyn Ports<W>,
+    ) -> bool {
         let mut due = core::mem::take(&mut self.due);
         let hosts = &self.hosts;
         self.agenda.take(window.index, &mut due, |host| hosts[host as usize].armed);
@@ -152,7 +170,13 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Hosts<W> for Host
         worked
     }
 
-    fn accept(&mut self, net: &Network<W>, window: Window, mail: &[Emission<W>], abroad: &mut Vec<Emission<W>>) {
+    fn accept(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        mail: &[Emission<W>],
+        abroad: &mut Vec<Emission<W>>,
+    ) {
         for emission in mail {
             let position = emission.process.wrapping_sub(self.range.start);
             let Some(host) = self.hosts.get_mut(position as usize) else {
@@ -228,7 +252,11 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Hosts<W> for Host
 }
 
 /// A host at rest.
-fn host<P: Protocol>(net: &Network<HeaderWords<P::Endpoint>>, config: &P::Config, id: HostId) -> Host<P::Endpoint> {
+fn host<P: Protocol>(
+    net: &Network<HeaderWords<P::Endpoint>>,
+    config: &P::Config,
+    id: HostId,
+) -> Host<P::Endpoint> {
     let seed = Seed(net.scenario.seed);
     let chance = seed.small_stream("host.nic", id.0.into());
     let line = Line::new(net, LinkRef::Nic(id), net.next_of_host(id), chance);

@@ -79,6 +79,9 @@ impl Switching {
     }
 }
 
+/// Reads from a header which flow and packet it is about, see [`Header::concerns`].
+pub type Concerns<W> = fn(Packed<W>) -> Option<(ConnId, Option<u32>)>;
+
 /// The network as processes see it.
 #[derive(Debug)]
 pub struct Network<W> {
@@ -97,7 +100,7 @@ pub struct Network<W> {
     /// How long a returned header takes to the port that leads to its sender, in picoseconds.
     pub return_latency: u64,
     /// The flow and packet that a header is about, see [`Header::concerns`].
-    pub concerns: fn(Packed<W>) -> Option<(ConnId, Option<u32>)>,
+    pub concerns: Concerns<W>,
     /// Bytes on the wire of the largest packet.
     pub largest: u32,
     /// Measurement window in picoseconds.
@@ -108,7 +111,11 @@ pub struct Network<W> {
 
 impl<W: Words> Network<W> {
     /// The network of `scenario` for a transport with headers `H` that cuts data by `framing`, and switches of `switching`.
-    pub fn new<H: Header<Words = W>>(scenario: Arc<Scenario>, framing: Framing, switching: Switching) -> Self {
+    pub fn new<H: Header<Words = W>>(
+        scenario: Arc<Scenario>,
+        framing: Framing,
+        switching: Switching,
+    ) -> Self {
         let numbering = Numbering::new(&scenario.topology);
         let trimmed = switching.trimmed.unwrap_or(0);
         let shortest = switching.trimmed.map_or(framing.header, |trimmed| trimmed.min(framing.header));

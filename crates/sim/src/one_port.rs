@@ -57,7 +57,9 @@ pub struct PortStep {
 
 /// Lets `arrivals` (time in picoseconds, number of the link, packet) come to port `port` of `scenario`, in order of time.
 pub fn one_port(scenario: &Arc<Scenario>, port: PortId, arrivals: &[(u64, u16, Packet<Small>)]) -> OnePort {
-    with_discipline!(&scenario.switch, |config: Q| drive::<Q<Packet<Small>>>(scenario, config, port, arrivals))
+    with_discipline!(&scenario.switch, |config: Q| drive::<Q<Packet<Small>>>(
+        scenario, config, port, arrivals
+    ))
 }
 
 fn drive<Q: Discipline<Packet<Small>>>(

@@ -229,7 +229,12 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             peaks: [0; 2],
             inbox: Ring::default(),
             queue: OwnLine(Q::new(rules)),
-            incidents: Incidents { node, index, counts: PortCounts::default(), fingerprint: Fingerprint::default() },
+            incidents: Incidents {
+                node,
+                index,
+                counts: PortCounts::default(),
+                fingerprint: Fingerprint::default(),
+            },
         };
         port.count_room(net, rules);
         port
@@ -416,8 +421,10 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             self.count_room(net, rules);
         }
         let soonest = self.line.reaches(self.free_at(), net.shortest);
-        let served = if Q::IDLES && self.wake != u64::MAX { self.free_at().max(self.wake) } else { self.free_at() };
-        let mut out = self.queue.0.shortest_next(rules).map_or(u64::MAX, |size| self.line.reaches(served, size));
+        let served =
+            if Q::IDLES && self.wake != u64::MAX { self.free_at().max(self.wake) } else { self.free_at() };
+        let mut out =
+            self.queue.0.shortest_next(rules).map_or(u64::MAX, |size| self.line.reaches(served, size));
         let mut coming = 0;
         while out > soonest
             && let Some(packet) = self.inbox.get(coming)

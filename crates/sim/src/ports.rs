@@ -30,10 +30,22 @@ const BLOCK: usize = 12;
 pub trait Ports<W: Words>: Send {
     /// Lets everything happen that lies in `window`; packets for hosts go to `hosts` in batches. Returns whether any port was
     /// visited.
-    fn work(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, hosts: &mut dyn Hosts<W>) -> bool;
+    fn work(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        out: &mut Outbox<W>,
+        hosts: &mut dyn Hosts<W>,
+    ) -> bool;
     /// Puts the packets of `mail` into inboxes; those for ports of other shards into `abroad`. Packets arrive in a later window
     /// than the one in which they are sent, so that it does not matter when in this window that is done.
-    fn accept(&mut self, net: &Network<W>, window: Window, mail: &[Emission<W>], abroad: &mut Vec<Emission<W>>);
+    fn accept(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        mail: &[Emission<W>],
+        abroad: &mut Vec<Emission<W>>,
+    );
     /// Lets everything happen that lies before the end of the run.
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
     /// The earliest window from `window` on in which something is to be done; `u64::MAX` for none.
@@ -158,9 +170,8 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
         let port = &mut self.ports[position as usize];
         let env = Env { net, out, window };
         let due = port.visit(&mut PortContext { env, rules: &self.rules, shared: &mut self.nothing_shared });
-        port.armed = due.map_or(NOT_ARMED, |due| {
-            self.agenda.place(position, due.max(window.index + 1), window.index)
-        });
+        port.armed =
+            due.map_or(NOT_ARMED, |due| self.agenda.place(position, due.max(window.index + 1), window.index));
     }
 
     fn visit_switch(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, position: u32) {
@@ -173,7 +184,13 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
     }
 
     /// Ports that share state see each other's events in order of time. Returns when the next thing happens.
-    fn work_off_switch(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, position: u32) -> u64 {
+    fn work_off_switch(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        out: &mut Outbox<W>,
+        position: u32,
+    ) -> u64 {
         let switch = &mut self.switches[position as usize];
         switch.armed = NOT_ARMED;
         let ports = &mut self.ports[switch.ports.start as usize..switch.ports.end as usize];
@@ -214,7 +231,13 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
 }
 
 impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
-    fn work(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>, hosts: &mut dyn Hosts<W>) -> bool {
+    fn work(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        out: &mut Outbox<W>,
+        hosts: &mut dyn Hosts<W>,
+    ) -> bool {
         let mut due = core::mem::take(&mut self.due);
         let (ports, switches) = (&self.ports, &self.switches);
         self.agenda.take(window.index, &mut due, |unit| {
@@ -238,7 +261,13 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
         worked
     }
 
-    fn accept(&mut self, net: &Network<W>, window: Window, mail: &[Emission<W>], abroad: &mut Vec<Emission<W>>) {
+    fn accept(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        mail: &[Emission<W>],
+        abroad: &mut Vec<Emission<W>>,
+    ) {
         let mut blocks = mail.chunks(BLOCK);
         let mut soon = blocks.next().unwrap_or_default();
         self.prefetch_slots(soon);
@@ -304,7 +333,10 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
 }
 
 /// Groups neighbouring ports by their switch.
-fn switches<W: Words, Q: Discipline<Packet<W>>>(ports: &[Port<W, Q>], rules: &Q::Rules) -> Vec<SharedSwitch<Q::Shared>> {
+fn switches<W: Words, Q: Discipline<Packet<W>>>(
+    ports: &[Port<W, Q>],
+    rules: &Q::Rules,
+) -> Vec<SharedSwitch<Q::Shared>> {
     let mut end = 0;
     let switches = ports.chunk_by(|one, next| one.incidents.node == next.incidents.node).map(|ports| {
         let begin = end;
@@ -316,7 +348,11 @@ fn switches<W: Words, Q: Discipline<Packet<W>>>(ports: &[Port<W, Q>], rules: &Q:
 }
 
 /// An empty port.
-pub fn port<W: Words, Q: Discipline<Packet<W>>>(net: &Network<W>, rules: &Q::Rules, id: PortId) -> Port<W, Q> {
+pub fn port<W: Words, Q: Discipline<Packet<W>>>(
+    net: &Network<W>,
+    rules: &Q::Rules,
+    id: PortId,
+) -> Port<W, Q> {
     let port = &net.topology().ports[id];
     let chance = Seed(net.scenario.seed).small_stream("switch.port", id.0.into());
     let line = Line::new(net, LinkRef::Port(id), net.next_of_port(id), chance);

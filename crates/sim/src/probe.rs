@@ -100,7 +100,13 @@ pub fn kind<H: Header>(packed: &Packed<H::Words>) -> &'static str {
     H::KINDS[usize::from(packed.kind & 0x0f)]
 }
 
-fn packet_row<H: Header>(at: Instant, host: HostId, peer: HostId, packed: Packed<H::Words>, wire: u16) -> PacketRow {
+fn packet_row<H: Header>(
+    at: Instant,
+    host: HostId,
+    peer: HostId,
+    packed: Packed<H::Words>,
+    wire: u16,
+) -> PacketRow {
     let (kind, flags) = (kind::<H>(&packed), packed.kind >> 4);
     let (direction, fate, words) = (Direction::Received, "whole", first_words(&packed.words));
     PacketRow { host, peer, at, direction, fate, kind, flags, words, path: None, wire }

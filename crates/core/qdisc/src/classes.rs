@@ -100,12 +100,7 @@ pub trait ClassRule<const K: usize>: Sized {
         cx: &mut impl Context<P>,
     ) -> bool;
     /// The packet in service has left.
-    fn complete<P: Item>(
-        &mut self,
-        rules: &Self::Rules,
-        shared: &mut Self::Shared,
-        cx: &mut impl Context<P>,
-    );
+    fn complete<P: Item>(&mut self, rules: &Self::Rules, shared: &mut Self::Shared, cx: &mut impl Context<P>);
 
     /// Data packets held, the one in service included; `waiting` packets wait by class.
     fn data_held(&self, waiting: [u32; K]) -> u32;
@@ -210,8 +205,7 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Lookahead for Classes<R, P, K> {
 
     #[inline]
     fn shortest_next(&self, rules: &R::Rules) -> Option<u32> {
-        let next =
-            |class| self.waiting.get(class, 0).map_or(u32::MAX, |packet| Self::size(rules, packet));
+        let next = |class| self.waiting.get(class, 0).map_or(u32::MAX, |packet| Self::size(rules, packet));
         let size = (0..K).map(next).min().unwrap_or(u32::MAX);
         (size < u32::MAX).then_some(size)
     }
@@ -252,12 +246,7 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Discipline<P> for Classes<R, P, K
     }
 
     #[inline(always)]
-    fn dequeue(
-        &mut self,
-        rules: &R::Rules,
-        shared: &mut R::Shared,
-        cx: &mut impl Context<P>,
-    ) -> Option<P> {
+    fn dequeue(&mut self, rules: &R::Rules, shared: &mut R::Shared, cx: &mut impl Context<P>) -> Option<P> {
         let class = self.rule.next(rules, Waiting(&self.waiting), cx)?;
         let mut packet = self.waiting.pop(class)?;
         let size = Self::size(rules, &packet);

@@ -72,7 +72,11 @@ impl ClassRule<1> for DropTailRule {
             return Verdict::Drop(drop_reason(packet));
         }
         self.0.add(packet, size);
-        if rules.mark.at_enqueue(packets, bytes) && packet.ect() { Verdict::Mark(0) } else { Verdict::Take(0) }
+        if rules.mark.at_enqueue(packets, bytes) && packet.ect() {
+            Verdict::Mark(0)
+        } else {
+            Verdict::Take(0)
+        }
     }
 
     #[inline(always)]

@@ -30,7 +30,8 @@ fn key(at: u64, salt: u16) -> u16 {
 
 /// Salt of the switch `node` in a run with `seed`.
 pub fn salt(seed: u64, node: u32) -> u16 {
-    let mixed = (seed ^ u64::from(node).wrapping_mul(0xd6e8_feb8_6659_fd93)).wrapping_mul(0xa076_1d64_78bd_642f);
+    let mixed =
+        (seed ^ u64::from(node).wrapping_mul(0xd6e8_feb8_6659_fd93)).wrapping_mul(0xa076_1d64_78bd_642f);
     (mixed ^ mixed >> 32).wrapping_mul(0xe703_7ed1_a0b4_28db).wrapping_shr(48) as u16
 }
 
@@ -53,6 +54,7 @@ pub fn ingress(at: u64, salt: u16, place: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     #[test]
     fn every_link_has_a_place_and_every_place_a_link() {

@@ -95,7 +95,11 @@ impl ClassRule<1> for SharedBufferRule {
         }
         pool.free -= u64::from(size);
         self.0.add(packet, size);
-        if rules.mark.at_enqueue(packets, bytes) && packet.ect() { Verdict::Mark(0) } else { Verdict::Take(0) }
+        if rules.mark.at_enqueue(packets, bytes) && packet.ect() {
+            Verdict::Mark(0)
+        } else {
+            Verdict::Take(0)
+        }
     }
 
     fn next<P: Item>(
@@ -120,12 +124,7 @@ impl ClassRule<1> for SharedBufferRule {
         rules.mark.at_dequeue(packets, bytes) && packet.ect()
     }
 
-    fn complete<P: Item>(
-        &mut self,
-        _: &SharedBufferRules,
-        pool: &mut SharedPool,
-        _: &mut impl Context<P>,
-    ) {
+    fn complete<P: Item>(&mut self, _: &SharedBufferRules, pool: &mut SharedPool, _: &mut impl Context<P>) {
         pool.free += u64::from(self.0.complete());
     }
 

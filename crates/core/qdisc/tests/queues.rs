@@ -5,8 +5,8 @@ mod common;
 use common::{Bench, Class, Pkt, capable, control, data, packet};
 use proptest::prelude::*;
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Lookahead, MarkWhen, Outcome, Red, RedConfig, SharedBuffer,
-    SharedBufferConfig, Trim, TrimConfig, Victim,
+    Discipline, DropReason, DropTail, DropTailConfig, Lookahead, MarkWhen, Outcome, Red, RedConfig,
+    SharedBuffer, SharedBufferConfig, Trim, TrimConfig, Victim,
 };
 use pullnet_rng::Seed;
 use pullnet_units::{Bytes, Instant, Packets, Picos, QueueSize};
@@ -54,7 +54,10 @@ impl<Q: Discipline<Pkt>> Port<Q> {
     /// A packet arrives where a random number is drawn.
     fn draw(&mut self, packet: Pkt, number: f64) -> Option<Outcome<Pkt>> {
         let mut coin = || panic!("no coin is needed");
-        self.with(&mut coin, &mut || number, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx)).1
+        self.with(&mut coin, &mut || number, |queue, rules, shared, cx| {
+            queue.enqueue(rules, shared, packet, cx)
+        })
+        .1
     }
 
     fn fill(&mut self, packets: impl IntoIterator<Item = Pkt>) {
@@ -274,7 +277,10 @@ fn what_is_served_next_is_never_shorter_than_promised() {
 
 #[test]
 fn drop_tail_holds_its_packets_and_drops_the_next() {
-    let mut port = Port::<DropTail<Pkt>>::new(&DropTailConfig { queue: QueueSize::Packets(Packets(3)), ..DropTailConfig::default() });
+    let mut port = Port::<DropTail<Pkt>>::new(&DropTailConfig {
+        queue: QueueSize::Packets(Packets(3)),
+        ..DropTailConfig::default()
+    });
     port.fill([data(0, FULL), control(1), data(2, FULL)]);
     let full = |packet, why| gone(packet, why, false);
     assert_eq!(port.put(data(3, 65)), Some(full(data(3, 65), DropReason::DataQueueFull)));
@@ -284,7 +290,10 @@ fn drop_tail_holds_its_packets_and_drops_the_next() {
 
 #[test]
 fn drop_tail_counts_the_packet_in_service() {
-    let mut port = Port::<DropTail<Pkt>>::new(&DropTailConfig { queue: QueueSize::Bytes(Bytes(10_000)), ..DropTailConfig::default() });
+    let mut port = Port::<DropTail<Pkt>>::new(&DropTailConfig {
+        queue: QueueSize::Bytes(Bytes(10_000)),
+        ..DropTailConfig::default()
+    });
     port.fill([data(0, FULL)]);
     port.start();
     port.fill([data(1, 936)]);
@@ -339,7 +348,9 @@ fn drop_tail_marks_what_leaves_more_than_the_threshold_behind() {
 
 #[test]
 fn a_trimming_port_marks_data_by_the_data_that_it_holds() {
-    for (above, unit) in [(QueueSize::Packets(Packets(2)), "packets"), (QueueSize::Bytes(Bytes(2 * 9064)), "bytes")] {
+    for (above, unit) in
+        [(QueueSize::Packets(Packets(2)), "packets"), (QueueSize::Bytes(Bytes(2 * 9064)), "bytes")]
+    {
         let mut port =
             Port::<Trim<Pkt>>::new(&TrimConfig { mark_above: Some(above), ..TrimConfig::default() });
         port.fill((20..30).map(control));
@@ -451,7 +462,8 @@ fn conserved<Q: Discipline<Pkt>>(
                 let len = if class == Class::Data { len } else { 64 };
                 let shorter = port.toss(packet(arrived, len, class), || coin);
                 arrived += 1;
-                gone += u64::from(matches!(shorter, Some(Outcome::Returned { .. } | Outcome::Dropped { .. })));
+                gone +=
+                    u64::from(matches!(shorter, Some(Outcome::Returned { .. } | Outcome::Dropped { .. })));
             }
             Op::Serve if serving.is_none() => {
                 serving = port.start();

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use common::{Bench, Class, Pkt};
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Red, SharedBuffer, SharedBufferConfig, Trim, TrimConfig,
+    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Red, SharedBuffer, SharedBufferConfig, Trim,
+    TrimConfig,
 };
 use pullnet_rng::{Seed, Stream};
 use pullnet_settings::{Settings, Value as Text};
@@ -432,7 +433,15 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
         (
             "trim-mark",
             head("trim", "ECN: data is marked by the data held", 1, json!({ "mark_above": "3 packets" })),
-            [control(100..104), capable(0..8), vec![toss(8, 9064, "tail")], serve(8), capable(9..13), serve(9)].concat(),
+            [
+                control(100..104),
+                capable(0..8),
+                vec![toss(8, 9064, "tail")],
+                serve(8),
+                capable(9..13),
+                serve(9),
+            ]
+            .concat(),
         ),
         (
             "red",
@@ -443,7 +452,16 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
                 json!({ "weight": 0.5, "probability": 0.4, "low": "3 packets", "high": "12 packets", "queue": "16 packets" }),
             ),
             drawn(
-                [capable(0..10), full(10..14), capable(14..24), serve(9), full(24..30), serve(5), capable(30..34)].concat(),
+                [
+                    capable(0..10),
+                    full(10..14),
+                    capable(14..24),
+                    serve(9),
+                    full(24..30),
+                    serve(5),
+                    capable(30..34),
+                ]
+                .concat(),
                 31,
             ),
         ),

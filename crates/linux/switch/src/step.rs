@@ -64,7 +64,10 @@ enum Step {
     Completion(PortId),
     Wake(PortId),
     /// `place` among simultaneous arrivals at one switch.
-    Arrival { place: u16, at: Arrival },
+    Arrival {
+        place: u16,
+        at: Arrival,
+    },
     Departure(PortId),
 }
 
@@ -106,7 +109,8 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
 
     fn port_step(&self, id: PortId, at: Instant) -> Option<Step> {
         let port = &self.ports[id];
-        let ready = |line: &VecDeque<Travelling>| line.front().filter(|first| first.at <= at).map(|first| first.at);
+        let ready =
+            |line: &VecDeque<Travelling>| line.front().filter(|first| first.at <= at).map(|first| first.at);
         let leaves = ready(&port.leaving).map(|at| match port.peer {
             Some(to) => {
                 Step::Arrival { place: self.ports[to].place(at), at: Arrival::Inside { from: id, to } }
@@ -116,8 +120,8 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         let completes =
             port.serving.is_some_and(|serving| serving.until <= at).then_some(Step::Completion(id));
         let wakes = (port.wake <= at).then_some(Step::Wake(id));
-        let arrives = ready(&port.arriving)
-            .map(|at| Step::Arrival { place: port.place(at), at: Arrival::Outside(id) });
+        let arrives =
+            ready(&port.arriving).map(|at| Step::Arrival { place: port.place(at), at: Arrival::Outside(id) });
         [completes, wakes, arrives, leaves].into_iter().flatten().min()
     }
 
@@ -178,7 +182,8 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     ) -> R {
         let mut outcomes = core::mem::take(&mut self.outcomes);
         let Port { queue, chance, coin, node, rate, wake, .. } = &mut self.ports[id];
-        let cx = &mut Surroundings { now: self.now, rate: *rate, chance, coin, wake, outcomes: &mut outcomes };
+        let cx =
+            &mut Surroundings { now: self.now, rate: *rate, chance, coin, wake, outcomes: &mut outcomes };
         let result = act(queue, &self.rules, &mut self.shared[*node], cx);
         outcomes.drain(..).for_each(|outcome| self.note(id, outcome));
         self.outcomes = outcomes;

@@ -268,11 +268,15 @@ fn losses_damage_and_doubles_come_as_often_as_asked_and_the_same_each_time() {
 
 #[test]
 fn no_sender_takes_the_losses_of_equally_paced_ones() {
-    for (senders, seed) in [(2, 1), (3, 2), (5, 3), (8, 4), (16, 5)].into_iter().flat_map(|(n, s)| (0..10).map(move |k| (n, s + k))) {
+    for (senders, seed) in [(2, 1), (3, 2), (5, 3), (8, 4), (16, 5)]
+        .into_iter()
+        .flat_map(|(n, s)| (0..10).map(move |k| (n, s + k)))
+    {
         let config = DropTailConfig { queue: QueueSize::Packets(Packets(8)), ..DropTailConfig::default() };
         let settings = FabricSettings { seed, ..FabricSettings::default() };
         let ports: Vec<_> = (0..=senders).map(|_| port(0, None)).collect();
-        let mut fabric = Fabric::<DropTail<Slot>, _, _>::new(&config, settings, &ports, Toy, Log::default()).unwrap();
+        let mut fabric =
+            Fabric::<DropTail<Slot>, _, _>::new(&config, settings, &ports, Toy, Log::default()).unwrap();
         fabric.forward(NodeId(0), mac(0), Entry { ports: vec![PortId(0)], selection: Selection::default() });
         // Every sender has a frame for port 0 each time that the line could carry one frame.
         let (rounds, mut lost) = (4000u64, vec![0u64; senders as usize]);

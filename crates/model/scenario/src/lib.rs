@@ -26,6 +26,7 @@
 //! `topology::KINDS`.
 
 mod adapt;
+mod cross_checks;
 mod document;
 mod error;
 mod fault;
@@ -46,7 +47,6 @@ mod shape;
 mod switch;
 mod table;
 mod template;
-mod cross_checks;
 mod topology;
 mod traffic;
 mod transport;

@@ -8,7 +8,9 @@ use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal, order};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_scenario::Scenario;
 use pullnet_topology::{HostPeer, Link, Peer, Topology};
-use pullnet_transport::{Class, ConnId, Event, Fate, FlowSpec, Header, HostInfo, Protocol, Received, Transport};
+use pullnet_transport::{
+    Class, ConnId, Event, Fate, FlowSpec, Header, HostInfo, Protocol, Received, Transport,
+};
 use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Instant, Picos, PortId};
 use pullnet_workload::{FlowStart, Workload};
 
@@ -205,16 +207,7 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
             .starts_before(Instant(u64::MAX), &mut starts);
         let flows = vec![Ended::default(); starts.len()];
         starts.into_iter().for_each(|start| hosts[start.src.index()].starts.push_back(start));
-        Self {
-            scenario,
-            rules,
-            shared,
-            hosts,
-            ports,
-            recirculation,
-            departures: 0,
-            flows,
-        }
+        Self { scenario, rules, shared, hosts, ports, recirculation, departures: 0, flows }
     }
 
     fn topology(&self) -> &'a Topology {
@@ -268,7 +261,14 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
                 let FlowStart { flow, size, priority, .. } = start;
                 host.endpoint.open(
                     now,
-                    FlowSpec { conn: ConnId(flow), to, size, priority, paths: topology.path_count(own, to), ..FlowSpec::default() },
+                    FlowSpec {
+                        conn: ConnId(flow),
+                        to,
+                        size,
+                        priority,
+                        paths: topology.path_count(own, to),
+                        ..FlowSpec::default()
+                    },
                 );
             }
         }

@@ -103,7 +103,9 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
     let tail = (2u32..100, mark())
         .prop_map(|(packets, mark)| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n{mark}"));
     let red = (2u32..100, any::<bool>()).prop_map(|(packets, even)| {
-        format!("kind = \"red\"\nqueue = \"{packets} packets\"\nweight = 0.3\nprobability = 0.2\neven = {even}\n")
+        format!(
+            "kind = \"red\"\nqueue = \"{packets} packets\"\nweight = 0.3\nprobability = 0.2\neven = {even}\n"
+        )
     });
     let shared = (2u32..100, select(&[0.1, 1.0, 8.0][..])).prop_map(move |(packets, alpha)| {
         format!("kind = \"shared-buffer\"\npool = \"{} B\"\nalpha = {alpha:?}\n", packets * (mtu + 1000))
@@ -139,13 +141,15 @@ const VALUES: &[(&str, &[&str])] = &[
     ("ecn_handshake", &["true", "false"]),
 ];
 /// The same of settings that count only where the sender chooses the path.
-const PATHS: &[(&str, &[&str])] = &[
-    ("paths", &["permutation", "random", "single", "scatter"]),
-    ("scoreboard", &["true", "false"]),
-];
+const PATHS: &[(&str, &[&str])] =
+    &[("paths", &["permutation", "random", "single", "scatter"]), ("scoreboard", &["true", "false"])];
 
 /// Lines with one value each for the settings in `values` that `protocol` has; `pick` chooses.
-fn settings(protocol: &ProtocolEntry, values: &[(&str, &[&str])], pick: &mut impl FnMut() -> usize) -> String {
+fn settings(
+    protocol: &ProtocolEntry,
+    values: &[(&str, &[&str])],
+    pick: &mut impl FnMut() -> usize,
+) -> String {
     let mut lines = String::new();
     for (name, values) in values {
         let Some(field) = protocol.fields.iter().find(|field| field.name == *name) else { continue };

@@ -16,7 +16,14 @@ impl Codec for Toy {
     fn classify(&self, frame: &[u8]) -> Class {
         let kind = frame.get(14).and_then(|kind| KINDS.get(usize::from(*kind))).copied();
         let label = frame.get(15..17).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
-        Class { kind: kind.unwrap_or(Kind::Foreign), headers: LEAST as u16, label, flow: 7, ect: true, priority: 0 }
+        Class {
+            kind: kind.unwrap_or(Kind::Foreign),
+            headers: LEAST as u16,
+            label,
+            flow: 7,
+            ect: true,
+            priority: 0,
+        }
     }
 
     fn trim(&self, frame: &mut Vec<u8>, keep: usize) {

@@ -93,13 +93,7 @@ impl Discipline<Packet> for Scripted {
         Self(VecDeque::new())
     }
 
-    fn enqueue(
-        &mut self,
-        stage: &Stage,
-        plays: &mut bool,
-        packet: Packet,
-        cx: &mut impl Context<Packet>,
-    ) {
+    fn enqueue(&mut self, stage: &Stage, plays: &mut bool, packet: Packet, cx: &mut impl Context<Packet>) {
         if !*plays || packet.fate() == Arrived::Returned {
             return self.leave(packet, Fate::Whole, cx);
         }
