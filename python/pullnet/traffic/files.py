@@ -1,8 +1,8 @@
 """Volumes as files: a long table in Parquet or CSV, one row per bin."""
 
-import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from pullnet.traffic import anomalies
+from pullnet.traffic import anomalies, csv_table
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, shown_time
 from pullnet.traffic.reading import Options, PathLike, Source
@@ -87,47 +87,20 @@ def _table(volumes: Volumes) -> Any:
     return pa.table([column.cast(field.type) for column, field in zip(columns, _schema(), strict=True)], _schema())
 
 
-def table(path: PathLike) -> Any:
+def table(path: PathLike, decimal: str | None = None) -> Any:
     """Read a CSV (plain, .gz, .zst) or Parquet file as an Arrow table."""
     where = str(path)
     name = where.lower()
     try:
         if name.endswith(".parquet"):
             return pq.read_table(where)
-        return _csv(where)
-    except (pa.ArrowException, OSError) as error:
+        return csv_table.read(where, decimal)
+    except (pa.ArrowException, OSError, EOFError) as error:
         kind = "a Parquet file" if name.endswith(".parquet") else "a CSV table"
         reason = str(error).splitlines()[0]
-        raise TrafficError(f"is not {kind}: {reason}", where=where) from None
-
-
-def _csv(path: str) -> Any:
-    with pa.input_stream(path, compression="detect") as stream:
-        content = stream.read()
-    if not content.strip():
-        raise TrafficError("is empty", where=path, remedy="give a header line and one line for each interval")
-    first = _parsed(content, {})
-    # Counters of 64 bits do not fit into the signed numbers that are tried first.
-    large = [name for name, column in zip(first.column_names, first.columns, strict=True) if _beyond_exact(column)]
-    try:
-        return _parsed(content, dict.fromkeys(large, pa.uint64())) if large else first
-    except pa.ArrowInvalid:
-        return first
-
-
-def _parsed(content: bytes, types: dict[str, Any]) -> Any:
-    separator = "\t" if b"\t" in content[: content.find(b"\n") + 1] else ","
-    return pa.csv.read_csv(
-        io.BytesIO(content),
-        # With threads its errors do not name the row.
-        read_options=pa.csv.ReadOptions(use_threads=False),
-        parse_options=pa.csv.ParseOptions(delimiter=separator),
-        convert_options=pa.csv.ConvertOptions(strings_can_be_null=True, column_types=types),
-    )
-
-
-def _beyond_exact(column: Any) -> bool:
-    return bool(pa.types.is_floating(column.type) and np.nanmax(column.to_numpy(), initial=0) >= 2.0**53)
+        ragged = "Expected" in reason and "columns" in reason
+        remedy = "give every line as many cells as the header" if ragged else "give a whole one, plain, .gz or .zst"
+        raise TrafficError(f"is not {kind}: {reason}", where=where, remedy=remedy) from None
 
 
 def is_volumes(table: Any) -> bool:
@@ -141,10 +114,7 @@ def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source
     said = {**options.capture, **options.counters}
     capacity = said.pop("capacity", None)
     refuse_options(path, "a file of volumes", said)
-    trace = np.asarray(table["trace"].cast(pa.string()).to_pylist(), dtype=object)
-    scale = _numbers(table, "timescale_s", where)
-    keys = list(dict.fromkeys(zip(trace.tolist(), scale.tolist(), strict=True)))
-    every = [_part(table.filter(pa.array((trace == name) & (scale == of))), name, of, where) for name, of in keys]
+    every = list(_parts(table, where))
     if not every:
         raise TrafficError("has no bins", where=path, remedy="give at least one row")
     rate = None if capacity is None else bits_per_second(capacity)
@@ -153,20 +123,65 @@ def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source
     return wanted(every, options.timescales, path, rate), Source(path, "volumes", facts={"bins": len(table)})
 
 
+def _parts(table: Any, where: str) -> Iterator[Volumes]:
+    """Take a table apart into runs of one trace and timescale: in time that grows with its rows, not with its traces.
+
+    A table whose traces are interleaved is sorted first.
+    """
+    keys = _keys(table, where)
+    edges = np.flatnonzero(np.diff(keys)) + 1
+    if len(edges) + 1 > len(np.unique(keys)):
+        order = np.argsort(keys, kind="stable")
+        table, keys = table.take(pa.array(order)), keys[order]
+        edges = np.flatnonzero(np.diff(keys)) + 1
+    bounds = [0, *edges.tolist(), len(keys)] if len(keys) else []
+    for first, end in pairwise(bounds):
+        rows = table.slice(first, end - first)
+        name, timescale = rows["trace"][0].as_py(), float(rows["timescale_s"][0].as_py())
+        yield _part(rows, str(name), timescale, where)
+
+
+def _keys(table: Any, where: str) -> Any:
+    """Number the rows by trace and timescale, in the order in which they appear."""
+    for column in ("trace", "timescale_s"):
+        if table[column].null_count:
+            row = int(np.argmax(table[column].is_null().to_numpy(zero_copy_only=False)))
+            what, remedy = f"row {row} has no {column}", "give every bin its trace and timescale"
+            raise TrafficError(what, where=f"{where}, column {column}", value=row, remedy=remedy)
+    _numbers(table, "timescale_s", where)
+    trace, scale = (_codes(table[column]) for column in ("trace", "timescale_s"))
+    return trace * (int(scale.max(initial=0)) + 1) + scale
+
+
+def _codes(column: Any) -> Any:
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    encoded = encoded.unify_dictionaries()
+    parts = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in encoded.chunks]
+    return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
+
+
 def _part(rows: Any, trace: str, timescale: float, where: str) -> Volumes:
     if (_numbers(rows, "bin", where) != np.arange(len(rows))).any():
         place = f"{where}, trace {trace}, {shown_time(timescale)}"
         raise TrafficError("bins are not 0, 1, 2, ...", where=place, remedy="give every bin, in order")
-    states = rows["state"].to_pylist()
-    unknown = next((word for word in states if word not in _STATES), None)
-    if unknown is not None:
-        remedy = f"use one of {', '.join(_STATES)}"
-        raise TrafficError(f"`{unknown}` is not a state", where=where, value=unknown, remedy=remedy)
-    state = np.array([_STATES[word] for word in states], dtype=np.uint8)
+    state = _states(rows["state"], where)
     known = "packets" in rows.column_names and rows["packets"].null_count == 0
     packets = _numbers(rows, "packets", where).astype(np.int64) if known else None
-    start = float(_numbers(rows, "start_s", where)[0])
+    start = float(_numbers(rows.slice(0, 1), "start_s", where)[0])
     return Volumes(trace, timescale, start, _numbers(rows, "bytes", where), state, packets)
+
+
+def _states(column: Any, where: str) -> Any:
+    words = column.unique().to_pylist()
+    unknown = next((word for word in words if word not in _STATES), None)
+    if unknown is not None or None in words:
+        remedy = f"use one of {', '.join(_STATES)}"
+        raise TrafficError(f"`{unknown}` is not a state", where=where, value=unknown, remedy=remedy)
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    encoded = encoded.combine_chunks()
+    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
+    numbers = np.array([_STATES[word] for word in encoded.dictionary.to_pylist()], dtype=np.uint8)
+    return numbers[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
 def _numbers(table: Any, column: str, where: str) -> Any:

@@ -104,6 +104,13 @@ def make_options(
     )
 
 
+def options_of(path: PathLike) -> frozenset[str]:
+    """Return the options that a file has a use for, by its name."""
+    from pullnet.traffic import captures, counters
+
+    return captures.OPTIONS if is_capture(path) else counters.OPTIONS
+
+
 def load(paths: Iterable[PathLike], options: Options | None = None) -> Reading:
     """Read files, with what was found out about each."""
     options = options or Options()
@@ -145,7 +152,7 @@ def _load(path: str, options: Options) -> tuple[list[Volumes], Source]:
 def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
     from pullnet.traffic import counters, files
 
-    table = files.table(path)
+    table = files.table(path, options.counters.get("decimal"))
     if files.is_volumes(table):
         return files.load(path, table, options)
     return counters.load(path, table, options)

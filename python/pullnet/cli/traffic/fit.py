@@ -10,20 +10,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import (
-    PARTIAL,
-    AsJson,
-    Capacity,
-    Files,
-    Filter,
-    Quiet,
-    Timescales,
-    Unit,
-    gather,
-    leave,
-    print_json,
-    say,
-)
+from pullnet.cli.traffic.common import PARTIAL, AsJson, Quiet, leave, print_json, say
+from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.fitting import Fitting, Unfitted, fit_many, gamma_variation, repeats_for
 from pullnet.traffic.models import MODELS, Model, PowerLaw
@@ -32,9 +20,9 @@ from pullnet.traffic.quantities import bits_per_second, shown_number, shown_rate
 CIRCLE = "\N{WHITE CIRCLE}"
 
 
+@reads
 def fit(
-    files: Files,
-    timescale: Timescales = None,
+    inputs: Inputs,
     models: Annotated[
         str | None,
         typer.Option(
@@ -64,9 +52,6 @@ def fit(
     threads: Annotated[
         int | None, typer.Option(help="Traces fitted at once; the cores unless given.", min=1, show_default=False)
     ] = None,
-    capacity: Capacity = None,
-    unit: Unit = None,
-    filter_: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -77,8 +62,9 @@ def fit(
     """
     chosen = _models(models)
     repeats = _repeats(bootstrap, precision)
+    capacity = inputs.said.get("capacity")
     rate = None if capacity is None else bits_per_second(capacity)
-    reading = gather(files, timescale, quiet=quiet or as_json, capacity=capacity, unit=unit, filter=filter_)
+    reading = inputs.gather(quiet=quiet or as_json)
     found = fit_many(
         reading.volumes,
         models=chosen,
