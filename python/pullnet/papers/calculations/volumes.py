@@ -83,7 +83,7 @@ def below_1ms(_seed: int) -> dict[str, object]:
     found = fit(busiest)
     few = float(np.mean(np.asarray(busiest.packets) <= 1)) if busiest.packets is not None else math.nan
     return {
-        "nothing_fits": found.whole.gammas[found.whole.best] <= STRONG or bool(found.anomalies),
+        "nothing_fits": found.whole.gammas[found.whole.straightest] <= STRONG or bool(found.anomalies),
         "note": f"{busiest.trace}: {few:.1%} of the bins hold no packet or one; {found.verdict}",
     }
 
