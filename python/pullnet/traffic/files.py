@@ -1,7 +1,9 @@
 """Volumes as files: a long table in Parquet or CSV, one row per bin."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -59,8 +61,8 @@ def check_place(path: PathLike) -> Path:
 
 
 def _refuse_twice(volumes: list[Volumes], path: str) -> None:
-    keys = [(item.trace, item.timescale) for item in volumes]
-    twice = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
+    counts = Counter((item.trace, item.timescale) for item in volumes)
+    twice = next((key for key, count in counts.items() if count > 1), None)
     if twice is not None:
         what = f"would hold two traces `{twice[0]}` at {shown_time(twice[1])}"
         raise TrafficError(what, where=path, value=twice[0], remedy="give traces different names")
@@ -103,90 +105,130 @@ def table(path: PathLike, decimal: str | None = None) -> Any:
         raise TrafficError(f"is not {kind}: {reason}", where=where, remedy=remedy) from None
 
 
-def is_volumes(table: Any) -> bool:
-    """Whether a table is one that `write` made."""
-    return set(table.column_names) >= _NEEDED
+def is_volumes(columns: Iterable[str]) -> bool:
+    """Whether a table with these columns is one that `write` made."""
+    return set(columns) >= _NEEDED
 
 
-def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source]:
+def of_parquet(path: PathLike, options: Options) -> tuple[list[Volumes], Source] | None:
+    """Take the volumes of a Parquet file, a batch of rows at a time; `None` if it holds something else."""
+    where = str(path)
+    try:
+        file = pq.ParquetFile(where, read_dictionary=["trace", "state"])
+        if not is_volumes(file.schema_arrow.names):
+            return None
+        names = [name for name in COLUMNS if name in file.schema_arrow.names]
+        return load(where, file.iter_batches(_ROWS_AT_ONCE, columns=names), options)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        reason = str(error).splitlines()[0]
+        raise TrafficError(f"is not a Parquet file: {reason}", where=where, remedy="give a whole one") from None
+
+
+_ROWS_AT_ONCE = 1 << 18
+"""Rows that are held as a table at once: the texts of all rows take four times the memory of their numbers."""
+
+
+def load(path: str, batches: Iterable[Any], options: Options) -> tuple[list[Volumes], Source]:
     """Take the volumes of a table, at the timescales that were asked for or at all it has."""
-    where = Path(path).name
     said = {**options.capture, **options.counters}
     capacity = said.pop("capacity", None)
     refuse_options(path, "a file of volumes", said)
-    every = list(_parts(table, where))
+    every, rows = _gathered(batches, Path(path).name)
     if not every:
         raise TrafficError("has no bins", where=path, remedy="give at least one row")
     rate = None if capacity is None else bits_per_second(capacity)
     if rate is not None:
         every = [anomalies.mark(item, rate)[0] for item in every]
-    return wanted(every, options.timescales, path, rate), Source(path, "volumes", facts={"bins": len(table)})
+    return wanted(every, options.timescales, path, rate), Source(path, "volumes", facts={"bins": rows})
 
 
-def _parts(table: Any, where: str) -> Iterator[Volumes]:
-    """Take a table apart into runs of one trace and timescale: in time that grows with its rows, not with its traces.
+@dataclass(slots=True)
+class _Series:
+    """What has been read of one trace at one timescale."""
 
-    A table whose traces are interleaved is sorted first.
-    """
-    keys = _keys(table, where)
-    edges = np.flatnonzero(np.diff(keys)) + 1
-    if len(edges) + 1 > len(np.unique(keys)):
-        order = np.argsort(keys, kind="stable")
-        table, keys = table.take(pa.array(order)), keys[order]
-        edges = np.flatnonzero(np.diff(keys)) + 1
-    bounds = [0, *edges.tolist(), len(keys)] if len(keys) else []
-    for first, end in pairwise(bounds):
-        rows = table.slice(first, end - first)
-        name, timescale = rows["trace"][0].as_py(), float(rows["timescale_s"][0].as_py())
-        yield _part(rows, str(name), timescale, where)
+    start: float
+    bins: int = 0
+    bytes: list[Any] = field(default_factory=list)
+    state: list[Any] = field(default_factory=list)
+    packets: list[Any] | None = field(default_factory=list)
+
+    def add(self, rows: Any, where: str) -> None:
+        """Append rows; they have to be those that follow."""
+        if (_numbers(rows, "bin", where) != np.arange(self.bins, self.bins + len(rows))).any():
+            raise TrafficError("bins are not 0, 1, 2, ...", where=where, remedy="give every bin, in order")
+        self.bins += len(rows)
+        self.bytes.append(_numbers(rows, "bytes", where))
+        self.state.append(_states(rows["state"], where))
+        known = "packets" in rows.schema.names and rows["packets"].null_count == 0
+        if known and self.packets is not None:
+            self.packets.append(_numbers(rows, "packets", where).astype(np.int64))
+        else:
+            self.packets = None
+
+    def volumes(self, trace: str, timescale: float) -> Volumes:
+        """Join what has been read, and let go of the parts."""
+        packets = None if self.packets is None else _joined(self.packets)
+        return Volumes(trace, timescale, self.start, _joined(self.bytes), _joined(self.state), packets)
 
 
-def _keys(table: Any, where: str) -> Any:
-    """Number the rows by trace and timescale, in the order in which they appear."""
+def _joined(parts: list[Any]) -> Any:
+    whole = np.concatenate(parts)
+    parts.clear()
+    whole.flags.writeable = False
+    return whole
+
+
+def _gathered(batches: Iterable[Any], where: str) -> tuple[list[Volumes], int]:
+    """Gather rows by trace and timescale in one pass, in whatever order they are. Returns the number of rows, too."""
+    found: dict[tuple[str, float], _Series] = {}
+    count = 0
+    for batch in batches:
+        for rows in _runs(batch, where, count):
+            key = str(rows["trace"][0].as_py()), float(rows["timescale_s"][0].as_py())
+            if key not in found:
+                found[key] = _Series(float(_numbers(rows.slice(0, 1), "start_s", where)[0]))
+            found[key].add(rows, f"{where}, trace {key[0]}, {shown_time(key[1])}")
+        count += len(batch)
+    return [series.volumes(*key) for key, series in found.items()], count
+
+
+def _runs(batch: Any, where: str, before: int) -> Iterator[Any]:
+    """Runs of rows of one trace and timescale."""
     for column in ("trace", "timescale_s"):
-        if table[column].null_count:
-            row = int(np.argmax(table[column].is_null().to_numpy(zero_copy_only=False)))
+        if batch[column].null_count:
+            row = before + int(np.argmax(batch[column].is_null().to_numpy(zero_copy_only=False)))
             what, remedy = f"row {row} has no {column}", "give every bin its trace and timescale"
             raise TrafficError(what, where=f"{where}, column {column}", value=row, remedy=remedy)
-    _numbers(table, "timescale_s", where)
-    trace, scale = (_codes(table[column]) for column in ("trace", "timescale_s"))
-    return trace * (int(scale.max(initial=0)) + 1) + scale
+    scale = _numbers(batch, "timescale_s", where)
+    trace = _encoded(batch["trace"].cast(pa.string()) if pa.types.is_null(batch["trace"].type) else batch["trace"])
+    codes = trace.indices.to_numpy(zero_copy_only=False)
+    edges = np.flatnonzero((np.diff(codes) != 0) | (np.diff(scale) != 0)) + 1
+    bounds = [0, *edges.tolist(), len(codes)] if len(codes) else []
+    for first, end in pairwise(bounds):
+        yield batch.slice(first, end - first)
 
 
-def _codes(column: Any) -> Any:
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    encoded = encoded.unify_dictionaries()
-    parts = [chunk.indices.to_numpy(zero_copy_only=False) for chunk in encoded.chunks]
-    return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
-
-
-def _part(rows: Any, trace: str, timescale: float, where: str) -> Volumes:
-    if (_numbers(rows, "bin", where) != np.arange(len(rows))).any():
-        place = f"{where}, trace {trace}, {shown_time(timescale)}"
-        raise TrafficError("bins are not 0, 1, 2, ...", where=place, remedy="give every bin, in order")
-    state = _states(rows["state"], where)
-    known = "packets" in rows.column_names and rows["packets"].null_count == 0
-    packets = _numbers(rows, "packets", where).astype(np.int64) if known else None
-    start = float(_numbers(rows.slice(0, 1), "start_s", where)[0])
-    return Volumes(trace, timescale, start, _numbers(rows, "bytes", where), state, packets)
+def _encoded(column: Any) -> Any:
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
 
 
 def _states(column: Any, where: str) -> Any:
-    words = column.unique().to_pylist()
-    unknown = next((word for word in words if word not in _STATES), None)
-    if unknown is not None or None in words:
+    encoded = _encoded(column)
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    words = encoded.dictionary.to_pylist()
+    present = [None] if column.null_count else []
+    present += [words[code] for code in np.unique(codes)] if not present else []
+    unknown = next((word for word in present if word not in _STATES), "")
+    if unknown != "":
         remedy = f"use one of {', '.join(_STATES)}"
         raise TrafficError(f"`{unknown}` is not a state", where=where, value=unknown, remedy=remedy)
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    encoded = encoded.combine_chunks()
-    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-    numbers = np.array([_STATES[word] for word in encoded.dictionary.to_pylist()], dtype=np.uint8)
-    return numbers[encoded.indices.to_numpy(zero_copy_only=False)]
+    numbers = np.array([_STATES.get(word, 0) for word in words], dtype=np.uint8)
+    return numbers[codes]
 
 
 def _numbers(table: Any, column: str, where: str) -> Any:
     try:
-        return table[column].cast(pa.float64()).to_numpy()
+        return table[column].cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid as error:
         raise TrafficError(f"is not numbers: {error}", where=f"{where}, column {column}") from None
 

@@ -152,9 +152,11 @@ def _load(path: str, options: Options) -> tuple[list[Volumes], Source]:
 def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
     from pullnet.traffic import counters, files
 
+    if path.lower().endswith(".parquet") and (found := files.of_parquet(path, options)) is not None:
+        return found
     table = files.table(path, options.counters.get("decimal"))
-    if files.is_volumes(table):
-        return files.load(path, table, options)
+    if files.is_volumes(table.column_names):
+        return files.load(path, table.combine_chunks().to_batches(), options)
     return counters.load(path, table, options)
 
 
