@@ -160,9 +160,18 @@ def fit(
         fitted = _fit(values, _with_power_law(models), capacity)
     except SampleError as error:
         raise SampleError(error.what, where=_place(trace, timescale), value=error.value, remedy=error.remedy) from None
-    odd = fitted.anomalies + _marked(data, values, fitted.anomalies)
+    known = _judged(data, fitted.anomalies)
+    odd = known + _marked(data, values, known)
     fitted = replace(fitted, trace=trace, timescale=timescale, gaps=gaps, anomalies=odd)
     return _bootstrapped(fitted, values, bootstrap, seed, threads) if bootstrap else fitted
+
+
+def _judged(data: object, found: tuple[Anomaly, ...]) -> tuple[Anomaly, ...]:
+    """Say of a mass near zero whether the reader of the trace took it for outages, or for silences."""
+    if not isinstance(data, Volumes):
+        return found
+    out = bool((data.state == State.OUTAGE).any())
+    return tuple(replace(each, outage=out) if each.where == "near zero" else each for each in found)
 
 
 def _marked(data: object, values: Floats, known: tuple[Anomaly, ...]) -> tuple[Anomaly, ...]:
