@@ -37,7 +37,7 @@ from pullnet.traffic.billing.links import chosen, pair
 from pullnet.traffic.billing.money import rounded
 from pullnet.traffic.billing.nrmse import Prediction
 from pullnet.traffic.billing.percentile import allowed_above, percentile, share
-from pullnet.traffic.dimension import lognormal_of
+from pullnet.traffic.dimensioning import lognormal_of
 
 from .conftest import Pullnet
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from pullnet.traffic import TrafficError, as_volumes, theory, write
-from pullnet.traffic.dimension import FURTHER_RULES, RULES, capacity, dimension, exceedance, lognormal_of, score
+from pullnet.traffic.dimensioning import FURTHER_RULES, RULES, capacity, dimension, exceedance, lognormal_of, score
 
 from .conftest import Pullnet
 

@@ -198,6 +198,59 @@ def test_an_annotated_table_of_influx(tmp_path: Path) -> None:
     assert (outbound.trace, outbound.bytes.tolist()) == ("a:out_bytes", [10, 11, 12, 13])
 
 
+def test_what_rrdtool_fetch_prints(tmp_path: Path) -> None:
+    text = "          INOCTETS          OUTOCTETS\n\n"
+    text += "".join(f"{1_700_000_100 + 300 * i}: {1.5 + i:.10e} {'nan' if i == 2 else '2.0e+00'}\n" for i in range(4))
+    inbound, outbound = table(tmp_path, text, "port.txt")
+    # Bytes per second in intervals that end at the time of the row.
+    assert inbound.start == 1_699_999_800
+    assert inbound.bytes.tolist() == [450.0, 750.0, 1050.0, 1350.0]
+    assert outbound.sample().tolist() == [600.0] * 3
+    other = text.replace("INOCTETS", "temperature")
+    with pytest.raises(TrafficError, match="column temperature: does not say its unit"):
+        table(tmp_path, other, "port.txt")
+
+
+@pytest.mark.parametrize("form", ["xml", "json"])
+def test_what_rrdtool_xport_prints(form: str, tmp_path: Path) -> None:
+    rows = [[1.0, 10.0], [2.0, None], [3.0, 30.0]]
+    if form == "json":
+        text = json.dumps(
+            {
+                "meta": {"start": 1_700_000_100, "step": 300, "end": 0, "legend": ["traffic_in", "traffic_out"]},
+                "data": rows,
+            }
+        )
+    else:
+        cells = "".join(
+            f"<row><t>{1_700_000_100 + 300 * i}</t>" + "".join(f"<v>{v or 'NaN'}</v>" for v in row) + "</row>"
+            for i, row in enumerate(rows)
+        )
+        legend = "<legend><entry>traffic_in</entry><entry>traffic_out</entry></legend>"
+        text = f"<xport><meta><step>300</step>{legend}</meta><data>{cells}</data></xport>"
+    inbound, outbound = table(tmp_path, text, f"a.{form}")
+    assert (inbound.start, inbound.bytes.tolist()) == (1_699_999_800, [300.0, 600.0, 900.0])
+    assert outbound.sample().tolist() == [3000.0, 9000.0]
+
+
+def test_an_answer_of_prometheus(tmp_path: Path) -> None:
+    result = [
+        {
+            "metric": {"__name__": "ifHCInOctets", "ifName": name, "job": "snmp"},
+            "values": [[1_700_000_000 + 60 * i, str(10**15 * k + 100 * i)] for i in range(4)],
+        }
+        for k, name in enumerate(("eth0", "eth1"), 1)
+    ]
+    text = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
+    first, second = table(tmp_path, text, "a.json")
+    assert (first.trace, second.trace) == ("a:eth0", "a:eth1")
+    assert first.bytes.tolist() == second.bytes.tolist() == [100.0] * 3
+    rate = [{"metric": {}, "values": [[1_700_000_000 + 60 * i, "125"] for i in range(4)]}]
+    text = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": rate}})
+    (one,) = table(tmp_path, text, "a.json", unit="bytes/s")
+    assert one.bytes.tolist() == [7500.0] * 4
+
+
 # --- jitter
 
 

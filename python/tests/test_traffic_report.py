@@ -13,7 +13,7 @@ import pytest
 from pullnet.traffic import State, Volumes, fit
 from pullnet.traffic.report import figures, write
 from pullnet.traffic.report.summary import sentences
-from pullnet.traffic.study import Options, study
+from pullnet.traffic.studies import Options, study
 from pullnet.traffic.synthesis import law_of, synthesise
 
 CHROMIUM = shutil.which("chromium")

@@ -150,10 +150,12 @@ def _load(path: str, options: Options) -> tuple[list[Volumes], Source]:
 
 
 def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
-    from pullnet.traffic import counters, files
+    from pullnet.traffic import counters, exports, files
 
     if path.lower().endswith(".parquet") and (found := files.of_parquet(path, options)) is not None:
         return found
+    if exports.is_export(path):
+        return counters.load(path, exports.table(path), options)
     table = files.table(path, options.counters.get("decimal"))
     if files.is_volumes(table.column_names):
         return files.load(path, table.combine_chunks().to_batches(), options)
@@ -167,7 +169,7 @@ def is_capture(path: PathLike) -> bool:
 
 def _is_table(path: str) -> bool:
     name = path.lower().removesuffix(".gz").removesuffix(".zst")
-    return name.endswith((".csv", ".parquet", ".tsv", ".txt"))
+    return name.endswith((".csv", ".parquet", ".tsv", ".txt", ".json", ".xml", ".rrd"))
 
 
 def _refuse_unreadable(path: str) -> None:
@@ -189,5 +191,5 @@ def trace_name(path: str) -> str:
     for ending in (".gz", ".zst", ".zstd"):
         name = name.removesuffix(ending)
     stem, dot, ending = name.rpartition(".")
-    known = ("pcap", "pcapng", "cap", "erf", "csv", "tsv", "txt", "parquet", "dump", "ntar")
+    known = ("pcap", "pcapng", "cap", "erf", "csv", "tsv", "txt", "parquet", "dump", "ntar", "json", "xml", "rrd")
     return stem if dot and ending.lower() in known and stem else name

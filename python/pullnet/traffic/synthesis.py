@@ -23,7 +23,7 @@ from pullnet.traffic.further import FURTHER_MODELS
 from pullnet.traffic.model import Model
 from pullnet.traffic.models import MODELS, Exponential, Gaussian, LogNormal, Weibull
 from pullnet.traffic.noise import autocorrelation, embed, fractional_autocorrelation
-from pullnet.traffic.stationarity import longest_stretch
+from pullnet.traffic.stationary import longest_stretch
 from pullnet.traffic.volumes import State, Volumes
 
 Floats = NDArray[np.float64]

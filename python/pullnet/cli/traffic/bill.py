@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +30,7 @@ from pullnet.traffic.billing import (
 )
 from pullnet.traffic.billing import bill as make
 from pullnet.traffic.billing.forecast import COVERAGE, FEWEST
+from pullnet.traffic.billing.invoice import check_place, write_invoice
 from pullnet.traffic.billing.links import chosen
 from pullnet.traffic.billing.percentile import share
 from pullnet.traffic.billing.slots import coarsest, slot_times
@@ -82,6 +84,10 @@ def bill(
     outbound: Annotated[
         str | None, typer.Option("--out", metavar="TRACE", help="Outbound trace, by name.", show_default=False)
     ] = None,
+    invoice: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the bills of all links, .pdf or .csv.", show_default=False),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the forecast's bootstrap.")] = 1,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -91,6 +97,8 @@ def bill(
     Directions are told by the names of traces: "x in" and "x out", rx and tx, ifHCInOctets and ifHCOutOctets, and so
     on.
     """
+    if invoice is not None:
+        check_place(invoice)
     prices = _price(price, overage, currency)
     commitment = 0 if commit is None else round(bits_per_second(commit, "--commit"))
     terms = Terms(rule, rank, gaps, share(percentile), prices, commitment)
@@ -99,6 +107,8 @@ def bill(
     reading = _read(inputs, quiet=quiet or as_json)
     links = chosen(coarsest(reading.volumes, length), inbound, outbound)
     bills = [make(link, period or _period(link, length, timezone), _fitting(terms, link)) for link in links]
+    if invoice is not None:
+        write_invoice(bills, invoice)
     if as_json:
         print_json({"bills": [_json(each, seed) for each in bills]}, reading)
     elif len(bills) == 1:

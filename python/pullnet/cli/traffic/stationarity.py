@@ -11,8 +11,8 @@ from rich.table import Table
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json, say, table
 from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.traffic.quantities import shown_number, shown_time, timescales
-from pullnet.traffic.stationarity import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
-from pullnet.traffic.stationarity import stationarity as judge
+from pullnet.traffic.stationary import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
+from pullnet.traffic.stationary import stationarity as judge
 
 
 @reads

@@ -17,8 +17,8 @@ from pullnet.traffic import report
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, shown_time
 from pullnet.traffic.reading import Reading
-from pullnet.traffic.study import Options, Progress, Study
-from pullnet.traffic.study import study as examine
+from pullnet.traffic.studies import Options, Progress, Study
+from pullnet.traffic.studies import study as examine
 
 
 @reads

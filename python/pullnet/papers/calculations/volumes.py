@@ -13,7 +13,7 @@ from pullnet.traffic.fitting.correlation import STRONG
 from pullnet.traffic.fitting.ratios import TRUSTED, Ratio, all_ratios
 from pullnet.traffic.models import LogNormal, Model, PowerLaw
 from pullnet.traffic.sample import Floats
-from pullnet.traffic.study import Options, Study, study
+from pullnet.traffic.studies import Options, Study, study
 from pullnet.traffic.synthesis import law_named, law_of, long_memory, synthesise
 from pullnet.traffic.volumes import State, Volumes
 

@@ -99,6 +99,11 @@ class Fitting:
         """What was found, in a sentence or two."""
         return f"{self._body()} {self._tail()}"
 
+    def _repr_html_(self) -> str:
+        from pullnet.traffic import notebook
+
+        return notebook.fitting(self)
+
     def _body(self) -> str:
         if self.anomalies:
             return f"No model fits, because {'; and '.join(str(anomaly) for anomaly in self.anomalies)}."

@@ -7,12 +7,12 @@ from itertools import groupby
 import numpy as np
 
 from pullnet.traffic.billing.slots import EARLIEST
-from pullnet.traffic.dimension import Dimensioning
+from pullnet.traffic.dimensioning import Dimensioning
 from pullnet.traffic.fitting import Fitting, quantiles
 from pullnet.traffic.fitting.correlation import STRONG
 from pullnet.traffic.quantities import rate_unit, shown_time
 from pullnet.traffic.report.pictures import Picture
-from pullnet.traffic.study import Item, Study
+from pullnet.traffic.studies import Item, Study
 from pullnet.traffic.volumes import State
 
 MOST_POINTS = 2000

@@ -11,13 +11,13 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pullnet import json_text
-from pullnet.traffic.dimension import RULES
+from pullnet.traffic.dimensioning import RULES
 from pullnet.traffic.quantities import shown_number, shown_rate, shown_time
 from pullnet.traffic.reading import Source
 from pullnet.traffic.report import figures, pictures, summary
 from pullnet.traffic.report.pictures import Picture
-from pullnet.traffic.stationarity import INDEPENDENCE, MEANING, NULLS
-from pullnet.traffic.study import Item, Study
+from pullnet.traffic.stationary import INDEPENDENCE, MEANING, NULLS
+from pullnet.traffic.studies import Item, Study
 
 FEW_ROWS = 40
 """A longer table is folded up."""

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from pullnet.traffic.dimension import Dimensioning
+from pullnet.traffic.dimensioning import Dimensioning
 from pullnet.traffic.fitting import Fitting
 from pullnet.traffic.quantities import shown_rate, shown_time
 from pullnet.traffic.report.figures import LINES_AT, dated
-from pullnet.traffic.study import Item, Study
+from pullnet.traffic.studies import Item, Study
 from pullnet.traffic.volumes import State
 
 

@@ -11,11 +11,11 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 from pullnet.traffic.billing.nrmse import Nrmse, Prediction, nrmse, predictions
-from pullnet.traffic.dimension import EPSILONS, Dimensioning, Score, dimension, score
+from pullnet.traffic.dimensioning import EPSILONS, Dimensioning, Score, dimension, score
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.fitting import Fitting, Unfitted, fit, gamma_variation
 from pullnet.traffic.models import PowerLaw
-from pullnet.traffic.stationarity import Stationarity, stationarity
+from pullnet.traffic.stationary import Stationarity, stationarity
 from pullnet.traffic.volumes import State, Volumes
 
 PREDICTED_AT = 0.1
@@ -87,6 +87,11 @@ class Study:
     def variation(self) -> dict[str, dict[str, float]]:
         """Standard deviation of gamma over timescales, by trace and model."""
         return {trace: dict(models) for trace, models in gamma_variation(self.fittings).items()}
+
+    def _repr_html_(self) -> str:
+        from pullnet.traffic import notebook
+
+        return notebook.study(self)
 
     def rows(self) -> list[dict[str, object]]:
         """One flat object for each item that could be fitted."""
