@@ -112,7 +112,7 @@ def _xport_xml(text: str, where: str) -> Rows:
     if root.tag != "xport" or not names:
         raise TrafficError("is not an export of rrdtool xport", where=where, remedy="give what rrdtool xport printed")
     times, values = [], []
-    begin, step = (int(root.findtext(f"./meta/{name}") or 0) for name in ("start", "step"))
+    begin, step = (int(_number(root.findtext(f"./meta/{name}") or "0", where) or 0) for name in ("start", "step"))
     for number, row in enumerate(root.findall("./data/row")):
         place = f"{where}, row {number}"
         cells = [cell.text or "nan" for cell in row.findall("v")]
@@ -162,9 +162,18 @@ def _xport_json(document: Any, where: str) -> Rows:
     return names, [begin + number * step for number in range(len(rows))], values
 
 
+_ANSWER = "give what Prometheus' /api/v1/query_range answered"
+
+
 def _matrix(result: Any, where: str) -> Any:
     """Series of Prometheus as a long table."""
-    labels = sorted({label for series in result for label in series.get("metric", {})})
+    if not isinstance(result, list):
+        raise TrafficError(f"`{result}` is no list of series", where=where, value=result, remedy=_ANSWER)
+    for number, series in enumerate(result):
+        if not (isinstance(series, dict) and isinstance(series.get("metric"), dict)):
+            place = f"{where}, series {number}"
+            raise TrafficError(f"`{str(series)[:60]}` is no series", where=place, value=series, remedy=_ANSWER)
+    labels = sorted({label for series in result for label in series["metric"]})
     columns: dict[str, list[Any]] = {"time_s": [], "value": [], **{label: [] for label in labels}}
     for number, series in enumerate(result):
         place = f"{where}, series {number}"

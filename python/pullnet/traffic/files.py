@@ -230,7 +230,8 @@ def _numbers(table: Any, column: str, where: str) -> Any:
     try:
         return table[column].cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid as error:
-        raise TrafficError(f"is not numbers: {error}", where=f"{where}, column {column}") from None
+        place = f"{where}, column {column}"
+        raise TrafficError(f"is not numbers: {error}", where=place, remedy="give one number for each bin") from None
 
 
 def wanted(
