@@ -211,3 +211,9 @@ def test_the_command_says_it_in_words_and_in_json(pullnet: Pullnet, volumes_file
 def test_what_the_command_refuses(pullnet: Pullnet, volumes_file: Path, arguments: tuple[str, ...], text: str) -> None:
     refused = pullnet("traffic", "dimension", str(volumes_file), *arguments)
     assert (refused.returncode, refused.stderr.strip()) == (2, text)
+
+
+def test_where_meent_asks_for_too_little_begins() -> None:
+    """At eps 0.01 log-normal traffic exceeds the formula more often than asked for from a variation of 0.32 on."""
+    assert theory.meent_on_lognormal(0.01, 0.32) < 0.01 < theory.meent_on_lognormal(0.01, 0.33)
+    assert all(theory.meent_on_lognormal(eps, cv) < eps for eps in (0.5, 0.1, 0.05) for cv in (0.1, 0.45, 1.0, 3.0))

@@ -151,3 +151,19 @@ def test_the_command_fits_all_laws(pullnet: Pullnet, tmp_path) -> None:  # type:
     assert "AIC+" in done.stdout
     assert pullnet("traffic", "fit", "a.csv", "--all-laws", "--models", "gamma").returncode == 2
     assert pullnet("traffic", "fit", "a.csv", "--models", "gamma,loglogistic").returncode == 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_package_powerlaw_caps_alpha_and_so_trusts_the_log_normal() -> None:
+    """Of a true power law of exponent 5 its default range keeps 3, and its ratio is decisively against the power law."""
+    import powerlaw
+
+    from pullnet.traffic.models import PowerLaw
+
+    sample = PowerLaw(5.0, 1.0).rvs(2000, draws(1))
+    theirs = powerlaw.Fit(sample, xmin=1.0, verbose=0)
+    assert theirs.power_law.alpha == pytest.approx(3.0, abs=1e-6)
+    ratio, p = theirs.distribution_compare("power_law", "lognormal", normalized_ratio=True)
+    assert ratio < -10 and p < 1e-9
+    ours = PowerLaw.fit_tail(sample, 1.0)
+    assert ours.alpha == pytest.approx(5.0, abs=0.3)

@@ -15,7 +15,6 @@ GOOD = "time,bytes\n" + ROWS
 V = "trace,timescale_s,bin,start_s,bytes,packets,state\n"
 FETCH = "INOCTETS OUTOCTETS\n\n1700000100: 1 2\n"
 
-# ruff: noqa: E501
 CASES: dict[str, tuple[str, str, str, str]] = {
     # name: (file, content, command line, what standard error holds)
     "ambiguous unit": (
