@@ -1,6 +1,11 @@
 """Tables as operators have them: units by name, times with and without zones, dialects, long tables, jitter."""
 
 import json
+import shutil
+import socket
+import struct
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +256,108 @@ def test_an_answer_of_prometheus(tmp_path: Path) -> None:
     assert one.bytes.tolist() == [7500.0] * 4
 
 
+# --- flow records
+
+NFDUMP = "ts,te,td,sa,da,sp,dp,pr,flg,fwd,stos,ipkt,ibyt,opkt,obyt,in,out\n"
+
+
+def flow(first: str, last: str, inbound: int, outbound: int = 0) -> str:
+    return f"{first},{last},0.000,10.0.0.1,10.0.0.2,1,80,TCP,...,0,0,10,{inbound},0,{outbound},1,2\n"
+
+
+def test_flow_records_of_nfdump_are_spread_over_their_time(tmp_path: Path) -> None:
+    rows = flow("2023-11-14 22:15:30", "2023-11-14 22:18:30", 18_000) + flow(
+        "2023-11-14 22:16:10.500", "2023-11-14 22:16:10.500", 7
+    )
+    text = NFDUMP + rows + "Summary\nflows,bytes,packets,avg_bps,avg_pps,avg_bpp\n2,18007,20,1,0,2\n"
+    (volumes,) = table(tmp_path, text, input_timezone="Europe/Berlin")
+    assert volumes.start == 1_699_996_500  # 21:15 UTC
+    assert volumes.bytes.tolist() == [3000.0, 6007.0, 6000.0, 3000.0]
+    (fine,) = table(tmp_path, text, timescales="30s")
+    assert fine.bytes.sum() == 18_007
+    assert notes(tmp_path) == ["times without a zone", "flows spread"]
+    inbound, outbound = table(tmp_path, NFDUMP + flow("2023-11-14T22:00:00Z", "2023-11-14T22:02:00Z", 60, 120))
+    assert (inbound.trace, outbound.trace) == ("a in", "a out")
+    assert (inbound.bytes.sum(), outbound.bytes.sum()) == (60, 120)
+    late = "firstSeen,duration,proto,srcAddr,bytes\n2023-11-14T22:00:00Z,120.0,TCP,10.0.0.1,600\n"
+    assert table(tmp_path, late)[0].bytes.tolist() == [300.0, 300.0, 0.0]
+
+
+def test_no_byte_of_a_flow_is_lost(tmp_path: Path) -> None:
+    from pullnet.traffic.flows import _spread
+
+    rng = np.random.Generator(np.random.PCG64(2))
+    first = rng.uniform(0, 1000, 5000)
+    last = np.minimum(first + rng.exponential(60, 5000) * (rng.random(5000) < 0.8), 1199.0)
+    volume = rng.uniform(1, 1e6, 5000)
+    found = _spread(volume, first, last, 10.0, 120)
+    assert found.sum() == pytest.approx(volume.sum(), rel=1e-12)
+    edges = np.arange(121) * 10.0
+    span = np.maximum(last - first, 1e-9)
+    for bin in range(0, 120, 7):
+        part = np.clip(np.minimum(last, edges[bin + 1]) - np.maximum(first, edges[bin]), 0, None) / span
+        part = np.where(last == first, (first // 10 == bin).astype(float), part)
+        assert found[bin] == pytest.approx(float((part * volume).sum()), rel=1e-6, abs=1e-3)
+
+
+@pytest.mark.skipif(shutil.which("nfcapd") is None, reason="nfdump is missing (apt-get install nfdump)")
+@pytest.mark.parametrize("version", [5, 9, 10])
+def test_netflow_and_ipfix_through_the_collector_of_nfdump(version: int, tmp_path: Path) -> None:
+    """Packets of an exporter, as they are on the wire, through nfcapd and nfdump to volumes."""
+    (tmp_path / "flows").mkdir()
+    port = free_port()
+    folder = str(tmp_path / "flows")
+    collector = subprocess.Popen(["nfcapd", "-w", folder, "-p", str(port), "-b", "127.0.0.1", "-t", "60"])
+    with collector, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        time.sleep(1)
+        for packet in exported(version):
+            sender.sendto(packet, ("127.0.0.1", port))
+        time.sleep(1)
+        collector.terminate()
+    (file,) = Path(folder).glob("nfcapd.2*")
+    command = ["nfdump", "-r", str(file), "-o", "csv"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, env={"TZ": "UTC"}).stdout
+    (volumes,) = table(tmp_path, text)
+    assert volumes.bytes.sum() == 12_000_900
+    assert volumes.start == 1_700_000_400 - 300
+    assert volumes.bytes.tolist()[:3] == [6e6, 6e6, 0.0]
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def exported(version: int) -> list[bytes]:
+    """Two flows of an exporter: 12 MB from 300 to 180 s ago, and 900 B a minute ago."""
+    now, up = 1_700_000_400, 10_000_000
+    flows = [(300, 180, 12_000_000), (60, 60, 900)]
+    hosts = b"\x0a\0\0\x01\x0a\0\0\x02"
+    if version == 5:
+        records = b"".join(
+            hosts
+            + struct.pack(
+                ">IHHIIIIHHBBBBHHBBH", 0, 1, 2, 10, octets, up - 1000 * a, up - 1000 * b, 9, 80, *[0] * 2, 6, *[0] * 6
+            )
+            for a, b, octets in flows
+        )
+        return [struct.pack(">HHIIIIBBH", 5, 2, up, now, 0, 0, 0, 0, 0) + records]
+    # Fields: addresses, octets, packets, and begin and end, by uptime (NetFlow v9) or in ms since 1970 (IPFIX).
+    stamps = [(22, 4), (21, 4)] if version == 9 else [(152, 8), (153, 8)]
+    fields = [(8, 4), (12, 4), (1, 4), (2, 4), *stamps]
+    template = struct.pack(">HH", 256, len(fields)) + b"".join(struct.pack(">HH", *field) for field in fields)
+    code = ">IIII" if version == 9 else ">IIQQ"
+    stamp = (lambda ago: up - 1000 * ago) if version == 9 else (lambda ago: 1000 * (now - ago))
+    data = b"".join(hosts + struct.pack(code, octets, 10, stamp(a), stamp(b)) for a, b, octets in flows)
+    data += b"\0" * (-len(data) % 4)
+    sets = struct.pack(">HH", 0 if version == 9 else 2, 4 + len(template)) + template
+    sets += struct.pack(">HH", 256, 4 + len(data)) + data
+    if version == 9:
+        return [struct.pack(">HHIIII", 9, 3, up, now, 0, 0) + sets]
+    return [struct.pack(">HHIII", 10, 16 + len(sets), now, 0, 0) + sets]
+
+
 # --- jitter
 
 
@@ -289,8 +396,6 @@ def test_values_of_intervals_that_drift_are_cut_at_the_borders(tmp_path: Path) -
 
 
 def test_a_file_of_many_traces_is_read_in_time_that_grows_with_its_rows(tmp_path: Path) -> None:
-    import time
-
     bins = np.arange(200.0)
     state = np.zeros(200, dtype=np.uint8)
     every = [Volumes(f"t{trace}", scale, 0.0, bins, state) for trace in range(1500) for scale in (1.0, 5.0)]

@@ -155,7 +155,7 @@ def test_the_command_fits_all_laws(pullnet: Pullnet, tmp_path) -> None:  # type:
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_package_powerlaw_caps_alpha_and_so_trusts_the_log_normal() -> None:
-    """Of a true power law of exponent 5 its default range keeps 3, and its ratio is decisively against the power law."""
+    """Of a true power law of exponent 5 its default range keeps 3, and its ratio decides against the power law."""
     import powerlaw
 
     from pullnet.traffic.models import PowerLaw

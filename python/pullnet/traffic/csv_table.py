@@ -37,8 +37,10 @@ def read(path: str, decimal: str | None = None) -> Any:
 
 
 def _plain(content: bytes) -> bytes:
-    """Leave out the byte-order mark that spreadsheets write, and the annotations of Influx."""
+    """Leave out the byte-order mark of spreadsheets, the annotations of Influx, and the summary of nfdump."""
     content = content.removeprefix(b"\xef\xbb\xbf")
+    if content.startswith((b"ts,te,", b"firstSeen,")):
+        content = content.partition(b"\nSummary\n")[0] + b"\n"
     if content.startswith(b"#"):
         content = b"\n".join(line for line in content.splitlines() if not line.startswith(b"#"))
     return content

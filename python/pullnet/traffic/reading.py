@@ -150,7 +150,7 @@ def _load(path: str, options: Options) -> tuple[list[Volumes], Source]:
 
 
 def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
-    from pullnet.traffic import counters, exports, files
+    from pullnet.traffic import counters, exports, files, flows
 
     if path.lower().endswith(".parquet") and (found := files.of_parquet(path, options)) is not None:
         return found
@@ -159,6 +159,8 @@ def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
     table = files.table(path, options.counters.get("decimal"))
     if files.is_volumes(table.column_names):
         return files.load(path, table.combine_chunks().to_batches(), options)
+    if flows.is_flows(table.column_names):
+        return flows.load(path, table, options)
     return counters.load(path, table, options)
 
 
