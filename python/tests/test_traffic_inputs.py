@@ -323,6 +323,33 @@ def test_netflow_and_ipfix_through_the_collector_of_nfdump(version: int, tmp_pat
     assert volumes.bytes.tolist()[:3] == [6e6, 6e6, 0.0]
 
 
+@pytest.mark.skipif(shutil.which("sfcapd") is None, reason="sfcapd is missing (apt-get install nfdump-sflow)")
+def test_sflow_through_the_collector_of_nfdump(tmp_path: Path) -> None:
+    """A sample of 1 in 1000 frames stands for as many bytes."""
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 1486, 0, 0, 64, 6, 0) + b"\x0a\0\0\x01\x0a\0\0\x02"
+    header = bytes(12) + b"\x08\0" + ip + struct.pack(">HHIIBBHHH", 9, 80, 0, 0, 0x50, 16, 0, 0, 0)
+    header += bytes(-len(header) % 4)
+    raw = struct.pack(">IIII", 1, 1500, 0, len(header)) + header
+    sample = struct.pack(">IIIIIIII", 1, 3, 1000, 1000, 0, 1, 2, 1) + struct.pack(">II", 1, len(raw)) + raw
+    agent = b"\x7f\0\0\x01"
+    packet = struct.pack(">II", 5, 1) + agent + struct.pack(">IIII", 0, 1, 1000, 1)
+    packet += struct.pack(">II", 1, len(sample)) + sample
+    (tmp_path / "flows").mkdir()
+    port = free_port()
+    folder = str(tmp_path / "flows")
+    collector = subprocess.Popen(["sfcapd", "-w", folder, "-p", str(port), "-b", "127.0.0.1", "-t", "60"])
+    with collector, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        time.sleep(1)
+        sender.sendto(packet, ("127.0.0.1", port))
+        time.sleep(1)
+        collector.terminate()
+    (file,) = Path(folder).glob("nfcapd.2*")
+    command = ["nfdump", "-r", str(file), "-o", "csv"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, env={"TZ": "UTC"}).stdout
+    (volumes,) = table(tmp_path, text)
+    assert volumes.bytes.sum() == pytest.approx(1_500_000, rel=0.02)
+
+
 def free_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))

@@ -44,7 +44,9 @@ def criteria(models: Sequence[Model], values: Floats, positive: Floats) -> Mappi
 def _criteria(model: Model, values: Floats, positive: Floats) -> Criteria:
     # The least value of a power law is estimated as well.
     count = len(model.parameters) + (model.name == PowerLaw.name)
-    likelihood = float(model.logpdf(positive).sum())
+    # A fit knows the likelihood of its own samples, which are the positive ones unless it keeps zeros.
+    own = model.evidence.samples == positive.size
+    likelihood = model.evidence.log_likelihood if own else float(model.logpdf(positive).sum())
     aic, bic = 2 * count - 2 * likelihood, count * math.log(positive.size) - 2 * likelihood
     return Criteria(aic, bic, distance(model, values if model.keeps_zeros else positive))
 
