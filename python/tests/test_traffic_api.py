@@ -6,6 +6,7 @@ import sys
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ class _Cells(HTMLParser):
 
 def test_notebooks_show_tables() -> None:
     volumes = trace("<b>&", days=7)
-    shown = {
+    shown: dict[str, Any] = {
         "fit": traffic.fit(volumes),
         "dimension": traffic.dimension(volumes),
         "bill": billed("<b>&"),

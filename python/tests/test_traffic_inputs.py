@@ -218,7 +218,7 @@ def test_what_rrdtool_fetch_prints(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["xml", "json"])
 def test_what_rrdtool_xport_prints(form: str, tmp_path: Path) -> None:
-    rows = [[1.0, 10.0], [2.0, None], [3.0, 30.0]]
+    rows: list[list[float | None]] = [[1.0, 10.0], [2.0, None], [3.0, 30.0]]
     if form == "json":
         text = json.dumps(
             {
@@ -375,8 +375,8 @@ def exported(version: int) -> list[bytes]:
     fields = [(8, 4), (12, 4), (1, 4), (2, 4), *stamps]
     template = struct.pack(">HH", 256, len(fields)) + b"".join(struct.pack(">HH", *field) for field in fields)
     code = ">IIII" if version == 9 else ">IIQQ"
-    stamp = (lambda ago: up - 1000 * ago) if version == 9 else (lambda ago: 1000 * (now - ago))
-    data = b"".join(hosts + struct.pack(code, octets, 10, stamp(a), stamp(b)) for a, b, octets in flows)
+    base = up if version == 9 else 1000 * now
+    data = b"".join(hosts + struct.pack(code, octets, 10, base - 1000 * a, base - 1000 * b) for a, b, octets in flows)
     data += b"\0" * (-len(data) % 4)
     sets = struct.pack(">HH", 0 if version == 9 else 2, 4 + len(template)) + template
     sets += struct.pack(">HH", 256, 4 + len(data)) + data

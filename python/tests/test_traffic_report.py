@@ -69,7 +69,8 @@ def in_browser(page: Path, folder: Path, width: int, *flags: str) -> dict[str, o
 
 def light(color: object) -> float:
     red, green, blue = (int(part) / 255 for part in re.findall(r"[0-9]+", str(color))[:3])
-    return 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+    shade: float = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+    return shade
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed (on Debian: apt-get install chromium)")
