@@ -2,13 +2,14 @@
 
 The search for xmin is timed in CPU seconds of one process, one after the other on the same samples: Pareto, of exponent
 2.5, for which powerlaw needs no numerical optimisation. The study is 200 log-normal traces of 15 minutes at 5 ms,
-100 ms, 1 s and 5 s: fits, capacities, percentiles, stationarity, pictures and page.
+100 ms, 1 s and 5 s, from a Parquet file: reading, fits, capacities, percentiles, stationarity, pictures and page.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,9 +20,8 @@ from pathlib import Path
 import numpy as np
 from pages import PERFORMANCE, put
 
-from pullnet.traffic import LogNormal, PowerLaw, fit_power_law, report
+from pullnet.traffic import LogNormal, PowerLaw, fit_power_law, write
 from pullnet.traffic.sample import Floats
-from pullnet.traffic.study import study
 from pullnet.traffic.volumes import Volumes
 
 DURATION = 900.0
@@ -73,22 +73,57 @@ def trace(index: int, timescale: float) -> Volumes:
 
 
 def whole(traces: int, jobs: int) -> str:
-    """A whole study of all traces and timescales, with its report."""
-    volumes = [trace(index, timescale) for index in range(traces) for timescale in TIMESCALES]
-    begin, cpu = time.monotonic(), cpu_of_all()
-    found = study(volumes, jobs=jobs)
+    """The command `study` on a Parquet file of all traces and timescales: reading, examining, report."""
     with tempfile.TemporaryDirectory() as folder:
-        report.write(found, Path(folder))
-    wall, cpu = time.monotonic() - begin, cpu_of_all() - cpu
-    samples = sum(len(item) for item in volumes)
-    what = f"study: {traces} traces x 4 timescales, {len(found.fittings)} fits, with its report"
-    return f"| {what} | {samples:,} | pullnet, {jobs} processes | {wall:.0f} s ({cpu:.0f} s CPU) | |"
+        file = Path(folder) / "traces.parquet"
+        volumes = [trace(index, timescale) for index in range(traces) for timescale in TIMESCALES]
+        samples, series = sum(len(item) for item in volumes), len(volumes)
+        write(volumes, file)
+        del volumes
+        pullnet = str(Path(sys.executable).with_name("pullnet"))
+        out = str(Path(folder) / "report")
+        command = [pullnet, "traffic", "study", str(file), "-o", out, "--jobs", str(jobs), "--quiet"]
+        wall, cpu, peak = watched(command)
+    what = f"study FILE.parquet: {traces} traces x 4 timescales, {series} fits, reading and report included"
+    spent = f"{wall:.0f} s ({cpu:.0f} s CPU), {peak / 1e9:.1f} GB"
+    return f"| {what} | {samples:,} | pullnet, {jobs} processes | {spent} | |"
+
+
+def watched(command: list[str]) -> tuple[float, float, float]:
+    """Wall-clock time, CPU time, and the largest memory of a command with its processes (PSS). Units: s, s, bytes."""
+    begin, before, peak = time.monotonic(), cpu_of_all(), 0.0
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
+        while process.poll() is None:
+            peak = max(peak, sum(memory(member) for member in members(process.pid)))
+            time.sleep(0.2)
+    if process.returncode:
+        raise SystemExit(f"fit_speed: {' '.join(command)} ended with {process.returncode}")
+    return time.monotonic() - begin, cpu_of_all() - before, peak
+
+
+def members(session: int) -> Iterator[Path]:
+    """The processes of a session."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "stat").read_text().rpartition(")")[2].split()[3] == str(session):
+                yield folder
+        except OSError:
+            continue
+
+
+def memory(process: Path) -> int:
+    """Memory of a process; what it shares with others in parts. Unit: bytes."""
+    try:
+        lines = (process / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def cpu_of_all() -> float:
-    """CPU time of this process and of those that it has ended. Unit: s."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    """CPU time of the processes that this one has ended. Unit: s."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:

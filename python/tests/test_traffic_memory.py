@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pullnet.traffic import TrafficError, Volumes, as_volumes
 from pullnet.traffic.hurst import aggregated_variance, hurst, local_whittle, rescaled_range, whittle_frequencies
 from pullnet.traffic.noise import autocorrelation, embed, fractional_autocorrelation, fractional_noise
-from pullnet.traffic.stationarity import Test as OneTest
-from pullnet.traffic.stationarity import Verdict, longest_stretch, memory, stationarity, unit_root_tests, verdict
+from pullnet.traffic.stationary import Test as OneTest
+from pullnet.traffic.stationary import Verdict, longest_stretch, memory, stationarity, unit_root_tests, verdict
 
 EXPONENTS = (0.5, 0.6, 0.7, 0.8, 0.9)
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from pullnet.traffic import TrafficError, Volumes
-from pullnet.traffic.dimension import dimension
+from pullnet.traffic.dimensioning import dimension
 from pullnet.traffic.fitting import Unfitted, fit
 from pullnet.traffic.report import write
-from pullnet.traffic.study import MOST_TESTED, Options, by_trace, study
+from pullnet.traffic.studies import MOST_TESTED, Options, by_trace, study
 from pullnet.traffic.synthesis import law_of, synthesise
 
 from .conftest import Pullnet

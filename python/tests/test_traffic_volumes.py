@@ -131,6 +131,18 @@ def test_damage_is_counted_warned_of_and_leaves_a_gap(pullnet: Pullnet, tmp_path
     assert source["packets"] == 980
 
 
+def test_a_block_of_zeros_costs_the_packets_in_it_and_leaves_a_gap(tmp_path: Path) -> None:
+    content = bytearray(captures.pcap(captures.steady(20_000)))
+    content[400_000:400_512] = bytes(512)
+    (tmp_path / "a.pcap").write_bytes(content)
+    with pytest.warns(DamagedInput, match="504 of 720024 bytes"):
+        volumes = _one(tmp_path / "a.pcap", timescales="1s")
+    assert len(volumes) == 199
+    assert [state for _, _, state in volumes.intervals()] == [State.GAP]
+    assert volumes.packets is not None
+    assert set(volumes.packets.tolist()) == {0, 100}
+
+
 def test_directions_of_a_pcapng(tmp_path: Path) -> None:
     packets = [(index * 0.5, 100 + index, 1 + index % 2) for index in range(100)]
     blocks = b"".join(captures.enhanced(time, length, flags=flags) for time, length, flags in packets)

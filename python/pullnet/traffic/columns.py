@@ -8,41 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pullnet.traffic.clock import at_row
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import UNITS
-from pullnet.traffic.slots import at_row, is_time
-
-_UNIT_WORDS = {
-    "bytes": "bytes",
-    "byte": "bytes",
-    "octets": "bytes",
-    "kb": "kB",
-    "kbytes": "kB",
-    "mb": "MB",
-    "mbytes": "MB",
-    "gb": "GB",
-    "gbytes": "GB",
-    "bits": "bits",
-    "bit": "bits",
-    "kbit": "kbit",
-    "kbits": "kbit",
-    "mbit": "Mbit",
-    "mbits": "Mbit",
-    "gbit": "Gbit",
-    "gbits": "Gbit",
-    "bps": "bit/s",
-    "bit/s": "bit/s",
-    "kbps": "kbit/s",
-    "kbit/s": "kbit/s",
-    "mbps": "Mbit/s",
-    "mbit/s": "Mbit/s",
-    "gbps": "Gbit/s",
-    "gbit/s": "Gbit/s",
-    "bytes/s": "bytes/s",
-    "kb/s": "kB/s",
-    "mb/s": "MB/s",
-}
-"""Last words of column names that say a unit."""
+from pullnet.traffic.slots import is_end, is_time
+from pullnet.traffic.unit_names import MeantUnits, units_meant
 
 _SNMP = re.compile(r"if(hc)?(in|out)octets(\..*)?", re.IGNORECASE)
 _UPTIME = ("sysuptime", "uptime", "sys_uptime")
@@ -66,6 +36,8 @@ class Chosen:
     time: str | None
     uptime: str | None
     values: tuple[Column, ...]
+    at_end: bool = False
+    """Whether times are, by the name of their column, those at which intervals end."""
 
 
 def choose(
@@ -76,12 +48,15 @@ def choose(
     twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if twice is not None:
         raise TrafficError(f"has two columns `{twice}`", where=place, value=twice, remedy="rename one")
-    time = next((name for name in names if is_time(name) or pa.types.is_timestamp(table[name].type)), None)
+    ends = [name for name in names if is_end(name)]
+    time = next((name for name in names if is_time(name)), None)
+    time = time or next((name for name in names if pa.types.is_timestamp(table[name].type)), None)
+    time = time or next(iter(ends), None)
     uptime = next((name for name in names if name.lower() in _UPTIME), None)
-    chosen = _wanted(table, wanted, (time, uptime), place)
+    chosen = _wanted(table, wanted, (time, uptime, *ends), place)
     values = tuple(_column(table, name, unit, kind, width, place) for name in chosen)
     _refuse_mixture(values, place, asked=wanted is not None)
-    return Chosen(time, uptime, values)
+    return Chosen(time, uptime, values, at_end=time in ends)
 
 
 def _wanted(table: Any, wanted: tuple[str, ...] | None, others: tuple[str | None, ...], place: str) -> list[str]:
@@ -108,33 +83,34 @@ def _is_numeric(kind: Any) -> bool:
 
 def _column(table: Any, name: str, unit: str | None, kind: str | None, width: int | None, place: str) -> Column:
     snmp = _SNMP.fullmatch(name)
-    own = "bytes" if snmp else unit_of(name)
-    if own is not None and unit is not None and own != unit:
-        what = f"is in {own} by its name, and --unit says {unit}"
-        raise TrafficError(what, where=f"{place}, column {name}", value=unit, remedy="leave --unit out, or rename it")
-    if own is None and unit is None:
-        remedy = f"give --unit, one of {', '.join(UNITS)}"
-        raise TrafficError("does not say its unit", where=f"{place}, column {name}", remedy=remedy)
+    own = _unit(units_meant("bytes" if snmp else name), unit, f"{place}, column {name}")
     if kind is None:
-        kind = "counter" if snmp or "counter" in name.lower() else "volume"
+        lower = name.lower()
+        kind = "counter" if snmp or "counter" in lower or lower.endswith("_total") else "volume"
     if width is None and kind == "counter":
         width = 64 if snmp and snmp[1] else 32 if snmp else _width(table, name, place)
-    return Column(name, own or unit or "", kind, width or 64)
+    return Column(name, own, kind, width or 64)
+
+
+def _unit(own: MeantUnits, stated: str | None, where: str) -> str:
+    """Return the unit by name or by what was stated; refuse a contradiction, and a name that may mean two units."""
+    if stated is not None:
+        if own and stated not in own:
+            what = f"is in {' or '.join(own)} by its name, and --unit says {stated}"
+            raise TrafficError(what, where=where, value=stated, remedy="leave --unit out, or rename it")
+        return stated
+    if not own:
+        raise TrafficError("does not say its unit", where=where, remedy=f"give --unit, one of {', '.join(UNITS)}")
+    if len(own) > 1:
+        what = f"may be in {' or in '.join(own)}: bits have a small b, bytes a capital B"
+        raise TrafficError(what, where=where, value=own, remedy=f"give --unit {own[0]} or --unit {own[1]}")
+    return own[0]
 
 
 def _width(table: Any, name: str, place: str) -> int:
     """Without being told: 64 bits if a reading needs them, else 32."""
     values = numbers(table, name, place)
     return 64 if np.nanmax(values, initial=0) >= 2.0**32 else 32
-
-
-def unit_of(name: str) -> str | None:
-    """Return the unit that the last word of a column's name says."""
-    lower = name.lower().strip()
-    for words in (re.split(r"[_ ()\[\]]+", lower.rstrip(")] ")), [lower]):
-        if words[-1] in _UNIT_WORDS:
-            return _UNIT_WORDS[words[-1]]
-    return None
 
 
 def _refuse_mixture(values: tuple[Column, ...], place: str, *, asked: bool) -> None:

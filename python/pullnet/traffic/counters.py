@@ -1,29 +1,37 @@
 """Counters: tables with a column of times and one or more columns of volumes, rates or counter readings."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pullnet.traffic import anomalies, columns, files, slots, snmp
+from pullnet.traffic import anomalies, columns, files, longform, slots, snmp
+from pullnet.traffic.clock import UTC_CLOCK, Clock, at_row, read_times, zone_named
 from pullnet.traffic.coerce import Missing
 from pullnet.traffic.columns import Column
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, bits_per_second, bytes_per, seconds, shown_time
 from pullnet.traffic.reading import Note, Options, Source, trace_name
-from pullnet.traffic.slots import Slots, Times, at_row
+from pullnet.traffic.slots import Slots, Times
 from pullnet.traffic.volumes import State, Volumes, refuse_values
 
-OPTIONS = frozenset({"unit", "kind", "columns", "interval", "width", "missing", "capacity"})
+OPTIONS = frozenset(
+    {
+        *("unit", "kind", "columns", "interval", "width", "missing", "capacity"),
+        *("input_timezone", "time_format", "stamps", "decimal"),
+    }
+)
 """What can be said of counters.
 
 `unit`: one of `quantities.UNITS`, needed where column names do not say it. `kind`: volume (in each interval) or counter
 (that goes up). `columns`: which to read, all if not given. `interval`: length of an interval, from the times if not
 given. `width`: bits of counters that go up, 32 or 64. `missing`: what becomes of empty cells, gap (as a rule) or error.
-`capacity`: of the link, such as "1 Gbps".
+`capacity`: of the link, such as "1 Gbps". `input_timezone`: of times that state no zone, such as Europe/Berlin; UTC
+as a rule. `time_format`: of times, as of `strptime`. `stamps`: whether times are the `begin` (as a rule) or the `end`
+of intervals. `decimal`: point or comma; seen from the table as a rule.
 """
 
 
@@ -40,13 +48,15 @@ class Reader:
     missing: Missing
     capacity: float | None
     start: float = 0.0
+    clock: Clock = UTC_CLOCK
+    stamps: str | None = None
 
 
 def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source]:
     """Read counters, at their own interval or at the timescales that are asked for."""
     files.refuse_options(path, "counters", {k: v for k, v in options.capture.items() if k not in OPTIONS})
     reader = _reader(path, options)
-    volumes, notes = _read(table, reader, trace_name(path))
+    volumes, notes = _read_all(table, reader, trace_name(path))
     marked = [anomalies.mark(item, reader.capacity)[0] for item in volumes]
     facts = {"rows": table.num_rows, "traces": len(volumes), "interval_s": volumes[0].timescale}
     at = files.wanted(marked, options.timescales, path, reader.capacity)
@@ -59,6 +69,10 @@ def _reader(path: str, options: Options) -> Reader:
     _one_of("kind", kind, (None, "volume", "counter"))
     _one_of("width", width, (None, 32, 64))
     _one_of("missing", missing, ("gap", "error"))
+    _one_of("stamps", said.get("stamps"), (None, "begin", "end"))
+    zone = said.get("input_timezone")
+    if zone is not None:
+        zone_named(zone)
     names = said.get("columns")
     if isinstance(names, str):
         names = [name.strip() for name in names.split(",")]
@@ -67,7 +81,9 @@ def _reader(path: str, options: Options) -> Reader:
     unit = said.get("unit")
     if unit is not None:
         bytes_per(unit, 1.0)
-    return Reader(path, unit, kind, None if names is None else tuple(names), interval, width, missing, capacity)
+    chosen = None if names is None else tuple(names)
+    clock = Clock(zone, said.get("time_format"))
+    return Reader(path, unit, kind, chosen, interval, width, missing, capacity, clock=clock, stamps=said.get("stamps"))
 
 
 def _one_of(name: str, value: object, known: Iterable[object]) -> None:
@@ -102,10 +118,28 @@ def _arrow(frame: Any, trace: str) -> Any:
         raise TrafficError(what, where=trace, remedy="give a Polars or pandas data frame") from None
 
 
+def _read_all(table: Any, reader: Reader, trace: str) -> tuple[list[Volumes], list[Note]]:
+    """Read a table with a column for each trace, or a long one with a row for each trace and time."""
+    if table.num_rows == 0:
+        raise TrafficError("has no rows", where=reader.place, remedy="give one for each interval")
+    parts = longform.split(table, reader.place)
+    if parts is None:
+        return _read(table, reader, trace)
+    volumes: list[Volumes] = []
+    notes: list[Note] = []
+    for part in parts:
+        place = replace(reader, place=f"{reader.place}, {part.name}")
+        made, more = _read(part.table, place, f"{trace}:{part.name}")
+        volumes += made
+        notes += [replace(note, text=f"{part.name}: {note.text}") for note in more]
+    return volumes, notes
+
+
 def _read(table: Any, reader: Reader, trace: str) -> tuple[list[Volumes], list[Note]]:
     if table.num_rows == 0:
         raise TrafficError("has no rows", where=reader.place, remedy="give one for each interval")
     chosen = columns.choose(table, reader.wanted, reader.unit, reader.kind, reader.width, reader.place)
+    reader = replace(reader, stamps=reader.stamps or ("end" if chosen.at_end else "begin"))
     times, notes = _times(table, chosen.time, reader)
     volumes = []
     for column in chosen.values:
@@ -124,9 +158,9 @@ def _times(table: Any, name: str | None, reader: Reader) -> tuple[Times, list[No
             raise TrafficError("has no column of times", where=reader.place, remedy=remedy)
         rows = np.arange(table.num_rows)
         return Times(reader.start + rows * reader.interval, rows.astype(np.int64)), []
-    raw = slots.read_times(table[name], name, reader.place)
+    raw, notes = read_times(table[name], name, reader.place, reader.clock)
     times = slots.in_order(raw, reader.place, lambda a, b: bool(table.slice(a, 1).equals(table.slice(b, 1))))
-    return times, list(_time_notes(times))
+    return times, [*notes, *_time_notes(times)]
 
 
 def _time_notes(times: Times) -> Iterator[Note]:
@@ -143,9 +177,8 @@ def _time_notes(times: Times) -> Iterator[Note]:
 def _volume(
     table: Any, column: Column, _uptime: str | None, times: Times, reader: Reader, trace: str
 ) -> tuple[Volumes, list[Note]]:
-    """One volume or rate for each interval, which begins at the time of its row."""
+    """One volume or rate for each interval, which begins (or ends) at the time of its row."""
     length = slots.interval_of(times, reader.interval, reader.place)
-    at = slots.slots(times, length, reader.place)
     values = columns.numbers(table, column.name, reader.place)
     empty = np.isnan(values)
     if empty.any() and reader.missing == "error":
@@ -153,9 +186,35 @@ def _volume(
         place = f"{at_row(reader.place, row)}, column {column.name}"
         raise TrafficError("is not a number", where=place, remedy='give one, or read with missing="gap"')
     _refuse(np.where(empty, 0.0, values), column.name, reader.place)
-    dense = np.full(at.count, np.nan)
-    dense[at.index] = values[times.order] * bytes_per(column.unit, length)
-    return _made(trace, at, dense), _missing_notes(column.name, dense, int(empty[times.order].sum()))
+    at = slots.slots(times, length, reader.place)
+    begin = replace(at, start=at.start - length) if reader.stamps == "end" else at
+    ordered = values[times.order] * bytes_per(column.unit, length)
+    drift = slots.drift(times, at)
+    if drift > slots.MOST_DRIFT * length:
+        dense = _spread(ordered, times.seconds - (length if reader.stamps == "end" else 0.0), begin)
+        text = (
+            f"column {column.name}: times drift by {shown_time(drift)} against intervals of {shown_time(length)}; "
+            "values spread evenly and cut at the borders of intervals"
+        )
+        notes = [Note("drifting times", 1, text)]
+    else:
+        dense = np.full(at.count, np.nan)
+        dense[at.index] = ordered
+        notes = []
+    return _made(trace, begin, dense), notes + _missing_notes(column.name, dense, int(empty[times.order].sum()))
+
+
+def _spread(values: NDArray[np.float64], begins: NDArray[np.float64], at: Slots) -> NDArray[np.float64]:
+    """Cut volumes of intervals that drift at the borders of slots. NaN: not known."""
+    steps = np.diff(begins)
+    own = np.append(np.where(steps <= 1.5 * at.length, steps, at.length), at.length)
+    ends = begins + own
+    seconds = np.unique(np.concatenate((begins, ends)))
+    place = np.searchsorted(seconds, begins)
+    known = np.full(len(seconds) - 1, np.nan)
+    known[place] = values
+    count = max(1, int((seconds[-1] - at.start) / at.length + slots.NEARLY))
+    return snmp.into_slots(known, seconds, at.start, at.length, count)
 
 
 def _counter(

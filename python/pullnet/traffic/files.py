@@ -1,8 +1,10 @@
 """Volumes as files: a long table in Parquet or CSV, one row per bin."""
 
-import io
 import os
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from pullnet.traffic import anomalies
+from pullnet.traffic import anomalies, csv_table
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, shown_time
 from pullnet.traffic.reading import Options, PathLike, Source
@@ -59,8 +61,8 @@ def check_place(path: PathLike) -> Path:
 
 
 def _refuse_twice(volumes: list[Volumes], path: str) -> None:
-    keys = [(item.trace, item.timescale) for item in volumes]
-    twice = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
+    counts = Counter((item.trace, item.timescale) for item in volumes)
+    twice = next((key for key, count in counts.items() if count > 1), None)
     if twice is not None:
         what = f"would hold two traces `{twice[0]}` at {shown_time(twice[1])}"
         raise TrafficError(what, where=path, value=twice[0], remedy="give traces different names")
@@ -87,93 +89,149 @@ def _table(volumes: Volumes) -> Any:
     return pa.table([column.cast(field.type) for column, field in zip(columns, _schema(), strict=True)], _schema())
 
 
-def table(path: PathLike) -> Any:
+def table(path: PathLike, decimal: str | None = None) -> Any:
     """Read a CSV (plain, .gz, .zst) or Parquet file as an Arrow table."""
     where = str(path)
     name = where.lower()
     try:
         if name.endswith(".parquet"):
             return pq.read_table(where)
-        return _csv(where)
-    except (pa.ArrowException, OSError) as error:
+        return csv_table.read(where, decimal)
+    except (pa.ArrowException, OSError, EOFError) as error:
         kind = "a Parquet file" if name.endswith(".parquet") else "a CSV table"
         reason = str(error).splitlines()[0]
-        raise TrafficError(f"is not {kind}: {reason}", where=where) from None
+        ragged = "Expected" in reason and "columns" in reason
+        remedy = "give every line as many cells as the header" if ragged else "give a whole one, plain, .gz or .zst"
+        raise TrafficError(f"is not {kind}: {reason}", where=where, remedy=remedy) from None
 
 
-def _csv(path: str) -> Any:
-    with pa.input_stream(path, compression="detect") as stream:
-        content = stream.read()
-    if not content.strip():
-        raise TrafficError("is empty", where=path, remedy="give a header line and one line for each interval")
-    first = _parsed(content, {})
-    # Counters of 64 bits do not fit into the signed numbers that are tried first.
-    large = [name for name, column in zip(first.column_names, first.columns, strict=True) if _beyond_exact(column)]
+def is_volumes(columns: Iterable[str]) -> bool:
+    """Whether a table with these columns is one that `write` made."""
+    return set(columns) >= _NEEDED
+
+
+def of_parquet(path: PathLike, options: Options) -> tuple[list[Volumes], Source] | None:
+    """Take the volumes of a Parquet file, a batch of rows at a time; `None` if it holds something else."""
+    where = str(path)
     try:
-        return _parsed(content, dict.fromkeys(large, pa.uint64())) if large else first
-    except pa.ArrowInvalid:
-        return first
+        file = pq.ParquetFile(where, read_dictionary=["trace", "state"])
+        if not is_volumes(file.schema_arrow.names):
+            return None
+        names = [name for name in COLUMNS if name in file.schema_arrow.names]
+        return load(where, file.iter_batches(_ROWS_AT_ONCE, columns=names), options)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        reason = str(error).splitlines()[0]
+        raise TrafficError(f"is not a Parquet file: {reason}", where=where, remedy="give a whole one") from None
 
 
-def _parsed(content: bytes, types: dict[str, Any]) -> Any:
-    separator = "\t" if b"\t" in content[: content.find(b"\n") + 1] else ","
-    return pa.csv.read_csv(
-        io.BytesIO(content),
-        # With threads its errors do not name the row.
-        read_options=pa.csv.ReadOptions(use_threads=False),
-        parse_options=pa.csv.ParseOptions(delimiter=separator),
-        convert_options=pa.csv.ConvertOptions(strings_can_be_null=True, column_types=types),
-    )
+_ROWS_AT_ONCE = 1 << 18
+"""Rows that are held as a table at once: the texts of all rows take four times the memory of their numbers."""
 
 
-def _beyond_exact(column: Any) -> bool:
-    return bool(pa.types.is_floating(column.type) and np.nanmax(column.to_numpy(), initial=0) >= 2.0**53)
-
-
-def is_volumes(table: Any) -> bool:
-    """Whether a table is one that `write` made."""
-    return set(table.column_names) >= _NEEDED
-
-
-def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source]:
+def load(path: str, batches: Iterable[Any], options: Options) -> tuple[list[Volumes], Source]:
     """Take the volumes of a table, at the timescales that were asked for or at all it has."""
-    where = Path(path).name
     said = {**options.capture, **options.counters}
     capacity = said.pop("capacity", None)
     refuse_options(path, "a file of volumes", said)
-    trace = np.asarray(table["trace"].cast(pa.string()).to_pylist(), dtype=object)
-    scale = _numbers(table, "timescale_s", where)
-    keys = list(dict.fromkeys(zip(trace.tolist(), scale.tolist(), strict=True)))
-    every = [_part(table.filter(pa.array((trace == name) & (scale == of))), name, of, where) for name, of in keys]
+    every, rows = _gathered(batches, Path(path).name)
     if not every:
         raise TrafficError("has no bins", where=path, remedy="give at least one row")
     rate = None if capacity is None else bits_per_second(capacity)
     if rate is not None:
         every = [anomalies.mark(item, rate)[0] for item in every]
-    return wanted(every, options.timescales, path, rate), Source(path, "volumes", facts={"bins": len(table)})
+    return wanted(every, options.timescales, path, rate), Source(path, "volumes", facts={"bins": rows})
 
 
-def _part(rows: Any, trace: str, timescale: float, where: str) -> Volumes:
-    if (_numbers(rows, "bin", where) != np.arange(len(rows))).any():
-        place = f"{where}, trace {trace}, {shown_time(timescale)}"
-        raise TrafficError("bins are not 0, 1, 2, ...", where=place, remedy="give every bin, in order")
-    states = rows["state"].to_pylist()
-    unknown = next((word for word in states if word not in _STATES), None)
-    if unknown is not None:
+@dataclass(slots=True)
+class _Series:
+    """What has been read of one trace at one timescale."""
+
+    start: float
+    bins: int = 0
+    bytes: list[Any] = field(default_factory=list)
+    state: list[Any] = field(default_factory=list)
+    packets: list[Any] | None = field(default_factory=list)
+
+    def add(self, rows: Any, where: str) -> None:
+        """Append rows; they have to be those that follow."""
+        if (_numbers(rows, "bin", where) != np.arange(self.bins, self.bins + len(rows))).any():
+            raise TrafficError("bins are not 0, 1, 2, ...", where=where, remedy="give every bin, in order")
+        self.bins += len(rows)
+        self.bytes.append(_numbers(rows, "bytes", where))
+        self.state.append(_states(rows["state"], where))
+        known = "packets" in rows.schema.names and rows["packets"].null_count == 0
+        if known and self.packets is not None:
+            self.packets.append(_numbers(rows, "packets", where).astype(np.int64))
+        else:
+            self.packets = None
+
+    def volumes(self, trace: str, timescale: float) -> Volumes:
+        """Join what has been read, and let go of the parts."""
+        packets = None if self.packets is None else _joined(self.packets)
+        return Volumes(trace, timescale, self.start, _joined(self.bytes), _joined(self.state), packets)
+
+
+def _joined(parts: list[Any]) -> Any:
+    whole = np.concatenate(parts)
+    parts.clear()
+    whole.flags.writeable = False
+    return whole
+
+
+def _gathered(batches: Iterable[Any], where: str) -> tuple[list[Volumes], int]:
+    """Gather rows by trace and timescale in one pass, in whatever order they are. Returns the number of rows, too."""
+    found: dict[tuple[str, float], _Series] = {}
+    count = 0
+    for batch in batches:
+        for rows in _runs(batch, where, count):
+            key = str(rows["trace"][0].as_py()), float(rows["timescale_s"][0].as_py())
+            if key not in found:
+                found[key] = _Series(float(_numbers(rows.slice(0, 1), "start_s", where)[0]))
+            found[key].add(rows, f"{where}, trace {key[0]}, {shown_time(key[1])}")
+        count += len(batch)
+    return [series.volumes(*key) for key, series in found.items()], count
+
+
+def _runs(batch: Any, where: str, before: int) -> Iterator[Any]:
+    """Runs of rows of one trace and timescale."""
+    for column in ("trace", "timescale_s"):
+        if batch[column].null_count:
+            row = before + int(np.argmax(batch[column].is_null().to_numpy(zero_copy_only=False)))
+            what, remedy = f"row {row} has no {column}", "give every bin its trace and timescale"
+            raise TrafficError(what, where=f"{where}, column {column}", value=row, remedy=remedy)
+    scale = _numbers(batch, "timescale_s", where)
+    trace = _encoded(batch["trace"].cast(pa.string()) if pa.types.is_null(batch["trace"].type) else batch["trace"])
+    codes = trace.indices.to_numpy(zero_copy_only=False)
+    edges = np.flatnonzero((np.diff(codes) != 0) | (np.diff(scale) != 0)) + 1
+    bounds = [0, *edges.tolist(), len(codes)] if len(codes) else []
+    for first, end in pairwise(bounds):
+        yield batch.slice(first, end - first)
+
+
+def _encoded(column: Any) -> Any:
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
+def _states(column: Any, where: str) -> Any:
+    encoded = _encoded(column)
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    words = encoded.dictionary.to_pylist()
+    present = [None] if column.null_count else []
+    present += [words[code] for code in np.unique(codes)] if not present else []
+    unknown = next((word for word in present if word not in _STATES), "")
+    if unknown != "":
         remedy = f"use one of {', '.join(_STATES)}"
         raise TrafficError(f"`{unknown}` is not a state", where=where, value=unknown, remedy=remedy)
-    state = np.array([_STATES[word] for word in states], dtype=np.uint8)
-    known = "packets" in rows.column_names and rows["packets"].null_count == 0
-    packets = _numbers(rows, "packets", where).astype(np.int64) if known else None
-    start = float(_numbers(rows, "start_s", where)[0])
-    return Volumes(trace, timescale, start, _numbers(rows, "bytes", where), state, packets)
+    numbers = np.array([_STATES.get(word, 0) for word in words], dtype=np.uint8)
+    return numbers[codes]
 
 
 def _numbers(table: Any, column: str, where: str) -> Any:
     try:
-        return table[column].cast(pa.float64()).to_numpy()
+        return table[column].cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid as error:
-        raise TrafficError(f"is not numbers: {error}", where=f"{where}, column {column}") from None
+        place = f"{where}, column {column}"
+        raise TrafficError(f"is not numbers: {error}", where=place, remedy="give one number for each bin") from None
 
 
 def wanted(

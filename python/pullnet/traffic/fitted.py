@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pullnet.traffic.error import TrafficError
+from pullnet.traffic.further import Gamma, LogLogistic
 from pullnet.traffic.model import Model
 from pullnet.traffic.models import Exponential, Gaussian, LogNormal, PowerLaw, Weibull
 
@@ -30,6 +31,8 @@ _LAWS: dict[str, Callable[[Mapping[str, float], float], Model]] = {
     Weibull.name: lambda row, factor: Weibull(row["shape"], row["scale"] * factor),
     Exponential.name: lambda row, factor: Exponential(row["rate"] / factor),
     Gaussian.name: lambda row, factor: Gaussian(row["mu"] * factor, row["sigma"] * factor),
+    Gamma.name: lambda row, factor: Gamma(row["shape"], row["scale"] * factor),
+    LogLogistic.name: lambda row, factor: LogLogistic(row["shape"], row["scale"] * factor),
     PowerLaw.name: lambda row, factor: PowerLaw(row["alpha"], row["xmin"] * factor),
 }
 """Each law of `factor` times what a row of parameters describes."""

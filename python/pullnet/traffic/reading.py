@@ -104,6 +104,13 @@ def make_options(
     )
 
 
+def options_of(path: PathLike) -> frozenset[str]:
+    """Return the options that a file has a use for, by its name."""
+    from pullnet.traffic import captures, counters
+
+    return captures.OPTIONS if is_capture(path) else counters.OPTIONS
+
+
 def load(paths: Iterable[PathLike], options: Options | None = None) -> Reading:
     """Read files, with what was found out about each."""
     options = options or Options()
@@ -143,11 +150,17 @@ def _load(path: str, options: Options) -> tuple[list[Volumes], Source]:
 
 
 def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
-    from pullnet.traffic import counters, files
+    from pullnet.traffic import counters, exports, files, flows
 
-    table = files.table(path)
-    if files.is_volumes(table):
-        return files.load(path, table, options)
+    if path.lower().endswith(".parquet") and (found := files.of_parquet(path, options)) is not None:
+        return found
+    if exports.is_export(path):
+        return counters.load(path, exports.table(path), options)
+    table = files.table(path, options.counters.get("decimal"))
+    if files.is_volumes(table.column_names):
+        return files.load(path, table.combine_chunks().to_batches(), options)
+    if flows.is_flows(table.column_names):
+        return flows.load(path, table, options)
     return counters.load(path, table, options)
 
 
@@ -158,7 +171,7 @@ def is_capture(path: PathLike) -> bool:
 
 def _is_table(path: str) -> bool:
     name = path.lower().removesuffix(".gz").removesuffix(".zst")
-    return name.endswith((".csv", ".parquet", ".tsv", ".txt"))
+    return name.endswith((".csv", ".parquet", ".tsv", ".txt", ".json", ".xml", ".rrd"))
 
 
 def _refuse_unreadable(path: str) -> None:
@@ -180,5 +193,5 @@ def trace_name(path: str) -> str:
     for ending in (".gz", ".zst", ".zstd"):
         name = name.removesuffix(ending)
     stem, dot, ending = name.rpartition(".")
-    known = ("pcap", "pcapng", "cap", "erf", "csv", "tsv", "txt", "parquet", "dump", "ntar")
+    known = ("pcap", "pcapng", "cap", "erf", "csv", "tsv", "txt", "parquet", "dump", "ntar", "json", "xml", "rrd")
     return stem if dot and ending.lower() in known and stem else name

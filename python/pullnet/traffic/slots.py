@@ -1,23 +1,24 @@
 """Times of a table as slots of equal length."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from pullnet.traffic.clock import at_row
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import shown_time
 
 TIME_NAMES = ("time", "timestamp", "datetime", "date", "ts", "t", "epoch", "unix", "start", "begin")
 """Names of columns of times; endings such as `_utc`, `_s` and `_ms` are allowed."""
 
-_SCALES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "seconds": 1.0}
-_ENDINGS = {*_SCALES, "utc", "unix", "time"}
+END_NAMES = ("end", "stop", "until")
+"""Names of columns of times at which intervals end."""
+
+_ENDINGS = {"ns", "us", "ms", "s", "sec", "seconds", "utc", "unix", "time", "local"}
 
 _OFF_GRID = 0.25
 """How far a time may be from its slot, as a part of the slot."""
@@ -52,53 +53,17 @@ class Slots:
 
 def is_time(name: str) -> bool:
     """Whether a column is one of times by its name."""
-    words = [word for word in name.lower().replace(" ", "_").split("_") if word]
-    return bool(words) and words[0] in TIME_NAMES and all(word in _ENDINGS for word in words[1:])
+    return _named(name, TIME_NAMES)
 
 
-def read_times(column: Any, name: str, place: str) -> NDArray[np.float64]:
-    """Read a column of times: ISO texts (UTC unless they say otherwise), timestamps, or numbers. Unit: s."""
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
-        _refuse_nulls(column, place)
-        micros = column.cast(pa.timestamp("ns")).cast(pa.int64())
-        return np.asarray(micros.to_numpy(zero_copy_only=False), dtype=np.int64) / 1e9
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return _numeric(column, name, place)
-    _refuse_nulls(column, place)
-    return np.array([_iso(text, place, row) for row, text in enumerate(column.to_pylist())], dtype=np.float64)
+def is_end(name: str) -> bool:
+    """Whether a column holds, by its name, the times at which intervals end."""
+    return _named(name, END_NAMES)
 
 
-def _numeric(column: Any, name: str, place: str) -> NDArray[np.float64]:
-    _refuse_nulls(column, place)
-    values = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
-        raise TrafficError(f"{values[row]} is not a time", where=at_row(place, row), remedy="use seconds or ISO 8601")
-    return values * _SCALES.get(name.lower().rsplit("_", 1)[-1], 1.0)
-
-
-def _refuse_nulls(column: Any, place: str) -> None:
-    if column.null_count:
-        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise TrafficError("has no time", where=at_row(place, row), remedy="give every row a time")
-
-
-def _iso(text: object, place: str, row: int) -> float:
-    try:
-        time = datetime.fromisoformat(str(text).strip())
-    except ValueError:
-        what = f"`{text}` is not a time"
-        remedy = "use ISO 8601 such as 2004-03-01T00:05, or seconds"
-        raise TrafficError(what, where=at_row(place, row), value=text, remedy=remedy) from None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-
-
-def at_row(place: str, row: int) -> str:
-    """Return `file, line 7`: rows are counted from 0, lines from 1 with the header."""
-    return f"{place}, line {row + 2}"
+def _named(name: str, first: tuple[str, ...]) -> bool:
+    words = [word for word in re.split(r"[_ /()\[\]]+", name.lower()) if word]
+    return bool(words) and words[0] in first and all(word in _ENDINGS for word in words[1:])
 
 
 def in_order(seconds: NDArray[np.float64], place: str, same: Callable[[int, int], bool]) -> Times:
@@ -131,14 +96,25 @@ def _groups(ordered: NDArray[np.float64]) -> list[tuple[int, int]]:
     return [(first, end) for first, end in pairwise(bounds) if end - first > 1]
 
 
+_USUAL = (1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 240, 300, 600, 900, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
+"""Lengths of the intervals at which devices are polled. Unit: s."""
+
+_JITTER = 0.01
+"""How far, as a share, the median distance of polls may be from the interval that was meant."""
+
+
 def interval_of(times: Times, given: float | None, place: str) -> float:
-    """Return the length of a slot: as given, or the median distance of times."""
+    """Return the length of a slot: as given, or the median distance of times, or the usual length that it is near to.
+
+    Pollers jitter: a median of 300.002 s means 5 minutes.
+    """
     if given is not None:
         return given
     if times.distance is None:
         remedy = "give --interval, or more rows"
         raise TrafficError("one row does not say how long an interval is", where=place, remedy=remedy)
-    return times.distance
+    median = times.distance
+    return next((float(usual) for usual in _USUAL if abs(median - usual) <= _JITTER * usual), median)
 
 
 def slots(times: Times, length: float, place: str) -> Slots:
@@ -154,6 +130,15 @@ def slots(times: Times, length: float, place: str) -> Slots:
         raise TrafficError(what, where=at_row(place, int(times.order[row])), remedy=remedy)
     index = np.concatenate(([0], np.cumsum(whole))).astype(np.int64)
     return Slots(float(times.seconds[0]), length, index, checked(int(index[-1]) + 1, length, place))
+
+
+MOST_DRIFT = 0.25
+"""Drift, as a part of a slot, beyond which values of intervals have to be cut at the borders of slots."""
+
+
+def drift(times: Times, at: Slots) -> float:
+    """Return how far times stray from the slots that they were given. Unit: s."""
+    return float(np.abs(times.seconds - at.start - at.index * at.length).max())
 
 
 _MOST = 1 << 25

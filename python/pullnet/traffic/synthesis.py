@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from pullnet.traffic.error import TrafficError
+from pullnet.traffic.further import FURTHER_MODELS
 from pullnet.traffic.model import Model
 from pullnet.traffic.models import MODELS, Exponential, Gaussian, LogNormal, Weibull
 from pullnet.traffic.noise import autocorrelation, embed, fractional_autocorrelation
-from pullnet.traffic.stationarity import longest_stretch
+from pullnet.traffic.stationary import longest_stretch
 from pullnet.traffic.volumes import State, Volumes
 
 Floats = NDArray[np.float64]
@@ -30,7 +31,7 @@ Floats = NDArray[np.float64]
 LARGEST = 100_000_000
 """Intervals that one call makes at most."""
 
-LAWS: dict[str, type[Model]] = {law.name: law for law in MODELS}
+LAWS: dict[str, type[Model]] = {law.name: law for law in (*MODELS, *FURTHER_MODELS)}
 """Laws by name, as in results of fits."""
 
 

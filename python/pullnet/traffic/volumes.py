@@ -59,6 +59,11 @@ class Volumes:
     def __repr__(self) -> str:
         return f"Volumes({self.trace!r}, {len(self)} bins of {shown_time(self.timescale)}, start={self.start!r})"
 
+    def _repr_html_(self) -> str:
+        from pullnet.traffic import notebook
+
+        return notebook.volumes(self)
+
     def rates(self) -> NDArray[np.float64]:
         """Mean rate of each bin. Unit: bit/s. 0 where the state is `GAP`."""
         return self.bytes * (8.0 / self.timescale)

@@ -41,8 +41,28 @@ def estimate(x: Floats) -> tuple[float, float]:
         return 1.0 / c - float(weights @ z) / float(weights.sum()) + mean
 
     guess = math.pi / math.sqrt(6.0) / float(z.std())  # from the standard deviation of logarithms
-    c = _root(slope, 0.5 * guess, 1.5 * guess)
+    c = _newton(z, mean, guess) or _root(slope, 0.5 * guess, 1.5 * guess)
     return c, top + math.log(float(np.exp(c * z).mean())) / c
+
+
+def _newton(z: Floats, mean: float, c: float) -> float | None:
+    """Find the shape by Newton's method: a third of the passes over the sample that a bracket needs.
+
+    `None` where it does not settle, so that the bracket has to be asked.
+    """
+    for _ in range(30):
+        weights = np.exp(c * z)
+        weighted = weights * z
+        total = float(weights.sum())
+        first = float(weighted.sum()) / total
+        spread = float(weighted @ z) / total - first * first
+        step = (1.0 / c - first + mean) / (1.0 / (c * c) + spread)
+        if not math.isfinite(step):
+            return None
+        c = max(c + step, 0.5 * c)
+        if abs(step) <= 1e-13 * c:
+            return c
+    return None
 
 
 def estimate_tail(x: Floats, xmin: float) -> tuple[float, float]:

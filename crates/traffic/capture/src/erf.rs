@@ -3,12 +3,12 @@
 use crate::bytes::Order;
 use crate::losses::{DamageKind, Losses};
 use crate::packet::{Direction, Found, LinkType, PICOS, Step, Time};
-use crate::resync;
+use crate::resync::{self, Clock};
 use crate::window::Window;
 
 /// Length of a record's header without extensions.
 const HEAD: usize = 16;
-/// The most that a record may be from the last good one after damage. Unit: s.
+/// Largest distance in time of the first records. Unit: s.
 const NEAR: u64 = 86_400;
 /// Records that have to be plausible for a file to be taken for ERF, if it has so many.
 const TO_RECOGNISE: usize = 3;
@@ -26,8 +26,7 @@ const IP_TYPES: [u8; 2] = [22, 23];
 
 #[derive(Default)]
 pub(crate) struct Erf {
-    /// Second of the last good record.
-    last: Option<u64>,
+    clock: Clock,
 }
 
 struct Record {
@@ -100,7 +99,7 @@ impl Erf {
             if !window.want(record.length) {
                 return self.find_next(window, losses, DamageKind::Truncated);
             }
-            self.last = Some(record.seconds());
+            self.clock.note(record.seconds());
             let bytes = window.take(record.length);
             if !NO_PACKETS.contains(&record.kind) {
                 losses.missed += lost(&record);
@@ -111,12 +110,15 @@ impl Erf {
     }
 
     fn find_next(&self, window: &mut Window, losses: &mut Losses, at_end: DamageKind) -> Step {
-        let length = |head: &[u8]| {
-            let record = Record::read(head);
-            let near = self.last.is_none_or(|last| record.seconds().abs_diff(last) <= NEAR);
-            (record.possible() && near).then_some(record.length)
-        };
-        resync::skip_record(window, losses, at_end, |bytes, ended| resync::chain(bytes, ended, HEAD, length))
+        resync::skip_record(window, losses, at_end, |bytes, ended| {
+            let mut clock = self.clock;
+            resync::chain(bytes, ended, HEAD, |head| {
+                let record = Record::read(head);
+                let plausible = record.possible() && clock.near(record.seconds());
+                clock.note(record.seconds());
+                plausible.then_some(record.length)
+            })
+        })
     }
 }
 

@@ -4,15 +4,13 @@ use crate::bytes::Order;
 use crate::error::CaptureError;
 use crate::losses::{DamageKind, Losses};
 use crate::packet::{Direction, Found, LinkType, MOST_ON_WIRE, PICOS, Step, Time};
-use crate::resync;
+use crate::resync::{self, Clock};
 use crate::window::Window;
 
 /// Length of the file's header.
 const FILE_HEADER: usize = 24;
 /// No capture keeps more of a packet, whatever it says of itself. Source: libpcap's MAXIMUM_SNAPLEN.
 const MOST_CAPTURED: u32 = 262_144;
-/// After damage a record has to be so near in time to the last good one. Unit: s.
-const NEAR: u32 = 86_400;
 
 pub(crate) struct Pcap {
     order: Order,
@@ -23,8 +21,7 @@ pub(crate) struct Pcap {
     head: usize,
     most: u32,
     link: LinkType,
-    /// Second of the last good record.
-    last: Option<u32>,
+    clock: Clock,
 }
 
 struct Record {
@@ -65,7 +62,7 @@ impl Pcap {
         let tick = PICOS / i128::from(ticks_per_second);
         // Some writers state a snapshot length of 0, or one that they exceed.
         let most = snap.clamp(MOST_CAPTURED, 1 << 24);
-        Ok(Self { order, tick, ticks_per_second, head, most, link, last: None })
+        Ok(Self { order, tick, ticks_per_second, head, most, link, clock: Clock::default() })
     }
 
     pub(crate) fn next(&mut self, window: &mut Window, losses: &mut Losses) -> Step {
@@ -80,7 +77,10 @@ impl Pcap {
         if !window.want(self.head + record.captured as usize) {
             return self.find_next(window, losses, DamageKind::Truncated);
         }
-        self.last = Some(record.seconds);
+        if self.suspicious(&record) && !self.confirmed(window, &record) {
+            return self.find_next(window, losses, DamageKind::Record);
+        }
+        self.clock.note(record.seconds.into());
         Step::Packet(self.take(window, losses, &record))
     }
 
@@ -108,27 +108,54 @@ impl Pcap {
     }
 
     fn possible(&self, record: &Record) -> bool {
-        record.captured <= self.most && record.wire <= MOST_ON_WIRE && record.ticks < self.ticks_per_second
+        let zeros = (record.seconds | record.ticks | record.captured | record.wire) == 0;
+        // Sixteen zeros would be a packet of no bytes in 1970. Blocks that a disk or a copy lost read as zeros, and
+        // taken for packets they would be thousands.
+        !zeros
+            && record.captured <= self.most
+            && record.wire <= MOST_ON_WIRE
+            && record.ticks < self.ticks_per_second
     }
 
-    /// Whether a record may follow the last good one across damage: stricter than what is taken without damage.
-    fn plausible(&self, record: &Record) -> bool {
+    /// Whether a record occurs in sound captures, but more often where a header is damaged in part.
+    fn suspicious(&self, record: &Record) -> bool {
+        record.wire == 0 || record.captured > record.wire || !self.clock.near(record.seconds.into())
+    }
+
+    /// Whether another possible record, or the end, follows a suspicious one.
+    fn confirmed(&self, window: &mut Window, record: &Record) -> bool {
+        let end = self.head + record.captured as usize;
+        if !window.want(end + self.head) {
+            return true; // the end: whatever is left of a header is reported as truncated
+        }
+        let next = self.record(&window.bytes()[end..]);
+        let mut clock = self.clock;
+        clock.note(record.seconds.into());
+        let near = clock.near(next.seconds.into()) || next.seconds.abs_diff(record.seconds) <= 1;
+        self.possible(&next) && near
+    }
+
+    /// Whether a record may follow those of `clock` across damage: stricter than what is taken without damage.
+    fn plausible(&self, record: &Record, clock: &Clock) -> bool {
         self.possible(record)
             && record.captured <= record.wire
             && record.wire <= MOST_CAPTURED
-            && self.last.is_none_or(|last| record.seconds.abs_diff(last) <= NEAR)
+            && clock.near(record.seconds.into())
     }
 
     /// Length of a record by its header, if it is plausible.
-    fn length(&self, head: &[u8]) -> Option<usize> {
+    fn length(&self, head: &[u8], clock: &mut Clock) -> Option<usize> {
         let record = self.record(head);
-        self.plausible(&record).then_some(self.head + record.captured as usize)
+        let plausible = self.plausible(&record, clock);
+        clock.note(record.seconds.into());
+        plausible.then_some(self.head + record.captured as usize)
     }
 
     /// Skips to the next place from which records follow one another, or to the end.
     fn find_next(&self, window: &mut Window, losses: &mut Losses, at_end: DamageKind) -> Step {
         resync::skip_record(window, losses, at_end, |bytes, ended| {
-            resync::chain(bytes, ended, self.head, |head| self.length(head))
+            let mut clock = self.clock;
+            resync::chain(bytes, ended, self.head, |head| self.length(head, &mut clock))
         })
     }
 }

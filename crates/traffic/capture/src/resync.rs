@@ -4,6 +4,34 @@ use crate::losses::{DamageKind, Losses};
 use crate::packet::Step;
 use crate::window::Window;
 
+/// Largest distance in time of a record from a trusted one. Unit: s.
+const NEAR: u64 = 86_400;
+
+/// Time of the records read so far. One damaged time must not become the measure of what is plausible: all later
+/// records would be refused.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Clock {
+    /// Second of the last trusted record; `None` before the first record.
+    trusted: Option<u64>,
+    /// Second of the last record.
+    previous: u64,
+}
+
+impl Clock {
+    /// Whether a record may belong to this capture by its time. True before the first record.
+    pub(crate) fn near(&self, seconds: u64) -> bool {
+        self.trusted.is_none_or(|trusted| trusted.abs_diff(seconds) <= NEAR)
+    }
+
+    /// Notes the second of a record. A jump is trusted once a second record confirms it.
+    pub(crate) fn note(&mut self, seconds: u64) {
+        if self.near(seconds) || self.previous.abs_diff(seconds) <= NEAR {
+            self.trusted = Some(seconds);
+        }
+        self.previous = seconds;
+    }
+}
+
 /// What can be said of a place.
 pub(crate) enum Guess {
     /// From here records follow one another.
@@ -25,7 +53,7 @@ pub(crate) fn chain(
     bytes: &[u8],
     ended: bool,
     head: usize,
-    length: impl Fn(&[u8]) -> Option<usize>,
+    mut length: impl FnMut(&[u8]) -> Option<usize>,
 ) -> Guess {
     let open = if ended { Guess::Not } else { Guess::NotYet };
     let mut at = 0;

@@ -96,6 +96,61 @@ fn reading_goes_on_behind_damage() {
     }
 }
 
+/// Blocks that a disk or a copy lost read as zeros, and sixteen zeros are a possible header of a pcap record.
+#[test]
+fn zeros_are_no_packets_and_hide_none_behind_them() {
+    let packets = packets(300, 11);
+    for (form, bytes) in forms(&packets) {
+        let sound = read(&bytes).packets;
+        for at in bytes.len() / 2..bytes.len() / 2 + 160 {
+            for length in [40, 512] {
+                let mut broken = bytes.clone();
+                broken[at..at + length].fill(0);
+                let read = read(&broken);
+                let what = format!("{form}: {length} zeros at {at}");
+                let known = |seen: &&Seen| sound.iter().any(|packet| packet == *seen);
+                let changed = read.packets.iter().filter(|seen| !known(seen)).count();
+                // The packet in which the zeros begin, and the one in which they end.
+                assert!(changed <= 2, "{what}: {changed} packets are none of the capture's");
+                assert!(read.packets.len() <= 300, "{what}: {} of 300", read.packets.len());
+                assert!(read.packets.len() >= 280, "{what}: {} of 300", read.packets.len());
+                assert_eq!(read.packets.last(), sound.last(), "{what}");
+                // 512 zeros cover several headers.
+                assert!(length == 40 || read.breaks >= 1, "{what}: no gap");
+                assert!(read.losses.skipped <= 512 + 2 * 140, "{what}: {} skipped", read.losses.skipped);
+            }
+        }
+    }
+}
+
+/// One packet with the time of another century does not make all that follow implausible.
+#[test]
+fn damage_behind_an_impossible_time_loses_as_little_as_elsewhere() {
+    for wrong in [0, 4_000_000_000] {
+        let mut packets = packets(300, 5);
+        packets[140].picos = wrong * 1_000_000_000_000;
+        for (form, bytes) in forms(&packets) {
+            let mut broken = bytes.clone();
+            let behind = forms(&packets[..142]).into_iter().find(|(name, _)| *name == form).unwrap().1.len();
+            broken[behind..behind + 100].fill(0xff);
+            let read = read(&broken);
+            assert!(read.packets.len() >= 290, "{form}: {} of 300", read.packets.len());
+        }
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_by_years_costs_no_packet() {
+    let mut packets = packets(300, 5);
+    for packet in &mut packets[150..] {
+        packet.picos += 100_000_000 * 1_000_000_000_000;
+    }
+    for (form, bytes) in forms(&packets) {
+        let read = read(&bytes);
+        assert_eq!((read.packets.len(), read.breaks), (300, 0), "{form}");
+    }
+}
+
 #[test]
 fn a_block_whose_lengths_disagree_is_left_out() {
     let packets = packets(20, 5);

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import AsJson, Files, Filter, Quiet, Unit, gather, leave, print_json, say, table
+from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json, say, table
+from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.traffic.billing import (
     Bill,
     Forecast,
@@ -28,17 +30,20 @@ from pullnet.traffic.billing import (
 )
 from pullnet.traffic.billing import bill as make
 from pullnet.traffic.billing.forecast import COVERAGE, FEWEST
+from pullnet.traffic.billing.invoice import check_place, write_invoice
 from pullnet.traffic.billing.links import chosen
 from pullnet.traffic.billing.percentile import share
 from pullnet.traffic.billing.slots import coarsest, slot_times
 from pullnet.traffic.billing.words import mbps
+from pullnet.traffic.clock import zone_named
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, seconds
 from pullnet.traffic.reading import Reading, is_capture
 
 
+@reads
 def bill(
-    files: Files,
+    inputs: Inputs,
     rule: Annotated[
         Rule, typer.Option(help="Which direction counts. A link with one direction: larger is that one.")
     ] = Rule.LARGER,
@@ -52,6 +57,14 @@ def bill(
         ),
     ] = None,
     timezone: Annotated[str, typer.Option(metavar="ZONE", help="Clock by which a month begins and ends.")] = "UTC",
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHEN",
+            help="Bill as if it were then, such as 2026-10-20T12:00; now if not given.",
+            show_default=False,
+        ),
+    ] = None,
     gaps: Annotated[
         Gaps, typer.Option(help="Slots that are not fully known: left out, or what is not known counts as 0.")
     ] = Gaps.MISSING,
@@ -71,9 +84,11 @@ def bill(
     outbound: Annotated[
         str | None, typer.Option("--out", metavar="TRACE", help="Outbound trace, by name.", show_default=False)
     ] = None,
+    invoice: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the bills of all links, .pdf or .csv.", show_default=False),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the forecast's bootstrap.")] = 1,
-    filter: Filter = None,
-    unit: Unit = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -82,14 +97,18 @@ def bill(
     Directions are told by the names of traces: "x in" and "x out", rx and tx, ifHCInOctets and ifHCOutOctets, and so
     on.
     """
+    if invoice is not None:
+        check_place(invoice)
     prices = _price(price, overage, currency)
     commitment = 0 if commit is None else round(bits_per_second(commit, "--commit"))
     terms = Terms(rule, rank, gaps, share(percentile), prices, commitment)
     length = seconds(slot, "--slot")
-    period = None if month is None else Period.month(month, timezone, length)
-    reading = _read(files, filter, unit, quiet=quiet or as_json)
+    period = None if month is None else Period.month(month, timezone, length, _when(as_of, timezone))
+    reading = _read(inputs, quiet=quiet or as_json)
     links = chosen(coarsest(reading.volumes, length), inbound, outbound)
     bills = [make(link, period or _period(link, length, timezone), _fitting(terms, link)) for link in links]
+    if invoice is not None:
+        write_invoice(bills, invoice)
     if as_json:
         print_json({"bills": [_json(each, seed) for each in bills]}, reading)
     elif len(bills) == 1:
@@ -107,12 +126,24 @@ def _price(price: str | None, overage: str | None, currency: str) -> Price | Non
     return None
 
 
-def _read(files: list[Path], filter: str | None, unit: str | None, *, quiet: bool) -> Reading:
+def _when(as_of: str | None, zone: str) -> float | None:
+    if as_of is None:
+        return None
+    try:
+        when = datetime.fromisoformat(as_of)
+    except ValueError:
+        remedy = "use ISO 8601 such as 2026-10-20T12:00"
+        raise TrafficError(f"--as-of: `{as_of}` is not a time", value=as_of, remedy=remedy) from None
+    return (when if when.tzinfo else when.replace(tzinfo=zone_named(zone))).timestamp()
+
+
+def _read(inputs: Inputs, *, quiet: bool) -> Reading:
     """Captures in bins of 1 s of the clock, which slots are made of; everything else as it is."""
-    captures = [file for file in files if is_capture(str(file))]
-    tables = [file for file in files if file not in captures]
-    parts = [gather(captures, "1s", quiet=quiet, filter=filter, origin="aligned")] if captures else []
-    parts += [gather(tables, quiet=quiet, unit=unit)] if tables else []
+    captures = [file for file in inputs.files if is_capture(str(file))]
+    tables = [file for file in inputs.files if file not in captures]
+    mixed = bool(captures and tables)
+    parts = [inputs.of(captures, mixed).gather(timescale="1s", quiet=quiet, origin="aligned")] if captures else []
+    parts += [inputs.of(tables, mixed).gather(quiet=quiet)] if tables else []
     return Reading(
         [item for part in parts for item in part.volumes], [source for part in parts for source in part.sources]
     )

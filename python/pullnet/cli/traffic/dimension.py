@@ -8,41 +8,27 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import (
-    AsJson,
-    Files,
-    Filter,
-    Quiet,
-    Timescales,
-    Unit,
-    gather,
-    leave,
-    numbers,
-    print_json,
-    say,
-    table,
-)
+from pullnet.cli.traffic.common import AsJson, Quiet, leave, numbers, print_json, say, table
+from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.cli.traffic.shares import EPS, Eps
-from pullnet.traffic.dimension import FURTHER_RULES, RULES, Dimensioning, Score, score, supports
-from pullnet.traffic.dimension import dimension as apply
+from pullnet.traffic.dimensioning import FURTHER_RULES, RULES, Dimensioning, Score, score, supports
+from pullnet.traffic.dimensioning import dimension as apply
 from pullnet.traffic.quantities import rate_unit, shown_rate, shown_time
 
 
+@reads
 def dimension(
-    files: Files,
-    timescale: Timescales = None,
+    inputs: Inputs,
     eps: Eps = EPS,
     all_rules: Annotated[
         bool, typer.Option("--all-rules", help=f"Add {' and '.join(FURTHER_RULES)}; these fits are slow.")
     ] = False,
-    filter: Filter = None,
-    unit: Unit = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """How large the link must be so that few intervals need more: by every rule, and how each does on the data."""
     wanted = numbers(eps, "eps")
-    reading = gather(files, timescale, quiet=quiet or as_json, filter=filter, unit=unit)
+    reading = inputs.gather(quiet=quiet or as_json)
     rules = [*RULES, *(FURTHER_RULES if all_rules else ())]
     found = [apply(item, eps=wanted, rules=rules) for item in reading.volumes]
     scores = score(found)

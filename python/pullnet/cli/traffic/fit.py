@@ -10,39 +10,30 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import (
-    PARTIAL,
-    AsJson,
-    Capacity,
-    Files,
-    Filter,
-    Quiet,
-    Timescales,
-    Unit,
-    gather,
-    leave,
-    print_json,
-    say,
-)
+from pullnet.cli.traffic.common import PARTIAL, AsJson, Quiet, leave, print_json, say
+from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.fitting import Fitting, Unfitted, fit_many, gamma_variation, repeats_for
+from pullnet.traffic.further import FURTHER_MODELS, Gamma
 from pullnet.traffic.models import MODELS, Model, PowerLaw
 from pullnet.traffic.quantities import bits_per_second, shown_number, shown_rate, shown_time
 
 CIRCLE = "\N{WHITE CIRCLE}"
 
 
+@reads
 def fit(
-    files: Files,
-    timescale: Timescales = None,
+    inputs: Inputs,
     models: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Of log-normal, weibull, exponential, gaussian; all unless given. The power law always is.",
+            help="Of log-normal, weibull, exponential, gaussian, gamma, log-logistic; the first four unless given. The "
+            "power law always is.",
             show_default=False,
         ),
     ] = None,
+    all_laws: Annotated[bool, typer.Option("--all-laws", help="Fit the gamma and the log-logistic law, too.")] = False,
     bootstrap: Annotated[
         int | None,
         typer.Option(
@@ -64,9 +55,6 @@ def fit(
     threads: Annotated[
         int | None, typer.Option(help="Traces fitted at once; the cores unless given.", min=1, show_default=False)
     ] = None,
-    capacity: Capacity = None,
-    unit: Unit = None,
-    filter_: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -75,10 +63,11 @@ def fit(
     The power law is fitted after Clauset, Shalizi and Newman; the others by maximum likelihood above the same least
     value and on all data. R compares them with the power law: below zero favours the model, a circle says p > 0.1.
     """
-    chosen = _models(models)
+    chosen = _models(models, all_laws=all_laws)
     repeats = _repeats(bootstrap, precision)
+    capacity = inputs.said.get("capacity")
     rate = None if capacity is None else bits_per_second(capacity)
-    reading = gather(files, timescale, quiet=quiet or as_json, capacity=capacity, unit=unit, filter=filter_)
+    reading = inputs.gather(quiet=quiet or as_json)
     found = fit_many(
         reading.volumes,
         models=chosen,
@@ -102,15 +91,23 @@ def fit(
     leave(reading)
 
 
-def _models(names: str | None) -> tuple[type[Model], ...]:
+def _models(names: str | None, *, all_laws: bool) -> tuple[type[Model], ...]:
+    every = (*MODELS, *FURTHER_MODELS)
+    if all_laws and names is not None:
+        raise TrafficError("--models and --all-laws are both given", remedy="give one of them")
     if names is None:
-        return MODELS
-    known = {model.name.lower(): model for model in MODELS}
+        return every if all_laws else MODELS
+    known = {_plain(model.name): model for model in every}
     chosen = [name.strip().lower().replace("lognormal", "log-normal") for name in names.split(",") if name.strip()]
+    chosen = [_plain(name.replace("loglogistic", "log-logistic")) for name in chosen]
     for name in chosen:
         if name not in known:
             raise TrafficError(f"--models: `{name}` is no model", value=name, remedy=f"use some of {', '.join(known)}")
     return tuple(known[name] for name in chosen) or MODELS
+
+
+def _plain(name: str) -> str:
+    return "gamma" if name == Gamma.name else name.lower()
 
 
 def _repeats(bootstrap: int | None, precision: float | None) -> int:
@@ -150,6 +147,8 @@ def _fitting(item: Fitting) -> dict[str, Any]:
         },
         "all_data": {
             "best": item.whole.best,
+            "straightest": item.whole.straightest,
+            "criteria": {name: asdict(found) for name, found in item.whole.criteria.items()},
             "gamma": dict(item.whole.gammas.items()),
             "models": [_model(model) for model in item.whole.models],
             "ratios": [asdict(ratio) for ratio in item.whole.ratios],
@@ -178,6 +177,7 @@ def _show(fitted: Sequence[Fitting]) -> None:
     console = Console()
     console.print(_tails(fitted))
     console.print(_whole(fitted))
+    console.print(_criteria(fitted))
     for line in _words(fitted):
         say(console, line)
 
@@ -194,7 +194,15 @@ def _table(numbers: Sequence[str]) -> Table:
     return table
 
 
-SHORT = {"log-normal": "logn", "Weibull": "Weib", "exponential": "exp", "Gaussian": "Gauss", "power law": "power"}
+SHORT = {
+    "log-normal": "logn",
+    "Weibull": "Weib",
+    "exponential": "exp",
+    "Gaussian": "Gauss",
+    "power law": "power",
+    "gamma law": "gamma",
+    "log-logistic": "loglog",
+}
 """Headings: five models are to fit into a line."""
 
 
@@ -224,6 +232,16 @@ def _whole(fitted: Sequence[Fitting]) -> Table:
     return table
 
 
+def _criteria(fitted: Sequence[Fitting]) -> Table:
+    names = [model.name for model in fitted[0].whole.models]
+    table = _table(["T", *(f"AIC+\n{SHORT[name]}" for name in names), "D", "p"])
+    for item in fitted:
+        found = item.whole.criteria[item.whole.best]
+        cells = [shown_number(item.whole.behind(name), ".4g") for name in names]
+        table.add_row(item.trace, _time(item), *cells, f"{found.distance:.3f}", shown_number(found.p, ".2f"))
+    return table
+
+
 def _time(item: Fitting) -> str:
     return "-" if item.timescale is None else shown_time(item.timescale)
 
@@ -242,6 +260,7 @@ def _words(fitted: Sequence[Fitting]) -> Iterator[str]:
         if known:
             yield f"{trace}: gamma varies over the timescales by (v_gamma) {', '.join(known)}."
     yield f"R: log-likelihood ratio to the power law above xmin, normalised; {CIRCLE}: p > 0.1, which says nothing."
+    yield "AIC+: how far Akaike's criterion is above the least, above 10 decisively worse; D, p: goodness of that fit."
     yield "gamma: correlation of samples and quantiles of the model on all data; 0.95 is asked for."
     yield "p-values take samples for independent: `pullnet traffic stationarity` says how far they are not."
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pullnet.traffic.dimension import EPSILONS
+from pullnet.traffic.dimensioning import EPSILONS
 
 EPS = ",".join(f"{share:g}" for share in EPSILONS)
 """The usual shares for `Eps`."""

@@ -8,27 +8,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import (
-    AsJson,
-    Files,
-    Filter,
-    Quiet,
-    Timescales,
-    Unit,
-    gather,
-    leave,
-    print_json,
-    say,
-    table,
-)
+from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json, say, table
+from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.traffic.quantities import shown_number, shown_time, timescales
-from pullnet.traffic.stationarity import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
-from pullnet.traffic.stationarity import stationarity as judge
+from pullnet.traffic.stationary import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
+from pullnet.traffic.stationary import stationarity as judge
 
 
+@reads
 def stationarity(
-    files: Files,
-    timescale: Timescales = None,
+    inputs: Inputs,
     windows: Annotated[
         str | None,
         typer.Option(
@@ -42,14 +31,12 @@ def stationarity(
     significance: Annotated[
         float, typer.Option(help="A null hypothesis is rejected below this p-value.")
     ] = SIGNIFICANCE,
-    filter: Filter = None,
-    unit: Unit = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Test whether the level of a trace holds (ADF, Phillips-Perron, KPSS), and how long its memory is."""
     lengths = None if windows is None else timescales(windows)
-    reading = gather(files, timescale, quiet=quiet or as_json, filter=filter, unit=unit)
+    reading = inputs.gather(quiet=quiet or as_json)
     found = [judge(item, windows=lengths, significance=significance) for item in reading.volumes]
     if as_json:
         print_json({"nulls": NULLS, "stationarity": [_json(item) for item in found]}, reading)

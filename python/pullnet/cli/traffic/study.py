@@ -9,34 +9,22 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from pullnet.cli.traffic.common import (
-    AsJson,
-    Capacity,
-    Files,
-    Filter,
-    Quiet,
-    Timescales,
-    Unit,
-    gather,
-    leave,
-    numbers,
-    print_json,
-    say,
-    table,
-)
+from pullnet.cli.traffic.common import AsJson, Quiet, leave, numbers, print_json, say, table
+from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.cli.traffic.shares import EPS, Eps
 from pullnet.directory import staged
 from pullnet.traffic import report
+from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, shown_time
 from pullnet.traffic.reading import Reading
-from pullnet.traffic.study import Options, Progress, Study
-from pullnet.traffic.study import study as examine
+from pullnet.traffic.studies import Options, Progress, Study
+from pullnet.traffic.studies import study as examine
 
 
+@reads
 def study(
-    files: Files,
+    inputs: Inputs,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the report goes.", show_default=False)],
-    timescale: Timescales = None,
     eps: Eps = EPS,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", help="Repeats that say whether a power law is plausible; 0: not asked.", min=0)
@@ -48,19 +36,19 @@ def study(
     ] = None,
     stationarity: Annotated[bool, typer.Option(help="Test whether levels hold.")] = True,
     force: Annotated[bool, typer.Option("--force", help="Replace a report that is there.")] = False,
-    capacity: Capacity = None,
-    unit: Unit = None,
-    filter_: Filter = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Do everything: fits, capacities, predicted percentiles, stationarity; report.html with pictures in DIR."""
+    capacity = inputs.said.get("capacity")
     rate = None if capacity is None else bits_per_second(capacity)
     options = Options(numbers(eps, "eps"), bootstrap, seed, rate, stationarity)
     with staged(out, force=force) as staging:
-        reading = gather(files, timescale, quiet=quiet or as_json, capacity=capacity, unit=unit, filter=filter_)
+        reading = inputs.gather(quiet=quiet or as_json)
         workers = jobs or os.cpu_count() or 1
         found = examine(reading.volumes, options, jobs=workers, progress=_progress(quiet=quiet or as_json))
+        if not found.fittings:
+            raise TrafficError("\n".join(item.skipped["fit"] for item in found.items))
         staging.fill(lambda folder: _write(found, folder, reading))
     if as_json:
         print_json({"report": str(out / "report.html"), **_json(found)}, reading)

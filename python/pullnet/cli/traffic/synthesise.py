@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from pullnet import json_text
-from pullnet.cli.traffic.common import AsJson, Unit, gather
+from pullnet.cli.traffic.common import AsJson
+from pullnet.cli.traffic.inputs import Inputs, reads_one
 from pullnet.traffic import fitted
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.files import write
@@ -37,7 +38,9 @@ class _Recipe:
     source: Volumes | None = None
 
 
+@reads_one
 def synthesise(
+    inputs: Inputs,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", metavar="FILE", help="Where the volumes go, .csv or .parquet.", show_default=False),
@@ -73,7 +76,6 @@ def synthesise(
         str, typer.Option(metavar="WHICH", help="none, measured (with --from), or hurst=0.8.")
     ] = "none",
     seed: Annotated[int, typer.Option(min=0, help="Of all chance.")] = 1,
-    unit: Unit = None,
     as_json: AsJson = False,
 ) -> None:
     """Make volumes that follow a law, independent or with a memory; the same ones for the same seed."""
@@ -82,7 +84,7 @@ def synthesise(
     elif source.suffix == ".json":
         recipe = _of_fit(source, trace, model, timescale, duration)
     else:
-        recipe = _fitted(source, trace, unit, model, timescale, duration)
+        recipe = _fitted(source, trace, inputs, model, timescale, duration)
     if source is not None and (mean is not None or cv is not None):
         raise TrafficError("--mean and --cv say nothing beside --from", remedy="leave them out, or --from")
     memory = _memory(autocorrelation, recipe.source)
@@ -113,9 +115,9 @@ def _stated(law: str, mean: str | None, cv: float | None, timescale: str | None,
 
 
 def _fitted(
-    source: Path, trace: str | None, unit: str | None, law: str, timescale: str | None, duration: str | None
+    source: Path, trace: str | None, inputs: Inputs, law: str, timescale: str | None, duration: str | None
 ) -> _Recipe:
-    every = gather([source], timescale, quiet=True, unit=unit).volumes
+    every = Inputs([source], timescale, inputs.said).gather(quiet=True).volumes
     found = next((item for item in every if trace in (None, item.trace)), None)
     if found is None:
         names = ", ".join(dict.fromkeys(item.trace for item in every))

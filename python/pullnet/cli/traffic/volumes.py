@@ -8,87 +8,27 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.cli.traffic.common import (
-    AsJson,
-    Capacity,
-    Files,
-    Filter,
-    Quiet,
-    Timescales,
-    Unit,
-    gather,
-    leave,
-    print_json,
-)
+from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json
+from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.traffic.files import check_place, state_counts, write
 from pullnet.traffic.quantities import shown_rate, shown_time
 from pullnet.traffic.volumes import State, Volumes
 
 
+@reads
 def volumes(
-    files: Files,
-    timescale: Timescales = None,
+    inputs: Inputs,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write the bins, .parquet or .csv.", show_default=False),
     ] = None,
-    filter: Filter = None,
-    capacity: Capacity = None,
-    unit: Unit = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND", help="Counters: volume (per interval) or counter (that goes up).", show_default=False
-        ),
-    ] = None,
-    width: Annotated[
-        int | None, typer.Option(metavar="BITS", help="Counters that go up: 32 or 64 bits.", show_default=False)
-    ] = None,
-    interval: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Counters: length of an interval; from their times unless given.", show_default=False
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Counters: the columns to read, joined by commas; all unless given.",
-            show_default=False,
-        ),
-    ] = None,
-    origin: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHEN",
-            help="Captures: where bins begin: first (packet), aligned (whole multiples), or seconds since 1970.",
-            show_default="first",
-        ),
-    ] = None,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Captures: keep the last bin though it is not complete.")
-    ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Count the bytes in each interval of captures and counters."""
     if out is not None:
         check_place(out)
-    reading = gather(
-        files,
-        timescale,
-        quiet=quiet,
-        filter=filter,
-        capacity=capacity,
-        unit=unit,
-        kind=kind,
-        width=width,
-        interval=interval,
-        columns=columns,
-        origin=origin,
-        partial=partial or None,
-    )
+    reading = inputs.gather(quiet=quiet)
     if out is not None:
         write(reading.volumes, out)
     if as_json:

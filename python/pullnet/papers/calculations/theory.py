@@ -1,7 +1,7 @@
 """What follows from formulas and from numbers that a paper states, without any data."""
 
 from pullnet.traffic import theory
-from pullnet.traffic.dimension import EPSILONS, HEADROOM
+from pullnet.traffic.dimensioning import EPSILONS, HEADROOM
 from pullnet.traffic.fitting.correlation import STRONG
 
 MAWI_PACKETS, MAWI_SECONDS, MAWI_RATE = 70e6, 900, 422e6

@@ -13,7 +13,7 @@ from pullnet.traffic.fitting.correlation import STRONG
 from pullnet.traffic.fitting.ratios import TRUSTED, Ratio, all_ratios
 from pullnet.traffic.models import LogNormal, Model, PowerLaw
 from pullnet.traffic.sample import Floats
-from pullnet.traffic.study import Options, Study, study
+from pullnet.traffic.studies import Options, Study, study
 from pullnet.traffic.synthesis import law_named, law_of, long_memory, synthesise
 from pullnet.traffic.volumes import State, Volumes
 
@@ -83,7 +83,7 @@ def below_1ms(_seed: int) -> dict[str, object]:
     found = fit(busiest)
     few = float(np.mean(np.asarray(busiest.packets) <= 1)) if busiest.packets is not None else math.nan
     return {
-        "nothing_fits": found.whole.gammas[found.whole.best] <= STRONG or bool(found.anomalies),
+        "nothing_fits": found.whole.gammas[found.whole.straightest] <= STRONG or bool(found.anomalies),
         "note": f"{busiest.trace}: {few:.1%} of the bins hold no packet or one; {found.verdict}",
     }
 

@@ -116,6 +116,11 @@ class Bill:
         """Rate that is charged for, of all lines together. Unit: bit/s, exact."""
         return sum((line.rate for line in self.lines), Fraction(0))
 
+    def _repr_html_(self) -> str:
+        from pullnet.traffic import notebook
+
+        return notebook.bill(self)
+
     @property
     def to_come(self) -> int:
         """Slots of the period after the last one of which anything is known."""

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from pullnet.traffic.billing.percentile import Rank, fast_percentile, share
-from pullnet.traffic.dimension import capacity
+from pullnet.traffic.dimensioning import capacity
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.volumes import Volumes
 

@@ -2,14 +2,15 @@
 
 import math
 import re
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pullnet.traffic.clock import zone_named
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import shown_time
 from pullnet.traffic.volumes import State, Volumes
@@ -41,6 +42,8 @@ class Period:
     zone: str = "UTC"
     name: str = ""
     """Of a month, such as 2026-10."""
+    as_of: float | None = None
+    """When the bill is made: slots before are over, and not still to come. `None`: now. Unit: s, Unix time."""
 
     def __post_init__(self) -> None:
         """Refuse what holds no slot."""
@@ -49,22 +52,22 @@ class Period:
             raise TrafficError(what, remedy="use a period of at least one slot")
 
     @classmethod
-    def month(cls, name: str, zone: str = "UTC", slot: float = SLOT) -> "Period":
+    def month(cls, name: str, zone: str = "UTC", slot: float = SLOT, as_of: float | None = None) -> "Period":
         """A month such as "2026-10", from midnight to midnight by the clocks of a zone."""
         match = re.fullmatch(r"([0-9]{4})-([0-9]{2})", name)
         if match is None or not (1970 < int(match[1]) < 9999 and 1 <= int(match[2]) <= 12):
             raise TrafficError(f"`{name}` is not a month", value=name, remedy="use for instance 2026-10")
         year, month = int(match[1]), int(match[2])
-        clock = _zone(zone)
+        clock = zone_named(zone)
         begin = datetime(year, month, 1, tzinfo=clock)
         end = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=clock)
         _refuse_uneven(end.timestamp() - begin.timestamp(), slot, name)
-        return cls(begin.timestamp(), end.timestamp(), slot, zone, name)
+        return cls(begin.timestamp(), end.timestamp(), slot, zone, name, as_of)
 
     @classmethod
     def of(cls, volumes: Volumes, slot: float = SLOT, zone: str = "UTC") -> "Period":
         """All slots that a trace fills."""
-        _zone(zone)
+        zone_named(zone)
         _bins_per_slot(volumes, slot)
         last = volumes.start + len(volumes) * volumes.timescale
         if volumes.timescale == slot:
@@ -81,6 +84,14 @@ class Period:
         """Number of slots."""
         return round((self.end - self.start) / self.slot)
 
+    @property
+    def over(self) -> int:
+        """Slots that were over when the bill was made; 0 for times from the beginning of a trace."""
+        if self.start < EARLIEST:
+            return 0
+        now = time.time() if self.as_of is None else self.as_of
+        return min(self.count, max(0, math.floor((now - self.start) / self.slot + _SLACK)))
+
     def begins(self, index: int) -> float:
         """Begin of a slot. Unit: s."""
         return self.start + index * self.slot
@@ -89,7 +100,7 @@ class Period:
         """Return a time as people of the zone write it, or as seconds from the beginning."""
         if self.start < EARLIEST:
             return f"{shown_time(time)} after the beginning" if time else "the beginning"
-        return f"{datetime.fromtimestamp(time, _zone(self.zone)):%Y-%m-%d %H:%M:%S}".removesuffix(":00")
+        return f"{datetime.fromtimestamp(time, zone_named(self.zone)):%Y-%m-%d %H:%M:%S}".removesuffix(":00")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +120,7 @@ class Slots:
     partial: int
     """Slots of which only some bins are known."""
     come: int
-    """Slots up to the last one of which anything is known; the rest of the period is still to come."""
+    """Slots that are over or of which anything is known; the rest of the period is still to come."""
 
     def values(self, gaps: Gaps) -> NDArray[np.float64]:
         """Bytes of the slots that count."""
@@ -135,7 +146,8 @@ def slots(volumes: Volumes, period: Period) -> Slots:
     known = inside & (volumes.state != State.GAP)
     bins = np.bincount(place[known], minlength=period.count)
     total = np.bincount(place[known], weights=volumes.bytes[known], minlength=period.count).astype(np.float64)
-    come = int(np.flatnonzero(bins)[-1]) + 1 if bins.any() else 0
+    last = int(np.flatnonzero(bins)[-1]) + 1 if bins.any() else 0
+    come = max(last, period.over)
     ragged = abs(offset * each - round(offset * each)) > _SLACK * each
     straddling = int(inside.sum()) // each if ragged else 0
     return Slots(
@@ -176,11 +188,11 @@ def _bins_per_slot(volumes: Volumes, slot: float) -> int:
     if volumes.timescale > slot * (1 + 1e-9):
         what = f"has bins of {shown_time(volumes.timescale)}, from which slots of {shown_time(slot)} cannot be told"
         raise TrafficError(
-            what, where=volumes.trace, value=volumes.timescale, remedy="give finer data, or longer slots"
+            what, where=volumes.trace, value=volumes.timescale, remedy="give finer data, or longer slots with --slot"
         )
     if not _divides(volumes.timescale, slot):
         what = f"has bins of {shown_time(volumes.timescale)}, which do not fill slots of {shown_time(slot)} evenly"
-        remedy = "use a timescale that divides the slot"
+        remedy = "say --interval 5min if that is how often devices were polled, or --slot with a multiple"
         raise TrafficError(what, where=volumes.trace, value=volumes.timescale, remedy=remedy)
     return round(slot / volumes.timescale)
 
@@ -195,19 +207,6 @@ def _refuse_uneven(length: float, slot: float, name: str) -> None:
     if not (slot > 0 and _divides(slot, length)):
         what = f"{name} cannot be divided into slots of {shown_time(slot) if slot > 0 else slot}"
         raise TrafficError(what, value=slot, remedy="use a slot that divides an hour, such as 5min")
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (OSError, ValueError):
-        raise TrafficError(
-            f"`{name}` is not a time zone", value=name, remedy="use for instance Europe/Berlin"
-        ) from None
-    except KeyError:
-        raise TrafficError(
-            f"`{name}` is not a time zone", value=name, remedy="use for instance Europe/Berlin"
-        ) from None
 
 
 def slot_times(period: Period, index: int) -> tuple[str, str]:

@@ -37,9 +37,12 @@ class Anomaly:
     """Share that a log-normal with the same quartiles has there."""
     level: float
     """Samples are below this one, or above. Unit: that of the sample."""
+    outage: bool | None = None
+    """Of a mass near zero: whether the reader of the trace found outages in it; `None` where nobody looked."""
 
     def __str__(self) -> str:
-        cause = "the link was out" if self.where == "near zero" else "the link was full"
+        silent = {True: "out", False: "silent", None: "silent or out"}[self.outage]
+        cause = f"the link was {silent if self.where == 'near zero' else 'full'}"
         side = "below" if self.where == "near zero" else "from"
         return f"{self.share:.1%} of the samples are {self.where} ({side} {self.level:.4g}): {cause} part of the time"
 
@@ -60,7 +63,7 @@ def marked(where: Place, rates: Floats, is_marked: Bools) -> tuple[Anomaly, ...]
     if not is_marked.any():
         return ()
     level = float(rates[is_marked].max() if where == "near zero" else rates[is_marked].min())
-    anomaly = Anomaly(where, float(is_marked.mean()), 0.0, level)
+    anomaly = Anomaly(where, float(is_marked.mean()), 0.0, level, True if where == "near zero" else None)
     return (anomaly,) if _is_mass(anomaly, rates.size) else ()
 
 

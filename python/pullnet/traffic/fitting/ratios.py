@@ -18,16 +18,22 @@ from itertools import combinations
 import numpy as np
 from scipy import special
 
+from pullnet.traffic.further import Gamma, LogLogistic
 from pullnet.traffic.models import Exponential, Gaussian, LogNormal, Model, PowerLaw, Weibull
 from pullnet.traffic.sample import Floats
 
 TRUSTED = 0.1
 """The sign of a ratio is trusted where p is below; the study draws a circle around the others."""
 
-_WITHIN: Mapping[tuple[str, str], bool] = {(Exponential.name, Weibull.name): False}
+_WITHIN: Mapping[tuple[str, str], bool] = {
+    (Exponential.name, Weibull.name): False,
+    (Exponential.name, Gamma.name): False,
+}
 _WITHIN_TAIL: Mapping[tuple[str, str], bool] = {
     (Exponential.name, Weibull.name): False,
+    (Exponential.name, Gamma.name): False,
     (Exponential.name, Gaussian.name): True,
+    (PowerLaw.name, LogLogistic.name): True,
     (PowerLaw.name, LogNormal.name): True,
     (PowerLaw.name, Weibull.name): True,
 }

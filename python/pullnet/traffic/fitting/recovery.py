@@ -31,7 +31,7 @@ def draws(law: Model, size: int, repeats: int, seed: int) -> Iterator[Floats]:
 
 def best_models(law: Model, size: int, repeats: int, *, seed: int = 1) -> Mapping[str, int]:
     """How often each model is the best on all data of samples of `law`."""
-    return Counter(fit(sample).whole.best for sample in draws(law, size, repeats, seed))
+    return Counter(fit(sample).whole.straightest for sample in draws(law, size, repeats, seed))
 
 
 def favoured(law: Model, other: str, size: int, repeats: int, *, seed: int = 1) -> Mapping[str | None, int]:

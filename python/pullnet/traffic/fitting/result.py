@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike
 
 from pullnet.traffic.fitting.anomalies import Anomaly, anomalies, marked
 from pullnet.traffic.fitting.correlation import STRONG, gamma
+from pullnet.traffic.fitting.criteria import Criteria, criteria, plausibility
 from pullnet.traffic.fitting.powerlaw import Goodness, PowerLawFit, PowerLawSearch, Uncertainty
 from pullnet.traffic.fitting.ratios import Ratio, all_ratios
+from pullnet.traffic.further import FURTHER_MODELS
 from pullnet.traffic.models import MODELS, Model, PowerLaw
 from pullnet.traffic.sample import Floats, SampleError, checked, varied
 from pullnet.traffic.volumes import State, Volumes
@@ -49,8 +51,19 @@ class Whole:
     """Correlation between the samples and the quantiles of each model."""
     ratios: tuple[Ratio, ...]
     """Of all pairs on the positive samples. Without the power law, which has no density below its `xmin`."""
-    best: str
+    straightest: str
     """The model with the largest gamma."""
+    criteria: Mapping[str, Criteria]
+    """AIC, BIC and goodness of fit of each model."""
+
+    @property
+    def best(self) -> str:
+        """The model with the least AIC. A straight Q-Q plot alone forgives a wrong place and width."""
+        return min(self.criteria, key=lambda name: (np.nan_to_num(self.criteria[name].aic, nan=np.inf), name))
+
+    def behind(self, name: str) -> float:
+        """How far the AIC of a model is above the least one."""
+        return self.criteria[name].aic - self.criteria[self.best].aic
 
 
 @dataclass(frozen=True)
@@ -78,7 +91,7 @@ class Fitting:
 
     @property
     def fits(self) -> bool:
-        """Whether any model describes all data: there is no anomaly, and a gamma above 0.95."""
+        """Whether any model describes all data: there is no anomaly, and the likeliest has a gamma above 0.95."""
         return not self.anomalies and self.whole.gammas[self.whole.best] > STRONG
 
     @property
@@ -86,13 +99,29 @@ class Fitting:
         """What was found, in a sentence or two."""
         return f"{self._body()} {self._tail()}"
 
+    def _repr_html_(self) -> str:
+        from pullnet.traffic import notebook
+
+        return notebook.fitting(self)
+
     def _body(self) -> str:
         if self.anomalies:
             return f"No model fits, because {'; and '.join(str(anomaly) for anomaly in self.anomalies)}."
         best, value = self.whole.best, self.whole.gammas[self.whole.best]
-        if value <= STRONG:
-            return f"No model fits all data: the best, {best}, has gamma {value:.3f}, and {STRONG} is asked for."
-        return f"All data: {best} (gamma {value:.3f})."
+        if value > STRONG:
+            return f"All data: {best} (gamma {value:.3f}{self._plausible(best)})."
+        text = f"No model fits all data: the likeliest, {best}, has gamma {value:.3f}, and {STRONG} is asked for"
+        straightest = self.whole.straightest
+        if straightest != best and self.whole.gammas[straightest] > STRONG:
+            text += (
+                f"; {straightest} has gamma {self.whole.gammas[straightest]:.3f}, but its place or width is wrong "
+                f"(AIC {self.whole.behind(straightest):.4g} larger)"
+            )
+        return text + "."
+
+    def _plausible(self, name: str) -> str:
+        found = self.whole.criteria[name]
+        return "" if found.p is None else f", goodness of fit p = {found.p:.2f}"
 
     def _tail(self) -> str:
         law = self.power_law
@@ -136,9 +165,18 @@ def fit(
         fitted = _fit(values, _with_power_law(models), capacity)
     except SampleError as error:
         raise SampleError(error.what, where=_place(trace, timescale), value=error.value, remedy=error.remedy) from None
-    odd = fitted.anomalies + _marked(data, values, fitted.anomalies)
+    known = _judged(data, fitted.anomalies)
+    odd = known + _marked(data, values, known)
     fitted = replace(fitted, trace=trace, timescale=timescale, gaps=gaps, anomalies=odd)
     return _bootstrapped(fitted, values, bootstrap, seed, threads) if bootstrap else fitted
+
+
+def _judged(data: object, found: tuple[Anomaly, ...]) -> tuple[Anomaly, ...]:
+    """Say of a mass near zero whether the reader of the trace took it for outages, or for silences."""
+    if not isinstance(data, Volumes):
+        return found
+    out = bool((data.state == State.OUTAGE).any())
+    return tuple(replace(each, outage=out) if each.where == "near zero" else each for each in found)
 
 
 def _marked(data: object, values: Floats, known: tuple[Anomaly, ...]) -> tuple[Anomaly, ...]:
@@ -156,7 +194,7 @@ def _place(trace: str, timescale: float | None) -> str:
 
 
 def _with_power_law(models: Sequence[type[Model]]) -> tuple[type[Model], ...]:
-    return (*(model for model in MODELS if model in models or model is PowerLaw),)
+    return (*(model for model in (*MODELS, *FURTHER_MODELS) if model in models or model is PowerLaw),)
 
 
 def _fit(values: Floats, models: tuple[type[Model], ...], capacity: float | None) -> Fitting:
@@ -189,14 +227,17 @@ def _fit_whole(values: Floats, positive: Floats, models: tuple[type[Model], ...]
     fitted = tuple(model.fit(values) for model in models)
     gammas = {model.name: gamma(model, values if model.keeps_zeros else positive) for model in fitted}
     ratios = all_ratios([model for model in fitted if model.name != PowerLaw.name], positive)
-    best = max(gammas, key=lambda name: (np.nan_to_num(gammas[name], nan=-1.0), name))
-    return Whole(fitted, gammas, ratios, best)
+    straightest = max(gammas, key=lambda name: (np.nan_to_num(gammas[name], nan=-1.0), name))
+    return Whole(fitted, gammas, ratios, straightest, criteria(fitted, values, positive))
 
 
 def _bootstrapped(fitted: Fitting, values: Floats, repeats: int, seed: int, threads: int) -> Fitting:
     search = PowerLawSearch(values)
-    return replace(
-        fitted,
-        uncertainty=search.uncertainty(repeats, seed=seed, threads=threads),
-        goodness=search.goodness(fitted.power_law, repeats, seed=seed, threads=threads),
-    )
+    goodness = search.goodness(fitted.power_law, repeats, seed=seed, threads=threads)
+    uncertainty = search.uncertainty(repeats, seed=seed, threads=threads)
+    whole = fitted.whole
+    judged = {}
+    for model in whole.models:
+        size = fitted.samples if model.keeps_zeros else fitted.samples - fitted.zeros
+        judged[model.name] = plausibility(model, size, whole.criteria[model.name], repeats, seed)
+    return replace(fitted, whole=replace(whole, criteria=judged), uncertainty=uncertainty, goodness=goodness)

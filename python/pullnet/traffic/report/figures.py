@@ -6,12 +6,13 @@ from itertools import groupby
 
 import numpy as np
 
-from pullnet.traffic.dimension import Dimensioning
+from pullnet.traffic.billing.slots import EARLIEST
+from pullnet.traffic.dimensioning import Dimensioning
 from pullnet.traffic.fitting import Fitting, quantiles
 from pullnet.traffic.fitting.correlation import STRONG
 from pullnet.traffic.quantities import rate_unit, shown_time
 from pullnet.traffic.report.pictures import Picture
-from pullnet.traffic.study import Item, Study
+from pullnet.traffic.studies import Item, Study
 from pullnet.traffic.volumes import State
 
 MOST_POINTS = 2000
@@ -26,13 +27,13 @@ BINS = 60
 
 def of_study(study: Study) -> Iterator[Picture]:
     """All pictures that the study allows."""
-    yield from ratios(study)
-    yield from gammas(study)
-    yield from densities(study)
     yield from capacities(study)
+    yield from densities(study)
+    yield from straightness(study)
+    yield from gammas(study)
+    yield from ratios(study)
     yield from misses(study)
     yield from percentiles(study)
-    yield from straightness(study)
 
 
 def _by_timescale(study: Study) -> Iterator[tuple[float, list[Fitting]]]:
@@ -88,21 +89,25 @@ def densities(study: Study) -> Iterator[Picture]:
     items = [item for item in study.items if isinstance(item.fitting, Fitting)]
     if not items:
         return
-    best = max(items, key=lambda item: _gamma(item, "log-normal"))
     strange = [item for item in items if _of(item).anomalies]
-    series = {f"{_label(best)}: log-normal fits": _histogram(best)}
+    plain = [item for item in items if _of(item).fits] or [item for item in items if item not in strange]
+    series = {}
+    if plain:
+        best = max(plain, key=lambda item: _gamma(item, _of(item).whole.best))
+        series[f"{_label(best)}: {_follows(best)}"] = _histogram(best)
     if strange:
         worst = max(strange, key=lambda item: max(each.share for each in _of(item).anomalies))
         series[f"{_label(worst)}: {_of(worst).anomalies[0].where}"] = _histogram(worst)
+    caption = "No trace has a mass of intervals near zero or at the capacity of the link."
+    if strange:
+        caption = f"No law fits {_label(worst)}: {'; '.join(str(each) for each in _of(worst).anomalies)}."
     yield Picture(
         "density",
         "Distribution of the rate",
         "rate / mean",
         "density",
         series,
-        "A trace that no law fits has a mass of intervals near zero (an outage) or at the capacity of the link."
-        if strange
-        else "No trace has a mass of intervals near zero or at the capacity of the link.",
+        caption,
         style="steps",
     )
 
@@ -120,13 +125,19 @@ def capacities(study: Study) -> Iterator[Picture]:
     yield Picture(
         "capacity",
         f"{_label(item)}: capacities for eps = {eps:g}",
-        "time (s)",
+        "date (UTC)" if dated(item) else "time since the beginning (s)",
         f"rate ({unit})",
         {"traffic": _line(item, factor)},
         f"Each rule's smallest capacity that at most a share of {eps:g} of the intervals should reach.",
         style="line",
         levels=_levels(found, eps, factor),
+        dates=dated(item),
     )
+
+
+def dated(item: Item) -> bool:
+    """Whether the times of a series are those of a calendar."""
+    return item.volumes.start >= EARLIEST
 
 
 def _levels(found: Dimensioning, eps: float, factor: float) -> dict[str, float]:
@@ -139,7 +150,7 @@ def _line(item: Item, factor: float) -> list[tuple[float, float]]:
     rates = np.where(item.volumes.state == State.GAP, np.nan, item.volumes.rates()) / factor
     step = max(1, len(rates) // MOST_POINTS)
     full = rates[: len(rates) // step * step].reshape(-1, step)
-    times = np.arange(len(full)) * step * item.volumes.timescale
+    times = np.arange(len(full)) * step * item.volumes.timescale + (item.volumes.start if dated(item) else 0.0)
     known = ~np.isnan(full).all(axis=1)
     return list(zip(times[known].tolist(), np.nanmax(full[known], axis=1).tolist(), strict=True))
 
@@ -219,6 +230,11 @@ def _of(item: Item) -> Fitting:
 
 def _gamma(item: Item, model: str) -> float:
     return float(np.nan_to_num(_of(item).whole.gammas[model], nan=-1.0))
+
+
+def _follows(item: Item) -> str:
+    fitting = _of(item)
+    return f"{fitting.whole.best} fits" if fitting.fits else "no law fits"
 
 
 def _histogram(item: Item) -> list[tuple[float, float]]:

@@ -4,19 +4,23 @@ import base64
 import csv
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pullnet import json_text
-from pullnet.traffic.dimension import RULES
+from pullnet.traffic.dimensioning import RULES
 from pullnet.traffic.quantities import shown_number, shown_rate, shown_time
 from pullnet.traffic.reading import Source
-from pullnet.traffic.report import figures, pictures
+from pullnet.traffic.report import figures, pictures, summary
 from pullnet.traffic.report.pictures import Picture
-from pullnet.traffic.stationarity import INDEPENDENCE, MEANING, NULLS
-from pullnet.traffic.study import Item, Study
+from pullnet.traffic.stationary import INDEPENDENCE, MEANING, NULLS
+from pullnet.traffic.studies import Item, Study
+
+FEW_ROWS = 40
+"""A longer table is folded up."""
 
 
 def write(study: Study, folder: Path, sources: Sequence[Source] = ()) -> Path:
@@ -37,12 +41,16 @@ def _render(study: Study, drawn: list[tuple[Picture, Path]], sources: Sequence[S
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"time": shown_time, "rate": shown_rate, "number": shown_number}
+    environment.filters |= {"time": shown_time, "rate": shown_rate, "gigabits": _gigabits, "number": shown_number}
     shown = [{"picture": picture, "data": _embedded(path)} for picture, path in drawn]
     return environment.get_template("report.html.j2").render(
         study=study,
         rows=study.rows(),
         sources=sources,
+        sentences=summary.sentences(study),
+        capacities=list(summary.capacities(study)),
+        made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        few=FEW_ROWS,
         pictures=shown,
         rules=RULES,
         nulls=NULLS,
@@ -51,6 +59,11 @@ def _render(study: Study, drawn: list[tuple[Picture, Path]], sources: Sequence[S
         tested=[_tested(item) for item in study.items if item.stationarity],
         left_out=study.left_out(),
     )
+
+
+def _gigabits(rate: float) -> str:
+    """Return a rate in Gbit/s, the unit in which links are bought."""
+    return shown_number(rate / 1e9)
 
 
 def _embedded(path: Path) -> str:

@@ -35,6 +35,8 @@ class Picture:
     """Horizontal lines by name."""
     logarithmic: str = ""
     """Axes that are: any of `x` and `y`."""
+    dates: bool = False
+    """Whether x is Unix time, shown as dates (UTC)."""
 
 
 def write(picture: Picture, folder: Path) -> Path:
@@ -69,17 +71,24 @@ def _draw(picture: Picture, path: Path) -> None:
             xs, ys = zip(*((x * APART**number, y) for x, y in points), strict=True)
             axes.errorbar(xs, ys, yerr=picture.errors[name], fmt=".", label=name, capsize=3, alpha=0.8)
         else:
-            _plot(axes, picture.style, name, points)
+            _plot(axes, picture.style, name, _in_days(points) if picture.dates else points)
     if picture.circled:
         xs, ys = zip(*picture.circled, strict=True)
         axes.scatter(xs, ys, label="circled: p > 0.1", facecolors="none", edgecolors="black", s=70, linewidths=1)
     _lines(axes, picture)
     axes.set(title=picture.title, xlabel=picture.x, ylabel=picture.y)
     _scales(axes, picture.logarithmic)
+    if picture.dates:
+        _dates(axes)
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
+
+
+def _in_days(points: Iterable[tuple[float, float]]) -> Iterable[tuple[float, float]]:
+    """Unix times as matplotlib counts them."""
+    return [(x / 86_400.0, y) for x, y in points]
 
 
 def _plot(axes: Any, style: str, name: str, points: Iterable[tuple[float, float]]) -> None:
@@ -108,3 +117,12 @@ def _scales(axes: Any, logarithmic: str) -> None:
         axes.set_xscale("log")
     if "y" in logarithmic:
         axes.set_yscale("log")
+
+
+def _dates(axes: Any) -> None:
+    """Label the x axis, which is in days since 1970, by dates."""
+    from matplotlib import dates
+
+    locator = dates.AutoDateLocator()  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]

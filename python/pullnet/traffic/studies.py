@@ -11,11 +11,11 @@ from multiprocessing import get_context
 from typing import TypeVar
 
 from pullnet.traffic.billing.nrmse import Nrmse, Prediction, nrmse, predictions
-from pullnet.traffic.dimension import EPSILONS, Dimensioning, Score, dimension, score
+from pullnet.traffic.dimensioning import EPSILONS, Dimensioning, Score, dimension, score
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.fitting import Fitting, Unfitted, fit, gamma_variation
 from pullnet.traffic.models import PowerLaw
-from pullnet.traffic.stationarity import Stationarity, stationarity
+from pullnet.traffic.stationary import Stationarity, stationarity
 from pullnet.traffic.volumes import State, Volumes
 
 PREDICTED_AT = 0.1
@@ -88,6 +88,11 @@ class Study:
         """Standard deviation of gamma over timescales, by trace and model."""
         return {trace: dict(models) for trace, models in gamma_variation(self.fittings).items()}
 
+    def _repr_html_(self) -> str:
+        from pullnet.traffic import notebook
+
+        return notebook.study(self)
+
     def rows(self) -> list[dict[str, object]]:
         """One flat object for each item that could be fitted."""
         return [_row(item, item.fitting) for item in self.items if isinstance(item.fitting, Fitting)]
@@ -122,12 +127,14 @@ def study(
 
 
 def _examined(every: list[Volumes], options: Options, jobs: int) -> Iterator[Item]:
-    one = partial(examine, options=options)
     if jobs <= 1 or len(every) < 2:
-        yield from map(one, every)
+        yield from (examine(volumes, options) for volumes in every)
         return
+    one = partial(_found, options=options)
     with _one_thread_each(), ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(one, every, chunksize=max(1, min(16, len(every) // (4 * jobs))))
+        parts = pool.map(one, every, chunksize=max(1, min(16, len(every) // (4 * jobs))))
+        for volumes, found in zip(every, parts, strict=True):
+            yield Item(volumes, *found)
 
 
 @contextmanager
@@ -146,13 +153,21 @@ def _one_thread_each() -> Iterator[None]:
 
 def examine(volumes: Volumes, options: Options) -> Item:
     """Examine one trace at one timescale; what cannot be done is told with its reason."""
+    return Item(volumes, *_found(volumes, options))
+
+
+Found = tuple[Fitting | Unfitted, Dimensioning | None, Stationarity | None, dict[str, str]]
+"""What is found about a series. Without its volumes, which processes need not send back."""
+
+
+def _found(volumes: Volumes, options: Options) -> Found:
     skipped: dict[str, str] = {}
     fitting = _fitted(volumes, options)
     if isinstance(fitting, Unfitted):
         skipped["fit"] = fitting.reason
     sized = _attempt(lambda: dimension(volumes, eps=options.eps), "dimensioning", skipped)
     tested = _attempt(lambda: _stationarity(volumes), "stationarity", skipped) if options.stationarity else None
-    return Item(volumes, fitting, sized, tested, skipped)
+    return fitting, sized, tested, skipped
 
 
 def _fitted(volumes: Volumes, options: Options) -> Fitting | Unfitted:
@@ -162,10 +177,10 @@ def _fitted(volumes: Volumes, options: Options) -> Fitting | Unfitted:
         return Unfitted(volumes.trace, volumes.timescale, len(volumes.sample()), str(error))
 
 
-Found = TypeVar("Found")
+Part = TypeVar("Part")
 
 
-def _attempt(work: Callable[[], Found], part: str, skipped: dict[str, str]) -> Found | None:
+def _attempt(work: Callable[[], Part], part: str, skipped: dict[str, str]) -> Part | None:
     try:
         return work()
     except TrafficError as error:

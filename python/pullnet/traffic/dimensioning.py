@@ -150,6 +150,11 @@ class Dimensioning:
         """Return the capacity of a rule for an eps."""
         return next(found for found in self.capacities if found.rule == rule and found.eps == eps)
 
+    def _repr_html_(self) -> str:
+        from pullnet.traffic import notebook
+
+        return notebook.dimensioning(self)
+
     def unsupported(self) -> list[float]:
         """Return the values of eps for which the sample is too small: less than one of its intervals may exceed."""
         return [eps for eps in dict.fromkeys(found.eps for found in self.capacities) if not supports(self.samples, eps)]

@@ -1,0 +1,81 @@
+"""CSV in its dialects: commas, semicolons, tabs; decimal points and commas; annotated Influx."""
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from pullnet.traffic.error import TrafficError
+
+_SAMPLE = 1 << 20
+"""Bytes that are looked at to find out about decimal commas."""
+
+_DECIMAL_COMMA = re.compile(rb"(?:^|[;\t])-?[0-9]+,([0-9]+)(?=[;\t\r\n]|$)", re.MULTILINE)
+_THOUSANDS = 3
+
+
+def read(path: str, decimal: str | None = None) -> Any:
+    """Read a table; `decimal` is point, comma, or `None` to find it out."""
+    if decimal not in (None, "point", "comma"):
+        raise TrafficError(f"decimal: `{decimal}` is unknown", value=decimal, remedy="use point or comma")
+    with pa.input_stream(path, compression="detect") as stream:
+        content = _plain(stream.read())
+    if not content.strip():
+        raise TrafficError("is empty", where=path, remedy="give a header line and one line for each interval")
+    separator = _separator(content)
+    mark = _decimal(content, separator, decimal, path)
+    first = _parsed(content, separator, mark, {})
+    # Counters of 64 bits do not fit into the signed numbers that are tried first.
+    large = [name for name, column in zip(first.column_names, first.columns, strict=True) if _beyond_exact(column)]
+    try:
+        return _parsed(content, separator, mark, dict.fromkeys(large, pa.uint64())) if large else first
+    except pa.ArrowInvalid:
+        return first
+
+
+def _plain(content: bytes) -> bytes:
+    """Leave out the byte-order mark of spreadsheets, the annotations of Influx, and the summary of nfdump."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if content.startswith((b"ts,te,", b"firstSeen,")):
+        content = content.partition(b"\nSummary\n")[0] + b"\n"
+    if content.startswith(b"#"):
+        content = b"\n".join(line for line in content.splitlines() if not line.startswith(b"#"))
+    return content
+
+
+def _separator(content: bytes) -> str:
+    header = content.lstrip()[: content.lstrip().find(b"\n") + 1]
+    counts = {mark: header.count(mark.encode()) for mark in ("\t", ";", ",")}
+    return max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else ","
+
+
+def _decimal(content: bytes, separator: str, stated: str | None, path: str) -> str:
+    if stated is not None:
+        if stated == "comma" and separator == ",":
+            remedy = "separate them by semicolons, or use decimal points"
+            raise TrafficError("commas are its separators, and cannot be decimal ones", where=path, remedy=remedy)
+        return "," if stated == "comma" else "."
+    if separator == ",":
+        return "."
+    digits = [len(match) for match in _DECIMAL_COMMA.findall(content[:_SAMPLE])]
+    if digits and all(count == _THOUSANDS for count in digits):
+        what = "numbers such as 1,234 may be thousands or have a decimal comma"
+        raise TrafficError(what, where=path, remedy="say --decimal comma, or write 1234")
+    return "," if digits else "."
+
+
+def _parsed(content: bytes, separator: str, decimal: str, types: dict[str, Any]) -> Any:
+    return pa.csv.read_csv(
+        io.BytesIO(content),
+        # With threads its errors do not name the row.
+        read_options=pa.csv.ReadOptions(use_threads=False),
+        parse_options=pa.csv.ParseOptions(delimiter=separator),
+        convert_options=pa.csv.ConvertOptions(strings_can_be_null=True, column_types=types, decimal_point=decimal),
+    )
+
+
+def _beyond_exact(column: Any) -> bool:
+    return bool(pa.types.is_floating(column.type) and np.nanmax(column.to_numpy(), initial=0) >= 2.0**53)
