@@ -188,6 +188,8 @@ impl Director {
             News::Received { delivered, in_window } => {
                 (row.received, row.delivered, row.delivered_in_window) = (Some(at), delivered, in_window);
                 self.received += 1;
+                // A sender that gave up after its last packet had left did not hear of its success.
+                self.failed -= u64::from(row.failed.take().is_some());
                 (Side::Receiver, false)
             }
             News::Acknowledged(counts) => {
@@ -197,9 +199,12 @@ impl Director {
                 (Side::Sender, false)
             }
             News::Failed(reason, counts) => {
-                row.failed = Some(reason);
                 row.count(counts);
-                self.failed += 1;
+                // A flow whose data has all arrived is complete, also where the sender gave up waiting for the last ACK.
+                if row.received.is_none() {
+                    row.failed = Some(reason);
+                    self.failed += 1;
+                }
                 self.open -= u64::from(row.size.is_some());
                 (Side::Sender, true)
             }

@@ -121,3 +121,18 @@ fn a_last_pull_that_is_lost_is_asked_for() {
     );
     all_done(&format!("{text}\n[[fault]]\nplace = \"all links\"\nloss = 0.3\n"));
 }
+
+#[test]
+fn a_flow_whose_data_has_arrived_is_complete_though_its_sender_gave_up() {
+    let text = scenario(
+        "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 8",
+        "timeout = \"200 us\"\ngive_up = \"5 ms\"",
+        "",
+        "kind = \"permutation\"\nsize = \"90 kB\"\n[[fault]]\nplace = \"all links\"\nloss = 0.4",
+    );
+    let scenario = compiled(&text, &[]);
+    let record = simulate(&scenario, 1);
+    check::one_run(&scenario, &record).unwrap_or_else(|broken| panic!("{broken}\n{text}"));
+    let unheard = record.flows.iter().filter(|flow| flow.received.is_some() && flow.acknowledged.is_none());
+    assert!(unheard.count() > 0, "the set-up provokes senders that give up after the last packet arrived");
+}
