@@ -100,7 +100,7 @@ fn simulated(scenario: &Arc<Scenario>) -> RunRecord {
 fn incast(topology: &str, switch: &str, traffic: &str) -> String {
     format!(
         "name = \"test\"\nseed = 3\nuntil = \"all flows done\"\n[topology]\n{topology}\n\
-         link = {{ rate = \"1 Gbps\", delay = \"1 us\" }}\n[transport]\nkind = \"ndp\"\nmtu = \"1446 B\"\n\
+         link = {{ rate = \"1 Gbps\", delay = \"1 us\" }}\n[transport]\nkind = \"ndp\"\nmtu = \"1436 B\"\n\
          initial_window = \"12 packets\"\n[switch]\n{switch}\n[probes]\npackets = true\n[[traffic]]\n{traffic}\n"
     )
 }
@@ -173,7 +173,7 @@ fn what_cannot_be_played_is_refused_with_a_remedy() {
     let refused = Field::new(&scenario, sockets, 0).err().expect("a refusal").to_string();
     assert_eq!(
         refused,
-        "transport.mtu: 1446 B of payload make a frame of 1514 B, but the interface of host 0 takes 1000 B; make the \
+        "transport.mtu: 1436 B of payload make a frame of 1514 B, but the interface of host 0 takes 1000 B; make the \
          testbed with a larger --mtu"
     );
     let missing = Field::new(&scenario, Vec::new(), 0).err();
