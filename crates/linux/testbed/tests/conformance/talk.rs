@@ -26,7 +26,7 @@ link = { rate = "100 Gbps", delay = "10 us" }
 [transport]
 kind = "ndp"
 mtu = "1000 B"
-header = "68 B"
+header = "78 B"
 initial_window = "4 packets"
 piggyback = false
 pull_spacing = "1 ns:0, 1 ns:1"
