@@ -34,7 +34,7 @@ timeout = "20 ms"
 queued_headers = "0 packets"
 [switch]
 kind = "trim"
-trim_to = "72 B"
+trim_to = "80 B"
 [probes]
 packets = true
 [[traffic]]
