@@ -3,12 +3,13 @@
 //! application no more than has arrived, and forgets everything in the end.
 #![no_main]
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use libfuzzer_sys::fuzz_target;
 use pullnet_host::{Engine, EngineOptions, Limits, StreamId, StreamOptions};
 use pullnet_units::{Instant, Picos};
-use pullnet_wire::{Fate, Mac, Marks, PORT, Packet, REPLY, Reason, Route, Shape, emit, parse, switch};
+use pullnet_wire::{Fate, Mac, Marks, PORT, Packet, REPLY, Reason, Route, STAMP_MASK, Shape, emit, parse, switch, tag};
 
 /// What happens: kind of packet or action, and three numbers.
 type Step = (u8, u16, u32, u16);
@@ -17,7 +18,9 @@ const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const LIMITS: Limits = Limits {
     connections: 24,
     connections_per_peer: 8,
-    openings_per_second: 100,
+    tokens_per_second: 100,
+    remembered: 1000,
+    send_memory: 100_000,
     resets_per_second: 100,
     send_buffer: 5000,
     receive_buffer: 4000,
@@ -25,7 +28,7 @@ const LIMITS: Limits = Limits {
     backlog: 6,
 };
 /// A packet that the reader waits for is taken however little room there is.
-const PACKET: u64 = 1446 + 64;
+const PACKET: u64 = 1436 + 64;
 
 fn peer(number: u16) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 1, number as u8 % 8))
@@ -39,6 +42,11 @@ struct World {
     streams: Vec<StreamId>,
     arrived: u64,
     read: u64,
+    /// Tags that the host has used, by connection; tokens that it has given; the latest stamp, and the latest nonce.
+    tags: BTreeMap<(IpAddr, u16, u32), u64>,
+    tokens: BTreeMap<(IpAddr, u16), u64>,
+    stamp: u32,
+    nonce: u64,
 }
 
 impl World {
@@ -47,7 +55,14 @@ impl World {
         let options = EngineOptions { limits: LIMITS, neighbours, ..EngineOptions::new(HOST) };
         let engine = Engine::new(options).expect("these options work");
         let (spoken_of, streams) = (vec![0], Vec::new());
-        Self { engine, now: Instant::ZERO, spoken_of, streams, arrived: 0, read: 0 }
+        Self { engine, now: Instant::ZERO, spoken_of, streams, arrived: 0, read: 0, tags: BTreeMap::new(), tokens: BTreeMap::new(), stamp: 0, nonce: 9 }
+    }
+
+    /// The tag of a connection: one that the host uses, one under a token that it has given, or a wrong one.
+    fn tag(&self, (peer, home): (IpAddr, u16), conn: u32, right: bool) -> u64 {
+        let known = self.tags.get(&(peer, home, conn & !REPLY)).copied();
+        let made = || self.tokens.get(&(peer, home)).map(|token| tag(*token, conn & !REPLY, self.stamp));
+        known.or_else(made).filter(|_| right).unwrap_or(1)
     }
 
     fn conn(&self, choice: u16) -> u32 {
@@ -62,7 +77,7 @@ impl World {
     fn packet(&mut self, (kind, a, b, c): Step) {
         let seq = if c & 1 == 0 { b % 64 } else { b };
         let pull = (c & 2 != 0).then_some(b);
-        let length = (c >> 4) % 1447;
+        let length = (c >> 4) % 1437;
         let shape = match kind & 7 {
             0..=2 => Shape::Data {
                 seq,
@@ -73,15 +88,26 @@ impl World {
                 length,
                 service: a >> 12,
                 priority: c as u8,
+                stamp: if c & 4 == 0 { self.stamp } else { 0 },
             },
             3 => Shape::Ack { seq, pull },
             4 => Shape::Nack { seq, pull },
             5 => Shape::Pull { number: b },
-            6 => Shape::Probe { seq },
-            _ => Shape::Reset { by_sender: c & 1 == 0, reason: Reason((b % 8) as u8) },
+            6 if c & 8 == 0 => Shape::Probe { seq },
+            6 if c & 16 == 0 => Shape::Hello,
+            6 => Shape::Cookie { token: b.into(), clock: b & STAMP_MASK },
+            _ => Shape::Reset { by_sender: c & 1 == 0, reason: Reason((b % 9) as u8) },
         };
         let payload = vec![kind; if shape.is_data() { length.into() } else { 0 }];
-        let packet = Packet { home: PORT + (a >> 8 & 1), conn: self.conn(a >> 4), shape };
+        let home = PORT + (a >> 8 & 1);
+        let (conn, tag) = match shape {
+            Shape::Hello | Shape::Cookie { .. } => (0, self.nonce),
+            _ => {
+                let conn = self.conn(a >> 4);
+                (conn, self.tag((peer(a), home), conn, c & 8192 == 0))
+            }
+        };
+        let packet = Packet { home, conn, tag, shape };
         let route = Route {
             from_mac: Mac([2, 0, 0, 0, 1, a as u8]),
             to_mac: Mac::default(),
@@ -101,7 +127,7 @@ impl World {
         let marks = Marks::default();
         match how {
             0 => {
-                let long = switch::trim(frame, 64, switch::Lengths::Kept, &marks);
+                let long = switch::trim(frame, 74, switch::Lengths::Kept, &marks);
                 frame.truncate(long.unwrap_or(frame.len()));
             }
             1 => {
@@ -184,18 +210,30 @@ impl World {
             let sent = parse(&frame[..long], &Marks::default(), port).expect("a host sends what can be read");
             assert_eq!((sent.fate, sent.route.from), (Fate::Whole, HOST));
             self.spoken_of.push(sent.packet.conn & !REPLY);
+            let to = (sent.route.to, sent.route.to_port);
+            match sent.packet.shape {
+                Shape::Cookie { token, clock } => {
+                    self.tokens.insert(to, token);
+                    self.stamp = clock;
+                }
+                Shape::Hello => self.nonce = sent.packet.tag,
+                _ => drop(self.tags.insert((to.0, to.1, sent.packet.conn & !REPLY), sent.packet.tag)),
+            }
         }
         let kept = self.spoken_of.len().saturating_sub(8);
         self.spoken_of.drain(..kept);
         while self.engine.poll_notice().is_some() {}
-        assert!(self.engine.poll_unresolved().is_none(), "all are given");
+        while let Some(address) = self.engine.poll_unresolved() {
+            self.engine.resolved(self.now, address, None);
+        }
+        assert!(self.engine.poll_stranger().is_none(), "all are given");
     }
 
     fn check(&self) {
         let totals = self.engine.status().totals;
         let most = LIMITS.memory as u64 + totals.streams * PACKET;
         assert!(totals.waiting_bytes <= most, "{} B wait for readers", totals.waiting_bytes);
-        assert!(totals.streams <= LIMITS.connections as u64);
+        assert!(totals.streams <= (LIMITS.connections + LIMITS.connections / 4 + 1) as u64);
         assert!(totals.peers <= 16, "{} peers, of 8 hosts with two ports each", totals.peers);
         assert!(self.read <= totals.counts.received_bytes && totals.counts.received_bytes <= self.arrived);
     }

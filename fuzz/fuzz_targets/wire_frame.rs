@@ -18,9 +18,9 @@ fn check(frame: &[u8], marks: &Marks) -> Option<Packet> {
 
 /// Puts the right checks where a frame has wrong ones, so that what lies behind them is reached.
 fn seal(frame: &mut [u8]) {
-    if frame.len() >= 64 && frame[12..14] == [8, 0] && frame[14] == 0x45 {
-        let check = pullnet_wire::crc32c(&[&frame[26..30], &frame[30..34], &frame[42..60]]);
-        frame[60..64].copy_from_slice(&check.to_be_bytes());
+    if frame.len() >= 74 && frame[12..14] == [8, 0] && frame[14] == 0x45 {
+        let check = pullnet_wire::crc32c(&[&frame[26..30], &frame[30..34], &frame[42..70]]);
+        frame[70..74].copy_from_slice(&check.to_be_bytes());
         let mark = switch::mark(frame, &Marks::default());
         mark.map(|mark| switch::set_mark(frame, mark, &Marks::default()));
     }

@@ -117,6 +117,19 @@ def test_calls_are_answered(served: tuple[Daemon, Daemon]) -> None:
         call("nowhere", SERVICE, b"x")
 
 
+def test_one_connection_serves_and_calls(daemons: tuple[Daemon, Daemon]) -> None:
+    here, there = daemons
+    stack, stop = host.connect(there.socket), threading.Event()
+    serving = threading.Thread(target=host.serve, args=(SERVICE, reverse), kwargs={"stack": stack, "stop": stop})
+    serving.start()
+    try:
+        wait_until(lambda: json_of(there)["applications"])
+        assert host.call(there.address, SERVICE, b"abc", stack=host.connect(here.socket)) == b"cba"
+    finally:
+        stop.set()
+        serving.join()
+
+
 def test_the_command_calls_and_shows(served: tuple[Daemon, Daemon], capfd: pytest.CaptureFixture[str]) -> None:
     here, there = served
     socket = ["--socket", str(here.socket)]

@@ -52,6 +52,7 @@ def serve(
     service: int,
     handler: Handler,
     *,
+    stack: _core.HostStack | None = None,
     socket: Path = SOCKET,
     workers: int = 8,
     longest: int = 64 << 20,
@@ -60,12 +61,12 @@ def serve(
 ) -> None:
     """Answer every request for `service` with what `handler` returns for it, until `stop` is set.
 
-    At most `workers` requests are handled at a time, each in a thread. A request longer than `longest` bytes, one that
-    is not complete after `timeout_s`, and one for which the handler raises are refused: the stream is reset. The last
-    are logged.
+    `stack` is a connection to use; without it, one is made to `socket`. At most `workers` requests are handled at a
+    time, each in a thread. A request longer than `longest` bytes, one that is not complete after `timeout_s`, and one
+    for which the handler raises are refused: the stream is reset. The last are logged.
     """
     stop = stop or threading.Event()
-    listener = connect(socket).listen(service)
+    listener = (stack or connect(socket)).listen(service)
     slots = threading.Semaphore(workers)
     with ThreadPoolExecutor(workers, thread_name_prefix="pullnet-serve") as pool:
         while not stop.is_set():

@@ -50,7 +50,7 @@ class Link:
         return (size + -(-size // self.payload) * HEADERS) * 8e6 / self.rate_bps
 
 
-LINKS = {"1 Gb/s, 1500 B": Link(1e9, 1446), "5 Gb/s, 9000 B": Link(5e9, 8946)}
+LINKS = {"1 Gb/s, 1500 B": Link(1e9, 1436), "5 Gb/s, 9000 B": Link(5e9, 8936)}
 
 
 @cache

@@ -41,6 +41,11 @@ impl<S: BuildHasher + Default> Finished<S> {
         !self.latest.is_empty() && self.latest.contains_key(&(peer, conn))
     }
 
+    /// Notes that are kept: at least as many as connections.
+    pub fn len(&self) -> usize {
+        self.notes.len()
+    }
+
     /// A connection ended, or was spoken to after its end. What was noted just now is not noted again, so that a flood of
     /// late packets takes no memory.
     pub fn note(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {

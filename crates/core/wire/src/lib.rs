@@ -1,4 +1,4 @@
-//! What NDP looks like on the wire: a header of 22 bytes in UDP over IPv4 or IPv6 in Ethernet.
+//! What NDP looks like on the wire: a header of 32 bytes in UDP over IPv4 or IPv6 in Ethernet.
 //!
 //! `docs/wire.md` specifies it byte by byte. Three layers:
 //! - [`Packet`] is a header as a value in which nonsense cannot be written; `encode` and `decode` are exact inverses.
@@ -16,6 +16,7 @@ mod mark;
 mod packet;
 mod parse;
 pub mod switch;
+mod tag;
 
 pub use check::crc32c;
 pub use emit::{EmitError, emit};
@@ -23,6 +24,7 @@ pub use frame::{Mac, Route};
 pub use mark::{BadMarks, Mark, Marks};
 pub use packet::{BadHeader, Packet, Reason, Shape};
 pub use parse::{Arrived, Fate, Refused, parse};
+pub use tag::tag;
 
 /// UDP port that hosts listen on unless told otherwise. Outside of what Linux hands out by itself (32768 to 60999).
 pub const PORT: u16 = 61199;
@@ -34,8 +36,11 @@ pub const LABELS: u16 = 1 << 14;
 /// same number without the bit.
 pub const REPLY: u32 = 1 << 31;
 
+/// Bits of a stamp: milliseconds of the receiver's clock, modulo 4.6 hours.
+pub const STAMP_MASK: u32 = (1 << 24) - 1;
+
 /// Bytes of the header that a trim must leave: all of it.
-pub const HEADER: usize = 22;
+pub const HEADER: usize = 32;
 /// Bytes before the payload of a data packet: the header and the check of the payload.
 pub const DATA_HEADER: usize = HEADER + 4;
 /// Bytes of Ethernet, without preamble and frame check sequence.
@@ -51,7 +56,7 @@ pub const TRIM_IPV4: usize = ETHERNET + IPV4 + UDP + HEADER;
 /// The same of an IPv6 frame.
 pub const TRIM_IPV6: usize = ETHERNET + IPV6 + UDP + HEADER;
 
-/// Payload of a full data packet where IP packets have at most `mtu` bytes: 1446 B of 1500 and 8946 B of 9000 over
+/// Payload of a full data packet where IP packets have at most `mtu` bytes: 1436 B of 1500 and 8936 B of 9000 over
 /// IPv4, 20 fewer over IPv6. 0 if not even a header fits.
 #[must_use]
 pub const fn payload_room(mtu: usize, ipv6: bool) -> usize {
@@ -65,9 +70,9 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_specification() {
-        assert_eq!((TRIM_IPV4, TRIM_IPV6), (64, 84));
-        assert_eq!([1500, 9000].map(|mtu| payload_room(mtu, false)), [1446, 8946]);
-        assert_eq!([1500, 9000].map(|mtu| payload_room(mtu, true)), [1426, 8926]);
-        assert_eq!(payload_room(53, false), 0);
+        assert_eq!((TRIM_IPV4, TRIM_IPV6), (74, 94));
+        assert_eq!([1500, 9000].map(|mtu| payload_room(mtu, false)), [1436, 8936]);
+        assert_eq!([1500, 9000].map(|mtu| payload_room(mtu, true)), [1416, 8916]);
+        assert_eq!(payload_room(63, false), 0);
     }
 }

@@ -1,11 +1,16 @@
-//! The header: 22 bytes, of which no trim takes any.
+//! The header: 32 bytes, of which no trim takes any.
 
 use thiserror::Error;
 
-use crate::HEADER;
+use crate::{HEADER, STAMP_MASK};
 
 /// The version that this crate speaks.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+
+/// Where the tag begins.
+const TAG: usize = 20;
+/// Where the check begins, which covers everything before it.
+const CHECK: usize = 28;
 
 const DATA: u8 = 0;
 const ACK: u8 = 1;
@@ -13,6 +18,8 @@ const NACK: u8 = 2;
 const PULL: u8 = 3;
 const PROBE: u8 = 4;
 const RESET: u8 = 5;
+const HELLO: u8 = 6;
+const COOKIE: u8 = 7;
 
 const SYN: u8 = 0x01;
 const LAST: u8 = 0x02;
@@ -24,13 +31,15 @@ const AGAIN: u8 = 0x20;
 /// A header without its check, as a value in which nonsense cannot be written.
 ///
 /// `home` is the UDP port at which the host that made the packet listens, `conn` the connection as its opener numbers
-/// it, with [`crate::REPLY`] for the way back.
+/// it, with [`crate::REPLY`] for the way back. It is 0 in [`Shape::Hello`] and [`Shape::Cookie`], which belong to none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
     /// Where the host that made the packet listens.
     pub home: u16,
     /// The connection.
     pub conn: u32,
+    /// Secret of the stream, which no host but the two can know; in a HELLO and its COOKIE a number that the asker chose.
+    pub tag: u64,
     /// What the packet says of it.
     pub shape: Shape,
 }
@@ -56,6 +65,8 @@ pub enum Shape {
         service: u16,
         /// What the sender asks for; higher goes first.
         priority: u8,
+        /// With `syn`, when the stream was opened, by the receiver's clock: see [`crate::STAMP_MASK`]. 0 without `syn`.
+        stamp: u32,
     },
     /// The packet arrived whole.
     Ack {
@@ -88,6 +99,15 @@ pub enum Shape {
         /// Why.
         reason: Reason,
     },
+    /// Asks for a token, with which this host may open streams.
+    Hello,
+    /// The answer to HELLO, sent to the address that asked.
+    Cookie {
+        /// What proves that its holder receives what is sent to its address.
+        token: u64,
+        /// The clock of the host that made it: milliseconds, modulo 2^24.
+        clock: u32,
+    },
 }
 
 /// Why a connection was reset. Any byte can arrive; those below are sent.
@@ -107,6 +127,8 @@ impl Reason {
     pub const PROTOCOL: Self = Self(5);
     /// The host goes away.
     pub const SHUTDOWN: Self = Self(6);
+    /// The opening carries no valid token, or is too old: the host was started anew, or the packet is a copy.
+    pub const STALE: Self = Self(7);
 
     /// In words.
     #[must_use]
@@ -118,19 +140,20 @@ impl Reason {
             Self::FULL => "the other host has as many connections as it wants",
             Self::PROTOCOL => "the other host says that a rule of the protocol was broken",
             Self::SHUTDOWN => "the other host goes away",
+            Self::STALE => "the other host was started anew, or the request is too old",
             _ => "the other host reset the connection",
         }
     }
 }
 
-/// Why 22 bytes are not a header.
+/// Why 32 bytes are not a header.
 #[derive(Clone, Copy, PartialEq, Eq, Error, Debug)]
 pub enum BadHeader {
     /// Another version.
-    #[error("byte 0: version {0}; this host speaks version 1")]
+    #[error("byte 0: version {0}; this host speaks version 2")]
     Version(u8),
     /// A packet type that there is not.
-    #[error("byte 0: packet type {0}; there are 0 to 5")]
+    #[error("byte 0: packet type {0}; there are 0 to 7")]
     Kind(u8),
     /// A flag that the packet type does not have.
     #[error("byte 1: flags {flags:#04x} of packet type {kind}, which has none but {known:#04x}")]
@@ -165,21 +188,23 @@ struct Fields {
     number: u32,
     second: [u8; 4],
     priority: u8,
+    stamp: u32,
 }
 
 fn answer(kind: u8, seq: u32, pull: Option<u32>) -> Fields {
     let flags = flag(pull.is_some(), CARRIES_PULL);
-    Fields { kind, flags, number: seq, second: pull.unwrap_or(0).to_be_bytes(), priority: 0 }
+    Fields { kind, flags, number: seq, second: pull.unwrap_or(0).to_be_bytes(), priority: 0, stamp: 0 }
 }
 
 impl Shape {
     fn fields(self) -> Fields {
-        let plain = |kind, number| Fields { kind, flags: 0, number, second: [0; 4], priority: 0 };
+        let plain = |kind, number| Fields { kind, flags: 0, number, second: [0; 4], priority: 0, stamp: 0 };
         match self {
-            Self::Data { seq, syn, last, pulled, again, length, service, priority } => {
+            Self::Data { seq, syn, last, pulled, again, length, service, priority, stamp } => {
                 let flags = flag(syn, SYN) | flag(last, LAST) | flag(pulled, PULLED) | flag(again, AGAIN);
                 let ([a, b], [c, d]) = (length.to_be_bytes(), service.to_be_bytes());
-                Fields { kind: DATA, flags, number: seq, second: [a, b, c, d], priority }
+                let stamp = if syn { stamp & STAMP_MASK } else { 0 };
+                Fields { kind: DATA, flags, number: seq, second: [a, b, c, d], priority, stamp }
             }
             Self::Ack { seq, pull } => answer(ACK, seq, pull),
             Self::Nack { seq, pull } => answer(NACK, seq, pull),
@@ -187,6 +212,11 @@ impl Shape {
             Self::Probe { seq } => plain(PROBE, seq),
             Self::Reset { by_sender, reason } => {
                 Fields { flags: flag(by_sender, BY_SENDER), second: [reason.0, 0, 0, 0], ..plain(RESET, 0) }
+            }
+            Self::Hello => plain(HELLO, 0),
+            Self::Cookie { token, clock } => {
+                let second = (token as u32).to_be_bytes();
+                Fields { second, stamp: clock & STAMP_MASK, ..plain(COOKIE, (token >> 32) as u32) }
             }
         }
     }
@@ -204,18 +234,35 @@ impl Shape {
     }
 }
 
-/// The flags that a packet type may have, and which of bytes 12 to 17 may be other than 0.
-fn rules(kind: u8) -> Option<(u8, [bool; 6])> {
-    let all = [true, true, true, true, true, false];
-    let word = [true, true, true, true, false, false];
-    let byte = [true, false, false, false, false, false];
-    Some(match kind {
-        DATA => (SYN | LAST | PULLED | AGAIN, all),
-        ACK | NACK => (CARRIES_PULL, word),
-        PULL | PROBE => (0, [false; 6]),
-        RESET => (BY_SENDER, byte),
+/// What a packet type may have beside the fields that all have.
+struct Rules {
+    /// Flags of byte 1.
+    flags: u8,
+    /// Which of bytes 4 to 19 may be other than 0.
+    used: [bool; 16],
+}
+
+/// Marks bytes 4 to 19 by field: connection 4, number 4, second word 4, priority 1, stamp 3.
+fn used(conn: bool, number: bool, second: [bool; 4], priority: bool, stamp: bool) -> [bool; 16] {
+    let [a, b, c, d] = second;
+    let (n, o, p, s) = (conn, number, priority, stamp);
+    [n, n, n, n, o, o, o, o, a, b, c, d, p, s, s, s]
+}
+
+fn rules(kind: u8, flags: u8) -> Option<Rules> {
+    let (all, none) = ([true; 4], [false; 4]);
+    // Without the flag there is no pull number, and only a packet that may open a connection says when that was.
+    let pull = if flags & CARRIES_PULL != 0 { all } else { none };
+    let (flags, used) = match kind {
+        DATA => (SYN | LAST | PULLED | AGAIN, used(true, true, all, true, flags & SYN != 0)),
+        ACK | NACK => (CARRIES_PULL, used(true, true, pull, false, false)),
+        PULL | PROBE => (0, used(true, true, none, false, false)),
+        RESET => (BY_SENDER, used(true, false, [true, false, false, false], false, false)),
+        HELLO => (0, used(false, false, none, false, false)),
+        COOKIE => (0, used(false, true, all, false, true)),
         _ => return None,
-    })
+    };
+    Some(Rules { flags, used })
 }
 
 fn check_rules(bytes: &[u8; HEADER]) -> Result<(), BadHeader> {
@@ -223,27 +270,22 @@ fn check_rules(bytes: &[u8; HEADER]) -> Result<(), BadHeader> {
     if version != VERSION {
         return Err(BadHeader::Version(version));
     }
-    let (known, used) = rules(kind).ok_or(BadHeader::Kind(kind))?;
+    let Rules { flags: known, used } = rules(kind, flags).ok_or(BadHeader::Kind(kind))?;
     if flags & !known != 0 {
         return Err(BadHeader::Flags { kind, flags, known });
     }
-    let reserved = |at: usize| Err(BadHeader::Reserved { at: at as u8, value: bytes[at], kind });
-    if let Some(at) = (12..18).find(|at| !used[at - 12] && bytes[*at] != 0) {
-        return reserved(at);
-    }
-    // Without the flag there is no pull number, and a reset has no packet number.
-    let no_pull = matches!(kind, ACK | NACK) && flags & CARRIES_PULL == 0;
-    if let Some(at) = (12..16).find(|at| no_pull && bytes[*at] != 0) {
-        return reserved(at);
-    }
-    match (8..12).find(|at| kind == RESET && bytes[*at] != 0) {
-        Some(at) => reserved(at),
+    match (4..TAG).find(|at| !used[at - 4] && bytes[*at] != 0) {
+        Some(at) => Err(BadHeader::Reserved { at: at as u8, value: bytes[at], kind }),
         None => Ok(()),
     }
 }
 
 fn long(bytes: &[u8; HEADER], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn double(bytes: &[u8; HEADER], at: usize) -> u64 {
+    u64::from(long(bytes, at)) << 32 | u64::from(long(bytes, at + 4))
 }
 
 fn short(bytes: &[u8; HEADER], at: usize) -> u16 {
@@ -255,7 +297,7 @@ impl Packet {
     /// made the packet and of the one that it is for, which the check covers.
     #[must_use]
     pub fn encode(&self, addresses: (&[u8], &[u8])) -> [u8; HEADER] {
-        let Fields { kind, flags, number, second, priority } = self.shape.fields();
+        let Fields { kind, flags, number, second, priority, stamp } = self.shape.fields();
         let mut bytes = [0; HEADER];
         bytes[0] = VERSION << 4 | kind;
         bytes[1] = flags;
@@ -264,12 +306,14 @@ impl Packet {
         bytes[8..12].copy_from_slice(&number.to_be_bytes());
         bytes[12..16].copy_from_slice(&second);
         bytes[16] = priority;
+        bytes[17..TAG].copy_from_slice(&stamp.to_be_bytes()[1..]);
+        bytes[TAG..CHECK].copy_from_slice(&self.tag.to_be_bytes());
         let check = header_check(&bytes, addresses);
-        bytes[18..].copy_from_slice(&check.to_be_bytes());
+        bytes[CHECK..].copy_from_slice(&check.to_be_bytes());
         bytes
     }
 
-    /// The header that 22 bytes are; their check is not looked at (see [`header_check`]).
+    /// The header that 32 bytes are; their check is not looked at (see [`header_check`]).
     ///
     /// # Errors
     /// If the bytes are none that [`Packet::encode`] makes.
@@ -277,6 +321,7 @@ impl Packet {
         check_rules(bytes)?;
         let (flags, seq) = (bytes[1], long(bytes, 8));
         let pull = (flags & CARRIES_PULL != 0).then(|| long(bytes, 12));
+        let stamp = long(bytes, 16) & STAMP_MASK;
         let shape = match bytes[0] & 0x0f {
             DATA => Shape::Data {
                 seq,
@@ -287,23 +332,26 @@ impl Packet {
                 length: short(bytes, 12),
                 service: short(bytes, 14),
                 priority: bytes[16],
+                stamp,
             },
             ACK => Shape::Ack { seq, pull },
             NACK => Shape::Nack { seq, pull },
             PULL => Shape::Pull { number: seq },
             PROBE => Shape::Probe { seq },
-            _ => Shape::Reset { by_sender: flags & BY_SENDER != 0, reason: Reason(bytes[12]) },
+            RESET => Shape::Reset { by_sender: flags & BY_SENDER != 0, reason: Reason(bytes[12]) },
+            HELLO => Shape::Hello,
+            _ => Shape::Cookie { token: double(bytes, 8), clock: stamp },
         };
-        Ok(Self { home: short(bytes, 2), conn: long(bytes, 4), shape })
+        Ok(Self { home: short(bytes, 2), conn: long(bytes, 4), tag: double(bytes, TAG), shape })
     }
 }
 
-/// The check of a header: CRC-32C of the sender's and the receiver's address and bytes 0 to 17.
+/// The check of a header: CRC-32C of the sender's and the receiver's address and bytes 0 to 27.
 pub(crate) fn header_check(header: &[u8; HEADER], (from, to): (&[u8], &[u8])) -> u32 {
-    crate::crc32c(&[from, to, &header[..18]])
+    crate::crc32c(&[from, to, &header[..CHECK]])
 }
 
 /// The check that a header carries.
 pub(crate) fn carried_check(header: &[u8; HEADER]) -> u32 {
-    long(header, 18)
+    long(header, CHECK)
 }

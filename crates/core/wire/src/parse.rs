@@ -48,7 +48,7 @@ pub enum Refused {
     #[error("a wrong checksum of the IPv4 header")]
     Ipv4Checksum,
     /// Shorter than a header.
-    #[error("{0} B behind UDP, where a header has 22 B")]
+    #[error("{0} B behind UDP, where a header has 32 B")]
     Short(usize),
     /// The header's check is wrong.
     #[error("the header's check is {carried:#010x}, where {computed:#010x} would be right")]

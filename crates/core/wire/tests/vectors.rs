@@ -28,10 +28,10 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 fn fields(shape: &Shape) -> Value {
     match *shape {
-        Shape::Data { seq, syn, last, pulled, again, length, service, priority } => json!({
+        Shape::Data { seq, syn, last, pulled, again, length, service, priority, stamp } => json!({
             "type": "data", "seq": seq, "syn": syn, "last": last, "pulled": pulled, "again": again,
             "length": length,
-            "service": service, "priority": priority,
+            "service": service, "priority": priority, "stamp": stamp,
         }),
         Shape::Ack { seq, pull } => json!({"type": "ack", "seq": seq, "pull": pull}),
         Shape::Nack { seq, pull } => json!({"type": "nack", "seq": seq, "pull": pull}),
@@ -39,6 +39,10 @@ fn fields(shape: &Shape) -> Value {
         Shape::Probe { seq } => json!({"type": "probe", "seq": seq}),
         Shape::Reset { by_sender, reason } => {
             json!({"type": "reset", "by_sender": by_sender, "reason": reason.0})
+        }
+        Shape::Hello => json!({"type": "hello"}),
+        Shape::Cookie { token, clock } => {
+            json!({"type": "cookie", "token": format!("{token:016x}"), "clock": clock})
         }
     }
 }
@@ -54,6 +58,7 @@ fn outcome(result: &Result<Arrived<'_>, Refused>) -> Value {
             "label": arrived.route.label(),
             "home": arrived.packet.home,
             "conn": arrived.packet.conn,
+            "tag": format!("{:016x}", arrived.packet.tag),
             "packet": fields(&arrived.packet.shape),
             "payload": hex(arrived.payload),
         }),
@@ -83,7 +88,9 @@ fn route(ipv6: bool) -> Route {
 
 fn frame(route: &Route, shape: Shape) -> Vec<u8> {
     let payload: Vec<u8> = (0..shape.length()).map(|at| at as u8).collect();
-    let packet = Packet { home: 61000, conn: 0x0102_0304, shape };
+    let alone = matches!(shape, Shape::Hello | Shape::Cookie { .. });
+    let conn = if alone { 0 } else { 0x0102_0304 };
+    let packet = Packet { home: 61000, conn, tag: 0x0123_4567_89ab_cdef, shape };
     let mut out = vec![0; 2000];
     let long = emit(&mut out, route, &Marks::default(), &packet, &payload).unwrap();
     out.truncate(long);
@@ -100,6 +107,7 @@ fn data(length: u16) -> Shape {
         length,
         service: 80,
         priority: 2,
+        stamp: 0x0a_0b0c,
     }
 }
 
@@ -125,6 +133,7 @@ fn sent() -> Vec<Case> {
         length: 0,
         service: 0,
         priority: 0,
+        stamp: 0,
     };
     let shapes = [
         ("data", data(20)),
@@ -137,6 +146,8 @@ fn sent() -> Vec<Case> {
         ("probe", Shape::Probe { seq: 9 }),
         ("reset by the receiver", Shape::Reset { by_sender: false, reason: Reason::NO_LISTENER }),
         ("reset by the sender", Shape::Reset { by_sender: true, reason: Reason::ABORTED }),
+        ("hello", Shape::Hello),
+        ("cookie", Shape::Cookie { token: 0xfedc_ba98_7654_3210, clock: 0x01_0203 }),
     ];
     let case = |(name, shape)| Case { name, port: PORT, frame: frame(&route(false), shape) };
     shapes.into_iter().map(case).collect()
@@ -146,17 +157,17 @@ fn sent() -> Vec<Case> {
 fn on_the_way() -> Vec<Case> {
     let (v4, v6) = (route(false), route(true));
     let short = frame(&v4, data(12));
-    let header = trimmed(frame(&v4, data(200)), 64, Lengths::Corrected);
+    let header = trimmed(frame(&v4, data(200)), 74, Lengths::Corrected);
     let returned = changed(header.clone(), |frame| assert!(switch::send_back(frame, &Marks::default())));
     let remarked = changed(short, |frame| assert!(switch::set_mark(frame, Mark::Trimmed, &Marks::default())));
     let case = |name, frame| Case { name, port: PORT, frame };
     vec![
         case("data over IPv6", frame(&v6, data(20))),
-        case("trimmed to 64 B, lengths corrected", header.clone()),
-        case("trimmed to 64 B, lengths kept", trimmed(frame(&v4, data(200)), 64, Lengths::Kept)),
+        case("trimmed to 74 B, lengths corrected", header.clone()),
+        case("trimmed to 74 B, lengths kept", trimmed(frame(&v4, data(200)), 74, Lengths::Kept)),
         case("trimmed to 100 B", trimmed(frame(&v4, data(200)), 100, Lengths::Corrected)),
-        case("trimmed to 84 B over IPv6", trimmed(frame(&v6, data(200)), 0, Lengths::Corrected)),
-        case("trimmed, padded by a network card", changed(header, |frame| frame.resize(70, 0))),
+        case("trimmed to 94 B over IPv6", trimmed(frame(&v6, data(200)), 0, Lengths::Corrected)),
+        case("trimmed, padded by a network card", changed(header, |frame| frame.resize(80, 0))),
         case("marked as trimmed, but all of it is there", remarked),
         Case { name: "returned", port: 61000, frame: returned },
         case(
@@ -176,17 +187,17 @@ fn wrong() -> Vec<Case> {
         let route = route(false);
         changed(frame(&route, Shape::Pull { number: 1 }), |frame| {
             frame[42 + at] = value;
-            let check = pullnet_wire::crc32c(&[&[192, 0, 2, 1], &[192, 0, 2, 2], &frame[42..60]]);
-            frame[60..64].copy_from_slice(&check.to_be_bytes());
+            let check = pullnet_wire::crc32c(&[&[192, 0, 2, 1], &[192, 0, 2, 2], &frame[42..70]]);
+            frame[70..74].copy_from_slice(&check.to_be_bytes());
         })
     };
     vec![
-        case("a wrong bit in the payload", flip(80)),
+        case("a wrong bit in the payload", flip(90)),
         case("a wrong bit in the packet number", flip(53)),
         case("a wrong bit in the IPv4 header", flip(22)),
-        case("one byte short of a header", frame(&route(false), Shape::Pull { number: 1 })[..63].to_vec()),
-        case("version 2", resealed(0, 0x23)),
-        case("packet type 9", resealed(0, 0x19)),
+        case("one byte short of a header", frame(&route(false), Shape::Pull { number: 1 })[..73].to_vec()),
+        case("version 1", resealed(0, 0x13)),
+        case("packet type 9", resealed(0, 0x29)),
         case("a flag that a pull does not have", resealed(1, 2)),
         case("a reserved byte that is not 0", resealed(17, 1)),
         case(
@@ -211,7 +222,7 @@ fn frames_say_what_the_vectors_say() {
     let cases: Vec<Case> = sent().into_iter().chain(on_the_way()).chain(wrong()).collect();
     let marks = Marks::default();
     let dscp = [Mark::Data, Mark::Control, Mark::Trimmed, Mark::Returned].map(|mark| marks.dscp(mark));
-    let head = json!({"format": "pullnet-wire", "version": 1, "dscp": {
+    let head = json!({"format": "pullnet-wire", "version": 2, "dscp": {
         "data": dscp[0], "control": dscp[1], "trimmed": dscp[2], "returned": dscp[3],
     }});
     let lines = std::iter::once(head).chain(cases.iter().map(line));

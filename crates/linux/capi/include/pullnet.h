@@ -253,4 +253,4 @@ void pullnet_free(uint8_t *response, size_t size);
 #endif  // __cplusplus
 
 #endif  /* PULLNET_H */
-/* made from 79ecbc02647c14e116301b4e4dc0731838b81f3eeb27e34afa9b9b87b767b7e7 */
+/* made from 53c279ff113b8ac09d14079db4a0522d9fb9eed18d4b040e35e13266240fd8fb */

@@ -12,6 +12,9 @@ use pullnet_host::{Stack, StreamId, StreamOptions};
 
 use crate::failure::{Code, Failure, keep, words};
 
+/// Bytes that one call reads at most: those of a small read are not worth a larger buffer's zeros.
+const MOST_READ: usize = 64 << 10;
+
 /// A connection to the daemon of this machine. Any number of threads may use one.
 pub struct Host(Arc<dyn Stack>);
 
@@ -226,7 +229,8 @@ pub unsafe extern "C" fn pullnet_read(
         if out.is_null() || room == 0 {
             return Err(Failure::argument("there is no room to read to"));
         }
-        // What the caller has not written yet is written before it is read.
+        // What the caller has not written yet is written before it is read; more than that is read by the next call.
+        let room = room.min(MOST_READ);
         std::ptr::write_bytes(out.cast::<u8>(), 0, room);
         let out = std::slice::from_raw_parts_mut(out.cast::<u8>(), room);
         Ok(stack.read(*id, out, patience(timeout_ns))? as isize)

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -56,6 +56,21 @@ pub(crate) struct Door {
     path: PathBuf,
     /// Locked as long as the daemon lives.
     _lock: File,
+    /// A file descriptor that is given up to take, and let go, one who comes when there is no other left: else that one
+    /// would wait at the door, and the daemon would look at it again and again.
+    reserve: Option<OwnedFd>,
+}
+
+/// Somebody at the door.
+#[derive(Debug)]
+pub(crate) enum Caller {
+    Welcome(UnixStream, Visitor),
+    /// Neither of the group nor named.
+    Stranger(Visitor),
+    /// There is no file descriptor left.
+    NoRoom,
+    /// The kernel cannot say who it is, or take the connection.
+    Failed(io::Error),
 }
 
 impl Door {
@@ -68,7 +83,7 @@ impl Door {
         in_the_way(&path)?;
         let mode = if door.users.is_empty() { GROUP } else { ANYBODY };
         let listener = listen(&path, daemon.uid, allowed.gid, mode)?;
-        Ok(Self { listener, allowed, path, _lock: lock })
+        Ok(Self { listener, allowed, path, _lock: lock, reserve: reserve() })
     }
 
     /// A door that nobody finds but the one who stands before it.
@@ -86,16 +101,41 @@ impl Door {
         let visitor = UnixStream::connect_addr(&address).expect("a door that is open");
         let allowed = Allowed { uids: vec![process::own().uid], gid: process::own().gid };
         let lock = File::from(sys::memory_file(0).expect("descriptors are left"));
-        (Self { listener, allowed, path: PathBuf::new(), _lock: lock }, visitor)
+        (Self { listener, allowed, path: PathBuf::new(), _lock: lock, reserve: reserve() }, visitor)
     }
 
-    /// The next one who wants in. `Err` with who it was if that one may not.
-    pub fn visitor(&self) -> Option<Result<(UnixStream, Visitor), Visitor>> {
-        let (socket, _) = self.listener.accept().ok()?;
-        let peer = sys::peer(socket.as_fd()).ok()?;
+    /// The next one who wants in.
+    pub fn visitor(&mut self) -> Option<Caller> {
+        let socket = match self.listener.accept() {
+            Ok((socket, _)) => socket,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+                return self.turn_away(error);
+            }
+            Err(error) => return Some(Caller::Failed(error)),
+        };
+        let Ok(peer) = sys::peer(socket.as_fd()) else {
+            return Some(Caller::Failed(io::Error::last_os_error()));
+        };
         let visitor = Visitor { pid: peer.pid, uid: peer.uid };
         let lets_in = self.allowed.lets_in(peer.uid, peer.gid, &sys::peer_groups(socket.as_fd()));
-        Some(if lets_in { Ok((socket, visitor)) } else { Err(visitor) })
+        Some(if lets_in { Caller::Welcome(socket, visitor) } else { Caller::Stranger(visitor) })
+    }
+
+    /// Takes the connection with the file descriptor that is kept for that, and lets it go.
+    /// The kernel says that there is no descriptor left before it looks whether anybody is there: `None` if nobody is.
+    fn turn_away(&mut self, error: io::Error) -> Option<Caller> {
+        if self.reserve.take().is_none() {
+            self.reserve = reserve();
+            return Some(Caller::Failed(error));
+        }
+        let taken = self.listener.accept().map(drop);
+        self.reserve = reserve();
+        match taken {
+            Ok(()) => Some(Caller::NoRoom),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            Err(error) => Some(Caller::Failed(error)),
+        }
     }
 }
 
@@ -180,6 +220,11 @@ fn listen(path: &Path, uid: u32, gid: u32, mode: u32) -> Result<UnixListener, Er
     made().map_err(Error::file(path, "cannot make the socket"))
 }
 
+/// A file descriptor to be given up.
+fn reserve() -> Option<OwnedFd> {
+    File::open("/dev/null").ok().map(OwnedFd::from)
+}
+
 fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -203,7 +248,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("pullnet-door-{}-{name}", std::process::id()));
         let path = folder.join("host.sock");
         let users = Vec::new();
-        let door = config::Door { path, group: None, users, applications: 1, channels: 1, ring: 4096 };
+        let door = config::Door { path, users, ..config::Door::default() };
         (Folder(folder), door)
     }
 
@@ -211,12 +256,12 @@ mod tests {
     fn a_socket_is_for_user_and_group() {
         let (_folder, settings) = settings("mode");
         let own = process::own();
-        let door = Door::open(&settings, &own).unwrap();
+        let mut door = Door::open(&settings, &own).unwrap();
         let mode = fs::metadata(&settings.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o660);
         assert!(door.visitor().is_none());
         let _client = UnixStream::connect(&settings.path).unwrap();
-        let (_, visitor) = door.visitor().unwrap().unwrap();
+        let Some(Caller::Welcome(_, visitor)) = door.visitor() else { panic!("a member of the group") };
         assert_eq!((visitor.uid, visitor.pid), (own.uid, std::process::id() as i32));
         drop(door);
         assert!(!settings.path.exists());
@@ -232,9 +277,9 @@ mod tests {
         drop(door);
         // What a killed daemon leaves.
         drop(UnixListener::bind(&settings.path).unwrap());
-        let door = Door::open(&settings, &own).unwrap();
+        let mut door = Door::open(&settings, &own).unwrap();
         let _client = UnixStream::connect(&settings.path).unwrap();
-        assert!(door.visitor().unwrap().is_ok());
+        assert!(matches!(door.visitor(), Some(Caller::Welcome(..))));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod message;
 mod privileges;
 #[expect(unsafe_code, reason = "system calls about the process")]
 mod process;
+mod quota;
 mod ring;
 mod server;
 mod share;

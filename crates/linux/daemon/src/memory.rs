@@ -44,6 +44,12 @@ impl Memory {
         }
     }
 
+    /// Gives the pages back to the system, also those that another process has mapped; they read as zeros afterwards.
+    pub fn discard(&self) {
+        // SAFETY: the whole mapping, which nothing but atomics reaches. Where the kernel refuses, the pages stay.
+        unsafe { libc::madvise(self.start.as_ptr().cast(), self.long, libc::MADV_REMOVE) };
+    }
+
     fn place(&self, at: usize, long: usize) -> *mut u8 {
         let inside = at.checked_add(long).is_some_and(|end| end <= self.long);
         assert!(inside, "{long} B at {at} of a mapping of {} B", self.long);

@@ -126,7 +126,8 @@ pub(crate) fn raise_descriptors() {
     }
 }
 
-/// SIGINT and SIGTERM, which no longer end the process but can be read, as long as this lives.
+/// SIGINT and SIGTERM, which no longer end the process but can be read, as long as this lives. SIGHUP, which comes when a
+/// terminal is closed, does nothing.
 #[derive(Debug)]
 pub(crate) struct Signals {
     fd: OwnedFd,
@@ -142,7 +143,9 @@ impl Signals {
             libc::sigemptyset(&mut set);
             libc::sigaddset(&mut set, libc::SIGINT);
             libc::sigaddset(&mut set, libc::SIGTERM);
-            (set, before, libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut before))
+            let mut blocked = set;
+            libc::sigaddset(&mut blocked, libc::SIGHUP);
+            (set, before, libc::pthread_sigmask(libc::SIG_BLOCK, &blocked, &mut before))
         };
         checked(-result, "cannot wait for signals")?;
         // SAFETY: the kernel reads the set.

@@ -76,6 +76,11 @@ impl Channel {
         (Reader::new(Arc::clone(&self.memory), self.up()), Writer::new(Arc::clone(&self.memory), self.down()))
     }
 
+    /// Gives its pages back to the system, whoever has mapped them.
+    pub fn discard(&self) {
+        self.memory.discard();
+    }
+
     /// As new. Only while the other side does not use it.
     pub fn clear(&self) {
         (0..6 * LINE / 8).for_each(|word| self.memory.word(8 * word).store(0, Ordering::Relaxed));

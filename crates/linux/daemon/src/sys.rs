@@ -197,6 +197,16 @@ impl Poll {
         checked(result, "cannot wait for a file descriptor").map(|_| ())
     }
 
+    /// Waits for `fd`, which was added under `number`, or not for the time being.
+    pub fn change(&self, fd: BorrowedFd<'_>, number: u64, waits: bool) -> Result<(), Error> {
+        let events = if waits { libc::EPOLLIN as u32 } else { 0 };
+        let mut event = libc::epoll_event { events, u64: number };
+        // SAFETY: the kernel reads one event.
+        let result =
+            unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_MOD, fd.as_raw_fd(), &mut event) };
+        checked(result, "cannot wait for a file descriptor").map(|_| ())
+    }
+
     /// The numbers of what can be read now, at most 64. Never waits.
     pub fn ready(&self, each: &mut Vec<u64>) {
         const NONE: libc::epoll_event = libc::epoll_event { events: 0, u64: 0 };

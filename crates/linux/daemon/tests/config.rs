@@ -63,7 +63,7 @@ fn little_is_needed() {
     let file = HostFile::read("host.toml", text).unwrap();
     assert_eq!((file.link, file.mtu, file.wait), (Link::Udp, None, Wait::Adaptive));
     assert_eq!(file.door.path.to_str(), Some("/run/pullnet/host.sock"));
-    assert_eq!((file.door.applications, file.door.channels, file.door.ring), (64, 1024, 262_144));
+    assert_eq!((file.door.applications, file.door.channels, file.door.ring), (256, 1024, 262_144));
     assert_eq!((file.door.group, file.user.as_str()), (None, "nobody"));
 }
 

@@ -13,12 +13,14 @@ mod host;
 mod net;
 mod options;
 mod peers;
+mod proof;
 mod stack;
 mod status;
 mod stream;
 mod streams;
 #[cfg(feature = "tokio")]
 pub mod tokio;
+mod wallet;
 
 pub use engine::Engine;
 pub use error::StreamError;
@@ -26,5 +28,6 @@ pub use handle::{Notice, Read, StreamId, StreamInfo};
 pub use host::{Host, HostOptions, Neighbours, Search, Wait};
 pub use net::{NdpListener, NdpStream};
 pub use options::{EngineOptions, Limits, StreamOptions};
+pub use proof::Secret;
 pub use stack::Stack;
 pub use status::{Counts, Refusals, Status, StreamStatus, Totals};

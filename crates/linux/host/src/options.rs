@@ -1,10 +1,10 @@
 use std::net::IpAddr;
 
 use pullnet_ndp::NdpConfig;
-use pullnet_units::{BitsPerSec, Bytes, Instant};
+use pullnet_units::{BitsPerSec, Bytes};
 use pullnet_wire::{ETHERNET, IPV4, IPV6, Mac, Marks, PORT, UDP, payload_room};
 
-use crate::StreamError;
+use crate::{Secret, StreamError};
 
 /// Preamble, frame check sequence and gap: what a frame takes on a line beside its bytes. Bytes.
 const LINE: usize = 24;
@@ -34,12 +34,14 @@ pub struct EngineOptions {
     pub neighbours: Vec<(IpAddr, Mac)>,
     /// Path labels that are used towards each destination, 1 to 16384.
     pub paths: u16,
-    /// Chance of everything: paths, and where connection numbers begin. Whoever drives an [`crate::Engine`] has to give a
-    /// new one at each start, so that its numbers are not those that its peers remember; a [`crate::Host`] sees to that.
+    /// Chance of everything that no other host has to be kept from guessing: paths, for instance.
     pub seed: u64,
-    /// Until then, packets that were sent before open no stream: a host that had this address before may have carried out
-    /// what they ask for. [`EngineOptions::started_anew`] sets it; zero as long as nobody had the address.
-    pub careful_until: Instant,
+    /// Key of tokens, tags and connection numbers. Whoever drives an [`crate::Engine`] has to give a new one at each start,
+    /// so that nothing is taken that was meant for the host before; a [`crate::Host`] sees to that. The seed is mixed in.
+    pub secret: Secret,
+    /// Whether the first packet of a host teaches its Ethernet address, for networks without a kernel that could be asked.
+    /// Later packets change nothing.
+    pub learn_macs: bool,
 }
 
 impl EngineOptions {
@@ -58,16 +60,22 @@ impl EngineOptions {
             neighbours: Vec::new(),
             paths: 8,
             seed: 0,
-            careful_until: Instant::ZERO,
+            secret: Secret::default(),
+            learn_macs: false,
         }
     }
 
-    /// For a host that starts at `now`, and perhaps takes the place of another one: it is careful for as long as peers may
-    /// repeat what they sent to that.
-    #[must_use]
-    pub fn started_anew(self, now: Instant) -> Self {
-        let careful = self.ndp.give_up.saturating_add(self.ndp.time_wait);
-        Self { careful_until: now.after(careful), ..self }
+    /// With a secret and a seed that nobody can know: what a host needs at its start.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn started(self) -> Result<Self, StreamError> {
+        let mut bytes = [0; 24];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| StreamError::Options(format!("cannot get random numbers: {error}")))?;
+        let secret = Secret::new(core::array::from_fn(|at| bytes[at]));
+        let seed = u64::from_le_bytes(core::array::from_fn(|at| bytes[16 + at]));
+        Ok(Self { secret, seed, ..self })
     }
 
     /// Payload of a full packet. Bytes.
@@ -98,25 +106,31 @@ impl EngineOptions {
 /// How much a host takes on. What goes beyond is refused, and memory stays within it whoever sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Streams at a time. More are refused with RESET, reason "full". Hosts that have not acknowledged anything yet, and so
-    /// may not be where they say, have half of them.
+    /// Streams at a time. More are refused with RESET, reason "full". A quarter more may be there of which nothing but
+    /// headers has come; the oldest of these give way.
     pub connections: usize,
     /// Streams with one peer at a time. More are refused with RESET, reason "full".
     pub connections_per_peer: usize,
-    /// Streams that hosts which have not acknowledged anything yet may open in a second, all together, in bursts of a tenth
-    /// of a second. What comes beyond is not answered: whoever means it sends it again.
-    pub openings_per_second: u32,
+    /// Hosts that are given a token in a second, in bursts of a tenth of a second. Those beyond are not answered: whoever
+    /// means it asks again.
+    pub tokens_per_second: u32,
+    /// Openings that are remembered, so that a copy of none is carried out: as many are taken in the time for which one is
+    /// remembered, and more are not answered.
+    pub remembered: usize,
     /// Answers to packets that belong to nothing (RESET) in a second, in bursts of a tenth of a second.
     pub resets_per_second: u32,
     /// Bytes that a stream holds until they are acknowledged.
     pub send_buffer: usize,
+    /// Bytes that are not acknowledged, of all streams. Beyond it a stream that holds none may still hold a packet.
+    pub send_memory: usize,
     /// Bytes that wait for the reader of a stream before its sender is held. What is on its way by then is taken too,
     /// up to a first window more.
     pub receive_buffer: usize,
     /// Bytes that wait for readers, of all streams. Beyond it a packet is taken only if its reader waits for it;
     /// others are treated as trimmed, so that they come again.
     pub memory: usize,
-    /// Streams that wait to be accepted, for each service. More are refused with RESET, reason "full".
+    /// Streams that wait to be accepted, for each service, half of them of one peer. More are refused with RESET, reason
+    /// "full". Those of which nothing but headers has come do not count.
     pub backlog: usize,
 }
 
@@ -125,9 +139,11 @@ impl Default for Limits {
         Self {
             connections: 65_536,
             connections_per_peer: 16_384,
-            openings_per_second: 10_000,
+            tokens_per_second: 10_000,
+            remembered: 1 << 20,
             resets_per_second: 10_000,
             send_buffer: 1 << 20,
+            send_memory: 256 << 20,
             receive_buffer: 1 << 20,
             memory: 256 << 20,
             backlog: 1024,

@@ -9,6 +9,9 @@ use pullnet_transport::HostAddr;
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::Mac;
 
+use crate::StreamId;
+use crate::proof::Numbers;
+
 /// Another host that has streams with this one, or had some not long ago.
 #[derive(Debug)]
 pub(crate) struct Peer {
@@ -16,13 +19,16 @@ pub(crate) struct Peer {
     pub address: SocketAddr,
     /// Where frames to it go; `None`: not known yet.
     pub mac: Option<Mac>,
-    /// Where they went before, and when that was last exchanged with the former in doubt.
-    before: Option<Mac>,
+    /// When its Ethernet address was last asked for because it looked wrong.
     doubted: Instant,
-    /// Whether it has acknowledged data of ours, so that it most likely is where it says.
-    pub proven: bool,
+    /// What numbers the streams that this host opens to it.
+    pub numbers: Numbers,
     /// Streams with it.
     pub streams: usize,
+    /// Streams with it of which nothing but headers has come, oldest first; some may have ended or gone on.
+    pub nascent: VecDeque<StreamId>,
+    /// How many of these there are.
+    pub nascent_streams: usize,
     /// When it last had a stream, or spoke of one that has ended.
     used: Instant,
     /// Whether it stands in the queue of those that may be forgotten.
@@ -39,15 +45,22 @@ pub(crate) struct Peers {
     numbers: HashMap<SocketAddr, u32, RandomState>,
     /// Peers without streams: when to look at them, in order.
     idle: VecDeque<(Instant, u32)>,
-    /// Ethernet addresses that are given, and not learnt.
+    /// Ethernet addresses that are given, and never asked for.
     given: BTreeMap<IpAddr, Mac>,
+    /// Ethernet addresses that were found, and their order.
+    found: HashMap<IpAddr, Mac, RandomState>,
+    order: VecDeque<IpAddr>,
 }
+
+/// Ethernet addresses that are kept at most; the oldest goes, and is asked for again.
+const MOST_FOUND: usize = 4096;
 
 impl Peers {
     /// Nobody yet. A peer without streams is forgotten after `remembered`.
     pub fn new(remembered: Picos, given: BTreeMap<IpAddr, Mac>) -> Self {
         let (slots, free, idle) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { remembered, slots, free, numbers: HashMap::default(), idle, given }
+        let (numbers, found, order) = (HashMap::default(), HashMap::default(), VecDeque::new());
+        Self { remembered, slots, free, numbers, idle, given, found, order }
     }
 
     pub fn find(&self, address: SocketAddr) -> Option<HostAddr> {
@@ -58,7 +71,7 @@ impl Peers {
         self.slots.get(peer.0 as usize)?.as_ref()
     }
 
-    fn get_mut(&mut self, peer: HostAddr) -> Option<&mut Peer> {
+    pub fn get_mut(&mut self, peer: HostAddr) -> Option<&mut Peer> {
         self.slots.get_mut(peer.0 as usize)?.as_mut()
     }
 
@@ -67,10 +80,10 @@ impl Peers {
     }
 
     /// The number of the host at `address`, a new one if it has none. One stream more is with it.
-    pub fn hold(&mut self, address: SocketAddr) -> HostAddr {
+    pub fn hold(&mut self, address: SocketAddr, numbers: impl FnOnce() -> Numbers) -> HostAddr {
         let number = match self.numbers.get(&address) {
             Some(number) => *number,
-            None => self.add(address),
+            None => self.add(address, numbers()),
         };
         if let Some(peer) = self.get_mut(HostAddr(number)) {
             peer.streams += 1;
@@ -78,15 +91,15 @@ impl Peers {
         HostAddr(number)
     }
 
-    fn add(&mut self, address: SocketAddr) -> u32 {
-        let mac = self.given.get(&address.ip()).copied();
+    fn add(&mut self, address: SocketAddr, numbers: Numbers) -> u32 {
         let peer = Peer {
             address,
-            mac,
-            before: None,
+            mac: self.mac(address.ip()),
             doubted: Instant::ZERO,
-            proven: false,
+            numbers,
             streams: 0,
+            nascent: VecDeque::new(),
+            nascent_streams: 0,
             used: Instant::ZERO,
             queued: false,
         };
@@ -116,34 +129,34 @@ impl Peers {
         }
     }
 
-    /// A frame that belongs to a stream came from this Ethernet address.
-    pub fn learn(&mut self, peer: HostAddr, mac: Mac) {
-        let Some(Some(entry)) = self.slots.get_mut(peer.0 as usize) else { return };
-        if entry.mac != Some(mac) && !self.given.contains_key(&entry.address.ip()) {
-            entry.before = entry.mac.replace(mac);
-        }
+    /// The Ethernet address of `address`, if it is given or was found.
+    pub fn mac(&self, address: IpAddr) -> Option<Mac> {
+        self.given.get(&address).or_else(|| self.found.get(&address)).copied()
     }
 
-    /// Nothing has come from `peer` for `patience`: perhaps it is where it was before. No checksum of ours covers the
-    /// address that was learnt last.
-    pub fn doubt(&mut self, now: Instant, peer: HostAddr, patience: Picos) {
-        let Some(entry) = self.get_mut(peer) else { return };
-        if entry.before.is_some() && now.since(entry.doubted) > patience {
-            std::mem::swap(&mut entry.mac, &mut entry.before);
-            entry.doubted = now;
-        }
+    /// Whether the Ethernet address of `peer` is to be asked for again, because it has been silent or its frames come from
+    /// elsewhere: not more often than once in `patience`.
+    pub fn doubt(&mut self, now: Instant, peer: HostAddr, patience: Picos) -> Option<IpAddr> {
+        let entry = self.get_mut(peer).filter(|entry| now.since(entry.doubted) > patience)?;
+        entry.doubted = now;
+        Some(entry.address.ip())
     }
 
-    /// The Ethernet address of `address`, for all peers there that have none.
+    /// The Ethernet address of `address` is `mac`, says who is to be believed: for all peers there, and for those to come.
     pub fn resolve(&mut self, address: IpAddr, mac: Mac) {
-        let waiting = self.slots.iter_mut().flatten().filter(|peer| peer.address.ip() == address);
-        waiting.for_each(|peer| peer.mac = peer.mac.or(Some(mac)));
-    }
-
-    /// `peer` has acknowledged data. Returns how many streams are with it if that is news.
-    pub fn prove(&mut self, peer: HostAddr) -> Option<usize> {
-        let peer = self.get_mut(peer)?;
-        (!std::mem::replace(&mut peer.proven, true)).then_some(peer.streams)
+        if self.given.contains_key(&address) {
+            return;
+        }
+        if self.found.insert(address, mac).is_none() {
+            self.order.push_back(address);
+        }
+        if self.order.len() > MOST_FOUND
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.found.remove(&oldest);
+        }
+        let there = self.slots.iter_mut().flatten().filter(|peer| peer.address.ip() == address);
+        there.for_each(|peer| peer.mac = Some(mac));
     }
 
     /// When [`Peers::expire`] has something to do; [`Instant::NEVER`]: nothing.
@@ -182,6 +195,11 @@ mod tests {
         SocketAddr::from(([10, 0, 0, 1], port))
     }
 
+    fn hold(peers: &mut Peers, address: SocketAddr) -> HostAddr {
+        let issuer = crate::proof::Issuer::new(crate::Secret::default(), Picos(100));
+        peers.hold(address, || issuer.numbers(Instant::ZERO, address))
+    }
+
     fn peers() -> Peers {
         Peers::new(Picos(100), BTreeMap::new())
     }
@@ -189,7 +207,7 @@ mod tests {
     #[test]
     fn a_peer_is_forgotten_that_long_after_it_was_last_used() {
         let mut peers = peers();
-        let peer = peers.hold(at(1));
+        let peer = hold(&mut peers, at(1));
         peers.release(Instant(10), peer);
         assert_eq!(peers.due(), Instant(110));
         peers.touch(Instant(50), peer);
@@ -202,42 +220,47 @@ mod tests {
     #[test]
     fn a_peer_with_a_stream_stays_and_is_queued_once() {
         let mut peers = peers();
-        let peer = peers.hold(at(1));
+        let peer = hold(&mut peers, at(1));
         peers.release(Instant(10), peer);
-        assert_eq!(peers.hold(at(1)), peer);
+        assert_eq!(hold(&mut peers, at(1)), peer);
         peers.release(Instant(20), peer);
         assert_eq!(peers.idle.len(), 1);
-        assert_eq!(peers.hold(at(1)), peer);
+        assert_eq!(hold(&mut peers, at(1)), peer);
         peers.expire(Instant(1000));
         assert_eq!((peers.find(at(1)), peers.due()), (Some(peer), Instant::NEVER));
-        assert_ne!(peers.hold(at(2)), peer);
+        assert_ne!(hold(&mut peers, at(2)), peer);
     }
 
     #[test]
-    fn what_is_given_is_not_learnt_anew() {
-        let (given, other) = (Mac([2; 6]), Mac([4; 6]));
+    fn what_is_given_stays_and_what_is_found_is_replaced_by_what_is_found_later() {
+        let [given, other, third] = [2, 4, 6].map(|byte| Mac([byte; 6]));
         let mut peers = Peers::new(Picos(100), BTreeMap::from([(at(1).ip(), given)]));
-        let peer = peers.hold(at(1));
-        peers.learn(peer, other);
-        assert_eq!(peers.get(peer).and_then(|peer| peer.mac), Some(given));
-        let stranger = peers.hold(SocketAddr::from(([10, 0, 0, 2], 1)));
-        peers.learn(stranger, other);
-        assert_eq!(peers.get(stranger).and_then(|peer| peer.mac), Some(other));
+        let known = |peers: &Peers, peer| peers.get(peer).and_then(|peer| peer.mac);
+        let peer = hold(&mut peers, at(1));
+        peers.resolve(at(1).ip(), other);
+        assert_eq!(known(&peers, peer), Some(given));
+        let there = SocketAddr::from(([10, 0, 0, 2], 1));
+        peers.resolve(there.ip(), other);
+        let stranger = hold(&mut peers, there);
+        assert_eq!(known(&peers, stranger), Some(other));
+        peers.resolve(there.ip(), third);
+        assert_eq!(known(&peers, stranger), Some(third));
     }
 
     #[test]
-    fn a_silent_peer_is_looked_for_where_it_was_before() {
+    fn a_silent_peer_is_asked_for_now_and_then() {
         let mut peers = peers();
-        let peer = peers.hold(at(1));
-        let [here, there] = [2, 4].map(|byte| Mac([byte; 6]));
-        let known = |peers: &Peers| peers.get(peer).and_then(|peer| peer.mac);
-        peers.learn(peer, here);
-        peers.doubt(Instant(1000), peer, Picos(100));
-        assert_eq!(known(&peers), Some(here), "there is no other place");
-        peers.learn(peer, there);
-        for (now, place) in [(2000, here), (2100, here), (2101, there), (2202, here)] {
-            peers.doubt(Instant(now), peer, Picos(100));
-            assert_eq!(known(&peers), Some(place), "at {now}");
+        let peer = hold(&mut peers, at(1));
+        let asked = [1000, 1050, 1100, 1101].map(|now| peers.doubt(Instant(now), peer, Picos(100)).is_some());
+        assert_eq!(asked, [true, false, false, true]);
+    }
+
+    #[test]
+    fn addresses_that_were_found_are_bounded_in_number() {
+        let mut peers = peers();
+        for number in 0..MOST_FOUND as u32 + 9 {
+            peers.resolve(IpAddr::from(number.to_be_bytes()), Mac::default());
         }
+        assert_eq!((peers.found.len(), peers.order.len()), (MOST_FOUND, MOST_FOUND));
     }
 }

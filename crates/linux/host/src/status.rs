@@ -12,6 +12,8 @@ pub struct Status {
     pub totals: Totals,
     /// Streams at the moment, in the order in which they are kept.
     pub streams: Vec<StreamStatus>,
+    /// Streams that are not listed because more were not asked for.
+    pub left_out: u64,
 }
 
 /// What happened on one stream, or on all of them. Packets, unless bytes are said.
@@ -75,20 +77,26 @@ pub struct Refusals {
     pub malformed: u64,
     /// Packets of connections that are not known.
     pub unknown: u64,
+    /// Openings without a valid token, or too old.
+    pub unproven: u64,
+    /// Packets of streams without the tag of the stream.
+    pub forged: u64,
     /// Streams for services without listener.
     pub no_listener: u64,
     /// Streams beyond the limits.
     pub full: u64,
-    /// First packets beyond the openings of a second.
+    /// Openings and requests for tokens beyond those of a second.
     pub too_fast: u64,
 }
 
 impl Refusals {
-    fn rows(&self) -> [(&'static str, u64); 6] {
+    fn rows(&self) -> [(&'static str, u64); 8] {
         [
             ("foreign", self.foreign),
             ("malformed", self.malformed),
             ("unknown", self.unknown),
+            ("unproven", self.unproven),
+            ("forged", self.forged),
             ("no_listener", self.no_listener),
             ("full", self.full),
             ("too_fast", self.too_fast),
@@ -109,6 +117,8 @@ pub struct Totals {
     pub incoming: u64,
     /// Streams that ended before their end.
     pub failed: u64,
+    /// Tokens given to other hosts.
+    pub tokens: u64,
     /// RESETs sent.
     pub resets_sent: u64,
     /// RESETs that ended a stream.
@@ -117,6 +127,10 @@ pub struct Totals {
     pub streams: u64,
     /// Memory of packets that wait for readers at the moment, of all streams. Bytes.
     pub waiting_bytes: u64,
+    /// Bytes at the moment that are not acknowledged, of all streams.
+    pub sending_bytes: u64,
+    /// Connections at the moment that have ended and of which copies are still refused.
+    pub remembered: u64,
     /// Peers that are remembered at the moment.
     pub peers: u64,
 }
@@ -159,6 +173,7 @@ impl Status {
         metric(out, "opened_total", "counter", "Streams that this host opened", totals.opened)?;
         metric(out, "incoming_total", "counter", "Streams that others opened", totals.incoming)?;
         metric(out, "failed_total", "counter", "Streams that ended before their end", totals.failed)?;
+        metric(out, "tokens_total", "counter", "Tokens given to other hosts", totals.tokens)?;
         metric(out, "resets_sent_total", "counter", "RESETs sent", totals.resets_sent)?;
         metric(
             out,
@@ -178,6 +193,14 @@ impl Status {
             "gauge",
             "Memory of packets that wait for readers, in bytes",
             totals.waiting_bytes,
+        )?;
+        metric(out, "sending_bytes", "gauge", "Bytes that are not acknowledged", totals.sending_bytes)?;
+        metric(
+            out,
+            "remembered",
+            "gauge",
+            "Ended connections of which copies are refused",
+            totals.remembered,
         )?;
         metric(out, "peers", "gauge", "Peers that are remembered", totals.peers)
     }

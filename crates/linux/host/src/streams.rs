@@ -43,6 +43,33 @@ pub(crate) struct Streams {
     slots: Vec<u32>,
 }
 
+/// Tags of streams that have ended, for what is still said of them: the latest only.
+#[derive(Default, Debug)]
+pub(crate) struct PastTags {
+    tags: HashMap<Name, u64, RandomState>,
+    order: VecDeque<Name>,
+}
+
+/// Tags that are kept at most.
+const MOST_TAGS: usize = 8192;
+
+impl PastTags {
+    pub fn get(&self, name: &Name) -> Option<u64> {
+        self.tags.get(name).copied()
+    }
+
+    pub fn note(&mut self, name: Name, tag: u64) {
+        if self.tags.insert(name, tag).is_none() {
+            self.order.push_back(name);
+        }
+        if self.order.len() > MOST_TAGS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.tags.remove(&oldest);
+        }
+    }
+}
+
 /// No stream has this place.
 const NOWHERE: u32 = u32::MAX;
 

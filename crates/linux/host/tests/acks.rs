@@ -35,6 +35,10 @@ fn asked() -> Engine {
     caller.resolved(NOW, to.ip(), Some(mac(1)));
     caller.write(NOW, id, b"request").unwrap();
     caller.finish(NOW, id).unwrap();
+    server.recognised(NOW, address(0, false), Some(mac(0)));
+    // A token, and then the request.
+    frames(&mut caller, Engine::transmit).iter().for_each(|frame| server.receive(NOW, frame));
+    frames(&mut server, Engine::transmit).iter().for_each(|frame| caller.receive(NOW, frame));
     frames(&mut caller, Engine::transmit).iter().for_each(|frame| server.receive(NOW, frame));
     server
 }

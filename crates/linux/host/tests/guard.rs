@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use pullnet_host::{EngineOptions, Limits, StreamError};
+use pullnet_host::{EngineOptions, StreamError};
 use pullnet_units::Picos;
 use pullnet_wire::{Mac, Marks, PORT, Packet, REPLY, Reason, Route, Shape, emit};
 
@@ -21,7 +21,7 @@ fn forged(from: [u8; 4], conn: u32, shape: Shape) -> Vec<u8> {
     };
     let payload = vec![0x66; shape.length().into()];
     let mut frame = vec![0; 1514];
-    let packet = Packet { home: PORT, conn, shape };
+    let packet = Packet { home: PORT, conn, tag: 0x1234_5678_9abc_def0, shape };
     let long = emit(&mut frame, &route, &Marks::default(), &packet, &payload).unwrap();
     frame.truncate(long);
     frame
@@ -37,14 +37,13 @@ fn first_packet(length: u16, last: bool) -> Shape {
         length,
         service: SERVICE,
         priority: 0,
+        stamp: 5,
     }
 }
 
-/// How long 4 MB take from host 0 to host 1 while strangers send `flood` first packets in a millisecond to host 1.
-fn transfer(flood: u32) -> (Picos, pullnet_host::Status) {
-    let mut few = options(1);
-    few.limits = Limits { connections: 200, openings_per_second: 1000, ..few.limits };
-    let mut net = Net::new(1, [options(0), few]);
+/// How long 4 MB take from host 0 to host 1 while strangers send `flood` packets of a kind in a millisecond to host 1.
+fn transfer(flood: u32, shape: Shape) -> (Picos, Net) {
+    let mut net = Net::pair();
     net.at(1).listen(SERVICE).unwrap();
     let id = net.connect(0, 1, SERVICE);
     let (mut writer, mut reader) = (Writer::new(0, id, content(1, 4_000_000)), None);
@@ -53,56 +52,232 @@ fn transfer(flood: u32) -> (Picos, pullnet_host::Status) {
         while flood > 0 && next <= net.now {
             strangers += 1;
             let [_, a, b, c] = strangers.wrapping_mul(2_654_435_761).to_be_bytes();
-            net.inject(forged([11, a, b, c], strangers & !REPLY, first_packet(1000, strangers % 2 == 0)));
+            let conn = if shape == Shape::Hello { 0 } else { strangers & !REPLY };
+            net.inject(forged([11, a, b, c], conn, shape));
             next = next + Picos(ms(1).0 / u64::from(flood));
         }
-        // The application takes whatever comes, and reads what it knows.
-        while let Some(id) = net.at(1).accept(SERVICE) {
-            let known = net.at(1).info(id).unwrap().peer.ip() == address(0, false);
-            reader = if known { Some(Reader::new(1, id)) } else { reader.take() };
+        if let Some(id) = net.at(1).accept(SERVICE) {
+            reader = Some(Reader::new(1, id));
         }
         writer.go_on(net);
         reader.as_mut().is_some_and(|reader: &mut Reader| reader.go_on(net))
     });
     assert!(reader.unwrap().bytes == content(1, 4_000_000));
-    (net.now.since(start), net.at(1).status())
+    (net.now.since(start), net)
 }
 
 #[test]
-fn a_flood_of_first_packets_leaves_others_their_rate_and_takes_no_memory() {
-    let (alone, _) = transfer(0);
-    let (flooded, status) = transfer(1000);
-    assert!(flooded.0 * 9 < alone.0 * 10, "{alone:?} alone, {flooded:?} in a flood");
-    let totals = status.totals;
-    assert!(totals.streams <= 101 && totals.peers <= 101, "{totals:?}");
-    assert!(totals.incoming <= 200 && totals.waiting_bytes < 200_000, "{totals:?}");
-    assert!(totals.refused.too_fast + totals.refused.full > 2000, "{totals:?}");
-    assert!(totals.resets_sent <= 2000, "answers are limited too: {totals:?}");
+fn a_flood_from_invented_addresses_leaves_others_their_rate_and_takes_no_memory() {
+    let (alone, _) = transfer(0, Shape::Hello);
+    for shape in [first_packet(1000, true), first_packet(1000, false), Shape::Hello] {
+        let (flooded, mut net) = transfer(1000, shape);
+        assert!(flooded.0 * 9 < alone.0 * 10, "{alone:?} alone, {flooded:?} in a flood of {shape:?}");
+        let totals = net.at(1).status().totals;
+        assert_eq!((totals.streams, totals.peers, totals.incoming), (1, 1, 1), "{totals:?}");
+        assert!(totals.remembered <= 1 && totals.tokens <= 1, "{totals:?}");
+        assert!(totals.refused.unproven + totals.refused.too_fast > 1000, "{totals:?}");
+        assert!(totals.resets_sent <= 2000, "answers are limited too: {totals:?}");
+    }
+}
+
+/// Bytes that host 1 sends for `frame`, which nobody follows up, in `time`.
+fn answered(net: &mut Net, frame: Vec<u8>, time: Picos) -> usize {
+    net.seen = Some(Vec::new());
+    net.inject(frame);
+    net.pass(time);
+    net.seen.take().unwrap().iter().filter(|frame| frame[6..12] == mac(1).0).map(Vec::len).sum()
 }
 
 #[test]
-fn strangers_leave_room_for_hosts_that_are_known() {
+fn who_has_proved_nothing_gets_no_more_bytes_than_it_sent() {
+    let mut net = Net::pair();
+    net.at(1).listen(SERVICE).unwrap();
+    let long = Shape::Data {
+        seq: 1,
+        syn: false,
+        last: false,
+        pulled: false,
+        again: false,
+        length: 5,
+        service: SERVICE,
+        priority: 0,
+        stamp: 0,
+    };
+    let shapes = [
+        first_packet(100, true),
+        first_packet(0, true),
+        long,
+        Shape::Hello,
+        Shape::Probe { seq: 3 },
+        Shape::Ack { seq: 0, pull: Some(5) },
+        Shape::Reset { by_sender: true, reason: Reason::ABORTED },
+        Shape::Cookie { token: 5, clock: 7 },
+    ];
+    for shape in shapes {
+        let conn = if matches!(shape, Shape::Hello | Shape::Cookie { .. }) { 0 } else { 77 };
+        // The address of a host that is there, so that it can be answered.
+        let frame = forged([10, 0, 0, 1], conn, shape);
+        let (sent, got) = (frame.len(), answered(&mut net, frame, ms(12_000)));
+        assert!(got <= sent, "{got} B for {sent} B of {shape:?}");
+        assert_eq!(net.at(1).accept(SERVICE), None);
+        assert_eq!(net.at(1).status().totals.streams, 0);
+    }
+}
+
+/// The frames in which host 0 asks host 1, and what host 1 has read of them.
+fn recorded(net: &mut Net) -> Vec<Vec<u8>> {
+    net.seen = Some(Vec::new());
+    let id = net.connect(0, 1, SERVICE);
+    net.write(0, id, b"pay once").unwrap();
+    net.finish(0, id);
+    let mut there = None;
+    net.until(ms(10), |net| {
+        there = there.or_else(|| net.at(1).accept(SERVICE));
+        there.is_some()
+    });
+    assert_eq!(net.read(1, there.unwrap()).unwrap(), (b"pay once".to_vec(), true));
+    let now = net.now;
+    net.at(1).close(now, there.unwrap());
+    net.pass(ms(1));
+    let opens = |frame: &Vec<u8>| {
+        let packet = pullnet_wire::parse(frame, &Marks::default(), PORT).unwrap().packet;
+        matches!(packet.shape, Shape::Data { syn: true, .. }) && frame[..6] == mac(1).0
+    };
+    net.seen.take().unwrap().into_iter().filter(opens).collect()
+}
+
+#[test]
+fn a_copy_of_a_request_is_never_carried_out() {
+    let mut net = Net::pair();
+    net.at(1).listen(SERVICE).unwrap();
+    let frames = recorded(&mut net);
+    assert_eq!(frames.len(), 1);
+    // While the connection is remembered, while nobody remembers it any more, and much later.
+    for pause in [1, 100, 3000, 2000, 200, 8000, 60_000, 700_000, 16_000_000] {
+        net.pass(ms(pause));
+        frames.iter().for_each(|frame| net.inject(frame.clone()));
+        net.pass(ms(10));
+        assert_eq!(net.at(1).accept(SERVICE), None, "{pause} ms later");
+    }
+    // Nor by a host that was started anew.
+    let mut net = Net::pair();
+    net.at(1).listen(SERVICE).unwrap();
+    let frames = recorded(&mut net);
+    net.replace(1, EngineOptions { seed: 77, ..options(1) });
+    net.at(1).listen(SERVICE).unwrap();
+    frames.iter().for_each(|frame| net.inject(frame.clone()));
+    net.pass(ms(10));
+    assert_eq!(net.at(1).accept(SERVICE), None);
+}
+
+#[test]
+fn a_copy_of_a_request_that_was_refused_is_not_carried_out_later() {
+    let mut net = Net::pair();
+    net.seen = Some(Vec::new());
+    let id = net.connect(0, 1, SERVICE);
+    net.write(0, id, b"now or never").unwrap();
+    net.pass(ms(10));
+    assert_eq!(net.at(0).info(id).unwrap().error, Some(StreamError::Refused(Reason::NO_LISTENER)));
+    net.at(1).listen(SERVICE).unwrap();
+    let seen = net.seen.take().unwrap();
+    seen.into_iter().filter(|frame| frame[..6] == mac(1).0).for_each(|frame| net.inject(frame));
+    net.pass(ms(10));
+    assert_eq!(net.at(1).accept(SERVICE), None);
+}
+
+#[test]
+fn what_is_remembered_of_ended_connections_is_bounded() {
     let mut few = options(1);
-    few.limits.connections = 10;
+    few.limits.remembered = 50;
     let mut net = Net::new(1, [options(0), few]);
     net.at(1).listen(SERVICE).unwrap();
+    let (mut taken, mut most) = (0, 0);
+    for _ in 0..200 {
+        let id = net.connect(0, 1, SERVICE);
+        net.write(0, id, b"hello").unwrap();
+        net.finish(0, id);
+        net.pass(ms(2));
+        let now = net.now;
+        while let Some(there) = net.at(1).accept(SERVICE) {
+            taken += 1;
+            net.at(1).close(now, there);
+        }
+        net.at(0).abort(now, id);
+        let totals = net.at(1).status().totals;
+        most = most.max(totals.remembered);
+    }
+    assert_eq!((taken, most), (50, 50));
+    assert!(net.at(1).status().totals.refused.too_fast > 100);
+    // They are forgotten in time, and others are taken.
+    net.pass(ms(6000));
     let id = net.connect(0, 1, SERVICE);
     net.write(0, id, b"hello").unwrap();
-    net.pass(ms(1));
-    // What host 0 acknowledges shows that it is where it says.
-    let there = net.at(1).accept(SERVICE).unwrap();
-    net.write(1, there, b"welcome").unwrap();
-    net.pass(ms(1));
-    (1..100).for_each(|number| net.inject(forged([11, 0, 0, number], 1, first_packet(10, false))));
-    net.pass(ms(1));
-    assert_eq!(net.at(1).status().totals.streams, 1 + 5);
-    let more = net.connect(0, 1, SERVICE);
-    net.write(0, more, b"again").unwrap();
-    net.pass(ms(1));
-    assert_eq!(net.at(0).info(more).unwrap().error, None);
-    // The strangers never say anything again, and are forgotten.
-    net.pass(ms(40_000));
-    assert_eq!((net.at(1).status().totals.streams, net.at(1).status().totals.peers), (2, 1));
+    net.until(ms(10), |net| net.at(1).accept(SERVICE).is_some());
+}
+
+#[test]
+fn openings_without_data_hold_no_place() {
+    let mut few = options(1);
+    (few.limits.connections, few.limits.backlog, few.limits.connections_per_peer) = (40, 8, 20);
+    let mut net = Net::new(1, [options(0), few, options(2)]);
+    net.at(1).listen(SERVICE).unwrap();
+    // Every packet of host 2 is trimmed, and it never gets a pull: the network loses what host 1 sends to it.
+    let cut = |frame: &[u8]| {
+        let mut frame = frame.to_vec();
+        let long = pullnet_wire::switch::trim(
+            &mut frame,
+            74,
+            pullnet_wire::switch::Lengths::Corrected,
+            &Marks::default(),
+        );
+        frame.truncate(long.unwrap_or(frame.len()));
+        frame
+    };
+    for round in 0..100 {
+        net.seen = Some(Vec::new());
+        net.weather = if round == 0 { Weather::FINE } else { Weather { lost: 1.0, ..Weather::FINE } };
+        let id = net.connect(2, 1, SERVICE);
+        net.write(2, id, b"never whole").unwrap();
+        net.pass(Picos::from_micros(300));
+        let now = net.now;
+        let seen = net.seen.take().unwrap();
+        net.at(2).abort(now, id);
+        net.weather = Weather::FINE;
+        seen.iter().filter(|frame| frame[6..12] == mac(2).0).for_each(|frame| net.inject(cut(frame)));
+        net.pass(Picos::from_micros(100));
+        // Meanwhile another host is served as ever.
+        let id = net.connect(0, 1, SERVICE);
+        net.write(0, id, b"in between").unwrap();
+        let mut there = None;
+        net.until(ms(5), |net| {
+            there = net.at(1).accept(SERVICE);
+            there.is_some()
+        });
+        assert_eq!(net.at(0).info(id).unwrap().error, None);
+        let now = net.now;
+        net.at(0).abort(now, id);
+        net.at(1).abort(now, there.unwrap());
+        net.pass(Picos::from_micros(100));
+    }
+    let totals = net.at(1).status().totals;
+    assert!(totals.streams <= 40 + 10 && totals.incoming > 150, "{totals:?}");
+}
+
+#[test]
+fn a_stream_whose_first_packets_were_trimmed_goes_on_with_its_data() {
+    let mut net = Net::pair();
+    net.weather = Weather { trimmed: 0.7, ..Weather::FINE };
+    net.at(1).listen(SERVICE).unwrap();
+    for number in 0..50 {
+        let id = net.connect(0, 1, SERVICE);
+        let (mut writer, mut reader) = (Writer::new(0, id, content(number, 20_000)), None);
+        net.until(ms(1000), |net| {
+            reader = reader.take().or_else(|| net.at(1).accept(SERVICE).map(|id| Reader::new(1, id)));
+            writer.go_on(net);
+            reader.as_mut().is_some_and(|reader: &mut Reader| reader.go_on(net))
+        });
+        assert!(reader.unwrap().bytes == content(number, 20_000));
+    }
 }
 
 #[test]
@@ -113,6 +288,8 @@ fn packets_of_others_do_not_touch_a_stream() {
     net.write(0, id, b"begin").unwrap();
     net.pass(ms(1));
     let there = net.at(1).accept(SERVICE).unwrap();
+    net.write(1, there, &[9; 60_000]).unwrap();
+    net.pass(Picos::from_micros(20));
     let number = net.at(1).status().streams[0].number;
     let data = |seq| Shape::Data {
         seq,
@@ -123,15 +300,24 @@ fn packets_of_others_do_not_touch_a_stream() {
         length: 9,
         service: SERVICE,
         priority: 0,
+        stamp: 0,
     };
     let reset = |by_sender| Shape::Reset { by_sender, reason: Reason::ABORTED };
-    for shape in [data(1), reset(true), reset(false), Shape::Probe { seq: 0 }, Shape::Pull { number: 9 }] {
-        // Another host with the right number, and the right host with another number.
-        net.inject(forged([10, 0, 0, 9], number, shape));
-        net.inject(forged([10, 0, 0, 1], number ^ 1, shape));
-        net.inject(forged([10, 0, 0, 9], number | REPLY, shape));
+    let mut shapes =
+        vec![data(1), reset(true), reset(false), Shape::Probe { seq: 0 }, Shape::Pull { number: 9 }];
+    shapes.extend((0..40).map(|seq| Shape::Ack { seq, pull: Some(40) }));
+    for shape in shapes {
+        // The right host with the right number and another number, and another host: nobody knows the tag.
+        for from in [[10, 0, 0, 1], [10, 0, 0, 9]] {
+            for conn in [number, number ^ 1, number | REPLY] {
+                net.inject(forged(from, conn, shape));
+            }
+        }
     }
     net.pass(ms(1));
+    assert!(net.at(1).status().totals.refused.forged > 40);
+    let (bytes, ended) = net.read(0, id).unwrap();
+    assert!(bytes == vec![9; 60_000] && !ended, "{} B", bytes.len());
     assert_eq!(net.read(1, there).unwrap(), (b"begin".to_vec(), false));
     assert_eq!(net.at(1).info(there).unwrap().error, None);
     assert_eq!(net.at(1).streams(), 1);
@@ -142,46 +328,48 @@ fn packets_of_others_do_not_touch_a_stream() {
 }
 
 #[test]
-fn a_replayed_stream_is_not_carried_out_again() {
+fn a_frame_from_elsewhere_does_not_redirect_a_stream() {
     let mut net = Net::pair();
     net.at(1).listen(SERVICE).unwrap();
-    let replayed = forged([10, 0, 0, 1], 77, first_packet(100, true));
-    let mut accepted = 0;
-    let mut accept_all = |net: &mut Net| {
-        while let Some(id) = net.at(1).accept(SERVICE) {
-            accepted += 1;
-            let now = net.now;
-            assert_eq!(net.read(1, id).unwrap().0.len(), 100);
-            net.at(1).close(now, id);
-        }
-        accepted
-    };
-    for _ in 0..20 {
-        net.inject(replayed.clone());
-        net.pass(ms(500));
-        assert_eq!(accept_all(&mut net), 1);
+    let id = net.connect(0, 1, SERVICE);
+    net.write(0, id, b"begin").unwrap();
+    net.pass(ms(1));
+    let there = net.at(1).accept(SERVICE).unwrap();
+    net.seen = Some(Vec::new());
+    net.write(0, id, b"more").unwrap();
+    net.pass(ms(1));
+    // Even somebody who knows the tag, for he has seen it: what host 0 said, from another Ethernet address.
+    let seen = net.seen.take().unwrap();
+    for mut frame in seen.into_iter().filter(|frame| frame[6..12] == mac(0).0) {
+        frame[6..12].copy_from_slice(&mac(2).0);
+        net.inject(frame);
     }
-    // Nor one that was refused.
-    let refused = forged(
-        [10, 0, 0, 1],
-        78,
-        Shape::Data {
-            seq: 0,
-            syn: true,
-            last: true,
-            pulled: false,
-            again: false,
-            length: 1,
-            service: SERVICE + 1,
-            priority: 0,
-        },
+    net.pass(ms(1));
+    net.seen = Some(Vec::new());
+    net.write(1, there, &[7; 5000]).unwrap();
+    net.pass(ms(1));
+    assert_eq!(net.read(0, id).unwrap().0.len(), 5000);
+    assert!(net.seen.take().unwrap().iter().all(|frame| frame[..6] != mac(2).0));
+}
+
+#[test]
+fn what_streams_hold_to_be_sent_is_bounded_and_every_stream_goes_on() {
+    let mut few = options(0);
+    few.limits.send_memory = 50_000;
+    let mut net = Net::new(1, [few, options(1)]);
+    net.at(1).listen(SERVICE).unwrap();
+    let ids: Vec<_> = (0..100).map(|_| net.connect(0, 1, SERVICE)).collect();
+    let taken: Vec<_> = ids.iter().map(|id| net.write(0, *id, &[1; 30_000]).unwrap()).collect();
+    let packet = options(0).payload_room();
+    assert!(
+        taken.iter().sum::<usize>() <= 50_000 + 100 * packet && taken.iter().all(|taken| *taken >= packet)
     );
-    net.inject(refused.clone());
-    net.pass(ms(1));
-    net.at(1).listen(SERVICE + 1).unwrap();
-    net.inject(refused);
-    net.pass(ms(1));
-    assert_eq!(net.at(1).accept(SERVICE + 1), None);
+    assert_eq!(net.at(0).status().totals.sending_bytes, taken.iter().sum::<usize>() as u64);
+    net.pass(ms(50));
+    assert_eq!(net.at(0).status().totals.sending_bytes, 0);
+    for id in &ids {
+        assert!(net.write(0, *id, &[1; 1000]).unwrap() == 1000, "it has all been acknowledged");
+    }
 }
 
 #[test]

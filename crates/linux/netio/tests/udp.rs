@@ -14,8 +14,18 @@ fn sockets(address: IpAddr) -> UdpSockets {
 
 fn packet(home: u16, seq: u32, length: usize) -> Packet {
     let (syn, last, pulled, again) = (true, false, false, false);
-    let shape = Shape::Data { seq, syn, last, pulled, again, length: length as u16, service: 9, priority: 0 };
-    Packet { home, conn: 5, shape }
+    let shape = Shape::Data {
+        seq,
+        syn,
+        last,
+        pulled,
+        again,
+        length: length as u16,
+        service: 9,
+        priority: 0,
+        stamp: 0,
+    };
+    Packet { home, conn: 5, tag: 9, shape }
 }
 
 fn frames(a: &UdpSockets, b: &UdpSockets) -> Vec<Vec<u8>> {

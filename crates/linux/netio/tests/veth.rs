@@ -33,9 +33,11 @@ fn frame(macs: [Mac; 2], port: u16, seq: u32, payload: usize) -> Vec<u8> {
         length: payload.len() as u16,
         service: 1,
         priority: 0,
+        stamp: 0,
     };
     let mut out = vec![0; 10_000];
-    let long = emit(&mut out, &route, &Marks::default(), &Packet { home: PORT, conn: 1, shape }, &payload);
+    let long =
+        emit(&mut out, &route, &Marks::default(), &Packet { home: PORT, conn: 1, tag: 9, shape }, &payload);
     out.truncate(long.unwrap());
     out
 }

@@ -93,6 +93,13 @@ impl fmt::Display for Report {
         writeln!(f, "  time     {virtually:.1} s virtual, {:.1} s real: {rate:.0} RPCs/s", self.seconds)?;
         let [early, half, late] = self.resident.map(|bytes| bytes as f64 / 1e6);
         writeln!(f, "  memory   {early:.1} MB at 10%, {half:.1} MB at 50%, {late:.1} MB at the end")?;
+        if !self.is_flat() {
+            let (grown, allowed) = ((self.resident[2] - self.resident[0]) as f64 / 1e6, FLAT as f64 / 1e6);
+            writeln!(
+                f,
+                "  WRONG    memory grew by {grown:.1} MB from 10% to the end; {allowed:.1} MB are allowed"
+            )?;
+        }
         for (error, times) in &self.errors {
             writeln!(f, "  error    {times} x {error}")?;
         }

@@ -56,8 +56,6 @@ impl Station {
     pub fn new(now: Instant, number: u32, seed: u64) -> Self {
         let options =
             EngineOptions { mac: mac(number), rate: RATE, seed, ..EngineOptions::new(address(number)) };
-        // In the beginning there was nobody before it.
-        let options = if now > Instant::ZERO { options.started_anew(now) } else { options };
         let frame = vec![0; options.mtu + pullnet_wire::ETHERNET];
         let mut engine = Engine::new(options).expect("the options are those of every host");
         engine.listen(SERVICE).expect("nobody else listens");
@@ -142,6 +140,10 @@ impl Station {
         }
         while let Some(address) = self.engine.poll_unresolved() {
             self.engine.resolved(now, address, host_at(address).map(mac));
+        }
+        while let Some(address) = self.engine.poll_stranger() {
+            self.engine.recognised(now, address, host_at(address).map(mac));
+            self.ready = true;
         }
         if self.ready && self.free_at <= now {
             let long = self.engine.transmit(now, &mut self.frame);

@@ -27,9 +27,10 @@ fn frame(from: u32, length: usize) -> Vec<u8> {
         length: payload.len() as u16,
         service: 1,
         priority: 0,
+        stamp: 0,
     };
     let mut out = vec![0; length];
-    let packet = Packet { home: PORT, conn: 1, shape };
+    let packet = Packet { home: PORT, conn: 1, tag: 9, shape };
     emit(&mut out, &route, &Marks::default(), &packet, &payload).expect("it fits");
     out
 }

@@ -151,8 +151,9 @@ mod tests {
             length,
             service: 1,
             priority: 0,
+            stamp: 0,
         };
-        let packet = Packet { home: PORT, conn: 7, shape };
+        let packet = Packet { home: PORT, conn: 7, tag: 9, shape };
         let mut out = vec![0; 10_000];
         let long = emit(&mut out, &route, &Marks::default(), &packet, &vec![0xa5; payload]).unwrap();
         out.truncate(long);
@@ -161,11 +162,11 @@ mod tests {
 
     #[test]
     fn a_trim_leaves_the_header_and_a_turn_sends_it_home() {
-        for (ipv6, least) in [(false, 64), (true, 84)] {
+        for (ipv6, least) in [(false, 74), (true, 94)] {
             let (codec, mut bytes) = (Ndp::default(), frame(1400, 3, ipv6));
             let class = codec.classify(&bytes);
             assert_eq!((class.kind, class.headers, class.label), (Kind::Data, least, Some(3)));
-            codec.trim(&mut bytes, 64);
+            codec.trim(&mut bytes, 74);
             assert_eq!((bytes.len(), codec.classify(&bytes).kind), (least.into(), Kind::Header));
             let Arrived { fate, packet, .. } = parse(&bytes, &codec.marks, PORT).unwrap();
             assert_eq!((fate, packet.shape.length()), (Fate::Trimmed, 1400));

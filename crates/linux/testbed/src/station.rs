@@ -1,6 +1,7 @@
 //! A host on its interface.
 
 use pullnet_ndp::NdpHeader;
+use pullnet_ndp::wire::Label;
 use pullnet_netio::PacketIo;
 use pullnet_transport::{Transmit, Transport};
 use pullnet_units::{HostId, Instant};
@@ -110,7 +111,8 @@ impl Station {
         if let NdpHeader::Data { conn, seq, .. } = packet.header {
             content::label(conn.0, seq, payload);
         }
-        let (route, header) = (site.route(host, peer, packet.path), site.carriage.packet(packet, 0));
+        let (route, header) =
+            (site.route(host, peer, packet.path), site.carriage.packet(packet, &Label::default()));
         let mut written = Ok(0);
         let mut fill = |room: &mut [u8]| {
             written = emit(room, &route, &site.marks, &header, payload);

@@ -100,7 +100,7 @@ fn simulated(scenario: &Arc<Scenario>) -> RunRecord {
 fn incast(topology: &str, switch: &str, traffic: &str) -> String {
     format!(
         "name = \"test\"\nseed = 3\nuntil = \"all flows done\"\n[topology]\n{topology}\n\
-         link = {{ rate = \"1 Gbps\", delay = \"1 us\" }}\n[transport]\nkind = \"ndp\"\nmtu = \"1446 B\"\n\
+         link = {{ rate = \"1 Gbps\", delay = \"1 us\" }}\n[transport]\nkind = \"ndp\"\nmtu = \"1436 B\"\n\
          initial_window = \"12 packets\"\n[switch]\n{switch}\n[probes]\npackets = true\n[[traffic]]\n{traffic}\n"
     )
 }
@@ -119,7 +119,7 @@ fn an_incast_takes_as_long_as_in_the_simulator() {
     let (rings, simulated) = (on_rings(&scenario), simulated(&scenario));
     assert!(rings.complete && rings.flows.iter().all(|flow| flow.delivered == 450_000));
     // 7 times 312 frames at 1 Gb/s; a frame of the simulator is 4 B shorter than one of the wire.
-    let optimum = 7.0 * (450_000.0 + 312.0 * 68.0) * 8e-3;
+    let optimum = 7.0 * (450_000.0 + 312.0 * 78.0) * 8e-3;
     assert!((1.0..1.02).contains(&(last_us(&rings) / optimum)), "{} of {optimum} us", last_us(&rings));
     assert!((0.995..1.01).contains(&(last_us(&rings) / last_us(&simulated))));
     let trims = rings.totals.headers_delivered as f64 / simulated.totals.headers_delivered as f64;
@@ -173,7 +173,7 @@ fn what_cannot_be_played_is_refused_with_a_remedy() {
     let refused = Field::new(&scenario, sockets, 0).err().expect("a refusal").to_string();
     assert_eq!(
         refused,
-        "transport.mtu: 1446 B of payload make a frame of 1514 B, but the interface of host 0 takes 1000 B; make the \
+        "transport.mtu: 1436 B of payload make a frame of 1514 B, but the interface of host 0 takes 1000 B; make the \
          testbed with a larger --mtu"
     );
     let missing = Field::new(&scenario, Vec::new(), 0).err();

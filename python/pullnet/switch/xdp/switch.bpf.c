@@ -29,7 +29,7 @@ static __u32 (*get_random)(void) = (void *)BPF_FUNC_get_prandom_u32;
 #define ENTRIES 4096
 #define GROUP 16
 // Bytes of the header of NDP in UDP, all of which a trim leaves (docs/wire.md).
-#define NDP_HEADER 22
+#define NDP_HEADER 32
 #define LABEL_BASE 49152
 
 enum forwarding { BY_PATH, AT_RANDOM, BY_FLOW };

@@ -8,6 +8,17 @@ use pullnet_wire::{Arrived, Packet, Shape};
 
 use crate::NdpHeader;
 
+/// What the wire format adds to a packet of a stream, which an endpoint does not know.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Label {
+    /// Whom data is for at the receiver.
+    pub service: u16,
+    /// Secret of the stream.
+    pub tag: u64,
+    /// When the stream was opened, by the clock of the host to which it was; 24 bits.
+    pub stamp: u32,
+}
+
 /// What all packets of a host have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carriage {
@@ -27,24 +38,25 @@ impl Carriage {
         }
     }
 
-    /// The header on the wire of a packet that an endpoint sends. `service`: whom its data is for.
+    /// The header on the wire of a packet that an endpoint sends.
     #[must_use]
-    pub fn packet(&self, packet: &Transmit<NdpHeader>, service: u16) -> Packet {
+    pub fn packet(&self, packet: &Transmit<NdpHeader>, label: &Label) -> Packet {
         let shape = match packet.header {
             NdpHeader::Data { seq, syn, last, pulled, priority, .. } => {
                 let (again, length) = (packet.again, self.payload(packet));
-                Shape::Data { seq, syn, last, pulled, again, length, service, priority }
+                let (service, stamp) = (label.service, if syn { label.stamp } else { 0 });
+                Shape::Data { seq, syn, last, pulled, again, length, service, priority, stamp }
             }
             NdpHeader::Ack { seq, pull, .. } => Shape::Ack { seq, pull },
             NdpHeader::Nack { seq, pull, .. } => Shape::Nack { seq, pull },
             NdpHeader::Pull { number, .. } => Shape::Pull { number },
             NdpHeader::Probe { seq, .. } => Shape::Probe { seq },
         };
-        Packet { home: self.home, conn: packet.header.conn().0, shape }
+        Packet { home: self.home, conn: packet.header.conn().0, tag: label.tag, shape }
     }
 
-    /// What has arrived from host `from`, to which there are `paths` paths, as an endpoint takes it. `None`: a RESET, which
-    /// is for the owner of the connection.
+    /// What has arrived from host `from`, to which there are `paths` paths, as an endpoint takes it. `None`: it is for
+    /// the owner of the connection, as a RESET is.
     #[must_use]
     pub fn received(&self, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Option<Received<NdpHeader>> {
         let header = header(&arrived.packet)?;
@@ -53,7 +65,7 @@ impl Carriage {
     }
 }
 
-/// The endpoint's header of a packet; `None` for a RESET.
+/// The endpoint's header of a packet; `None` for those that are for its owner: RESET, HELLO and COOKIE.
 fn header(packet: &Packet) -> Option<NdpHeader> {
     let conn = ConnId(packet.conn);
     Some(match packet.shape {
@@ -64,7 +76,7 @@ fn header(packet: &Packet) -> Option<NdpHeader> {
         Shape::Nack { seq, pull } => NdpHeader::Nack { conn, seq, pull },
         Shape::Pull { number } => NdpHeader::Pull { conn, number },
         Shape::Probe { seq } => NdpHeader::Probe { conn, seq },
-        Shape::Reset { .. } => return None,
+        Shape::Reset { .. } | Shape::Hello | Shape::Cookie { .. } => return None,
     })
 }
 
@@ -85,7 +97,7 @@ mod tests {
     use pullnet_transport::Class;
     use pullnet_wire::{Mac, Marks, PORT, Route, emit, parse};
 
-    const CARRIAGE: Carriage = Carriage { home: PORT, header: 68 };
+    const CARRIAGE: Carriage = Carriage { home: PORT, header: 78 };
 
     fn any_header() -> impl Strategy<Value = NdpHeader> {
         let parts = (any::<u32>(), any::<u32>(), any::<[bool; 3]>(), any::<u8>(), any::<Option<u32>>(), 0..5);
@@ -103,7 +115,7 @@ mod tests {
 
     fn transmit(header: NdpHeader, payload: u16) -> Transmit<NdpHeader> {
         let data = matches!(header, NdpHeader::Data { .. });
-        let (wire, class) = if data { (68 + payload, Class::Data) } else { (68, Class::Control) };
+        let (wire, class) = if data { (78 + payload, Class::Data) } else { (78, Class::Control) };
         Transmit { to: HostAddr(1), path: 0, wire, class, priority: 0, ect: false, again: false, header }
     }
 
@@ -115,15 +127,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_one_endpoint_sends_another_takes(header in any_header(), payload in 0..1447u16, cut in any::<bool>()) {
+        fn what_one_endpoint_sends_another_takes(header in any_header(), payload in 0..1437u16, cut in any::<bool>()) {
             let sent = transmit(header, payload);
-            let bytes = [0x5a; 1446];
+            let bytes = [0x5a; 1436];
             let mut frame = [0; 1514];
-            let packet = CARRIAGE.packet(&sent, 7);
+            let packet = CARRIAGE.packet(&sent, &Label { service: 7, tag: 9, stamp: 5 });
             let payload = &bytes[..CARRIAGE.payload(&sent).into()];
             let long = emit(&mut frame, &route(), &Marks::default(), &packet, payload).unwrap();
             let cut = cut && !payload.is_empty();
-            let there = if cut { &frame[..64] } else { &frame[..long] };
+            let there = if cut { &frame[..74] } else { &frame[..long] };
             let arrived = parse(there, &Marks::default(), PORT).unwrap();
             let fate = if cut { Fate::Trimmed } else { Fate::Whole };
             let expected = Received { from: HostAddr(3), paths: 4, wire: sent.wire, fate, ce: false, header };

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
-use pullnet_wire::{Mac, Marks, Packet, Reason, Route, Shape, emit};
+use pullnet_wire::{Mac, Marks, Packet, Reason, Route, STAMP_MASK, Shape, emit};
 
 /// A frame, and where in memory it lies.
 pub fn frame(route: &Route, packet: &Packet, payload: &[u8]) -> Vec<u8> {
@@ -15,8 +15,8 @@ pub fn frame(route: &Route, packet: &Packet, payload: &[u8]) -> Vec<u8> {
 }
 
 fn data() -> impl Strategy<Value = Shape> {
-    let parts = (any::<u32>(), any::<[bool; 4]>(), 0..9000u16, any::<u16>(), any::<u8>());
-    parts.prop_map(|(seq, [syn, last, pulled, again], length, service, priority)| Shape::Data {
+    let parts = (any::<u32>(), any::<[bool; 4]>(), 0..9000u16, any::<u16>(), any::<u8>(), 0..=STAMP_MASK);
+    parts.prop_map(|(seq, [syn, last, pulled, again], length, service, priority, stamp)| Shape::Data {
         seq,
         syn,
         last,
@@ -25,6 +25,7 @@ fn data() -> impl Strategy<Value = Shape> {
         length,
         service,
         priority,
+        stamp: if syn { stamp } else { 0 },
     })
 }
 
@@ -36,11 +37,16 @@ pub fn any_shape() -> impl Strategy<Value = Shape> {
         1 => any::<u32>().prop_map(|number| Shape::Pull { number }),
         1 => any::<u32>().prop_map(|seq| Shape::Probe { seq }),
         1 => any::<(bool, u8)>().prop_map(|(by_sender, why)| Shape::Reset { by_sender, reason: Reason(why) }),
+        1 => Just(Shape::Hello),
+        1 => (any::<u64>(), 0..=STAMP_MASK).prop_map(|(token, clock)| Shape::Cookie { token, clock }),
     ]
 }
 
 pub fn any_packet() -> impl Strategy<Value = Packet> {
-    (any::<u16>(), any::<u32>(), any_shape()).prop_map(|(home, conn, shape)| Packet { home, conn, shape })
+    (any::<u16>(), any::<u32>(), any::<u64>(), any_shape()).prop_map(|(home, conn, tag, shape)| {
+        let alone = matches!(shape, Shape::Hello | Shape::Cookie { .. });
+        Packet { home, conn: if alone { 0 } else { conn }, tag, shape }
+    })
 }
 
 fn any_addresses() -> impl Strategy<Value = (IpAddr, IpAddr)> {

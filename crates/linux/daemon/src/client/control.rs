@@ -70,8 +70,12 @@ impl Control {
             return Err(gone());
         }
         self.broken = true;
-        self.socket.write_all(&encode(request)).map_err(|_| gone())?;
+        // A daemon that lets nobody in has perhaps said why, and gone before it was asked.
+        let sent = self.socket.write_all(&encode(request));
         let answer = self.answer()?;
+        if !matches!(answer, Answer::Failed { .. }) {
+            sent.map_err(|_| gone())?;
+        }
         self.broken = false;
         match answer {
             Answer::Failed { code, text } => Err(decode(code, &text, asked)),

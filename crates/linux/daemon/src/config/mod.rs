@@ -38,10 +38,31 @@ pub struct Door {
     pub users: Vec<String>,
     /// Applications at a time.
     pub applications: usize,
-    /// Streams and listeners of each.
+    /// Applications of one user at a time.
+    pub applications_per_user: usize,
+    /// Streams and listeners of each application.
     pub channels: usize,
+    /// Streams and listeners of each user.
+    pub channels_per_user: usize,
     /// Bytes of each ring.
     pub ring: usize,
+    /// Shared memory of each application. Bytes.
+    pub memory: usize,
+    /// Shared memory of each user. Bytes.
+    pub memory_per_user: usize,
+    /// Streams that wait to be accepted by each application.
+    pub pending: usize,
+    /// Streams that wait to be accepted at each service.
+    pub backlog: usize,
+    /// Requests of each application in a second.
+    pub messages: u32,
+}
+
+impl Default for Door {
+    /// Somewhere, with the usual limits.
+    fn default() -> Self {
+        door(SocketSettings::default(), &LimitSettings::default())
+    }
 }
 
 /// A host file, checked.
@@ -212,7 +233,9 @@ fn engine_limits(limits: &LimitSettings) -> Limits {
     Limits {
         connections: limits.streams as usize,
         connections_per_peer: limits.streams_per_peer as usize,
-        openings_per_second: limits.openings_per_second,
+        tokens_per_second: limits.tokens_per_second,
+        remembered: limits.remembered_streams as usize,
+        send_memory: limits.send_memory.0 as usize,
         resets_per_second: limits.resets_per_second,
         send_buffer: limits.send_buffer.0 as usize,
         receive_buffer: limits.receive_buffer.0 as usize,
@@ -228,7 +251,14 @@ fn door(socket: SocketSettings, limits: &LimitSettings) -> Door {
         group: socket.group,
         users: users.split_whitespace().map(str::to_owned).collect(),
         applications: limits.applications as usize,
+        applications_per_user: limits.applications_per_user as usize,
         channels: limits.streams_per_application as usize,
+        channels_per_user: limits.streams_per_user as usize,
         ring: limits.ring.0 as usize,
+        memory: limits.memory_per_application.0 as usize,
+        memory_per_user: limits.memory_per_user.0 as usize,
+        pending: limits.pending_per_application as usize,
+        backlog: limits.backlog as usize,
+        messages: limits.messages_per_second,
     }
 }

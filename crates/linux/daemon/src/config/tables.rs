@@ -83,12 +83,17 @@ settings! {
         streams: u32 = 65536 in 1 => 1048576,
         /// Streams with one peer at a time. More are refused.
         streams_per_peer: u32 = 16384 in 1 => 1048576,
-        /// Streams that hosts which have acknowledged nothing yet may open in a second. What comes beyond has to come again.
-        openings_per_second: u32 = 10000 in 1 => 100000000,
+        /// Hosts that are given a token in a second. Those beyond have to ask again.
+        tokens_per_second: u32 = 10000 in 1 => 100000000,
+        /// Streams that are remembered when they have ended, for as long as a copy of their first packet is good. More are
+        /// not taken in that time. Each takes about 100 B.
+        remembered_streams: u32 = 1048576 in 16 => 100000000,
         /// Answers in a second to packets that belong to nothing.
         resets_per_second: u32 = 10000 in 1 => 100000000,
         /// What a stream holds until it is acknowledged.
         send_buffer: Bytes = "1 MB" in "4 kB" => "1 GB",
+        /// What all streams together hold until it is acknowledged.
+        send_memory: Bytes = "256 MB" in "1 MB" => "1 TB",
         /// What waits for the reader of a stream before its sender is held.
         receive_buffer: Bytes = "1 MB" in "4 kB" => "1 GB",
         /// What waits for readers, of all streams.
@@ -96,9 +101,22 @@ settings! {
         /// Streams that wait to be accepted, for each service. More are refused.
         backlog: u32 = 1024 in 1 => 65536,
         /// Applications at a time. More are refused.
-        applications: u32 = 64 in 1 => 4096,
+        applications: u32 = 256 in 1 => 4096,
+        /// Applications of one user at a time. More are refused.
+        applications_per_user: u32 = 64 in 1 => 4096,
         /// Streams and listeners of one application at a time. More are refused.
         streams_per_application: u32 = 1024 in 1 => 65536,
+        /// Streams and listeners of all applications of one user at a time. More are refused.
+        streams_per_user: u32 = 16384 in 1 => 1048576,
+        /// Shared memory of one application. Streams that would need more are refused.
+        memory_per_application: Bytes = "512 MB" in "64 kB" => "1 TB",
+        /// Shared memory of all applications of one user.
+        memory_per_user: Bytes = "2 GB" in "64 kB" => "1 TB",
+        /// Streams that wait to be accepted by one application, at all services. More are refused.
+        pending_per_application: u32 = 4096 in 1 => 1048576,
+        /// Requests of one application in a second; its user may make twice as many. Those beyond have to wait, and so have
+        /// more than 20 requests for the status of one user in a second.
+        messages_per_second: u32 = 200000 in 100 => 100000000,
         /// Size of each of the two rings that a stream shares with its application; a power of two.
         ring: Bytes = "262144 B" in "4096 B" => "67108864 B",
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::rc::Rc;
 
 use pullnet_host::{Engine, StreamError, StreamId, StreamOptions};
 use pullnet_units::Instant;
@@ -11,7 +12,8 @@ use pullnet_units::Instant;
 use super::served::{Role, Served};
 use crate::door::Visitor;
 use crate::message::{Answer, Decoder, Request, VERSION, encode};
-use crate::share::{OwnChannel, OwnSession};
+use crate::quota::{Rate, User, change};
+use crate::share::{Channel, OwnChannel, OwnSession};
 use crate::{Error, config, failure, sys};
 
 /// An answer with the file descriptors that go with it.
@@ -32,6 +34,8 @@ pub(super) struct Application {
     socket: Option<UnixStream>,
     pub visitor: Visitor,
     decoder: Decoder,
+    /// A request that was read and has to wait.
+    postponed: Option<Request>,
     /// Made by its first message.
     pub session: Option<OwnSession>,
     channels: Vec<Option<Served>>,
@@ -39,30 +43,57 @@ pub(super) struct Application {
     /// Memories that no channel uses, which the application has mapped.
     spare: Vec<(usize, OwnChannel)>,
     memories: usize,
+    /// Bytes of shared memory that it has.
+    memory: usize,
     /// Channels so far; part of the name of each.
     count: u32,
     limits: Limits,
+    user: Rc<User>,
+    rate: Rate,
 }
+
+/// Memories that no channel uses and that keep their pages.
+const WARM: usize = 16;
 
 /// What an application may have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub channels: usize,
+    pub channels_per_user: usize,
     pub ring: usize,
+    pub memory: usize,
+    pub memory_per_user: usize,
+    pub pending: usize,
+    pub backlog: usize,
+    pub messages: u32,
 }
 
 impl From<&config::Door> for Limits {
     fn from(door: &config::Door) -> Self {
-        Self { channels: door.channels, ring: door.ring }
+        Self {
+            channels: door.channels,
+            channels_per_user: door.channels_per_user,
+            ring: door.ring,
+            memory: door.memory,
+            memory_per_user: door.memory_per_user,
+            pending: door.pending,
+            backlog: door.backlog,
+            messages: door.messages,
+        }
     }
 }
 
 impl Application {
-    pub fn new(socket: UnixStream, visitor: Visitor, limits: Limits) -> Self {
+    pub fn new(socket: UnixStream, visitor: Visitor, limits: Limits, user: Rc<User>) -> Self {
+        change(&user.applications, 1);
         Self {
+            user,
+            rate: Rate::new(limits.messages.into()),
+            memory: 0,
             socket: Some(socket),
             visitor,
             decoder: Decoder::default(),
+            postponed: None,
             session: None,
             channels: Vec::new(),
             free: Vec::new(),
@@ -75,6 +106,9 @@ impl Application {
 
     /// The next request, if a whole one has arrived.
     pub fn request(&mut self) -> Result<Option<Request>, Leave> {
+        if self.postponed.is_some() {
+            return Ok(self.postponed.take());
+        }
         loop {
             let next = self.decoder.next().map_err(|error| Leave::Rude(error.to_string()))?;
             if next.is_some() || !self.receive()? {
@@ -96,6 +130,28 @@ impl Application {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
             Err(_) => Err(Leave::Gone),
         }
+    }
+
+    /// Whether `request` may be answered now; else it is kept, and the error says until when.
+    pub fn admit(&mut self, now: Instant, request: Request) -> Result<Request, Instant> {
+        let status = matches!(request, Request::Status { .. });
+        let (user, status) = (&self.user, status.then(|| self.user.status.borrow_mut()));
+        let costly = status.as_ref().map_or(now, |status| status.ready(now));
+        let ready = self.rate.ready(now).max(user.rate.borrow().ready(now)).max(costly);
+        if ready > now {
+            drop(status);
+            self.postponed = Some(request);
+            return Err(ready);
+        }
+        status.into_iter().for_each(|mut status| status.spend(now));
+        user.rate.borrow_mut().spend(now);
+        self.rate.spend(now);
+        Ok(request)
+    }
+
+    /// Its control socket, as long as it is here.
+    pub fn socket(&self) -> Option<&UnixStream> {
+        self.socket.as_ref()
     }
 
     /// Sends an answer. An application that does not read its answers is not waited for.
@@ -124,7 +180,7 @@ impl Application {
                 Vec::new(),
             ));
         }
-        let Limits { channels, ring } = self.limits;
+        let Limits { channels, ring, .. } = self.limits;
         let (session, fds) = OwnSession::make(channels)?;
         self.session = Some(session);
         let options = engine.options();
@@ -154,7 +210,22 @@ impl Application {
     ) -> Result<(usize, Reply), StreamError> {
         self.room()?;
         engine.listen(service)?;
-        self.add(engine, Role::Listener { service }).inspect_err(|_| engine.unlisten(now, service))
+        let added =
+            self.add(engine, Role::Listener { service }).inspect_err(|_| engine.unlisten(now, service))?;
+        self.share_backlog(engine);
+        Ok(added)
+    }
+
+    /// Its services share the streams that may wait for it.
+    fn share_backlog(&self, engine: &mut Engine) {
+        let services = || {
+            self.roles().filter_map(|role| match role {
+                Role::Listener { service } => Some(service),
+                Role::Stream(_) => None,
+            })
+        };
+        let each = (self.limits.pending / services().count().max(1)).clamp(1, self.limits.backlog);
+        services().for_each(|service| engine.set_backlog(service, each));
     }
 
     /// Accepts a stream of a listener. `None`: nothing has come.
@@ -183,7 +254,21 @@ impl Application {
 
     fn room(&self) -> Result<(), StreamError> {
         let used = self.channels.len() - self.free.len();
-        if used < self.limits.channels { Ok(()) } else { Err(StreamError::Full("of one application")) }
+        let needed = if self.spare.is_empty() { Channel::long(self.limits.ring) } else { 0 };
+        let Limits { channels, channels_per_user, memory, memory_per_user, .. } = self.limits;
+        if used >= channels {
+            return Err(StreamError::Full("streams_per_application"));
+        }
+        if self.user.channels.get() >= channels_per_user {
+            return Err(StreamError::Full("streams_per_user"));
+        }
+        if self.memory + needed > memory {
+            return Err(StreamError::Full("memory_per_application"));
+        }
+        if self.user.memory.get() + needed > memory_per_user {
+            return Err(StreamError::Full("memory_per_user"));
+        }
+        Ok(())
     }
 
     /// A channel with memory: what the application has already, or new one.
@@ -196,6 +281,8 @@ impl Application {
                     StreamError::Full("of shared memory")
                 })?;
                 self.memories += 1;
+                self.memory += Channel::long(self.limits.ring);
+                change(&self.user.memory, Channel::long(self.limits.ring) as isize);
                 (self.memories - 1, own, fds.into())
             }
         };
@@ -208,6 +295,7 @@ impl Application {
         let served = Served::new(role, name, memory, own);
         let peer = served.peer(engine);
         self.channels[slot] = Some(served);
+        change(&self.user.channels, 1);
         Ok((slot, (Answer::Channel { channel: name, slot, memory, peer }, fds)))
     }
 
@@ -226,7 +314,16 @@ impl Application {
     pub fn release(&mut self, slot: usize) -> Option<Role> {
         let served = self.channels.get_mut(slot)?.take()?;
         self.free.push(slot);
-        if !served.own.channel.is_retired() {
+        change(&self.user.channels, -1);
+        let retired = served.own.channel.is_retired();
+        if retired || self.spare.len() >= WARM {
+            // The application may have it mapped as long as it likes: the pages do not stay for that.
+            served.own.channel.discard();
+        }
+        if retired {
+            self.memory -= Channel::long(self.limits.ring);
+            change(&self.user.memory, -(Channel::long(self.limits.ring) as isize));
+        } else {
             self.spare.push((served.memory, served.own));
         }
         Some(served.role)
@@ -235,10 +332,20 @@ impl Application {
     /// It has gone: its listeners are closed, and of its streams those that it had not closed are reset. Returns what
     /// these were.
     pub fn leave(&mut self, engine: &mut Engine, now: Instant) -> Vec<Role> {
-        (self.socket, self.session) = (None, None);
+        if self.socket.take().is_some() {
+            change(&self.user.applications, -1);
+        }
+        self.session = None;
+        self.spare.clear();
         let gone =
             self.channels.iter_mut().filter_map(|channel| channel.take_if(|served| !served.is_closing()));
-        let roles: Vec<_> = gone.map(|served| served.role).collect();
+        let roles: Vec<_> = gone
+            .map(|served| {
+                served.own.channel.discard();
+                served.role
+            })
+            .collect();
+        change(&self.user.channels, -(roles.len() as isize));
         self.channels.iter_mut().flatten().for_each(Served::orphan);
         for role in &roles {
             match *role {
@@ -281,5 +388,15 @@ impl Application {
                 served.queue((number, slot), due);
             }
         }
+    }
+}
+
+impl Drop for Application {
+    fn drop(&mut self) {
+        if self.socket.is_some() {
+            change(&self.user.applications, -1);
+        }
+        change(&self.user.channels, -(self.channels.iter().flatten().count() as isize));
+        change(&self.user.memory, -(self.memory as isize));
     }
 }

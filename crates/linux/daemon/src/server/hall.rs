@@ -4,16 +4,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
 
 use pullnet_host::{Engine, Notice, StreamError, StreamId};
-use pullnet_units::Instant;
+use pullnet_units::{Instant, Picos};
 use serde_json::{Value, json};
 
 use super::application::{Application, Leave, Limits, Reply};
 use super::served::{Next, Role, STRIDE};
 use crate::bell::Heard;
-use crate::door::Door;
-use crate::message::{Answer, Form, Request};
+use crate::door::{Caller, Door, Visitor};
+use crate::message::{Answer, Form, Request, encode};
+use crate::quota::User;
 use crate::sys::Poll;
 use crate::{Error, config, failure, sys};
 
@@ -21,6 +24,13 @@ use crate::{Error, config, failure, sys};
 const TURNS: usize = 32;
 /// Requests of one application between two looks at the others.
 const REQUESTS: usize = 32;
+
+/// Who has come in has to say so within this time.
+const GREETING: Picos = Picos::from_secs(1);
+/// The door is not looked at for so long after the kernel would not let anybody in.
+const TROUBLE: Picos = Picos::from_millis(100);
+/// Streams that the status lists at most: what it takes to write it does not depend on how many there are.
+const LISTED: usize = 500;
 
 /// What [`Poll`] calls the door; application `n` is `FIRST + 2 n`, and its bell the number after that.
 const DOOR: u64 = 0;
@@ -31,8 +41,19 @@ pub(super) struct Hall {
     door: Door,
     poll: Poll,
     applications: Vec<Option<Application>>,
+    users: BTreeMap<u32, Rc<User>>,
     most: usize,
+    most_per_user: usize,
     limits: Limits,
+    /// Those who have come and perhaps not said anything: until when they have to, and how many came before them.
+    silent: VecDeque<(Instant, usize, u64)>,
+    /// Applications that have asked too much and have to wait, and until when.
+    paused: Vec<(Instant, usize)>,
+    /// Which of all applications so far has each place, and how many there were.
+    serials: Vec<u64>,
+    came: u64,
+    /// The door is shut until then.
+    shut: Option<Instant>,
     /// Whether the daemon is about to end.
     locked: bool,
     /// Application and slot of each stream.
@@ -55,7 +76,14 @@ impl Hall {
             door,
             poll,
             applications: Vec::new(),
+            users: BTreeMap::new(),
             most: settings.applications,
+            most_per_user: settings.applications_per_user,
+            silent: VecDeque::new(),
+            paused: Vec::new(),
+            serials: Vec::new(),
+            came: 0,
+            shut: None,
             limits: settings.into(),
             locked: false,
             homes: BTreeMap::new(),
@@ -73,13 +101,15 @@ impl Hall {
 
     /// Sees who has come, who asks, who rings and who has gone. Whether the daemon is told to stop.
     pub fn look(&mut self, engine: &mut Engine, now: Instant) -> bool {
+        self.show_out_the_silent(engine, now);
+        self.resume(engine, now);
         let mut ready = std::mem::take(&mut self.ready);
         self.poll.ready(&mut ready);
         let mut stop = false;
         for number in ready.drain(..) {
             match number {
                 STOP => stop = true,
-                DOOR => self.let_in(),
+                DOOR => self.let_in(now),
                 _ => self.attend(engine, now, number - FIRST),
             }
         }
@@ -87,45 +117,125 @@ impl Hall {
         stop
     }
 
-    fn let_in(&mut self) {
-        while let Some(visitor) = self.door.visitor() {
-            let (socket, visitor) = match visitor {
-                Ok(welcome) => welcome,
-                Err(stranger) => {
-                    tracing::warn!(
-                        uid = stranger.uid,
-                        pid = stranger.pid,
-                        "not let in: not of the group, and not named"
-                    );
-                    continue;
+    fn let_in(&mut self, now: Instant) {
+        while let Some(caller) = self.door.visitor() {
+            match caller {
+                Caller::Welcome(socket, visitor) => match self.refusal(&visitor) {
+                    None => self.seat(now, socket, visitor),
+                    Some(why) => {
+                        tracing::warn!(uid = visitor.uid, pid = visitor.pid, "not let in: {why}");
+                        let code = failure::encode(&StreamError::Stopped(String::new()));
+                        // Whoever does not read why is not waited for.
+                        let _ = sys::send(socket.as_fd(), &encode(&Answer::Failed { code, text: why }));
+                    }
+                },
+                Caller::Stranger(stranger) => tracing::warn!(
+                    uid = stranger.uid,
+                    pid = stranger.pid,
+                    "not let in: not of the group, and not named"
+                ),
+                Caller::NoRoom => tracing::warn!("not let in: no file descriptor is left; raise LimitNOFILE"),
+                Caller::Failed(error) => {
+                    tracing::warn!(%error, "nobody can be let in at the moment");
+                    let shut = self.poll.change(self.door.as_fd(), DOOR, false);
+                    self.shut = shut.is_ok().then(|| now.after(TROUBLE));
+                    return;
                 }
-            };
-            let number =
-                self.applications.iter().position(Option::is_none).unwrap_or(self.applications.len());
-            if number >= self.most {
-                tracing::warn!(
-                    uid = visitor.uid,
-                    pid = visitor.pid,
-                    "not let in: no room for another application"
-                );
-                continue;
             }
-            if let Err(error) = self.poll.add(socket.as_fd(), FIRST + 2 * number as u64) {
-                tracing::warn!(%error, "an application cannot be attended to");
-                continue;
-            }
-            let application = Application::new(socket, visitor, self.limits);
-            tracing::info!(
-                application = number,
-                uid = visitor.uid,
-                pid = visitor.pid,
-                "an application has come"
-            );
-            if number == self.applications.len() {
-                self.applications.push(None);
-            }
-            self.applications[number] = Some(application);
         }
+    }
+
+    /// The place that the next application gets.
+    fn place(&self) -> usize {
+        self.applications.iter().position(Option::is_none).unwrap_or(self.applications.len())
+    }
+
+    /// Why an application of `visitor` gets no place.
+    fn refusal(&self, visitor: &Visitor) -> Option<String> {
+        if self.place() >= self.most {
+            let most = self.most;
+            return Some(format!("the daemon serves {most} applications already (limits.applications)"));
+        }
+        let most = self.most_per_user;
+        let crowded = self.users.get(&visitor.uid).is_some_and(|user| user.applications.get() >= most);
+        crowded.then(|| {
+            let uid = visitor.uid;
+            format!("user {uid} has {most} applications here already (limits.applications_per_user)")
+        })
+    }
+
+    /// Gives an application its place.
+    fn seat(&mut self, now: Instant, socket: UnixStream, visitor: Visitor) {
+        let number = self.place();
+        if let Err(error) = self.poll.add(socket.as_fd(), FIRST + 2 * number as u64) {
+            return tracing::warn!(%error, "an application cannot be attended to");
+        }
+        self.users.retain(|_, user| !user.is_gone());
+        let (uid, messages) = (visitor.uid, self.limits.messages);
+        let user = Rc::clone(self.users.entry(uid).or_insert_with(|| Rc::new(User::new(messages))));
+        let application = Application::new(socket, visitor, self.limits, user);
+        tracing::info!(application = number, uid = visitor.uid, pid = visitor.pid, "an application has come");
+        if number == self.applications.len() {
+            self.applications.push(None);
+        }
+        self.applications[number] = Some(application);
+        self.came += 1;
+        self.serials.resize(self.applications.len(), 0);
+        self.serials[number] = self.came;
+        self.silent.push_back((now.after(GREETING), number, self.came));
+    }
+
+    /// Those who have come and said nothing in time have to go: they hold places that others want.
+    fn show_out_the_silent(&mut self, engine: &mut Engine, now: Instant) {
+        while let Some((_, number, serial)) = self.silent.pop_front_if(|(until, ..)| *until <= now) {
+            let same = self.serials.get(number) == Some(&serial);
+            let here = self.applications.get(number).and_then(Option::as_ref);
+            if same && here.is_some_and(|application| application.session.is_none() && !application.is_over())
+            {
+                self.leave(
+                    engine,
+                    now,
+                    number,
+                    &Leave::Rude("it has not greeted within a second".to_owned()),
+                );
+            }
+        }
+    }
+
+    /// Those who had asked too much may go on, and the door is looked at again.
+    fn resume(&mut self, engine: &mut Engine, now: Instant) {
+        if self.shut.take_if(|until| *until <= now).is_some() {
+            // One that cannot be looked at again is the daemon's end, and was so before.
+            let _ = self.poll.change(self.door.as_fd(), DOOR, true);
+        }
+        let (due, still): (Vec<_>, Vec<_>) = self.paused.drain(..).partition(|(until, _)| *until <= now);
+        self.paused = still;
+        for (_, number) in due {
+            self.listen_to(number, true);
+            self.attend(engine, now, 2 * number as u64);
+        }
+    }
+
+    /// An application has asked too much: it is not heard until then.
+    fn pause(&mut self, number: usize, until: Instant) {
+        self.listen_to(number, false);
+        if self.paused.iter().all(|(_, paused)| *paused != number) {
+            self.paused.push((until, number));
+        }
+    }
+
+    fn listen_to(&self, number: usize, waits: bool) {
+        let application = self.applications.get(number).and_then(Option::as_ref);
+        if let Some(socket) = application.and_then(Application::socket) {
+            let _ = self.poll.change(socket.as_fd(), FIRST + 2 * number as u64, waits);
+        }
+    }
+
+    /// When there is something to do that nothing tells.
+    pub fn due(&self) -> Instant {
+        let silent = self.silent.front().map_or(Instant::NEVER, |(until, ..)| *until);
+        let paused = self.paused.iter().map(|(until, _)| *until).min().unwrap_or(Instant::NEVER);
+        silent.min(paused).min(self.shut.unwrap_or(Instant::NEVER))
     }
 
     /// Reads what an application asks, or that it rings.
@@ -153,6 +263,14 @@ impl Hall {
     fn serve(&mut self, engine: &mut Engine, now: Instant, number: usize) -> Result<bool, Leave> {
         let Some(Some(application)) = self.applications.get_mut(number) else { return Ok(false) };
         let Some(request) = application.request()? else { return Ok(false) };
+        let request = match application.admit(now, request) {
+            Ok(request) => request,
+            Err(until) => {
+                self.pause(number, until);
+                return Ok(false);
+            }
+        };
+        let Some(Some(application)) = self.applications.get_mut(number) else { return Ok(false) };
         let greets = matches!(request, Request::Hello { .. });
         if greets == application.session.is_some() {
             return Err(Leave::Rude("its first message, and no other, has to be a greeting".to_owned()));
@@ -207,7 +325,7 @@ impl Hall {
             }
             Request::Status { form } => text(&match form {
                 Form::Json => self.status(engine).to_string(),
-                Form::Prometheus => engine.status().prometheus(),
+                Form::Prometheus => engine.status_of(0).prometheus(),
             }),
         }
     }
@@ -370,7 +488,7 @@ impl Hall {
         json!({
             "address": std::net::SocketAddr::from((options.address, options.port)).to_string(),
             "applications": self.applications.iter().enumerate().filter_map(one).collect::<Vec<_>>(),
-            "host": engine.status(),
+            "host": engine.status_of(LISTED),
         })
     }
 }

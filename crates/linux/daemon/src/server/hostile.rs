@@ -20,7 +20,9 @@ const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const LIMITS: Limits = Limits {
     connections: 64,
     connections_per_peer: 64,
-    openings_per_second: 1000,
+    tokens_per_second: 1000,
+    remembered: 1000,
+    send_memory: 100_000,
     resets_per_second: 1000,
     send_buffer: 5000,
     receive_buffer: 4000,
@@ -119,11 +121,10 @@ impl Hostile {
         let stop = <[_; 2]>::from(UnixStream::pair().expect("descriptors are left"));
         let settings = config::Door {
             path: std::path::PathBuf::new(),
-            group: None,
-            users: Vec::new(),
             applications: 2,
             channels: CHANNELS,
             ring: RING,
+            ..config::Door::default()
         };
         let (door, socket) = Door::without_a_file();
         socket.set_nonblocking(true).expect("a socket of ours");

@@ -165,7 +165,8 @@ impl Loop {
     fn nap(&mut self, now: Instant) {
         self.hall.sleep(true);
         self.hall.news(&mut self.network.engine);
-        let time = Duration::from_nanos(self.network.due().since(now).0.saturating_sub(LATE.0) / 1000);
+        let due = self.network.due().min(self.hall.due());
+        let time = Duration::from_nanos(due.since(now).0.saturating_sub(LATE.0) / 1000);
         if !self.hall.is_due() && !time.is_zero() {
             self.network.wait(now, self.hall.waker(), time.min(NAP));
         }

@@ -69,6 +69,10 @@ impl Network {
                 self.engine.resolved(now, address, answer);
             }
         }
+        while let Some(address) = self.engine.poll_stranger() {
+            let mac = self.search.glance(now, address);
+            self.engine.recognised(now, address, mac);
+        }
         if self.search.due() <= now {
             for (address, mac) in self.search.look(now) {
                 self.engine.resolved(now, address, mac);

@@ -1,13 +1,10 @@
 //! From a file to an open interface with an engine.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-
 use pullnet_host::{Engine, EngineOptions, Neighbours, Search};
 use pullnet_netio::{
     Filter, Interface, PacketIo, PacketOptions, PacketSocket, PortGuard, Protocol, UdpOptions, UdpSockets,
     XdpOptions, XdpSocket,
 };
-use pullnet_units::Instant;
 use pullnet_wire::Mac;
 
 use super::network::Network;
@@ -29,7 +26,8 @@ pub(super) fn network(file: &HostFile) -> Result<Network, Error> {
         }
         Link::Udp => (Mac::default(), file.mtu.unwrap_or(USUAL_MTU)),
     };
-    let engine = Engine::new(options(file, mac, mtu)).map_err(Error::Engine)?;
+    let options = options(file, mac, mtu).started().map_err(Error::Engine)?;
+    let engine = Engine::new(options).map_err(Error::Engine)?;
     let io = io(file, mtu)?;
     let (name, neighbours) = match &file.link {
         Link::Packet(name) | Link::Xdp(name) => (name.as_str(), Neighbours::Kernel(name.clone())),
@@ -53,6 +51,15 @@ fn io(file: &HostFile, mtu: usize) -> Result<Io, Error> {
             Box::new(PacketSocket::open(name, &PacketOptions { protocol, ..PacketOptions::default() })?)
         }
         Link::Xdp(name) => {
+            let queues = receive_queues(name);
+            if queues > 1 {
+                tracing::warn!(
+                    interface = name,
+                    queues,
+                    "backend = \"xdp\" takes the frames of receive queue 0 only, and those of the others are lost; \
+                     use `ethtool -L {name} combined 1`, or backend = \"packet\""
+                );
+            }
             let options = XdpOptions { filter: Filter::Udp(file.port), ..XdpOptions::default() };
             Box::new(XdpSocket::open(name, &options)?)
         }
@@ -66,6 +73,13 @@ fn io(file: &HostFile, mtu: usize) -> Result<Io, Error> {
             Box::new(UdpSockets::open(&options)?)
         }
     })
+}
+
+/// Receive queues that an interface uses; 0 if the kernel does not say.
+fn receive_queues(interface: &str) -> usize {
+    let listed = std::fs::read_dir(format!("/sys/class/net/{interface}/queues"));
+    let receives = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("rx-");
+    listed.map_or(0, |entries| entries.flatten().filter(receives).count())
 }
 
 /// Paths beyond these share sockets: each costs a file descriptor.
@@ -83,13 +97,17 @@ fn options(file: &HostFile, mac: Mac, mtu: usize) -> EngineOptions {
         limits: file.limits,
         neighbours: file.neighbours.clone(),
         paths: file.paths,
-        seed: seed(),
         ..EngineOptions::new(file.address)
     }
-    .started_anew(Instant::ZERO)
 }
 
-/// Another one at every start.
-fn seed() -> u64 {
-    RandomState::new().build_hasher().finish()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receive_queues_are_those_that_the_kernel_lists() {
+        assert_eq!(receive_queues("lo"), 1);
+        assert_eq!(receive_queues("no-such-interface"), 0);
+    }
 }

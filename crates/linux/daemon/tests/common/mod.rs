@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use pullnet_daemon::DaemonStack;
@@ -26,6 +26,7 @@ pub struct Daemon {
     pub child: Child,
     pub address: SocketAddr,
     folder: PathBuf,
+    lines: Arc<AtomicUsize>,
 }
 
 /// Where a daemon is, whether it runs or not.
@@ -57,7 +58,8 @@ impl Place {
         } else {
             format!("{socket}\n{tables}")
         };
-        write!(text, "{top}\n{tables}\n{PATIENT}").unwrap();
+        let patient = if tables.contains("[ndp]") { "" } else { PATIENT };
+        write!(text, "{top}\n{tables}\n{patient}").unwrap();
         let path = self.folder.with_extension("toml");
         std::fs::write(&path, text).unwrap();
         path
@@ -80,7 +82,7 @@ impl Place {
         self.start_by(command, further)
     }
 
-    fn start_by(&self, mut command: Command, further: &str) -> Daemon {
+    pub fn start_by(&self, mut command: Command, further: &str) -> Daemon {
         let mut child = command.arg(self.config(further)).stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut seen = String::new();
@@ -92,8 +94,15 @@ impl Place {
             }
         }
         // What it says later goes to whoever looks at a failed test.
-        std::thread::spawn(move || log.map_while(Result::ok).for_each(|line| println!("pullnetd: {line}")));
-        Daemon { child, address: self.address, folder: self.folder.clone() }
+        let lines = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&lines);
+        std::thread::spawn(move || {
+            log.map_while(Result::ok).for_each(|line| {
+                count.fetch_add(1, Ordering::SeqCst);
+                println!("pullnetd: {line}");
+            });
+        });
+        Daemon { child, address: self.address, folder: self.folder.clone(), lines }
     }
 }
 
@@ -109,6 +118,11 @@ impl Daemon {
     /// An application of its own.
     pub fn stack(&self) -> Arc<dyn Stack> {
         Arc::new(DaemonStack::connect(&self.socket()).unwrap())
+    }
+
+    /// Lines that it has logged since it serves.
+    pub fn log_lines(&self) -> usize {
+        self.lines.load(Ordering::SeqCst)
     }
 
     pub fn kill(&mut self) {

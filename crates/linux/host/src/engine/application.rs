@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 
 use pullnet_transport::{FlowSpec, Streaming};
 use pullnet_units::Instant;
-use pullnet_wire::{REPLY, Reason};
+use pullnet_wire::Reason;
 
-use super::Engine;
+use super::{Backlog, Engine};
 use crate::stream::{Owner, Receiving, Sending, Stream};
 use crate::streams::Name;
 use crate::{
@@ -22,20 +22,28 @@ impl Engine {
         if self.listeners.contains_key(&service) {
             return Err(StreamError::ServiceTaken(service));
         }
-        self.listeners.insert(service, super::Backlog::new());
+        let most = self.options.limits.backlog;
+        self.listeners.insert(service, Backlog::new(most));
         Ok(())
+    }
+
+    /// At most `most` streams for `service` may wait to be accepted, and no more than the limits allow.
+    pub fn set_backlog(&mut self, service: u16, most: usize) {
+        let most = most.min(self.options.limits.backlog);
+        self.listeners.get_mut(&service).into_iter().for_each(|backlog| backlog.most = most);
     }
 
     /// Takes no more; those that nobody accepted are reset.
     pub fn unlisten(&mut self, now: Instant, service: u16) {
-        for id in self.listeners.remove(&service).unwrap_or_default() {
+        let waiting = self.listeners.remove(&service).map(|backlog| backlog.waiting);
+        for (id, _) in waiting.unwrap_or_default() {
             self.drop_both(now, id.index, Reason::NO_LISTENER);
         }
     }
 
     /// The oldest stream for `service` that nobody has accepted.
     pub fn accept(&mut self, service: u16) -> Option<StreamId> {
-        let id = self.listeners.get_mut(&service)?.pop_front()?;
+        let id = self.listeners.get_mut(&service)?.pop()?;
         self.with(id.index, |stream, _| {
             stream.owner = Owner::Application;
             stream.id
@@ -68,9 +76,9 @@ impl Engine {
             return Err(StreamError::Stopped("it was shut down".to_string()));
         }
         self.check_room(to)?;
-        let peer = self.hold_peer(to);
-        let number = self.next_number;
-        self.next_number = (self.next_number + 1) & !REPLY;
+        let peer = self.hold_peer(now, to);
+        let Some(entry) = self.peers.get_mut(peer) else { return Err(StreamError::Closed) };
+        let number = entry.numbers.next();
         let name = Name { peer, number, ours: true };
         let index = self.streams.insert(name, |id| {
             let stream = Stream::new(now, id, peer, number, service);
@@ -100,7 +108,7 @@ impl Engine {
             _ if stream.out.is_finished() || stream.out.is_exhausted() => return Err(StreamError::Closed),
             _ => {}
         }
-        let limit = self.options.limits.send_buffer;
+        let limit = self.send_room(stream.out.bytes());
         let taken = self.with(id.index, |stream, pool| {
             let taken = stream.out.write(bytes, limit, pool);
             stream.counts.written_bytes += taken as u64;
@@ -110,6 +118,14 @@ impl Engine {
         });
         self.queue_offers(id.index);
         Ok(taken.unwrap_or(0))
+    }
+
+    /// Bytes that a stream which holds `held` may hold: within its own limit and that of all, but always a packet, so that
+    /// every stream goes on.
+    fn send_room(&self, held: usize) -> usize {
+        let limits = &self.options.limits;
+        let left = limits.send_memory.saturating_sub(self.sending);
+        limits.send_buffer.min((held + left).max(self.pool.room()))
     }
 
     /// Writes what there is room for, and the end behind it if all was taken and it is the last; `None`: there is no room.
@@ -262,17 +278,27 @@ impl Engine {
     /// How the host stands.
     #[must_use]
     pub fn status(&self) -> Status {
-        let streams: Vec<_> = self.streams.iter().filter_map(|stream| self.stream_status(stream)).collect();
+        self.status_of(usize::MAX)
+    }
+
+    /// The same with at most so many streams: what it takes does not depend on how many there are.
+    #[must_use]
+    pub fn status_of(&self, most: usize) -> Status {
+        let listed = self.streams.iter().take(most);
+        let streams: Vec<_> = listed.filter_map(|stream| self.stream_status(stream)).collect();
+        let left_out = (self.streams.len() - streams.len()) as u64;
         let mut counts = self.gone;
-        streams.iter().for_each(|stream| counts.add(&stream.counts));
+        self.streams.iter().for_each(|stream| counts.add(&stream.counts));
         let totals = Totals { counts, ..self.totals };
-        Status { totals: self.at_the_moment(totals), streams }
+        Status { totals: self.at_the_moment(totals), streams, left_out }
     }
 
     fn at_the_moment(&self, totals: Totals) -> Totals {
         Totals {
             streams: self.streams.len() as u64,
             waiting_bytes: self.waiting as u64,
+            sending_bytes: self.sending as u64,
+            remembered: self.transport.remembered() as u64,
             peers: self.peers.len() as u64,
             ..totals
         }
@@ -317,7 +343,12 @@ impl Engine {
             return;
         }
         let (to, conn) = (stream.peer, stream.sending_conn());
-        if stream.sending == Sending::Unopened && (stream.out.bytes() > 0 || stream.out.is_finished()) {
+        let wants = stream.out.bytes() > 0 || stream.out.is_finished();
+        if wants && stream.tag.is_none() && !self.take_tag(now, index) {
+            return;
+        }
+        let Some(stream) = self.streams.get_mut(index) else { return };
+        if stream.sending == Sending::Unopened && wants {
             stream.sending = Sending::Open;
             let (priority, paths) = (stream.priority, self.options.paths);
             self.transport.open_stream(now, FlowSpec { conn, to, priority, paths, ..FlowSpec::default() });

@@ -59,6 +59,7 @@ impl Engine {
             stream.counts.received_bytes += payload.len() as u64;
             stream.incoming.store(seq, payload, pool);
         });
+        self.promote(now, index);
         self.balance(now, index);
     }
 
@@ -95,9 +96,6 @@ impl Engine {
 
     fn acked(&mut self, to: HostAddr, conn: ConnId) {
         let Some(index) = self.streams.find(&Name::of(to, conn, false)) else { return };
-        if let Some(streams) = self.peers.prove(to) {
-            self.unproven -= streams;
-        }
         let Some(until) = self.transport.acknowledged(to, conn) else { return };
         self.with(index, |stream, pool| {
             stream.counts.acknowledged_bytes += stream.out.acknowledge(until, pool) as u64;

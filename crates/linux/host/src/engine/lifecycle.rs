@@ -1,5 +1,6 @@
 //! How streams begin and end.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use pullnet_transport::{ConnId, HostAddr, Streaming};
@@ -10,46 +11,49 @@ use super::Engine;
 use crate::guard::Key;
 use crate::stream::{Owner, Receiving, Sending, Stream};
 use crate::streams::Name;
-use crate::{Notice, StreamError};
+use crate::{Notice, StreamError, StreamId};
+
+/// Streams of which nothing but headers has come may be this part of all streams more.
+const NASCENT: usize = 4;
+
+/// What a packet that may open a stream says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    pub from: SocketAddr,
+    pub conn: ConnId,
+    pub service: u16,
+    pub priority: u8,
+    pub tag: u64,
+    /// Whether its payload is there.
+    pub whole: bool,
+}
 
 impl Engine {
-    /// Whether the limits allow another stream with `peer`.
+    /// Whether the limits allow another stream with `peer`. Streams of which nothing but headers has come hold nobody up.
     pub(super) fn check_room(&self, peer: SocketAddr) -> Result<(), StreamError> {
         let limits = &self.options.limits;
-        if self.streams.len() >= limits.connections {
+        if self.streams.len() - self.nascents >= limits.connections {
             return Err(StreamError::Full("connections"));
         }
         let with_peer = self.peers.find(peer).and_then(|peer| self.peers.get(peer));
-        if with_peer.is_some_and(|peer| peer.streams >= limits.connections_per_peer) {
+        let streams = with_peer.map_or(0, |peer| peer.streams - peer.nascent_streams);
+        if streams >= limits.connections_per_peer {
             return Err(StreamError::Full("connections_per_peer"));
         }
         Ok(())
     }
 
-    pub(super) fn hold_peer(&mut self, address: SocketAddr) -> HostAddr {
-        let peer = self.peers.hold(address);
-        let proven = self.peers.get(peer).is_some_and(|peer| peer.proven);
-        self.unproven += usize::from(!proven);
-        peer
+    pub(super) fn hold_peer(&mut self, now: Instant, address: SocketAddr) -> HostAddr {
+        let issuer = &self.issuer;
+        self.peers.hold(address, || issuer.numbers(now, address))
     }
 
-    fn release_peer(&mut self, now: Instant, peer: HostAddr) {
-        let proven = self.peers.get(peer).is_some_and(|peer| peer.proven);
-        self.unproven -= usize::from(!proven);
-        self.peers.release(now, peer);
-    }
-
-    /// A packet of a first window: opens a stream if somebody listens and the limits allow it. `None`: nobody is told,
-    /// and whoever means it sends it again. The error is the reason of a RESET.
-    pub(super) fn open_incoming(
-        &mut self,
-        now: Instant,
-        from: SocketAddr,
-        conn: ConnId,
-        service: u16,
-        priority: u8,
-    ) -> Result<Option<u32>, Reason> {
-        if !self.may_open(now, from) {
+    /// A packet of a first window with a right tag: opens a stream if somebody listens and the limits allow it. `None`:
+    /// nobody is told, and whoever means it sends it again. The error is the reason of a RESET.
+    pub(super) fn open_incoming(&mut self, now: Instant, opening: &Opening) -> Result<Option<u32>, Reason> {
+        let Opening { from, conn, service, priority, tag, whole } = *opening;
+        // Every stream that has been here is remembered for a while, and so is every one that is.
+        if self.transport.remembered() + self.streams.len() >= self.options.limits.remembered {
             self.totals.refused.too_fast += 1;
             return Ok(None);
         }
@@ -57,42 +61,115 @@ impl Engine {
             self.barred.note(now, Key { peer: from, conn: conn.0 }, reason);
             return Err(reason);
         }
-        let peer = self.hold_peer(from);
+        let peer = self.hold_peer(now, from);
         let name = Name { peer, number: conn.0, ours: false };
         let index = self.streams.insert(name, |id| {
             let stream = Stream::new(now, id, peer, conn.0, service);
-            Stream { ours: false, owner: Owner::Backlog, priority, ..stream }
+            Stream { ours: false, owner: Owner::Nascent, priority, tag: Some(tag), ..stream }
         });
         self.totals.incoming += 1;
         tracing::debug!(%from, service, number = conn.0, "stream arrived");
-        let id = self.streams.get(index).map(|stream| stream.id);
-        self.listeners.get_mut(&service).into_iter().for_each(|backlog| backlog.extend(id));
-        self.notices.push_back(Notice::Incoming { service });
+        self.add_nascent(now, index, peer);
+        if whole {
+            self.promote(now, index);
+        }
+        self.ask_for(from.ip(), peer);
         Ok(Some(index))
     }
 
-    /// A host that has acknowledged data of ours, and so is where it says, opens as it likes. All others together have a
-    /// budget, so that a flood of first packets from invented addresses costs a bounded share of this host.
-    fn may_open(&mut self, now: Instant, from: SocketAddr) -> bool {
-        let peer = self.peers.find(from).and_then(|peer| self.peers.get(peer));
-        peer.is_some_and(|peer| peer.proven) || self.openings.take(now)
-    }
-
     fn check_opening(&mut self, from: SocketAddr, service: u16) -> Result<(), Reason> {
-        let Some(backlog) = self.listeners.get(&service) else {
+        if !self.listeners.contains_key(&service) {
             self.totals.refused.no_listener += 1;
             return Err(Reason::NO_LISTENER);
-        };
-        let limits = &self.options.limits;
-        let proven =
-            self.peers.find(from).and_then(|peer| self.peers.get(peer)).is_some_and(|peer| peer.proven);
-        // Invented addresses cannot take the places of all.
-        let crowded = !proven && self.unproven >= limits.connections / 2;
-        if backlog.len() >= limits.backlog || crowded || self.check_room(from).is_err() {
+        }
+        let peer = self.peers.find(from);
+        if self.is_crowded(service, peer) || self.check_room(from).is_err() {
             self.totals.refused.full += 1;
             return Err(Reason::FULL);
         }
         Ok(())
+    }
+
+    /// Whether no more streams of `peer` for `service` may wait to be accepted.
+    fn is_crowded(&self, service: u16, peer: Option<HostAddr>) -> bool {
+        self.listeners.get(&service).is_none_or(|backlog| !backlog.has_room(peer))
+    }
+
+    /// Nothing but a header of the stream has come so far. If there are too many of these, of its peer or in all, the oldest
+    /// gives way: whoever sends nothing but headers holds no place that anybody else could have.
+    fn add_nascent(&mut self, now: Instant, index: u32, peer: HostAddr) {
+        let Some(id) = self.streams.get(index).map(|stream| stream.id) else { return };
+        self.nascents += 1;
+        self.nascent.push_back(id);
+        let limits = self.options.limits;
+        let Some(entry) = self.peers.get_mut(peer) else { return };
+        entry.nascent_streams += 1;
+        entry.nascent.push_back(id);
+        if entry.nascent_streams > (limits.connections_per_peer / NASCENT).max(1) {
+            self.drop_oldest(now, Some(peer));
+        }
+        if self.nascents > (limits.connections / NASCENT).max(1) {
+            self.drop_oldest(now, None);
+        }
+        self.tidy_nascent(peer);
+    }
+
+    /// The oldest stream without data, of `peer` or of all, gives way.
+    fn drop_oldest(&mut self, now: Instant, peer: Option<HostAddr>) {
+        loop {
+            let queue = match peer {
+                Some(peer) => self.peers.get_mut(peer).map(|peer| &mut peer.nascent),
+                None => Some(&mut self.nascent),
+            };
+            let Some(id) = queue.and_then(VecDeque::pop_front) else { return };
+            if self.streams.named(id).is_some_and(|stream| stream.owner == Owner::Nascent) {
+                self.totals.refused.full += 1;
+                return self.drop_both(now, id.index, Reason::FULL);
+            }
+        }
+    }
+
+    /// Streams that have ended or gone on leave the queues once they are the most of them.
+    fn tidy_nascent(&mut self, peer: HostAddr) {
+        let streams = &self.streams;
+        let waits = |id: &StreamId| streams.named(*id).is_some_and(|stream| stream.owner == Owner::Nascent);
+        if self.nascent.len() > 2 * self.nascents + 16 {
+            self.nascent.retain(waits);
+        }
+        if let Some(entry) =
+            self.peers.get_mut(peer).filter(|peer| peer.nascent.len() > 2 * peer.nascent_streams + 16)
+        {
+            entry.nascent.retain(waits);
+        }
+    }
+
+    /// A stream is not one of those any more of which nothing but headers has come.
+    fn leave_nascent(&mut self, index: u32) {
+        let Some(stream) = self.streams.get_mut(index).filter(|stream| stream.owner == Owner::Nascent) else {
+            return;
+        };
+        stream.owner = Owner::Nobody;
+        self.nascents -= 1;
+        self.peers.get_mut(stream.peer).into_iter().for_each(|peer| peer.nascent_streams -= 1);
+    }
+
+    /// Data of a stream has come: if nothing had before, the application is told of it.
+    pub(super) fn promote(&mut self, now: Instant, index: u32) {
+        let Some(stream) = self.streams.get(index).filter(|stream| stream.owner == Owner::Nascent) else {
+            return;
+        };
+        let (id, peer, service) = (stream.id, stream.peer, stream.service);
+        if !self.listeners.contains_key(&service) {
+            return self.drop_both(now, index, Reason::NO_LISTENER);
+        }
+        if self.is_crowded(service, Some(peer)) {
+            self.totals.refused.full += 1;
+            return self.drop_both(now, index, Reason::FULL);
+        }
+        self.leave_nascent(index);
+        self.with(index, |stream, _| stream.owner = Owner::Backlog);
+        self.listeners.get_mut(&service).into_iter().for_each(|backlog| backlog.push(id, peer));
+        self.notices.push_back(Notice::Incoming { service });
     }
 
     /// The other host says that a connection of this stream is over.
@@ -104,6 +181,9 @@ impl Engine {
             matches!(stream.sending, Sending::Done | Sending::Failed(_)) && !stream.waits_for_answer()
         };
         if over {
+            return;
+        }
+        if reason == Reason::STALE && !by_sender && self.opens_anew(now, index) {
             return;
         }
         self.totals.resets_received += 1;
@@ -160,15 +240,13 @@ impl Engine {
 
     /// A stream that nobody has accepted and that has failed is offered to nobody.
     fn withdraw_from_backlog(&mut self, index: u32) {
+        self.leave_nascent(index);
         let Some(stream) = self.streams.get_mut(index).filter(|stream| stream.owner == Owner::Backlog) else {
             return;
         };
-        let (id, service) = (stream.id, stream.service);
+        let (id, service, peer) = (stream.id, stream.service, stream.peer);
         stream.owner = Owner::Nobody;
-        self.listeners
-            .get_mut(&service)
-            .into_iter()
-            .for_each(|backlog| backlog.retain(|waiting| *waiting != id));
+        self.listeners.get_mut(&service).into_iter().for_each(|backlog| backlog.remove(id, peer));
     }
 
     /// The application reads no more. If data is still to come, its sender is told.
@@ -228,10 +306,14 @@ impl Engine {
         }
         let Some(mut stream) = self.streams.remove(index) else { return };
         self.waiting -= stream.incoming.memory();
+        self.sending -= stream.out.bytes();
+        if let Some(tag) = stream.tag {
+            self.past.note(Name { peer: stream.peer, number: stream.number, ours: stream.ours }, tag);
+        }
         stream.incoming.clear(&mut self.pool);
         stream.out.clear(&mut self.pool);
         self.gone.add(&stream.counts);
         tracing::debug!(number = stream.number, ours = stream.ours, "stream over");
-        self.release_peer(now, stream.peer);
+        self.peers.release(now, stream.peer);
     }
 }

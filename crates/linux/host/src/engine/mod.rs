@@ -1,33 +1,40 @@
 //! All streams of one host.
 //!
 //! `application.rs` is what applications call, `network.rs` takes and makes frames, `events.rs` hears what the transport
-//! reports, `lifecycle.rs` opens and ends streams.
+//! reports, `lifecycle.rs` opens and ends streams, `tokens.rs` proves addresses, `addresses.rs` finds Ethernet addresses.
 
+mod addresses;
 mod application;
 mod events;
 mod lifecycle;
 mod network;
+mod tokens;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::RandomState;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use pullnet_ndp::wire::Carriage;
 use pullnet_ndp::{NdpEndpoint, NdpHeader};
 use pullnet_rng::Seed;
 use pullnet_transport::{HostAddr, HostInfo, Transmit, Transport};
 use pullnet_units::{Instant, Picos};
-use pullnet_wire::{Packet, REPLY, Route};
+use pullnet_wire::{Packet, Route};
 
 use crate::guard::{Barred, Budget};
 use crate::peers::Peers;
+use crate::proof::Issuer;
 use crate::stream::{Pool, Stream};
-use crate::streams::Streams;
+use crate::streams::{PastTags, Streams};
+use crate::wallet::Wallet;
 use crate::{Counts, EngineOptions, Notice, StreamError, StreamId, Totals};
 
 use watch::Watch;
 
+/// Openings without a valid tag that are answered in a second: a host with clients has to tell each of them once that it
+/// was started anew, and a flood is mostly not worth an answer.
+const STALES: u32 = 1000;
 /// Own control packets that wait for the link at most; more are not sent.
 const MOST_CONTROL: usize = 1024;
 
@@ -37,7 +44,54 @@ const LATENESS: Picos = Picos::from_micros(50);
 const MOST_DUE: usize = 64;
 
 /// Streams that wait to be accepted.
-type Backlog = VecDeque<StreamId>;
+#[derive(Debug)]
+struct Backlog {
+    waiting: VecDeque<(StreamId, HostAddr)>,
+    /// How many there are of each peer.
+    by_peer: BTreeMap<HostAddr, usize>,
+    /// How many there may be.
+    most: usize,
+}
+
+impl Backlog {
+    fn new(most: usize) -> Self {
+        Self { waiting: VecDeque::new(), by_peer: BTreeMap::new(), most }
+    }
+
+    /// Whether there is room for one of `peer`, which may have half of it.
+    fn has_room(&self, peer: Option<HostAddr>) -> bool {
+        let of_peer = peer.and_then(|peer| self.by_peer.get(&peer)).copied().unwrap_or(0);
+        self.waiting.len() < self.most && of_peer < self.most.div_ceil(2)
+    }
+
+    fn push(&mut self, id: StreamId, peer: HostAddr) {
+        self.waiting.push_back((id, peer));
+        *self.by_peer.entry(peer).or_insert(0) += 1;
+    }
+
+    fn pop(&mut self) -> Option<StreamId> {
+        let (id, peer) = self.waiting.pop_front()?;
+        self.one_less(peer);
+        Some(id)
+    }
+
+    fn remove(&mut self, id: StreamId, peer: HostAddr) {
+        let before = self.waiting.len();
+        self.waiting.retain(|(waiting, _)| *waiting != id);
+        if self.waiting.len() < before {
+            self.one_less(peer);
+        }
+    }
+
+    fn one_less(&mut self, peer: HostAddr) {
+        if let Some(count) = self.by_peer.get_mut(&peer) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_peer.remove(&peer);
+            }
+        }
+    }
+}
 
 /// All streams of one host: bytes, buffers, NDP. No I/O and no clock: frames and time come in as arguments.
 ///
@@ -63,14 +117,27 @@ pub struct Engine {
     unresolved: VecDeque<IpAddr>,
     /// Addresses that were asked for and not answered yet.
     asked: BTreeSet<IpAddr>,
+    /// Hosts that have asked for a token, with the number they chose, while their Ethernet address is looked up.
+    strangers: VecDeque<(SocketAddr, u64)>,
+    /// Those of them that were not told to the driver yet.
+    untold: VecDeque<IpAddr>,
+    issuer: Issuer,
+    wallet: Wallet,
+    past: PastTags,
+    /// The tag of the packet that is being handled: what answers it carries the same.
+    answering: u64,
     barred: Barred,
-    openings: Budget,
+    tokens: Budget,
     resets: Budget,
-    next_number: u32,
-    /// Streams with peers that have proven nothing.
-    unproven: usize,
+    stales: Budget,
+    /// Streams of which nothing but headers has come, oldest first; some may have ended or gone on.
+    nascent: VecDeque<StreamId>,
+    /// How many of these there are.
+    nascents: usize,
     /// Memory of packets that wait for readers. Bytes.
     waiting: usize,
+    /// Bytes that are not acknowledged.
+    sending: usize,
     /// What happened on streams that are gone.
     gone: Counts,
     totals: Totals,
@@ -88,6 +155,8 @@ impl Engine {
         let host = HostInfo { addr: HostAddr(u32::MAX), rate: options.rate };
         let seed = Seed(options.seed);
         let forgotten = settings.give_up.saturating_add(settings.time_wait.saturating_mul(3));
+        // The transport remembers for as long; what is older than that must not open anything.
+        let remembered = settings.give_up.saturating_add(settings.time_wait);
         let given = options.neighbours.iter().copied().collect();
         Ok(Self {
             carriage: Carriage { home: options.port, header: settings.header.0 as u16 },
@@ -104,11 +173,19 @@ impl Engine {
             unresolved: VecDeque::new(),
             asked: BTreeSet::new(),
             barred: Barred::new(forgotten),
-            openings: Budget::new(options.limits.openings_per_second),
+            strangers: VecDeque::new(),
+            untold: VecDeque::new(),
+            issuer: Issuer::new(options.secret.with(options.seed), remembered),
+            wallet: Wallet::new(settings.timeout, settings.give_up),
+            past: PastTags::default(),
+            answering: 0,
+            tokens: Budget::new(options.limits.tokens_per_second),
             resets: Budget::new(options.limits.resets_per_second),
-            next_number: seed.stream("connection numbers", 0).bits() as u32 & !REPLY,
-            unproven: 0,
+            stales: Budget::new(STALES),
+            nascent: VecDeque::new(),
+            nascents: 0,
             waiting: 0,
+            sending: 0,
             gone: Counts::default(),
             totals: Totals::default(),
             stopped: false,
@@ -127,7 +204,7 @@ impl Engine {
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let transport = self.transport.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at);
-        let first = transport.min(self.watch.due()).min(self.peers.due());
+        let first = transport.min(self.watch.due()).min(self.peers.due()).min(self.wallet.due());
         (first != Instant::NEVER).then_some(first)
     }
 
@@ -138,6 +215,7 @@ impl Engine {
             self.handle_events(now, None);
         }
         self.look_after_answers(now);
+        self.look_after_tokens(now);
         self.peers.expire(now);
     }
 
@@ -157,9 +235,10 @@ impl Engine {
     /// Lets `change` work on a stream, and tells the application if it made something readable or writable.
     fn with<R>(&mut self, index: u32, change: impl FnOnce(&mut Stream, &mut Pool) -> R) -> Option<R> {
         let stream = self.streams.get_mut(index)?;
-        let before = stream.incoming.memory();
+        let before = (stream.incoming.memory(), stream.out.bytes());
         let result = change(stream, &mut self.pool);
-        self.waiting = self.waiting + stream.incoming.memory() - before;
+        self.waiting = self.waiting + stream.incoming.memory() - before.0;
+        self.sending = self.sending + stream.out.bytes() - before.1;
         if stream.owner == crate::stream::Owner::Application {
             notify(stream, self.options.limits.send_buffer, &mut self.notices);
         }

@@ -1,22 +1,21 @@
 //! Frames in and out.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use pullnet_ndp::NdpHeader;
+use pullnet_ndp::wire::Label;
 use pullnet_transport::{ConnId, HostAddr, Received, Streaming, Transmit, Transport};
-use pullnet_units::{Instant, Picos};
-use pullnet_wire::{Arrived, Fate, Mac, Packet, REPLY, Reason, Route, Shape, emit, parse};
+use pullnet_units::Instant;
+use pullnet_wire::{Arrived, Fate, Packet, REPLY, Reason, Route, Shape, emit, parse};
 
+use super::lifecycle::Opening;
 use super::{Engine, MOST_CONTROL};
 use crate::guard::Key;
 use crate::stream::{Receiving, Room};
 use crate::streams::Name;
-use crate::{StreamError, StreamId};
 
 /// No host pushes more packets in its first window: what the transport takes.
 const LARGEST_FIRST_WINDOW: u32 = 65_535;
-/// So often a silent host is looked for at another Ethernet address that it had, before the stream fails.
-const PLACES: u64 = 32;
 
 /// Whether whoever made the packet sends data in its connection.
 fn from_sender(arrived: &Arrived<'_>) -> bool {
@@ -25,7 +24,7 @@ fn from_sender(arrived: &Arrived<'_>) -> bool {
         Shape::Data { .. } => arrived.fate != Fate::Returned,
         Shape::Probe { .. } => true,
         Shape::Reset { by_sender, .. } => by_sender,
-        Shape::Ack { .. } | Shape::Nack { .. } | Shape::Pull { .. } => false,
+        _ => false,
     }
 }
 
@@ -47,6 +46,15 @@ impl Engine {
             Ok(_) | Err(_) => return self.totals.refused.foreign += 1,
         };
         let (from, theirs) = (peer_of(&arrived), from_sender(&arrived));
+        let tag = arrived.packet.tag;
+        match (arrived.packet.shape, arrived.fate) {
+            (Shape::Hello, Fate::Whole) => return self.on_hello(now, from, tag, arrived.route.from_mac),
+            (Shape::Cookie { token, clock }, Fate::Whole) => {
+                return self.on_cookie(now, from, tag, token, clock);
+            }
+            (Shape::Hello | Shape::Cookie { .. }, _) => return self.totals.refused.unknown += 1,
+            _ => self.answering = tag,
+        }
         let peer = self.peers.find(from);
         let name = peer.map(|peer| Name::of(peer, ConnId(arrived.packet.conn), theirs));
         match name.and_then(|name| self.streams.find(&name)) {
@@ -58,10 +66,16 @@ impl Engine {
     /// A packet that belongs to a stream.
     fn take(&mut self, now: Instant, index: u32, arrived: &Arrived<'_>) {
         let Some(stream) = self.streams.get_mut(index) else { return };
+        // Only the two hosts know the tag: nobody else can end the stream, acknowledge or pull anything.
+        if stream.tag != Some(arrived.packet.tag) {
+            return self.totals.refused.forged += 1;
+        }
         if arrived.fate != Fate::Returned {
             stream.last_heard = now;
-            self.peers.learn(stream.peer, arrived.route.from_mac);
+            let peer = stream.peer;
+            self.compare(now, peer, arrived.route.from_mac);
         }
+        let Some(stream) = self.streams.get_mut(index) else { return };
         let counts = &mut stream.counts;
         match (arrived.packet.shape, arrived.fate) {
             (Shape::Nack { .. }, _) => counts.trimmed_out += 1,
@@ -82,16 +96,10 @@ impl Engine {
     /// Data or a question: what becomes of it depends on how the receiving half stands.
     fn take_for_receiver(&mut self, now: Instant, index: u32, arrived: &Arrived<'_>) {
         let Some(stream) = self.streams.get(index) else { return };
-        let (peer, conn) = (stream.peer, ConnId(arrived.packet.conn));
+        let peer = stream.peer;
         match &stream.receiving {
             Receiving::Unopened | Receiving::Open(_) => self.hand_over(now, index, arrived),
-            Receiving::Complete if self.transport.remembers(peer, conn) => self.hand_late(now, peer, arrived),
-            // The transport has forgotten by now that everything is there; the stream has not.
-            Receiving::Complete => {
-                if let Shape::Data { seq, .. } | Shape::Probe { seq } = arrived.packet.shape {
-                    self.say(peer, conn, Shape::Ack { seq, pull: None });
-                }
-            }
+            Receiving::Complete => self.answer_late(peer, arrived),
             Receiving::Dropped | Receiving::Failed(_) => self.answer_reset(now, arrived, Reason::ABORTED),
         }
     }
@@ -116,10 +124,11 @@ impl Engine {
         self.handle(now, Received { fate: pullnet_transport::Fate::Trimmed, ..packet }, None);
     }
 
-    /// Hands the transport a packet of a connection that has ended: it answers, and remembers that one longer.
-    fn hand_late(&mut self, now: Instant, peer: HostAddr, arrived: &Arrived<'_>) {
-        let packet = self.carriage.received(arrived, peer, self.options.paths);
-        packet.into_iter().for_each(|packet| self.handle(now, packet, None));
+    /// A packet of a connection of which everything has arrived: it has, too.
+    fn answer_late(&mut self, peer: HostAddr, arrived: &Arrived<'_>) {
+        if let Shape::Data { seq, .. } | Shape::Probe { seq } = arrived.packet.shape {
+            self.say(peer, ConnId(arrived.packet.conn), Shape::Ack { seq, pull: None });
+        }
     }
 
     fn handle(&mut self, now: Instant, packet: Received<NdpHeader>, payload: Option<(u32, &[u8])>) {
@@ -140,30 +149,48 @@ impl Engine {
             return self.totals.refused.unknown += 1;
         }
         let conn = ConnId(arrived.packet.conn);
+        let opening = self.opening(from, arrived);
+        if let Some((_, stamp)) = opening
+            && !self.is_proven(now, from, &arrived.packet, stamp)
+        {
+            self.totals.refused.unproven += 1;
+            if self.stales.take(now) {
+                self.answer_reset(now, arrived, Reason::STALE);
+            }
+            return;
+        }
         if let Some(reason) = self.barred.reason(&Key { peer: from, conn: conn.0 }) {
             return self.answer_reset(now, arrived, reason);
         }
         if let Some(peer) = peer.filter(|peer| self.transport.remembers(*peer, conn)) {
             self.peers.touch(now, peer);
-            self.peers.learn(peer, arrived.route.from_mac);
-            return self.hand_late(now, peer, arrived);
+            if self.transport.has_received(peer, conn) {
+                return self.answer_late(peer, arrived);
+            }
+            return self.answer_reset(now, arrived, Reason::UNKNOWN);
         }
-        match arrived.packet.shape {
-            Shape::Data { syn: true, seq, again, service, priority, .. }
-                if conn.0 & REPLY == 0
-                    && seq < LARGEST_FIRST_WINDOW
-                    && !(again && now < self.options.careful_until) =>
+        let Some((opening, _)) = opening else {
+            self.totals.refused.unknown += 1;
+            return self.answer_reset(now, arrived, Reason::UNKNOWN);
+        };
+        match self.open_incoming(now, &opening) {
+            Ok(Some(index)) => self.take(now, index, arrived),
+            Ok(None) => {}
+            Err(reason) => self.answer_reset(now, arrived, reason),
+        }
+    }
+
+    /// What a packet says that may open a stream, and when that was opened.
+    fn opening(&self, from: SocketAddr, arrived: &Arrived<'_>) -> Option<(Opening, u32)> {
+        let Packet { conn, tag, shape, .. } = arrived.packet;
+        match shape {
+            Shape::Data { syn: true, seq, service, priority, stamp, .. }
+                if conn & REPLY == 0 && seq < LARGEST_FIRST_WINDOW =>
             {
-                match self.open_incoming(now, from, conn, service, priority) {
-                    Ok(Some(index)) => self.take(now, index, arrived),
-                    Ok(None) => {}
-                    Err(reason) => self.answer_reset(now, arrived, reason),
-                }
+                let (conn, whole) = (ConnId(conn), arrived.fate == Fate::Whole);
+                Some((Opening { from, conn, service, priority, tag, whole }, stamp))
             }
-            _ => {
-                self.totals.refused.unknown += 1;
-                self.answer_reset(now, arrived, Reason::UNKNOWN);
-            }
+            _ => None,
         }
     }
 
@@ -182,18 +209,30 @@ impl Engine {
             to_port: arrived.packet.home,
         };
         let shape = Shape::Reset { by_sender: false, reason };
-        self.put_control(route, Packet { home: self.options.port, conn: arrived.packet.conn, shape });
+        let Packet { conn, tag, .. } = arrived.packet;
+        self.put_control(route, Packet { home: self.options.port, conn, tag, shape });
     }
 
     /// Says `shape` of connection `conn` to `peer`.
     pub(super) fn say(&mut self, peer: HostAddr, conn: ConnId, shape: Shape) {
         let path = self.path();
+        let theirs = !matches!(shape, Shape::Probe { .. } | Shape::Reset { by_sender: true, .. });
+        // What answers a packet of a stream that is unknown here carries what that packet did.
+        let tag = self.tag(&Name::of(peer, conn, theirs)).unwrap_or(self.answering);
         if let Some(route) = self.route(peer, path) {
-            self.put_control(route, Packet { home: self.options.port, conn: conn.0, shape });
+            self.put_control(route, Packet { home: self.options.port, conn: conn.0, tag, shape });
         }
     }
 
-    fn put_control(&mut self, route: Route, packet: Packet) {
+    /// The tag of a stream that is there, or was not long ago.
+    fn tag(&self, name: &Name) -> Option<u64> {
+        match self.streams.find(name).and_then(|index| self.streams.get(index)) {
+            Some(stream) => stream.tag,
+            None => self.past.get(name),
+        }
+    }
+
+    pub(super) fn put_control(&mut self, route: Route, packet: Packet) {
         if self.control.len() < MOST_CONTROL {
             self.totals.resets_sent += u64::from(matches!(packet.shape, Shape::Reset { .. }));
             self.control.push_back((route, packet));
@@ -201,7 +240,7 @@ impl Engine {
     }
 
     /// The way to `peer`; `None` if its Ethernet address is not known.
-    fn route(&self, peer: HostAddr, path: u16) -> Option<Route> {
+    pub(super) fn route(&self, peer: HostAddr, path: u16) -> Option<Route> {
         let peer = self.peers.get(peer)?;
         Some(Route {
             from_mac: self.options.mac,
@@ -246,7 +285,7 @@ impl Engine {
     fn transmit_ack(&mut self, frame: &mut [u8]) -> usize {
         while let Some(packet) = self.acks.pop_front() {
             // One to a host that is forgotten by now cannot be sent.
-            if let Some(long) = self.emit_packet(&packet, 0, &[], frame) {
+            if let Some(long) = self.emit_control(&packet, frame) {
                 return long;
             }
         }
@@ -261,13 +300,13 @@ impl Engine {
             NdpHeader::Probe { conn, .. } => {
                 let index = self.streams.find(&Name::of(packet.to, conn, false));
                 index.into_iter().for_each(|index| self.doubt(now, index));
-                self.emit_packet(&packet, 0, &[], frame)
+                self.emit_control(&packet, frame)
             }
             NdpHeader::Ack { pull: None, .. } => {
                 self.acks.push_back(packet);
                 None
             }
-            _ => self.emit_packet(&packet, 0, &[], frame),
+            _ => self.emit_control(&packet, frame),
         };
         long.filter(|long| *long > 0)
     }
@@ -282,6 +321,8 @@ impl Engine {
     ) -> Option<usize> {
         let index = self.streams.find(&Name::of(packet.to, conn, false))?;
         let stream = self.streams.get_mut(index)?;
+        // Without a tag nobody would take it. It has left as far as the transport knows, and leaves again in time.
+        let tag = stream.tag?;
         stream.counts.sent += 1;
         stream.counts.repeated += u64::from(packet.again);
         if !packet.again && stream.out.note_sent(seq) {
@@ -291,60 +332,24 @@ impl Engine {
             self.doubt(now, index);
         }
         let stream = self.streams.get(index)?;
-        self.emit_packet(packet, stream.service, stream.out.packet(seq)?, frame)
+        let label = Label { service: stream.service, tag, stamp: stream.stamp };
+        self.emit_packet(packet, &label, stream.out.packet(seq)?, frame)
+    }
+
+    fn emit_control(&self, packet: &Transmit<NdpHeader>, frame: &mut [u8]) -> Option<usize> {
+        let theirs = !matches!(packet.header, NdpHeader::Probe { .. });
+        let tag = self.tag(&Name::of(packet.to, packet.header.conn(), theirs))?;
+        self.emit_packet(packet, &Label { tag, ..Label::default() }, &[], frame)
     }
 
     fn emit_packet(
         &self,
         packet: &Transmit<NdpHeader>,
-        service: u16,
+        label: &Label,
         payload: &[u8],
         frame: &mut [u8],
     ) -> Option<usize> {
         let route = self.route(packet.to, packet.path)?;
-        emit(frame, &route, &self.options.marks, &self.carriage.packet(packet, service), payload).ok()
-    }
-}
-
-/// Ethernet addresses.
-impl Engine {
-    /// An address whose Ethernet address (or that of the next hop to it) is needed; each once.
-    pub fn poll_unresolved(&mut self) -> Option<IpAddr> {
-        self.unresolved.pop_front()
-    }
-
-    /// The answer to [`Engine::poll_unresolved`]; `None`: nobody answers for it, and its streams fail.
-    pub fn resolved(&mut self, now: Instant, address: IpAddr, mac: Option<Mac>) {
-        self.asked.remove(&address);
-        mac.into_iter().for_each(|mac| self.peers.resolve(address, mac));
-        let there = |peer| self.peers.get(peer).is_some_and(|peer| peer.address.ip() == address);
-        let streams: Vec<StreamId> =
-            self.streams.iter().filter(|stream| there(stream.peer)).map(|stream| stream.id).collect();
-        for id in streams {
-            let known = self.streams.named(id).and_then(|stream| self.peers.get(stream.peer)?.mac).is_some();
-            if known {
-                self.queue_offers(id.index);
-            } else {
-                self.fail(now, id.index, &StreamError::Unreachable(address));
-            }
-        }
-    }
-
-    /// A packet of a stream leaves that repeats one, or asks: if the other host has been silent for long, it may be where
-    /// it was before.
-    pub(super) fn doubt(&mut self, now: Instant, index: u32) {
-        let Some(stream) = self.streams.get(index) else { return };
-        let patience = Picos(self.give_up().0 / PLACES);
-        if now.since(stream.last_heard) > patience {
-            self.peers.doubt(now, stream.peer, patience);
-        }
-    }
-
-    /// Asks for the Ethernet address of `peer` at `address` if it is not known.
-    pub(super) fn ask_for(&mut self, address: IpAddr, peer: HostAddr) {
-        let known = self.peers.get(peer).is_some_and(|peer| peer.mac.is_some());
-        if !known && self.asked.insert(address) {
-            self.unresolved.push_back(address);
-        }
+        emit(frame, &route, &self.options.marks, &self.carriage.packet(packet, label), payload).ok()
     }
 }

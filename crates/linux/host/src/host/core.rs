@@ -1,6 +1,5 @@
 //! Engine and interface, moved by whoever holds the lock.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::thread::Thread;
@@ -10,7 +9,7 @@ use pullnet_netio::PacketIo;
 use pullnet_units::{Instant, Picos};
 
 use super::HostOptions;
-use super::neighbours::Search;
+use super::neighbours::{Neighbours, Search};
 use super::shared::Signals;
 use super::wait::Wait;
 use crate::{Engine, EngineOptions, Notice, StreamError, StreamId};
@@ -108,11 +107,6 @@ fn spin_on(idle: Picos) {
     if idle < EAGER { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
-/// Another number each time: a host that starts anew must not use the connection numbers that its peers remember.
-fn chance() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
-
 impl Core {
     pub fn new(io: Box<dyn PacketIo + Send>, options: HostOptions) -> Result<Self, StreamError> {
         let needed = options.engine.mtu + pullnet_wire::ETHERNET;
@@ -121,14 +115,16 @@ impl Core {
             let text = format!("mtu = {mtu}: its frames have {needed} B, and the interface carries {room} B");
             return Err(StreamError::Options(text));
         }
-        let seed = options.engine.seed ^ chance();
+        let neighbours = options.neighbours;
+        let learn_macs = options.engine.learn_macs || neighbours == Neighbours::Given;
+        let engine = EngineOptions { learn_macs, ..options.engine }.started()?;
         Ok(Self {
-            engine: Engine::new(EngineOptions { seed, ..options.engine }.started_anew(Instant::ZERO))?,
+            engine: Engine::new(engine)?,
             io,
             start: clock(),
             now: Instant::ZERO,
             wait: options.wait,
-            search: Search::new(options.neighbours)?,
+            search: Search::new(neighbours)?,
             waiting: Vec::new(),
             tickets: 0,
             stopped: None,
@@ -181,6 +177,11 @@ impl Core {
                 self.engine.resolved(now, address, answer);
                 found = true;
             }
+        }
+        while let Some(address) = self.engine.poll_stranger() {
+            let mac = self.search.glance(now, address);
+            self.engine.recognised(now, address, mac);
+            found = true;
         }
         if self.search.due() <= now {
             for (address, mac) in self.search.look(now) {

@@ -8,15 +8,15 @@ use pullnet_units::{Instant, Picos};
 use pullnet_wire::Mac;
 
 use crate::StreamError;
+use crate::guard::Budget;
 
-/// Where the Ethernet addresses of other hosts come from, beside [`crate::EngineOptions::neighbours`] and the frames that
-/// arrive.
+/// Where the Ethernet addresses of other hosts come from, beside [`crate::EngineOptions::neighbours`].
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub enum Neighbours {
     /// The backend writes Ethernet headers itself, as UDP sockets do: none are needed.
     #[default]
     NotNeeded,
-    /// Only what is given or has been learnt.
+    /// What is given; for others, where their first packet comes from. Later packets teach nothing.
     Given,
     /// The kernel is asked: its routes and its neighbours on the interface of this name, in the network namespace of the
     /// thread that starts the host.
@@ -27,6 +27,10 @@ pub enum Neighbours {
 const INTERVAL: Picos = Picos::from_millis(1);
 /// How long a kernel is waited for that does not ask. One that does says itself when nobody answers.
 const PATIENCE: Picos = Picos::from_secs(2);
+/// Hosts that are looked up in the kernel's tables in a second because they ask for a token.
+const GLANCES: u32 = 2000;
+/// Unknown hosts for which the network is asked in a second.
+const ASKS: u32 = 50;
 /// The discard service: what is sent there makes the kernel ask for the Ethernet address.
 const DISCARD: u16 = 9;
 
@@ -72,6 +76,11 @@ pub struct Search {
     /// What is looked for: the next hop, and since when.
     wanted: BTreeMap<IpAddr, (IpAddr, Instant)>,
     next: Instant,
+    /// How often the network is asked for hosts that this one has no business with: the kernel keeps little room for
+    /// those that do not answer.
+    asks: Budget,
+    /// How often the kernel's tables are looked at for them: each time takes some microseconds.
+    glances: Budget,
 }
 
 impl Search {
@@ -89,13 +98,41 @@ impl Search {
             Neighbours::Given => (None, None),
             Neighbours::Kernel(interface) => (Some(open(interface)?), None),
         };
-        Ok(Self { kernel, fixed, wanted: BTreeMap::new(), next: Instant::NEVER })
+        Ok(Self {
+            kernel,
+            fixed,
+            wanted: BTreeMap::new(),
+            next: Instant::NEVER,
+            asks: Budget::new(ASKS),
+            glances: Budget::new(GLANCES),
+        })
     }
 
     /// When to go on; [`Instant::NEVER`]: nothing is looked for.
     #[must_use]
     pub fn due(&self) -> Instant {
         if self.wanted.is_empty() { Instant::NEVER } else { self.next }
+    }
+
+    /// The Ethernet address of `address` if it is known already. Whoever sends to this host has asked for its address
+    /// first, and so the kernel knows theirs; for some others the network is asked, so that they are known when they come
+    /// again.
+    pub fn glance(&mut self, now: Instant, address: IpAddr) -> Option<Mac> {
+        let Some(kernel) = &mut self.kernel else { return self.fixed };
+        // Whoever is not looked up in a flood asks again within milliseconds.
+        if !self.glances.take(now) {
+            return None;
+        }
+        let hop = kernel.tables.next_hop(address).ok()??;
+        match kernel.tables.neighbour(hop) {
+            Ok(Neighbour::Known(mac)) => Some(mac),
+            _ => {
+                if self.asks.take(now) {
+                    kernel.ask(address);
+                }
+                None
+            }
+        }
     }
 
     /// Begins to look for `address`. Some: that is the answer.

@@ -45,6 +45,8 @@ pub(crate) enum Receiving {
 /// Whose stream it is on this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
+    /// Nothing but headers has come: nobody is told of it yet, and it gives way to others.
+    Nascent,
     /// Nobody has accepted it yet.
     Backlog,
     /// An application.
@@ -78,6 +80,12 @@ pub(crate) struct Stream {
     /// What this host's application decided for data that it receives.
     pub preferred: Option<u8>,
     pub owner: Owner,
+    /// What every packet of it carries; `None`: a token of the other host is waited for.
+    pub tag: Option<u64>,
+    /// When it was opened, by the clock of the host that did not.
+    pub stamp: u32,
+    /// The token that the tag was made with, if this host opened it.
+    pub token: u64,
     pub sending: Sending,
     pub out: Outgoing,
     pub receiving: Receiving,
@@ -102,6 +110,9 @@ impl Stream {
             priority: 0,
             preferred: None,
             owner: Owner::Application,
+            tag: None,
+            stamp: 0,
+            token: 0,
             sending: Sending::Unopened,
             out: Outgoing::default(),
             receiving: Receiving::Unopened,
@@ -161,7 +172,9 @@ impl Stream {
     pub fn state(&self) -> &'static str {
         match (&self.sending, &self.receiving) {
             (_, Receiving::Failed(_)) | (Sending::Failed(_), _) => "failed",
+            _ if self.owner == Owner::Nascent => "waits for data",
             _ if self.owner == Owner::Backlog => "waits to be accepted",
+            _ if self.tag.is_none() && self.out.bytes() > 0 => "waits for a token",
             (_, Receiving::Dropped) => "closing",
             (Sending::Unopened, Receiving::Unopened) => "unused",
             (Sending::Done, Receiving::Unopened) => "waits for an answer",

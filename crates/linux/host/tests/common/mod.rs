@@ -41,6 +41,11 @@ pub fn address(host: usize, ipv6: bool) -> IpAddr {
     }
 }
 
+/// The host with this address.
+fn host_at(address: IpAddr) -> Option<usize> {
+    (0..200).find(|host| [false, true].map(|ipv6| self::address(*host, ipv6)).contains(&address))
+}
+
 pub fn mac(host: usize) -> Mac {
     Mac([2, 0, 0, 0, (host >> 8) as u8, host as u8])
 }
@@ -72,6 +77,8 @@ pub struct Net {
     departures: u64,
     chance: Stream,
     pub notices: Vec<Vec<Notice>>,
+    /// Every frame that has left a host, if it is wanted.
+    pub seen: Option<Vec<Vec<u8>>>,
     buffer: Vec<u8>,
 }
 
@@ -92,6 +99,7 @@ impl Net {
             flight: Flight::new(),
             departures: 0,
             chance: Seed(seed).stream("network", 0),
+            seen: None,
             buffer: vec![0; 9100],
         }
     }
@@ -215,9 +223,11 @@ impl Net {
             host.ready = true;
         }
         while let Some(address) = host.engine.poll_unresolved() {
-            let found =
-                (0..300).find(|host| [false, true].map(|ipv6| self::address(*host, ipv6)).contains(&address));
-            host.engine.resolved(now, address, found.map(mac));
+            host.engine.resolved(now, address, host_at(address).map(mac));
+        }
+        while let Some(address) = host.engine.poll_stranger() {
+            host.engine.recognised(now, address, host_at(address).map(mac));
+            host.ready = true;
         }
         if host.ready && host.free_at <= now {
             let long = host.engine.transmit(now, &mut self.buffer);
@@ -225,6 +235,7 @@ impl Net {
             if long > 0 {
                 host.free_at = now + RATE.serialization(Bytes(long as u64 + 24));
                 let (leaves, frame) = (host.free_at, self.buffer[..long].to_vec());
+                self.seen.iter_mut().for_each(|seen| seen.push(frame.clone()));
                 self.weather(leaves, frame);
             }
         }
@@ -244,7 +255,7 @@ impl Net {
         }
         if data
             && self.happens(weather.trimmed)
-            && let Some(long) = switch::trim(&mut frame, 64, switch::Lengths::Corrected, &marks)
+            && let Some(long) = switch::trim(&mut frame, 74, switch::Lengths::Corrected, &marks)
         {
             frame.truncate(long);
             if self.happens(weather.returned) {

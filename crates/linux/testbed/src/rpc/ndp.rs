@@ -27,7 +27,7 @@ fn host(here: &End, calls: Calls) -> Result<(Host, PortGuard), CallError> {
         mtu: interface.mtu,
         seed: here.address.to_bits().into(),
         // What is measured is a call, not what protects a host from too many.
-        limits: Limits { openings_per_second: u32::MAX, ..Limits::default() },
+        limits: Limits { tokens_per_second: u32::MAX, ..Limits::default() },
         ..EngineOptions::new(address)
     };
     let wait = if calls.spin { Wait::Spin } else { Wait::Adaptive(Duration::ZERO) };

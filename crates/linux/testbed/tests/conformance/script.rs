@@ -14,6 +14,8 @@ pub enum Kind {
     Pull,
     Probe,
     Reset,
+    /// HELLO and COOKIE, of which no script speaks.
+    Token,
 }
 
 /// A packet: what it is, and the how many-th copy of it that comes to the network.
@@ -77,6 +79,11 @@ pub fn pull(number: u32) -> Which {
 
 pub fn probe(number: u32) -> Which {
     Which::first(Kind::Probe, number)
+}
+
+/// What is said before there is a connection.
+pub fn token() -> Which {
+    Which::first(Kind::Token, 0)
 }
 
 pub fn reset() -> Which {

@@ -26,7 +26,7 @@ link = { rate = "100 Gbps", delay = "10 us" }
 [transport]
 kind = "ndp"
 mtu = "1000 B"
-header = "68 B"
+header = "78 B"
 initial_window = "4 packets"
 piggyback = false
 pull_spacing = "1 ns:0, 1 ns:1"
@@ -34,7 +34,7 @@ timeout = "20 ms"
 queued_headers = "0 packets"
 [switch]
 kind = "trim"
-trim_to = "72 B"
+trim_to = "80 B"
 [probes]
 packets = true
 [[traffic]]

@@ -112,6 +112,16 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.refused
     }
 
+    /// Connections that have ended at the receiver and are remembered, so that a late packet opens none of them again.
+    pub fn remembered(&self) -> usize {
+        self.received.len() + self.dismissed.len()
+    }
+
+    /// Whether everything of a connection from `from` has arrived, and that is remembered.
+    pub fn has_received(&self, from: HostAddr, conn: ConnId) -> bool {
+        self.received.contains(from, conn)
+    }
+
     /// The first of the timers and time-waits.
     #[inline]
     fn first_timer(&self) -> Deadline {

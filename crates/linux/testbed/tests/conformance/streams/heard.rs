@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pullnet_wire::{Arrived, Shape};
 
 use crate::frames::{Ear, header};
-use crate::script::{Kind, Which, reset};
+use crate::script::{Kind, Which, reset, token};
 use crate::seen;
 
 /// Everything that was heard, as [`seen::text`] writes it. Connections have letters in the order in which they are first
@@ -18,6 +18,9 @@ pub struct Heard {
 
 impl Ear for Heard {
     fn hear(&mut self, from: usize, arrived: &Arrived<'_>) -> Which {
+        if matches!(arrived.packet.shape, Shape::Hello | Shape::Cookie { .. }) {
+            return token();
+        }
         let flow = self.number(arrived.packet.conn);
         let (which, word) = match header(arrived) {
             Some(header) => {

@@ -228,14 +228,14 @@ impl<'a> Pair<'a> {
                 hosts[host as usize].reads = reads;
                 hosts[host as usize].hear(now);
             }
-            Act::Replace { host } => self.replace(now, host),
+            Act::Replace { host } => self.replace(host),
             Act::Rest(long) => self.rests_until = now.after(long),
             Act::Then => {}
         }
     }
 
-    fn replace(&mut self, now: Instant, host: u32) {
-        let options = self.dialogue.options(host, self.number, 1).started_anew(now);
+    fn replace(&mut self, host: u32) {
+        let options = self.dialogue.options(host, self.number, 1);
         let engine = Engine::new(options).expect("options of ours");
         let place = &mut self.hosts[host as usize];
         place.engine = engine;

@@ -1,0 +1,94 @@
+//! What one application and one user may have, so that there is something left for the others.
+
+use std::cell::{Cell, RefCell};
+
+use pullnet_units::{Instant, Picos};
+
+const SECOND: u64 = Picos::from_secs(1).0;
+/// Requests for the status of one user in a second.
+const STATUS: u64 = 20;
+/// Requests that are saved up, as a part of those of a second.
+const SAVED: u64 = 10;
+
+/// So many requests in a second, and some that are saved up.
+#[derive(Debug)]
+pub(crate) struct Rate {
+    /// Time that one request takes. Picoseconds.
+    each: u64,
+    /// When everything so far would have been done at that rate.
+    spent: Instant,
+}
+
+impl Rate {
+    pub fn new(per_second: u64) -> Self {
+        Self { each: SECOND / per_second.max(1), spent: Instant::ZERO }
+    }
+
+    /// When the next request may be answered: now, unless too many were.
+    pub fn ready(&self, now: Instant) -> Instant {
+        Instant(now.0.max(self.spent.0.saturating_sub(SECOND / SAVED)))
+    }
+
+    /// A request was answered.
+    pub fn spend(&mut self, now: Instant) {
+        self.spent = self.spent.max(now).after(Picos(self.each));
+    }
+}
+
+/// A user, with everything that his applications have.
+#[derive(Debug)]
+pub(crate) struct User {
+    /// Applications, but for those that have gone.
+    pub applications: Cell<usize>,
+    /// Streams and listeners.
+    pub channels: Cell<usize>,
+    /// Shared memory. Bytes.
+    pub memory: Cell<usize>,
+    pub rate: RefCell<Rate>,
+    /// Requests for the status, each of which costs the daemon more than a thousand others.
+    pub status: RefCell<Rate>,
+}
+
+impl User {
+    /// Whose applications make at most `messages` requests in a second each, and twice as many together.
+    pub fn new(messages: u32) -> Self {
+        let rate = RefCell::new(Rate::new(2 * u64::from(messages)));
+        let status = RefCell::new(Rate::new(STATUS));
+        Self { applications: Cell::new(0), channels: Cell::new(0), memory: Cell::new(0), rate, status }
+    }
+
+    /// Whether nothing of this user is here.
+    pub fn is_gone(&self) -> bool {
+        self.applications.get() == 0 && self.channels.get() == 0 && self.memory.get() == 0
+    }
+}
+
+/// Adds to a count, or takes from it.
+pub(crate) fn change(count: &Cell<usize>, by: isize) {
+    count.set(count.get().saturating_add_signed(by));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_holds_after_what_was_saved_up() {
+        let mut rate = Rate::new(1000);
+        let at = |millis: u64| Instant::ZERO.after(Picos::from_millis(millis));
+        let count = |rate: &mut Rate, until: u64| {
+            let mut done = 0;
+            let (mut now, start) = (rate.ready(at(5000)), rate.ready(at(5000)));
+            while now.since(start) < Picos::from_millis(until) {
+                rate.spend(now);
+                done += 1;
+                now = rate.ready(now);
+            }
+            done
+        };
+        let done = count(&mut rate, 1000);
+        assert!((1000..=1101).contains(&done), "{done}");
+        let done = count(&mut Rate::new(STATUS), 1000);
+        assert!((20..=23).contains(&done), "{done}");
+    }
+}

@@ -1,0 +1,161 @@
+//! Tokens: given to others, and used to open streams.
+
+use std::net::{IpAddr, SocketAddr};
+
+use pullnet_units::Instant;
+use pullnet_wire::{Mac, Packet, Route, Shape};
+
+use super::Engine;
+use crate::StreamError;
+use crate::proof::Token;
+use crate::stream::{Receiving, Sending};
+use crate::wallet::Unanswered;
+
+/// Hosts that wait for a token while their Ethernet address is looked up, at most. The oldest gives way and asks again.
+const MOST_STRANGERS: usize = 1024;
+
+impl Engine {
+    /// `from` asks for a token. It gets one at the Ethernet address that is known for it, and nothing is kept. If none is
+    /// known, the driver is asked whether the kernel knows one.
+    pub(super) fn on_hello(&mut self, now: Instant, from: SocketAddr, nonce: u64, from_mac: Mac) {
+        if !self.tokens.take(now) {
+            return self.totals.refused.too_fast += 1;
+        }
+        if self.options.learn_macs && self.peers.mac(from.ip()).is_none() {
+            self.peers.resolve(from.ip(), from_mac);
+        }
+        match self.peers.mac(from.ip()) {
+            Some(mac) => self.give_token(now, from, nonce, mac),
+            None => {
+                if self.strangers.len() >= MOST_STRANGERS {
+                    self.strangers.pop_front();
+                    self.untold.pop_front();
+                }
+                self.strangers.push_back((from, nonce));
+                self.untold.push_back(from.ip());
+            }
+        }
+    }
+
+    /// A token, in a packet that is as long as the one that asked for it.
+    fn give_token(&mut self, now: Instant, to: SocketAddr, nonce: u64, mac: Mac) {
+        let (token, clock) = self.issuer.issue(now, to);
+        let route = Route {
+            from_mac: self.options.mac,
+            to_mac: mac,
+            from: self.options.address,
+            to: to.ip(),
+            from_port: Route::port_of(self.path()),
+            to_port: to.port(),
+        };
+        self.totals.tokens += 1;
+        let shape = Shape::Cookie { token, clock };
+        self.put_control(route, Packet { home: self.options.port, conn: 0, tag: nonce, shape });
+    }
+
+    /// Strangers at `address` get their tokens, if it is known where that is.
+    pub(super) fn answer_strangers(&mut self, now: Instant, address: IpAddr, mac: Option<Mac>) {
+        let waiting = std::mem::take(&mut self.strangers);
+        for (from, nonce) in waiting {
+            match mac.filter(|_| from.ip() == address) {
+                Some(mac) => self.give_token(now, from, nonce, mac),
+                None if from.ip() == address => {}
+                None => self.strangers.push_back((from, nonce)),
+            }
+        }
+    }
+
+    /// `from` gives a token. It counts if this host has asked for it.
+    pub(super) fn on_cookie(&mut self, now: Instant, from: SocketAddr, nonce: u64, token: u64, clock: u32) {
+        if !self.wallet.answer(from, nonce, Token::new(now, token, clock)) {
+            return self.totals.refused.forged += 1;
+        }
+        let Some(peer) = self.peers.find(from) else { return };
+        let waits = |stream: &&crate::stream::Stream| stream.peer == peer && stream.tag.is_none();
+        let waiting: Vec<u32> = self.streams.iter().filter(waits).map(|stream| stream.id.index).collect();
+        for index in waiting {
+            self.queue_offers(index);
+        }
+    }
+
+    /// Gives a stream that this host opens its tag. False: a token has to be asked for first.
+    pub(super) fn take_tag(&mut self, now: Instant, index: u32) -> bool {
+        let Some(stream) = self.streams.get(index) else { return false };
+        let Some(address) = self.peers.get(stream.peer).map(|peer| peer.address) else { return false };
+        if self.wallet.wants(now, address) {
+            let nonce = self.issuer.nonce(now, address);
+            self.wallet.ask(now, address, nonce);
+            self.hello(address, nonce);
+        }
+        let Some(token) = self.wallet.usable(now, address) else { return false };
+        if let Some(stream) = self.streams.get_mut(index) {
+            stream.stamp = token.stamp(now);
+            stream.token = token.value;
+            stream.tag = Some(pullnet_wire::tag(token.value, stream.number, stream.stamp));
+        }
+        true
+    }
+
+    fn hello(&mut self, to: SocketAddr, nonce: u64) {
+        let path = self.path();
+        let Some(peer) = self.peers.find(to) else { return };
+        if let Some(route) = self.route(peer, path) {
+            self.put_control(
+                route,
+                Packet { home: self.options.port, conn: 0, tag: nonce, shape: Shape::Hello },
+            );
+        }
+    }
+
+    /// HELLOs that were not answered are sent again, or streams fail that wait for the answer.
+    pub(super) fn look_after_tokens(&mut self, now: Instant) {
+        while let Some((address, what)) = self.wallet.overdue(now) {
+            match what {
+                Unanswered::Again(nonce) => {
+                    let peer = self.peers.find(address);
+                    peer.into_iter().for_each(|peer| self.ask_again(now, peer));
+                    self.hello(address, nonce);
+                }
+                Unanswered::GivenUp => self.fail_untagged(now, address),
+            }
+        }
+    }
+
+    fn fail_untagged(&mut self, now: Instant, address: SocketAddr) {
+        let Some(peer) = self.peers.find(address) else { return };
+        let waits = |stream: &&crate::stream::Stream| {
+            let wants = stream.out.bytes() > 0 || stream.out.is_finished();
+            stream.peer == peer && stream.tag.is_none() && wants
+        };
+        let waiting: Vec<u32> = self.streams.iter().filter(waits).map(|stream| stream.id.index).collect();
+        waiting.into_iter().for_each(|index| self.fail(now, index, &StreamError::Silent));
+    }
+
+    /// The other host does not take the tag of a stream that this one opened: it was started anew, or the stream is too old.
+    /// True if the stream may go on with another tag: it has sent one packet once, which that host has just refused, so that
+    /// the host before it cannot have carried out anything.
+    pub(super) fn opens_anew(&mut self, now: Instant, index: u32) -> bool {
+        let Some(stream) = self.streams.get_mut(index).filter(|stream| stream.ours) else { return false };
+        let (peer, token) = (stream.peer, stream.token);
+        let fresh = stream.counts.sent == 1 && stream.counts.repeated == 0;
+        let untaken = stream.sending == Sending::Open && stream.receiving == Receiving::Unopened;
+        if let Some(address) = self.peers.get(peer).map(|peer| peer.address) {
+            self.wallet.spent(address, token);
+        }
+        if !fresh || !untaken {
+            return false;
+        }
+        if let Some(stream) = self.streams.get_mut(index) {
+            stream.tag = None;
+        }
+        if self.take_tag(now, index) {
+            tracing::debug!("a stream has another token");
+        }
+        true
+    }
+
+    /// Whether an opening is one of a host that has proved its address, made not too long ago.
+    pub(super) fn is_proven(&self, now: Instant, from: SocketAddr, packet: &Packet, stamp: u32) -> bool {
+        self.issuer.accepts(now, from, packet.conn, stamp, packet.tag)
+    }
+}
