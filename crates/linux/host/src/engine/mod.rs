@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::RandomState;
 use std::net::IpAddr;
 
-use pullnet_ndp::{NdpEndpoint, NdpHeader};
 use pullnet_ndp::wire::Carriage;
+use pullnet_ndp::{NdpEndpoint, NdpHeader};
 use pullnet_rng::Seed;
 use pullnet_transport::{HostAddr, HostInfo, Transmit, Transport};
 use pullnet_units::{Instant, Picos};
