@@ -39,7 +39,19 @@ def _verilate(name: str, top: str, parameters: list[str], sources: list[str]) ->
     made_from = [*HARDWARE.glob("rtl/*"), *HARDWARE.glob("sim/*"), HARDWARE / "files.f", Path(__file__)]
     if program.exists() and program.stat().st_mtime > max(path.stat().st_mtime for path in made_from):
         return
-    command = ["verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "--x-assign", "fast", "-Wno-fatal", *parameters]
+    command = [
+        "verilator",
+        "--cc",
+        "--exe",
+        "--build",
+        "-j",
+        "1",
+        "-O3",
+        "--x-assign",
+        "fast",
+        "-Wno-fatal",
+        *parameters,
+    ]
     command += ["--top-module", top, "--Mdir", str(BUILD / f"obj-{name}"), "-CFLAGS", "-O2 -std=c++17"]
     # The package's makefile lacks the option that includes a precompiled header.
     command += ["-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2", "-o", f"../bin/{name}", *sources]
@@ -83,7 +95,11 @@ def published(switch: str = "ndp", clock: str = "200", frames: str = "12000", *s
     lines = call([str(BUILD / "bin" / f"published-{switch}"), clock, frames, *asked]).splitlines()
     rows = [line.split() for line in lines]
     fractions = {row[0]: float(row[3]) for row in rows}
-    return {"below": [row[0] for row in rows if row[2] != "0"], "fractions": fractions, "lost": sum(int(r[2]) for r in rows)}
+    return {
+        "below": [row[0] for row in rows if row[2] != "0"],
+        "fractions": fractions,
+        "lost": sum(int(r[2]) for r in rows),
+    }
 
 
 def proofs() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Synthesises the switch, the reference switch and each module for ECP5: run.py OUT [--route]. Writes OUT/synthesis.json."""
+"""Synthesises both switches and each module for ECP5: run.py OUT [--route] [MODULE...]. Writes OUT/synthesis.json."""
 
 import json
 import re

@@ -34,7 +34,11 @@ def main() -> None:
         )
         log = HARDWARE / "build" / f"cocotb-{top}-test.log"
         results = runner.test(
-            hdl_toplevel=top, test_module=module, build_dir=build, test_dir=HERE, log_file=str(log),
+            hdl_toplevel=top,
+            test_module=module,
+            build_dir=build,
+            test_dir=HERE,
+            log_file=str(log),
             results_xml=str(HARDWARE / "build" / f"{module}.xml"),
         )
         tests, failed = get_results(results)
