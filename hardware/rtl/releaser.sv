@@ -17,8 +17,9 @@ module releaser
     output cell_t body
 );
   localparam int H = $clog2(HEADS);
+  logic [H:0] clearing;  // after reset the counts are cleared one by one; nothing comes back meanwhile
   logic [SOURCES-1:0] grant;
-  round_robin #(.N(SOURCES)) turns (.clk, .rst, .enable(1'b1), .request(in_valid), .grant);
+  round_robin #(.N(SOURCES)) turns (.clk, .rst, .enable(clearing[H]), .request(in_valid), .grant);
   assign in_ready = grant;
 
   release_t chosen, now;
@@ -33,7 +34,7 @@ module releaser
   end
 
   // Copies that were given back, by first cell. The payload of a flooded frame goes with its last copy.
-  logic [HEADS-1:0][1:0] returned;
+  logic [1:0] returned[2**H];
   logic [H-1:0] at;
   logic [1:0] count;
   logic final_copy;
@@ -41,7 +42,9 @@ module releaser
   assign count = returned[at];
   assign final_copy = count == 2'(COPIES - 1);
   always_ff @(posedge clk) begin
-    if (rst) returned <= '0;
+    if (rst) clearing <= '0;
+    else if (!clearing[H]) clearing <= clearing + 1'b1;
+    if (!clearing[H]) returned[clearing[H-1:0]] <= '0;
     else if (now_valid && now.shared) returned[at] <= final_copy ? 2'd0 : count + 1'b1;
   end
 
