@@ -98,6 +98,8 @@ class Bench {
     top->rx_valid = top->tx_ready = top->host_write = top->coin = 0;
     for (int n = 0; n < 4; n++) tick();
     top->rst = 0;
+    // The switch gives no cells back while it clears its counts after reset (releaser.sv).
+    for (int n = 0; n < 600; n++) tick();
     for (uint8_t p = 0; p < PORTS; p++) {
       uint8_t base = static_cast<uint8_t>(0x40 + 4 * p);
       write(base, p);
