@@ -18,6 +18,7 @@ if pkg-config --exists 'libdpdk >= 22.11' 2>/dev/null; then
 else
     echo "test: packet I/O by DPDK is left out: libdpdk 22.11 is not installed"
 fi
+step tools/hardware.sh quick
 step .venv/bin/python tools/results_doc.py --check
 step .venv/bin/pytest
 step tools/fuzz.sh "$fuzz_seconds"

@@ -12,11 +12,11 @@ from pullnet.papers.measures import ALL
 from pullnet.papers.reproduce import used_by
 
 PAPERS = model.names()
-ON_THE_MACHINE = ["ndp-linux"]
+ON_THE_MACHINE = ["ndp-hardware", "ndp-linux"]
 
 
 def test_papers_are_found() -> None:
-    assert PAPERS == ["ndp", "ndp-artifact-evaluation", "ndp-linux", "traffic-volumes"]
+    assert PAPERS == ["ndp", "ndp-artifact-evaluation", "ndp-hardware", "ndp-linux", "traffic-volumes"]
 
 
 @pytest.fixture(scope="module", params=PAPERS)

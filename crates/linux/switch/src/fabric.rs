@@ -186,6 +186,13 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.ports[port].coin = Some(coin);
     }
 
+    /// The oldest returned header comes round now, whatever its time. For replays that have no clock. Whether there was one.
+    pub fn come_round(&mut self) -> bool {
+        let waits = !self.returning.is_empty();
+        self.comes_round();
+        waits
+    }
+
     /// Number of ports.
     pub fn ports(&self) -> usize {
         self.ports.len()

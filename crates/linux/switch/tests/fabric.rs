@@ -121,6 +121,29 @@ fn a_header_without_room_goes_back_by_the_port_of_its_sender() {
 }
 
 #[test]
+fn a_returned_header_comes_round_when_a_replay_says_so() {
+    let config = TrimConfig {
+        control_queue: QueueSize::Packets(Packets(1)),
+        data_queue: QueueSize::Packets(Packets(1)),
+        ..TrimConfig::default()
+    };
+    let settings = FabricSettings { recirculation: Picos::from_secs(1000), ..FabricSettings::default() };
+    let mut fabric = star(3, &config, settings);
+    assert!(!fabric.come_round(), "nothing waits");
+    fabric.pause(PortId(0));
+    for id in 0..3 {
+        fabric.arrive(PortId(1), Instant(0), &frame(1, 0, Kind::Data, id, 1000));
+    }
+    fabric.advance(Instant(0));
+    assert_eq!(fabric.counters(PortId(0)).returned_packets, 1);
+    assert_eq!(fabric.held(PortId(1)).control_packets, 0);
+    fabric.pause(PortId(1));
+    assert!(fabric.come_round());
+    assert_eq!(fabric.held(PortId(1)).control_packets, 1);
+    assert!(!fabric.come_round());
+}
+
+#[test]
 fn unknown_addresses_are_flooded_until_they_are_learned() {
     let settings = FabricSettings {
         ageing: Some(Picos::from_secs(1)),

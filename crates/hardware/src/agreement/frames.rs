@@ -1,0 +1,237 @@
+//! Random frames, good and bad.
+
+use pullnet_rng::{Seed, SmallStream};
+use pullnet_switch::{Codec, Ndp};
+use pullnet_wire::Marks;
+
+use super::profile::{PORTS, Profile};
+
+/// The longest frame that the RTL takes: 13 cells of 128 B.
+pub const LONGEST: usize = 1664;
+const SHORTEST: usize = 14;
+const HOME: u16 = 61000;
+
+/// A frame for a port of the switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Given {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Cycles without a beat before it.
+    pub gap: u16,
+    /// Whether its check sequence is wrong.
+    pub wrong: bool,
+}
+
+impl Given {
+    /// Whether the switch has to refuse it at sight.
+    pub fn is_bad(&self) -> bool {
+        self.wrong || !(SHORTEST..=LONGEST).contains(&self.bytes.len())
+    }
+
+    /// Whether the reference knows nothing of it: check sequences and oversize frames are the hardware's own.
+    pub fn is_unknown_to_reference(&self) -> bool {
+        self.wrong || self.bytes.len() > LONGEST
+    }
+}
+
+/// All frames of a run, in the order in which they are made. The same seed gives the same frames.
+pub struct Frames {
+    profile: Profile,
+    chance: SmallStream,
+    left: u64,
+}
+
+impl Frames {
+    /// `count` frames.
+    pub fn new(profile: Profile, seed: u64, count: u64) -> Self {
+        Self { profile, chance: Seed(seed).small_stream(profile.name, 0), left: count }
+    }
+
+    fn one_in(&mut self, bound: u32) -> bool {
+        self.chance.below(bound) == 0
+    }
+
+    fn byte(&mut self) -> u8 {
+        self.chance.bits() as u8
+    }
+
+    fn word(&mut self) -> [u8; 2] {
+        (self.chance.bits() as u16).to_be_bytes()
+    }
+
+    fn payload_len(&mut self) -> usize {
+        match self.chance.below(10) {
+            0..4 => 1446,
+            4..6 => self.chance.below(64) as usize,
+            _ => self.chance.below(1430) as usize,
+        }
+    }
+
+    /// To whom: often to one port, sometimes to equal ports, a learned host, a stranger or a group.
+    fn destination(&mut self) -> [u8; 6] {
+        if self.chance.below(100) < self.profile.incast {
+            return [2, 0, 0, 0, 0, 0];
+        }
+        match self.chance.below(40) {
+            0 => [255; 6],
+            1 => [2, 0, 0, 0, 9, self.byte()],
+            2..6 => [2, 0, 0, 0, 0, 100 + self.chance.below(8) as u8],
+            _ => [2, 0, 0, 0, 0, self.chance.below(8) as u8],
+        }
+    }
+
+    /// From whom: hosts with an entry, hosts to be learned, and once in a while a group, which is wrong.
+    fn source(&mut self, port: usize) -> [u8; 6] {
+        match self.chance.below(60) {
+            // A flooded header that goes back to a group would be flooded once more, which the RTL refuses.
+            0 if !self.profile.flood => [3, 0, 0, 0, 0, 1],
+            1 => [2, 0, 0, 0, 0, 100 + self.chance.below(8) as u8],
+            2..20 => [2, 0, 0, 0, 0, 100 + port as u8],
+            _ => [2, 0, 0, 0, 0, port as u8],
+        }
+    }
+
+    fn ethernet(&mut self, port: usize, ether: u16) -> Vec<u8> {
+        let (to, from) = (self.destination(), self.source(port));
+        let mut bytes = [to, from].concat();
+        if self.one_in(8) {
+            bytes.extend([0x81, 0x00]);
+            bytes.extend(self.word());
+        }
+        bytes.extend(ether.to_be_bytes());
+        bytes
+    }
+
+    /// IPv4 with options or IPv6, with a right checksum.
+    fn ip(&mut self, bytes: &mut Vec<u8>, dscp: u8, protocol: u8, carried: usize) {
+        let tos = dscp << 2 | if self.one_in(3) { self.chance.below(4) as u8 } else { 0 };
+        let at = bytes.len();
+        if bytes[at - 1] == 0xdd {
+            bytes.extend([0x60 | tos >> 4, tos << 4 | self.byte() & 15, self.byte(), self.byte()]);
+            bytes.extend((carried as u16).to_be_bytes());
+            bytes.extend([protocol, 64]);
+            (0..32).for_each(|_| bytes.push(self.chance.bits() as u8));
+            return;
+        }
+        let words = if self.one_in(6) { self.chance.below(11) } else { 0 };
+        let header = 20 + 4 * words as usize;
+        bytes.extend([0x45 + words as u8, tos]);
+        bytes.extend(((header + carried) as u16).to_be_bytes());
+        bytes.extend(self.word());
+        let fragment = if self.one_in(12) { self.word() } else { [0x40, 0] };
+        bytes.extend(fragment);
+        bytes.extend([64, protocol, 0, 0]);
+        (20..header + 8).for_each(|_| bytes.push(self.chance.bits() as u8));
+        let sum: u32 = bytes[at..].chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+        let sum = (sum & 0xffff) + (sum >> 16);
+        let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+        bytes[at + 10..at + 12].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    fn datagram(&mut self, port: usize, dscp: u8, carried: usize) -> Vec<u8> {
+        let mut bytes = self.ethernet_ip(port);
+        self.ip(&mut bytes, dscp, 17, 30 + carried);
+        let to_port = if self.one_in(9) { self.word() } else { HOME.to_be_bytes() };
+        bytes.extend((49152 + (self.chance.bits() as u16 & 0x3fff)).to_be_bytes());
+        bytes.extend(to_port);
+        bytes.extend(((30 + carried) as u16).to_be_bytes());
+        bytes.extend([0, 0, 0x10, 0]);
+        bytes.extend(HOME.to_be_bytes());
+        (0..18 + carried).for_each(|_| bytes.push(self.chance.bits() as u8));
+        bytes
+    }
+
+    fn ethernet_ip(&mut self, port: usize) -> Vec<u8> {
+        let ether = if self.one_in(4) { 0x86dd } else { 0x0800 };
+        self.ethernet(port, ether)
+    }
+
+    fn foreign(&mut self, port: usize) -> Vec<u8> {
+        let long = self.payload_len();
+        if self.one_in(4) {
+            let mut bytes = self.ethernet(port, 0x0806);
+            (0..long).for_each(|_| bytes.push(self.chance.bits() as u8));
+            return bytes;
+        }
+        let mut bytes = self.ethernet_ip(port);
+        let dscp = self.byte() & 63;
+        let protocol = if self.one_in(5) { 17 } else { 6 };
+        self.ip(&mut bytes, dscp, protocol, 20 + long);
+        (0..20 + long).for_each(|_| bytes.push(self.chance.bits() as u8));
+        bytes
+    }
+
+    fn whole(&mut self, port: usize) -> Vec<u8> {
+        let share = self.profile.control_share;
+        match self.chance.below(100) {
+            kind if kind < share => {
+                let long = if self.one_in(30) { self.payload_len() } else { 0 };
+                self.datagram(port, 11, long)
+            }
+            kind if kind < share + 6 => self.datagram(port, 7, 0),
+            kind if kind < share + 8 => {
+                let long = self.payload_len();
+                self.datagram(port, 7, long)
+            }
+            kind if kind < share + 12 => self.datagram(port, 15, 0),
+            kind if kind < share + 22 => self.foreign(port),
+            _ => {
+                let long = self.payload_len();
+                self.datagram(port, 3, long)
+            }
+        }
+    }
+
+    /// Whatever may go wrong with a frame on its way.
+    fn spoil(&mut self, given: &mut Given) {
+        let long = given.bytes.len() as u32;
+        match self.chance.below(40) {
+            0 => given.wrong = true,
+            1 => given.bytes.truncate(1 + self.chance.below(63) as usize),
+            2 => given.bytes.truncate(1 + self.chance.below(long) as usize),
+            3 => given.bytes.resize(LONGEST - 2 + self.chance.below(400) as usize, 0x5a),
+            4 | 5 => {
+                let at = self.chance.below(long.min(80)) as usize;
+                // The RTL learns fewer addresses than the reference: source addresses stay as they are.
+                let at = if (6..12).contains(&at) { at - 6 } else { at };
+                given.bytes[at] ^= 1 << self.chance.below(8);
+            }
+            // A wrong checksum of the IP header.
+            6 if long > 30 => given.bytes[25] ^= 0x10,
+            7 if long > 20 => given.bytes[14] = self.byte(),
+            _ => {}
+        }
+    }
+}
+
+/// Equal ports are chosen by the label alone in the RTL, which has no hash of flows: frames without a label are sent to
+/// addresses behind one port.
+fn settle(bytes: &mut [u8]) {
+    let ndp = Ndp { marks: Marks::default() };
+    for at in [0, 6] {
+        let several =
+            bytes.len() >= 14 && bytes[at..at + 5] == [2, 0, 0, 0, 0] && (4..8).contains(&bytes[at + 5]);
+        if several && (at == 6 || ndp.classify(bytes).label.is_none()) {
+            bytes[at + 5] -= 4;
+        }
+    }
+}
+
+impl Iterator for Frames {
+    type Item = (usize, Given);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let port = self.chance.below(PORTS as u32) as usize;
+        let bytes = self.whole(port);
+        let gap = match self.chance.below(8) {
+            0 => self.chance.below(400) as u16,
+            1 => self.chance.below(40) as u16,
+            _ => 0,
+        };
+        let mut given = Given { bytes, gap, wrong: false };
+        self.spoil(&mut given);
+        settle(&mut given.bytes);
+        Some((port, given))
+    }
+}

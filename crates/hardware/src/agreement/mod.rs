@@ -1,0 +1,138 @@
+//! The RTL and the software switch, frame by frame on the same input.
+//!
+//! The simulated RTL runs freely, with backpressure and chance of its own, and reports what it does and in which order:
+//! which frame it offered to which queues with which coin, when frames went into service and left. The software switch
+//! (`pullnet_switch`, with the discipline that the simulator runs) follows that order; everything that follows from it is
+//! compared: verdicts, every byte that leaves, the order of frames, counters.
+
+mod frames;
+mod profile;
+mod reference;
+
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use thiserror::Error;
+
+pub use frames::{Frames, Given, LONGEST};
+pub use profile::{FIXED, PORTS, PROFILES, Profile, Room, mac};
+pub use reference::{Disagreement, Reference, Report, Tally};
+
+/// A comparison could not be made, or failed.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// The simulation cannot be started.
+    #[error("cannot start the simulation {0}: {1}; build it with `tools/hardware.sh build`")]
+    Start(String, io::Error),
+    /// The simulation ended or cannot be talked to.
+    #[error("the simulation broke off: {0}")]
+    Broken(#[from] io::Error),
+    /// The simulation says something unknown.
+    #[error("the simulation wrote the unknown record {0:#04x}")]
+    Unknown(u8),
+    /// They do not agree.
+    #[error("RTL and reference disagree: {0}")]
+    Disagree(#[from] Disagreement),
+}
+
+/// Compares `count` frames under `profile`, with the simulation in the file `program`.
+pub fn compare(program: &Path, profile: &Profile, seed: u64, count: u64) -> Result<Tally, Failure> {
+    let start = |error| Failure::Start(program.display().to_string(), error);
+    let mut command = Command::new(program);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(start)?;
+    let outcome = talk(&mut child, profile, seed, count);
+    // A simulation that is not heard any more would wait for ever.
+    if outcome.is_err() {
+        child.kill()?;
+    }
+    child.wait()?;
+    outcome
+}
+
+fn talk(child: &mut Child, profile: &Profile, seed: u64, count: u64) -> Result<Tally, Failure> {
+    let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+    };
+    let profile = *profile;
+    thread::scope(|scope| {
+        // A simulation that has broken off says so itself, on its standard error.
+        scope.spawn(move || write_input(BufWriter::new(to), &profile, seed, count).ok());
+        follow(BufReader::new(from), &profile, seed, count)
+    })
+}
+
+fn write_input(mut to: impl Write, profile: &Profile, seed: u64, count: u64) -> io::Result<()> {
+    let registers = profile.registers();
+    to.write_all(&seed.to_le_bytes())?;
+    to.write_all(&[u8::from(profile.pauses)])?;
+    to.write_all(&(registers.len() as u16).to_le_bytes())?;
+    for (address, value) in registers {
+        to.write_all(&[address])?;
+        to.write_all(&value.to_le_bytes())?;
+    }
+    for (port, given) in Frames::new(*profile, seed, count) {
+        to.write_all(&[port as u8])?;
+        to.write_all(&given.gap.to_le_bytes())?;
+        to.write_all(&[u8::from(given.wrong)])?;
+        to.write_all(&(given.bytes.len() as u16).to_le_bytes())?;
+        to.write_all(&given.bytes)?;
+    }
+    to.write_all(&[255])?;
+    to.flush()
+}
+
+fn follow(mut from: impl Read, profile: &Profile, seed: u64, count: u64) -> Result<Tally, Failure> {
+    let mut reference = Reference::new(profile);
+    let mut frames = Frames::new(*profile, seed, count);
+    loop {
+        let report = read_report(&mut from)?;
+        if let Report::Routed { from, .. } = report
+            && usize::from(from) < PORTS
+        {
+            while reference.waits(from.into()) == 0 {
+                let Some((port, given)) = frames.next() else { break };
+                reference.give(port, given);
+            }
+        }
+        if matches!(report, Report::End(_)) {
+            frames.by_ref().for_each(|(port, given)| reference.give(port, given));
+        }
+        let last = matches!(report, Report::End(_));
+        reference.follow(report)?;
+        if last {
+            return Ok(reference.tally());
+        }
+    }
+}
+
+fn read_report(from: &mut impl Read) -> Result<Report, Failure> {
+    let [what] = take(from)?;
+    Ok(match what {
+        b'R' => {
+            let [port, mask, low, high, coins] = take(from)?;
+            Report::Routed { from: port, mask, verdicts: u16::from_le_bytes([low, high]), coins }
+        }
+        b'T' => Report::Taken(take::<1>(from)?[0]),
+        b'D' => Report::Done(take::<1>(from)?[0]),
+        b'O' => {
+            let [port, low, high] = take(from)?;
+            let mut bytes = vec![0; u16::from_le_bytes([low, high]).into()];
+            from.read_exact(&mut bytes)?;
+            Report::Out(port, bytes)
+        }
+        b'C' => {
+            let [port, number, value @ ..] = take::<6>(from)?;
+            Report::Counter(port, number, u32::from_le_bytes(value))
+        }
+        b'E' => Report::End(u64::from_le_bytes(take(from)?)),
+        other => return Err(Failure::Unknown(other)),
+    })
+}
+
+fn take<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    from.read_exact(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,203 @@
+//! Settings under which RTL and reference are compared, and how both are told of them.
+
+use pullnet_qdisc::{StepMark, StepMarkConfig, TrimConfig, Victim};
+use pullnet_switch::{Entry, FabricSettings, Mac, Selection, Unknown};
+use pullnet_units::{Bytes, Packets, Picos, PortId, QueueSize};
+
+/// Ports of the switch.
+pub const PORTS: usize = 4;
+
+/// Room in a queue as the RTL has it: a number of frames or of bytes.
+#[derive(Clone, Copy, Debug)]
+pub enum Room {
+    /// Frames.
+    Frames(u32),
+    /// Bytes.
+    Bytes(u32),
+}
+
+impl Room {
+    fn size(self) -> QueueSize {
+        match self {
+            Self::Frames(frames) => QueueSize::Packets(Packets(frames)),
+            Self::Bytes(bytes) => QueueSize::Bytes(Bytes(bytes.into())),
+        }
+    }
+
+    fn number(self) -> u32 {
+        let (Self::Frames(number) | Self::Bytes(number)) = self;
+        number
+    }
+
+    fn in_bytes(self) -> bool {
+        matches!(self, Self::Bytes(_))
+    }
+}
+
+/// One set of settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    /// Its name.
+    pub name: &'static str,
+    data: Room,
+    control: Room,
+    control_per_data: u8,
+    trim_to: u8,
+    coin: bool,
+    send_back: bool,
+    mark_above: Option<u8>,
+    learn: bool,
+    /// Whether frames to unknown addresses leave by every other port.
+    pub flood: bool,
+    /// Whether the test bench pauses streams and lines; otherwise everything goes as fast as it can.
+    pub pauses: bool,
+    /// Of 100 frames, so many go to the first port: an incast.
+    pub incast: u32,
+    /// Of 100 frames, so many are control frames.
+    pub control_share: u32,
+}
+
+const BASE: Profile = Profile {
+    name: "base",
+    data: Room::Frames(8),
+    control: Room::Frames(56),
+    control_per_data: 10,
+    trim_to: 64,
+    coin: true,
+    send_back: true,
+    mark_above: None,
+    learn: true,
+    flood: true,
+    pauses: true,
+    incast: 50,
+    control_share: 20,
+};
+
+/// Every set of settings: together they use each part of the rule.
+pub const PROFILES: [Profile; 6] = [
+    BASE,
+    Profile {
+        name: "returns",
+        data: Room::Frames(3),
+        control: Room::Frames(6),
+        flood: false,
+        incast: 70,
+        control_share: 30,
+        ..BASE
+    },
+    Profile {
+        name: "bytes",
+        data: Room::Bytes(880),
+        control: Room::Bytes(320),
+        control_per_data: 3,
+        mark_above: Some(2),
+        ..BASE
+    },
+    Profile {
+        name: "arriving",
+        coin: false,
+        send_back: false,
+        control: Room::Frames(4),
+        trim_to: 100,
+        learn: false,
+        mark_above: Some(4),
+        ..BASE
+    },
+    Profile { name: "burst", pauses: false, incast: 90, control_share: 5, ..BASE },
+    Profile {
+        name: "mark",
+        mark_above: Some(0),
+        data: Room::Frames(5),
+        control: Room::Frames(10),
+        control_per_data: 1,
+        pauses: true,
+        incast: 60,
+        ..BASE
+    },
+];
+
+/// Where each fixed address leads: equal ports, and which bits of the label choose.
+pub const FIXED: [(u8, &[u32], u8, u16); 8] = [
+    (0, &[0], 0, 0xffff),
+    (1, &[1], 0, 0xffff),
+    (2, &[2], 0, 0xffff),
+    (3, &[3], 0, 0xffff),
+    (4, &[2, 3], 0, 0xffff),
+    (5, &[3, 1], 2, 0x0001),
+    (6, &[0, 1, 2, 3], 1, 0x0003),
+    (7, &[3, 2, 1, 0], 3, 0x00ff),
+];
+
+/// The address of a host of the test.
+pub fn mac(number: u8) -> Mac {
+    Mac::new([2, 0, 0, 0, 0, number])
+}
+
+impl Profile {
+    /// The profile of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        PROFILES.into_iter().find(|profile| profile.name == name)
+    }
+
+    /// Settings of the reference's queues.
+    pub fn trim(&self) -> TrimConfig {
+        TrimConfig {
+            data_queue: self.data.size(),
+            control_queue: self.control.size(),
+            control_per_data: self.control_per_data.into(),
+            trim_to: Bytes(self.trim_to.into()),
+            victim: if self.coin { Victim::Coin } else { Victim::Arriving },
+            return_to_sender: self.send_back,
+        }
+    }
+
+    /// Settings of the reference's switch. Its clock never moves: what is learned stays, and returned headers come round
+    /// when they are told to.
+    pub fn fabric(&self) -> FabricSettings {
+        let rule =
+            |above: u8| StepMark::new(&StepMarkConfig { at: QueueSize::Packets(Packets(u32::from(above))) });
+        FabricSettings {
+            ageing: self.learn.then_some(Picos::from_secs(1000)),
+            unknown: if self.flood { Unknown::Flood } else { Unknown::Drop },
+            mark: self.mark_above.map(rule),
+            recirculation: Picos::from_secs(1000),
+            ..FabricSettings::default()
+        }
+    }
+
+    /// Fixed entries of the reference.
+    pub fn entries() -> impl Iterator<Item = (Mac, Entry)> {
+        FIXED.into_iter().map(|(number, ports, shift, mask)| {
+            let ports = ports.iter().copied().map(PortId).collect();
+            (mac(number), Entry { ports, selection: Selection { shift, mask } })
+        })
+    }
+
+    /// The same settings as words of the RTL's registers (`hardware/rtl/registers.sv`).
+    pub fn registers(&self) -> Vec<(u8, u32)> {
+        let flags = [
+            self.data.in_bytes(),
+            self.control.in_bytes(),
+            self.coin,
+            self.send_back,
+            self.mark_above.is_some(),
+            self.learn,
+            self.flood,
+        ];
+        let bits = (0..).zip(flags).map(|(at, flag)| u32::from(flag) << at).sum();
+        let above = u32::from(self.mark_above.unwrap_or(0));
+        let service = u32::from(self.control_per_data) | u32::from(self.trim_to) << 8 | above << 16;
+        let mut words =
+            vec![(0x01, bits), (0x02, self.data.number()), (0x03, self.control.number()), (0x04, service)];
+        for (at, (number, ports, shift, mask)) in (0..).zip(FIXED) {
+            let [a, b, c, d, e, f] = mac(number).bytes();
+            let places: u32 = (0..).zip(ports).map(|(at, port)| port << (4 * at)).sum();
+            let base = 0x40 + 4 * at;
+            words.push((base, u32::from_be_bytes([c, d, e, f])));
+            words.push((base + 1, 1 << 16 | u32::from(a) << 8 | u32::from(b)));
+            words.push((base + 2, places | ports.len().ilog2() << 16 | u32::from(shift) << 20));
+            words.push((base + 3, mask.into()));
+        }
+        words
+    }
+}

@@ -1,0 +1,3 @@
+//! References for the trimming switch in hardware (`hardware/`).
+
+pub mod agreement;

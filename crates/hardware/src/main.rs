@@ -1,0 +1,63 @@
+//! `pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]`: compares the simulated RTL with the software switch.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use pullnet_hardware::agreement::{PROFILES, Profile, compare};
+
+const USAGE: &str = "usage: pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["agreement", program, frames, rest @ ..] if rest.len() <= 2 => agreement(program, frames, rest),
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("pullnet-hardware: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn number(text: &str, what: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("{what} {text:?} is not a number from 0 to {}", u64::MAX))
+}
+
+fn agreement(program: &str, frames: &str, rest: &[&str]) -> Result<(), String> {
+    let frames = number(frames, "FRAMES")?;
+    let seed = rest.first().map_or(Ok(1), |text| number(text, "SEED"))?;
+    let profiles = match rest.get(1) {
+        None => PROFILES.to_vec(),
+        Some(name) => vec![Profile::named(name).ok_or_else(|| {
+            let names = PROFILES.map(|profile| profile.name).join(", ");
+            format!("PROFILE {name:?} is not there; there are {names}")
+        })?],
+    };
+    let share = frames.div_ceil(profiles.len() as u64);
+    println!("{{");
+    for (at, profile) in (1..).zip(&profiles) {
+        let tally = compare(Path::new(program), profile, seed, share)
+            .map_err(|why| format!("profile {}, seed {seed}: {why}", profile.name))?;
+        let comma = if at < profiles.len() { "," } else { "" };
+        println!(
+            "  \"{}\": {{\"frames\": {}, \"refused\": {}, \"left\": {}, \"trimmed\": {}, \"returned\": {}, \
+             \"dropped\": {}, \"marked\": {}, \"events\": {}, \"cycles\": {}}}{comma}",
+            profile.name,
+            tally.frames,
+            tally.refused,
+            tally.left,
+            tally.trimmed,
+            tally.returned,
+            tally.dropped,
+            tally.marked,
+            tally.events,
+            tally.cycles
+        );
+    }
+    println!("}}");
+    Ok(())
+}

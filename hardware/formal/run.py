@@ -1,0 +1,82 @@
+"""Proves the properties of the small modules: run.py OUT [MODULE...]. Writes OUT/proofs.json."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RTL = HERE.parent / "rtl"
+
+# Module, parameters, induction depth. Widths and depths are small: no property depends on them.
+TASKS = {
+    "fifo": ("-G WIDTH=4 -G DEPTH=4", 6),
+    "skid": ("-G WIDTH=4", 4),
+    "round_robin": ("-G N=4", 3),
+    "tail_queue": ("-G DEPTH=4", 3),
+    "trim_queue": ("-G DATA_DEPTH=4 -G CONTROL_DEPTH=4", 3),
+}
+TEMPLATE = """[options]
+mode {mode}
+depth {depth}
+timeout 240
+[engines]
+smtbmc z3
+[script]
+read_slang --threads 1 -D FORMAL=1 -I . {files} --top {top} {parameters}
+prep -top {top}
+[files]
+{paths}
+"""
+
+
+def properties(module: str) -> tuple[list[str], list[str]]:
+    """Names of the asserted and of the covered properties."""
+    text = (HERE / f"{module}_props.svh").read_text(encoding="utf-8")
+    labelled = re.findall(r"^    (\w+): (?:if \(.*?\)\s*)?(assert|cover) \(", text, re.M | re.S)
+    return [n for n, kind in labelled if kind == "assert"], [n for n, kind in labelled if kind == "cover"]
+
+
+def run(out: Path, module: str, mode: str) -> tuple[bool, float]:
+    """Run one proof; say whether it passed and how long it took."""
+    parameters, depth = TASKS[module]
+    names = ["pullnet_pkg.sv", f"{module}.sv"]
+    paths = [RTL / name for name in names] + [HERE / f"{name}_props.svh" for name in (module,)]
+    task = out / f"{module}_{mode}.sby"
+    depth = 30 if mode == "cover" else depth
+    listed = "\n".join(sorted({str(path) for path in paths}))
+    filled = TEMPLATE.format(
+        mode=mode, depth=depth, files=" ".join(names), top=module, parameters=parameters, paths=listed
+    )
+    task.write_text(filled, encoding="utf-8")
+    begun = time.monotonic()
+    done = subprocess.run(["sby", "-f", task.name], cwd=out, capture_output=True, text=True, check=False)
+    (out / f"{module}_{mode}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
+    return done.returncode == 0, time.monotonic() - begun
+
+
+def main() -> None:
+    """Run every proof and write what came out."""
+    if len(sys.argv) < 2:
+        sys.exit("usage: run.py OUT [MODULE...]")
+    out = Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    results = {}
+    for module in sys.argv[2:] or TASKS:
+        asserted, covered = properties(module)
+        passed, seconds = run(out, module, "prove")
+        reached = not covered or run(out, module, "cover")[0]
+        results[module] = {"properties": asserted, "proved": passed, "covered": covered, "reached": reached}
+        word = "proved" if passed else "NOT PROVED"
+        print(f"{module}: {len(asserted)} properties {word} in {seconds:.0f} s", flush=True)
+        if not reached:
+            print(f"{module}: a covered state is NOT REACHED", flush=True)
+    (out / "proofs.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    if not all(result["proved"] and result["reached"] for result in results.values()):
+        sys.exit(f"some properties are not proved; see the logs in {out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+// The one place where frames meet: takes them in turn, looks up where they go, and offers them to the queues, one frame to
+// one queue in each cycle. The order here is the order of the switch: all that follows is decided by it and by the coin.
+// Headers that go back to their sender come here once more, before any other frame.
+module admission
+  import pullnet_pkg::*;
+#(
+    parameter int PORTS = 4,
+    parameter int FIXED = 8,
+    parameter int LEARNED = 16,
+    parameter int HEADS = 288  // first cells that there are
+) (
+    input logic clk,
+    input logic rst,
+    input config_t cfg,
+    input entry_t [FIXED-1:0] fixed,
+    input logic [PORTS-1:0] in_valid,
+    output logic [PORTS-1:0] in_ready,
+    input ticket_t [PORTS-1:0] in,
+    input logic coin,
+    // The queues.
+    output logic [PORTS-1:0] enqueue,
+    input logic [PORTS-1:0] enqueue_ready,
+    output frame_t offered,
+    output logic arriving_loses,
+    input verdict_t [PORTS-1:0] verdict,
+    input frame_t [PORTS-1:0] victim,
+    input logic [PORTS-1:0] victim_cut,
+    input logic [PORTS-1:0][7:0] held_data,
+    // Cells that are not needed any more.
+    output logic release_valid,
+    input logic release_ready,
+    output release_t released,
+    // For counters and for whoever follows what happens.
+    output logic [PORTS-1:0] counts_arrival,
+    output logic [PORTS-1:0] counts_error,
+    output logic [PORTS-1:0] counts_discard,
+    output len_t arrival_len,
+    output logic arrival_group,
+    output logic routed_valid,         // a frame is offered to these queues next
+    output logic [2:0] routed_from,    // ingress port; PORTS: a header that comes round
+    output logic [PORTS-1:0] routed_to,
+    output logic offer_valid,          // a queue has taken or refused a frame
+    output logic [2:0] offer_port,
+    output verdict_t offer_verdict,
+    output logic offer_cut,
+    output logic offer_marked,
+    output logic offer_coin            // the coin that was offered with it
+);
+  // Headers that come round. More than are on their way between the queues and here never wait.
+  typedef struct packed {
+    logic [2:0] from;
+    ticket_t ticket;
+  } round_t;
+  round_t round_in, round_out;
+  logic round_in_valid, round_in_ready, round_valid, round_take;
+  fifo #(.WIDTH($bits(round_t)), .DEPTH(16)) round (
+      .clk, .rst, .in_valid(round_in_valid), .in_ready(round_in_ready), .in_data(round_in),
+      .out_valid(round_valid), .out_ready(round_take), .out_data(round_out)
+  );
+
+  // Step 1: whose turn it is.
+  logic move1, move2, move3, step;
+  logic [PORTS-1:0] now;  // the queue that a frame is offered to
+  logic [PORTS-1:0] grant;
+  round_robin #(.N(PORTS)) turns (
+      .clk, .rst, .enable(move1 && !round_valid), .request(in_valid), .grant
+  );
+  assign in_ready = grant;
+  assign round_take = move1;
+
+  logic valid1, comes_round1;
+  logic [2:0] from1;
+  ticket_t ticket1, chosen;
+  logic [2:0] chosen_from;
+  always_comb begin
+    chosen = '0;
+    chosen_from = '0;
+    for (int p = 0; p < PORTS; p++) begin
+      if (grant[p]) begin
+        chosen |= in[p];
+        chosen_from |= 3'(p);
+      end
+    end
+  end
+  always_ff @(posedge clk) begin
+    if (rst) valid1 <= 1'b0;
+    else if (move1) valid1 <= round_valid || grant != 0;
+    if (move1) begin
+      comes_round1 <= round_valid;
+      from1 <= round_valid ? round_out.from : chosen_from;
+      ticket1 <= round_valid ? round_out.ticket : chosen;
+    end
+  end
+
+  // Step 2: learning and lookup.
+  logic known, by_label;
+  logic [2:0] port;
+  entry_t entry;
+  table_lookup #(.FIXED(FIXED), .LEARNED(LEARNED)) lookup (
+      .clk, .rst, .cfg, .fixed, .enable(move2 && valid1), .learns(!comes_round1 && !ticket1.bad),
+      .ingress(from1), .to(ticket1.to), .from(ticket1.from), .known, .by_label, .port, .entry
+  );
+  logic valid2, comes_round2;
+  logic [2:0] from2;
+  ticket_t ticket2;
+  always_ff @(posedge clk) begin
+    if (rst) valid2 <= 1'b0;
+    else if (move2) valid2 <= valid1;
+    if (move2) begin
+      comes_round2 <= comes_round1;
+      from2 <= from1;
+      ticket2 <= ticket1;
+    end
+  end
+
+  // Step 3: the queues that the frame goes to. A frame without a label takes the first of equal ports.
+  logic [PORTS-1:0] others, to_mask;
+  logic [15:0] digit;
+  logic [1:0] choice;
+  logic [2:0] way;
+  logic floods;
+  always_comb begin
+    digit = ticket2.labelled ? (ticket2.label >> entry.shift) & entry.mask : '0;
+    choice = digit[1:0] & (entry.log2_ports == 2'd2 ? 2'd3 : {1'b0, entry.log2_ports[0]});
+    way = by_label ? entry.ports[choice] : port;
+    for (int p = 0; p < PORTS; p++) others[p] = p != int'(from2);
+    floods = !known && cfg.flood;
+    to_mask = '0;
+    for (int p = 0; p < PORTS; p++) to_mask[p] = known && p == int'(way);
+    if (floods) to_mask = '1;
+    to_mask &= others;
+    // A flooded header that comes back to an unknown sender is not flooded once more: its cells count one flood.
+    if (ticket2.bad || (floods && ticket2.frame.shared)) to_mask = '0;
+  end
+  logic valid3, comes_round3, fresh3;
+  logic [2:0] from3;
+  ticket_t ticket3;
+  logic [PORTS-1:0] mask3, mask3_all;
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      valid3 <= 1'b0;
+      fresh3 <= 1'b0;
+    end else if (move3) begin
+      valid3 <= valid2;
+      fresh3 <= valid2;
+    end else if (step) begin
+      fresh3 <= 1'b0;
+    end
+    if (move3) begin
+      comes_round3 <= comes_round2;
+      from3 <= from2;
+      ticket3 <= ticket2;
+      ticket3.frame.shared <= ticket2.frame.shared || (floods && !ticket2.bad);
+      mask3 <= to_mask;
+      mask3_all <= to_mask;
+    end else if (step) begin
+      mask3 <= mask3 & ~now;
+    end
+  end
+
+  // Step 4: one queue after the other. A frame that has nowhere to go takes a step of its own.
+  logic can, final_step, marks;
+  logic room_behind;
+  logic [7:0] held;
+  always_comb begin
+    now = mask3 & (~mask3 + 1'b1);
+    can = room_behind && (mask3 == 0 || (now & enqueue_ready) != 0);
+    step = valid3 && can;
+    final_step = (mask3 & ~now) == 0;
+    held = '0;
+    for (int p = 0; p < PORTS; p++) if (now[p]) held |= held_data[p];
+    marks = cfg.mark && held > cfg.mark_above && ticket3.frame.ip && ticket3.frame.tos[1:0] != 0;
+    offered = ticket3.frame;
+    offered.marked = ticket3.frame.marked || marks;
+    enqueue = valid3 && room_behind ? now : '0;
+    arriving_loses = coin;
+  end
+  assign move3 = !valid3 || (step && final_step);
+  assign move2 = !valid2 || move3;
+  assign move1 = !valid1 || move2;
+
+  // What a header needs when it goes back: kept beside its first cell.
+  typedef struct packed {
+    mac_t from;
+    logic [15:0] to_port;
+    logic fragment;
+    mac_t to;
+  } way_back_t;
+  way_back_t ways_back[HEADS];
+  way_back_t way_back;
+  localparam int H = $clog2(HEADS);
+
+  // Step 5: what became of it.
+  logic valid5, dropped5, back5, cut5;
+  logic [2:0] port5;
+  frame_t victim5, victim_now;
+  verdict_t verdict_now;
+  logic cut_now;
+  always_comb begin
+    victim_now = mask3 == 0 ? ticket3.frame : '0;
+    verdict_now = '0;
+    cut_now = 1'b0;
+    for (int p = 0; p < PORTS; p++) begin
+      if (now[p]) begin
+        victim_now |= victim[p];
+        verdict_now |= verdict[p];
+        cut_now |= victim_cut[p];
+      end
+    end
+  end
+  always_ff @(posedge clk) begin
+    valid5 <= step && !rst;
+    dropped5 <= mask3 == 0 || verdict_now == DATA_FULL || verdict_now == CONTROL_FULL;
+    back5 <= mask3 != 0 && verdict_now == SENT_BACK;
+    cut5 <= cut_now;
+    victim5 <= victim_now;
+    port5 <= '0;
+    for (int p = 0; p < PORTS; p++) if (now[p]) port5 <= 3'(p);
+  end
+
+  always_ff @(posedge clk) begin
+    if (step && fresh3 && !comes_round3)
+      ways_back[ticket3.frame.head[H-1:0]] <= '{ticket3.from, ticket3.to_port, ticket3.fragment, ticket3.to};
+    way_back <= ways_back[victim5.head[H-1:0]];
+  end
+
+  // A frame that was cut and belongs to one queue alone gives the cells of its payload back at once.
+  release_t release5;
+  logic release5_valid, release5_ready;
+  always_comb begin
+    release5.head = victim5.head;
+    release5.body = victim5.body;
+    release5.shared = victim5.shared;
+    release5.has_head = dropped5;
+    release5.has_body = victim5.has_body && (dropped5 || (cut5 && !victim5.shared));
+    release5_valid = valid5 && (release5.has_head || release5.has_body);
+  end
+  fifo #(.WIDTH($bits(release_t)), .DEPTH(16)) releases (
+      .clk, .rst, .in_valid(release5_valid), .in_ready(release5_ready), .in_data(release5),
+      .out_valid(release_valid), .out_ready(release_ready), .out_data(released)
+  );
+  // Steps stop while four releases wait, so that those on their way find room.
+  logic [4:0] releases_waiting;
+  always_ff @(posedge clk) begin
+    if (rst) releases_waiting <= '0;
+    else
+      releases_waiting <= releases_waiting + 5'(release5_valid) - 5'(release_valid && release_ready);
+  end
+  assign room_behind = releases_waiting < 5'd8;
+
+  // Step 6: back to the sender.
+  logic back6;
+  logic [2:0] port6;
+  frame_t frame6;
+  always_ff @(posedge clk) begin
+    back6 <= valid5 && back5 && !rst;
+    port6 <= port5;
+    frame6 <= victim5;
+    if (cut5) frame6.has_body <= victim5.has_body && victim5.shared;
+  end
+  always_comb begin
+    round_in_valid = back6;
+    round_in = '0;
+    round_in.from = port6;
+    round_in.ticket.to = way_back.from;
+    round_in.ticket.from = way_back.to;
+    round_in.ticket.fragment = way_back.fragment;
+    round_in.ticket.labelled = !way_back.fragment && way_back.to_port >= 16'd49152;
+    round_in.ticket.label = way_back.to_port - 16'd49152;
+    round_in.ticket.frame = frame6;
+    round_in.ticket.frame.kind = RETURNED;
+    round_in.ticket.frame.turned = 1'b1;
+    round_in.ticket.frame.group = way_back.from[40];
+  end
+
+  // Counters.
+  always_comb begin
+    counts_arrival = '0;
+    counts_error = '0;
+    counts_discard = '0;
+    for (int p = 0; p < PORTS; p++) begin
+      if (step && fresh3 && p == int'(from3)) begin
+        counts_arrival[p] = !comes_round3 && !ticket3.bad;
+        counts_error[p] = ticket3.bad;
+        counts_discard[p] = !ticket3.bad && mask3_all == 0;
+      end
+    end
+    arrival_len = ticket3.frame.len;
+    arrival_group = ticket3.to[40];
+    routed_valid = step && fresh3;
+    routed_from = comes_round3 ? 3'(PORTS) : from3;
+    routed_to = mask3_all;
+    offer_valid = step && mask3 != 0;
+    offer_port = '0;
+    for (int p = 0; p < PORTS; p++) if (now[p]) offer_port = 3'(p);
+    offer_verdict = verdict_now;
+    offer_cut = cut_now;
+    offer_marked = marks;
+    offer_coin = coin;
+  end
+
+`ifdef FORMAL
+  always_ff @(posedge clk) begin
+    if (!rst) assert (!round_in_valid || round_in_ready);
+    if (!rst) assert (!release5_valid || release5_ready);
+  end
+`endif
+endmodule

@@ -1,0 +1,65 @@
+// Packet memory, shared by all ports. A cell lies across BANKS banks, one beat in each; whoever begins a cell in one
+// cycle is at bank 0 then, at bank 1 in the next, and so on. So one writer and one reader may begin in each cycle, and
+// nobody meets another one on the way: four ports of 10 Gb/s write and read side by side without a common wide bus.
+module cells
+  import pullnet_pkg::*;
+#(
+    parameter int W = 128,
+    parameter int PORTS = 4,
+    parameter int CELLS = 1024,
+    parameter int BANKS = CELL_BYTES * 8 / W
+) (
+    input logic clk,
+    input logic [PORTS-1:0] write,
+    input logic [PORTS-1:0][$clog2(BANKS)-1:0] write_bank,
+    input cell_t [PORTS-1:0] write_cell,
+    input logic [PORTS-1:0][W-1:0] write_data,
+    input logic [PORTS-1:0] read,
+    input logic [PORTS-1:0][$clog2(BANKS)-1:0] read_bank,
+    input cell_t [PORTS-1:0] read_cell,
+    output logic [PORTS-1:0][W-1:0] read_data  // three cycles after `read`
+);
+  localparam int A = $clog2(CELLS);
+  logic [BANKS-1:0][W-1:0] bank_out;
+  logic [PORTS-1:0][$clog2(BANKS)-1:0] from1, from2;
+
+  for (genvar b = 0; b < BANKS; b++) begin : bank
+    logic [W-1:0] words[CELLS];
+    logic write1;
+    logic [A-1:0] write_at1, read_at1;
+    logic [W-1:0] data1;
+    logic write0;
+    logic [A-1:0] write_at0, read_at0;
+    logic [W-1:0] data0;
+    always_comb begin
+      write0 = 1'b0;
+      write_at0 = '0;
+      data0 = '0;
+      read_at0 = '0;
+      for (int p = 0; p < PORTS; p++) begin
+        if (write[p] && int'(write_bank[p]) == b) begin
+          write0 = 1'b1;
+          write_at0 |= write_cell[p][A-1:0];
+          data0 |= write_data[p];
+        end
+        if (read[p] && int'(read_bank[p]) == b) read_at0 |= read_cell[p][A-1:0];
+      end
+    end
+    always_ff @(posedge clk) begin
+      write1 <= write0;
+      write_at1 <= write_at0;
+      read_at1 <= read_at0;
+      data1 <= data0;
+    end
+    always_ff @(posedge clk) begin
+      if (write1) words[write_at1] <= data1;
+      bank_out[b] <= words[read_at1];
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    from1 <= read_bank;
+    from2 <= from1;
+    for (int p = 0; p < PORTS; p++) read_data[p] <= bank_out[from2[p]];
+  end
+endmodule

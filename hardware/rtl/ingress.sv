@@ -1,0 +1,151 @@
+// The way in of one port: frames are read by the parser, wait in block RAM, and go to the packet memory cell by cell.
+module ingress
+  import pullnet_pkg::*;
+#(
+    parameter int W = 128,
+    parameter int DEPTH = 256,  // beats that may wait
+    parameter int BANKS = CELL_BYTES * 8 / W
+) (
+    input logic clk,
+    input logic rst,
+    input config_t cfg,
+    input logic rx_valid,
+    output logic rx_ready,
+    input logic [W-1:0] rx_data,
+    input logic rx_last,
+    input logic [$clog2(W/8)-1:0] rx_empty,
+    input logic rx_wrong,
+    // Free cells.
+    output logic head_ready,
+    input logic head_valid,
+    input cell_t head_cell,
+    output logic body_ready,
+    input logic body_valid,
+    input cell_t body_cell,
+    // The packet memory: a cell may begin when it is granted.
+    output logic begin_request,
+    input logic begin_grant,
+    output logic write,
+    output logic [$clog2(BANKS)-1:0] write_bank,
+    output cell_t write_cell,
+    output logic [W-1:0] write_data,
+    // Frames that are in the packet memory.
+    output logic out_valid,
+    input logic out_ready,
+    output ticket_t out
+);
+  localparam int B = $clog2(BANKS);
+  localparam int TICKETS = 32;
+
+  // Streams in, from a register.
+  logic in_valid, in_ready, in_last, in_wrong;
+  logic [W-1:0] in_data;
+  logic [$clog2(W/8)-1:0] in_empty;
+  skid #(.WIDTH(W + 2 + $clog2(W / 8))) register (
+      .clk, .rst, .in_valid(rx_valid), .in_ready(rx_ready), .in_data({rx_wrong, rx_empty, rx_last, rx_data}),
+      .out_valid(in_valid), .out_ready(in_ready), .out_data({in_wrong, in_empty, in_last, in_data})
+  );
+
+  // A frame is taken in only if its ticket will find room, so the parser needs no way to say stop.
+  logic beats_ready, take, tickets_room;
+  logic [5:0] tickets;
+  assign tickets_room = tickets < 6'(TICKETS - 8);
+  assign in_ready = beats_ready && tickets_room;
+  assign take = in_valid && in_ready;
+
+  logic parsed_valid, parsed_ready, ticket_valid, ticket_pop;
+  ticket_t parsed, ticket;
+  parser #(.W(W)) parse (
+      .clk, .rst, .cfg, .valid(take), .data(in_data), .last(in_last), .empty(in_empty), .wrong(in_wrong),
+      .out_valid(parsed_valid), .out(parsed)
+  );
+  fifo #(.WIDTH($bits(ticket_t)), .DEPTH(TICKETS)) ticket_fifo (
+      .clk, .rst, .in_valid(parsed_valid), .in_ready(parsed_ready), .in_data(parsed),
+      .out_valid(ticket_valid), .out_ready(ticket_pop), .out_data(ticket)
+  );
+
+  logic beat_valid, beat_pop, beat_last;
+  logic [W-1:0] beat_data;
+  fifo #(.WIDTH(W + 1), .DEPTH(DEPTH)) beat_fifo (
+      .clk, .rst, .in_valid(take), .in_ready(beats_ready), .in_data({in_last, in_data}),
+      .out_valid(beat_valid), .out_ready(beat_pop), .out_data({beat_last, beat_data})
+  );
+
+  // A cell begins only when it waits whole: then one beat of it can be written in each cycle.
+  logic [B-1:0] in_bank;
+  logic cell_in;
+  logic [$clog2(DEPTH)+1:0] waiting;
+  assign cell_in = take && (in_last || in_bank == B'(BANKS - 1));
+
+  logic busy, have_head, have_body, last_of_cell, starts, refused, body_used;
+  logic [B-1:0] bank;
+  logic [4:0] number;  // cell of the frame
+  cell_t head, body;
+  logic placed_ready, too_long, place;
+
+  assign too_long = number > 5'(BODY_CELLS);
+  // The rest of a frame that is too long is read and thrown away.
+  assign refused = !busy && too_long && waiting != 0 && beat_valid;
+  assign begin_request = !busy && !too_long && waiting != 0 && beat_valid && placed_ready
+      && (number == 0 ? have_head : have_body);
+  assign starts = begin_grant || refused;
+  assign beat_pop = starts || busy;
+  assign write = begin_grant || (busy && !too_long);
+  assign write_bank = busy ? bank : '0;
+  assign write_cell = number == 0 ? head : body + cell_t'(number) - 1'b1;
+  assign write_data = beat_data;
+  assign last_of_cell = beat_pop && (beat_last || (busy && bank == B'(BANKS - 1)));
+  assign place = last_of_cell && beat_last;
+  assign body_used = number != 0;
+  assign head_ready = !have_head || place;
+  assign body_ready = !have_body || (place && body_used);
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      tickets <= '0;
+      in_bank <= '0;
+      waiting <= '0;
+      busy <= 1'b0;
+      bank <= '0;
+      number <= '0;
+      have_head <= 1'b0;
+      have_body <= 1'b0;
+    end else begin
+      tickets <= tickets + 6'(take && in_last) - 6'(ticket_pop);
+      if (take) in_bank <= in_last ? '0 : in_bank + 1'b1;
+      waiting <= waiting + {{($clog2(DEPTH) + 1) {1'b0}}, cell_in} - {{($clog2(DEPTH) + 1) {1'b0}}, starts};
+      busy <= (busy || starts) && !last_of_cell;
+      bank <= starts ? B'(1) : bank + 1'b1;
+      if (place) number <= '0;
+      else if (last_of_cell && !too_long) number <= number + 1'b1;
+      have_head <= head_ready ? head_valid : 1'b1;
+      have_body <= body_ready ? body_valid : 1'b1;
+    end
+  end
+  always_ff @(posedge clk) begin
+    if (head_ready) head <= head_cell;
+    if (body_ready) body <= body_cell;
+  end
+
+  // Where frames lie, until their tickets are there.
+  logic placed_valid;
+  cell_t placed_head, placed_body;
+  logic placed_has_body;
+  fifo #(.WIDTH(21), .DEPTH(4)) placed_fifo (
+      .clk, .rst, .in_valid(place), .in_ready(placed_ready), .in_data({head, body, body_used}),
+      .out_valid(placed_valid), .out_ready(ticket_pop), .out_data({placed_head, placed_body, placed_has_body})
+  );
+
+  assign out_valid = placed_valid && ticket_valid;
+  assign ticket_pop = out_valid && out_ready;
+  always_comb begin
+    out = ticket;
+    out.frame.head = placed_head;
+    out.frame.body = placed_body;
+    out.frame.has_body = placed_has_body;
+  end
+
+`ifdef FORMAL
+  always_ff @(posedge clk) if (!rst && parsed_valid) assert (parsed_ready);
+`endif
+endmodule

@@ -1,0 +1,107 @@
+// Types that the modules of the trimming switch share.
+package pullnet_pkg;
+  // A cell is the unit of the packet memory: the first one of a frame holds every header that a trim may leave.
+  localparam int CELL_BYTES = 128;
+  // Cells of a frame beyond its first one; the longest frame is (1 + BODY_CELLS) * CELL_BYTES = 1664 B.
+  localparam int BODY_CELLS = 12;
+  localparam int MAX_FRAME = (1 + BODY_CELLS) * CELL_BYTES;
+
+  typedef logic [9:0] cell_t;   // cell number
+  typedef logic [13:0] len_t;   // bytes of a frame without frame check sequence
+  typedef logic [19:0] room_t;  // room in a queue, in frames or bytes
+  typedef logic [47:0] mac_t;
+  typedef logic [2:0] kind_t;
+
+  // What a frame is to a switch.
+  localparam kind_t DATA = 3'd0;      // a switch may cut its payload
+  localparam kind_t CONTROL = 3'd1;   // ACK, NACK, PULL and the like
+  localparam kind_t HEADER = 3'd2;    // what a trim left
+  localparam kind_t RETURNED = 3'd3;  // the same on its way back to its sender
+  localparam kind_t FOREIGN = 3'd4;   // another protocol: has to stay whole
+
+  // What became of a frame that came to a queue. The victim may be an older frame than the arriving one.
+  typedef logic [2:0] verdict_t;
+  localparam verdict_t QUEUED = 3'd0;
+  localparam verdict_t TRIMMED = 3'd1;
+  localparam verdict_t SENT_BACK = 3'd2;
+  localparam verdict_t DATA_FULL = 3'd3;
+  localparam verdict_t CONTROL_FULL = 3'd4;
+
+  // A frame as queues see it: where its bytes lie, and what the egress rewriter has to know.
+  typedef struct packed {
+    cell_t head;           // first cell
+    cell_t body;           // first of the BODY_CELLS further cells
+    logic has_body;
+    logic shared;          // flooded: PORTS - 1 outputs hold it
+    len_t len;
+    kind_t kind;
+    logic [7:0] keep;      // bytes that a trim leaves
+    logic ip;              // an IPv4 or IPv6 header is there whole
+    logic ipv6;
+    logic vlan;          // one VLAN tag
+    logic [3:0] ihl;       // IPv4: header length in 32-bit words
+    logic [7:0] tos;       // IPv4 type of service, IPv6 traffic class
+    logic [15:0] sum;      // IPv4: sum of the header without its first word and the checksum
+    logic [15:0] ip_len;   // IPv4: total length
+    logic marked;          // congestion is to be marked
+    logic cut;             // lengths are to be corrected
+    logic turned;          // addresses are to be exchanged
+    logic group;           // sent to a group address
+  } frame_t;
+
+  // A frame on its way to the lookup.
+  typedef struct packed {
+    mac_t to;
+    mac_t from;
+    logic labelled;        // `label` is there
+    logic [15:0] label;    // path that the sender chose
+    logic [15:0] to_port;  // UDP destination port
+    logic fragment;
+    logic bad;             // shorter than an Ethernet header, too long, or with a wrong check sequence
+    frame_t frame;
+  } ticket_t;
+
+  // The cells of a frame that are not needed any more.
+  typedef struct packed {
+    cell_t head;
+    cell_t body;
+    logic has_head;
+    logic has_body;
+    logic shared;
+  } release_t;
+
+  // Settings that a host may change while nothing is queued.
+  typedef struct packed {
+    room_t data_limit;         // room for data, the frame in service included
+    room_t control_limit;      // room for control frames, the one in service excluded
+    logic data_in_bytes;       // limits are bytes instead of frames
+    logic control_in_bytes;
+    logic [7:0] control_per_data;
+    logic [7:0] trim_to;       // at most CELL_BYTES
+    logic coin;                // 0: the arriving frame is always the victim
+    logic send_back;           // return to sender
+    logic mark;                // congestion is marked (ECN)
+    logic [7:0] mark_above;    // data frames held
+    logic [3:0][5:0] dscp;     // by kind: data, control, header, returned
+    logic learn;
+    logic flood;               // 0: frames to unknown addresses are dropped
+    logic artifact;            // the wire layout of the paper's artifact: IP protocol 199
+  } config_t;
+
+  // A fixed entry of the forwarding table.
+  typedef struct packed {
+    logic valid;
+    mac_t mac;
+    logic [1:0] log2_ports;    // 1, 2 or 4 equal ports
+    logic [3:0][2:0] ports;
+    logic [3:0] shift;         // which bits of the label choose
+    logic [15:0] mask;
+  } entry_t;
+
+  // Folds a sum of 16-bit words as RFC 1071 has it.
+  function automatic logic [15:0] fold(input logic [23:0] sum);
+    logic [16:0] once;
+    once = {1'b0, sum[15:0]} + {9'b0, sum[23:16]};
+    fold = once[15:0] + {15'b0, once[16]};
+  endfunction
+endpackage

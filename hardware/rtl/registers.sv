@@ -1,0 +1,86 @@
+// What a host sees of the switch: settings to write, counters to read. One 32-bit word at each address.
+//
+//   0x00        read: 0x504e5701 ("PNW", version 1)
+//   0x01        flags, from bit 0: data limit in bytes, control limit in bytes, coin, send back, mark, learn, flood, artifact
+//   0x02, 0x03  room for data and for control frames
+//   0x04        control frames per data frame (7..0), bytes that a trim leaves (15..8), mark above so many frames (23..16)
+//   0x05        DSCP of data (5..0), control (13..8), trimmed (21..16) and returned frames (29..24)
+//   0x40 + 4n   fixed entry n: address 31..0; address 47..32 with bit 16 for "valid"; ports in 4 bits each with their number's
+//               logarithm in 17..16 and the shift in 23..20; mask
+//   0x80 + 32p  counters of port p, in the order of counters.sv; the word is there four cycles after its address
+module registers
+  import pullnet_pkg::*;
+#(
+    parameter int FIXED = 8
+) (
+    input logic clk,
+    input logic rst,
+    input logic write,
+    input logic [7:0] address,
+    input logic [31:0] write_data,
+    output logic [31:0] read_data,
+    output config_t cfg,
+    output entry_t [FIXED-1:0] fixed,
+    output logic [6:0] counter_address,
+    input logic [31:0] counter_value
+);
+  logic [3:0] is_counter;
+  assign counter_address = address[6:0];
+
+  always_ff @(posedge clk) begin
+    is_counter <= {is_counter[2:0], address[7]};
+    read_data <= is_counter[2] ? counter_value : 32'h504e_5701;
+  end
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      cfg <= '0;
+      cfg.data_limit <= 20'd8;
+      cfg.control_limit <= 20'd56;
+      cfg.control_per_data <= 8'd10;
+      cfg.trim_to <= 8'd64;
+      cfg.coin <= 1'b1;
+      cfg.send_back <= 1'b1;
+      cfg.learn <= 1'b1;
+      cfg.flood <= 1'b1;
+      cfg.dscp <= {6'd15, 6'd7, 6'd11, 6'd3};
+      fixed <= '0;
+    end else if (write) begin
+      case (address)
+        8'h01: begin
+          cfg.data_in_bytes <= write_data[0];
+          cfg.control_in_bytes <= write_data[1];
+          cfg.coin <= write_data[2];
+          cfg.send_back <= write_data[3];
+          cfg.mark <= write_data[4];
+          cfg.learn <= write_data[5];
+          cfg.flood <= write_data[6];
+          cfg.artifact <= write_data[7];
+        end
+        8'h02: cfg.data_limit <= write_data[19:0];
+        8'h03: cfg.control_limit <= write_data[19:0];
+        8'h04: begin
+          cfg.control_per_data <= write_data[7:0];
+          cfg.trim_to <= write_data[15:8];
+          cfg.mark_above <= write_data[23:16];
+        end
+        8'h05: cfg.dscp <= {write_data[29:24], write_data[21:16], write_data[13:8], write_data[5:0]};
+        default: ;
+      endcase
+      for (int e = 0; e < FIXED; e++) begin
+        if (address[7:6] == 2'b01 && int'(address[5:2]) == e) begin
+          case (address[1:0])
+            2'd0: fixed[e].mac[31:0] <= write_data;
+            2'd1: {fixed[e].valid, fixed[e].mac[47:32]} <= write_data[16:0];
+            2'd2: begin
+              fixed[e].ports <= {write_data[14:12], write_data[10:8], write_data[6:4], write_data[2:0]};
+              fixed[e].log2_ports <= write_data[17:16];
+              fixed[e].shift <= write_data[23:20];
+            end
+            2'd3: fixed[e].mask <= write_data[15:0];
+          endcase
+        end
+      end
+    end
+  end
+endmodule

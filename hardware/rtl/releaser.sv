@@ -1,0 +1,57 @@
+// Gives cells back, one frame in each cycle. A flooded frame counts until every output has given it back.
+module releaser
+  import pullnet_pkg::*;
+#(
+    parameter int SOURCES = 5,
+    parameter int COPIES = 3,
+    parameter int HEADS = 288
+) (
+    input logic clk,
+    input logic rst,
+    input logic [SOURCES-1:0] in_valid,
+    output logic [SOURCES-1:0] in_ready,
+    input release_t [SOURCES-1:0] in,
+    output logic head_valid,
+    output cell_t head,
+    output logic body_valid,
+    output cell_t body
+);
+  localparam int H = $clog2(HEADS);
+  logic [H:0] clearing;  // after reset the counts are cleared one by one; nothing comes back meanwhile
+  logic [SOURCES-1:0] grant;
+  round_robin #(.N(SOURCES)) turns (.clk, .rst, .enable(clearing[H]), .request(in_valid), .grant);
+  assign in_ready = grant;
+
+  release_t chosen, now;
+  logic now_valid;
+  always_comb begin
+    chosen = '0;
+    for (int s = 0; s < SOURCES; s++) if (grant[s]) chosen |= in[s];
+  end
+  always_ff @(posedge clk) begin
+    now_valid <= grant != 0 && !rst;
+    now <= chosen;
+  end
+
+  // Copies that were given back, by first cell. The payload of a flooded frame goes with its last copy.
+  logic [1:0] returned[2**H];
+  logic [H-1:0] at;
+  logic [1:0] count;
+  logic final_copy;
+  assign at = now.head[H-1:0];
+  assign count = returned[at];
+  assign final_copy = count == 2'(COPIES - 1);
+  always_ff @(posedge clk) begin
+    if (rst) clearing <= '0;
+    else if (!clearing[H]) clearing <= clearing + 1'b1;
+    if (!clearing[H]) returned[clearing[H-1:0]] <= '0;
+    else if (now_valid && now.shared) returned[at] <= final_copy ? 2'd0 : count + 1'b1;
+  end
+
+  always_ff @(posedge clk) begin
+    head_valid <= now_valid && now.has_head && (!now.shared || final_copy) && !rst;
+    body_valid <= now_valid && now.has_body && (!now.shared || final_copy) && !rst;
+    head <= now.head;
+    body <= now.body;
+  end
+endmodule

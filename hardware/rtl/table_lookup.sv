@@ -1,0 +1,80 @@
+// Forwarding table: fixed entries with equal ports that a label chooses among, and learned addresses. One frame in each
+// cycle is learned and looked up; the answer is there one cycle later.
+module table_lookup
+  import pullnet_pkg::*;
+#(
+    parameter int FIXED = 8,
+    parameter int LEARNED = 16
+) (
+    input logic clk,
+    input logic rst,
+    input config_t cfg,
+    input entry_t [FIXED-1:0] fixed,
+    input logic enable,         // a frame is there and moves on
+    input logic learns,         // its source address may be learned
+    input logic [2:0] ingress,
+    input mac_t to,
+    input mac_t from,
+    output logic known,         // one cycle later
+    output logic by_label,
+    output logic [2:0] port,
+    output entry_t entry
+);
+  localparam int A = $clog2(LEARNED + 1);
+  mac_t [LEARNED-1:0] macs;
+  logic [LEARNED-1:0][2:0] ports;
+  logic [A-1:0] count;
+  logic [FIXED-1:0] fixed_to, fixed_from;
+  logic [LEARNED-1:0] learned_to, learned_from;
+  logic learn, itself;
+
+  always_comb begin
+    for (int e = 0; e < FIXED; e++) begin
+      fixed_to[e] = fixed[e].valid && fixed[e].mac == to;
+      fixed_from[e] = fixed[e].valid && fixed[e].mac == from;
+    end
+    for (int e = 0; e < LEARNED; e++) begin
+      learned_to[e] = e < int'(count) && macs[e] == to;
+      learned_from[e] = e < int'(count) && macs[e] == from;
+    end
+    learn = enable && learns && cfg.learn && !from[40] && fixed_from == 0
+        && (learned_from != 0 || count != A'(LEARNED));
+    itself = learn && to == from;
+  end
+
+  always_ff @(posedge clk) begin
+    if (rst) count <= '0;
+    else if (learn && learned_from == 0) count <= count + 1'b1;
+    for (int e = 0; e < LEARNED; e++) begin
+      if (learn && (learned_from[e] || (learned_from == 0 && int'(count) == e))) begin
+        macs[e] <= from;
+        ports[e] <= ingress;
+      end
+    end
+  end
+
+  // Second cycle: the entry that was found.
+  logic [FIXED-1:0] fixed_hit;
+  logic [LEARNED-1:0] learned_hit;
+  logic [LEARNED-1:0][2:0] learned_ports;
+  logic found_itself;
+  logic [2:0] own;
+  always_ff @(posedge clk) begin
+    if (enable) begin
+      fixed_hit <= fixed_to;
+      learned_hit <= learned_to;
+      learned_ports <= ports;
+      found_itself <= itself;
+      own <= ingress;
+    end
+  end
+  always_comb begin
+    entry = '0;
+    port = '0;
+    for (int e = 0; e < FIXED; e++) if (fixed_hit[e]) entry |= fixed[e];
+    for (int e = 0; e < LEARNED; e++) if (learned_hit[e]) port |= learned_ports[e];
+    if (found_itself) port = own;
+    by_label = fixed_hit != 0;
+    known = by_label || learned_hit != 0 || found_itself;
+  end
+endmodule

@@ -1,0 +1,181 @@
+// One port of a trimming switch: the rule of `pullnet_qdisc::Trim`, step by step. Two queues of frames by reference;
+// what a trim does to bytes is noted in the reference and done on the way out.
+//
+// `next` takes the next frame into service, `done` says that the one in service has left; both may come in one cycle and
+// then `done` counts first. No frame is taken in while one is taken out, so the order of events is that of the cycles.
+module trim_queue
+  import pullnet_pkg::*;
+#(
+    parameter int DATA_DEPTH = 16,     // frames that memory has room for, whatever the limits: powers of two
+    parameter int CONTROL_DEPTH = 64
+) (
+    input logic clk,
+    input logic rst,
+    input config_t cfg,
+    input logic in_valid,
+    output logic in_ready,
+    input frame_t in,
+    input logic arriving_loses,  // the coin
+    output verdict_t verdict,    // with in_valid and in_ready
+    output frame_t victim,       // whom the verdict is about
+    output logic victim_cut,     // it lost its payload here
+    output logic coin_used,
+    input logic next,
+    output logic next_valid,     // a frame goes into service; it is at `out` from the next cycle on
+    output frame_t out,
+    input logic done,
+    output logic [7:0] held_data,     // waiting and in service
+    output logic [7:0] held_control   // waiting
+);
+  localparam int DA = $clog2(DATA_DEPTH);
+  localparam int CA = $clog2(CONTROL_DEPTH);
+
+  frame_t data_words[DATA_DEPTH];
+  frame_t control_words[CONTROL_DEPTH];
+  logic [DA-1:0] data_head, data_tail;
+  logic [CA-1:0] control_head, control_tail;
+  logic [DA:0] data_count;
+  logic [CA:0] control_count;
+  room_t data_used, control_used;
+  room_t serving;      // share of the data frame in service; 0 if there is none
+  logic [7:0] turn;    // control frames served in this round while data waited
+  frame_t newest;      // the newest waiting data frame
+
+  function automatic room_t share(input logic in_bytes, input len_t len);
+    share = in_bytes ? room_t'(len) : 20'd1;
+  endfunction
+
+  // Who loses.
+  logic control, data_room, data_fits, swap, swap_fits;
+  room_t in_share, newest_share;
+  always_comb begin
+    control = in.kind == CONTROL || in.kind == HEADER || in.kind == RETURNED;
+    in_share = share(cfg.data_in_bytes, in.len);
+    newest_share = share(cfg.data_in_bytes, newest.len);
+    data_room = data_count != (DA + 1)'(DATA_DEPTH);
+    data_fits = data_used + in_share <= cfg.data_limit && data_room;
+    swap_fits = data_used + in_share <= cfg.data_limit + newest_share && data_count != 0;
+    coin_used = !control && !data_fits && cfg.coin && swap_fits;
+    swap = coin_used && !arriving_loses;
+  end
+
+  // What becomes of it.
+  frame_t header, loser;
+  logic trims, control_room, control_fits, to_control;
+  room_t header_share;
+  always_comb begin
+    loser = swap ? newest : in;
+    trims = !control && !data_fits && loser.kind == DATA;
+    header = loser;
+    if (trims) begin
+      header.cut = len_t'(loser.keep) < loser.len;
+      header.len = len_t'(loser.keep);
+      header.kind = HEADER;
+      header.has_body = loser.has_body && loser.shared;
+    end
+    header_share = share(cfg.control_in_bytes, header.len);
+    control_room = control_count != (CA + 1)'(CONTROL_DEPTH);
+    control_fits = control_used + header_share <= cfg.control_limit && control_room;
+    to_control = (control || trims) && control_fits;
+    victim = trims ? header : loser;
+    victim.has_body = loser.has_body;
+    victim_cut = trims;
+    if (control ? control_fits : data_fits) verdict = QUEUED;
+    else if (!control && !trims) verdict = DATA_FULL;
+    else if (to_control) verdict = TRIMMED;
+    else if (cfg.send_back && header.kind == HEADER) verdict = SENT_BACK;
+    else verdict = CONTROL_FULL;
+  end
+
+  // Ten control frames for each data frame while both wait; either alone otherwise.
+  logic takes, both, data_first, control_next, data_next;
+  logic [7:0] turn_now;
+  always_comb begin
+    both = data_count != 0 && control_count != 0;
+    turn_now = turn + 8'(both);
+    data_first = turn_now > cfg.control_per_data;
+    control_next = next && control_count != 0 && !data_first;
+    data_next = next && data_count != 0 && !control_next;
+    next_valid = control_next || data_next;
+    in_ready = !next_valid && !done;
+    takes = in_valid && in_ready;
+  end
+
+  logic push_data, push_control, from_control;
+  frame_t data_out, control_out;
+  assign push_data = takes && !control && (data_fits || swap);
+  assign push_control = takes && to_control;
+  logic [DA-1:0] data_at;
+  assign data_at = swap ? data_tail - 1'b1 : data_tail;
+
+  always_ff @(posedge clk) begin
+    if (push_data) data_words[data_at] <= in;
+    if (push_control) control_words[control_tail] <= header;
+    if (next) begin
+      data_out <= data_words[data_head];
+      control_out <= control_words[control_head];
+      from_control <= control_next;
+    end
+    if (push_data) newest <= in;
+  end
+  assign out = from_control ? control_out : data_out;
+
+  // Shares of the frames at the fronts. Lengths lie beside the queues, because block RAM gives the frame itself one
+  // cycle too late.
+  logic [13:0] data_lens[DATA_DEPTH];
+  logic [13:0] control_lens[CONTROL_DEPTH];
+  room_t leaving_data, leaving_control;
+  always_ff @(posedge clk) begin
+    if (push_data) data_lens[data_at] <= in.len;
+    if (push_control) control_lens[control_tail] <= header.len;
+  end
+  assign leaving_data = share(cfg.data_in_bytes, data_lens[data_head]);
+  assign leaving_control = share(cfg.control_in_bytes, control_lens[control_head]);
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      data_head <= '0;
+      data_tail <= '0;
+      data_count <= '0;
+      data_used <= '0;
+      control_head <= '0;
+      control_tail <= '0;
+      control_count <= '0;
+      control_used <= '0;
+      serving <= '0;
+      turn <= '0;
+    end else if (takes) begin
+      if (push_data && !swap) begin
+        data_tail <= data_tail + 1'b1;
+        data_count <= data_count + 1'b1;
+      end
+      if (push_data) data_used <= data_used + in_share - (swap ? newest_share : '0);
+      if (push_control) begin
+        control_tail <= control_tail + 1'b1;
+        control_count <= control_count + 1'b1;
+        control_used <= control_used + header_share;
+      end
+    end else begin
+      if (next) turn <= data_first ? '0 : turn_now;
+      if (control_next) begin
+        control_head <= control_head + 1'b1;
+        control_count <= control_count - 1'b1;
+        control_used <= control_used - leaving_control;
+      end
+      if (data_next) begin
+        data_head <= data_head + 1'b1;
+        data_count <= data_count - 1'b1;
+      end
+      if (done) data_used <= data_used - serving;
+      if (next_valid) serving <= data_next ? leaving_data : '0;
+      else if (done) serving <= '0;
+    end
+  end
+
+  assign held_data = 8'(data_count) + 8'(serving != 0);
+  assign held_control = 8'(control_count);
+
+`ifdef FORMAL
+  `include "trim_queue_props.svh"
+`endif
+endmodule

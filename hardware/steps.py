@@ -1,0 +1,150 @@
+"""Steps of tools/hardware.sh: steps.py STEP [ARGUMENT...]. Each prints one JSON object on its last line, or fails."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HARDWARE = Path(__file__).resolve().parent
+ROOT = HARDWARE.parent
+BUILD = HARDWARE / "build"
+WARNINGS = ["-Wall", "-Wno-UNUSEDSIGNAL", "-Wno-PINCONNECTEMPTY"]
+PUBLISHED = {"reference": (0, 1514), "ndp": (1, 1514), "round-robin": (1, 0)}
+SIZES_OF_THE_STUDY = sorted({size for n in range(2, 48) for size in (32 * n, 32 * n + 1)} | {1514})
+
+
+def call(command: list[str], cwd: Path = HARDWARE) -> str:
+    """Run a command and return what it printed; end with its messages if it fails."""
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"hardware: {' '.join(command[:6])} failed\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def lint() -> dict[str, Any]:
+    """Verilator's warnings are errors, for both switches and both bus widths."""
+    tops = [["host_switch"], ["host_switch", "-GNDP=0"], ["host_switch", "-GW=256"], ["top_ecp5"]]
+    for top in tops:
+        files = ["-f", "files.f", "synth/top_ecp5.sv"]
+        call(["verilator", "--lint-only", *WARNINGS, "--top-module", *top, *files])
+    return {"linted": len(tops)}
+
+
+def _verilate(name: str, top: str, parameters: list[str], sources: list[str]) -> None:
+    """Build a simulation, unless it is newer than everything that it is made from."""
+    program = BUILD / "bin" / name
+    made_from = [*HARDWARE.glob("rtl/*"), *HARDWARE.glob("sim/*"), HARDWARE / "files.f", Path(__file__)]
+    if program.exists() and program.stat().st_mtime > max(path.stat().st_mtime for path in made_from):
+        return
+    command = [
+        "verilator",
+        "--cc",
+        "--exe",
+        "--build",
+        "-j",
+        "1",
+        "-O3",
+        "--x-assign",
+        "fast",
+        "-Wno-fatal",
+        *parameters,
+    ]
+    command += ["--top-module", top, "--Mdir", str(BUILD / f"obj-{name}"), "-CFLAGS", "-O2 -std=c++17"]
+    # The package's makefile lacks the option that includes a precompiled header.
+    command += ["-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O2", "-o", f"../bin/{name}", *sources]
+    (BUILD / "bin").mkdir(parents=True, exist_ok=True)
+    call(command)
+
+
+def build() -> dict[str, Any]:
+    """Simulations, and the reference that one of them is compared with."""
+    _verilate("agreement", "host_switch", ["-GDATA_DEPTH=64"], ["-f", "files.f", "sim/main.cpp"])
+    _verilate("line-rate", "host_switch", [], ["-f", "files.f", "sim/line_rate.cpp"])
+    for name, (overhead, quantum) in PUBLISHED.items():
+        parameters = [f"-GOVERHEAD={overhead}", f"-GQUANTUM={quantum}"]
+        _verilate(f"published-{name}", "published", parameters, ["sim/published.sv", "sim/published.cpp"])
+    call(["cargo", "build", "--quiet", "--release", "-p", "pullnet-hardware"], ROOT)
+    return {"simulations": 2 + len(PUBLISHED)}
+
+
+def agreement(frames: str = "1000000", seed: str = "1") -> dict[str, Any]:
+    """Random frames, RTL beside the software switch."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    program = target / "release" / "pullnet-hardware"
+    profiles = json.loads(call([str(program), "agreement", str(BUILD / "bin" / "agreement"), frames, seed]))
+    total = sum(profile["frames"] for profile in profiles.values())
+    return {"frames": total, "disagreements": 0, "profiles": profiles}
+
+
+def line_rate(clock: str = "200", frames: str = "100", *sizes: str) -> dict[str, Any]:
+    """Lists sizes at which frames are lost, spoilt or delayed more and more: there must be none."""
+    lines = call([str(BUILD / "bin" / "line-rate"), clock, frames, *(sizes or ("64-1514",))]).splitlines()
+    rows = [line.split() for line in lines]
+    below = [int(row[0]) for row in rows if row[2:5] != ["0", "0", "0"] or int(row[6]) > int(row[5]) + 1]
+    most = max(max(int(row[5]), int(row[6])) for row in rows)
+    worst = min(float(row[7]) for row in rows)
+    return {"sizes": len(rows), "below": below, "most_frames_inside": most, "worst_fraction": worst}
+
+
+def published(switch: str = "ndp", clock: str = "200", frames: str = "12000", *sizes: str) -> dict[str, Any]:
+    """Lists sizes at which the model of the published design loses frames; `mixed` is 64 B beside 1514 B."""
+    asked = sizes or tuple(str(size) for size in SIZES_OF_THE_STUDY)
+    lines = call([str(BUILD / "bin" / f"published-{switch}"), clock, frames, *asked]).splitlines()
+    rows = [line.split() for line in lines]
+    fractions = {row[0]: float(row[3]) for row in rows}
+    return {
+        "below": [row[0] for row in rows if row[2] != "0"],
+        "fractions": fractions,
+        "lost": sum(int(r[2]) for r in rows),
+    }
+
+
+def proofs() -> dict[str, Any]:
+    """All properties by induction."""
+    call([sys.executable, "formal/run.py", "build/proofs"])
+    results = json.loads((BUILD / "proofs" / "proofs.json").read_text(encoding="utf-8"))
+    return {"properties": sum(len(result["properties"]) for result in results.values()), "modules": results}
+
+
+def directed() -> dict[str, Any]:
+    """Directed tests in cocotb: golden vectors of the queue, and single frames through the switch."""
+    return {"tests": int(call([sys.executable, "tests/run.py"]).splitlines()[-1])}
+
+
+def synthesis(*modules: str) -> dict[str, Any]:
+    """Cells of each module after synthesis for ECP5."""
+    call([sys.executable, "synth/run.py", "build/synthesis", *modules])
+    return dict(json.loads((BUILD / "synthesis" / "synthesis.json").read_text(encoding="utf-8")))
+
+
+def route(name: str = "switch") -> dict[str, Any]:
+    """The same with place and route: the clock that is reached. Takes long."""
+    call([sys.executable, "synth/run.py", "build/synthesis", "--route", name])
+    return dict(json.loads((BUILD / "synthesis" / "synthesis.json").read_text(encoding="utf-8"))[name])
+
+
+STEPS: dict[str, Callable[..., dict[str, Any]]] = {
+    "lint": lint,
+    "build": build,
+    "agreement": agreement,
+    "line-rate": line_rate,
+    "published": published,
+    "proofs": proofs,
+    "directed": directed,
+    "synthesis": synthesis,
+    "route": route,
+}
+
+
+def main() -> None:
+    """Carry out one step."""
+    if len(sys.argv) < 2 or sys.argv[1] not in STEPS:
+        sys.exit(f"hardware: no such step; there are {', '.join(STEPS)}")
+    print(json.dumps(STEPS[sys.argv[1]](*sys.argv[2:])))
+
+
+if __name__ == "__main__":
+    main()

