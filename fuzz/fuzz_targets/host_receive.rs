@@ -9,7 +9,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use libfuzzer_sys::fuzz_target;
 use pullnet_host::{Engine, EngineOptions, Limits, StreamId, StreamOptions};
 use pullnet_units::{Instant, Picos};
-use pullnet_wire::{Fate, Mac, Marks, PORT, Packet, REPLY, Reason, Route, STAMP_MASK, Shape, emit, parse, switch, tag};
+use pullnet_wire::{
+    Fate, Mac, Marks, PORT, Packet, REPLY, Reason, Route, STAMP_MASK, Shape, emit, parse, switch, tag,
+};
 
 /// What happens: kind of packet or action, and three numbers.
 type Step = (u8, u16, u32, u16);
@@ -55,7 +57,18 @@ impl World {
         let options = EngineOptions { limits: LIMITS, neighbours, ..EngineOptions::new(HOST) };
         let engine = Engine::new(options).expect("these options work");
         let (spoken_of, streams) = (vec![0], Vec::new());
-        Self { engine, now: Instant::ZERO, spoken_of, streams, arrived: 0, read: 0, tags: BTreeMap::new(), tokens: BTreeMap::new(), stamp: 0, nonce: 9 }
+        Self {
+            engine,
+            now: Instant::ZERO,
+            spoken_of,
+            streams,
+            arrived: 0,
+            read: 0,
+            tags: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            stamp: 0,
+            nonce: 9,
+        }
     }
 
     /// The tag of a connection: one that the host uses, one under a token that it has given, or a wrong one.

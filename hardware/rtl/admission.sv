@@ -169,7 +169,8 @@ module admission
     final_step = (mask3 & ~now) == 0;
     held = '0;
     for (int p = 0; p < PORTS; p++) if (now[p]) held |= held_data[p];
-    marks = cfg.mark && held > cfg.mark_above && ticket3.frame.ip && ticket3.frame.tos[1:0] != 0;
+    marks = cfg.mark && held > cfg.mark_above && ticket3.frame.ip && ticket3.frame.tos[1:0] != 0
+            && (ticket3.frame.kind == DATA || ticket3.frame.kind == FOREIGN);
     offered = ticket3.frame;
     offered.marked = ticket3.frame.marked || marks;
     enqueue = valid3 && room_behind ? now : '0;

@@ -105,7 +105,7 @@ module parser
     end
   end
 
-  // What the frame is. The least that a trim leaves is what lies before the UDP header, 8 B of it and 22 B of NDP;
+  // What the frame is. The least that a trim leaves is what lies before the UDP header, 8 B of it and 32 B of NDP;
   // in the artifact's layout 20 B of NDP follow the IP header.
   logic ip, ndp;
   len_t least;
@@ -114,7 +114,7 @@ module parser
   always_comb begin
     dscp = tos2[7:2];
     ip = (v4_2 || v6_2) && len_t'({next2, 1'b0}) <= len2;
-    least = len_t'({next2, 1'b0}) + (cfg.artifact ? len_t'(20) : len_t'(30));
+    least = len_t'({next2, 1'b0}) + (cfg.artifact ? len_t'(20) : len_t'(40));
     ndp = ip && protocol2 == (cfg.artifact ? 8'd199 : 8'd17) && len2 >= least;
     kind = FOREIGN;
     if (ndp && cfg.artifact) begin

@@ -19,10 +19,10 @@ def checksum(header: bytes) -> int:
 
 def frame(to: int, dscp: int, payload: int, *, protocol: int = 17, flags: int = 0xC000) -> bytes:
     """Build an NDP frame from port 0; with protocol 199 in the artifact's layout, whose flags come first."""
-    ip = bytearray([0x45, dscp << 2, *(20 + 30 + payload).to_bytes(2, "big"), 0, 0, 0x40, 0, 64, protocol, 0, 0])
+    ip = bytearray([0x45, dscp << 2, *(20 + 40 + payload).to_bytes(2, "big"), 0, 0, 0x40, 0, 64, protocol, 0, 0])
     ip += bytes([10, 0, 0, 1, 10, 0, 0, 2])
     ip[10:12] = checksum(bytes(ip)).to_bytes(2, "big")
-    carried = flags.to_bytes(2, "big") + bytes([0xEE, 0x48]) + (30 + payload).to_bytes(2, "big") + bytes(range(24))
+    carried = flags.to_bytes(2, "big") + bytes([0xEE, 0x48]) + (40 + payload).to_bytes(2, "big") + bytes(range(34))
     body = bytes(n % 251 for n in range(payload))
     return bytes([2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, 0x20, 8, 0]) + bytes(ip) + carried + body
 
@@ -103,15 +103,15 @@ async def a_full_queue_trims_and_the_header_is_valid_and_first(dut: Any) -> None
     for _ in range(300):
         await FallingEdge(dut.clk)
     frames = await collect(dut, 1)
-    assert sorted(len(one) for one in frames) == [64, 64] + [1510] * 8
-    assert [len(one) for one in frames[:3]] == [1510, 64, 64]
+    assert sorted(len(one) for one in frames) == [74, 74] + [1510] * 8
+    assert [len(one) for one in frames[:3]] == [1510, 74, 74]
     header = frames[1]
     assert header[15] >> 2 == 7
     assert checksum(header[14:34]) == 0
-    assert int.from_bytes(header[16:18], "big") == 50
-    assert int.from_bytes(header[38:40], "big") == 30
-    assert header[40:64] == whole[40:64]
-    assert all(one == whole for one in frames if len(one) > 64)
+    assert int.from_bytes(header[16:18], "big") == 60
+    assert int.from_bytes(header[38:40], "big") == 40
+    assert header[40:74] == whole[40:74]
+    assert all(one == whole for one in frames if len(one) > 74)
     assert await counter(dut, 1, 10) == 2
 
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pullnet_qdisc::{Discipline, Item, order};
 use pullnet_rng::SmallStream;
 use pullnet_scenario::{Forwarding, Probes, Scenario};
-use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, Peer, Topology, TreeHop};
+use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology, TreeHop};
 use pullnet_transport::{ConnId, Framing, Header, HostAddr, Packed, Words};
 use pullnet_units::{HostId, Id, Instant, NodeId, Picos, PortId};
 
@@ -89,6 +89,8 @@ pub struct Network<W> {
     pub scenario: Arc<Scenario>,
     /// Numbers of processes.
     pub numbering: Numbering,
+    /// Salt of the order of simultaneous arrivals, by node.
+    salts: Vec<u16>,
     /// Windows.
     pub grid: Grid,
     /// Packet sizes.
@@ -117,6 +119,7 @@ impl<W: Words> Network<W> {
         switching: Switching,
     ) -> Self {
         let numbering = Numbering::new(&scenario.topology);
+        let salts = salts(&scenario);
         let trimmed = switching.trimmed.unwrap_or(0);
         let shortest = switching.trimmed.map_or(framing.header, |trimmed| trimmed.min(framing.header));
         let links = lookahead(&scenario, shortest);
@@ -129,6 +132,7 @@ impl<W: Words> Network<W> {
         Self {
             scenario,
             numbering,
+            salts,
             grid,
             framing,
             shortest,
@@ -141,11 +145,16 @@ impl<W: Words> Network<W> {
         }
     }
 
+    /// Salt of the order of simultaneous arrivals at switch `node`.
+    pub fn salt(&self, node: NodeId) -> u16 {
+        self.salts[node.index()]
+    }
+
     /// Index of `link` among the links into the switch that it leads to, and the salt of the order of simultaneous arrivals
     /// there.
     pub fn arrival(&self, link: LinkRef) -> (u16, u16) {
         let topology = self.topology();
-        let salt = |node: NodeId| order::salt(self.scenario.seed, node.0);
+        let salt = |node: NodeId| self.salt(node);
         match link {
             LinkRef::Port(port) => match topology.ports[port].peer {
                 Peer::Host(_) => (topology.ports[port].ingress, 0),
@@ -299,6 +308,17 @@ fn lookahead(scenario: &Scenario, shortest: u32) -> u64 {
     let topology = &scenario.topology;
     let links = topology.links().map(|link| topology.link(link));
     links.map(|link| link.delay.0 + link.rate.serialization(size).0).min().unwrap_or(1)
+}
+
+/// Salts of the order of simultaneous arrivals, by node. A switch is known by its number among the switches: so it is the
+/// same switch where hosts are no nodes.
+fn salts(scenario: &Scenario) -> Vec<u16> {
+    let mut switches = 0..;
+    let salt = |node: NodeId| match scenario.topology.nodes[node].kind {
+        NodeKind::Switch => order::salt(scenario.seed, switches.next().unwrap_or(0)),
+        NodeKind::Host(_) => 0,
+    };
+    scenario.topology.nodes.ids().map(salt).collect()
 }
 
 /// A hash of source, destination and label: the label stands for the ports of a flow.

@@ -74,7 +74,7 @@ fn drive<Q: Discipline<Packet<Small>>>(
     let net = Network::new::<Blank>(Arc::clone(scenario), framing, switching);
     let mut port = ports::port::<Small, Q>(&net, &rules, id);
     // Alone, a port needs no windows: one that is as long as packets know time.
-    let salt = order::salt(scenario.seed, scenario.topology.ports[id].node.0);
+    let salt = net.salt(scenario.topology.ports[id].node);
     let window = Window { start: 0, end: 1 << 46, index: 0 };
     for (at, link, packet) in arrivals {
         let mut packet = *packet;

@@ -103,8 +103,7 @@ impl<W: Words> Surroundings<'_, '_, W> {
         let (net, node, index) = (self.env.net, self.incidents.node, self.incidents.index);
         let arrival = self.now + net.return_latency;
         header.turn_round();
-        let salt = order::salt(net.scenario.seed, node.0);
-        header.arrives(arrival, order::place(arrival, salt, RECIRCULATED | index));
+        header.arrives(arrival, order::place(arrival, net.salt(node), RECIRCULATED | index));
         let target = net.target(&net.next_at(node), &header, &mut self.line.chance, arrival);
         self.env.out.push(target, header);
     }

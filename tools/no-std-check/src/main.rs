@@ -8,7 +8,6 @@
 
 extern crate alloc;
 
-use alloc::vec::Vec;
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,11 +15,13 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use pullnet_connections::ReceivedSet;
 use pullnet_dctcp::Dctcp;
 use pullnet_go_back_n::GoBackN;
-use pullnet_ndp::wire::Carriage;
+use pullnet_ndp::wire::{Carriage, Label};
 use pullnet_ndp::{Ndp, NdpConfig};
 use pullnet_protocols::PROTOCOLS;
 use pullnet_pull::PullQueue;
-use pullnet_qdisc::{Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Trim, TrimConfig};
+use pullnet_qdisc::{
+    Context, Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Signal, Trim, TrimConfig,
+};
 use pullnet_rng::Seed;
 use pullnet_settings::{Settings, Value};
 use pullnet_tcp::Tcp;
@@ -88,7 +89,7 @@ impl Item for Packet {
     fn is_control(&self) -> bool {
         self.0 <= 64
     }
-    fn wire(&self) -> u32 {
+    fn wire(&self, _: u32) -> u32 {
         self.0
     }
     fn trim(&mut self, bytes: u32) {
@@ -97,6 +98,39 @@ impl Item for Packet {
     fn returnable(&self) -> bool {
         false
     }
+    fn priority(&self) -> u8 {
+        0
+    }
+    fn ect(&self) -> bool {
+        false
+    }
+    fn mark(&mut self) {}
+    fn ingress(&self) -> u16 {
+        0
+    }
+}
+
+/// Surroundings of a queue that counts trims.
+struct Trims(usize);
+
+impl Context<Packet> for Trims {
+    fn now(&self) -> Instant {
+        Instant::ZERO
+    }
+    fn rate(&self) -> BitsPerSec {
+        BitsPerSec::gbps(10)
+    }
+    fn coin(&mut self) -> bool {
+        true
+    }
+    fn unit(&mut self) -> f64 {
+        0.0
+    }
+    fn outcome(&mut self, outcome: Outcome<Packet>) {
+        self.0 += usize::from(matches!(outcome, Outcome::Trimmed(_)));
+    }
+    fn wake(&mut self, _: Instant) {}
+    fn signal(&mut self, _: u16, _: Signal) {}
 }
 
 /// Packets that a sender pushes for a flow of `bytes` bytes, if they can be carried.
@@ -108,9 +142,9 @@ fn first_window(bytes: u64) -> usize {
         Instant::ZERO,
         FlowSpec { conn: ConnId(0), to: HostAddr(1), size, paths: 4, ..FlowSpec::default() },
     );
-    let carriage = Carriage { home: 1, header: 64 };
+    let (carriage, label) = (Carriage { home: 1, header: 64 }, Label::default());
     let packets = core::iter::from_fn(|| endpoint.poll_transmit(Instant::ZERO));
-    packets.filter(|packet| carriage.packet(packet, 0).shape.length() > 0).count()
+    packets.filter(|packet| carriage.packet(packet, &label).shape.length() > 0).count()
 }
 
 /// Whether a host of protocol `P` has something to send once a flow is opened.
@@ -124,10 +158,9 @@ fn begins<P: Protocol>() -> bool {
 /// Packets that are trimmed if ten arrive at once.
 fn trims() -> usize {
     let rules = Trim::<Packet>::rules(&TrimConfig::default());
-    let mut port = Trim::new(&rules);
-    let arrivals = (0..10).map(|_| port.enqueue(&rules, &mut (), Packet(9064), || true));
-    let outcomes: Vec<_> = arrivals.collect();
-    outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Trimmed(_))).count()
+    let (mut port, mut cx) = (Trim::new(&rules), Trims(0));
+    (0..10).for_each(|_| port.enqueue(&rules, &mut (), Packet(9064), &mut cx));
+    cx.0
 }
 
 /// Nothing but names of every registry and table.
@@ -141,7 +174,7 @@ fn names() -> bool {
 
 /// A header that is read as it was written.
 fn on_the_wire() -> bool {
-    let header = Header { home: 1, conn: 2, shape: Shape::Pull { number: 3 } };
+    let header = Header { home: 1, conn: 2, tag: 4, shape: Shape::Pull { number: 3 } };
     Header::decode(&header.encode((&[127, 0, 0, 1], &[127, 0, 0, 2]))) == Ok(header)
 }
 

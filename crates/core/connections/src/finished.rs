@@ -46,6 +46,11 @@ impl<S: BuildHasher + Default> Finished<S> {
         self.notes.len()
     }
 
+    /// Whether nothing is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// A connection ended, or was spoken to after its end. What was noted just now is not noted again, so that a flood of
     /// late packets takes no memory.
     pub fn note(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {

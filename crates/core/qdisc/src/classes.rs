@@ -74,6 +74,12 @@ pub trait ClassRule<const K: usize>: Sized {
         None
     }
 
+    /// Whether an arriving packet is marked whatever becomes of it. A rule that marks only packets that it takes answers
+    /// [`Verdict::Mark`] instead.
+    #[inline(always)]
+    fn marks<P: Item>(&self, _rules: &Self::Rules, _arrival: &P) -> bool {
+        false
+    }
     /// Decides about an arriving packet of `size` bytes on the wire, and counts it if it is taken.
     fn admit<P: Item>(
         &mut self,
@@ -237,8 +243,13 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Discipline<P> for Classes<R, P, K
     }
 
     #[inline(always)]
-    fn enqueue(&mut self, rules: &R::Rules, shared: &mut R::Shared, packet: P, cx: &mut impl Context<P>) {
+    fn enqueue(&mut self, rules: &R::Rules, shared: &mut R::Shared, mut packet: P, cx: &mut impl Context<P>) {
         let size = Self::size(rules, &packet);
+        if self.rule.marks(rules, &packet) {
+            core::hint::cold_path();
+            packet.mark();
+            cx.outcome(Outcome::Marked(packet));
+        }
         match self.rule.admit(rules, shared, (&packet, size), Waiting(&self.waiting), cx) {
             Verdict::Take(class) => self.waiting.push(class, &packet),
             verdict => self.displace(rules, shared, packet, verdict, cx),

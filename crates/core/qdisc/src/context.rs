@@ -14,7 +14,7 @@ pub enum DropReason {
 /// What a queue did to a packet beside storing it: to the arriving packet, or to one that the arriving packet displaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome<P> {
-    /// The packet was marked: congestion experienced. It waits, or goes into service.
+    /// The packet was marked: congestion experienced. It waits or goes into service, unless another outcome follows.
     Marked(P),
     /// The packet lost its payload; its header waits.
     Trimmed(P),

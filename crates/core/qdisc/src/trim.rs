@@ -148,13 +148,12 @@ impl TrimRule {
         Verdict::TrimArriving
     }
 
-    /// A data packet was taken. Returns whether it is marked.
+    /// A packet was taken.
     #[cold]
-    fn marks_arriving(&mut self, mark: &StepMark, packet: &impl Item, size: u32) -> bool {
-        let Some(held) = self.marking.as_mut().filter(|_| !packet.is_control()) else { return false };
-        let marks = mark.at_enqueue(held.packets(), held.bytes()) && packet.ect();
-        held.add(packet, size);
-        marks
+    fn count(&mut self, packet: &impl Item, size: u32) {
+        if let Some(held) = self.marking.as_mut().filter(|_| !packet.is_control()) {
+            held.add(packet, size);
+        }
     }
 
     /// A data packet goes into service. Returns whether it is marked.
@@ -200,6 +199,16 @@ impl ClassRule<2> for TrimRule {
         rules.return_latency
     }
 
+    /// A packet that arrives above the threshold is marked also if it then loses its payload.
+    #[inline(always)]
+    fn marks<P: Item>(&self, rules: &TrimRules, packet: &P) -> bool {
+        let above = |mark: &StepMark| {
+            let held = self.marking.as_ref().filter(|_| !packet.is_control() && packet.ect());
+            held.is_some_and(|held| mark.at_enqueue(held.packets(), held.bytes()))
+        };
+        rules.mark.as_ref().is_some_and(above)
+    }
+
     #[inline(always)]
     fn admit<P: Item>(
         &mut self,
@@ -213,10 +222,10 @@ impl ClassRule<2> for TrimRule {
         if !self.take(rules, class, size) {
             return self.overflow(rules, (packet, size), waiting.newest(DATA), cx);
         }
-        match &rules.mark {
-            Some(mark) if self.marks_arriving(mark, packet, size) => Verdict::Mark(class),
-            _ => Verdict::Take(class),
+        if rules.mark.is_some() {
+            self.count(packet, size);
         }
+        Verdict::Take(class)
     }
 
     #[inline(always)]

@@ -68,7 +68,14 @@ impl<Q: Discipline<Pkt>> Switch<Q> {
             Some("enqueue") => {
                 queue.enqueue(&self.rules, &mut self.shared, packet(&line["pkt"]), &mut cx);
                 done.insert("pkt".into(), line["pkt"].clone());
-                done.insert("verdict".into(), verdict(&cx.outcomes));
+                let displaced = match &cx.outcomes[..] {
+                    [Outcome::Marked(_), more @ ..] if !more.is_empty() => {
+                        done.insert("marked".into(), true.into());
+                        more
+                    }
+                    all => all,
+                };
+                done.insert("verdict".into(), verdict(displaced));
             }
             Some("dequeue") => {
                 assert!(serving.is_none(), "a packet is in service: {line}");

@@ -1,6 +1,6 @@
 //! Settings under which RTL and reference are compared, and how both are told of them.
 
-use pullnet_qdisc::{StepMark, StepMarkConfig, TrimConfig, Victim};
+use pullnet_qdisc::{TrimConfig, Victim};
 use pullnet_switch::{Entry, FabricSettings, Mac, Selection, Unknown};
 use pullnet_units::{Bytes, Packets, Picos, PortId, QueueSize};
 
@@ -148,18 +148,17 @@ impl Profile {
             trim_to: Bytes(self.trim_to.into()),
             victim: if self.coin { Victim::Coin } else { Victim::Arriving },
             return_to_sender: self.send_back,
+            mark_above: self.mark_above.map(|above| QueueSize::Packets(Packets(above.into()))),
+            ..TrimConfig::default()
         }
     }
 
     /// Settings of the reference's switch. Its clock never moves: what is learned stays, and returned headers come round
     /// when they are told to.
     pub fn fabric(&self) -> FabricSettings {
-        let rule =
-            |above: u8| StepMark::new(&StepMarkConfig { at: QueueSize::Packets(Packets(u32::from(above))) });
         FabricSettings {
             ageing: self.learn.then_some(Picos::from_secs(1000)),
             unknown: if self.flood { Unknown::Flood } else { Unknown::Drop },
-            mark: self.mark_above.map(rule),
             recirculation: Picos::from_secs(1000),
             ..FabricSettings::default()
         }

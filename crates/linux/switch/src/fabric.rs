@@ -75,6 +75,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             paused: false,
             wake: Instant::NEVER,
             coin: None,
+            draw: None,
             leaving: VecDeque::new(),
             out: Line::default(),
             inward: Line::default(),
@@ -191,6 +192,11 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         let waits = !self.returning.is_empty();
         self.comes_round();
         waits
+    }
+
+    /// The next random number of a port is `draw`, from 0 to 1: as [`Fabric::next_coin`].
+    pub fn next_draw(&mut self, port: PortId, draw: f64) {
+        self.ports[port].draw = Some(draw);
     }
 
     /// Number of ports.

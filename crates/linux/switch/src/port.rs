@@ -55,6 +55,8 @@ pub(crate) struct Port<Q> {
     pub wake: Instant,
     /// The next coin, if it is not left to chance.
     pub coin: Option<bool>,
+    /// The next random number, if it is not left to chance.
+    pub draw: Option<f64>,
     /// Frames that have left and are not at the other end yet, in order.
     pub leaving: VecDeque<Travelling>,
     pub out: Line,

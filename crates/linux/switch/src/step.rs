@@ -24,6 +24,8 @@ pub(crate) struct Surroundings<'a> {
     chance: &'a mut SmallStream,
     /// The next coin, if it is not left to chance.
     coin: &'a mut Option<bool>,
+    /// The next random number, if it is not left to chance.
+    draw: &'a mut Option<f64>,
     wake: &'a mut Instant,
     outcomes: &'a mut Vec<Outcome<Slot>>,
 }
@@ -42,7 +44,7 @@ impl Context<Slot> for Surroundings<'_> {
     }
 
     fn unit(&mut self) -> f64 {
-        self.chance.unit()
+        self.draw.take().unwrap_or_else(|| self.chance.unit())
     }
 
     fn outcome(&mut self, outcome: Outcome<Slot>) {
@@ -181,9 +183,16 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         act: impl FnOnce(&mut Q, &Q::Rules, &mut Q::Shared, &mut Surroundings<'_>) -> R,
     ) -> R {
         let mut outcomes = core::mem::take(&mut self.outcomes);
-        let Port { queue, chance, coin, node, rate, wake, .. } = &mut self.ports[id];
-        let cx =
-            &mut Surroundings { now: self.now, rate: *rate, chance, coin, wake, outcomes: &mut outcomes };
+        let Port { queue, chance, coin, draw, node, rate, wake, .. } = &mut self.ports[id];
+        let cx = &mut Surroundings {
+            now: self.now,
+            rate: *rate,
+            chance,
+            coin,
+            draw,
+            wake,
+            outcomes: &mut outcomes,
+        };
         let result = act(queue, &self.rules, &mut self.shared[*node], cx);
         outcomes.drain(..).for_each(|outcome| self.note(id, outcome));
         self.outcomes = outcomes;

@@ -6,13 +6,13 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Frame, Log, Toy, mac};
-use pullnet_qdisc::{Discipline, DropTail, SharedBuffer, Trim};
+use common::{Frame, INCAPABLE, Log, Toy, mac};
+use pullnet_qdisc::{Discipline, DropTail, Red, SharedBuffer, Trim};
 use pullnet_settings::{Settings, Value as Text};
 use pullnet_switch::{
     Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot, Unknown,
 };
-use pullnet_units::{BitsPerSec, NodeId, Picos, PortId};
+use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 use serde_json::{Map, Value, json};
 
 struct Switch<Q: Discipline<Slot>> {
@@ -47,6 +47,10 @@ impl<Q: Discipline<Slot>> Switch<Q> {
     fn step(&mut self, line: &Value) -> Value {
         let port = PortId(line["port"].as_u64().unwrap() as u32);
         let mut done = Map::new();
+        if let Some(at) = line["at"].as_u64() {
+            self.fabric.advance(Instant(at));
+            done.insert("at".into(), at.into());
+        }
         done.insert("op".into(), line["op"].clone());
         done.insert("port".into(), port.0.into());
         match line["op"].as_str().unwrap() {
@@ -70,12 +74,18 @@ impl<Q: Discipline<Slot>> Switch<Q> {
     fn enqueue(&mut self, port: PortId, line: &Value, done: &mut Map<String, Value>) {
         let (kind, id) = (kind(&line["pkt"]["class"]), line["pkt"]["id"].as_u64().unwrap());
         let length = line["pkt"]["len"].as_u64().unwrap() as usize;
-        let frame = Frame { from: 99, to: port.0 as u8, kind, label: 0, id, length }.bytes();
+        let mut frame = Frame { from: 99, to: port.0 as u8, kind, label: 0, id, length }.bytes();
+        frame[12] = if line["pkt"]["ect"] == true { 0 } else { INCAPABLE };
         assert_eq!(frame.len(), length, "the vector's packet is too short for a frame");
         if let Some(coin) = line["coin"].as_str() {
             self.fabric.next_coin(port, coin != "tail");
         }
+        if let Some(draw) = line["draw"].as_f64() {
+            self.fabric.next_draw(port, draw);
+            done.insert("draw".into(), draw.into());
+        }
         let before = self.fabric.observer().0.len();
+        let marked = self.fabric.counters(port).ecn_marked_packets;
         self.fabric.arrive(PortId(self.ports), self.fabric.now(), &frame);
         self.fabric.advance(self.fabric.now());
         let events: Vec<_> =
@@ -85,13 +95,28 @@ impl<Q: Discipline<Slot>> Switch<Q> {
             done.insert("coin".into(), coin.clone());
         }
         assert!(!self.fabric.coin_waits(port), "the vector's coin was not drawn: {line}");
-        done.insert("verdict".into(), verdict(&events[1..]));
+        let marked = self.fabric.counters(port).ecn_marked_packets > marked;
+        let displaced = verdict(&events[1..]);
+        if marked && displaced != "queued" {
+            done.insert("marked".into(), true.into());
+        }
+        done.insert(
+            "verdict".into(),
+            if marked && displaced == "queued" { "marked".into() } else { displaced },
+        );
     }
 
     fn in_service(&self, port: PortId) -> Value {
         let Some((slot, _)) = self.fabric.serving(port) else { return Value::Null };
         let frame = self.fabric.frame(slot.frame);
-        json!({ "id": common::id_of(frame), "len": frame.len(), "class": class(common::kind_of(frame)) })
+        let mut pkt =
+            json!({ "id": common::id_of(frame), "len": frame.len(), "class": class(common::kind_of(frame)) });
+        for (name, _) in
+            [("ect", frame[12] != INCAPABLE), ("ce", frame[13] == 1)].into_iter().filter(|(_, set)| *set)
+        {
+            pkt[name] = true.into();
+        }
+        pkt
     }
 
     fn state(&self, port: PortId) -> Value {
@@ -154,8 +179,11 @@ fn verdict(events: &[(Event, u64)]) -> Value {
         match event {
             Event::Returned => return json!({ "returned": id }),
             Event::Dropped(why) => {
-                let why =
-                    if *why == Dropped::DataQueueFull { "data queue full" } else { "control queue full" };
+                let why = match why {
+                    Dropped::DataQueueFull => "data queue full",
+                    Dropped::Early => "early",
+                    _ => "control queue full",
+                };
                 return json!({ "dropped": id, "why": why, "trimmed": trimmed });
             }
             _ => {}
@@ -190,6 +218,7 @@ fn a_switch_of_frames_decides_as_the_vectors_say() {
         match head["discipline"].as_str().unwrap() {
             "trim" => replay::<Trim<Slot>>(&name, head, lines),
             "drop-tail" => replay::<DropTail<Slot>>(&name, head, lines),
+            "red" => replay::<Red<Slot>>(&name, head, lines),
             "shared-buffer" => replay::<SharedBuffer<Slot>>(&name, head, lines),
             // Disciplines that no switch of frames has yet.
             other => println!("{name}: {other} is not replayed"),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal, order};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_scenario::Scenario;
-use pullnet_topology::{HostPeer, Link, Peer, Topology};
+use pullnet_topology::{HostPeer, Link, NodeKind, Peer, Topology};
 use pullnet_transport::{
     Class, ConnId, Event, Fate, FlowSpec, Header, HostInfo, Protocol, Received, Transport,
 };
@@ -340,7 +340,10 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
 
     fn arrive_at_port(&mut self, port: PortId, at: u64, ingress: u16, parcel: Parcel<HeaderOf<P>>) {
         self.departures += 1;
-        let salt = order::salt(self.scenario.seed, self.topology().ports[port].node.0);
+        let nodes = &self.topology().nodes;
+        let before = nodes.ids().take_while(|node| *node != self.topology().ports[port].node);
+        let switches = before.filter(|node| nodes[*node].kind == NodeKind::Switch).count();
+        let salt = order::salt(self.scenario.seed, switches as u32);
         let key = (at, order::place(at, salt, ingress), self.departures);
         self.ports[port.index()].inbox.insert(key, Parcel { ingress, ..parcel });
     }

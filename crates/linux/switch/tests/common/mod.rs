@@ -10,20 +10,18 @@ pub struct Toy;
 /// The least that a trim leaves of a toy frame.
 pub const LEAST: usize = 25;
 
+/// In the first byte of the type: the frame cannot be marked.
+pub const INCAPABLE: u8 = 2;
+
 const KINDS: [Kind; 5] = [Kind::Data, Kind::Control, Kind::Header, Kind::Returned, Kind::Foreign];
 
 impl Codec for Toy {
     fn classify(&self, frame: &[u8]) -> Class {
         let kind = frame.get(14).and_then(|kind| KINDS.get(usize::from(*kind))).copied();
         let label = frame.get(15..17).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
-        Class {
-            kind: kind.unwrap_or(Kind::Foreign),
-            headers: LEAST as u16,
-            label,
-            flow: 7,
-            ect: true,
-            priority: 0,
-        }
+        let ect = frame.get(12) != Some(&INCAPABLE);
+        let kind = kind.unwrap_or(Kind::Foreign);
+        Class { kind, headers: LEAST as u16, label, flow: 7, ect, priority: 0 }
     }
 
     fn trim(&self, frame: &mut Vec<u8>, keep: usize) {
