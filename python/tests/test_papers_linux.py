@@ -83,7 +83,7 @@ def test_a_run_that_was_not_possible_is_missing(tmp_path: Path) -> None:
 def test_the_line_takes_as_long_as_its_frames() -> None:
     link = LINKS["1 Gb/s, 1500 B"]
     assert link.packet_us == pytest.approx(12.112)
-    assert 7 * link.line_us(450_000) == pytest.approx(26_388.1, abs=0.1)
+    assert 7 * link.line_us(450_000) == pytest.approx(26_571.6, abs=0.1)
     assert percentile([3.0, 1.0, 2.0, 4.0], 50) == 2.0
 
 

@@ -85,6 +85,7 @@ MISSES = {
     "ndp-fig16-ndp-spread",
     "ndp-fig21-fe",
     "ndp-imperfect-pair",
+    "ndp-trim-location",
 }
 
 

@@ -153,15 +153,15 @@ def test_data_of_ndp_is_trimmed_and_its_headers_overtake(config: Path, namespace
             with standing_still(process):
                 for one in sent:
                     send_raw("a1", one)
-            headers = [data for data in (arrived.recv(4096) for _ in range(20)) if len(data) == 64 and data[23] == 17]
+            headers = [data for data in (arrived.recv(4096) for _ in range(20)) if len(data) == 74 and data[23] == 17]
         trimmed = ports_of(control)["b"]["counters"]["trim_packets"]
         ask(control, {"do": "stop"})
         result_of(process)
     assert len(headers) >= 10
     assert trimmed >= len(headers)
     for header in headers:
-        assert (header[15] >> 2, checksum(header[14:34]), header[16:18]) == (MARKS[2], 0, b"\x00\x32")
-        assert header[42:] in [one[42:64] for one in sent]
+        assert (header[15] >> 2, checksum(header[14:34]), header[16:18]) == (MARKS[2], 0, b"\x00\x3c")
+        assert header[42:] in [one[42:74] for one in sent]
 
 
 def ports_of(control: Path) -> dict[str, Any]:

@@ -87,11 +87,11 @@ def test_a_trim_leaves_a_frame_that_is_right(tmp_path: Path, interfaces: tuple[i
     whole = frame(1514, MARKS[0])
     assert switch.kernel.run(whole, interfaces[0]) == xdp.Ran(xdp.REDIRECTED, whole)
     ran = switch.kernel.run(whole, interfaces[0])
-    assert (ran.action, len(ran.frame)) == (xdp.REDIRECTED, 64)
+    assert (ran.action, len(ran.frame)) == (xdp.REDIRECTED, 74)
     ip, udp = ran.frame[14:34], ran.frame[34:42]
     assert (ip[1] >> 2, checksum(ip)) == (MARKS[2], 0)
-    assert (int.from_bytes(ip[2:4], "big"), int.from_bytes(udp[4:6], "big")) == (50, 30)
-    assert ran.frame[42:] == whole[42:64]
+    assert (int.from_bytes(ip[2:4], "big"), int.from_bytes(udp[4:6], "big")) == (60, 40)
+    assert ran.frame[42:] == whole[42:74]
     assert switch.counters(1)["trim_packets"] == 1
     switch.kernel.close()
 
@@ -102,7 +102,7 @@ def test_what_must_stay_whole_is_dropped_and_what_has_no_way_too(tmp_path: Path,
     switch.set_clock(1)
     actions = [
         switch.kernel.run(sent, interfaces[0]).action
-        for sent in (frame(1514, 0), frame(1514, 0), frame(64, MARKS[1]), frame(1514, 0, to="020000000009"))
+        for sent in (frame(1514, 0), frame(1514, 0), frame(74, MARKS[1]), frame(1514, 0, to="020000000009"))
     ]
     assert actions == [xdp.REDIRECTED, xdp.DROPPED, xdp.REDIRECTED, xdp.DROPPED]
     assert switch.counters(1)["if_out_discards"] == 1
@@ -118,7 +118,7 @@ def test_the_virtual_queue_drains_at_the_rate_of_the_port(tmp_path: Path, interf
         switch.set_clock(nanoseconds)
         lengths.append(len(switch.kernel.run(frame(1500, MARKS[0]), interfaces[0]).frame))
     # A frame of 1500 B takes 12 us at 1 Gb/s, and the header that was trimmed 512 ns more.
-    assert lengths == [1500, 64, 64, 64, 1500]
+    assert lengths == [1500, 74, 74, 74, 1500]
     switch.kernel.close()
 
 
@@ -143,7 +143,7 @@ def test_it_decides_as_the_vectors_say(name: str, tmp_path: Path, interfaces: tu
         if line["verdict"] == "queued":
             expected = (xdp.REDIRECTED, length)
         elif "trimmed" in line["verdict"] and "dropped" not in line["verdict"]:
-            expected = (xdp.REDIRECTED, 64)
+            expected = (xdp.REDIRECTED, 74)
         else:
             expected = (xdp.DROPPED, length)
         assert (ran.action, len(ran.frame)) == expected, f"{name}, line {number}"

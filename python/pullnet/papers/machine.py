@@ -19,7 +19,7 @@ from pullnet.scenario import compiled
 from pullnet.testbed import Bed, down, kernel, read, up
 from pullnet.testbed.play import Manner, play
 
-HEADERS = 68
+HEADERS = 78
 """Bytes of a frame beside NDP's payload."""
 _LOCK = Path(tempfile.gettempdir()) / "pullnet-measure.lock"
 _BURST = Manner(preference="fifo")

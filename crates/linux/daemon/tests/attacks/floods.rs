@@ -134,11 +134,13 @@ fn by_turns(on: &AtomicBool, mut measure: impl FnMut() -> f64) -> f64 {
 }
 
 #[test]
+#[ignore = "measures rates: needs a machine without other work"]
 fn a_flood_of_openings_costs_a_fifth_at_most() {
     a_flood_costs_little(Kind::Openings);
 }
 
 #[test]
+#[ignore = "measures rates: needs a machine without other work"]
 fn a_flood_of_requests_for_tokens_costs_a_fifth_at_most() {
     a_flood_costs_little(Kind::Hellos);
 }

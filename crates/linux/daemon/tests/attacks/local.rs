@@ -212,6 +212,7 @@ fn what_is_held_to_be_sent_stays_within_its_limit() {
 }
 
 #[test]
+#[ignore = "measures rates: needs a machine without other work"]
 fn requests_for_the_status_cost_others_little_and_do_not_grow_with_the_streams() {
     let (a, b) = (Daemon::start(""), Daemon::start(""));
     let _served = serve(&b, 100);
