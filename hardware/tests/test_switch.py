@@ -97,7 +97,7 @@ async def a_full_queue_trims_and_the_header_is_valid_and_first(dut: Any) -> None
     """Eight frames are held; of the ninth and tenth the headers overtake them."""
     await start(dut)
     dut.coin.value = 1
-    whole = frame(1, 3, 1446)
+    whole = frame(1, 3, 1436)
     for _ in range(10):
         await send(dut, whole)
     for _ in range(300):
@@ -122,7 +122,7 @@ async def a_full_control_queue_sends_headers_back(dut: Any) -> None:
     dut.coin.value = 1
     await write(dut, 0x02, 1)
     await write(dut, 0x03, 1)
-    whole = frame(1, 3, 1446)
+    whole = frame(1, 3, 1436)
     # One in service, one header waits, the third goes back.
     for _ in range(3):
         await send(dut, whole)
