@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pullnet_host::StreamError;
 use pullnet_rng::{Seed, Stream};
 use pullnet_units::Instant;
+use pullnet_wire::Reason;
 use serde::Serialize;
 
 use crate::Options;
@@ -182,7 +183,10 @@ impl Ledger {
 
     /// An error ended a session with `partner`; `asked` if it was begun here.
     pub fn failed(&mut self, now: Instant, asked: Option<&Head>, partner: &Partner, error: &StreamError) {
-        let excused = partner.away || self.deaths[partner.host as usize] != partner.deaths;
+        let died = self.deaths[partner.host as usize];
+        // An opener learns of a restart only by the refusal of its token: also after the restart, but never without one.
+        let stale = died > 0 && matches!(error, StreamError::Reset(reason) if *reason == Reason::STALE);
+        let excused = partner.away || died != partner.deaths || stale;
         if !excused {
             self.complain(&format!("although nobody died: {error}"));
         }
