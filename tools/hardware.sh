@@ -6,7 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-fail() { echo "hardware: $*" >&2; exit 1; }
+# Exit code 3: not possible on this machine; 1: a check has failed.
+fail() { echo "hardware: $*" >&2; exit 3; }
 for command in c++ make perl; do
     command -v "$command" >/dev/null || fail "needs the command $command (on Debian: apt-get install g++ make perl)"
 done
@@ -16,7 +17,8 @@ tools=$(sha256sum hardware/requirements.txt | cut -d ' ' -f 1)
 if [ "$(cat "$venv/.tools" 2>/dev/null)" != "$tools" ]; then
     echo "hardware: installing tools (0.5 GB)" >&2
     python3 -m venv --clear "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r hardware/requirements.txt
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r hardware/requirements.txt ||
+        fail "the tools cannot be installed; see the message of pip above"
     # sby starts its helpers by their plain names.
     for tool in yosys yosys-smtbmc yosys-witness sby; do ln -sf "yowasp-$tool" "$venv/bin/$tool"; done
     echo "$tools" >"$venv/.tools"

@@ -80,6 +80,11 @@ def test_a_run_that_was_not_possible_is_missing(tmp_path: Path) -> None:
         ALL["here"](data(tmp_path, e=[{"skipped": "no root"}]), "e", "x")
 
 
+def test_a_check_that_failed_does_not_hold(tmp_path: Path) -> None:
+    measured = ALL["here"](data(tmp_path, e=[{"x": True}, {"failed": "RTL and reference disagree"}]), "e", "x")
+    assert (measured.holds, measured.note) == (False, "RTL and reference disagree")
+
+
 def test_the_line_takes_as_long_as_its_frames() -> None:
     link = LINKS["1 Gb/s, 1500 B"]
     assert link.packet_us == pytest.approx(12.112)

@@ -32,9 +32,13 @@ def here(
 ) -> Measured:
     """Take a number over the runs of an experiment, or whether something holds in all of them.
 
-    The note has it for each run, and what else is wanted `beside` it.
+    The note has it for each run, and what else is wanted `beside` it. A check that failed does not hold; one that is
+    not possible here was not run.
     """
     runs = data.runs(experiment, at)
+    failed = [run.numbers["failed"] for run in runs if "failed" in run.numbers]
+    if failed:
+        return Measured(holds=False, note=failed[0])
     values = _numbers(runs, of)
     if all(isinstance(value, bool) for value in values):
         details = {_name(run): float(value) for run, value in zip(runs, values, strict=True)}
