@@ -72,6 +72,8 @@ pub(crate) struct Ledger {
     /// By host: how often it died, and whether it is away.
     deaths: [u64; HOSTS as usize],
     away: [bool; HOSTS as usize],
+    /// By host: sessions that may still be refused since the host died last, because their openers do not know of it.
+    stale_left: [u64; HOSTS as usize],
     /// Errors that somebody saw, in words.
     pub errors: BTreeMap<String, u64>,
     /// What must not happen, in words.
@@ -95,6 +97,7 @@ impl Ledger {
             latest: Instant::ZERO,
             deaths: [0; HOSTS as usize],
             away: [false; HOSTS as usize],
+            stale_left: [0; HOSTS as usize],
             errors: BTreeMap::new(),
             complaints: BTreeMap::new(),
         }
@@ -183,10 +186,8 @@ impl Ledger {
 
     /// An error ended a session with `partner`; `asked` if it was begun here.
     pub fn failed(&mut self, now: Instant, asked: Option<&Head>, partner: &Partner, error: &StreamError) {
-        let died = self.deaths[partner.host as usize];
-        // An opener learns of a restart only by the refusal of its token: also after the restart, but never without one.
-        let stale = died > 0 && matches!(error, StreamError::Reset(reason) if *reason == Reason::STALE);
-        let excused = partner.away || died != partner.deaths || stale;
+        let died = self.deaths[partner.host as usize] != partner.deaths;
+        let excused = partner.away || died || self.is_refused_token(partner, error);
         if !excused {
             self.complain(&format!("although nobody died: {error}"));
         }
@@ -197,6 +198,15 @@ impl Ledger {
         if excused {
             self.ask_again(asked);
         }
+    }
+
+    /// Whether an opener learned by this error that `partner` was started anew. That takes as many sessions as are begun with
+    /// the former token, and no more.
+    fn is_refused_token(&mut self, partner: &Partner, error: &StreamError) -> bool {
+        let left = &mut self.stale_left[partner.host as usize];
+        let stale = *left > 0 && matches!(error, StreamError::Reset(Reason::STALE));
+        *left -= u64::from(stale);
+        stale
     }
 
     /// As much is asked for once more, under another number: what fails while somebody is away takes nothing from what
@@ -222,6 +232,7 @@ impl Ledger {
     /// A host, or its application, has died.
     pub fn died_at(&mut self, host: u32) {
         self.deaths[host as usize] += 1;
+        self.stale_left[host as usize] = self.calls.open() + self.streams.open();
         self.away[host as usize] = true;
     }
 
