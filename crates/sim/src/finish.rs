@@ -201,7 +201,7 @@ impl Add for Totals {
     }
 
     fn add_line(&mut self, line: &Line) {
-        self.lost += line.lost;
+        self.lost += line.lost();
         self.data_lost += line.data_lost();
     }
 }
@@ -252,6 +252,7 @@ fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> V
 /// What the sending end of a link knows. What is still being sent at the end counts as far as it got.
 fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: Instant) -> PortRow {
     let ahead = sending_until.saturating_sub(now.0);
+    let (pauses, paused) = line.pauses(now.0);
     PortRow {
         port: None,
         name,
@@ -263,7 +264,9 @@ fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: I
         trimmed: 0,
         returned: 0,
         dropped: 0,
-        lost: line.lost,
+        lost: line.lost(),
+        pauses,
+        paused,
         busy: Picos(line.busy().0.saturating_sub(ahead)),
         peak_data: 0,
         peak_control: 0,

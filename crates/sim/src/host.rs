@@ -3,7 +3,7 @@
 use core::mem::offset_of;
 use std::collections::VecDeque;
 
-use pullnet_qdisc::Ring;
+use pullnet_qdisc::{Item, Ring};
 use pullnet_record::ControlRow;
 use pullnet_transport::{
     Class, ConnId, Fate, FlowSpec, Header, HostAddr, Received, Transmit, Transport, Words,
@@ -101,6 +101,8 @@ pub struct Host<T: Transport> {
     pub id: HostId,
     transport: T,
     starts: VecDeque<FlowStart>,
+    /// A packet that the transport has sent, of a priority that the switch has paused.
+    held_back: Option<Packet<HeaderWords<T>>>,
 }
 
 /// Words of the headers of a transport.
@@ -115,6 +117,7 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
             transport,
             inbox: Ring::default(),
             starts: VecDeque::new(),
+            held_back: None,
             next_start: u64::MAX,
             ready_at: u64::MAX,
             armed: NOT_ARMED,
@@ -230,6 +233,9 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
         let paths = peer.paths;
         if data {
             self.count_arrival(cx, fate);
+        } else if let Some(signal) = packet.as_signal() {
+            // After an input the link is asked anew.
+            return self.line.obey(signal, now);
         }
         self.transport.handle(Instant(now), received(&packet, paths));
     }
@@ -262,10 +268,37 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
 
     #[inline]
     fn transmit(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
-        let Some(packet) = self.transport.poll_transmit(Instant(now)) else {
-            self.ready_at = u64::MAX;
-            return;
-        };
+        if cx.env.net.pauses {
+            return self.transmit_unpaused(cx, now);
+        }
+        match self.next_packet(cx, now) {
+            Some(packet) => self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out),
+            None => self.ready_at = u64::MAX,
+        }
+    }
+
+    /// [`Host::transmit`] where switches pause hosts. A packet of a paused priority holds up what would come after it, as in
+    /// a NIC with one queue.
+    #[cold]
+    #[inline(never)]
+    fn transmit_unpaused(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
+        self.line.change(now);
+        let packet = self.held_back.take().or_else(|| self.next_packet(cx, now));
+        let paused = |packet: &Packet<W>| self.line.pause.here >> packet.priority() & 1 != 0;
+        match packet {
+            Some(packet) if paused(&packet) => {
+                self.held_back = Some(packet);
+                self.ready_at = self.line.next_change();
+            }
+            Some(packet) => self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out),
+            None => self.ready_at = u64::MAX,
+        }
+    }
+
+    /// The next packet of the transport.
+    #[inline(always)]
+    fn next_packet(&mut self, cx: &mut HostContext<'_, W>, now: u64) -> Option<Packet<W>> {
+        let packet = self.transport.poll_transmit(Instant(now))?;
         let packed = packet.header.pack();
         self.counts.data_sent += u64::from(packet.class == Class::Data);
         self.counts.retransmitted += u64::from(packet.again);
@@ -273,8 +306,7 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
             self.log_departure(cx, now, packet);
         }
         let label = cx.env.net.topology().label(self.addr, packet.to, packet.path);
-        let packet = Packet::new(self.addr, packet.to, Sent::of(&packet, label), packed);
-        self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out);
+        Some(Packet::new(self.addr, packet.to, Sent::of(&packet, label), packed))
     }
 
     /// What probes record of a packet that arrives.
@@ -345,7 +377,7 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
 
     /// Visits every packet that is on its way here.
     pub fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
-        self.inbox.iter().for_each(visit);
+        self.inbox.iter().chain(&self.held_back).for_each(visit);
     }
 }
 

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 use pullnet_settings::{Field, Settings};
 use pullnet_units::{Bytes, QueueSize};
 
-use crate::{DropTailConfig, RedConfig, SharedBufferConfig, TrimConfig};
+use crate::{DropTailConfig, PfcConfig, RedConfig, SharedBufferConfig, TrimConfig};
 
 /// Room of a queue, as a setting states it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,4 +98,5 @@ switches! {
     DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
     Red(RedConfig) = "red": "Random early detection: one FIFO per port, marks or drops before it is full",
     SharedBuffer(SharedBufferConfig) = "shared-buffer": "Drop-tail ports that share one memory per switch",
+    Pfc(PfcConfig) = "pfc": "Lossless: pauses the senders of a link before its memory is full (802.1Qbb or 802.3x)",
 }

@@ -15,6 +15,8 @@ choice! {
         Random = "random",
         /// The switch, by a hash of the flow.
         Ecmp = "ecmp",
+        /// The switch: the port that holds the fewest frames, by chance among several.
+        LeastLoaded = "least-loaded",
     }
 }
 
@@ -131,7 +133,7 @@ pub(crate) fn choose(
     chance: impl FnOnce(u32) -> u32,
 ) -> u32 {
     match (forwarding, class.label) {
-        (Forwarding::Random, _) => chance(count),
+        (Forwarding::Random | Forwarding::LeastLoaded, _) => chance(count),
         (Forwarding::Path, Some(label)) => u32::from(label >> selection.shift & selection.mask) % count,
         (Forwarding::Path | Forwarding::Ecmp, _) => spread(class.flow, node, count),
     }

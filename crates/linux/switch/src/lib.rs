@@ -23,6 +23,7 @@ pub mod live;
 mod mac;
 mod ndp;
 mod outcome;
+mod pause;
 pub mod plan;
 mod port;
 mod settings;

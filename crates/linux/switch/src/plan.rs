@@ -105,6 +105,7 @@ fn discipline(text: &mut String, scenario: &Scenario) {
         Forwarding::Path => "path",
         Forwarding::Random => "random",
         Forwarding::Ecmp => "ecmp",
+        Forwarding::LeastLoaded => "least-loaded",
     };
     let kind = scenario.switch.name();
     put(text, format_args!("[switch]\nkind = \"{kind}\"\nforwarding = \"{forwarding}\"\n"));

@@ -11,6 +11,7 @@ use crate::forward::{Forwarding, Ways, choose};
 use crate::frame::{FrameId, Frames};
 use crate::item::Slot;
 use crate::mac::Mac;
+use crate::pause::PAUSE;
 use crate::port::Port;
 
 impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
@@ -26,6 +27,9 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         port.counters.if_in_ucast_pkts += u64::from(!to.is_group());
         port.counters.if_in_non_ucast_pkts += u64::from(to.is_group());
         self.observer.event(self.now, ingress, Event::Arrived, bytes);
+        if to == PAUSE {
+            return self.obey(ingress, frame);
+        }
         self.tables[port.node].learn(self.now, from, ingress);
         self.route(ingress, to, frame);
     }
@@ -42,7 +46,10 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
                 let chosen_by_sender = forwarding == Forwarding::Path && class.label.is_some();
                 let nth = |step: u32| ports[((first + step) % count) as usize];
                 let works = |port: &PortId| chosen_by_sender || self.ports[*port].out.state().up;
-                Ok((0..count).map(nth).find(works).unwrap_or(nth(0)))
+                // Where the load does not count, the first one that works.
+                let by_load = forwarding == Forwarding::LeastLoaded;
+                let load = |port: &PortId| if by_load { self.ports[*port].load() } else { 0 };
+                Ok((0..count).map(nth).filter(works).min_by_key(load).unwrap_or(nth(0)))
             }
             Ways::One(port) => Ok(port),
             Ways::Everywhere => return self.flood(ingress, frame, &class),

@@ -75,6 +75,10 @@ pub struct PortRow {
     pub dropped: u64,
     /// Packets that were lost on the link: down, lossy or corrupting.
     pub lost: u64,
+    /// Pause frames sent on the link, which ask the other end to pause or to go on.
+    pub pauses: u64,
+    /// Time for which the other end had paused this port, or one of its priorities.
+    pub paused: Picos,
     /// Time during which the link was sending.
     pub busy: Picos,
     /// Largest number of data packets held, the one in service included.

@@ -142,6 +142,10 @@ fn ports(record: &RunRecord) -> Table {
         .count(["returned", "packets", "Headers sent back to their sender from here."], |row| row.returned)
         .count(["dropped", "packets", "Packets dropped for want of room."], |row| row.dropped)
         .count(["lost", "packets", "Packets lost on the link: down, lossy or corrupting."], |row| row.lost)
+        .count(["pauses", "packets", "Pause frames sent: requests to pause or to go on (PFC)."], |row| row.pauses)
+        .count(["paused_ps", "ps", "Time for which the other end had paused some priority here."], |row| {
+            row.paused.0
+        })
         .count(["busy_ps", "ps", "Time during which the link was sending."], |row| row.busy.0)
         .ratio(["utilisation", "", "busy_ps over the simulated time."], |row| row.busy.0 as f64 / simulated)
         .id(["peak_data", "packets", "Most data packets held, the one in service included."], |row| {

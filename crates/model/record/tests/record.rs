@@ -41,6 +41,8 @@ fn port(occupancy: Vec<Picos>) -> PortRow {
         returned: 0,
         dropped: 0,
         lost: 0,
+        pauses: 0,
+        paused: Picos::ZERO,
         busy: Picos::from_micros(25),
         peak_data: 2,
         peak_control: 1,

@@ -80,6 +80,8 @@ fn packets_are_conserved(record: &RunRecord) -> Verdict {
     let t = &record.totals;
     let found = t.data_delivered + t.headers_delivered + t.headers_returned + t.data_dropped + t.data_lost;
     ensure!(t.data_sent == found + t.data_in_flight, "packets sent are not packets found: {t:?}");
+    let headers = t.headers_delivered + t.headers_returned + t.data_dropped + t.data_lost + t.data_in_flight;
+    ensure!(t.trimmed <= headers, "more packets are trimmed than headers are found: {t:?}");
     ensure!(t.data_dropped <= t.dropped && t.data_lost <= t.lost, "parts exceed the whole: {t:?}");
     ensure!(t.retransmitted <= t.data_sent, "more packets again than at all: {t:?}");
     let trimmed: u64 = t.trimmed_by_level.iter().map(|(_, trimmed)| trimmed).sum();
@@ -151,6 +153,10 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
         SwitchConfig::Red(red) => {
             let all = held + u64::from(row.peak_control);
             ensure!(held.max(all.div_ceil(2)) <= room(red.queue, header), "holds {all} packets");
+            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
+        SwitchConfig::Pfc(pfc) => {
+            ensure!(held * (header + 1) <= pfc.buffer.0, "holds {held} data packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
         }
         SwitchConfig::SharedBuffer(shared) => {

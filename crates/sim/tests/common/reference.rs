@@ -11,7 +11,7 @@ use pullnet_topology::{HostPeer, Link, NodeKind, Peer, Topology};
 use pullnet_transport::{
     Class, ConnId, Event, Fate, FlowSpec, Header, HostInfo, Protocol, Received, Transport,
 };
-use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Instant, Picos, PortId};
+use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Instant, NodeId, Picos, PortId};
 use pullnet_workload::{FlowStart, Workload};
 
 /// A packet: its header, its way and what happened to it.
@@ -30,6 +30,8 @@ pub struct Parcel<H> {
     wire: u32,
     ingress: u16,
     header: Option<H>,
+    /// Set for a pause frame, which has no header.
+    signal: Option<Signal>,
 }
 
 impl<H> Default for Parcel<H> {
@@ -47,6 +49,7 @@ impl<H> Default for Parcel<H> {
             wire: 0,
             ingress: 0,
             header: None,
+            signal: None,
         }
     }
 }
@@ -84,6 +87,9 @@ struct Surroundings<'a, H> {
     rate: BitsPerSec,
     chance: &'a mut SmallStream,
     outcomes: Vec<Outcome<Parcel<H>>>,
+    paused: u8,
+    /// Pauses that the queue asks for, by the link into the switch.
+    signals: Vec<(u16, Signal)>,
 }
 
 impl<H> Context<Parcel<H>> for Surroundings<'_, H> {
@@ -105,8 +111,33 @@ impl<H> Context<Parcel<H>> for Surroundings<'_, H> {
     fn wake(&mut self, at: Instant) {
         panic!("no discipline lets the link idle: {at:?}");
     }
-    fn signal(&mut self, _: u16, signal: Signal) {
-        panic!("no discipline sends {signal:?}");
+    fn paused(&self) -> u8 {
+        self.paused
+    }
+    fn signal(&mut self, ingress: u16, signal: Signal) {
+        self.signals.push((ingress, signal));
+    }
+}
+
+/// What is paused at the sending end of a link, and until when.
+#[derive(Clone, Copy, Default)]
+struct Paused {
+    priorities: u8,
+    until: Option<u64>,
+}
+
+impl Paused {
+    /// A pause frame arrives. Its quanta are times of 512 bits.
+    fn obey(&mut self, signal: Signal, now: u64, rate: BitsPerSec) {
+        let timed = signal.paused != 0 && signal.quanta != 0;
+        self.priorities = signal.paused;
+        self.until = timed.then(|| now + rate.serialization(Bytes(64 * u64::from(signal.quanta))).0);
+    }
+
+    fn expire(&mut self, now: u64) {
+        if self.until.is_some_and(|until| until <= now) {
+            *self = Self::default();
+        }
     }
 }
 
@@ -140,6 +171,36 @@ struct Port<H, Q> {
     serving: Option<u64>,
     chance: SmallStream,
     counts: Counts,
+    paused: Paused,
+    /// What the other end was told last, when it is told again, and since when it is to be told.
+    told: Option<Signal>,
+    repeat: Option<u64>,
+    pending: Option<u64>,
+    /// Whether the packet in service is a pause frame.
+    signalling: bool,
+}
+
+impl<H, Q> Port<H, Q> {
+    /// When the port has something to do by itself while nothing is in service or arrives.
+    fn wakes(&self) -> Option<u64> {
+        let pending = self.pending.filter(|_| self.serving.is_none());
+        let repeat = self.repeat.filter(|_| self.pending.is_none());
+        [self.paused.until, repeat, pending].into_iter().flatten().min()
+    }
+
+    fn wake(&mut self, now: u64, rate: BitsPerSec) {
+        self.paused.expire(now);
+        if let (Some(signal), true) = (self.told, self.repeat.is_some_and(|at| at <= now)) {
+            self.tell(signal, now, rate);
+        }
+    }
+
+    /// The other end shall be told as soon as the link is free. A pause is told again after half its quanta.
+    fn tell(&mut self, signal: Signal, now: u64, rate: BitsPerSec) {
+        let timed = signal.paused != 0 && signal.quanta != 0;
+        let lasts = rate.serialization(Bytes(64 * u64::from(signal.quanta))).0;
+        (self.told, self.pending, self.repeat) = (Some(signal), Some(now), timed.then(|| now + lasts / 2));
+    }
 }
 
 struct Host<T: Transport> {
@@ -150,6 +211,9 @@ struct Host<T: Transport> {
     ready_at: Option<u64>,
     /// Flow of each receiving slot.
     flows: BTreeMap<u32, u32>,
+    paused: Paused,
+    /// A packet of a paused priority.
+    held_back: Option<Parcel<T::Header>>,
 }
 
 /// A place where something can happen.
@@ -183,6 +247,11 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
             serving: None,
             chance: seed.small_stream("switch.port", id.0.into()),
             counts: Counts::default(),
+            paused: Paused::default(),
+            told: None,
+            repeat: None,
+            pending: None,
+            signalling: false,
         };
         let host = |id: HostId| Host {
             inbox: Inbox::new(),
@@ -195,11 +264,14 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
             free_at: 0,
             ready_at: None,
             flows: BTreeMap::new(),
+            paused: Paused::default(),
+            held_back: None,
         };
         let recirculation = Q::return_latency(&rules).map_or(lookahead, |latency| latency.0);
         let (ports, mut hosts): (_, Vec<_>) =
             (topology.ports.ids().map(port).collect(), topology.hosts.ids().map(host).collect());
-        let shared = topology.nodes.ids().map(|_| Q::shared(&rules, 0)).collect();
+        let shared =
+            topology.nodes.ids().map(|node| Q::shared(&rules, topology.nodes[node].ports.len())).collect();
         let network = scenario.network(Picos(1));
         let mut starts = Vec::new();
         Workload::new(&scenario.workload, &network, seed)
@@ -247,6 +319,11 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
             1 => host.endpoint.handle_timeout(now),
             2 => {
                 let (_, parcel) = host.inbox.pop_first().unwrap();
+                if let Some(signal) = parcel.signal {
+                    host.paused.obey(signal, at, topology.hosts[id].link.rate);
+                    host.ready_at = Some(at);
+                    return;
+                }
                 let (from, paths) = (
                     topology.addr(parcel.from),
                     topology.path_count(topology.addr(parcel.from), topology.addr(id)),
@@ -290,29 +367,19 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
 
     fn transmit(&mut self, number: usize, at: u64) {
         let topology = self.topology();
-        let (id, host) = (HostId(number as u32), &mut self.hosts[number]);
-        let Some(packet) = host.endpoint.poll_transmit(Instant(at)) else {
+        let id = HostId(number as u32);
+        let held_back = self.hosts[number].held_back.take();
+        let next = held_back.or_else(|| self.next_parcel(number, at));
+        let host = &mut self.hosts[number];
+        host.paused.expire(at);
+        let Some(parcel) = next else {
             host.ready_at = None;
             return;
         };
-        let (to, control) = (topology.host(packet.to).unwrap(), packet.class == Class::Control);
-        if let (false, Some((conn, _))) = (control, packet.header.concerns()) {
-            self.flows[conn.0 as usize].sent += 1;
+        if host.paused.priorities >> parcel.priority & 1 != 0 {
+            (host.held_back, host.ready_at) = (Some(parcel), host.paused.until);
+            return;
         }
-        let parcel = Parcel {
-            from: id,
-            to,
-            path: packet.path,
-            control,
-            priority: packet.priority,
-            ect: packet.ect,
-            ce: false,
-            fate: Fate::Whole,
-            sent: packet.wire,
-            wire: packet.wire.into(),
-            ingress: 0,
-            header: Some(packet.header),
-        };
         let link = topology.hosts[id].link;
         let leaves = at + link.rate.serialization(Bytes(parcel.wire.into())).0;
         self.hosts[number].free_at = leaves;
@@ -323,6 +390,28 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
                 self.arrive_at_port(port, leaves + link.delay.0, ingress, parcel);
             }
         }
+    }
+
+    /// What the transport of a host sends next.
+    fn next_parcel(&mut self, number: usize, at: u64) -> Option<Parcel<HeaderOf<P>>> {
+        let (topology, id) = (self.topology(), HostId(number as u32));
+        let packet = self.hosts[number].endpoint.poll_transmit(Instant(at))?;
+        let (to, control) = (topology.host(packet.to).unwrap(), packet.class == Class::Control);
+        if let (false, Some((conn, _))) = (control, packet.header.concerns()) {
+            self.flows[conn.0 as usize].sent += 1;
+        }
+        Some(Parcel {
+            from: id,
+            to,
+            path: packet.path,
+            control,
+            priority: packet.priority,
+            ect: packet.ect,
+            sent: packet.wire,
+            wire: packet.wire.into(),
+            header: Some(packet.header),
+            ..Parcel::default()
+        })
     }
 
     /// The port of switch `node` on the way of `parcel`.
@@ -339,29 +428,51 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
     }
 
     fn arrive_at_port(&mut self, port: PortId, at: u64, ingress: u16, parcel: Parcel<HeaderOf<P>>) {
+        let node = self.topology().ports[port].node;
+        self.arrive_from(port, at, (node, ingress), Parcel { ingress, ..parcel });
+    }
+
+    /// `parcel` arrives for `port` by a link into a switch; simultaneous arrivals at that switch are put in order.
+    fn arrive_from(
+        &mut self,
+        port: PortId,
+        at: u64,
+        (node, ingress): (NodeId, u16),
+        parcel: Parcel<HeaderOf<P>>,
+    ) {
         self.departures += 1;
         let nodes = &self.topology().nodes;
-        let before = nodes.ids().take_while(|node| *node != self.topology().ports[port].node);
+        let before = nodes.ids().take_while(|other| *other != node);
         let switches = before.filter(|node| nodes[*node].kind == NodeKind::Switch).count();
         let salt = order::salt(self.scenario.seed, switches as u32);
         let key = (at, order::place(at, salt, ingress), self.departures);
-        self.ports[port.index()].inbox.insert(key, Parcel { ingress, ..parcel });
+        self.ports[port.index()].inbox.insert(key, parcel);
     }
 
     fn port_next(&self, port: usize) -> u64 {
         let port = &self.ports[port];
-        let arrival = port.inbox.keys().next().map_or(u64::MAX, |key| key.0);
-        port.serving.map_or(arrival, |until| until.min(arrival))
+        let arrival = port.inbox.keys().next().map(|key| key.0);
+        [arrival, port.serving, port.wakes()].into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
     fn port_step(&mut self, number: usize) {
-        let at = self.port_next(number);
-        if self.ports[number].serving == Some(at) {
-            self.ports[number].serving = None;
-            self.act(number, at, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
+        let (at, rate) = (self.port_next(number), self.topology().ports[PortId(number as u32)].link.rate);
+        let port = &mut self.ports[number];
+        if port.serving == Some(at) {
+            port.serving = None;
+            if !core::mem::take(&mut port.signalling) {
+                self.act(number, at, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
+            }
+        } else if port.wakes() == Some(at) {
+            port.wake(at, rate);
         } else {
-            let (_, parcel) = self.ports[number].inbox.pop_first().unwrap();
-            self.act(number, at, |queue, rules, shared, cx| queue.enqueue(rules, shared, parcel, cx));
+            let (_, parcel) = port.inbox.pop_first().unwrap();
+            match parcel.signal {
+                Some(signal) => port.paused.obey(signal, at, rate),
+                None => {
+                    self.act(number, at, |queue, rules, shared, cx| queue.enqueue(rules, shared, parcel, cx))
+                }
+            }
         }
         if self.ports[number].serving.is_none() {
             self.serve(number, at);
@@ -378,12 +489,54 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
         let own = &self.scenario.topology.ports[PortId(number as u32)];
         let port = &mut self.ports[number];
         let (chance, outcomes) = (&mut port.chance, Vec::new());
-        let mut cx = Surroundings { now, rate: own.link.rate, chance, outcomes };
+        let paused = port.paused.priorities;
+        let mut cx = Surroundings { now, rate: own.link.rate, chance, outcomes, paused, signals: Vec::new() };
         let result = act(&mut port.queue, &self.rules, &mut self.shared[own.node.index()], &mut cx);
+        let signals = cx.signals;
         for outcome in cx.outcomes {
             self.note(number, now, outcome);
         }
+        for (ingress, signal) in signals {
+            let back = self.way_back(number, ingress);
+            let rate = self.topology().ports[PortId(back as u32)].link.rate;
+            self.ports[back].tell(signal, now, rate);
+        }
         result
+    }
+
+    /// The port of the same switch as port `number` that leads to where its link `ingress` comes from.
+    fn way_back(&self, number: usize, ingress: u16) -> usize {
+        let topology = self.topology();
+        let node = topology.ports[PortId(number as u32)].node;
+        let comes_by = |port: PortId| match (topology.ports[port].peer, topology.ports[port].reverse) {
+            (Peer::Switch(_), Some(reverse)) => topology.ports[reverse].ingress,
+            (Peer::Host(host), _) => match topology.hosts[host].peer {
+                HostPeer::Switch { ingress, .. } => ingress,
+                HostPeer::Host(_) => u16::MAX,
+            },
+            _ => u16::MAX,
+        };
+        let own = topology.nodes[node].ports.clone().map(PortId);
+        own.into_iter().find(|port| comes_by(*port) == ingress).expect("a cable has two directions").index()
+    }
+
+    /// A pause frame goes to the other end of the link of port `number`.
+    fn send_signal(&mut self, number: usize, at: u64, signal: Signal) {
+        let own = &self.topology().ports[PortId(number as u32)];
+        let leaves = at + own.link.rate.serialization(Bytes(64)).0;
+        let port = &mut self.ports[number];
+        (port.serving, port.signalling, port.pending) = (Some(leaves), true, None);
+        port.counts.packets += 1;
+        port.counts.bytes += 64;
+        let (arrival, parcel) =
+            (leaves + own.link.delay.0, Parcel { signal: Some(signal), ..Parcel::default() });
+        match (own.peer, own.reverse) {
+            (Peer::Host(host), _) => self.arrive_at_host(host, arrival, parcel),
+            (Peer::Switch(node), Some(reverse)) => {
+                self.arrive_from(reverse, arrival, (node, own.ingress), parcel);
+            }
+            (Peer::Switch(_), None) => unreachable!("a cable between switches has two directions"),
+        }
     }
 
     fn note(&mut self, number: usize, at: u64, outcome: Outcome<Parcel<HeaderOf<P>>>) {
@@ -412,6 +565,9 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
     }
 
     fn serve(&mut self, number: usize, at: u64) {
+        if let (Some(_), Some(signal)) = (self.ports[number].pending, self.ports[number].told) {
+            return self.send_signal(number, at, signal);
+        }
         let own = &self.topology().ports[PortId(number as u32)];
         let parcel = self.act(number, at, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
         let (Some(parcel), port) = (parcel, &mut self.ports[number]) else { return };

@@ -82,6 +82,26 @@ fn mark() -> impl Strategy<Value = &'static str> {
     select(&["", "", "mark_above = \"1 packets\"\n", "mark_above = \"9 kB\"\nmark_at = \"dequeue\"\n"][..])
 }
 
+/// Lossless switches whose pauses last one of `quanta`; some of them
+/// drop packets all the same because they have little headroom.
+pub fn pfc(quanta: &'static [u32]) -> impl Strategy<Value = String> {
+    let memory = (select(&[100u32, 300, 1000][..]), select(&[0u32, 2, 10][..]), select(&[0u32, 5, 20][..]));
+    let rest = (select(&["0.01", "0.125", "1.0", "8.0"][..]), any::<bool>(), any::<bool>(), select(quanta));
+    (memory, rest, mark_ramp()).prop_map(|((buffer, reserve, headroom), (alpha, link, strict, quanta), mark)| {
+        let pause = if link { "link" } else { "priority" };
+        let schedule = if strict { "strict" } else { "round-robin" };
+        format!(
+            "kind = \"pfc\"\nbuffer = \"{buffer} kB\"\nreserve = \"{reserve} kB\"\nheadroom = \"{headroom} kB\"\n\
+             alpha = {alpha}\npause = \"{pause}\"\nschedule = \"{schedule}\"\nquanta = {quanta}\n{mark}"
+        )
+    })
+}
+
+/// Marks with a rising probability, or none.
+fn mark_ramp() -> impl Strategy<Value = &'static str> {
+    select(&["", "mark_low = \"2 packets\"\nmark_high = \"9 packets\"\nmark_probability = 0.3\n"][..])
+}
+
 /// A switch; the second part says whether the sender chooses the path.
 fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
     let queue = (1u32..=10, any::<bool>()).prop_map(move |(packets, bytes)| {
@@ -110,8 +130,8 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
     let shared = (2u32..100, select(&[0.1, 1.0, 8.0][..])).prop_map(move |(packets, alpha)| {
         format!("kind = \"shared-buffer\"\npool = \"{} B\"\nalpha = {alpha:?}\n", packets * (mtu + 1000))
     });
-    let kind = prop_oneof![5 => trim, 1 => tail, 1 => red, 1 => shared];
-    (kind, select(&["path", "path", "random", "ecmp"][..]))
+    let kind = prop_oneof![5 => trim, 1 => tail, 1 => red, 1 => shared, 2 => pfc(&[40, 65_535])];
+    (kind, select(&["path", "path", "random", "ecmp", "least-loaded"][..]))
         .prop_map(|(kind, choice)| (format!("{kind}forwarding = \"{choice}\"\n"), choice == "path"))
 }
 

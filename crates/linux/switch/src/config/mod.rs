@@ -146,6 +146,7 @@ fn fabric(run: &RunSettings, forwarding: Words, learning: &LearningSettings) -> 
         Words::Path => Forwarding::Path,
         Words::Random => Forwarding::Random,
         Words::Ecmp => Forwarding::Ecmp,
+        Words::LeastLoaded => Forwarding::LeastLoaded,
     };
     FabricSettings {
         seed: run.seed,
