@@ -82,6 +82,9 @@ def _flows(summary: Summary) -> Table:
         table.add_column(heading, justify="right")
     for tag, of_tag in summary.by_tag.items():
         table.add_row(tag or "-", *_cells(of_tag.flows, of_tag.fct_us, of_tag.slowdown))
+    if len(summary.by_transport) > 1:
+        for name, carried in summary.by_transport.items():
+            table.add_row(f"by {name}", *_cells(carried.flows, carried.fct_us, carried.slowdown))
     if len(summary.by_tag) > 1:
         table.add_row("all", *_cells(summary.flows, summary.fct_us, summary.slowdown))
     return table

@@ -71,8 +71,8 @@ class PacketCounts:
 
 
 @dataclass(frozen=True)
-class TagSummary:
-    """The flows of one tag."""
+class GroupSummary:
+    """The flows of one tag, or of one transport."""
 
     flows: FlowCounts
     fct_us: Spread
@@ -133,7 +133,8 @@ class Summary:
     timeouts: int
     unexplained_timeouts: int
     """Timers that ran out without a lost or dropped packet that explains it."""
-    by_tag: dict[str, TagSummary]
+    by_tag: dict[str, GroupSummary]
+    by_transport: dict[str, GroupSummary]
     stuck: list[StuckFlow]
     cost: Cost
 

@@ -169,13 +169,13 @@ impl Line {
         self.lost += 1;
         let losses = self.losses.get_or_insert_default();
         losses.data_lost += u64::from(packet.was_data());
-        losses.note((net.concerns)(packet.packed()));
+        losses.note(net.concerns.of(packet.packed()));
     }
 
     /// A packet was dropped in front of the link.
     #[cold]
     pub fn note_drop<W: Words>(&mut self, net: &Network<W>, packet: &Packet<W>) {
-        self.losses.get_or_insert_default().note((net.concerns)(packet.packed()));
+        self.losses.get_or_insert_default().note(net.concerns.of(packet.packed()));
     }
 
     /// Packets that were lost or dropped here.

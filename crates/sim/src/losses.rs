@@ -118,6 +118,7 @@ mod tests {
             ideal: None,
             priority: 0,
             tag: 0,
+            transport: 0,
             packets_sent: 0,
             retransmitted: 0,
             timeouts: 0,

@@ -19,6 +19,7 @@ pub mod order;
 mod red;
 mod ring;
 mod shared_buffer;
+mod split;
 mod switch;
 mod trim;
 
@@ -33,5 +34,6 @@ pub use marking::{MarkWhen, StepMark};
 pub use red::{Red, RedConfig, RedRule};
 pub use ring::Ring;
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferRule, SharedPool};
+pub use split::{Split, SplitConfig, SplitRules};
 pub use switch::{Capacity, QueueSettings, SWITCHES, SwitchConfig, SwitchEntry};
 pub use trim::{Trim, TrimConfig, TrimRule, TrimRules, Victim};

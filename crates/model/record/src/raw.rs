@@ -27,6 +27,8 @@ pub struct FlowRow {
     pub priority: u8,
     /// Index into [`RunRecord::tags`].
     pub tag: u16,
+    /// Index into [`RunRecord::transports`].
+    pub transport: u8,
     /// Data packets that were sent, repetitions included.
     pub packets_sent: u32,
     /// Data packets that were sent again.
@@ -238,6 +240,8 @@ pub struct RunRecord {
     pub window: (Instant, Instant),
     /// Names that [`FlowRow::tag`] points to.
     pub tags: Vec<String>,
+    /// Names that [`FlowRow::transport`] points to.
+    pub transports: Vec<String>,
     /// Flows.
     pub flows: Vec<FlowRow>,
     /// Hosts.

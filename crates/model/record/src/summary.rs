@@ -78,7 +78,9 @@ pub struct Summary {
     /// Of these, timers that no lost or dropped packet explains.
     pub unexplained_timeouts: u64,
     /// The same by tag of the traffic.
-    pub by_tag: BTreeMap<String, TagSummary>,
+    pub by_tag: BTreeMap<String, GroupSummary>,
+    /// The same by transport.
+    pub by_transport: BTreeMap<String, GroupSummary>,
     /// Open flows that had stood still for long when the run ended.
     pub stuck: Vec<StuckSummary>,
     /// What the run cost.
@@ -165,9 +167,9 @@ pub struct PacketCounts {
     pub trimmed_by_tier: BTreeMap<String, u64>,
 }
 
-/// The flows of one tag.
+/// The flows of one tag, or of one transport.
 #[derive(Clone, PartialEq, Serialize, Default, Debug)]
-pub struct TagSummary {
+pub struct GroupSummary {
     /// What became of them.
     pub flows: FlowCounts,
     /// Their completion times. Unit: microseconds.
@@ -251,7 +253,8 @@ impl Summary {
             packets: packets(record),
             timeouts: record.totals.timeouts,
             unexplained_timeouts: all.iter().map(|flow| u64::from(flow.unexplained)).sum(),
-            by_tag: by_tag(record, window),
+            by_tag: by(&record.flows, &record.tags, window, |flow| flow.tag.into()),
+            by_transport: by(&record.flows, &record.transports, window, |flow| flow.transport.into()),
             stuck: stuck(record, about.stuck_after),
             cost: cost_summary(record.totals.packet_hops, cost),
         }
@@ -341,18 +344,22 @@ fn packets(record: &RunRecord) -> PacketCounts {
     }
 }
 
-fn by_tag(record: &RunRecord, window: Picos) -> BTreeMap<String, TagSummary> {
-    let mut groups: BTreeMap<u16, Vec<&FlowRow>> = BTreeMap::new();
-    for flow in &record.flows {
-        groups.entry(flow.tag).or_default().push(flow);
-    }
-    let name = |tag: u16| record.tags.get(usize::from(tag)).cloned().unwrap_or_default();
-    groups.into_iter().map(|(tag, flows)| (name(tag), tag_summary(&flows, window))).collect()
+/// Flows by one of the `names`, whose number `of` reads from a flow.
+fn by(
+    flows: &[FlowRow],
+    names: &[String],
+    window: Picos,
+    of: impl Fn(&FlowRow) -> usize,
+) -> BTreeMap<String, GroupSummary> {
+    let mut groups: BTreeMap<usize, Vec<&FlowRow>> = BTreeMap::new();
+    flows.iter().for_each(|flow| groups.entry(of(flow)).or_default().push(flow));
+    let name = |number: usize| names.get(number).cloned().unwrap_or_default();
+    groups.into_iter().map(|(number, flows)| (name(number), group_summary(&flows, window))).collect()
 }
 
-fn tag_summary(flows: &[&FlowRow], window: Picos) -> TagSummary {
+fn group_summary(flows: &[&FlowRow], window: Picos) -> GroupSummary {
     let bytes = flows.iter().map(|flow| flow.delivered_in_window).sum();
-    TagSummary {
+    GroupSummary {
         flows: counts(flows),
         fct_us: fct(flows),
         slowdown: slowdown(flows),

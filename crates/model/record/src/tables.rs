@@ -59,6 +59,8 @@ pub(crate) fn gbps(bytes: u64, span: Picos) -> Option<f64> {
 fn flows(record: &RunRecord) -> Table {
     let window = record.window.1.since(record.window.0);
     let tag = |row: &FlowRow| record.tags.get(usize::from(row.tag)).map_or("", String::as_str);
+    let transport =
+        |row: &FlowRow| record.transports.get(usize::from(row.transport)).map_or("", String::as_str);
     let tags: Vec<_> = record.flows.iter().map(|row| (row, tag(row))).collect();
     Builder::new("flows", "One row per flow, in order of start.", &tags)
         .numbered(["flow", "", "Number of the flow, from 0."])
@@ -66,6 +68,7 @@ fn flows(record: &RunRecord) -> Table {
         .id(["dst", "", "Number of the receiving host."], |(row, _)| row.dst.0)
         .maybe_count(["size_bytes", "B", "Payload; missing for a flow that never ends."], |(row, _)| row.size)
         .text(["tag", "", "Name that the scenario gave to the traffic."], |(_, tag)| tag)
+        .text(["transport", "", "Name of the transport that carried it."], |(row, _)| transport(row))
         .id(["priority", "", "0 is ordinary; higher goes first."], |(row, _)| row.priority.into())
         .text(["state", "", "completed (all data at the receiver), failed or unfinished."], |(row, _)| {
             row.state()

@@ -20,6 +20,7 @@ fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str
         ideal: size.map(|_| Picos::from_micros(10)),
         priority: 0,
         tag: u16::from(size.is_none()),
+        transport: 0,
         packets_sent: 3,
         retransmitted: 1,
         timeouts: 0,
@@ -70,6 +71,7 @@ fn record() -> RunRecord {
         complete: true,
         window: (Instant(0), Instant(100_000_000)),
         tags: vec!["short".to_owned(), "long".to_owned()],
+        transports: vec!["ndp".to_owned()],
         flows: vec![
             flow(Some(9_000), Some(25), None),
             flow(Some(9_000), Some(35), Some("late")),

@@ -18,6 +18,8 @@ pub struct FlowStart {
     pub priority: u8,
     /// Index into [`crate::Workload::tags`].
     pub tag: u16,
+    /// Number of the transport that carries it.
+    pub transport: u8,
 }
 
 /// One end of a flow that is done.

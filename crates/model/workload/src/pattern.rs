@@ -116,7 +116,7 @@ impl Clone for Box<dyn Pattern> {
 }
 
 /// A traffic block at work. It plans flows at the beginning, when one of its flows starts and when one ends.
-pub trait Traffic: Send {
+pub trait Traffic: Copied + Send + Sync {
     /// Plans the first flows; those that can be known only one after the other are planned from
     /// [`Traffic::started`].
     fn begin(&mut self, planner: &mut Planner<'_>);
@@ -131,6 +131,25 @@ pub trait Traffic: Send {
 
     /// A watched flow ended.
     fn ended(&mut self, _ended: &Ended, _planner: &mut Planner<'_>) {}
+}
+
+/// What lets boxed [`Traffic`] be copied, so that a checked workload starts any number of runs; all cloneable traffic has
+/// it.
+pub trait Copied {
+    /// A copy.
+    fn copied(&self) -> Box<dyn Traffic>;
+}
+
+impl<T: Traffic + Clone + 'static> Copied for T {
+    fn copied(&self) -> Box<dyn Traffic> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Traffic> {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
 }
 
 /// What a pattern can see while it makes its traffic.

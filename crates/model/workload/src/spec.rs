@@ -23,7 +23,7 @@ settings! {
         tag: Option<String> = "",
         /// The hosts that take part: "all", "0..63", "0,5,9", "first 4", "last 64", "all but 0,431", joined by commas.
         hosts: Hosts = "all",
-        /// The transport that carries the block; by default, and for now only, that of the scenario.
+        /// Name of the transport that carries the block. Required if the scenario has several.
         transport: Option<String> = "",
     }
 }
@@ -40,6 +40,8 @@ pub struct TrafficSpec {
     /// Settings that were stated and could not be read, those of `sizes` as "sizes.file", the whole table as "sizes".
     /// They have their defaults, and nothing is concluded from these.
     pub unreadable: BTreeSet<String>,
+    /// Number of the transport that [`Common::transport`] names.
+    pub carrier: u8,
 }
 
 impl TrafficSpec {
@@ -54,7 +56,8 @@ impl TrafficSpec {
     }
 
     fn boxed(pattern: Box<dyn Pattern>) -> Self {
-        Self { common: Common::default(), sizes: Sizes::default(), pattern, unreadable: BTreeSet::new() }
+        let (common, sizes, unreadable) = <_>::default();
+        Self { common, sizes, pattern, unreadable, carrier: 0 }
     }
 
     /// The same with sizes.
@@ -112,14 +115,12 @@ impl WorkloadSpec {
 pub struct Network {
     /// Link rate of every host.
     pub rates: IdVec<HostId, BitsPerSec>,
-    /// How long it takes until the end of a flow can cause the start of another, anywhere.
-    pub signal: Picos,
 }
 
 impl Network {
     /// `hosts` hosts of one link rate.
-    pub fn uniform(hosts: u32, rate: BitsPerSec, signal: Picos) -> Self {
-        Self { rates: (0..hosts).map(|_| rate).collect(), signal }
+    pub fn uniform(hosts: u32, rate: BitsPerSec) -> Self {
+        Self { rates: (0..hosts).map(|_| rate).collect() }
     }
 }
 
@@ -172,7 +173,7 @@ fn make_traffic(scene: &mut Scene<'_>, hosts: Vec<HostId>) -> Result<Block, Note
     let tag = scene.tag(block.common.tag.as_deref().unwrap_or(block.pattern.name()));
     let traffic = block.pattern.traffic(scene)?;
     check_number(scene, &*traffic)?;
-    Ok(Block { traffic, priority: block.common.priority, tag: tag? })
+    Ok(Block { traffic, priority: block.common.priority, tag: tag?, transport: block.carrier })
 }
 
 /// The most flows that a block may be expected to start: results keep some 300 bytes of each.

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fmt;
 
 use pullnet_rng::Seed;
 use pullnet_units::{Instant, Picos};
@@ -9,10 +10,12 @@ use crate::spec::{self, Network, WorkloadSpec};
 use crate::{Completion, FlowStart, WorkloadError};
 
 /// One traffic block at work.
+#[derive(Clone)]
 pub(crate) struct Block {
     pub traffic: Box<dyn Traffic>,
     pub priority: u8,
     pub tag: u16,
+    pub transport: u8,
 }
 
 /// A watched flow that has not ended.
@@ -20,6 +23,53 @@ struct Open {
     block: u32,
     lane: u64,
     watch: Watch,
+}
+
+/// A workload that was checked against its network. Every run starts from a copy of it, so that nothing is read or built
+/// twice and no start can fail.
+pub struct CheckedWorkload {
+    blocks: Vec<Block>,
+    tags: Vec<String>,
+}
+
+impl fmt::Debug for CheckedWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { blocks, tags } = self;
+        f.debug_struct("CheckedWorkload").field("blocks", &blocks.len()).field("tags", tags).finish()
+    }
+}
+
+impl CheckedWorkload {
+    /// The workload of `spec` on `network`, or everything that is wrong with it.
+    pub fn new(spec: &WorkloadSpec, network: &Network, seed: Seed) -> Result<Self, Vec<WorkloadError>> {
+        let (blocks, tags) = spec::blocks(spec, network, seed)?;
+        Ok(Self { blocks, tags })
+    }
+
+    /// Number of traffic blocks.
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The workload at the beginning of a run. The end of a flow causes the start of another no earlier than `signal`
+    /// after it.
+    pub fn start(&self, signal: Picos) -> Workload {
+        let mut workload = Workload {
+            agenda: Agenda::default(),
+            blocks: self.blocks.clone(),
+            open: BTreeMap::new(),
+            tags: self.tags.clone(),
+            signal,
+            next_flow: 0,
+            horizon: Instant::ZERO,
+        };
+        for (number, block) in (0u32..).zip(&mut workload.blocks) {
+            let mut planner =
+                Planner { agenda: &mut workload.agenda, block: number, earliest: Instant::ZERO };
+            block.traffic.begin(&mut planner);
+        }
+        workload
+    }
 }
 
 /// Decides which flow starts when. See the crate's description.
@@ -38,26 +88,6 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The workload of `spec` on `network`, or everything that is wrong with it.
-    pub fn new(spec: &WorkloadSpec, network: &Network, seed: Seed) -> Result<Self, Vec<WorkloadError>> {
-        let (blocks, tags) = spec::blocks(spec, network, seed)?;
-        let mut workload = Self {
-            agenda: Agenda::default(),
-            blocks,
-            open: BTreeMap::new(),
-            tags,
-            signal: network.signal,
-            next_flow: 0,
-            horizon: Instant::ZERO,
-        };
-        for (number, block) in (0u32..).zip(&mut workload.blocks) {
-            let mut planner =
-                Planner { agenda: &mut workload.agenda, block: number, earliest: Instant::ZERO };
-            block.traffic.begin(&mut planner);
-        }
-        Ok(workload)
-    }
-
     /// The earliest start already known.
     pub fn next_start(&self) -> Option<Instant> {
         self.agenda.next()
@@ -95,6 +125,7 @@ impl Workload {
             size: flow.size,
             priority: flow.priority.unwrap_or(common.priority),
             tag: flow.tag.unwrap_or(common.tag),
+            transport: common.transport,
         }
     }
 
