@@ -188,7 +188,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             size: start.size,
             priority: start.priority,
             paths,
-            ..FlowSpec::default()
+            deadline: start.deadline,
+            tenant: start.tenant,
         };
         self.transport.open(Instant(now), start.transport, flow);
     }

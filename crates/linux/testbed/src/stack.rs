@@ -62,8 +62,8 @@ impl Stack {
     pub fn open(&mut self, now: Instant, site: &Site, start: &FlowStart) {
         let to = site.addr(start.dst);
         let (conn, paths) = (ConnId(start.flow), site.paths(self.addr, to));
-        let flow =
-            FlowSpec { conn, to, size: start.size, priority: start.priority, paths, ..FlowSpec::default() };
+        let FlowStart { size, priority, deadline, tenant, .. } = *start;
+        let flow = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
         self.endpoint.open(now, flow);
         self.report(now, site);
     }

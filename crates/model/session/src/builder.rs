@@ -171,6 +171,7 @@ impl RecordBuilder {
             complete: director.complete,
             window: (scenario.measure.0.min(now), scenario.measure.1.min(now)),
             tags: director.tags(),
+            tenants: director.tenants(),
             transports: scenario.transports.iter().map(|carried| carried.name.clone()).collect(),
             hosts: self.hosts,
             flows: director.flows,

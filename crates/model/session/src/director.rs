@@ -94,6 +94,11 @@ impl Director {
         self.stop.latest().0
     }
 
+    /// Names of the tenants; that of number 0, no tenant, is empty.
+    pub fn tenants(&self) -> Vec<String> {
+        self.workload.tenants().to_vec()
+    }
+
     /// Names of the tags.
     pub fn tags(&self) -> Vec<String> {
         self.workload.tags().to_vec()
@@ -159,6 +164,9 @@ impl Director {
             priority: start.priority,
             tag: start.tag,
             transport: start.transport,
+            deadline: start.deadline,
+            tenant: start.tenant,
+            coflow: start.coflow,
             packets_sent: 0,
             retransmitted: 0,
             timeouts: 0,

@@ -51,5 +51,5 @@ pub use pattern::{Ends, Noted, Pattern, Scene, Traffic};
 pub use patterns::*;
 pub use shipped::{SHIPPED, Shipped};
 pub use sizes::{FileName, FlowSize, Sizes};
-pub use spec::{Common, Network, TrafficSpec, WorkloadSpec};
+pub use spec::{Coflow, Common, Network, TrafficSpec, WorkloadSpec};
 pub use workload::{CheckedWorkload, Workload};

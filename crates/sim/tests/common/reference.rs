@@ -327,7 +327,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             _ => {
                 let start = host.starts.pop_front().unwrap();
                 let (own, to) = (topology.addr(id), topology.addr(start.dst));
-                let FlowStart { flow, size, priority, transport, .. } = start;
+                let FlowStart { flow, size, priority, transport, deadline, tenant, .. } = start;
                 host.endpoints[usize::from(transport)].open(
                     now,
                     FlowSpec {
@@ -336,7 +336,8 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
                         size,
                         priority,
                         paths: topology.path_count(own, to),
-                        ..FlowSpec::default()
+                        deadline,
+                        tenant,
                     },
                 );
             }

@@ -16,8 +16,8 @@ use crate::sizes::FileName;
 use crate::{Flow, Problem, Watch};
 
 settings! {
-    /// Flows from a list: CSV with the columns src,dst,bytes,start and perhaps priority,tag. Host numbers count within
-    /// the block's hosts.
+    /// Flows from a list: CSV with the columns src,dst,bytes,start and perhaps priority,tag,deadline,tenant,coflow. Host
+    /// numbers count within the block's hosts.
     pub struct Flows {
         /// The list.
         file: FileName = "flows.csv"; required,
@@ -202,7 +202,8 @@ impl Scripted {
         for (lane, flow) in (0..).zip(&script.flows) {
             let ends = [flow.src, flow.dst].map(|host| scene.hosts()[host as usize]);
             let tag = flow.tag.as_deref().map(|tag| scene.tag(tag)).transpose()?;
-            built.add(lane, flow, ends.into(), tag, start);
+            let tenant = flow.tenant.as_deref().map(|tenant| scene.tenant(tenant)).transpose()?;
+            built.add(lane, flow, ends.into(), (tag, tenant), start);
         }
         Arc::make_mut(&mut built.timed).sort_unstable();
         Ok(Box::new(built))
@@ -213,7 +214,7 @@ impl Scripted {
         lane: u32,
         flow: &ScriptFlow,
         (src, dst): (HostId, HostId),
-        tag: Option<u16>,
+        (tag, tenant): (Option<u16>, Option<u16>),
         start: Picos,
     ) {
         match flow.begin {
@@ -226,15 +227,10 @@ impl Scripted {
             (None, Some(_)) => Watch::Received,
             (Some(_), Some(_)) => Watch::Both,
         };
-        Arc::make_mut(&mut self.flows).push(Flow {
-            src,
-            dst,
-            size: flow.size,
-            priority: flow.priority,
-            tag,
-            watch,
-        });
-        let links = Links { when_sent: flow.when_sent, when_received: flow.when_received };
+        let ScriptFlow { size, priority, deadline, coflow, when_sent, when_received, .. } = *flow;
+        let flow = Flow { src, dst, size, priority, tag, deadline, tenant, coflow, watch };
+        Arc::make_mut(&mut self.flows).push(flow);
+        let links = Links { when_sent, when_received };
         Arc::make_mut(&mut self.links).push(links);
     }
 
