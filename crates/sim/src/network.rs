@@ -1,12 +1,13 @@
 //! What all processes may read and none may change.
 
+use std::fmt;
 use std::sync::Arc;
 
 use pullnet_qdisc::{Discipline, Item, order};
 use pullnet_rng::SmallStream;
 use pullnet_scenario::{Forwarding, Probes, Scenario};
 use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology, TreeHop};
-use pullnet_transport::{ConnId, Framing, Header, HostAddr, Packed, Words};
+use pullnet_transport::{Framing, Header, HostAddr, Packed, Words};
 use pullnet_units::{HostId, Id, Instant, NodeId, Picos, PortId};
 
 use crate::clock::Grid;
@@ -14,6 +15,7 @@ use crate::fork::Fork;
 use crate::line::PAUSE_FRAME;
 use crate::outbox::Target;
 use crate::packet::Packet;
+use crate::stack::{About, Looks};
 
 /// Processes are numbered part by part, so that neighbours are neighbours in memory and a thread owns a range.
 #[derive(Debug)]
@@ -87,7 +89,33 @@ impl Switching {
 }
 
 /// Reads from a header which flow and packet it is about, see [`Header::concerns`].
-pub type Concerns<W> = fn(Packed<W>) -> Option<(ConnId, Option<u32>)>;
+pub enum Concerns<W> {
+    /// In a run with one transport.
+    Sole(fn(Packed<W>) -> About),
+    /// In a run with several.
+    Several(Looks<W>),
+}
+
+impl<W: Words> Concerns<W> {
+    /// Of headers `H`.
+    pub fn sole<H: Header<Words = W>>() -> Self {
+        Self::Sole(|packed| H::unpack(packed).concerns())
+    }
+
+    /// What `packed` is about.
+    pub fn of(&self, packed: Packed<W>) -> About {
+        match self {
+            Self::Sole(concerns) => concerns(packed),
+            Self::Several(looks) => looks.about(packed),
+        }
+    }
+}
+
+impl<W> fmt::Debug for Concerns<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Concerns")
+    }
+}
 
 /// The network as processes see it.
 #[derive(Debug)]
@@ -100,8 +128,8 @@ pub struct Network<W> {
     salts: Vec<u16>,
     /// Windows.
     pub grid: Grid,
-    /// Packet sizes.
-    pub framing: Framing,
+    /// How each transport cuts data into packets.
+    pub framings: Vec<Framing>,
     /// Bytes on the wire of the shortest packet.
     pub shortest: u32,
     /// Bytes on the wire that a trim leaves; 0 if no packet is ever trimmed.
@@ -121,30 +149,32 @@ pub struct Network<W> {
 }
 
 impl<W: Words> Network<W> {
-    /// The network of `scenario` for a transport with headers `H` that cuts data by `framing`, and switches of `switching`.
-    pub fn new<H: Header<Words = W>>(
+    /// The network of `scenario` for transports that cut data by `framings` and whose headers `concerns` reads, and switches of
+    /// `switching`.
+    pub fn new(
         scenario: Arc<Scenario>,
-        framing: Framing,
+        framings: Vec<Framing>,
+        concerns: Concerns<W>,
         switching: Switching,
     ) -> Self {
         let numbering = Numbering::new(&scenario.topology);
         let salts = salts(&scenario);
         let trimmed = switching.trimmed.unwrap_or(0);
-        let shortest = switching.trimmed.map_or(framing.header, |trimmed| trimmed.min(framing.header));
+        let header = framings.iter().map(|framing| framing.header).min().unwrap_or(1);
+        let shortest = switching.trimmed.map_or(header, |trimmed| trimmed.min(header));
         let shortest = if switching.pauses { shortest.min(PAUSE_FRAME.into()) } else { shortest };
         let links = lookahead(&scenario, shortest);
         let return_latency = switching.return_latency.map_or(links, |latency| latency.0);
         let grid = Grid::new(links.min(return_latency));
         let measure = (scenario.measure.0.0, scenario.measure.1.0);
         let records_held = scenario.probes.ports || scenario.probes.series.is_some();
-        let largest = framing.mtu + framing.header;
-        let concerns = |packed| H::unpack(packed).concerns();
+        let largest = framings.iter().map(|framing| framing.mtu + framing.header).max().unwrap_or(1);
         Self {
             scenario,
             numbering,
             salts,
             grid,
-            framing,
+            framings,
             shortest,
             trimmed,
             return_latency,

@@ -20,6 +20,7 @@ mod pfc;
 mod red;
 mod ring;
 mod shared_buffer;
+mod split;
 mod switch;
 mod trim;
 
@@ -35,5 +36,6 @@ pub use pfc::{PauseKind, Pfc, PfcConfig, PfcMemory, PfcRule, PfcRules, Schedule}
 pub use red::{Red, RedConfig, RedRule};
 pub use ring::Ring;
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferRule, SharedPool};
+pub use split::{Split, SplitConfig, SplitRules};
 pub use switch::{Capacity, QueueSettings, SWITCHES, SwitchConfig, SwitchEntry};
 pub use trim::{Trim, TrimConfig, TrimRule, TrimRules, Victim};

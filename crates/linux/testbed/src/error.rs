@@ -8,6 +8,9 @@ pub enum PlayError {
     /// The transport does not exist on Linux.
     #[error("transport.kind: \"{0}\" runs in the simulator only; use \"ndp\"")]
     Transport(&'static str),
+    /// Only the simulator runs several transports.
+    #[error("transport: {0} transports run in the simulator only; use one, of kind \"ndp\"")]
+    Transports(usize),
     /// The network is too large.
     #[error(transparent)]
     Plan(#[from] pullnet_switch::plan::NoPlan),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pullnet_record::RunRecord;
 use pullnet_scenario::Scenario;
-use pullnet_sim::{Director, News, Report};
+use pullnet_session::{Director, News, Report};
 use pullnet_units::{Id, Instant, Picos};
 
 use crate::site::Site;
@@ -48,7 +48,7 @@ impl Field {
         }
         let stations = hosts.ids().zip(sockets).map(|(host, io)| Station::new(&site, host, io));
         let stations = stations.collect::<Result<_, _>>()?;
-        let director = Director::new(Arc::clone(scenario), site.framing(), SIGNAL);
+        let director = Director::new(Arc::clone(scenario), vec![site.framing()], SIGNAL);
         Ok(Self { site, stations, director, reports: Vec::new(), now: Instant::ZERO })
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pullnet_ndp::NdpConfig;
 use pullnet_ndp::wire::Carriage;
 use pullnet_protocols::ProtocolConfig;
-use pullnet_scenario::Scenario;
+use pullnet_scenario::{CarriedBy, Scenario};
 use pullnet_switch::plan::Plan;
 use pullnet_transport::{Framing, HostAddr};
 use pullnet_units::{Bytes, HostId, Id};
@@ -29,9 +29,10 @@ pub fn frame_room(scenario: &Scenario) -> Result<usize, PlayError> {
 }
 
 fn config(scenario: &Scenario) -> Result<&NdpConfig, PlayError> {
-    match &scenario.transport {
-        ProtocolConfig::Ndp(config) => Ok(config),
-        other => Err(PlayError::Transport(other.name())),
+    match &scenario.transports[..] {
+        [CarriedBy { config: ProtocolConfig::Ndp(config), .. }] => Ok(config),
+        [other] => Err(PlayError::Transport(other.config.name())),
+        several => Err(PlayError::Transports(several.len())),
     }
 }
 

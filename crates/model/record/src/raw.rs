@@ -27,6 +27,14 @@ pub struct FlowRow {
     pub priority: u8,
     /// Index into [`RunRecord::tags`].
     pub tag: u16,
+    /// Index into [`RunRecord::transports`].
+    pub transport: u8,
+    /// When all of it should have arrived.
+    pub deadline: Option<Instant>,
+    /// Index into [`RunRecord::tenants`]; 0: no tenant's.
+    pub tenant: u16,
+    /// Number of the coflow that it is part of.
+    pub coflow: Option<u32>,
     /// Data packets that were sent, repetitions included.
     pub packets_sent: u32,
     /// Data packets that were sent again.
@@ -242,6 +250,10 @@ pub struct RunRecord {
     pub window: (Instant, Instant),
     /// Names that [`FlowRow::tag`] points to.
     pub tags: Vec<String>,
+    /// Names that [`FlowRow::tenant`] points to; the first, of no tenant, is empty.
+    pub tenants: Vec<String>,
+    /// Names that [`FlowRow::transport`] points to.
+    pub transports: Vec<String>,
     /// Flows.
     pub flows: Vec<FlowRow>,
     /// Hosts.

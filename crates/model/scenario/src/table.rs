@@ -206,6 +206,11 @@ impl<'a> Reader<'a> {
         items.iter().enumerate().filter_map(|(index, node)| self.list_entry(key, index, node)).collect()
     }
 
+    /// Whether `key` is a list.
+    pub fn is_list(&self, key: &str) -> bool {
+        self.node(key).is_some_and(|node| matches!(node.item, Item::Array(_)))
+    }
+
     /// Whether `key` is a list without entries.
     pub fn is_empty_list(&self, key: &str) -> bool {
         self.node(key).is_some_and(|node| matches!(&node.item, Item::Array(items) if items.is_empty()))

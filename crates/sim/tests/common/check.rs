@@ -110,8 +110,8 @@ fn ports_agree_with_totals(record: &RunRecord) -> Verdict {
 
 /// Longest packet on the wire; an ACK with SACK ranges may be longer than a small data packet.
 fn longest(scenario: &Scenario) -> u64 {
-    let framing = scenario.transport.framing();
-    u64::from(framing.mtu + framing.header).max(192)
+    let framings = scenario.transports.iter().map(|carried| carried.config.framing());
+    framings.map(|framing| u64::from(framing.mtu + framing.header)).fold(192, u64::max)
 }
 
 fn the_link_keeps_its_rate(scenario: &Scenario, record: &RunRecord, row: &PortRow) -> Verdict {
@@ -137,7 +137,8 @@ fn nic_of(record: &RunRecord, row: &PortRow) -> HostId {
 
 fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
     let held = u64::from(row.peak_data);
-    let header = u64::from(scenario.transport.framing().header);
+    let headers = scenario.transports.iter().map(|carried| carried.config.framing().header);
+    let header = u64::from(headers.min().unwrap_or(1));
     match &scenario.switch {
         SwitchConfig::Trim(trim) => {
             ensure!(held <= room(trim.data_queue, 1), "holds {held} data packets");
@@ -158,6 +159,13 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
         SwitchConfig::Pfc(pfc) => {
             ensure!(held * (header + 1) <= pfc.buffer.0, "holds {held} data packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
+        SwitchConfig::Split(split) => {
+            let most = room(split.data_queue, 1) + room(split.queue, header);
+            ensure!(held <= most, "holds {held} data packets");
+            let control = u64::from(row.peak_control);
+            let most = room(split.control_queue, header) + room(split.queue, header);
+            ensure!(control <= most, "holds {control} control packets");
         }
         SwitchConfig::SharedBuffer(shared) => {
             ensure!(held * (header + 1) <= shared.pool.0, "holds {held} data packets");
