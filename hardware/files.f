@@ -14,6 +14,5 @@ rtl/rewrite.sv
 rtl/egress.sv
 rtl/releaser.sv
 rtl/counters.sv
-rtl/switch.sv
 rtl/registers.sv
 rtl/host_switch.sv

@@ -18,6 +18,8 @@ TASKS = {
     "tail_queue": ("-G DEPTH=4", 3),
     "trim_queue": ("-G DATA_DEPTH=4 -G CONTROL_DEPTH=4", 3),
 }
+# Modules inside of others; their own properties are proved along.
+PARTS = {"tail_queue": ["fifo.sv"]}
 TEMPLATE = """[options]
 mode {mode}
 depth {depth}
@@ -42,8 +44,8 @@ def properties(module: str) -> tuple[list[str], list[str]]:
 def run(out: Path, module: str, mode: str) -> tuple[bool, float]:
     """Run one proof; say whether it passed and how long it took."""
     parameters, depth = TASKS[module]
-    names = ["pullnet_pkg.sv", f"{module}.sv"]
-    paths = [RTL / name for name in names] + [HERE / f"{name}_props.svh" for name in (module,)]
+    names = ["pullnet_pkg.sv", *PARTS.get(module, ()), f"{module}.sv"]
+    paths = [RTL / name for name in names] + [HERE / f"{Path(name).stem}_props.svh" for name in names[1:]]
     task = out / f"{module}_{mode}.sby"
     depth = 30 if mode == "cover" else depth
     listed = "\n".join(sorted({str(path) for path in paths}))

@@ -10,6 +10,7 @@ package pullnet_pkg;
   typedef logic [13:0] len_t;   // bytes of a frame without frame check sequence
   typedef logic [19:0] room_t;  // room in a queue, in frames or bytes
   typedef logic [47:0] mac_t;
+  typedef logic [31:0] ip_t;
   typedef logic [2:0] kind_t;
 
   // What a frame is to a switch.
@@ -53,6 +54,9 @@ package pullnet_pkg;
   typedef struct packed {
     mac_t to;
     mac_t from;
+    ip_t to_ip;            // IPv4 addresses; only where `v4` is set
+    ip_t from_ip;
+    logic v4;              // an IPv4 header is there whole
     logic labelled;        // `label` is there
     logic [15:0] label;    // path that the sender chose
     logic [15:0] to_port;  // UDP destination port
@@ -88,15 +92,29 @@ package pullnet_pkg;
     logic artifact;            // the wire layout of the paper's artifact: IP protocol 199
   } config_t;
 
-  // A fixed entry of the forwarding table.
+  // Ports that lead to a destination.
   typedef struct packed {
-    logic valid;
-    mac_t mac;
     logic [1:0] log2_ports;    // 1, 2 or 4 equal ports
     logic [3:0][2:0] ports;
     logic [3:0] shift;         // which bits of the label choose
     logic [15:0] mask;
+  } ways_t;
+
+  // A fixed entry of the forwarding table.
+  typedef struct packed {
+    logic valid;
+    mac_t mac;
+    ways_t ways;
   } entry_t;
+
+  // A route: IPv4 destinations that agree with `net` in the bits of `bits`. The first route that matches decides, so the
+  // host writes longer prefixes first, as into any ternary memory.
+  typedef struct packed {
+    logic valid;
+    ip_t net;
+    ip_t bits;
+    ways_t ways;
+  } route_t;
 
   // Folds a sum of 16-bit words as RFC 1071 has it.
   function automatic logic [15:0] fold(input logic [23:0] sum);

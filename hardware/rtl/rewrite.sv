@@ -89,7 +89,7 @@ module rewrite
   end
   fifo #(.WIDTH($bits(plan_t)), .DEPTH(4)) plans (
       .clk, .rst, .in_valid(load1), .in_ready(plan_ready), .in_data(plan_in),
-      .out_valid(plan_valid), .out_ready(plan_pop), .out_data(plan)
+      .out_valid(plan_valid), .out_ready(plan_pop), .out_data(plan), .held()
   );
 
   // Three beats in a row: half-words of the one before and the one behind are in reach.

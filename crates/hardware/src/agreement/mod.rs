@@ -6,6 +6,7 @@
 //! compared: verdicts, every byte that leaves, the order of frames, counters.
 
 mod frames;
+mod layout;
 mod profile;
 mod reference;
 
@@ -17,7 +18,9 @@ use std::thread;
 use thiserror::Error;
 
 pub use frames::{Frames, Given, LONGEST};
-pub use profile::{FIXED, PORTS, PROFILES, Profile, Room, mac};
+pub use layout::Layout;
+pub(crate) use layout::checksum;
+pub use profile::{FIXED, PORTS, PROFILES, Profile, ROUTES, Room, mac};
 pub use reference::{Disagreement, Reference, Report, Tally};
 
 /// A comparison could not be made, or failed.

@@ -21,7 +21,7 @@ impl Codec for Toy {
         let label = frame.get(15..17).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
         let ect = frame.get(12) != Some(&INCAPABLE);
         let kind = kind.unwrap_or(Kind::Foreign);
-        Class { kind, headers: LEAST as u16, label, flow: 7, ect, priority: 0 }
+        Class { kind, headers: LEAST as u16, label, flow: 7, ect, priority: 0, to: None }
     }
 
     fn trim(&self, frame: &mut Vec<u8>, keep: usize) {
