@@ -170,6 +170,42 @@ impl Profile {
         PROFILES.into_iter().find(|profile| profile.name == name)
     }
 
+    /// Settings that show one part of the rule: little room, no chance, no pauses.
+    pub fn probe(
+        learn: bool,
+        flood: bool,
+        routed: bool,
+        artifact: bool,
+        few_headers: bool,
+        marks: bool,
+    ) -> Self {
+        Self {
+            name: "probe",
+            data: Room::Frames(3),
+            control: Room::Frames(if few_headers { 3 } else { 40 }),
+            coin: false,
+            send_back: !artifact,
+            trim_to: if artifact { 54 } else { 64 },
+            mark_above: marks.then_some(1),
+            learn,
+            flood,
+            pauses: false,
+            routed,
+            artifact,
+            ..BASE
+        }
+    }
+
+    /// Room for data and for control frames.
+    pub fn rooms(&self) -> [u32; 2] {
+        [self.data.number(), self.control.number()]
+    }
+
+    /// Data frames above which congestion is marked.
+    pub fn marks_above(&self) -> Option<u16> {
+        self.mark_above.map(Into::into)
+    }
+
     /// Settings of the reference's queues.
     pub fn trim(&self) -> TrimConfig {
         TrimConfig {

@@ -249,7 +249,10 @@ mod tests {
         let routed = [[10, 9, 9, 9], [10, 1, 9, 9], [10, 1, 2, 9]].map(|ip| port(Some(ip)));
         assert_eq!(routed, [1, 2, 3]);
         table.route(Prefix::new([1, 2, 3, 4].into(), 0), entry(2));
-        assert_eq!(table.ways(Instant(0), mac(1), Some([99, 0, 0, 1].into())), Ways::Ports(&[PortId(2)], Selection::default()));
+        assert_eq!(
+            table.ways(Instant(0), mac(1), Some([99, 0, 0, 1].into())),
+            Ways::Ports(&[PortId(2)], Selection::default())
+        );
     }
 
     #[test]
