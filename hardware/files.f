@@ -10,6 +10,7 @@ rtl/table_lookup.sv
 rtl/trim_queue.sv
 rtl/tail_queue.sv
 rtl/admission.sv
+rtl/header_plan.sv
 rtl/rewrite.sv
 rtl/egress.sv
 rtl/releaser.sv

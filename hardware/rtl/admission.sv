@@ -172,8 +172,7 @@ module admission
     final_step = (mask3 & ~now) == 0;
     held = '0;
     for (int p = 0; p < PORTS; p++) if (now[p]) held |= held_data[p];
-    marks = cfg.mark && held > cfg.mark_above && ticket3.frame.ip && ticket3.frame.tos[1:0] != 0
-            && (ticket3.frame.kind == DATA || ticket3.frame.kind == FOREIGN);
+    marks = congested(cfg, held, ticket3.frame);
     offered = ticket3.frame;
     offered.marked = ticket3.frame.marked || marks;
     enqueue = valid3 && room_behind ? now : '0;
@@ -308,7 +307,7 @@ module admission
     offer_coin = coin;
   end
 
-`ifdef FORMAL
+`ifdef CHECKS
   always_ff @(posedge clk) begin
     if (!rst) assert (!round_in_valid || round_in_ready);
     if (!rst) assert (!release5_valid || release5_ready);

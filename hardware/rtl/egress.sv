@@ -130,7 +130,7 @@ module egress
       .out_valid(tx_valid), .out_ready(tx_ready), .out_data({tx_empty, tx_last, tx_data}), .held()
   );
 
-`ifdef FORMAL
+`ifdef CHECKS
   always_ff @(posedge clk) if (!rst && out_valid) assert (out_ready);
 `endif
 endmodule

@@ -37,4 +37,8 @@ module free_list #(
       fresh <= fresh + WIDTH'(STEP);
     end
   end
+
+`ifdef FORMAL
+  `include "free_list_props.svh"
+`endif
 endmodule

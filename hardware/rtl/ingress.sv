@@ -145,7 +145,7 @@ module ingress
     out.frame.has_body = placed_has_body;
   end
 
-`ifdef FORMAL
+`ifdef CHECKS
   always_ff @(posedge clk) if (!rst && parsed_valid) assert (parsed_ready);
 `endif
 endmodule

@@ -74,6 +74,26 @@ package pullnet_pkg;
     logic shared;
   } release_t;
 
+  // What is written into the headers of a frame on its way out.
+  typedef struct packed {
+    logic turned;
+    logic cut;
+    logic marked;
+    logic artifact;
+    logic ip;
+    logic ipv6;
+    logic ipv4_sum;         // the checksum is calculated anew
+    logic [5:0] at;         // half-words at which IP and what it carries begin
+    logic [5:0] next;
+    logic [7:0] tos;
+    logic [3:0] ihl;
+    logic [15:0] ip_len;
+    logic [15:0] udp_len;
+    logic [15:0] sum;
+    logic [15:0] delta;     // what a congestion mark adds to the checksum (RFC 1624)
+    logic [4:0] empty;       // bytes of the last beat of 32 B that do not belong to the frame; its low bits for shorter beats
+  } plan_t;
+
   // Settings that a host may change while nothing is queued.
   typedef struct packed {
     room_t data_limit;         // room for data, the frame in service included
@@ -115,6 +135,12 @@ package pullnet_pkg;
     ip_t bits;
     ways_t ways;
   } route_t;
+
+  // Whether a frame is marked (ECN): a queue holds more data frames than the threshold, and the frame's transport is capable.
+  function automatic logic congested(input config_t cfg, input logic [7:0] held, input frame_t frame);
+    congested = cfg.mark && held > cfg.mark_above && frame.ip && frame.tos[1:0] != 0
+        && (frame.kind == DATA || frame.kind == FOREIGN);
+  endfunction
 
   // Folds a sum of 16-bit words as RFC 1071 has it.
   function automatic logic [15:0] fold(input logic [23:0] sum);
