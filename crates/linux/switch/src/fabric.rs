@@ -8,7 +8,7 @@ use crate::codec::Codec;
 use crate::counters::PortCounters;
 use crate::event::{Dropped, Event, Observer};
 use crate::fault::{Fault, Faults};
-use crate::forward::{Entry, Table};
+use crate::forward::{Entry, Prefix, Table};
 use crate::frame::{FrameId, Frames};
 use crate::item::Slot;
 use crate::line::Line;
@@ -112,6 +112,15 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         entry.ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
         if !entry.ports.is_empty() && node.0 < self.tables.len() as u32 {
             self.tables[node].fix(mac, entry);
+        }
+    }
+
+    /// Adds a route by IPv4 prefix to the table of a switch; it goes before Ethernet addresses and changes no byte of a
+    /// frame. Ports of other switches are left out of it.
+    pub fn route_prefix(&mut self, node: NodeId, prefix: Prefix, mut entry: Entry) {
+        entry.ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
+        if !entry.ports.is_empty() && node.0 < self.tables.len() as u32 {
+            self.tables[node].route(prefix, entry);
         }
     }
 

@@ -36,7 +36,7 @@ pub use counters::PortCounters;
 pub use event::{Dropped, Event, Observer, Silent};
 pub use fabric::Fabric;
 pub use fault::{Direction, Effect, Fault, LineState};
-pub use forward::{Entry, Forwarding, Selection, Unknown};
+pub use forward::{Entry, Forwarding, Prefix, Selection, Unknown};
 pub use frame::{FrameId, Frames};
 pub use item::Slot;
 pub use mac::{Mac, WrongMac};

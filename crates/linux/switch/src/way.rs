@@ -38,7 +38,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     pub(crate) fn route(&mut self, ingress: PortId, to: Mac, frame: FrameId) {
         let class = self.codec.classify(self.frames.bytes(frame));
         let node = self.ports[ingress].node;
-        let way = match self.tables[node].ways(self.now, to) {
+        let way = match self.tables[node].ways(self.now, to, class.to) {
             Ways::Ports(ports, selection) => {
                 let count = ports.len() as u32;
                 let (forwarding, choices) = (self.settings.forwarding, &mut self.choices);

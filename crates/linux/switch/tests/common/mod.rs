@@ -22,7 +22,7 @@ impl Codec for Toy {
         let first = frame.get(12).copied().unwrap_or(0);
         let (ect, priority) = (first & 15 != INCAPABLE, first >> 4);
         let kind = kind.unwrap_or(Kind::Foreign);
-        Class { kind, headers: LEAST as u16, label, flow: 7, ect, priority }
+        Class { kind, headers: LEAST as u16, label, flow: 7, ect, priority, to: None }
     }
 
     fn trim(&self, frame: &mut Vec<u8>, keep: usize) {
