@@ -5,6 +5,7 @@ use pullnet_qdisc::{Capacity, SwitchConfig};
 use pullnet_topology::{LinkRef, Schedules, Topology};
 use pullnet_transport::Framing;
 use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
+use pullnet_workload::WorkloadSpec;
 
 use crate::table::{Reader, Unread};
 
@@ -94,6 +95,31 @@ fn trim(switch: &Reader<'_>, trimmed: Bytes, Lengths { header, full }: Lengths) 
     } else if let Some(full) = full.filter(|full| trimmed >= *full) {
         let reason = format!("cuts nothing from a packet of \"{full}\" (transport.mtu and header); use less");
         switch.refuse("trim_to", reason);
+    }
+}
+
+/// Most packets of a flow: their numbers have 32 bits, and one past the last has to be a number too.
+const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
+
+/// Reports flows of which not every packet can have a number.
+pub(crate) fn numbers(root: &Reader<'_>, workload: &WorkloadSpec, Lengths { header, full }: Lengths) {
+    let (Some(header), Some(full)) = (header, full) else { return };
+    let mtu = full.0 - header.0;
+    let readers = root.list("traffic");
+    if readers.len() != workload.traffic.len() {
+        return;
+    }
+    for (reader, block) in readers.iter().zip(&workload.traffic) {
+        let too_large = |(_, size): &(&str, Bytes)| size.0.div_ceil(mtu) > MOST_PACKETS;
+        for (key, size) in block.largest_flows(&workload.files).into_iter().filter(too_large) {
+            let reason = format!(
+                "is more than {MOST_PACKETS} packets of transport.mtu = \"{}\", which is as far as packets are numbered; use at \
+                 most \"{}\", a larger transport.mtu or \"endless\"",
+                Bytes(mtu),
+                Bytes(mtu.saturating_mul(MOST_PACKETS)),
+            );
+            reader.refuse_as(key, format!("a flow of \"{size}\""), reason);
+        }
     }
 }
 

@@ -200,6 +200,9 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
     let carried_by = transport.as_ref().map(|(transport, _)| transport.name());
     let workload = traffic::read(&root, network.as_ref(), carried_by, stop);
     check_together(&root, network.as_ref(), &faults, transport.as_ref(), switch.as_ref());
+    if let Some((transport, unread)) = &transport {
+        cross_checks::numbers(&root, &workload, cross_checks::Lengths::new(transport, unread));
+    }
     let probes = probes::read(&root);
     if let (Some(stop), Some(network)) = (stop, &network) {
         let (hosts, blocks) = (network.topology.hosts.len(), workload.traffic.len());

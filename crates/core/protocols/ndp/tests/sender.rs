@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use pullnet_ndp::NdpHeader;
+use pullnet_ndp::{NdpConfig, NdpHeader, Nic};
 use pullnet_transport::{Class, ConnId, Event, FlowSpec, SendCounts, Transport};
 use pullnet_units::{Bytes, Instant, Packets};
 
@@ -617,6 +617,66 @@ fn connections_share_the_link_in_turn() {
     s.opens(flow(10)).opens(FlowSpec { conn: ConnId(8), ..flow(10) }).sent();
     s.at(us(20)).receives_all([word(pull(2)), word(NdpHeader::Pull { conn: ConnId(8), number: 2 })]);
     assert_eq!(s.sent().len(), 4);
+}
+
+/// Connections of the first six packets that leave where two start at once, with ten packets each and a window of four.
+fn order(nic: Nic) -> Vec<ConnId> {
+    let mut s = host_with(&NdpConfig { nic, ..config() });
+    s.does(|host, now| {
+        host.open(now, flow(10));
+        host.open(now, FlowSpec { conn: ConnId(8), ..flow(10) });
+    });
+    s.sent().iter().take(6).map(|sent| sent.packet.header.conn()).collect()
+}
+
+#[test]
+fn connections_take_turns_at_the_link_or_wait_in_one_line() {
+    let (one, other) = (CONN, ConnId(8));
+    assert_eq!(order(Nic::Turns), [one, other, one, other, one, other]);
+    assert_eq!(order(Nic::Fifo), [one, one, one, one, other, other]);
+}
+
+#[test]
+fn in_one_line_everything_leaves_once_as_it_is_allowed() {
+    let mut s = host_with(&NdpConfig { nic: Nic::Fifo, ..config() });
+    s.opens(flow(10)).sent();
+    s.at(us(20)).receives_all([word(nack(2)), word(ack(0)), word(ack(1)), word(ack(3))]);
+    s.receives(word(pull(3))).sends([pulled(data(2)), data(4), data(5)]);
+    s.at(us(40)).receives_all([word(ack(2)), word(ack(4)), word(ack(5))]).receives(word(pull(20)));
+    s.sends([data(6), data(7), data(8), pulled(last(9))]);
+    s.at(us(60)).receives_all((6..10).map(|seq| word(ack(seq)))).sends_nothing();
+}
+
+#[test]
+fn a_flow_with_more_packets_than_numbers_is_refused() {
+    let mut s = host();
+    s.opens(flow((1 << 32) - 1)).sends_nothing();
+    let reason = "a flow has at most 2^32 - 2 packets: use a larger mtu or several flows";
+    s.reports([Event::Failed { to: THERE, conn: CONN, reason, counts: counts(0, 0, 0) }]);
+    s.opens(FlowSpec { conn: ConnId(8), ..flow((1 << 32) - 2) });
+    assert_eq!(s.sent().len(), WINDOW as usize);
+}
+
+#[test]
+fn the_paths_of_a_connection_differ_by_one_packet_at_most() {
+    // Without a scoreboard no path is left out; all timers are looked at, and pulls come one by one.
+    let mut s = host_with(&NdpConfig { scoreboard: false, ..config() });
+    s.opens(FlowSpec { size: None, ..flow(1) });
+    let mut used = [0u32; 16];
+    for number in 1..400 {
+        let sent = s.sent();
+        let mut seqs = Vec::new();
+        for sent in sent {
+            let NdpHeader::Data { seq, .. } = sent.packet.header else { continue };
+            seqs.push(seq);
+            used[usize::from(sent.packet.path)] += 1;
+            let (least, most) = (used.iter().min().unwrap(), used.iter().max().unwrap());
+            assert!(most - least <= 1, "{used:?}");
+        }
+        s.at(us(300 * u64::from(number))).receives_all(seqs.into_iter().map(|seq| word(ack(seq))));
+        s.receives(word(pull(number)));
+    }
+    assert!(used.iter().sum::<u32>() >= 400);
 }
 
 #[test]
