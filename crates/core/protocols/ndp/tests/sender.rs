@@ -56,7 +56,7 @@ fn the_last_packet_is_as_long_as_what_is_left() {
 
 #[test]
 fn a_window_of_one_packet_is_enough_to_begin() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { initial_window: Packets(1), ..config() });
+    let mut s = host_with(&NdpConfig { initial_window: Packets(1), ..config() });
     s.opens(flow(3)).sends([data(0)]);
     s.at(us(20)).receives(word(ack_pull(0, 1)));
     assert_eq!(s.sent().len(), 1);
@@ -64,7 +64,7 @@ fn a_window_of_one_packet_is_enough_to_begin() {
 
 #[test]
 fn first_window_spreads_over_all_paths() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { initial_window: Packets(16), ..config() });
+    let mut s = host_with(&NdpConfig { initial_window: Packets(16), ..config() });
     s.opens(flow(16));
     let mut paths: Vec<_> = s.sent().iter().map(|sent| sent.packet.path).collect();
     paths.sort_unstable();
@@ -402,7 +402,7 @@ fn in_a_crowd_a_packet_waits_for_what_full_header_queues_take() {
 
 #[test]
 fn header_queues_that_are_told_to_be_short_are_not_waited_for() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { queued_headers: Packets(0), ..config() });
+    let mut s = host_with(&NdpConfig { queued_headers: Packets(0), ..config() });
     s.opens(flow(10)).sent();
     s.at(us(990)).sends_nothing();
     s.at(us(1100));
@@ -411,7 +411,7 @@ fn header_queues_that_are_told_to_be_short_are_not_waited_for() {
 
 #[test]
 fn timeouts_double_up_to_64_times() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { queued_headers: Packets(0), ..config() });
+    let mut s = host_with(&NdpConfig { queued_headers: Packets(0), ..config() });
     s.opens(flow(1)).sent();
     s.at(ms(400));
     let sent = s.sent();
@@ -448,7 +448,7 @@ fn a_lost_pull_for_new_data_is_asked_for_with_a_probe() {
 
 #[test]
 fn after_one_answer_the_receiver_may_still_have_many_senders() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { initial_window: Packets(1), ..config() });
+    let mut s = host_with(&NdpConfig { initial_window: Packets(1), ..config() });
     s.opens(flow(10)).sent();
     // One of a few whose packet arrived whole before those of the others: its turn may be far off.
     s.at(us(20)).receives(word(ack(0))).sends_nothing();
