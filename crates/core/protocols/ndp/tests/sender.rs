@@ -325,7 +325,7 @@ fn return_rule_b_the_last_two_of_a_window_that_came_back_whole_are_sent_at_once(
 
 #[test]
 fn return_rule_c_is_sent_at_once_where_feedback_is_mostly_acks() {
-    let wide = pullnet_ndp::NdpConfig { initial_window: Packets(40), ..config() };
+    let wide = NdpConfig { initial_window: Packets(40), ..config() };
     let mut s = host_with(&wide);
     s.opens(flow(40)).sent();
     s.at(us(10)).receives_all((0..20).map(|seq| word(ack(seq))));
@@ -335,7 +335,7 @@ fn return_rule_c_is_sent_at_once_where_feedback_is_mostly_acks() {
 
 #[test]
 fn return_rule_c_waits_where_feedback_is_mostly_nacks() {
-    let wide = pullnet_ndp::NdpConfig { initial_window: Packets(40), ..config() };
+    let wide = NdpConfig { initial_window: Packets(40), ..config() };
     let mut s = host_with(&wide);
     s.opens(flow(40)).sent();
     s.at(us(10)).receives_all((0..20).map(|seq| word(nack(seq))));
