@@ -37,6 +37,10 @@ def test_only_a_claim_that_is_not_met_is_explained() -> None:
     assert judge(claim(accept={"to": 1}), Measured(2.0)).why == "because"
 
 
+def test_what_nobody_has_explained_says_so() -> None:
+    assert "no experiment" in judge(claim(accept={"to": 1}, why=""), Measured(2.0)).why
+
+
 def test_a_property_holds_or_not() -> None:
     assert judge(claim(), Measured(holds=True)).verdict == MET
     assert judge(claim(), Measured(holds=False)).verdict == NOT_MET

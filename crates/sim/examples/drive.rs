@@ -35,6 +35,8 @@ fn main() {
     println!("flows {} received {done} stuck {}", record.flows.len(), record.stuck.len());
     println!("utilisation {:.4}", bytes as f64 * 8.0 / window / rate as f64);
     println!("{:#?}", record.totals);
+    let unexplained: u32 = record.flows.iter().map(|flow| flow.unexplained).sum();
+    println!("unexplained timeouts {unexplained}");
     let last = record.flows.iter().filter_map(|flow| flow.received).max();
     println!("last received {last:?}");
     let mut ends: Vec<_> =

@@ -39,6 +39,9 @@ struct Peer {
 /// An address that no host has: they have 24 bits.
 const NOBODY: HostAddr = HostAddr(u32::MAX);
 
+/// Longest control packet of any transport where data packets are shorter: an ACK with all its options.
+const LONGEST_CONTROL: u32 = 256;
+
 /// What a visit needs from outside.
 pub struct HostContext<'a, W> {
     /// The window, the network and the outbox.
@@ -111,6 +114,10 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     /// A packet is on its way here. Returns the last window in which the host can be visited for its sake.
     #[inline]
     pub fn expect(&mut self, net: &Network<W>, window: Window, packet: &Packet<W>, prompt: bool) -> u64 {
+        debug_assert!(
+            packet.time(window) >= window.end,
+            "a packet that arrives in the window in which it was sent"
+        );
         self.inbox.insert_sorted(*packet, Packet::comes_before);
         self.due(net, packet.time(window), prompt)
     }
@@ -152,6 +159,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 return (at != u64::MAX).then(|| self.due(cx.env.net, at, cx.prompt));
             }
             let before = core::mem::replace(&mut latest, at);
+            debug_assert!(at == timer || at >= before, "something at a host before what has happened there");
             if at == link {
                 self.transmit(cx, at);
                 continue;
@@ -160,6 +168,11 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 // A deadline may have passed while nothing could be done about it.
                 latest = at.max(cx.env.net.grid.begin(before));
                 self.transport.handle_timeout(Instant(latest));
+                let next = self.transport.poll_timeout();
+                debug_assert!(
+                    next.is_none_or(|next| next.at.0 > at),
+                    "a deadline that was met stays: {next:?}"
+                );
             } else if at == arrival {
                 self.arrive(cx, at);
                 arrival = self.next_arrival(cx.env.window);
@@ -283,8 +296,24 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         if cx.env.net.probes().control || cx.env.net.probes().packets {
             self.log_departure(cx, now, &packet);
         }
+        self.check_departure(cx.env.net, &packet);
         let label = cx.env.net.topology().label(self.addr, packet.to, packet.path);
         Some(Packet::new(self.addr, packet.to, Sent::of(&packet, label), packet.header))
+    }
+
+    /// What the engine takes for granted of a packet that a transport sends, in builds with assertions.
+    #[inline(always)]
+    fn check_departure(&self, net: &Network<W>, packet: &Transmit<T::Header>) {
+        debug_assert!(
+            packet.path < net.topology().path_count(self.addr, packet.to),
+            "path {} of {}",
+            packet.path,
+            net.topology().path_count(self.addr, packet.to)
+        );
+        let most =
+            if packet.class == Class::Control { net.largest.max(LONGEST_CONTROL) } else { net.largest };
+        let bounds = net.shortest..=most;
+        debug_assert!(bounds.contains(&packet.wire.into()), "{} B, for {bounds:?}", packet.wire);
     }
 
     /// What probes record of a packet that arrives.

@@ -159,6 +159,7 @@ impl Line {
         out: &mut Outbox<W>,
     ) -> u64 {
         let size = packet.wire(net.trimmed);
+        debug_assert!(size >= net.shortest, "a packet of {size} B, shorter than {} B", net.shortest);
         self.packets[usize::from(packet.is_control())] += 1;
         self.bytes += u64::from(size);
         let Some(time) = self.pace.exact(size) else {

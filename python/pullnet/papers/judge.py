@@ -10,6 +10,8 @@ MET = "met"
 NOT_MET = "not met"
 PAPER_WRONG = "paper wrong"
 NOT_RUN = "not run"
+UNEXPLAINED = "no experiment has found the cause yet"
+"""What is said of a claim that is not met and that has no explanation of its own."""
 VERDICTS = (MET, NOT_MET, PAPER_WRONG, NOT_RUN)
 
 
@@ -48,7 +50,7 @@ def judge(claim: Claim, measured: Measured) -> Outcome:
         text = number(measured.value)
         met = met and _within(measured.value, claim.accept)
     verdict = MET if met else PAPER_WRONG if claim.accept.get("ruled_out") else NOT_MET
-    return Outcome(claim, verdict, measured, text, "" if met else claim.why)
+    return Outcome(claim, verdict, measured, text, "" if met else claim.why or UNEXPLAINED)
 
 
 def _within(value: float, accept: Mapping[str, Any]) -> bool:

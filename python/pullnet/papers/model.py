@@ -88,6 +88,8 @@ class Claim:
     tests: list[RustTest]
     impossible: str
     """Why the claim cannot be tested at all; empty for all others."""
+    deviation: str = ""
+    """Why it is not compared as the source's reference has it (`papers/reference.toml`); empty where it is."""
 
 
 @dataclass(frozen=True)
@@ -178,5 +180,5 @@ def _claim(table: dict[str, Any]) -> Claim:
     given = dict(table)
     tests = [RustTest(**test) for test in given.pop("tests", [])]
     curve = [tuple(float(number) for number in row) for row in given.pop("curve", [])]
-    blank = {"measure": "", "parameters": {}, "accept": {}, "why": "", "impossible": "", "figure": ""}
+    blank = {"measure": "", "parameters": {}, "accept": {}, "why": "", "impossible": "", "figure": "", "deviation": ""}
     return Claim(**{**blank, **given}, tests=tests, curve=curve)

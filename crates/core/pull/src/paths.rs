@@ -57,6 +57,8 @@ const MAX_AVOID: u8 = 64;
 pub struct PathSet {
     order: Vec<u16>,
     at: usize,
+    /// The last path of a round if a packet was not to take it, and how often: it comes next.
+    owed: (u16, u16),
     spread: Spread,
     scores: Vec<Score>,
     /// Paths that are left out, or were not tried since: while there is none, no score has to be looked at for a packet.
@@ -82,7 +84,7 @@ impl PathSet {
         };
         let scored = scoreboard && spread == Spread::Permutation && count > 1;
         let scores = if scored { alloc::vec![Score::default(); count.into()] } else { Vec::new() };
-        Self { order, at: 0, spread, scores, avoided: 0, ratio_sum: 0 }
+        Self { order, at: 0, owed: (0, 0), spread, scores, avoided: 0, ratio_sum: 0 }
     }
 
     /// The path of the next packet.
@@ -95,18 +97,21 @@ impl PathSet {
             return self.order[chance.below(self.order.len() as u32) as usize];
         }
         let path = self.draw(chance);
-        if self.avoided == 0 { path } else { self.pass_over(path, chance) }
+        if self.avoided == 0 { path } else { self.pass_over(path, None, chance) }
     }
 
-    /// `path`, or one that is drawn after it if it is to be left out.
+    /// `path`, or one that is drawn after it if it is to be left out; never `not`.
     #[inline(never)]
-    fn pass_over(&mut self, mut path: u16, chance: &mut Stream) -> u16 {
+    fn pass_over(&mut self, mut path: u16, not: Option<u16>, chance: &mut Stream) -> u16 {
         // If every path is bad, one of them is taken nevertheless.
         for _ in 0..self.order.len() {
             if !self.skip(path) {
                 break;
             }
-            path = self.draw(chance);
+            path = match not {
+                Some(not) => self.draw_except(not, chance),
+                None => self.draw(chance),
+            };
         }
         path
     }
@@ -128,28 +133,62 @@ impl PathSet {
         self.avoided = self.avoided + u16::from(after) - u16::from(before);
     }
 
-    /// A path other than `not`, if there is one.
+    /// A path other than `not`, if there is one. `not` keeps its place in the round.
     pub fn next_except(&mut self, not: u16, chance: &mut Stream) -> u16 {
-        let path = self.next(chance);
-        if path != not || self.order.len() == 1 {
-            return path;
+        if self.order.len() == 1 {
+            return self.order[0];
         }
         if self.spread == Spread::Random {
-            return (path + 1 + chance.below(self.order.len() as u32 - 1) as u16) % self.order.len() as u16;
+            let path = self.next(chance);
+            let step = if path == not { 1 + chance.below(self.order.len() as u32 - 1) as u16 } else { 0 };
+            return (path + step) % self.order.len() as u16;
         }
-        let another = self.draw(chance);
-        // The new round may begin with the same path; its successor cannot be the same again.
-        if another == not { self.draw(chance) } else { another }
+        let path = self.draw_except(not, chance);
+        if self.avoided == 0 { path } else { self.pass_over(path, Some(not), chance) }
+    }
+
+    /// Any path, which has no part in the rounds.
+    pub fn any(&self, chance: &mut Stream) -> u16 {
+        self.order[chance.below(self.order.len() as u32) as usize]
     }
 
     /// One step of a Fisher-Yates shuffle that starts anew after every round.
     #[inline]
     fn draw(&mut self, chance: &mut Stream) -> u16 {
+        if self.owed.1 > 0 {
+            self.owed.1 -= 1;
+            return self.owed.0;
+        }
+        let chosen = chance.below(self.order.len() as u32 - self.at as u32) as usize;
+        self.take(chosen)
+    }
+
+    /// The same among the other paths. If `not` is the only one left in the round, it stays owed.
+    #[inline(never)]
+    fn draw_except(&mut self, not: u16, chance: &mut Stream) -> u16 {
+        if self.owed.1 > 0 && self.owed.0 != not {
+            return self.draw(chance);
+        }
+        if self.order[self.at..] == [not] {
+            (self.at, self.owed) = (0, (not, self.owed.1.saturating_add(1)));
+        }
+        let left = &self.order[self.at..];
+        let mut chosen = chance.below(left.len() as u32) as usize;
+        if left[chosen] == not {
+            let another = chance.below(left.len() as u32 - 1) as usize;
+            chosen = another + usize::from(another >= chosen);
+        }
+        self.take(chosen)
+    }
+
+    /// The path at `chosen` of those that are left in the round.
+    #[inline]
+    fn take(&mut self, chosen: usize) -> u16 {
         let left = &mut self.order[self.at..];
-        let chosen = chance.below(left.len() as u32) as usize;
         left.swap(0, chosen);
+        let path = left[0];
         self.at = if left.len() == 1 { 0 } else { self.at + 1 };
-        left[0]
+        path
     }
 
     /// Where the next `draws` draws will look if nothing else uses `chance` meanwhile, for a driver that prepares memory.
@@ -237,6 +276,36 @@ mod tests {
             let mut paths = PathSet::new(count, Spread::Permutation, true, &mut chance);
             let mut used = alloc::vec![0u32; count.into()];
             for _ in 0..packets {
+                used[usize::from(paths.next(&mut chance))] += 1;
+            }
+            prop_assert!(used.iter().max().unwrap() - used.iter().min().unwrap() <= 1);
+        }
+
+        #[test]
+        fn paths_stay_even_where_packets_are_resent(
+            count in 2u16..40,
+            // Nothing for a new packet, else which of the packets before is sent again on another path.
+            packets in prop::collection::vec(prop::option::of(any::<prop::sample::Index>()), 1..600),
+            seed: u64,
+        ) {
+            let mut chance = Seed(seed).stream("test", 0);
+            let mut paths = PathSet::new(count, Spread::Permutation, true, &mut chance);
+            let (mut used, mut sent) = (alloc::vec![0u32; count.into()], alloc::vec![paths.next(&mut chance)]);
+            used[usize::from(sent[0])] += 1;
+            for again in packets {
+                let not = again.map(|index| sent[index.index(sent.len())]);
+                let path = match not {
+                    Some(not) => paths.next_except(not, &mut chance),
+                    None => paths.next(&mut chance),
+                };
+                prop_assert!(Some(path) != not);
+                sent.push(path);
+                used[usize::from(path)] += 1;
+                let mut even = used.clone();
+                even[usize::from(paths.owed.0)] += u32::from(paths.owed.1);
+                prop_assert!(even.iter().max().unwrap() - even.iter().min().unwrap() <= 1);
+            }
+            while paths.owed.1 > 0 {
                 used[usize::from(paths.next(&mut chance))] += 1;
             }
             prop_assert!(used.iter().max().unwrap() - used.iter().min().unwrap() <= 1);

@@ -1,9 +1,13 @@
 //! Contradictions between tables: the packets of the transport have to fit the switches and the links.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use pullnet_qdisc::{Capacity, SwitchConfig};
 use pullnet_topology::{LinkRef, Schedules, Topology};
 use pullnet_transport::Framing;
 use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
+use pullnet_workload::TrafficSpec;
 
 use crate::table::{Reader, Unread};
 use crate::transport::Transport;
@@ -100,6 +104,30 @@ fn trim(switch: &Reader<'_>, trimmed: Bytes, packets: &Lengths) {
     } else if let Some(full) = full.filter(|full| trimmed >= *full) {
         let reason = format!("cuts nothing from a packet of \"{full}\" ({table}.mtu and header); use less");
         switch.refuse("trim_to", reason);
+    }
+}
+
+/// Most packets of a flow: their numbers have 32 bits, and one past the last has to be a number too.
+const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
+
+/// Reports flows of a block of which not every packet can have a number.
+pub(crate) fn numbers(
+    reader: &Reader<'_>,
+    block: &TrafficSpec,
+    files: &BTreeMap<String, Arc<[u8]>>,
+    Lengths { table, header, full }: &Lengths,
+) {
+    let (Some(header), Some(full)) = (header, full) else { return };
+    let mtu = full.0 - header.0;
+    let too_large = |(_, size): &(&str, Bytes)| size.0.div_ceil(mtu) > MOST_PACKETS;
+    for (key, size) in block.largest_flows(files).into_iter().filter(too_large) {
+        let reason = format!(
+            "is more than {MOST_PACKETS} packets of {table}.mtu = \"{}\", which is as far as packets are numbered; use at \
+             most \"{}\", a larger {table}.mtu or \"endless\"",
+            Bytes(mtu),
+            Bytes(mtu.saturating_mul(MOST_PACKETS)),
+        );
+        reader.refuse_as(key, format!("a flow of \"{size}\""), reason);
     }
 }
 

@@ -10,6 +10,7 @@ use pullnet_workload::{
 };
 
 use crate::Stop;
+use crate::cross_checks::{self, Lengths};
 use crate::document::shortened;
 use crate::shape::{Kind, Shape, SubTable};
 use crate::table::Reader;
@@ -76,6 +77,10 @@ pub(crate) fn read(
     }
     if let Some(transports) = transports {
         carry(&mut blocks, transports, count);
+        for Block { reader, spec: block } in &blocks {
+            let carrier = transports.get(usize::from(block.carrier)).map(Lengths::new);
+            carrier.into_iter().for_each(|lengths| cross_checks::numbers(reader, block, &spec.files, &lengths));
+        }
     }
     spec.traffic = blocks.iter().map(|block| block.spec.clone()).collect();
     let Some(built) = network else {

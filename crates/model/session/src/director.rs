@@ -43,6 +43,20 @@ pub enum News {
     },
 }
 
+impl Report {
+    /// Its place among all reports: two of one flow at one instant come from two hosts, and so perhaps from two threads. The
+    /// receiver's come first, for what it says decides what the sender's mean.
+    fn place(&self) -> (u64, u32, u8) {
+        let rank = match self.news {
+            News::Received { .. } => 0,
+            News::Unfinished { .. } => 1,
+            News::Acknowledged(_) => 2,
+            News::Failed(..) => 3,
+        };
+        (self.at, self.flow, rank)
+    }
+}
+
 /// Serial state of a run.
 pub struct Director {
     scenario: Arc<Scenario>,
@@ -177,7 +191,7 @@ impl Director {
 
     /// Enters news of flows, in an order that does not depend on threads.
     fn note(&mut self, reports: &mut Vec<Report>) {
-        reports.sort_by_key(|report| (report.at, report.flow, matches!(report.news, News::Acknowledged(_))));
+        reports.sort_by_key(Report::place);
         for report in reports.drain(..) {
             self.enter(&report);
         }
@@ -231,5 +245,29 @@ trait Count {
 impl Count for FlowRow {
     fn count(&mut self, counts: SendCounts) {
         (self.packets_sent, self.retransmitted, self.timeouts) = (counts.sent, counts.again, counts.timeouts);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_of_one_flow_at_one_instant_have_an_order() {
+        let all = [
+            News::Received { delivered: 9, in_window: 9 },
+            News::Unfinished { delivered: 9, in_window: 9 },
+            News::Acknowledged(SendCounts::default()),
+            News::Failed("the receiver is silent", SendCounts::default()),
+        ];
+        let reports = all.map(|news| Report { at: 7, flow: 1, news });
+        for first in 0..4 {
+            for second in (0..4).filter(|second| *second != first) {
+                // Every pair in either order, as threads may bring them.
+                let mut pair = [reports[first], reports[second]];
+                pair.sort_by_key(Report::place);
+                assert_eq!(pair, [reports[first.min(second)], reports[first.max(second)]]);
+            }
+        }
     }
 }

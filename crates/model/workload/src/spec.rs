@@ -3,13 +3,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pullnet_rng::Seed;
-use pullnet_settings::{choice, settings};
-use pullnet_units::{BitsPerSec, HostId, IdVec, Instant, Picos};
+use pullnet_settings::{Field, Setting, Value, choice, settings};
+use pullnet_units::{BitsPerSec, Bytes, HostId, IdVec, Instant, Picos};
 
 use crate::error::{Problem, WorkloadError};
 use crate::hosts::Hosts;
+use crate::import::parse_flow_list;
 use crate::pattern::{Ends, Names, Noted, Pattern, Scene, Traffic};
-use crate::sizes::{FileName, Sizes};
+use crate::sizes::{FileName, FlowSize, Sizes};
 use crate::workload::Block;
 
 choice! {
@@ -96,6 +97,28 @@ impl TrafficSpec {
     pub fn file_names(&self) -> Vec<FileName> {
         let sizes = self.sizes.file.as_ref().filter(|_| self.pattern.takes_sizes());
         self.pattern.file().into_iter().chain(sizes).cloned().collect()
+    }
+}
+
+impl TrafficSpec {
+    /// The largest flows that it can make, each with the setting that asks for it: what a transport has to number. Settings
+    /// and files that are wrong say nothing here.
+    pub fn largest_flows(&self, files: &BTreeMap<String, Arc<[u8]>>) -> Vec<(&'static str, Bytes)> {
+        let contents = |name: &FileName| files.get(&name.0).map(|bytes| &**bytes);
+        let of_setting = |field: &Field| {
+            let text = self.pattern.get_field(field.name).filter(|_| field.kind == FlowSize::KIND)?;
+            let FlowSize(size) = FlowSize::read(Value::Text(text.trim_matches('"'))).ok()?;
+            Some((field.name, size?))
+        };
+        let missing = || Problem::Missing { key: "sizes", remedy: "" };
+        let sizes = self.sizes.distribution(|name| contents(name).ok_or_else(missing)).ok();
+        let listed = self.pattern.file().and_then(|name| parse_flow_list(&name.0, contents(name)?).ok());
+        let listed = listed.and_then(|script| script.flows.iter().filter_map(|flow| flow.size).max());
+        let settings = self.pattern.fields().iter().filter_map(of_setting);
+        settings
+            .chain(sizes.map(|sizes| ("sizes", sizes.max())))
+            .chain(listed.map(|size| ("file", size)))
+            .collect()
     }
 }
 

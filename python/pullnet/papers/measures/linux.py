@@ -49,6 +49,34 @@ def here(
     return Measured(taken, note=", ".join(notes))
 
 
+def sizes_within(
+    data: Data, experiment: str, of: str, most: float, smallest: float, at: dict[str, Value] | None = None
+) -> Measured:
+    """Whether a number stays below `most` at every size, at the smallest one below `smallest`."""
+    runs = data.runs(experiment, at)
+    values = _numbers(runs, of)
+    least = min(float(run.at["size"]) for run in runs)
+    limits = [smallest if float(run.at["size"]) == least else most for run in runs]
+    details = {_name(run): value for run, value in zip(runs, values, strict=True)}
+    return Measured(holds=all(v <= limit for v, limit in zip(values, limits, strict=True)), details=details)
+
+
+def numbers_within(data: Data, experiment: str, bounds: dict[str, list[float]]) -> Measured:
+    """Whether the medians of several numbers lie each between its bounds."""
+    parts = {of: float(here(data, experiment, of).value or 0.0) for of in bounds}
+    return Measured(holds=all(low <= parts[of] <= high for of, (low, high) in bounds.items()), details=parts)
+
+
+def ordered_within(
+    data: Data, experiment: str, of: str, beside: str, most: float, at: dict[str, Value] | None = None
+) -> Measured:
+    """Whether something holds at every point, and the number `beside` it is at most `most` at every one."""
+    runs = data.runs(experiment, at)
+    holds, numbers = _numbers(runs, of), _numbers(runs, beside)
+    details = {_name(run): value for run, value in zip(runs, numbers, strict=True)}
+    return Measured(holds=all(holds) and max(numbers) <= most, details=details)
+
+
 def holds_in(data: Data, experiments: list[str], of: str) -> Measured:
     """Whether something holds in several experiments."""
     parts = {experiment: here(data, experiment, of) for experiment in experiments}

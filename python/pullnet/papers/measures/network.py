@@ -29,6 +29,12 @@ def utilisation(data: Data, experiment: str, at: At | None = None) -> Measured:
     return Measured(mean(values), note=f"{span(values)} over {seeds_text(data.runs(experiment, at))}")
 
 
+def utilisation_lost(data: Data, experiment: str, at: At | None = None) -> Measured:
+    """What is missing from the full use of all links, on average."""
+    used = utilisation(data, experiment, at)
+    return Measured(1 - (used.value or 0.0), note=f"utilisation {used.note}")
+
+
 def goodput_share(data: Data, experiment: str, hosts: int, rate: float = 10.0) -> Measured:
     """All payload that arrives, over the rate of `hosts` links."""
     runs = data.runs(experiment)

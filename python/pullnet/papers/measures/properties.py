@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from pullnet.papers.judge import Measured
-from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of, seeds_text, span
+from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of, seeds_text
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
 
@@ -41,14 +41,29 @@ def refetch_time(data: Data, experiment: str, capacity: str, size: str, half: st
     return Measured(room * each / 1000, note=f"{room:.0f} headers times {each:.4f} us")
 
 
-def spurious(data: Data, experiments: list[str], at: At | None = None) -> Measured:
-    """Packets sent again that had neither been trimmed, returned nor lost, over all runs."""
-    runs = [run for experiment in experiments for run in data.runs(experiment, at)]
-    again = [run.result.summary.packets for run in runs]
-    called_for = (p.headers_delivered + p.headers_returned + p.lost + p.dropped for p in again)
-    excess = sum(max(0, p.retransmitted - explained) for p, explained in zip(again, called_for, strict=True))
-    timers = sum(run.result.summary.timeouts for run in runs)
-    return Measured(float(excess), note=f"{len(runs)} runs, {timers} timers ran out")
+def longest_round_trip(data: Data, experiment: str, least_queued: int, at: At | None = None) -> Measured:
+    """Longest time from the only copy of a packet, which arrived whole, to its ACK. Unit: us.
+
+    The way there has to have been as full as it can be: somewhere in each tier a queue of `least_queued` packets.
+    """
+    longest, packets, fullest = 0.0, 0, float("inf")
+    for run in data.runs(experiment, at):
+        trips = _trips(run.result.packets)
+        longest, packets = max(longest, float(np.max(trips, initial=0.0))), packets + len(trips)
+        ports = run.result.ports.filter(pl.col("port").is_not_null()).group_by("level").agg(pl.col("peak_data").max())
+        fullest = min(fullest, float(np.min(ports["peak_data"].to_numpy())))
+    note = f"{packets} packets; the fullest queue of each tier held at least {fullest:.0f}"
+    return Measured(longest, holds=fullest >= least_queued, note=note)
+
+
+def _trips(packets: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """From sending to ACK, of packets of which one copy was sent and which was not NACKed. Unit: us."""
+    key = ["flow", "number"]
+    sent = packets.filter(pl.col("direction") == "sent", pl.col("kind") == "data").group_by(key)
+    copies = sent.agg(pl.len().alias("copies"), pl.col("at_ps").min().alias("left"))
+    acks = packets.filter(pl.col("direction") == "received", pl.col("kind") == "ack").group_by(key)
+    both = copies.filter(pl.col("copies") == 1).join(acks.agg(pl.col("at_ps").min().alias("back")), on=key)
+    return np.asarray((both["back"] - both["left"]).to_numpy() / 1e6)
 
 
 def timeouts(data: Data, experiments: list[str], at: At | None = None) -> Measured:
@@ -111,14 +126,24 @@ def worst_flows(data: Data, experiment: str, share: float, within: float, at: At
     return Measured(holds=average - worst <= within, details={"mean %": average, "worst tenth %": worst})
 
 
-def control_per_data(data: Data, experiment: str, at: At | None = None) -> Measured:
-    """Headers per data packet on a link whose two queues never run empty."""
-    runs = data.runs(experiment, at)
-    ratios = []
-    for run in runs:
-        port = run.result.ports.sort("trimmed")[-1]
-        ratios.append(float((port["packets"][0] - port["data_packets"][0]) / port["data_packets"][0]))
-    return Measured(mean(ratios), note=f"{span(ratios, 5)} over the whole run, its first moments included")
+def control_per_data(data: Data, experiment: str, early: str, late: str) -> Measured:
+    """Headers per data packet on a link whose queues never run empty, between the ends of two runs that begin alike.
+
+    Exactly ten for one: what is over is part of a round that one of the ends cuts.
+    """
+    pairs = zip(data.runs(experiment, {"end": early}), data.runs(experiment, {"end": late}), strict=True)
+    counts = [np.subtract(_served(second), _served(first)) for first, second in pairs]
+    headers, whole = max(counts, key=lambda count: abs(count[0] - 10 * count[1]))
+    over = headers - 10 * whole
+    note = f"{headers} headers and {whole} data packets from {early} to {late}: {over:+} beyond whole rounds at most"
+    return Measured(float(headers / whole) if abs(over) > 10 else 10.0, note=f"{note}, {len(counts)} seeds")
+
+
+def _served(run: Run) -> tuple[int, int]:
+    """Headers and data packets that left the port which trims most."""
+    port = run.result.ports.sort("trimmed")[-1]
+    whole = int(port["data_packets"][0])
+    return int(port["packets"][0]) - whole, whole
 
 
 def all_complete(data: Data, experiment: str, at: At | None = None) -> Measured:
@@ -169,6 +194,17 @@ def unexplained_timeouts(data: Data, experiments: list[str]) -> Measured:
     excess = sum(s.unexplained_timeouts for s in summaries)
     total, lost = sum(s.timeouts for s in summaries), sum(s.packets.lost for s in summaries)
     return Measured(float(excess), note=f"{total} timeouts, {lost} packets lost on links, {len(runs)} runs")
+
+
+def small_packets(data: Data, experiment: str, below: int) -> Measured:
+    """Data packets shorter than `below` on the wire over all of them."""
+    tables = [
+        run.result.packets.filter(pl.col("direction") == "sent", pl.col("kind") == "data")
+        for run in data.runs(experiment)
+    ]
+    packets = sum(table.height for table in tables)
+    small = sum(table.filter(pl.col("wire_bytes") < below).height for table in tables)
+    return Measured(small / packets, note=f"{packets} packets")
 
 
 def queue_bytes(_data: Data, packets: int, bytes: int) -> Measured:

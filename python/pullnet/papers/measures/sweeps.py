@@ -40,6 +40,15 @@ def best_utilisation(data: Data, experiment: str, least: int, most: int, at: dic
     return Measured(max(chosen.values()), note=_text(chosen))
 
 
+def utilisation_within(
+    data: Data, experiment: str, least: int, most: int, low: float, high: float, at: dict[str, Value]
+) -> Measured:
+    """Best utilisation with windows from `least` to `most`; it has to lie between bounds with every one of them."""
+    best = best_utilisation(data, experiment, least, most, at)
+    points = {window: value for window, value in _by_window(data, experiment, at).items() if least <= window <= most}
+    return Measured(best.value, holds=all(low <= value <= high for value in points.values()), note=best.note)
+
+
 def queues_alike(data: Data, experiment: str, below: int) -> Measured:
     """Largest difference between queues with windows under `below`. Unit: percentage points."""
     queues = [_by_window(data, experiment, {"queue": queue}) for queue in data.values(experiment, "queue")]
@@ -57,12 +66,17 @@ def declines(data: Data, experiment: str, since: int, most: float, at: dict[str,
     return Measured(holds=falls and 100 * (values[0] - values[-1]) <= most, details=details)
 
 
-def queue_order(data: Data, experiment: str, window: str) -> Measured:
-    """Whether a queue of 10 packets does no worse than one of 8, and that better than one of 6."""
+def queue_order(data: Data, experiment: str, window: str, about: float, slight: float) -> Measured:
+    """Whether a queue of 10 packets does no worse than one of 8, and that better than one of 6.
+
+    The first by less than `slight` points, the second by about `about`, half as much more or less.
+    """
     queues = ("6 packets", "8 packets", "10 packets")
     values = {queue: mean(utilisation_at(data, experiment, {"queue": queue, "window": window})) for queue in queues}
     six, eight, ten = values.values()
-    return Measured(holds=ten >= eight > six, details=values)
+    first, second = 100 * (eight - six), 100 * (ten - eight)
+    holds = ten >= eight > six and about / 2 <= first <= 1.5 * about and second < slight
+    return Measured(holds=holds, details=values | {"8 over 6, points": first, "10 over 8, points": second})
 
 
 def throughput_drop(data: Data, experiment: str, packet: str, of: str, base: str = "9000 B") -> Measured:

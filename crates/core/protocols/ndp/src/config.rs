@@ -1,8 +1,28 @@
 use core::mem::offset_of;
 
 use pullnet_pull::{Spacing, Spread};
-use pullnet_settings::settings;
+use pullnet_settings::{choice, settings};
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
+
+choice! {
+    /// In which order the packets of a host's connections take its link.
+    pub enum Nic {
+        /// Connections take turns.
+        Turns = "turns",
+        /// First allowed to leave, first sent: one queue for the whole host (public NDP code).
+        Fifo = "fifo",
+    }
+}
+
+choice! {
+    /// How long an NDP sender waits for an answer before it sends a packet again.
+    pub enum Timer {
+        /// `timeout` beyond the round trips to the same receiver of late.
+        Learned = "learned",
+        /// `timeout`, whatever the network is like (NDP, section 3.2.4).
+        Fixed = "fixed",
+    }
+}
 
 settings! {
     /// Settings of NDP hosts.
@@ -20,17 +40,23 @@ settings! {
         scoreboard: bool = true,
         /// Whether an ACK or NACK carries the pull when the pull queue is empty. Source: NDP section 3.2, Fig. 3.
         piggyback: bool = true,
+        /// In which order the packets of several connections leave. Packets that are sent again go first, and higher
+        /// priorities. Source: "fifo" is that of the public NDP code.
+        nic: Nic = "turns",
         /// How far apart pulls leave: "paced", or a measured distribution such as "1.1 us:0.1, 1.3 us:1".
         /// Source: NDP sections 3.2 and 6 (Fig. 12).
         pull_spacing: Spacing = "paced",
         /// Rate of the data that pulls ask for, as a share of the host's link rate. Source: NDP section 3.2, 1.
         pull_rate: f64 = 1.0 in 0.01 => 10.0,
-        /// Time without ACK or NACK after which a packet is sent again on another path; doubles with each repetition
-        /// up to 64 times. Source: NDP section 3.2.4, 1 ms.
+        /// Time without ACK or NACK, beyond the usual round trip, after which a packet is sent again on another path; doubles
+        /// with each repetition up to 64 times. Source: NDP section 3.2.4, 1 ms.
         timeout: Picos = "1 ms" in "1 us" => "100 s",
+        /// "learned": round trips and full header queues are added to the timeout. "fixed": the timeout alone, as in the text
+        /// of the paper. Source: ours; the estimator is of the public code.
+        timer: Timer = "learned",
         /// Headers that may stand before another one in the header queues on its way, all hops together. What they take,
-        /// ten with each full packet, is added to the timeout while the receiver may have many senders. Three full
-        /// queues (NDP section 3.2.4: 1125 headers each): those where the paths to one receiver join.
+        /// ten with each full packet, is added to the timeout while the receiver may have many senders and the timer is
+        /// "learned". Three full queues (NDP section 3.2.4: 1125 headers each): those where the paths to one receiver join.
         queued_headers: Packets = "3375 packets" in "0 packets" => "100000000 packets",
         /// Longest time that a packet can be on its way and back. A connection is remembered that much longer than its
         /// sender may repeat packets (`give_up`). Source: NDP section 3.2.2, one segment lifetime, below 1 ms.
@@ -48,9 +74,12 @@ pub(crate) struct Rules {
     pub header: u32,
     pub initial_window: u32,
     pub spread: Spread,
+    pub nic: Nic,
     pub scoreboard: bool,
     pub piggyback: bool,
     pub timeout: Picos,
+    /// Whether the timer follows round trips.
+    pub learns: bool,
     /// Picoseconds between pulls for each byte on the wire, in 1/65536: rounded up, so that pulls never ask for more
     /// than the link carries.
     pull_picos_per_byte: u64,
@@ -75,9 +104,11 @@ impl Rules {
             header: config.header.0 as u32,
             initial_window: config.initial_window.0,
             spread: config.paths,
+            nic: config.nic,
             scoreboard: config.scoreboard,
             piggyback: config.piggyback,
             timeout: config.timeout,
+            learns: config.timer == Timer::Learned,
             header_queues: header_queues(config, rate),
             time_wait: config.time_wait,
             remembered: config.give_up.saturating_add(config.time_wait),

@@ -9,12 +9,13 @@ extern crate alloc;
 mod config;
 mod endpoint;
 mod header;
+mod peers;
 mod receiver;
 mod sender;
 mod window;
 pub mod wire;
 
-pub use config::NdpConfig;
+pub use config::{NdpConfig, Nic, Timer};
 pub use endpoint::NdpEndpoint;
 pub use header::NdpHeader;
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use pullnet_ndp::NdpHeader;
+use pullnet_ndp::{NdpConfig, NdpHeader, Nic};
 use pullnet_transport::{Class, ConnId, Event, FlowSpec, SendCounts, Transport};
 use pullnet_units::{Bytes, Instant, Packets};
 
@@ -56,7 +56,7 @@ fn the_last_packet_is_as_long_as_what_is_left() {
 
 #[test]
 fn a_window_of_one_packet_is_enough_to_begin() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { initial_window: Packets(1), ..config() });
+    let mut s = host_with(&NdpConfig { initial_window: Packets(1), ..config() });
     s.opens(flow(3)).sends([data(0)]);
     s.at(us(20)).receives(word(ack_pull(0, 1)));
     assert_eq!(s.sent().len(), 1);
@@ -64,7 +64,7 @@ fn a_window_of_one_packet_is_enough_to_begin() {
 
 #[test]
 fn first_window_spreads_over_all_paths() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { initial_window: Packets(16), ..config() });
+    let mut s = host_with(&NdpConfig { initial_window: Packets(16), ..config() });
     s.opens(flow(16));
     let mut paths: Vec<_> = s.sent().iter().map(|sent| sent.packet.path).collect();
     paths.sort_unstable();
@@ -325,7 +325,7 @@ fn return_rule_b_the_last_two_of_a_window_that_came_back_whole_are_sent_at_once(
 
 #[test]
 fn return_rule_c_is_sent_at_once_where_feedback_is_mostly_acks() {
-    let wide = pullnet_ndp::NdpConfig { initial_window: Packets(40), ..config() };
+    let wide = NdpConfig { initial_window: Packets(40), ..config() };
     let mut s = host_with(&wide);
     s.opens(flow(40)).sent();
     s.at(us(10)).receives_all((0..20).map(|seq| word(ack(seq))));
@@ -335,7 +335,7 @@ fn return_rule_c_is_sent_at_once_where_feedback_is_mostly_acks() {
 
 #[test]
 fn return_rule_c_waits_where_feedback_is_mostly_nacks() {
-    let wide = pullnet_ndp::NdpConfig { initial_window: Packets(40), ..config() };
+    let wide = NdpConfig { initial_window: Packets(40), ..config() };
     let mut s = host_with(&wide);
     s.opens(flow(40)).sent();
     s.at(us(10)).receives_all((0..20).map(|seq| word(nack(seq))));
@@ -402,7 +402,7 @@ fn in_a_crowd_a_packet_waits_for_what_full_header_queues_take() {
 
 #[test]
 fn header_queues_that_are_told_to_be_short_are_not_waited_for() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { queued_headers: Packets(0), ..config() });
+    let mut s = host_with(&NdpConfig { queued_headers: Packets(0), ..config() });
     s.opens(flow(10)).sent();
     s.at(us(990)).sends_nothing();
     s.at(us(1100));
@@ -411,7 +411,7 @@ fn header_queues_that_are_told_to_be_short_are_not_waited_for() {
 
 #[test]
 fn timeouts_double_up_to_64_times() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { queued_headers: Packets(0), ..config() });
+    let mut s = host_with(&NdpConfig { queued_headers: Packets(0), ..config() });
     s.opens(flow(1)).sent();
     s.at(ms(400));
     let sent = s.sent();
@@ -448,7 +448,7 @@ fn a_lost_pull_for_new_data_is_asked_for_with_a_probe() {
 
 #[test]
 fn after_one_answer_the_receiver_may_still_have_many_senders() {
-    let mut s = host_with(&pullnet_ndp::NdpConfig { initial_window: Packets(1), ..config() });
+    let mut s = host_with(&NdpConfig { initial_window: Packets(1), ..config() });
     s.opens(flow(10)).sent();
     // One of a few whose packet arrived whole before those of the others: its turn may be far off.
     s.at(us(20)).receives(word(ack(0))).sends_nothing();
@@ -617,6 +617,66 @@ fn connections_share_the_link_in_turn() {
     s.opens(flow(10)).opens(FlowSpec { conn: ConnId(8), ..flow(10) }).sent();
     s.at(us(20)).receives_all([word(pull(2)), word(NdpHeader::Pull { conn: ConnId(8), number: 2 })]);
     assert_eq!(s.sent().len(), 4);
+}
+
+/// Connections of the first six packets that leave where two start at once, with ten packets each and a window of four.
+fn order(nic: Nic) -> Vec<ConnId> {
+    let mut s = host_with(&NdpConfig { nic, ..config() });
+    s.does(|host, now| {
+        host.open(now, flow(10));
+        host.open(now, FlowSpec { conn: ConnId(8), ..flow(10) });
+    });
+    s.sent().iter().take(6).map(|sent| sent.packet.header.conn()).collect()
+}
+
+#[test]
+fn connections_take_turns_at_the_link_or_wait_in_one_line() {
+    let (one, other) = (CONN, ConnId(8));
+    assert_eq!(order(Nic::Turns), [one, other, one, other, one, other]);
+    assert_eq!(order(Nic::Fifo), [one, one, one, one, other, other]);
+}
+
+#[test]
+fn in_one_line_everything_leaves_once_as_it_is_allowed() {
+    let mut s = host_with(&NdpConfig { nic: Nic::Fifo, ..config() });
+    s.opens(flow(10)).sent();
+    s.at(us(20)).receives_all([word(nack(2)), word(ack(0)), word(ack(1)), word(ack(3))]);
+    s.receives(word(pull(3))).sends([pulled(data(2)), data(4), data(5)]);
+    s.at(us(40)).receives_all([word(ack(2)), word(ack(4)), word(ack(5))]).receives(word(pull(20)));
+    s.sends([data(6), data(7), data(8), pulled(last(9))]);
+    s.at(us(60)).receives_all((6..10).map(|seq| word(ack(seq)))).sends_nothing();
+}
+
+#[test]
+fn a_flow_with_more_packets_than_numbers_is_refused() {
+    let mut s = host();
+    s.opens(flow((1 << 32) - 1)).sends_nothing();
+    let reason = "a flow has at most 2^32 - 2 packets: use a larger mtu or several flows";
+    s.reports([Event::Failed { to: THERE, conn: CONN, reason, counts: counts(0, 0, 0) }]);
+    s.opens(FlowSpec { conn: ConnId(8), ..flow((1 << 32) - 2) });
+    assert_eq!(s.sent().len(), WINDOW as usize);
+}
+
+#[test]
+fn the_paths_of_a_connection_differ_by_one_packet_at_most() {
+    // Without a scoreboard no path is left out; all timers are looked at, and pulls come one by one.
+    let mut s = host_with(&NdpConfig { scoreboard: false, ..config() });
+    s.opens(FlowSpec { size: None, ..flow(1) });
+    let mut used = [0u32; 16];
+    for number in 1..400 {
+        let sent = s.sent();
+        let mut seqs = Vec::new();
+        for sent in sent {
+            let NdpHeader::Data { seq, .. } = sent.packet.header else { continue };
+            seqs.push(seq);
+            used[usize::from(sent.packet.path)] += 1;
+            let (least, most) = (used.iter().min().unwrap(), used.iter().max().unwrap());
+            assert!(most - least <= 1, "{used:?}");
+        }
+        s.at(us(300 * u64::from(number))).receives_all(seqs.into_iter().map(|seq| word(ack(seq))));
+        s.receives(word(pull(number)));
+    }
+    assert!(used.iter().sum::<u32>() >= 400);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::config::{NdpConfig, Rules};
 use crate::header::NdpHeader;
+use crate::peers::Peers;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 
@@ -25,6 +26,9 @@ mod sending;
 mod streaming;
 
 use receiving::{Data, Origin};
+
+/// Packet numbers have 32 bits, the largest of which stands for the end of an endless flow.
+const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
 
 /// A timer of one connection, besides the pacer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -66,6 +70,7 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
     refused: u64,
     /// Connections that this host wanted no more of, and that late packets may not open again either.
     dismissed: Finished<S>,
+    peers: Peers,
 }
 
 impl NdpEndpoint {
@@ -85,6 +90,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
             received: Finished::new(rules.remembered),
             dismissed: Finished::new(rules.remembered),
             refused: 0,
+            peers: Peers::new(rules.give_up),
             rules,
             host,
             chance,
@@ -171,6 +177,10 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
     fn open(&mut self, now: Instant, flow: FlowSpec) {
         if flow.size.is_some_and(|size| size.0 == 0) {
             return self.refuse(&flow, "a flow of zero bytes has nothing to send");
+        }
+        if flow.size.is_some_and(|size| size.0.div_ceil(self.rules.mtu.into()) > MOST_PACKETS) {
+            return self
+                .refuse(&flow, "a flow has at most 2^32 - 2 packets: use a larger mtu or several flows");
         }
         if let Some(slot) = self.add_sender(now, &flow, Sender::open) {
             self.arm_check(slot, now + self.rules.timeout);

@@ -2,12 +2,14 @@
 
 use core::hash::BuildHasher;
 
+use pullnet_connections::RoundRobin;
 use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
 use pullnet_units::Instant;
 
 use super::{NdpEndpoint, Timer};
+use crate::config::Nic;
 use crate::header::NdpHeader;
-use crate::sender::{Check, Context, Ready, Sender};
+use crate::sender::{Check, Context, Patience, Ready, Sender};
 
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
     /// Adds what `open` makes of `flow`, if its number may be used.
@@ -23,7 +25,9 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
             return None;
         }
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
-        let slot = self.senders.insert(flow.to, flow.conn, open(&mut cx, flow));
+        let mut sender = open(&mut cx, flow);
+        sender.patience = Patience::new(self.peers.of(now, flow.to));
+        let slot = self.senders.insert(flow.to, flow.conn, sender);
         self.with_sender(now, slot, |_, _| ());
         Some(slot)
     }
@@ -43,13 +47,23 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         let sender = self.senders.get_mut(slot)?;
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
         let result = input(sender, &mut cx);
+        if cx.rules.nic == Nic::Fifo {
+            let (again, new) = sender.allowed(cx.rules);
+            let queue = |line: &mut RoundRobin, queued: &mut u32, allowed: u32| {
+                (*queued..allowed).for_each(|_| line.push(slot, sender.priority));
+                *queued = allowed.max(*queued);
+            };
+            queue(&mut self.ready_again, &mut sender.queued_again, again);
+            queue(&mut self.ready_new, &mut sender.queued_new, new);
+            return Some(result);
+        }
         match sender.ready(cx.rules) {
-            Some(Ready::Again) if !sender.queued_again => {
-                sender.queued_again = true;
+            Some(Ready::Again) if sender.queued_again == 0 => {
+                sender.queued_again = 1;
                 self.ready_again.push(slot, sender.priority);
             }
-            Some(Ready::New) if !sender.queued_new => {
-                sender.queued_new = true;
+            Some(Ready::New) if sender.queued_new == 0 => {
+                sender.queued_new = 1;
                 self.ready_new.push(slot, sender.priority);
             }
             _ => {}
@@ -99,15 +113,17 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.ready_new.remove(slot);
         self.sent.note(now, to, conn);
         self.due = self.due.min(self.sent.due());
-        self.senders.remove(to, conn).map_or_else(SendCounts::default, |sender| sender.counts)
+        let Some(sender) = self.senders.remove(to, conn) else { return SendCounts::default() };
+        self.peers.note(now, to, sender.patience.known());
+        sender.counts
     }
 
     pub(super) fn check_sender(&mut self, now: Instant, slot: u32, armed_for: Instant) {
         let due = self.with_sender(now, slot, |sender, cx| {
             let current = sender.check_at == armed_for;
-            current.then(|| (sender.conn, sender.to, sender.check(cx), sender.control_path(cx.chance)))
+            current.then(|| (sender.conn, sender.to, sender.check(cx)))
         });
-        let Some(Some((conn, to, check, path))) = due else { return };
+        let Some(Some((conn, to, check))) = due else { return };
         match check {
             Check::GiveUp => {
                 let counts = self.close_sender(now, to, conn, slot);
@@ -116,10 +132,16 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
             Check::Again { at, timed_out, probe } => {
                 let events = timed_out.into_iter().map(|seq| Event::TimedOut { to, conn, seq });
                 events.for_each(|event| self.events.push(event));
-                probe.into_iter().for_each(|header| self.send_control(to, path, header));
+                probe.into_iter().for_each(|header| self.send_probe(slot, to, header));
                 self.arm_check(slot, at);
             }
         }
+    }
+
+    fn send_probe(&mut self, slot: u32, to: HostAddr, header: NdpHeader) {
+        let Some(sender) = self.senders.get_mut(slot) else { return };
+        let path = sender.probe_path(&mut self.chance);
+        self.send_control(to, path, header);
     }
 
     pub(super) fn arm_check(&mut self, slot: u32, at: Instant) {
@@ -137,11 +159,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
             let again = self.ready_again.pop();
             let slot = again.or_else(|| self.ready_new.pop())?;
             let packet = self.with_sender(now, slot, |sender, cx| {
-                if again.is_some() {
-                    sender.queued_again = false
-                } else {
-                    sender.queued_new = false
-                }
+                let queued = if again.is_some() { &mut sender.queued_again } else { &mut sender.queued_new };
+                *queued -= 1;
                 let packet = sender.transmit(cx)?;
                 let look = cx.now + cx.rules.timeout;
                 Some((packet, (sender.check_at > look).then_some(look)))

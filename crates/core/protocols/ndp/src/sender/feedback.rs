@@ -7,9 +7,6 @@ use super::{Context, Sender};
 use crate::config::Rules;
 use crate::window::{Slot, State};
 
-/// Feedback that is looked at to tell a bad path from an incast; all ones would be 16 ACKs.
-const HISTORY: u8 = 16;
-
 /// What an ACK tells the application.
 pub(crate) struct Acked {
     /// Time since the packet was first sent.
@@ -31,6 +28,7 @@ impl Sender {
     #[inline]
     fn note_ack(&mut self, cx: &Context<'_>, seq: u32) -> Option<Acked> {
         self.hear(cx.now, true);
+        self.patience.answered(cx.rules, cx.now, seq);
         let payload = self.payload(cx.rules, seq);
         let slot = self.window.get_mut(seq).filter(|slot| slot.state != State::Acked)?;
         let first_time = !core::mem::replace(&mut slot.heard, true);
@@ -59,6 +57,7 @@ impl Sender {
 
     fn note_nack(&mut self, cx: &Context<'_>, seq: u32) {
         self.hear(cx.now, false);
+        self.patience.answered(cx.rules, cx.now, seq);
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
         let first_time = !core::mem::replace(&mut slot.heard, true);
         slot.state = State::Waiting;
@@ -92,7 +91,7 @@ impl Sender {
     /// is ACKs otherwise, which points to a bad path and not to an incast.
     #[inline(never)]
     pub fn on_return(&mut self, cx: &Context<'_>, seq: u32) {
-        self.note_feedback(false);
+        self.patience.answers.note(false);
         let Some(slot) = self.window.get_mut(seq).filter(|slot| slot.state == State::Sent) else { return };
         let first_time = !core::mem::replace(&mut slot.heard, true);
         let (path, sent, timeouts) = (slot.path, slot.sent, slot.timeouts);
@@ -118,7 +117,8 @@ impl Sender {
 
     /// Rule 5c in the form of the public code: an ACK among every three of the latest feedback, in whole numbers.
     fn some_acks(&self) -> bool {
-        self.recent_acks() > 0 && u32::from(self.heard) / self.recent_acks() <= 3
+        let answers = self.patience.answers;
+        answers.acks() > 0 && answers.known() / answers.acks() <= 3
     }
 
     /// Whether the receiver has answered anything: what switches send back is no sign of it.
@@ -126,27 +126,12 @@ impl Sender {
         self.served > 0 || self.expected_pulls > 0
     }
 
-    /// ACKs among the latest feedback.
-    fn recent_acks(&self) -> u32 {
-        (u32::from(self.history) & ((1 << self.heard) - 1)).count_ones()
-    }
-
-    /// Whether the receiver may have many senders: no more than half of what was sent lately arrived whole, or less than
-    /// two answers are known, of which nobody can tell how far answers differ.
-    pub(super) fn crowded(&self) -> bool {
-        self.heard < 2 || 2 * self.recent_acks() <= self.heard.into()
-    }
-
-    /// A round trip, of a packet that was not repeated: the estimator of the public code, that of TCP.
+    /// A round trip, of a packet that was not repeated.
+    #[inline]
     fn sample(&mut self, cx: &Context<'_>, sent: Instant, timeouts: u8) {
-        if timeouts > 0 {
-            return;
+        if timeouts == 0 {
+            self.patience.sample(cx.rules, cx.now, cx.now.since(sent));
         }
-        let (rtt, (mean, deviation)) = (cx.now.since(sent).0, self.round_trip);
-        self.round_trip = match mean {
-            0 => (rtt, rtt / 2),
-            _ => (mean - mean / 8 + rtt / 8, deviation - deviation / 4 + mean.abs_diff(rtt) / 4),
-        };
     }
 
     pub(super) fn set_state(&mut self, seq: u32, state: State) {
@@ -158,13 +143,7 @@ impl Sender {
     /// Notes that the receiver has answered.
     fn hear(&mut self, now: Instant, ack: bool) {
         self.last_heard = now;
-        self.note_feedback(ack);
-    }
-
-    /// Notes what became of a packet.
-    fn note_feedback(&mut self, ack: bool) {
-        self.history = self.history << 1 | u16::from(ack);
-        self.heard = (self.heard + 1).min(HISTORY);
+        self.patience.answers.note(ack);
     }
 
     fn account_first(&mut self, rules: &Rules, seq: u32, first_time: bool) {

@@ -12,10 +12,12 @@ use crate::config::Rules;
 use crate::window::Window;
 
 mod feedback;
+mod patience;
 mod stream;
 mod timers;
 mod transmit;
 
+pub(crate) use patience::{Known, Patience};
 use stream::Payloads;
 pub(crate) use timers::Check;
 pub(crate) use transmit::Ready;
@@ -57,13 +59,8 @@ pub(crate) struct Sender {
     expected_pulls: u32,
     /// Packets of the first window of which nothing was heard yet.
     first_unheard: u16,
-    /// The latest feedback, newest in bit 0, 1 for an ACK.
-    history: u16,
-    /// How many bits of `history` are meant.
-    heard: u8,
     paths: PathSet,
-    /// Smoothed round trip and its mean deviation, picoseconds; 0 before the first answer.
-    round_trip: (u64, u64),
+    pub patience: Patience,
     acked_bytes: u64,
     pub counts: SendCounts,
     last_heard: Instant,
@@ -75,9 +72,9 @@ pub(crate) struct Sender {
     last_probe: Instant,
     /// When the timers are looked at next.
     pub check_at: Instant,
-    /// Whether it stands in the endpoint's queues of connections that can send.
-    pub queued_again: bool,
-    pub queued_new: bool,
+    /// How often it stands in the endpoint's queues of connections that can send.
+    pub queued_again: u32,
+    pub queued_new: u32,
 }
 
 impl Sender {
@@ -85,7 +82,7 @@ impl Sender {
     pub fn open(cx: &mut Context<'_>, flow: &FlowSpec) -> Self {
         let mtu = u64::from(cx.rules.mtu);
         let size = flow.size.map(|size| size.0);
-        let total = size.map_or(u32::MAX, |size| size.div_ceil(mtu).min(u64::from(u32::MAX - 1)) as u32);
+        let total = size.map_or(u32::MAX, |size| size.div_ceil(mtu) as u32);
         let last_payload = size.map_or(0, |size| (size - (u64::from(total) - 1) * mtu) as u16);
         let push = cx.rules.initial_window.min(total);
         let paths = PathSet::new(flow.paths, cx.rules.spread, cx.rules.scoreboard, cx.chance);
@@ -105,10 +102,8 @@ impl Sender {
             urgent: VecDeque::new(),
             expected_pulls: 0,
             first_unheard: push as u16,
-            history: 0,
-            heard: 0,
             paths,
-            round_trip: (0, 0),
+            patience: Patience::new(Known::default()),
             acked_bytes: 0,
             counts: SendCounts::default(),
             last_heard: cx.now,
@@ -118,8 +113,8 @@ impl Sender {
             probes: 0,
             last_probe: cx.now,
             check_at: Instant::NEVER,
-            queued_again: false,
-            queued_new: false,
+            queued_again: 0,
+            queued_new: 0,
         }
     }
 

@@ -5,20 +5,18 @@ use alloc::vec::Vec;
 use pullnet_pull::Feedback;
 use pullnet_units::{Instant, Picos};
 
+use super::patience::{LEAST_REPETITIONS, MAX_DOUBLINGS};
 use super::{Context, Sender};
 use crate::config::Rules;
 use crate::header::NdpHeader;
 use crate::window::State;
 
-/// A packet's timeout doubles this many times at most.
-const MAX_DOUBLINGS: u32 = 6;
 /// Timers are looked at this often within a timeout: a retransmission is late by a sixteenth at most.
 const CHECKS_PER_TIMEOUT: u64 = 16;
 /// A pull is missed after this many timeouts, or as many times the longest gap between pulls so far.
 const PATIENCE: u64 = 4;
-/// Probes that are sent to a silent receiver at least before the sender gives up, and repetitions of a packet unless the
-/// round trip is longer than that.
-const LEAST_PROBES: u64 = 32;
+/// Probes that are sent to a silent receiver at least before the sender gives up.
+const LEAST_PROBES: u64 = LEAST_REPETITIONS;
 /// Times as patient for a pull is a sender that may be one of a crowd: its pull may stand in a long queue.
 const CROWDED_PATIENCE: u64 = 16;
 /// An idle stream asks for a sign of life this often within the time after which it gives up.
@@ -33,14 +31,6 @@ pub(crate) enum Check {
 }
 
 impl Sender {
-    /// Time without an answer after which a packet is sent again, which doubles with each repetition; the configured one
-    /// is the least. And what comes on top: what full header queues take, while they may be full.
-    fn patience(&self, rules: &Rules) -> (Picos, Picos) {
-        let (mean, deviation) = self.round_trip;
-        let queues = if self.crowded() { rules.header_queues } else { Picos::ZERO };
-        (rules.timeout.max(Picos(mean + 4 * deviation)), queues)
-    }
-
     /// Rule 6, timeout: packets without an answer leave again on another path. Also asks for a pull that must have
     /// been lost, and gives up on a silent receiver.
     pub fn check(&mut self, cx: &Context<'_>) -> Check {
@@ -69,16 +59,14 @@ impl Sender {
     /// way, at least once in a timeout, for patience may shrink meanwhile.
     fn expire(&mut self, cx: &Context<'_>) -> (Vec<u32>, Instant) {
         let (mut timed_out, mut next) = (Vec::new(), Instant::NEVER);
-        let (patience, queues) = self.patience(cx.rules);
-        let longest = patience.max(Picos(cx.rules.give_up.0 / LEAST_PROBES));
+        let waits = self.patience.waits(cx.rules);
         for (seq, slot) in self.window.iter_mut().filter(|(_, slot)| slot.state == State::Sent) {
-            let doublings = u32::from(slot.timeouts).min(MAX_DOUBLINGS);
-            let wait = patience.saturating_mul(1 << doublings).min(longest);
-            let due = slot.sent.after(wait.saturating_add(queues));
+            let due = slot.sent.after(waits.after(cx.rules, slot.timeouts));
             if due > cx.now {
                 next = next.min(due).min(cx.now + cx.rules.timeout);
                 continue;
             }
+            self.patience.doubt(seq, slot.sent, slot.timeouts);
             slot.timeouts = slot.timeouts.saturating_add(1);
             slot.state = State::Urgent;
             self.paths.feedback(slot.path, Feedback::Loss);
@@ -105,7 +93,11 @@ impl Sender {
     fn pull_missed_at(&self, rules: &Rules) -> Option<Instant> {
         let work = !self.again.is_empty() || (self.push == 0 && self.window.next() < self.offered);
         let patience = Picos(rules.timeout.0.max(self.longest_pull_gap.0)).saturating_mul(PATIENCE);
-        let patience = if self.crowded() { patience.saturating_mul(CROWDED_PATIENCE) } else { patience };
+        let patience = if self.patience.answers.crowded() {
+            patience.saturating_mul(CROWDED_PATIENCE)
+        } else {
+            patience
+        };
         let since = self.last_heard.max(self.last_pull).max(self.last_probe);
         let wait = patience.saturating_mul(1 << u32::from(self.probes).min(MAX_DOUBLINGS));
         (work && self.credit == 0).then(|| since.after(wait.min(Picos(rules.give_up.0 / LEAST_PROBES))))

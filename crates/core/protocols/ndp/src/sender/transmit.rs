@@ -109,9 +109,18 @@ impl Sender {
         Transmit { to: self.to, path, wire, class: Class::Data, priority: 0, ect: false, again, header }
     }
 
-    /// A path for a control packet.
-    pub fn control_path(&mut self, chance: &mut Stream) -> u16 {
-        self.paths.next(chance)
+    /// A path for a PROBE. It takes no turn from a data packet, whose paths are used evenly.
+    pub fn probe_path(&self, chance: &mut Stream) -> u16 {
+        self.paths.any(chance)
+    }
+
+    /// How many packets could leave now that were sent before, and how many new ones.
+    pub fn allowed(&mut self, rules: &Rules) -> (u32, u32) {
+        self.forget_answered();
+        let room = if self.has_room(rules) { self.credit } else { 0 };
+        let pulled = room.min(self.again.len() as u32);
+        let new = (self.push + room - pulled).min(self.offered - self.window.next());
+        (self.urgent.len() as u32 + pulled, new.min(WINDOW - self.window.len().min(WINDOW)))
     }
 
     /// Payload bytes of a packet that is not acknowledged yet.

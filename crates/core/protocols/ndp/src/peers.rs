@@ -1,0 +1,68 @@
+//! What a host has learned of the hosts that it sends to, from one connection to the next.
+
+use alloc::collections::VecDeque;
+
+use pullnet_transport::HostAddr;
+use pullnet_units::{Instant, Picos};
+
+use crate::sender::Known;
+
+/// Most hosts that are remembered.
+const ROOM: usize = 32;
+
+/// What was learned of one host, and when.
+#[derive(Debug)]
+struct Learned {
+    at: Instant,
+    peer: HostAddr,
+    known: Known,
+}
+
+/// The hosts to which a connection has ended of late, the last one first.
+#[derive(Debug)]
+pub(crate) struct Peers {
+    learned: VecDeque<Learned>,
+    /// For so long what was learned is worth something.
+    remembered: Picos,
+}
+
+impl Peers {
+    pub fn new(remembered: Picos) -> Self {
+        Self { learned: VecDeque::new(), remembered }
+    }
+
+    /// What a new connection begins with.
+    pub fn of(&self, now: Instant, peer: HostAddr) -> Known {
+        let lately = |learned: &&Learned| learned.peer == peer && now.since(learned.at) <= self.remembered;
+        self.learned.iter().find(lately).map(|learned| learned.known).unwrap_or_default()
+    }
+
+    /// A connection to `peer` has ended.
+    pub fn note(&mut self, at: Instant, peer: HostAddr, known: Known) {
+        match self.learned.iter().position(|learned| learned.peer == peer) {
+            Some(place) => drop(self.learned.remove(place)),
+            None => self.learned.truncate(ROOM - 1),
+        }
+        self.learned.push_front(Learned { at, peer, known });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn the_latest_are_remembered_and_no_more_than_there_is_room_for() {
+        let mut peers = Peers::new(Picos(1000));
+        let note = |peers: &mut Peers, at, peer| peers.note(Instant(at), HostAddr(peer), Known::default());
+        (0..200).for_each(|n| note(&mut peers, n.into(), n));
+        note(&mut peers, 200, 180);
+        assert_eq!(peers.learned.len(), ROOM);
+        let mut known: Vec<_> = peers.learned.iter().map(|learned| learned.peer.0).collect();
+        assert_eq!(known[0], 180);
+        known.sort_unstable();
+        assert!(known.into_iter().eq(168..200));
+    }
+}

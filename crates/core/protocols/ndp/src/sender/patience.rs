@@ -1,0 +1,209 @@
+//! How long a sender waits for an answer: what it knows of the way to its receiver and back.
+
+use alloc::collections::VecDeque;
+
+use pullnet_units::{Instant, Picos};
+
+use crate::config::Rules;
+
+/// A packet's timeout doubles this many times at most.
+pub(super) const MAX_DOUBLINGS: u32 = 6;
+/// Within `give_up` a packet is sent this often at least, unless the round trip is longer than that.
+pub(super) const LEAST_REPETITIONS: u64 = 32;
+/// Answers that are remembered to tell a bad path from an incast.
+const HISTORY: u8 = 16;
+/// The longest round trip is remembered for this part of `give_up` at least, and twice that at most.
+const ERAS_PER_GIVE_UP: u64 = 32;
+/// Packets that were sent again and of which a second answer is noticed.
+const MOST_DOUBTS: usize = 64;
+/// An answer may take a quarter longer than the longest of late.
+const MARGIN: u64 = 4;
+
+/// What became of the latest packets.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Answers {
+    /// Newest in bit 0, 1 for an ACK.
+    bits: u16,
+    /// How many bits are meant.
+    known: u8,
+}
+
+impl Answers {
+    pub fn note(&mut self, ack: bool) {
+        self.bits = self.bits << 1 | u16::from(ack);
+        self.known = (self.known + 1).min(HISTORY);
+    }
+
+    /// These answers after `earlier` ones.
+    fn after(self, earlier: Self) -> Self {
+        let bits = (u32::from(earlier.bits) << self.known) as u16 | self.bits & mask(self.known);
+        Self { bits, known: (earlier.known + self.known).min(HISTORY) }
+    }
+
+    pub fn known(self) -> u32 {
+        self.known.into()
+    }
+
+    pub fn acks(self) -> u32 {
+        (self.bits & mask(self.known)).count_ones()
+    }
+
+    /// Whether the receiver may have many senders: no more than half of what was sent lately arrived whole, or less than
+    /// two answers are known, of which nobody can tell how far answers differ.
+    pub fn crowded(self) -> bool {
+        self.known < 2 || 2 * self.acks() <= self.known()
+    }
+}
+
+/// The lowest `bits` bits.
+fn mask(bits: u8) -> u16 {
+    ((1u32 << bits) - 1) as u16
+}
+
+/// Round trips to one receiver, in picoseconds.
+#[derive(Clone, Copy, Default, Debug)]
+struct RoundTrips {
+    /// Smoothed, 0 before the first answer.
+    mean: u64,
+    deviation: u64,
+    /// Longest since `era`, and in the era before it.
+    longest: u64,
+    longest_before: u64,
+    era: Instant,
+}
+
+impl RoundTrips {
+    /// A round trip that may be the longest of late.
+    #[inline]
+    fn lengthen(&mut self, rules: &Rules, now: Instant, trip: u64) {
+        if now.since(self.era).0 > rules.give_up.0 / ERAS_PER_GIVE_UP {
+            (self.longest_before, self.longest, self.era) = (self.longest, 0, now);
+        }
+        self.longest = self.longest.max(trip);
+    }
+}
+
+/// What is known of a receiver when a connection to it ends, and what the next one begins with.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Known {
+    trips: RoundTrips,
+    answers: Answers,
+}
+
+/// A packet that was sent again when its time was over.
+#[derive(Clone, Copy, Debug)]
+struct Doubt {
+    seq: u32,
+    sent: Instant,
+    answered: bool,
+}
+
+/// How long one connection waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Patience {
+    trips: RoundTrips,
+    /// Packets of which a second answer would say that the first copy was under way all the time.
+    doubts: VecDeque<Doubt>,
+    /// Answers on this connection.
+    pub answers: Answers,
+    /// Answers on connections to the same receiver before.
+    earlier: Answers,
+}
+
+impl Patience {
+    pub fn new(known: Known) -> Self {
+        Self {
+            trips: known.trips,
+            doubts: VecDeque::new(),
+            answers: Answers::default(),
+            earlier: known.answers,
+        }
+    }
+
+    /// What the next connection to this receiver begins with.
+    pub fn known(&self) -> Known {
+        Known { trips: self.trips, answers: self.answers.after(self.earlier) }
+    }
+
+    /// A round trip of a packet that was not repeated. Mean and deviation are those of the public code and of TCP.
+    #[inline]
+    pub fn sample(&mut self, rules: &Rules, now: Instant, trip: Picos) {
+        let (trips, trip) = (&mut self.trips, trip.0);
+        (trips.mean, trips.deviation) = match trips.mean {
+            0 => (trip, trip / 2),
+            mean => {
+                let deviation = trips.deviation;
+                (mean - mean / 8 + trip / 8, deviation - deviation / 4 + mean.abs_diff(trip) / 4)
+            }
+        };
+        trips.lengthen(rules, now, trip);
+    }
+
+    /// The time of packet `seq`, which left at `sent`, is over: it is sent again. If that was `repeated` before, a second
+    /// answer may be that of any copy.
+    pub fn doubt(&mut self, seq: u32, sent: Instant, repeated: u8) {
+        if repeated > 0 {
+            self.doubts.retain(|doubt| doubt.seq != seq);
+            return;
+        }
+        if self.doubts.len() == MOST_DOUBTS {
+            self.doubts.pop_front();
+        }
+        self.doubts.push_back(Doubt { seq, sent, answered: false });
+    }
+
+    /// Packet `seq` was answered. A repeated packet gives no round trip, for nobody knows which copy was answered. The
+    /// answer of the other copy tells: the first one was not lost, and took so long at most.
+    #[inline]
+    pub fn answered(&mut self, rules: &Rules, now: Instant, seq: u32) {
+        if !self.doubts.is_empty() {
+            self.settle(rules, now, seq);
+        }
+    }
+
+    #[cold]
+    fn settle(&mut self, rules: &Rules, now: Instant, seq: u32) {
+        let Some(place) = self.doubts.iter().position(|doubt| doubt.seq == seq) else { return };
+        if !core::mem::replace(&mut self.doubts[place].answered, true) {
+            return;
+        }
+        if let Some(doubt) = self.doubts.remove(place) {
+            self.trips.lengthen(rules, now, now.since(doubt.sent).0);
+        }
+    }
+
+    /// How long to wait for an answer, as far as is known now.
+    pub fn waits(&self, rules: &Rules) -> Waits {
+        if !rules.learns {
+            return Waits { doubling: rules.timeout, queues: Picos::ZERO, least: Picos::ZERO };
+        }
+        let RoundTrips { mean, deviation, longest, longest_before, .. } = self.trips;
+        let answers = if self.answers.known() < 2 { self.answers.after(self.earlier) } else { self.answers };
+        let longest = longest.max(longest_before);
+        Waits {
+            doubling: Picos(mean + rules.timeout.0.max(4 * deviation)),
+            queues: if answers.crowded() { rules.header_queues } else { Picos::ZERO },
+            least: Picos(longest + longest / MARGIN),
+        }
+    }
+}
+
+/// How long a sender waits for an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    /// `timeout` beyond the usual round trip, more if round trips differ more; doubles with each repetition.
+    doubling: Picos,
+    /// What full header queues take, while they may be full: on top of that.
+    queues: Picos,
+    /// No packet is sent again before this: some path took nearly as long of late.
+    least: Picos,
+}
+
+impl Waits {
+    /// The time that a packet has after it was sent, if its time was over `repeated` times before.
+    pub fn after(self, rules: &Rules, repeated: u8) -> Picos {
+        let longest = self.doubling.max(Picos(rules.give_up.0 / LEAST_REPETITIONS));
+        let doubled = self.doubling.saturating_mul(1 << u32::from(repeated).min(MAX_DOUBLINGS));
+        doubled.min(longest).saturating_add(self.queues).max(self.least.min(longest))
+    }
+}
