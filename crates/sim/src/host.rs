@@ -140,6 +140,12 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         net.grid.index(self.line.reaches(at.max(self.busy_until), net.shortest)) - 1
     }
 
+    /// When something happens next: what would be done at a visit now, if it lies in the past. `u64::MAX` for never.
+    pub fn next_event(&self, window: Window) -> u64 {
+        let link = self.busy_until.max(self.ready_at);
+        link.min(self.transport.next_timeout().0).min(self.next_arrival(window)).min(self.next_start)
+    }
+
     /// When the next packet arrives.
     #[inline]
     fn next_arrival(&self, window: Window) -> u64 {

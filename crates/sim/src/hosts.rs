@@ -54,8 +54,12 @@ pub trait Hosts<W: Words>: Send {
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
     /// The earliest window from `window` on in which something is to be done; `u64::MAX` for none.
     fn next_busy(&mut self, window: u64) -> u64;
-    /// Whether somebody waits for news of flows: hosts are then visited as soon as anything happens there.
-    fn set_prompt(&mut self, prompt: bool);
+    /// Whether any news of a flow may end the run: hosts are then visited as soon as anything happens there. `window` is the
+    /// current one.
+    fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool);
+    /// The host of `process` has one more flow, or one less, whose ends matter to others: while it has any, it is visited as
+    /// soon as anything happens there.
+    fn watch(&mut self, process: u32, more: bool);
     /// News of flows since the last call.
     fn reports(&mut self) -> &mut Vec<Report>;
     /// The first cache lines that an arriving packet touches, of every host.
@@ -99,6 +103,8 @@ pub struct HostSide<W, T> {
     reports: Vec<Report>,
     log: HostLog,
     prompt: bool,
+    /// Flows of each host whose ends matter to others; empty as long as there never was one.
+    watched: Vec<u32>,
     /// Whether memory is prefetched: only a shard that is larger than a cache gains by it.
     large: bool,
 }
@@ -120,7 +126,8 @@ impl<W: Words, T: Stack<W>> HostSide<W, T> {
             due: Vec::new(),
             reports: Vec::new(),
             log: HostLog::default(),
-            prompt: true,
+            prompt: false,
+            watched: Vec::new(),
             large,
         }
     }
@@ -139,7 +146,8 @@ impl<W: Words, T: Stack<W>> HostSide<W, T> {
         let host = &mut self.hosts[position as usize];
         host.armed = NOT_ARMED;
         let (env, reports, log) = (Env { net, out, window }, &mut self.reports, &mut self.log);
-        if let Some(due) = host.visit(&mut HostContext { env, reports, log, prompt: self.prompt }) {
+        let prompt = prompt(self.prompt, &self.watched, position);
+        if let Some(due) = host.visit(&mut HostContext { env, reports, log, prompt }) {
             let due = due.max(window.index + 1);
             self.agenda.arm(&mut host.armed, position, due, window.index);
         }
@@ -183,7 +191,8 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
                 abroad.push(*emission);
                 continue;
             };
-            let due = host.expect(net, window, &emission.packet, self.prompt);
+            let prompt = prompt(self.prompt, &self.watched, position);
+            let due = host.expect(net, window, &emission.packet, prompt);
             if due < host.armed {
                 self.agenda.arm(&mut host.armed, position, due, window.index);
             }
@@ -193,7 +202,8 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
     fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart) {
         let position = process - self.range.start;
         let host = &mut self.hosts[position as usize];
-        let due = host.plan(net, start, self.prompt).max(window.index);
+        let prompt = prompt(self.prompt, &self.watched, position);
+        let due = host.plan(net, start, prompt).max(window.index);
         if due < host.armed {
             self.agenda.arm(&mut host.armed, position, due, window.index);
         }
@@ -202,7 +212,7 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>) {
         for host in &mut self.hosts {
             let (env, reports, log) = (Env { net, out, window }, &mut self.reports, &mut self.log);
-            host.visit(&mut HostContext { env, reports, log, prompt: self.prompt });
+            host.visit(&mut HostContext { env, reports, log, prompt: true });
         }
     }
 
@@ -210,8 +220,25 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
         self.agenda.next_busy(window)
     }
 
-    fn set_prompt(&mut self, prompt: bool) {
+    fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool) {
+        if prompt && !self.prompt {
+            // What has happened since the latest visits must be known now, and what lies ahead as soon as it happens.
+            for (position, host) in (0..).zip(&mut self.hosts) {
+                let at = host.next_event(window);
+                let due = net.grid.index(at).max(window.index);
+                if at < u64::MAX && due < host.armed {
+                    self.agenda.arm(&mut host.armed, position, due, window.index);
+                }
+            }
+        }
         self.prompt = prompt;
+    }
+
+    fn watch(&mut self, process: u32, more: bool) {
+        let position = (process - self.range.start) as usize;
+        self.watched.resize(self.hosts.len(), 0);
+        let count = &mut self.watched[position];
+        *count = if more { *count + 1 } else { *count - 1 };
     }
 
     fn reports(&mut self) -> &mut Vec<Report> {
@@ -249,6 +276,12 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
     fn open_flows(&self, visit: &mut dyn FnMut(HostId, FlowStatus)) {
         self.hosts.iter().for_each(|host| host.transport().open_flows(&mut |status| visit(host.id, status)));
     }
+}
+
+/// Whether the host at `position` is visited as soon as anything happens there.
+#[inline(always)]
+fn prompt(all: bool, watched: &[u32], position: u32) -> bool {
+    all || watched.get(position as usize).is_some_and(|count| *count > 0)
 }
 
 /// A host at rest.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pullnet_record::{RunRecord, StuckFlow};
 use pullnet_session::{Director, Report};
 use pullnet_transport::Words;
-use pullnet_units::{Id, Instant, Picos};
-use pullnet_workload::FlowStart;
+use pullnet_units::{HostId, Id, Instant, Picos};
+use pullnet_workload::{FlowStart, Watch};
 
 use crate::barrier::Barrier;
 use crate::clock::Window;
@@ -16,6 +16,11 @@ use crate::network::Network;
 use crate::outbox::Mail;
 use crate::series::HeldSum;
 use crate::shard::Shard;
+
+/// Windows before the end of a flow may end the run in which hosts begin to be visited early.
+const EARLY: u64 = 2;
+/// Windows for which hosts are not visited early, at least, once that is given up.
+const LAZY: u64 = 64;
 
 /// How far a run is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +57,8 @@ struct Post<W> {
     packets: [Vec<Mutex<Mail<W>>>; 2],
     /// Flows that start, by shard.
     starts: Vec<Mutex<Vec<(u32, FlowStart)>>>,
+    /// Hosts that have one more flow, or one less, whose ends must be known at once; by shard.
+    watched: Vec<Mutex<Vec<(u32, bool)>>>,
     /// News of flows from all shards.
     reports: Mutex<Vec<Report>>,
     /// The earliest window in which any shard has something to do.
@@ -64,6 +71,7 @@ impl<W> Post<W> {
         Self {
             packets: [boxes(), boxes()],
             starts: (0..shards).map(|_| Mutex::default()).collect(),
+            watched: (0..shards).map(|_| Mutex::default()).collect(),
             reports: Mutex::default(),
             next_busy: AtomicU64::new(0),
         }
@@ -83,7 +91,7 @@ struct Shared<W> {
     /// Number of the next window.
     next: AtomicU64,
     ended: AtomicBool,
-    /// Whether anything waits for news of flows.
+    /// Whether any news of a flow may end the run: then all hosts are visited early.
     prompt: AtomicBool,
     /// Latest end of the run.
     end: u64,
@@ -103,16 +111,36 @@ impl<W: Words> Shared<W> {
         let start = director.next_start().map_or(u64::MAX, |at| self.net.grid.index(at));
         // News may cause starts, so that nothing is skipped after it; nor is the window in which the run ends.
         let last = self.net.grid.index(self.end).max(next);
+        // Hosts are visited early from the window on in which the run may end.
+        let prompt_from = self.net.grid.index(director.may_end_from()).saturating_sub(EARLY);
+        let last = if self.prompt.load(Ordering::Acquire) { last } else { last.min(prompt_from.max(next)) };
         let next = if reports.is_empty() { busy.min(start).clamp(next, last) } else { next };
         let Window { start, end, .. } = self.window(next);
         director.decide(start, end, &mut reports, |start| {
             let process = self.net.numbering.of_host[start.src.index()];
             let owner = self.owner(|bound| process < bound.0);
+            if start.watch != Watch::Nothing {
+                self.tell_watched([start.src, start.dst], true);
+            }
             lock(&self.post.starts[owner]).push((process, start));
         });
+        director.released().for_each(|ends| self.tell_watched(ends, false));
         self.next.store(next, Ordering::Release);
         self.ended.store(director.ended.is_some(), Ordering::Release);
-        self.prompt.store(director.awaits_news(), Ordering::Release);
+        let prompt_from = self.net.grid.index(director.may_end_from()).saturating_sub(EARLY);
+        let was = self.prompt.load(Ordering::Acquire);
+        // To visit all hosts early costs a look at each of them: it is not given up for a short while.
+        let soon = prompt_from.saturating_sub(if was { LAZY } else { 0 });
+        self.prompt.store(next >= soon, Ordering::Release);
+    }
+
+    /// The ends of one more flow between these hosts matter to others, or of one less.
+    fn tell_watched(&self, hosts: [HostId; 2], more: bool) {
+        for host in hosts {
+            let process = self.net.numbering.of_host[host.index()];
+            let owner = self.owner(|bound| process < bound.0);
+            lock(&self.post.watched[owner]).push((process, more));
+        }
     }
 
     /// The shard of the process that is before its bound there.
@@ -179,7 +207,6 @@ impl<W: Words> Worker<'_, W> {
                 return;
             }
             let index = self.shared.next.load(Ordering::Acquire);
-            self.shard.hosts.set_prompt(self.shared.prompt.load(Ordering::Acquire));
             self.receive(index);
             self.shard.work(&self.shared.net, self.shared.window(index));
             self.hand_over(index);
@@ -197,8 +224,11 @@ impl<W: Words> Worker<'_, W> {
             let mut mail = lock(&shared.post.packets[before.index as usize % 2][self.number]);
             self.shard.receive(net, before, &mut mail);
         }
-        let mut starts = lock(&shared.post.starts[self.number]);
         let window = shared.window(index);
+        self.shard.hosts.set_prompt(net, window, shared.prompt.load(Ordering::Acquire));
+        let mut watched = lock(&shared.post.watched[self.number]);
+        watched.drain(..).for_each(|(process, more)| self.shard.hosts.watch(process, more));
+        let mut starts = lock(&shared.post.starts[self.number]);
         starts.drain(..).for_each(|(process, start)| self.shard.plan(net, window, process, start));
     }
 

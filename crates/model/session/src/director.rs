@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pullnet_record::FlowRow;
 use pullnet_scenario::{Scenario, Stop};
 use pullnet_transport::{Framing, SendCounts, Side};
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{HostId, Instant, Picos};
 use pullnet_workload::{Completion, FlowStart, Workload};
 
 /// Something about a flow that the rest of the run has to know.
@@ -70,6 +70,10 @@ pub struct Director {
     open: u64,
     /// Whether a flow without an end has started.
     endless: bool,
+    /// The latest time at which a flow that started can end at the earliest: no flow is faster than in an empty network.
+    earliest_end: u64,
+    /// Whether a flow failed, perhaps before its time.
+    failed_early: bool,
     /// Flows received.
     pub received: u64,
     /// Flows failed.
@@ -94,6 +98,8 @@ impl Director {
             flows: Vec::new(),
             open: 0,
             endless: false,
+            earliest_end: 0,
+            failed_early: false,
             received: 0,
             failed: 0,
             starts: Vec::new(),
@@ -123,9 +129,23 @@ impl Director {
         self.open == 0 && !self.endless
     }
 
-    /// Whether what becomes of a flow may change what the run does next.
-    pub fn awaits_news(&self) -> bool {
-        matches!(self.stop, Stop::FlowsDone { .. }) || self.workload.watches()
+    /// From this time on any news of a flow may end the run, so that it must be known at once. Flows take at least as long
+    /// as in an empty network, and those that are planned have to start.
+    pub fn may_end_from(&self) -> u64 {
+        match self.stop {
+            Stop::At(_) => u64::MAX,
+            Stop::FlowsDone { .. } if self.failed_early => 0,
+            Stop::FlowsDone { .. } => self.next_start().unwrap_or(0).max(self.earliest_end),
+        }
+    }
+
+    /// Takes sender and receiver of every flow whose ends mattered for others ([`FlowStart::watch`]) and do not any more.
+    pub fn released(&mut self) -> impl Iterator<Item = [HostId; 2]> {
+        let flows = &self.flows;
+        self.workload.released().map(|flow| {
+            let FlowRow { src, dst, .. } = flows[flow as usize];
+            [src, dst]
+        })
     }
 
     /// Earliest start already known.
@@ -149,7 +169,10 @@ impl Director {
         }
         self.workload.starts_before(Instant(until), &mut self.starts);
         for flow in core::mem::take(&mut self.starts) {
-            self.flows.push(self.row(&flow));
+            let row = self.row(&flow);
+            let ideal = row.ideal.unwrap_or_default();
+            self.earliest_end = self.earliest_end.max(row.start.after(ideal).0);
+            self.flows.push(row);
             self.open += u64::from(flow.size.is_some());
             self.endless |= flow.size.is_none();
             start(flow);
@@ -220,6 +243,7 @@ impl Director {
             }
             News::Failed(reason, counts) => {
                 row.count(counts);
+                self.failed_early = true;
                 // A flow whose data has all arrived is complete, also where the sender gave up waiting for the last ACK.
                 if row.received.is_none() {
                     row.failed = Some(reason);

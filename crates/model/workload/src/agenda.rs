@@ -20,7 +20,7 @@ pub enum Watch {
 
 impl Watch {
     /// Whether the end at `side` is wanted.
-    pub(crate) fn wants(self, side: Side) -> bool {
+    pub fn wants(self, side: Side) -> bool {
         match self {
             Self::Nothing => false,
             Self::Received => side == Side::Receiver,

@@ -1,6 +1,8 @@
 use pullnet_transport::Side;
 use pullnet_units::{Bytes, HostId, Instant};
 
+use crate::Watch;
+
 /// A flow that starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowStart {
@@ -26,6 +28,8 @@ pub struct FlowStart {
     pub tenant: u16,
     /// Number of the coflow that it is part of, from 0 in order of their first flows.
     pub coflow: Option<u32>,
+    /// Which ends of it may cause something: a driver reports these without delay, and failures of such flows too.
+    pub watch: Watch,
 }
 
 /// One end of a flow that is done.

@@ -104,6 +104,7 @@ impl CheckedWorkload {
             agenda: Agenda::default(),
             blocks: self.blocks.clone(),
             open: BTreeMap::new(),
+            released: Vec::new(),
             tags: self.tags.clone(),
             tenants: self.tenants.clone(),
             coflows: Coflows::default(),
@@ -128,6 +129,8 @@ pub struct Workload {
     agenda: Agenda,
     blocks: Vec<Block>,
     open: BTreeMap<u32, Open>,
+    /// Flows that were watched and are not any more.
+    released: Vec<u32>,
     tags: Vec<String>,
     tenants: Vec<String>,
     coflows: Coflows,
@@ -179,6 +182,7 @@ impl Workload {
             deadline: flow.deadline.or(common.deadline).map(|deadline| at.after(deadline)),
             tenant: flow.tenant.unwrap_or(common.tenant),
             coflow: self.coflows.number(block, common.coflow, at, flow.coflow),
+            watch: flow.watch,
         }
     }
 
@@ -193,6 +197,7 @@ impl Workload {
         let (number, lane) = (open.block, open.lane);
         if open.watch == Watch::Nothing {
             self.open.remove(&done.flow);
+            self.released.push(done.flow);
         }
         let earliest = done.at.after(self.signal).max(self.horizon);
         let mut planner = Planner { agenda: &mut self.agenda, block: number, earliest };
@@ -200,9 +205,9 @@ impl Workload {
         self.blocks[number as usize].traffic.ended(&ended, &mut planner);
     }
 
-    /// Whether the end of a flow under way is waited for.
-    pub fn watches(&self) -> bool {
-        !self.open.is_empty()
+    /// Takes the flows whose ends mattered ([`FlowStart::watch`]) and do not any more.
+    pub fn released(&mut self) -> impl Iterator<Item = u32> {
+        self.released.drain(..)
     }
 
     /// Whether no start is known, and none can come unless an open flow completes.
