@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pullnet.papers.calculations import data, hardware, linux, theory, volumes
+from pullnet.papers.calculations import codes, data, hardware, linux, theory, volumes
 
 Numbers = dict[str, Any]
 """What a calculation comes to, as JSON can hold it."""
@@ -15,7 +15,7 @@ Calculation = Callable[..., Numbers]
 
 ALL: dict[str, Calculation] = {
     name: function
-    for module in (hardware, linux, theory, volumes)
+    for module in (codes, hardware, linux, theory, volumes)
     for name, function in vars(module).items()
     if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }
@@ -35,5 +35,7 @@ def _own() -> str:
     others = [path for name in ("traffic", "testbed") for path in (here.parent.parent / name).rglob("*.py")]
     root = here.parents[3]
     others += [path for name in ("rtl", "sim", "formal", "synth") for path in (root / "hardware" / name).glob("*.*")]
-    files = sorted([*here.glob("*.py"), here.parent / "machine.py", *others, *data.SHIPPED.iterdir()])
+    files = sorted(
+        [*here.glob("*.py"), here.parent / "machine.py", here.parents[1] / "codes.py", *others, *data.SHIPPED.iterdir()]
+    )
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
