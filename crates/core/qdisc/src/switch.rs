@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 use pullnet_settings::{Field, Settings};
 use pullnet_units::{Bytes, QueueSize};
 
-use crate::{DropTailConfig, RedConfig, SharedBufferConfig, TrimConfig};
+use crate::{DropTailConfig, RedConfig, ScdpSwitchConfig, SharedBufferConfig, TrimConfig};
 
 /// Room of a queue, as a setting states it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,5 +97,6 @@ switches! {
     Trim(TrimConfig) = "trim": "NDP switch: shallow data queue, trims to headers, control first 10:1, returns to sender",
     DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
     Red(RedConfig) = "red": "Random early detection: one FIFO per port, marks or drops before it is full",
+    ScdpSwitch(ScdpSwitchConfig) = "scdp": "SCDP switch: five strict priorities for symbols below a queue for control 10:1, trims to headers",
     SharedBuffer(SharedBufferConfig) = "shared-buffer": "Drop-tail ports that share one memory per switch",
 }
