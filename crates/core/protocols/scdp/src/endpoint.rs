@@ -198,23 +198,22 @@ impl ScdpEndpoint {
         (pending - add..pending).for_each(|before| self.pulls.add(slot, priority, before));
     }
 
-    /// Everything needed has arrived: the sender learns it at once, the application once the last block is decoded.
+    /// Everything needed has arrived. The session ends once the last block is decoded: a sender that was told before would
+    /// take data for delivered that its application does not have yet.
     fn finish(&mut self, now: Instant, slot: u32) {
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        let (peer, conn, path) = (receiver.peer, receiver.conn, receiver.control_path(&mut self.chance));
-        self.received.note(now, peer, conn);
-        self.send_control(peer, path, ScdpHeader::Done { conn });
         self.arm_receiver(slot);
         self.hand_over(now, slot);
     }
 
-    /// Reports a session whose blocks are decoded.
+    /// Ends a session whose blocks are decoded.
     fn hand_over(&mut self, now: Instant, slot: u32) {
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         if receiver.complete() && receiver.decoded_at() <= now {
-            let (peer, conn) = (receiver.peer, receiver.conn);
+            let (peer, conn, path) = (receiver.peer, receiver.conn, receiver.control_path(&mut self.chance));
             self.receivers.remove(peer, conn);
+            self.received.note(now, peer, conn);
             self.events.push_back(Event::Received { slot });
+            self.send_control(peer, path, ScdpHeader::Done { conn });
         }
     }
 

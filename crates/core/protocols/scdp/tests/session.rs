@@ -226,28 +226,28 @@ fn a_lost_end_is_said_again() {
     assert_eq!(dones(&sent), 4);
 }
 
-/// Only blocks that lost a symbol take time to decode, and only what the last ones take is exposed.
+/// Only blocks that lost a symbol take time to decode. The sender is told when the application has the data.
 #[test]
-fn the_application_waits_for_decoding_and_the_sender_does_not() {
+fn a_session_ends_when_its_last_block_is_decoded() {
     let slow = ScdpConfig { decode_rate: Some("100 Mbps".parse().unwrap()), ..config() };
-    let received = |events: &[(Instant, usize, Event)]| {
-        let found = events.iter().find(|(_, _, event)| matches!(event, Event::Received { .. }));
-        found.expect("all is received").0
+    let last = |events: &[(Instant, usize, Event)], wanted: fn(&Event) -> bool| {
+        events.iter().rfind(|(_, _, event)| wanted(event)).expect("it happens").0
     };
-    let completed = |events: &[(Instant, usize, Event)]| {
-        let found = events.iter().find(|(_, _, event)| matches!(event, Event::Completed { .. }));
-        found.expect("the sender knows").0
+    let exposed = |events: &[(Instant, usize, Event)]| {
+        let arrived = last(events, |event| matches!(event, Event::Delivered { .. }));
+        let received = last(events, |event| matches!(event, Event::Received { .. }));
+        assert!(received < last(events, |event| matches!(event, Event::Completed { .. })));
+        received.since(arrived)
     };
     let (_, without) = session(&slow, 50, fine);
-    assert!(received(&without) <= completed(&without));
+    assert_eq!(exposed(&without), Picos::ZERO);
     let trim_one = |_: &Log, side: usize, packet: &Packet| match packet.header {
         ScdpHeader::Symbol { symbol, .. } if symbol.esi == 20 && side == 0 => trimmed(),
         _ => vec![Passage::whole(HOP)],
     };
     let (_, with) = session(&slow, 50, trim_one);
     // 50 symbols of 1000 B at 100 Mb/s.
-    let exposed = received(&with).since(completed(&with));
-    assert!(exposed > Picos::from_micros(3_900) && exposed <= Picos::from_micros(4_000), "{exposed:?}");
+    assert_eq!(exposed(&with), Picos::from_micros(4_000));
 }
 
 #[test]
