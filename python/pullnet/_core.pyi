@@ -10,6 +10,7 @@ __all__ = [
     "Capture",
     "CaptureBins",
     "CaptureReport",
+    "CodeBench",
     "Column",
     "HostFile",
     "HostListener",
@@ -29,10 +30,14 @@ __all__ = [
     "__version__",
     "calls",
     "catalogue",
+    "code_failures",
+    "code_limits",
     "frame_room",
+    "lt_code_operations",
     "mark_anomalies",
     "picoseconds",
     "provoke_fault",
+    "raptor_code_operations",
     "schema",
     "template",
     "testbed_plan",
@@ -44,6 +49,18 @@ _Interval: TypeAlias = tuple[float, float, float, float]
 
 def catalogue(what: str) -> list[tuple[str, str]]:
     """Names and one line each, of `protocols`, `switches`, `topologies`, `traffic` or `distributions`."""
+
+def code_limits() -> list[tuple[str, int, int, int, int]]:
+    """Source symbols, encoding symbols, bytes of a symbol and source blocks at most, of R10 and RaptorQ."""
+
+def code_failures(code: str, symbols: int, lost: int, overhead: int, trials: int, seed: int) -> int:
+    """Random sets of symbols, out of `trials`, that do not determine the block."""
+
+def lt_code_operations(symbols: int, seed: int) -> tuple[float, float, float, float]:
+    """XORs per encoding symbol and per recovered source symbol; shares recovered and used."""
+
+def raptor_code_operations(symbols: int, epsilon: float, seed: int) -> tuple[float, float, float, float]:
+    """The same of the outer code of a Raptor code at overhead `epsilon`."""
 
 def schema() -> str:
     """JSON schema of a scenario file."""
@@ -428,6 +445,18 @@ def calls(
 
 def frame_room(scenario: Scenario) -> int:
     """Longest frame of a scenario, Ethernet header included and check sequence not. Unit: bytes."""
+
+@final
+class CodeBench:
+    """A RaptorQ block with `lost` source symbols lost; each method does its work once, to be timed."""
+
+    def __new__(cls, symbols: int, symbol_bytes: int, lost: int) -> Self: ...
+    def encode(self) -> None:
+        """Solves for the intermediate symbols."""
+    def repair(self, count: int) -> None:
+        """Makes repair symbols."""
+    def decode(self) -> bool:
+        """Decodes the block; whether its bytes are right."""
 
 @final
 class PowerSample:

@@ -5,6 +5,7 @@
 
 mod capture;
 mod catalogue;
+mod codes;
 mod errors;
 mod fault;
 mod fitting;
@@ -26,6 +27,8 @@ mod _core {
     use crate::capture::{Capture, CaptureBins, CaptureReport, mark_anomalies};
     #[pymodule_export]
     use crate::catalogue::{catalogue, picoseconds, schema, template};
+    #[pymodule_export]
+    use crate::codes::{CodeBench, code_failures, code_limits, lt_code_operations, raptor_code_operations};
     #[pymodule_export]
     use crate::fault::provoke_fault;
     #[pymodule_export]

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from pullnet import __version__
+from pullnet.cli.codes import codes
 from pullnet.cli.compare import compare
 from pullnet.cli.diff import diff
 from pullnet.cli.host import host
@@ -52,6 +53,7 @@ app.command()(switch)
 app.command()(tell)
 testbed.command()(play)
 testbed.command()(compare)
+app.add_typer(codes)
 app.add_typer(host)
 app.add_typer(testbed)
 app.add_typer(traffic)

@@ -3,7 +3,9 @@ use alloc::vec::Vec;
 use pullnet_settings::{Field, Settings};
 use pullnet_units::{Bytes, QueueSize};
 
-use crate::{DropTailConfig, PfcConfig, RedConfig, SharedBufferConfig, SplitConfig, TrimConfig};
+use crate::{
+    DropTailConfig, PfcConfig, RedConfig, ScdpSwitchConfig, SharedBufferConfig, SplitConfig, TrimConfig,
+};
 
 /// Room of a queue, as a setting states it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,6 +108,7 @@ switches! {
     Trim(TrimConfig) = "trim": "NDP switch: shallow data queue, trims to headers, control first 10:1, returns to sender",
     DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
     Red(RedConfig) = "red": "Random early detection: one FIFO per port, marks or drops before it is full",
+    ScdpSwitch(ScdpSwitchConfig) = "scdp": "SCDP switch: five strict priorities for symbols below a queue for control 10:1, trims to headers",
     SharedBuffer(SharedBufferConfig) = "shared-buffer": "Drop-tail ports that share one memory per switch",
     Pfc(PfcConfig) = "pfc": "Lossless: pauses the senders of a link before its memory is full (802.1Qbb or 802.3x)",
     Split(SplitConfig) = "split": "Two classes by priority: an NDP switch and a drop-tail queue that divide each link",

@@ -167,6 +167,12 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             let most = room(split.control_queue, header) + room(split.queue, header);
             ensure!(control <= most, "holds {control} control packets");
         }
+        SwitchConfig::ScdpSwitch(scdp) => {
+            ensure!(held <= room(scdp.data_queue, 1), "holds {held} symbols");
+            let control = u64::from(row.peak_control);
+            ensure!(control <= room(scdp.control_queue, header), "holds {control} control packets");
+            ensure!(row.returned == 0, "returns");
+        }
         SwitchConfig::SharedBuffer(shared) => {
             ensure!(held * (header + 1) <= shared.pool.0, "holds {held} data packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");

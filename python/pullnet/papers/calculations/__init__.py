@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pullnet.papers.calculations import data, hardware, linux, theory, volumes
+from pullnet.papers.calculations import codes, data, hardware, linux, theory, volumes
 
 Numbers = dict[str, Any]
 """What a calculation comes to, as JSON can hold it."""
@@ -15,7 +15,7 @@ Calculation = Callable[..., Numbers]
 
 ALL: dict[str, Calculation] = {
     name: function
-    for module in (hardware, linux, theory, volumes)
+    for module in (codes, hardware, linux, theory, volumes)
     for name, function in vars(module).items()
     if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }
@@ -36,5 +36,6 @@ def _own() -> str:
     root = here.parents[3]
     folders = [root / "hardware" / name for name in ("rtl", "sim", "formal", "synth", "p4")]
     others += [path for folder in folders for path in folder.glob("*.*")]
-    files = sorted([*here.glob("*.py"), here.parent / "machine.py", *others, *data.SHIPPED.iterdir()])
+    own = [here.parent / "machine.py", here.parents[1] / "codes.py"]
+    files = sorted([*here.glob("*.py"), *own, *others, *data.SHIPPED.iterdir()])
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()

@@ -1,0 +1,123 @@
+use pullnet_codes::{FailureOdds, Latency};
+use pullnet_pull::{Spacing, Spread};
+use pullnet_settings::settings;
+use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
+
+settings! {
+    /// Settings of SCDP hosts.
+    pub struct ScdpConfig {
+        /// Payload of a symbol; a packet carries one. Bytes. Source: SCDP evaluation, frames of 1500 B.
+        mtu: Bytes = "1436 B" in "1 B" => "60000 B",
+        /// Bytes on the wire of a control packet, and of the header of a symbol.
+        header: Bytes = "64 B" in "1 B" => "128 B",
+        /// Symbols that a sender pushes before the first pull. Source: SCDP evaluation, 12; 6 per sender in many-to-one.
+        initial_window: Packets = "12 packets" in "1 packets" => "65535 packets",
+        /// Source symbols of a source block at most. Source: SCDP evaluation, 100; RFC 6330, 56,403 at most.
+        block: Packets = "100 packets" in "1 packets" => "56403 packets",
+        /// Symbols beyond those of the block that are asked for after a loss. Source: SCDP, 2.
+        spare: u32 = 2 in 0 => 100,
+        /// Probability that as many distinct symbols as the block has, but not its source symbols alone, do not determine
+        /// it; each further symbol makes that 256 times less probable. Source: measured, `pullnet codes table`.
+        failure: f64 = 0.005 in 0.0 => 1.0,
+        /// Rate at which a host decodes blocks that lost a source symbol. Absent: the measured time of each block
+        /// (`crates/core/codes/data/speed.csv`). Source: SCDP cites 10 Gb/s.
+        decode_rate: Option<BitsPerSec> = "",
+        /// Payload sent in a session after which its symbols fall to the second highest priority. Source: SCDP evaluation.
+        demote_1: Bytes = "10 kB" in "1 B" => "1 TB",
+        /// The same for the third highest priority.
+        demote_2: Bytes = "100 kB" in "1 B" => "1 TB",
+        /// The same for the fourth highest priority.
+        demote_3: Bytes = "1 MB" in "1 B" => "1 TB",
+        /// The same for the lowest priority.
+        demote_4: Bytes = "10 MB" in "1 B" => "1 TB",
+        /// How the packets of a session are spread over the paths. Source: SCDP, per packet over all equal-cost paths.
+        paths: Spread = "permutation",
+        /// How far apart pulls leave: "paced", or a measured distribution such as "1.1 us:0.1, 1.3 us:1".
+        pull_spacing: Spacing = "paced",
+        /// Rate of the symbols that pulls ask for, as a share of the host's link rate. Source: SCDP, 1.
+        pull_rate: f64 = 1.0 in 0.01 => 10.0,
+        /// Time without an arrival after which a receiver takes the symbols on their way for lost and pulls again, unless
+        /// its round trips are longer; doubles up to 64 times. Source: SCDP names a simple timeout as in NDP, 1 ms.
+        timeout: Picos = "1 ms" in "1 us" => "100 s",
+        /// Time that a sender waits, after its answer to a pull with FIN, for another one or the end of the session, before
+        /// it sends a symbol unasked. Source: SCDP, a short time that covers one more loop of header and pull.
+        guard: Picos = "1 ms" in "1 us" => "100 s",
+        /// Longest time that a packet can be on its way and back. An ended session is remembered that much longer than
+        /// its sender may send symbols (`give_up`).
+        time_wait: Picos = "50 ms" in "1 us" => "100 s",
+        /// Time without any word from the receiver after which a flow fails.
+        give_up: Picos = "5 s" in "1 ms" => "10000 s",
+    }
+}
+
+/// Priority of the first symbols of a session, and of symbols that a FIN asked for.
+pub(crate) const TOP: u8 = 7;
+
+/// [`ScdpConfig`] in the form in which sessions use it.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    pub mtu: u16,
+    pub header: u16,
+    pub initial_window: u32,
+    pub block: u32,
+    pub spare: u32,
+    pub odds: FailureOdds,
+    pub decode_rate: Option<BitsPerSec>,
+    pub latency: Latency,
+    pub demote: [u64; 4],
+    pub spread: Spread,
+    pub spacing: Spacing,
+    pub timeout: Picos,
+    pub guard: Picos,
+    pub give_up: Picos,
+    /// How long an ended session is remembered.
+    pub remembered: Picos,
+    pub time_wait: Picos,
+    /// Picoseconds between pulls for each byte on the wire, in 1/65536.
+    pull_picos_per_byte: u64,
+}
+
+impl Rules {
+    pub fn new(config: &ScdpConfig, rate: BitsPerSec) -> Self {
+        let pulled = rate.get() as f64 * config.pull_rate;
+        let picos = 8e12 * 65536.0 / pulled;
+        Self {
+            mtu: config.mtu.0 as u16,
+            header: config.header.0 as u16,
+            initial_window: config.initial_window.0,
+            block: config.block.0,
+            spare: config.spare,
+            odds: FailureOdds::new(config.failure),
+            decode_rate: config.decode_rate,
+            latency: Latency::measured(),
+            demote: [config.demote_1.0, config.demote_2.0, config.demote_3.0, config.demote_4.0],
+            spread: config.paths,
+            spacing: config.pull_spacing.clone(),
+            timeout: config.timeout,
+            guard: config.guard,
+            give_up: config.give_up,
+            remembered: config.give_up.saturating_add(config.time_wait),
+            time_wait: config.time_wait,
+            // Rounded up, so that pulls never ask for more than the link carries.
+            pull_picos_per_byte: picos as u64 + 1,
+        }
+    }
+
+    /// Time between a pull for a symbol of `wire` bytes and the next pull.
+    pub fn pull_interval(&self, wire: u16) -> Picos {
+        Picos(u64::from(wire).saturating_mul(self.pull_picos_per_byte).div_ceil(65536))
+    }
+
+    /// Priority of a symbol before which `sent` bytes of payload left in its session (MLFQ with static thresholds).
+    pub fn priority(&self, sent: u64) -> u8 {
+        TOP - self.demote.iter().filter(|threshold| sent >= **threshold).count() as u8
+    }
+
+    /// Time to decode a block of `symbols` of `bytes` each.
+    pub fn decode_time(&self, symbols: u32, bytes: u16) -> Picos {
+        match self.decode_rate {
+            Some(rate) => rate.serialization(Bytes(u64::from(symbols) * u64::from(bytes))),
+            None => Picos((self.latency.decode_us(symbols, bytes.into()) * 1e6) as u64),
+        }
+    }
+}

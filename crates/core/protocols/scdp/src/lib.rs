@@ -1,0 +1,43 @@
+//! SCDP: data as symbols of a rateless code, pulled by the receiver.
+//!
+//! Any new symbol makes up for a lost one, so that nothing is ever retransmitted. `README.md` beside this crate has every
+//! rule with its source.
+#![no_std]
+
+extern crate alloc;
+
+mod blocks;
+mod config;
+mod endpoint;
+mod header;
+mod receiver;
+mod sender;
+mod shape;
+
+pub use config::ScdpConfig;
+pub use endpoint::ScdpEndpoint;
+pub use header::{ScdpHeader, Symbol};
+pub use shape::Shape;
+
+use pullnet_rng::Stream;
+use pullnet_transport::{Framing, HostInfo, Protocol};
+
+/// The protocol as the registry knows it.
+pub struct Scdp;
+
+impl Protocol for Scdp {
+    const NAME: &'static str = "scdp";
+    const SUMMARY: &'static str =
+        "SCDP: receiver-driven, RaptorQ symbols instead of retransmissions, priority by bytes sent";
+    const PATH_SETTINGS: &'static [&'static str] = &["paths"];
+    type Config = ScdpConfig;
+    type Endpoint = ScdpEndpoint;
+
+    fn framing(config: &ScdpConfig) -> Framing {
+        Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
+    }
+
+    fn endpoint(config: &ScdpConfig, host: HostInfo, chance: Stream) -> ScdpEndpoint {
+        ScdpEndpoint::new(config, host, chance)
+    }
+}
