@@ -7,10 +7,13 @@ use alloc::string::String;
 
 pub use pullnet_dctcp::Dctcp;
 pub use pullnet_go_back_n::GoBackN;
+pub use pullnet_mdtcp::Mdtcp;
+pub use pullnet_mptcp::Mptcp;
 pub use pullnet_ndp::Ndp;
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
 use pullnet_transport::{Framing, Protocol};
+pub use pullnet_unresponsive::Unresponsive;
 
 /// A row of the list of protocols.
 #[derive(Clone, Copy, Debug)]
@@ -88,4 +91,7 @@ protocols! {
     Tcp,
     Dctcp,
     GoBackN,
+    Mptcp,
+    Mdtcp,
+    Unresponsive,
 }
