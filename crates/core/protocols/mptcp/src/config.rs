@@ -1,3 +1,6 @@
+use alloc::vec::Vec;
+
+use pullnet_rng::Stream;
 use pullnet_settings::choice;
 
 choice! {
@@ -29,6 +32,23 @@ pub struct Multipath {
     pub coupling: Coupling,
     /// Which paths they get.
     pub subflow_paths: SubflowPaths,
+}
+
+impl Multipath {
+    /// Paths for all subflows of a connection, of `paths` that there are.
+    pub(crate) fn paths(&self, paths: u16, chance: &mut Stream) -> Vec<u16> {
+        let mut chosen: Vec<u16> = Vec::new();
+        for index in 0..self.subflows as usize {
+            // Those of the current round: once every path has a subflow, all may be chosen again.
+            let taken = index - index % usize::from(paths);
+            let mut path = chance.below(paths.into()) as u16;
+            while self.subflow_paths == SubflowPaths::Distinct && chosen[taken..].contains(&path) {
+                path = chance.below(paths.into()) as u16;
+            }
+            chosen.push(path);
+        }
+        chosen
+    }
 }
 
 /// A settings table of a multipath transport: that of window-based transports, how subflows are made and coupled, and after

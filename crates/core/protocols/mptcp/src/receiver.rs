@@ -18,6 +18,8 @@ pub(crate) struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     pub paths: u16,
+    /// Path of each subflow's ACKs.
+    ack_paths: Vec<u16>,
     /// Tells connections apart that had the same slot.
     pub generation: u8,
     received: ReceivedSet,
@@ -33,11 +35,17 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub fn open(now: Instant, peer: HostAddr, conn: ConnId, paths: u16, generation: u8) -> Self {
+    pub fn open(
+        now: Instant,
+        (peer, conn): (HostAddr, ConnId),
+        (paths, ack_paths): (u16, Vec<u16>),
+        generation: u8,
+    ) -> Self {
         Self {
             peer,
             conn,
-            paths: paths.max(1),
+            paths,
+            ack_paths,
             generation,
             received: ReceivedSet::default(),
             total: None,
@@ -102,6 +110,12 @@ impl Receiver {
             self.bytes += u64::from(bytes);
         }
         new
+    }
+
+    /// Path of the ACKs of subflow `index`: no two subflows share one as long as there are others, so that one bad path does
+    /// not silence several. The sender may have more subflows than this host would open.
+    pub fn ack_path(&self, index: usize) -> u16 {
+        self.ack_paths.get(index % self.ack_paths.len().max(1)).copied().unwrap_or(0)
     }
 
     /// Whether everything is there.

@@ -8,7 +8,7 @@ use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Instant, Picos};
 use pullnet_window::Subflow;
 
-use crate::config::{Coupling, Multipath, SubflowPaths};
+use crate::config::{Coupling, Multipath};
 use crate::coupling::{Pace, increase};
 
 /// A packet of the connection that is not acknowledged by a DATA_ACK.
@@ -145,7 +145,7 @@ impl Sender {
             first: 0,
             packets: VecDeque::new(),
             reinject: VecDeque::new(),
-            carriers: choose_paths(rules, paths, chance).into_iter().map(carrier).collect(),
+            carriers: rules.paths(paths, chance).into_iter().map(carrier).collect(),
             last_progress: now,
             acked_bytes: 0,
             counts: SendCounts::default(),
@@ -357,19 +357,4 @@ impl Sender {
             () => "ACKs",
         }
     }
-}
-
-/// The paths of all subflows.
-fn choose_paths(rules: &Multipath, paths: u16, chance: &mut Stream) -> Vec<u16> {
-    let mut chosen: Vec<u16> = Vec::new();
-    for index in 0..rules.subflows as usize {
-        // Those of the current round: once every path has a subflow, all may be chosen again.
-        let taken = index - index % usize::from(paths);
-        let mut path = chance.below(paths.into()) as u16;
-        while rules.subflow_paths == SubflowPaths::Distinct && chosen[taken..].contains(&path) {
-            path = chance.below(paths.into()) as u16;
-        }
-        chosen.push(path);
-    }
-    chosen
 }

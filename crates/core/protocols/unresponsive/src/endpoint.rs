@@ -258,7 +258,9 @@ impl Transport for UnresponsiveEndpoint {
             return self.events.push_back(Event::Failed { to, conn, reason, counts: SendCounts::default() });
         }
         let path = self.chance.below(flow.paths.into()) as u16;
-        let sender = Sender::open(now, &self.config, &flow, packets.map(|packets| packets as u32), path);
+        let begin = now.after(Picos((self.chance.unit() * self.config.phase.0 as f64) as u64));
+        let packets = packets.map(|packets| packets as u32);
+        let sender = Sender::open((now, begin), &self.config, &flow, packets, path);
         let slot = self.senders.insert(to, conn, sender);
         self.with_sender(now, slot, |_, _| ());
     }

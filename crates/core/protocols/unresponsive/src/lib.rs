@@ -38,6 +38,9 @@ settings! {
         /// Rate of each flow, on the wire; the rate of the host's link unless stated. Several flows of a host share its link
         /// packet by packet.
         rate: Option<BitsPerSec> = "" in "1 bps" => "10 Tbps",
+        /// Each flow begins a random time up to this after it is opened. Flows of one rate keep their phases, and a queue that
+        /// is full at the same point of each period drops the packets of the same flows.
+        phase: Picos = "0 ps" in "0 ps" => "1 s",
         /// How the packets of a flow are spread over the paths.
         paths: Paths = "single",
         /// Time after which a packet without an ACK is sent again, once the flow has no new packet to send. Larger than the

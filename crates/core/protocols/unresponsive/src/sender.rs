@@ -43,9 +43,9 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// A flow of `packets` packets; `None` never ends.
+    /// A flow of `packets` packets (`None` never ends) that is opened `now` and sends from `begin` on.
     pub fn open(
-        now: Instant,
+        (now, begin): (Instant, Instant),
         config: &UnresponsiveConfig,
         flow: &FlowSpec,
         packets: Option<u32>,
@@ -63,8 +63,8 @@ impl Sender {
             first: 0,
             slots: VecDeque::new(),
             copies: VecDeque::new(),
-            next_at: now,
-            last_heard: now,
+            next_at: begin,
+            last_heard: begin,
             last_progress: now,
             acked_bytes: 0,
             counts: SendCounts::default(),

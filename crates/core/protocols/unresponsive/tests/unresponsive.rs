@@ -64,6 +64,15 @@ fn packets_leave_at_the_rate_whatever_is_heard() {
 }
 
 #[test]
+fn a_flow_begins_within_its_phase_and_keeps_it() {
+    let mut s = host(&UnresponsiveConfig { phase: us(8), ..config() });
+    let times: Vec<_> = s.opens(flow(100)).at(us(80)).sent().iter().map(|sent| sent.at).collect();
+    let begin = times[0].since(Instant::ZERO);
+    assert!(begin > Picos::ZERO && begin < us(8), "{begin:?}");
+    assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) == us(8)));
+}
+
+#[test]
 fn without_a_rate_the_link_is_the_limit() {
     let mut s = host(&UnresponsiveConfig { rate: None, ..config() });
     s.opens(flow(5)).sends([data(0), data(1), data(2), data(3), last(4)]);

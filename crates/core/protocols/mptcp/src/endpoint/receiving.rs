@@ -22,7 +22,9 @@ struct Data {
 impl<C: Control> MultipathEndpoint<C> {
     /// `None`: the host has as many connections as it can.
     fn open_receiver(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16) -> Option<u32> {
-        let receiver = Receiver::open(now, peer, conn, paths, self.next_generation());
+        let paths = paths.max(1);
+        let ack_paths = self.multipath.paths(paths, &mut self.chance);
+        let receiver = Receiver::open(now, (peer, conn), (paths, ack_paths), self.next_generation());
         let slot = self.receivers.insert(peer, conn, receiver);
         if slot >= MOST_CONNECTIONS {
             self.receivers.remove(peer, conn);
@@ -213,7 +215,11 @@ impl<C: Control> MultipathEndpoint<C> {
         let same = |receiver: &&mut Receiver| receiver.generation == subflow.generation;
         let receiver = self.receivers.get_mut(subflow.slot).filter(same)?;
         let (conn, index) = (receiver.conn, subflow.index as u32);
+        let single = self.rules.paths == Paths::Single;
         let Transmit { to, mut path, mut wire, class, priority, ect, again, .. } = *packet;
+        if single {
+            path = receiver.ack_path(subflow.index);
+        }
         let header = match packet.header {
             Segment::Ack { cumulative, answers, echo, ranges, .. } => {
                 let sent: Ranges = ranges.iter().take(MAX_RANGES).collect();
@@ -236,7 +242,7 @@ impl<C: Control> MultipathEndpoint<C> {
             }
             _ => {
                 // Each one on another path: the first may be down.
-                if self.rules.paths == Paths::Single {
+                if single {
                     path = self.chance.below(receiver.paths.into()) as u16;
                 }
                 MultipathHeader::SynAck { conn, subflow: index }
