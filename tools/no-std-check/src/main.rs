@@ -15,6 +15,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use pullnet_connections::ReceivedSet;
 use pullnet_dctcp::Dctcp;
 use pullnet_go_back_n::GoBackN;
+use pullnet_mdtcp::Mdtcp;
+use pullnet_mptcp::Mptcp;
 use pullnet_ndp::wire::{Carriage, Label};
 use pullnet_ndp::{Ndp, NdpConfig};
 use pullnet_protocols::PROTOCOLS;
@@ -27,6 +29,7 @@ use pullnet_settings::{Settings, Value};
 use pullnet_tcp::Tcp;
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol, Transport};
 use pullnet_units::{BitsPerSec, Bytes, Instant, QueueSize};
+use pullnet_unresponsive::Unresponsive;
 use pullnet_window::RoundTrip;
 use pullnet_wire::{Packet as Header, Shape};
 
@@ -181,7 +184,12 @@ fn on_the_wire() -> bool {
 /// 0 if everything is as it should be.
 #[unsafe(no_mangle)]
 extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
-    let begins = begins::<Tcp>() && begins::<Dctcp>() && begins::<GoBackN>();
+    let begins = begins::<Tcp>()
+        && begins::<Dctcp>()
+        && begins::<GoBackN>()
+        && begins::<Mptcp>()
+        && begins::<Mdtcp>()
+        && begins::<Unresponsive>();
     let right = begins && first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
     i32::from(!right)
 }

@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod classes;
 mod context;
+mod cut_payload;
 mod discipline;
 mod drop_tail;
 mod fifo;
@@ -27,6 +28,7 @@ mod trim;
 
 pub use classes::{ClassRule, Classes, Verdict, Waiting};
 pub use context::{Context, DropReason, Outcome, Signal};
+pub use cut_payload::{CutPayload, CutPayloadConfig, CutPayloadRule, CutPayloadRules, Occupancy};
 pub use discipline::{Discipline, Lookahead};
 pub use drop_tail::{DropTail, DropTailConfig, DropTailRule};
 pub use fifo::Fifo;

@@ -4,7 +4,7 @@ use pullnet_settings::{Field, Settings};
 use pullnet_units::{Bytes, QueueSize};
 
 use crate::{
-    DropTailConfig, PfcConfig, RedConfig, ScdpSwitchConfig, SharedBufferConfig, SplitConfig, TrimConfig,
+    CutPayloadConfig, DropTailConfig, PfcConfig, RedConfig, ScdpSwitchConfig, SharedBufferConfig, SplitConfig, TrimConfig,
 };
 
 /// Room of a queue, as a setting states it.
@@ -106,6 +106,7 @@ macro_rules! switches {
 
 switches! {
     Trim(TrimConfig) = "trim": "NDP switch: shallow data queue, trims to headers, control first 10:1, returns to sender",
+    CutPayload(CutPayloadConfig) = "cut-payload": "Cut Payload: one FIFO per port; above a threshold arriving packets lose their payload",
     DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
     Red(RedConfig) = "red": "Random early detection: one FIFO per port, marks or drops before it is full",
     ScdpSwitch(ScdpSwitchConfig) = "scdp": "SCDP switch: five strict priorities for symbols below a queue for control 10:1, trims to headers",

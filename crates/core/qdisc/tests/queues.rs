@@ -5,8 +5,8 @@ mod common;
 use common::{Bench, Class, Pkt, capable, control, data, packet};
 use proptest::prelude::*;
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Lookahead, MarkWhen, Outcome, Pfc, PfcConfig, Red,
-    RedConfig, SharedBuffer, SharedBufferConfig, Signal, Trim, TrimConfig, Victim,
+    CutPayload, CutPayloadConfig, Discipline, DropReason, DropTail, DropTailConfig, Lookahead, MarkWhen,
+    Occupancy, Outcome, Pfc, PfcConfig, Red, RedConfig, SharedBuffer, SharedBufferConfig, Signal, Trim, TrimConfig, Victim,
 };
 use pullnet_rng::Seed;
 use pullnet_units::{Bytes, Instant, Packets, Picos, QueueSize};
@@ -357,6 +357,49 @@ fn drop_tail_counts_the_packet_in_service() {
     port.fill([data(3, FULL)]);
 }
 
+// Cut Payload.
+
+fn cut(threshold: u32, occupancy: Occupancy, queue: u32) -> Port<CutPayload<Pkt>> {
+    let size = |packets| QueueSize::Packets(Packets(packets));
+    let (threshold, queue) = (size(threshold), size(queue));
+    Port::new(&CutPayloadConfig { threshold, occupancy, queue, ..CutPayloadConfig::default() })
+}
+
+#[test]
+fn a_header_waits_behind_the_data_that_came_before_it() {
+    let mut port = cut(2, Occupancy::Data, 10);
+    port.fill([data(0, FULL), data(1, FULL)]);
+    assert_eq!(port.put(data(2, FULL)), Some(Outcome::Trimmed(header(2))));
+    assert_eq!(port.serve(), Some(data(0, FULL)));
+    // There is room again; the new packet keeps its payload and its place behind the header.
+    port.fill([data(3, FULL)]);
+    let served: Vec<Pkt> = std::iter::from_fn(|| port.serve()).collect();
+    assert_eq!(served, [data(1, FULL), header(2), data(3, FULL)]);
+}
+
+#[test]
+fn headers_that_count_towards_the_threshold_keep_data_out() {
+    for (occupancy, kept) in [(Occupancy::All, false), (Occupancy::Data, true)] {
+        let mut port = cut(4, occupancy, 10);
+        port.fill((10..14).map(header));
+        let outcome = port.put(data(0, FULL));
+        assert_eq!(outcome.is_none(), kept, "{occupancy:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_full_cut_payload_port_drops_headers_and_returns_none() {
+    let mut port = cut(2, Occupancy::Data, 3);
+    port.fill([data(0, FULL), data(1, FULL), header(2)]);
+    assert_eq!(port.put(data(3, FULL)), Some(gone(header(3), DropReason::ControlQueueFull, true)));
+    assert_eq!(port.put(control(4)), Some(gone(control(4), DropReason::ControlQueueFull, false)));
+    // The packet in service takes room until it has left.
+    port.start();
+    assert!(matches!(port.put(header(5)), Some(Outcome::Dropped { .. })));
+    port.complete();
+    assert_eq!(port.put(header(5)), None);
+}
+
 // Shared memory.
 
 #[test]
@@ -587,6 +630,26 @@ proptest! {
             let held = port.waiting().len() as u64 + u64::from(serving.is_some());
             let bytes = port.waiting_bytes(|_| true) + serving.map_or(0, |packet| packet.len.into());
             prop_assert!(within(queue, held, bytes));
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn cut_payload_conserves_packets_and_keeps_its_capacities(
+        ops in prop::collection::vec(op(), 0..300),
+        threshold in size(),
+        queue in size(),
+        all: bool,
+    ) {
+        let occupancy = if all { Occupancy::All } else { Occupancy::Data };
+        let config = CutPayloadConfig { threshold, occupancy, queue, ..CutPayloadConfig::default() };
+        conserved(&mut Port::<CutPayload<Pkt>>::new(&config), &ops, |port, serving| {
+            let held = port.waiting().len() as u64 + u64::from(serving.is_some());
+            let bytes = port.waiting_bytes(|_| true) + serving.map_or(0, |packet| packet.len.into());
+            prop_assert!(within(queue, held, bytes));
+            let of_data = serving.filter(is_data).map_or(0, |packet| u64::from(packet.len));
+            let data = port.waiting_bytes(is_data) + of_data;
+            prop_assert!(within(threshold, port.queue.data_held().into(), data));
             Ok(())
         })?;
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Bench, Class, Pkt};
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Pfc, Red, SharedBuffer, SharedBufferConfig,
+    CutPayload, CutPayloadConfig, Discipline, DropReason, DropTail, DropTailConfig, Outcome, Pfc, Red, SharedBuffer, SharedBufferConfig,
     Signal, Trim, TrimConfig,
 };
 use pullnet_rng::{Seed, Stream};
@@ -197,6 +197,10 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
         let mut switch = Switch::<Trim<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |()| None)).collect()
     };
+    let cut_payload = || {
+        let mut switch = Switch::<CutPayload<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |()| None)).collect()
+    };
     let drop_tail = || {
         let mut switch = Switch::<DropTail<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |()| None)).collect()
@@ -216,6 +220,7 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
     match head["discipline"].as_str() {
         Some("pfc") => pfc(),
         Some("trim") => trim(),
+        Some("cut-payload") => cut_payload(),
         Some("drop-tail") => drop_tail(),
         Some("red") => red(),
         Some("shared-buffer") => shared(),
@@ -502,6 +507,51 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             .concat(),
         ),
         (
+            "cut-payload",
+            head(
+                "cut-payload",
+                "headers wait behind data in one queue and count towards the threshold in bytes",
+                1,
+                json!({ "threshold": "20 kB", "queue": "20192 B" }),
+            ),
+            [
+                full(0..4),
+                control(4..5),
+                vec![put(5, 64, "header"), put(6, 64, "returned"), put(7, 1700, "data")],
+                vec![json!({ "op": "dequeue" })],
+                full(8..9),
+                vec![json!({ "op": "complete" })],
+                full(9..12),
+                serve(5),
+                full(12..14),
+                serve(6),
+            ]
+            .concat(),
+        ),
+        (
+            "cut-payload-data",
+            head(
+                "cut-payload",
+                "only data counts towards the threshold; a packet that finds no room in the queue leaves its header",
+                1,
+                json!({ "threshold": "2 packets", "occupancy": "data", "queue": "6 packets" }),
+            ),
+            [
+                control(100..103),
+                full(0..4),
+                control(103..106),
+                serve(4),
+                full(4..6),
+                control(106..109),
+                full(6..7),
+                serve(6),
+                control(110..115),
+                full(7..9),
+                serve(2),
+            ]
+            .concat(),
+        ),
+        (
             "drop-tail-packets",
             head(
                 "drop-tail",
@@ -621,6 +671,16 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             22,
         ),
         (
+            "cut-payload-random",
+            head(
+                "cut-payload",
+                "any packets in any order",
+                1,
+                json!({ "threshold": "7 kB", "queue": "7500 B" }),
+            ),
+            25,
+        ),
+        (
             "drop-tail-random",
             head("drop-tail", "any packets in any order", 1, json!({ "queue": "8 kB" })),
             23,
@@ -662,7 +722,7 @@ fn the_queues_do_what_the_vectors_say() {
     let mut names: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     names.sort();
-    assert!(names.len() >= 22, "{names:?}");
+    assert!(names.len() >= 25, "{names:?}");
     for path in names {
         replay(&path);
     }
@@ -705,6 +765,7 @@ fn the_defaults_that_vectors_rely_on_are_those_of_the_settings() {
     assert_eq!(default(TrimConfig::FIELDS, "control_queue"), Some("72 kB"));
     assert_eq!(default(TrimConfig::FIELDS, "control_per_data"), Some("10"));
     assert_eq!(default(TrimConfig::FIELDS, "trim_to"), Some("64 B"));
+    assert_eq!(default(CutPayloadConfig::FIELDS, "trim_to"), Some("64 B"));
     assert_eq!(default(DropTailConfig::FIELDS, "queue"), Some("200 packets"));
     assert_eq!(default(SharedBufferConfig::FIELDS, "alpha"), Some("1.0"));
 }

@@ -40,6 +40,13 @@ pub trait Control: Clone + Debug {
     fn on_loss(&mut self, rules: &Self::Rules, flight: u32);
     /// The retransmission timer ran out; `repeated` if it already had for the same packet.
     fn on_timeout(&mut self, rules: &Self::Rules, flight: u32, repeated: bool);
+    /// The congestion window with its fraction, packets.
+    fn cwnd(&self) -> f64 {
+        self.window().into()
+    }
+    /// In congestion avoidance the window grows by at most `step` packets for each step: what couples the subflows of a
+    /// multipath connection. A control that ignores it cannot be coupled.
+    fn limit_growth(&mut self, _step: f64) {}
 }
 
 /// How [`NewReno`] grows.
@@ -63,6 +70,8 @@ pub struct NewReno {
     pub window: f64,
     /// ssthresh, packets.
     pub threshold: f64,
+    /// Most that one step of congestion avoidance adds, packets; infinite unless subflows are coupled.
+    pub step_limit: f64,
 }
 
 impl NewReno {
@@ -87,7 +96,7 @@ impl NewReno {
             steps -= slow;
         }
         if steps > 0.0 {
-            self.window += steps / self.window;
+            self.window += steps * (1.0 / self.window).min(self.step_limit);
         }
         self.window = self.window.min(rules.largest.max(1.0));
     }
@@ -97,7 +106,7 @@ impl Control for NewReno {
     type Rules = Growth;
 
     fn open(rules: &Growth, window: u32) -> Self {
-        Self { window: window.into(), threshold: rules.initial_threshold }
+        Self { window: window.into(), threshold: rules.initial_threshold, step_limit: f64::INFINITY }
     }
 
     #[inline]
@@ -124,6 +133,14 @@ impl Control for NewReno {
             self.threshold = (f64::from(flight) / 2.0).max(LEAST_THRESHOLD);
         }
         self.window = 1.0;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window
+    }
+
+    fn limit_growth(&mut self, step: f64) {
+        self.step_limit = step;
     }
 }
 
@@ -160,6 +177,20 @@ mod tests {
         assert_eq!(reno.window, 9.0);
         reno.on_ack(&RULES, &Acked { peak: 9, ..ack(1) });
         assert!(reno.window > 9.0);
+    }
+
+    #[test]
+    fn a_limit_of_growth_holds_in_congestion_avoidance_only() {
+        let mut reno = NewReno::open(&RULES, 4);
+        reno.limit_growth(0.1);
+        reno.on_ack(&RULES, &ack(1));
+        assert_eq!(reno.window, 5.0);
+        reno.threshold = 5.0;
+        reno.on_ack(&RULES, &ack(1));
+        assert_eq!(reno.window, 5.0 + 0.1);
+        reno.limit_growth(0.5);
+        reno.on_ack(&RULES, &ack(1));
+        assert_eq!(reno.window, 5.1 + 1.0 / 5.1);
     }
 
     #[test]

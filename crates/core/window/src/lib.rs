@@ -18,7 +18,7 @@ mod segment;
 mod sender;
 
 pub use control::{Acked, Control, Growth, NewReno};
-pub use endpoint::{Endpoint, Insight};
+pub use endpoint::{Endpoint, Insight, Subflow};
 pub use round_trip::{RoundTrip, TimerRules};
 pub use rules::{Counting, Paths, Rules};
 pub use scoreboard::{Scoreboard, Slot};

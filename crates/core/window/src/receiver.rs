@@ -124,6 +124,18 @@ impl Receiver {
         Arrival { new, before, ack }
     }
 
+    /// A data packet that arrives without its payload. Returns the ACK of packets that wait for one, and the NACK; or only
+    /// an ACK if the payload was there before. The ACK leaves first, so that the sender hears of both in their order.
+    pub fn on_trimmed(&mut self, now: Instant, rules: &Rules, data: Data) -> [Option<Segment>; 2] {
+        self.last_heard = now;
+        if self.received.contains(data.seq) {
+            self.answers = data.seq;
+            return [Some(self.acknowledge(rules)), None];
+        }
+        let before = (self.pending > 0).then(|| self.acknowledge(rules));
+        [before, Some(Segment::Nack { conn: self.conn, seq: data.seq })]
+    }
+
     /// RFC 8257, section 3.2, figure 1: where the ECN state changes, the packets of the former state are acknowledged at
     /// once, so that each ACK echoes the state of all packets that it acknowledges.
     #[inline]

@@ -46,6 +46,8 @@ pub struct Rules {
     pub raise_threshold: bool,
     /// Whether the first duplicate ACKs let new packets leave (RFC 3042).
     pub limited_transmit: bool,
+    /// Whether a packet without payload is answered by a NACK, which has it retransmitted at once.
+    pub nack: bool,
     /// Path of each packet.
     pub paths: Paths,
     /// Bounds of the retransmission timer.
@@ -116,6 +118,9 @@ macro_rules! window_settings {
                 raise_threshold: bool = true,
                 /// Whether each of the first two duplicate ACKs lets a new packet leave. Source: RFC 3042.
                 limited_transmit: bool = true,
+                /// Whether a receiver answers a packet that a switch has trimmed with a NACK, so that it is retransmitted
+                /// without a timeout; otherwise it counts as lost. Source: Cut Payload (Cheng et al., NSDI 2014).
+                nack: bool = false,
                 /// What the congestion window counts when it grows. Source: RFC 5681, section 3.1, ACKs.
                 counting: $crate::Counting = "acks",
                 /// Slow-start threshold of a new connection; infinite unless stated. Source: RFC 5681, section 3.1.
@@ -159,6 +164,7 @@ macro_rules! window_settings {
                     threshold: self.duplicate_threshold,
                     raise_threshold: self.raise_threshold,
                     limited_transmit: self.limited_transmit,
+                    nack: self.nack,
                     paths: self.paths,
                     timer: $crate::TimerRules {
                         floor: self.min_rto,

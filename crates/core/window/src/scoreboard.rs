@@ -47,6 +47,9 @@ pub struct Scoreboard {
     cursor: u32,
     /// Ranges of the latest ACK: walked before, so that a repeated range costs nothing.
     known: [(u32, u32); MAX_RANGES],
+    /// Packets that a NACK has reported, oldest report first. One that has been retransmitted or SACKed since is passed
+    /// over.
+    nacked: VecDeque<u32>,
 }
 
 impl Scoreboard {
@@ -167,6 +170,32 @@ impl Scoreboard {
         self.waiting += u32::from(slot.waits());
     }
 
+    /// The latest copy of packet `seq` arrived without payload. Returns whether that is news: the packet is outstanding and
+    /// does not wait for retransmission already.
+    pub fn nack(&mut self, seq: u32) -> bool {
+        let index = seq.wrapping_sub(self.first) as usize;
+        let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.sacked && !slot.waits()) else {
+            return false;
+        };
+        self.pipe -= slot.weight();
+        (slot.lost, slot.retransmitted) = (true, false);
+        self.waiting += 1;
+        self.nacked.push_back(seq);
+        true
+    }
+
+    /// The oldest reported packet that still waits.
+    fn next_nacked(&mut self) -> Option<u32> {
+        while let Some(seq) = self.nacked.front().copied() {
+            let slot = self.slots.get(seq.wrapping_sub(self.first) as usize);
+            if slot.is_some_and(|slot| slot.waits()) {
+                return Some(seq);
+            }
+            self.nacked.pop_front();
+        }
+        None
+    }
+
     /// A timeout: every packet that is not SACKed counts as lost, and its retransmissions too. A receiver that has SACKed
     /// the oldest packet without acknowledging it has discarded it (RFC 2018, section 8): nothing SACKed counts any more.
     pub fn lose_all(&mut self) {
@@ -176,10 +205,17 @@ impl Scoreboard {
             self.known = [(0, 0); MAX_RANGES];
         }
         (self.pipe, self.waiting, self.cursor) = (0, 0, self.first);
+        self.nacked.clear();
         for slot in self.slots.iter_mut().filter(|slot| !slot.sacked) {
             (slot.lost, slot.retransmitted) = (true, false);
             self.waiting += 1;
         }
+    }
+
+    /// Visits the outstanding packets that are not SACKed.
+    pub fn unacknowledged(&self, visit: &mut impl FnMut(u32)) {
+        let numbered = (self.first..).zip(&self.slots);
+        numbered.filter(|(_, slot)| !slot.sacked).for_each(|(seq, _)| visit(seq));
     }
 
     /// NextSeg, rule 1: the next lost packet to retransmit.
@@ -187,6 +223,9 @@ impl Scoreboard {
     pub fn next_lost(&mut self) -> Option<u32> {
         if self.waiting == 0 {
             return None;
+        }
+        if let Some(seq) = self.next_nacked() {
+            return Some(seq);
         }
         let seq = self.skip_sacked()?;
         self.slots[(seq - self.first) as usize].lost.then_some(seq)
@@ -256,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_are_those_of_the_rfc(steps in prop::collection::vec((0u32..5, 0u32..64, 1u32..9), 1..120)) {
+        fn counts_are_those_of_the_rfc(steps in prop::collection::vec((0u32..6, 0u32..64, 1u32..9), 1..120)) {
             let (mut board, mut forced) = (board(0), false);
             for (step, at, length) in steps {
                 match step {
@@ -269,6 +308,7 @@ mod tests {
                         board.mark_lost(THRESHOLD);
                     }
                     3 => if let Some(seq) = board.next_lost() { board.retransmit(seq) },
+                    4 => forced |= board.nack(board.first() + at),
                     _ if at == 0 => { board.lose_all(); forced = true }
                     _ => if let Some(seq) = board.next_doubtful() { board.retransmit(seq) },
                 }

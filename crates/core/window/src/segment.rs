@@ -85,12 +85,20 @@ pub enum Segment {
         /// Packets above `cumulative` that have arrived.
         ranges: Ranges,
     },
+    /// A data packet arrived without its payload: a switch has trimmed it.
+    Nack {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Packet number.
+        seq: u32,
+    },
 }
 
 const SYN: u8 = 0;
 const SYN_ACK: u8 = 1;
 const DATA: u8 = 2;
 const ACK: u8 = 3;
+const NACK: u8 = 4;
 const OPENS: u8 = 0x10;
 const LAST: u8 = 0x20;
 const ECHO: u8 = 0x10;
@@ -104,22 +112,24 @@ impl Segment {
     /// The connection, as its opener numbers it.
     pub fn conn(&self) -> ConnId {
         match *self {
-            Self::Syn { conn } | Self::SynAck { conn } | Self::Data { conn, .. } | Self::Ack { conn, .. } => {
-                conn
-            }
+            Self::Syn { conn }
+            | Self::SynAck { conn }
+            | Self::Data { conn, .. }
+            | Self::Ack { conn, .. }
+            | Self::Nack { conn, .. } => conn,
         }
     }
 }
 
 impl Header for Segment {
-    const KINDS: &'static [&'static str] = &["syn", "syn-ack", "data", "ack"];
+    const KINDS: &'static [&'static str] = &["syn", "syn-ack", "data", "ack", "nack"];
     type Words = Medium;
 
     /// The handshake counts as packet 0: the SYN timer runs before any data timer does.
     fn concerns(self) -> Option<(ConnId, Option<u32>)> {
         Some(match self {
             Self::Syn { conn } | Self::SynAck { conn } => (conn, Some(0)),
-            Self::Data { conn, seq, .. } => (conn, Some(seq)),
+            Self::Data { conn, seq, .. } | Self::Nack { conn, seq } => (conn, Some(seq)),
             Self::Ack { conn, answers, .. } => (conn, Some(answers)),
         })
     }
@@ -142,6 +152,10 @@ impl Header for Segment {
                 }
                 ACK | flag(echo, ECHO) | flag(finished, FINISHED)
             }
+            Self::Nack { seq, .. } => {
+                words[1] = seq;
+                NACK
+            }
         };
         Packed { kind, words }
     }
@@ -154,6 +168,7 @@ impl Header for Segment {
             SYN => Self::Syn { conn },
             SYN_ACK => Self::SynAck { conn },
             DATA => Self::Data { conn, seq: words[1], opens: kind & OPENS != 0, last: kind & LAST != 0 },
+            NACK => Self::Nack { conn, seq: words[1] },
             _ => Self::Ack {
                 conn,
                 cumulative: words[1],

@@ -6,6 +6,7 @@ use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Tr
 use pullnet_units::{Instant, Picos};
 
 use crate::control::{Acked, Control};
+use crate::endpoint::Subflow;
 use crate::round_trip::RoundTrip;
 use crate::rules::{Paths, Rules};
 use crate::scoreboard::{Scoreboard, Slot};
@@ -86,6 +87,8 @@ pub(crate) struct Sender<C> {
     last_payload: u16,
     /// Number of packets; `u32::MAX` never ends.
     total: u32,
+    /// No new packet leaves from this number on: `total`, unless the owner of a subflow sets it.
+    limit: u32,
     /// The next new packet when recovery began: its end (`recover` of RFC 6582, RecoveryPoint of RFC 6675).
     recover: u32,
     duplicates: u32,
@@ -152,6 +155,7 @@ impl<C: Control> Sender<C> {
             paths,
             last_payload,
             total,
+            limit: total,
             recover: 0,
             duplicates: 0,
             limited: 0,
@@ -321,14 +325,40 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Fast retransmit: RFC 5681, section 3.2, steps 2 and 3; RFC 6675, section 5, step 4.
+    /// Fast retransmit of the oldest packet.
     fn enter_recovery(&mut self, cx: &mut Context<'_, C>) {
+        self.reduce(cx);
+        self.board.lose(self.board.first());
+    }
+
+    /// A packet arrived without payload, or came back to this host. It leaves again as the window allows, and the first
+    /// such report in a window of data reduces the window as a fast retransmit does. Reports of later copies only have the
+    /// packet retransmitted once more.
+    pub fn on_nack(&mut self, cx: &mut Context<'_, C>, seq: u32) {
+        if self.phase == Phase::Opening || !self.board.nack(seq) {
+            return;
+        }
+        match self.phase {
+            Phase::Open => self.reduce(cx),
+            // As for a duplicate ACK: a packet has left the network.
+            Phase::Recovery => self.inflation += 1,
+            Phase::Opening | Phase::Loss => {}
+        }
+        if self.board.pipe() == 0 {
+            self.due = Instant::NEVER;
+        } else {
+            self.start_timer(cx.now, cx.rules);
+        }
+    }
+
+    /// RFC 5681, section 3.2, steps 2 and 3; RFC 6675, section 5, step 4. The first retransmission leaves whatever the
+    /// window says.
+    fn reduce(&mut self, cx: &mut Context<'_, C>) {
         self.control.on_loss(cx.control, self.board.flight() - self.limited.min(self.board.flight()));
         self.phase = Phase::Recovery;
         self.recover = self.board.next();
         self.inflation = self.duplicates.into();
         (self.eager, self.rescued, self.partial) = (true, false, false);
-        self.board.lose(self.board.first());
     }
 
     /// Congestion control grows outside of fast recovery, and hears of every mark.
@@ -408,7 +438,7 @@ impl<C: Control> Sender<C> {
         if let Some(seq) = self.board.next_lost() {
             return Some(Next::Again(seq));
         }
-        if self.board.next() < self.total
+        if self.board.next() < self.limit
             && self.board.flight() < rules.receive_window
             && self.has_room(rules)
         {
@@ -508,6 +538,31 @@ impl<C: Control> Sender<C> {
     /// The congestion window, in whole packets.
     pub fn window(&self) -> u32 {
         self.control.window()
+    }
+
+    /// How it stands, for the owner of several.
+    pub fn subflow(&self) -> Subflow {
+        Subflow {
+            first: self.board.first(),
+            next: self.board.next(),
+            window: self.control.cwnd(),
+            round_trip: self.round_trip(),
+        }
+    }
+
+    /// No new packet leaves from number `limit` on.
+    pub fn set_limit(&mut self, limit: u32) {
+        self.limit = limit.min(self.total);
+    }
+
+    /// See [`Control::limit_growth`].
+    pub fn limit_growth(&mut self, step: f64) {
+        self.control.limit_growth(step);
+    }
+
+    /// Visits the packets that have left and were neither acknowledged nor SACKed.
+    pub fn unacknowledged(&self, visit: &mut impl FnMut(u32)) {
+        self.board.unacknowledged(visit);
     }
 
     /// Congestion control, to look at.

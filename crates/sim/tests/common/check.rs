@@ -145,6 +145,16 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             let control = u64::from(row.peak_control);
             ensure!(control <= room(trim.control_queue, header), "holds {control} control packets");
         }
+        SwitchConfig::CutPayload(cut) => {
+            ensure!(held <= room(cut.threshold, header), "holds {held} data packets");
+            let all = held + u64::from(row.peak_control);
+            // The two peaks may lie at different times.
+            ensure!(
+                held.max(all.div_ceil(2)) <= room(cut.queue, cut.trim_to.0.min(header)),
+                "holds {all} packets"
+            );
+            ensure!(row.returned == 0, "returns");
+        }
         SwitchConfig::DropTail(tail) => {
             let all = held + u64::from(row.peak_control);
             // The two peaks may lie at different times.

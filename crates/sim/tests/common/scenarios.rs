@@ -122,6 +122,16 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
     );
     let tail = (2u32..100, mark())
         .prop_map(|(packets, mark)| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n{mark}"));
+    let cut = (queue, any::<bool>(), 2u32..100, select(&[64u32, 101, 256][..])).prop_map(
+        move |(threshold, all, packets, trimmed)| {
+            let trimmed = trimmed.clamp(header, mtu + header - 1);
+            let occupancy = if all { "all" } else { "data" };
+            format!(
+                "kind = \"cut-payload\"\nthreshold = {threshold}\noccupancy = \"{occupancy}\"\n\
+                 queue = \"{packets} packets\"\ntrim_to = \"{trimmed} B\"\n"
+            )
+        },
+    );
     let red = (2u32..100, any::<bool>()).prop_map(|(packets, even)| {
         format!(
             "kind = \"red\"\nqueue = \"{packets} packets\"\nweight = 0.3\nprobability = 0.2\neven = {even}\n"
@@ -136,7 +146,7 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
             "kind = \"split\"\ndata_queue = \"{packets} packets\"\ntrim_share = {share:?}\ntrim_to = \"{trimmed} B\"\n{mark}"
         )
     });
-    let kind = prop_oneof![5 => trim, 1 => tail, 1 => red, 1 => shared, 1 => split, 2 => pfc(&[40, 65_535])];
+    let kind = prop_oneof![5 => trim, 1 => tail, 1 => cut, 1 => red, 1 => shared, 1 => split, 2 => pfc(&[40, 65_535])];
     (kind, select(&["path", "path", "random", "ecmp", "least-loaded"][..]))
         .prop_map(|(kind, choice)| (format!("{kind}forwarding = \"{choice}\"\n"), choice == "path"))
 }

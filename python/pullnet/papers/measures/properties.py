@@ -1,5 +1,7 @@
 """Bounds, arithmetic and properties, by the engine's own numbers."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 
@@ -124,6 +126,47 @@ def worst_flows(data: Data, experiment: str, share: float, within: float, at: At
     worst = mean([float(np.mean(r[: max(1, int(share * len(r)))]) / (10 / len(r))) * 100 for r in rates])
     average = mean([float(np.mean(r) / (10 / len(r))) * 100 for r in rates])
     return Measured(holds=average - worst <= within, details={"mean %": average, "worst tenth %": worst})
+
+
+def _shares(data: Data, experiment: str) -> dict[float, tuple[float, float]]:
+    """Mean goodput and that of the slowest tenth, in % of the fair share, by number of unresponsive senders."""
+    found: dict[float, list[tuple[float, float]]] = {}
+    for run in data.runs(experiment):
+        rates = np.sort(run.result.flows["window_gbps"].to_numpy())
+        worst = rates[: max(1, len(rates) // 10)]
+        shares = [float(np.mean(kept)) / (10 / len(rates)) * 100 for kept in (rates, worst)]
+        found.setdefault(number_of(run.at["senders"]), []).append((shares[0], shares[1]))
+    return {n: (mean([s[0] for s in all_]), mean([s[1] for s in all_])) for n, all_ in sorted(found.items())}
+
+
+def _shares_text(shares: dict[float, tuple[float, float]]) -> str:
+    return "senders: % mean / worst tenth " + ", ".join(f"{n:.0f}: {m:.2f} / {w:.1f}" for n, (m, w) in shares.items())
+
+
+def cut_payload_falls(data: Data, experiments: list[str]) -> Measured:
+    """Whether NDP's switch delivers more than Cut Payload for any number of senders, the latter less with each."""
+    ndp, cp = (_shares(data, experiment) for experiment in experiments)
+    ties = [n for n in cp if n > 1 and ndp[n][0] <= cp[n][0] + 0.01]
+    means = [mean_ for mean_, _ in cp.values()]
+    falls = all(right < left for left, right in itertools.pairwise(means))
+    note = f"not above for senders {[int(n) for n in ties]}; " if ties else ""
+    note += f"NDP {_shares_text(ndp)}; Cut Payload {_shares_text(cp)}"
+    return Measured(holds=falls and not ties, note=note)
+
+
+def cut_payload_phases(data: Data, experiments: list[str], least: float, within: float, apart: float) -> Measured:
+    """Whether the slowest tenth of flows is near the mean with NDP's switch, and far below it with Cut Payload."""
+    ndp, cp = (_shares(data, experiment) for experiment in experiments)
+    near = all(m - w <= within for n, (m, w) in ndp.items() if n >= least)
+    far = all(m - w >= apart or w < m / 10 for n, (m, w) in cp.items() if n >= least)
+    return Measured(holds=near and far, note=f"NDP {_shares_text(ndp)}; Cut Payload {_shares_text(cp)}")
+
+
+def cut_payload_mtu(data: Data, experiments: list[str]) -> Measured:
+    """Whether Cut Payload loses goodput faster with short packets, for any number of senders above one."""
+    nine, one = (_shares(data, experiment) for experiment in experiments)
+    holds = all(one[n][0] * nine[1.0][0] < nine[n][0] * one[1.0][0] for n in one if n > 1)
+    return Measured(holds=holds, note=f"9000 B {_shares_text(nine)}; 1500 B {_shares_text(one)}")
 
 
 def control_per_data(data: Data, experiment: str, early: str, late: str) -> Measured:

@@ -137,4 +137,12 @@ impl Control for Dctcp {
         self.reno.on_timeout(&rules.growth, flight, repeated);
         self.reduced_until = None;
     }
+
+    fn cwnd(&self) -> f64 {
+        self.reno.window
+    }
+
+    fn limit_growth(&mut self, step: f64) {
+        self.reno.step_limit = step;
+    }
 }

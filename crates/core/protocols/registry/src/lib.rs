@@ -7,11 +7,14 @@ use alloc::string::String;
 
 pub use pullnet_dctcp::Dctcp;
 pub use pullnet_go_back_n::GoBackN;
+pub use pullnet_mdtcp::Mdtcp;
+pub use pullnet_mptcp::Mptcp;
 pub use pullnet_ndp::Ndp;
 pub use pullnet_scdp::Scdp;
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
 use pullnet_transport::{Framing, Header, Protocol, Transport, Words};
+pub use pullnet_unresponsive::Unresponsive;
 
 /// A row of the list of protocols.
 #[derive(Clone, Copy, Debug)]
@@ -106,4 +109,7 @@ protocols! {
     Dctcp,
     GoBackN,
     Scdp,
+    Mptcp,
+    Mdtcp,
+    Unresponsive,
 }

@@ -3,7 +3,8 @@
 mod common;
 
 use common::*;
-use pullnet_tcp::TcpConfig;
+use pullnet_tcp::{Segment, TcpConfig, TcpEndpoint};
+use pullnet_transport::script::Script;
 
 // RFC 2018, section 4: what the receiver reports.
 
@@ -37,6 +38,74 @@ fn a_repeated_packet_is_acknowledged_at_once_with_the_ranges_there_are() {
     let mut s = host(&sacking());
     s.receives_all([full(first(0)), full(first(2))]).sent();
     s.receives(full(first(0))).sends([acks(1, 0, &[(2, 3)])]);
+}
+
+// Cut Payload: what follows from a trimmed packet with `nack`.
+
+fn nacking() -> TcpConfig {
+    TcpConfig { nack: true, ..sacking() }
+}
+
+fn nack(seq: u32) -> Segment {
+    Segment::Nack { conn: CONN, seq }
+}
+
+fn window(s: &mut Script<TcpEndpoint>) -> u32 {
+    let mut window = 0;
+    s.does(|host, _| window = host.insight(THERE, CONN).expect("an open connection").window);
+    window
+}
+
+#[test]
+fn a_trimmed_packet_is_answered_by_a_nack() {
+    let mut s = host(&nacking());
+    s.receives(full(first(0)).trimmed()).sends([nack(0)]);
+    s.receives(full(first(0))).sends([acks(1, 0, &[])]);
+    // The payload of another copy is there already.
+    s.receives(full(first(0)).trimmed()).sends([acks(1, 0, &[])]);
+    s.receives(full(first(2)).trimmed()).sends([nack(2)]);
+    let mut deaf = host(&sacking());
+    deaf.receives(full(first(0)).trimmed()).sends_nothing();
+}
+
+#[test]
+fn a_nack_does_not_overtake_an_ack_that_waits() {
+    let mut s = host(&TcpConfig { delayed_ack: true, ..nacking() });
+    s.receives(full(first(0))).sends_nothing();
+    s.receives(full(first(1)).trimmed()).sends([acks(1, 0, &[]), nack(1)]);
+}
+
+#[test]
+fn a_nack_has_its_packet_retransmitted_at_once_and_halves_the_window_once() {
+    let mut s = in_flight(&nacking(), 8);
+    // ssthresh is 4, seven are in the network: only the first retransmission does not wait for the window.
+    s.at(us(10)).receives(word(nack(2))).sends([first(2)]);
+    s.receives(word(nack(5))).sends_nothing();
+    assert_eq!(window(&mut s), 4);
+    // pipe: 0, 1, 3, 4, 2 again, 6, 7; each ACK takes one or two of them.
+    s.receives(ack(2)).sends_nothing();
+    s.receives(sack(2, &[(3, 4)])).sends_nothing();
+    s.receives(sack(2, &[(3, 5)])).sends([data(5)]);
+    assert_eq!((window(&mut s), s.reported().len()), (4, 4));
+}
+
+#[test]
+fn a_retransmission_that_is_trimmed_leaves_again_without_a_timeout() {
+    let mut s = in_flight(&nacking(), 2);
+    s.receives(word(nack(0))).sends([first(0)]);
+    s.receives(sack(0, &[(1, 2)])).sends([first(2)]);
+    s.at(us(10)).receives(word(nack(0))).sends([first(0)]);
+    // A second report of the same copy says nothing while the packet waits; of packets never sent neither.
+    s.receives(word(nack(77))).sends_nothing();
+    s.at(us(20)).receives(word(nack(0))).sends([first(0)]);
+}
+
+#[test]
+fn a_header_that_comes_back_is_a_nack() {
+    let mut s = in_flight(&nacking(), 2);
+    s.receives(full(first(1)).returned()).sends([first(1)]);
+    let mut deaf = in_flight(&sacking(), 2);
+    deaf.receives(full(first(1)).returned()).sends_nothing();
 }
 
 // RFC 6675, section 5: the sender.
@@ -92,7 +161,7 @@ fn where_nothing_new_is_left_doubtful_packets_are_sent_again_before_the_rescue()
     // Rule 3: 5 is below one that arrived, but not lost yet.
     s.receives(sack(0, &[(6, 7), (1, 5)])).sends([first(5)]);
     // The first hole is filled. Rule 4: the last packet, for nothing says that it is lost.
-    let rescue = pullnet_tcp::Segment::Data { conn: CONN, seq: 7, opens: false, last: true };
+    let rescue = Segment::Data { conn: CONN, seq: 7, opens: false, last: true };
     s.at(us(20)).receives(sack(5, &[(6, 7)])).sends([rescue]);
     // Once per recovery.
     s.receives(sack(5, &[(6, 7)])).sends_nothing();

@@ -21,6 +21,9 @@ use crate::sender::{Ack, Sender};
 
 mod receiving;
 mod sending;
+mod subflows;
+
+pub use subflows::Subflow;
 
 /// A timer of one connection. Entries are not removed: one whose connection has moved its deadline is renewed or ignored
 /// when it is due, so that an ACK costs no search.
@@ -119,6 +122,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     fn reply(&mut self, to: HostAddr, path: u16, header: Segment) {
         let (ranges, handshake) = match header {
             Segment::Ack { ranges, .. } => (ranges.len(), false),
+            Segment::Nack { .. } => (0, false),
             _ => (0, true),
         };
         self.replies.push(Transmit {
@@ -154,8 +158,16 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
     fn handle(&mut self, now: Instant, packet: Received<Segment>) {
         let Received { from, paths, wire, fate, ce, header } = packet;
         if fate != Fate::Whole {
-            // No switch of these transports trims: what has lost its payload counts as lost.
-            return;
+            // Without NACKs, what has lost its payload counts as lost.
+            return match header {
+                Segment::Data { conn, seq, .. } if self.rules.nack && fate == Fate::Returned => {
+                    self.handle_nack(now, from, conn, seq);
+                }
+                Segment::Data { conn, seq, opens, last } if self.rules.nack => {
+                    self.handle_trimmed(now, from, conn, paths, opens, Data { seq, last, bytes: 0, ce });
+                }
+                _ => (),
+            };
         }
         match header {
             Segment::Ack { conn, cumulative, echo, finished, ranges, .. } => {
@@ -165,6 +177,7 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
                 let bytes = u32::from(wire).saturating_sub(self.rules.header);
                 self.handle_data(now, from, conn, paths, opens, Data { seq, last, bytes, ce });
             }
+            Segment::Nack { conn, seq } => self.handle_nack(now, from, conn, seq),
             Segment::Syn { conn } => self.handle_syn(now, from, conn, paths),
             Segment::SynAck { conn } => self.handle_syn_ack(now, from, conn),
         }

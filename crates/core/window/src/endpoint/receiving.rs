@@ -63,21 +63,8 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         opens: bool,
         data: Data,
     ) {
-        let slot = match self.receivers.find(peer, conn) {
-            Some(slot) => slot,
-            None if self.received.contains(peer, conn) => {
-                return self.answer_late(now, peer, conn, paths, data);
-            }
-            None if opens && data.seq < self.rules.receive_window => {
-                self.open_receiver(now, peer, conn, paths)
-            }
-            None => return self.stray(now, peer, conn),
-        };
+        let Some(slot) = self.receiver_of(now, peer, conn, paths, opens, data) else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        if !receiver.accepts(&self.rules, data.seq) {
-            self.refused += 1;
-            return;
-        }
         let arrival = receiver.on_data(now, &self.rules, data);
         let complete = receiver.complete();
         if arrival.new {
@@ -96,6 +83,58 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         } else if arrival.ack.is_none() {
             self.arm_receiver(now, slot);
         }
+    }
+
+    /// The slot of the connection that `data` belongs to or opens, unless `data` lies beyond the receive window.
+    #[inline]
+    fn receiver_of(
+        &mut self,
+        now: Instant,
+        peer: HostAddr,
+        conn: ConnId,
+        paths: u16,
+        opens: bool,
+        data: Data,
+    ) -> Option<u32> {
+        let slot = match self.receivers.find(peer, conn) {
+            Some(slot) => slot,
+            None if self.received.contains(peer, conn) => {
+                self.answer_late(now, peer, conn, paths, data);
+                return None;
+            }
+            None if opens && data.seq < self.rules.receive_window => {
+                self.open_receiver(now, peer, conn, paths)
+            }
+            None => {
+                self.stray(now, peer, conn);
+                return None;
+            }
+        };
+        let accepted = self.receivers.get_mut(slot)?.accepts(&self.rules, data.seq);
+        self.refused += u64::from(!accepted);
+        accepted.then_some(slot)
+    }
+
+    /// The header of a data packet whose payload a switch has cut.
+    #[inline(never)]
+    pub(super) fn handle_trimmed(
+        &mut self,
+        now: Instant,
+        peer: HostAddr,
+        conn: ConnId,
+        paths: u16,
+        opens: bool,
+        data: Data,
+    ) {
+        let Some(slot) = self.receiver_of(now, peer, conn, paths, opens, data) else { return };
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        let answers = receiver.on_trimmed(now, &self.rules, data);
+        for answer in answers.into_iter().flatten() {
+            let Some(receiver) = self.receivers.get_mut(slot) else { return };
+            let path = receiver.path(&self.rules, &mut self.chance);
+            self.reply(peer, path, answer);
+        }
+        self.arm_receiver(now, slot);
     }
 
     fn finish_receiver(&mut self, now: Instant, peer: HostAddr, conn: ConnId, slot: u32) {

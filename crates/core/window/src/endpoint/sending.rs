@@ -45,7 +45,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
 
     /// Lets `input` change the sender in `slot`; afterwards it stands in line if it can send, and has a timer if it runs.
     #[inline]
-    fn with_sender<R>(
+    pub(super) fn with_sender<R>(
         &mut self,
         now: Instant,
         slot: u32,
@@ -74,6 +74,12 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         if self.with_sender(now, slot, |sender, cx| sender.on_ack(cx, ack)) == Some(true) {
             let counts = self.close_sender(now, peer, conn, slot);
             self.events.push(Event::Completed { to: peer, conn, counts });
+        }
+    }
+
+    pub(super) fn handle_nack(&mut self, now: Instant, peer: HostAddr, conn: ConnId, seq: u32) {
+        if let Some(slot) = self.senders.find(peer, conn) {
+            self.with_sender(now, slot, |sender, cx| sender.on_nack(cx, seq));
         }
     }
 

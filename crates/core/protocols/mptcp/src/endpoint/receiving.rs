@@ -1,0 +1,253 @@
+//! The receiving side of a host.
+
+use pullnet_transport::{Class, ConnId, Event, Fate, HostAddr, Received, Transmit, Transport};
+use pullnet_units::Instant;
+use pullnet_window::{Control, Paths, Ranges, Segment};
+
+use super::{MAX_RANGES, MOST_CONNECTIONS, MOST_SUBFLOWS, MultipathEndpoint, Subflow};
+use crate::header::MultipathHeader;
+use crate::receiver::Receiver;
+
+/// A data packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+struct Data {
+    conn: ConnId,
+    subflow: u32,
+    seq: u32,
+    data: u32,
+    opens: bool,
+    last: bool,
+}
+
+impl<C: Control> MultipathEndpoint<C> {
+    /// `None`: the host has as many connections as it can.
+    fn open_receiver(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16) -> Option<u32> {
+        let paths = paths.max(1);
+        let ack_paths = self.multipath.paths(paths, &mut self.chance);
+        let receiver = Receiver::open(now, (peer, conn), (paths, ack_paths), self.next_generation());
+        let slot = self.receivers.insert(peer, conn, receiver);
+        if slot >= MOST_CONNECTIONS {
+            self.receivers.remove(peer, conn);
+            return None;
+        }
+        self.events.push(Event::Opened { slot, peer, conn });
+        self.watch_silence(now, slot);
+        Some(slot)
+    }
+
+    /// Looks after a time-wait, or after as long as nothing was heard, so that most connections that end need no more than one
+    /// look.
+    fn watch_silence(&mut self, now: Instant, slot: u32) {
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        let step = self.rules.time_wait.max(now.since(receiver.last_heard));
+        receiver.due = receiver.last_heard.after(self.silence).min(now.after(step));
+        self.silences.insert((receiver.due, slot));
+    }
+
+    pub(super) fn check_silence(&mut self, now: Instant, slot: u32) {
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        if receiver.last_heard.after(self.silence) > now {
+            return self.watch_silence(now, slot);
+        }
+        let (peer, conn) = (receiver.peer, receiver.conn);
+        self.close_receiver(peer, conn, slot);
+        self.events.push(Event::Silent { slot });
+    }
+
+    fn close_receiver(&mut self, peer: HostAddr, conn: ConnId, slot: u32) {
+        let Some(receiver) = self.receivers.remove(peer, conn) else { return };
+        self.silences.remove(&(receiver.due, slot));
+        for index in receiver.open_subflows() {
+            let name = Subflow { slot, generation: receiver.generation, index }.name();
+            self.subflows.drop_receiver(peer, name);
+        }
+    }
+
+    fn stray(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
+        if self.received.contains(peer, conn) {
+            self.received.note(now, peer, conn);
+        }
+        self.events.push(Event::Stray { peer, conn });
+    }
+
+    /// The SYN of the first subflow opens the connection; others join one that is open. A repeated SYN is answered again.
+    pub(super) fn handle_syn(
+        &mut self,
+        now: Instant,
+        packet: &Received<MultipathHeader>,
+        conn: ConnId,
+        subflow: u32,
+    ) {
+        let (peer, paths) = (packet.from, packet.paths);
+        let slot = match self.receivers.find(peer, conn) {
+            _ if subflow >= MOST_SUBFLOWS => None,
+            None if subflow == 0 && !self.received.contains(peer, conn) => {
+                self.open_receiver(now, peer, conn, paths)
+            }
+            found => found,
+        };
+        let Some(slot) = slot else { return self.stray(now, peer, conn) };
+        self.to_subflow(now, packet, slot, subflow as usize, |conn| Segment::Syn { conn });
+    }
+
+    /// Hands a packet to the receiver of its subflow, which this opens. Returns the payload that is new to the subflow.
+    fn to_subflow(
+        &mut self,
+        now: Instant,
+        packet: &Received<MultipathHeader>,
+        slot: u32,
+        index: usize,
+        segment: impl FnOnce(ConnId) -> Segment,
+    ) -> Option<u32> {
+        let receiver = self.receivers.get_mut(slot)?;
+        receiver.last_heard = now;
+        receiver.open_subflow(index);
+        let name = Subflow { slot, generation: receiver.generation, index }.name();
+        let Received { from, paths, wire, fate, ce, .. } = *packet;
+        self.subflows.handle(now, Received { from, paths, wire, fate, ce, header: segment(name) });
+        let mut new = None;
+        while let Some(event) = self.subflows.poll_event() {
+            if let Event::Delivered { bytes, .. } = event {
+                new = Some(bytes);
+            }
+        }
+        new
+    }
+
+    pub(super) fn handle_data(&mut self, now: Instant, packet: &Received<MultipathHeader>) {
+        let MultipathHeader::Data { conn, subflow, seq, data, opens, last } = packet.header else { return };
+        if packet.fate == Fate::Trimmed && !self.rules.nack {
+            return;
+        }
+        let data = Data { conn, subflow, seq, data, opens, last };
+        if let Some(slot) = self.receiver_of(now, packet, data) {
+            self.take(now, packet, slot, data);
+        }
+    }
+
+    /// The slot of the connection that `data` belongs to or opens, unless it may not carry `data`.
+    fn receiver_of(&mut self, now: Instant, packet: &Received<MultipathHeader>, data: Data) -> Option<u32> {
+        let (peer, Data { conn, subflow, seq, data: number, opens, .. }) = (packet.from, data);
+        let window = self.rules.receive_window;
+        let opens = opens && seq < window;
+        let slot = match self.receivers.find(peer, conn) {
+            Some(slot) => Some(slot),
+            None if self.received.contains(peer, conn) => {
+                self.answer_late(now, packet, data);
+                return None;
+            }
+            None if opens && number < window && subflow < MOST_SUBFLOWS => {
+                self.open_receiver(now, peer, conn, packet.paths)
+            }
+            None => None,
+        };
+        let open = |receiver: &mut Receiver| receiver.has_subflow(subflow as usize);
+        let known = slot.and_then(|slot| self.receivers.get_mut(slot)).is_some_and(open);
+        if slot.is_none() || !(known || (opens && subflow < MOST_SUBFLOWS)) {
+            self.stray(now, peer, conn);
+            return None;
+        }
+        let accepted = self.receivers.get_mut(slot?)?.accepts(window, number);
+        self.refused += u64::from(!accepted);
+        slot.filter(|_| accepted)
+    }
+
+    fn take(&mut self, now: Instant, packet: &Received<MultipathHeader>, slot: u32, data: Data) {
+        let (index, Data { conn, seq, data: number, opens, last, .. }) = (data.subflow as usize, data);
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        receiver.open_subflow(index);
+        receiver.note_arrival(index, seq, number);
+        // The last data of the connection need not be the last packet of its subflow.
+        let segment = |conn| Segment::Data { conn, seq, opens, last: false };
+        let Some(bytes) = self.to_subflow(now, packet, slot, index, segment) else { return };
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        if receiver.take(now, number, bytes, last) {
+            self.events.push(Event::Delivered { slot, seq: number, bytes });
+        }
+        if receiver.complete() {
+            let data_ack = receiver.data_ack();
+            self.close_receiver(packet.from, conn, slot);
+            self.received.note(now, packet.from, conn);
+            self.events.push(Event::Received { slot });
+            self.finish(packet, data, data_ack);
+        }
+    }
+
+    /// The last ACKs of an ended connection were lost: says again that everything is there.
+    fn answer_late(&mut self, now: Instant, packet: &Received<MultipathHeader>, data: Data) {
+        self.received.note(now, packet.from, data.conn);
+        self.finish(packet, data, data.data.saturating_add(1));
+    }
+
+    /// The ACK of everything, on any path.
+    fn finish(&mut self, packet: &Received<MultipathHeader>, data: Data, data_ack: u32) {
+        let Data { conn, subflow, data: answers, .. } = data;
+        let (echo, ranges) = (packet.ce && self.rules.ecn, Ranges::default());
+        let header = MultipathHeader::Ack {
+            conn,
+            subflow,
+            cumulative: 0,
+            data_ack,
+            answers,
+            echo,
+            finished: true,
+            ranges,
+        };
+        self.replies.push(Transmit {
+            to: packet.from,
+            path: self.chance.below(packet.paths.max(1).into()) as u16,
+            wire: self.rules.ack.max(self.rules.header) as u16,
+            class: Class::Control,
+            priority: 0,
+            ect: false,
+            again: false,
+            header,
+        });
+    }
+
+    /// An answer of a subflow's receiver: an ACK gets the connection's DATA_ACK. `None`: the connection has ended, and its
+    /// last ACK has said everything.
+    pub(super) fn answer(
+        &mut self,
+        packet: &Transmit<Segment>,
+        subflow: Subflow,
+    ) -> Option<Transmit<MultipathHeader>> {
+        let same = |receiver: &&mut Receiver| receiver.generation == subflow.generation;
+        let receiver = self.receivers.get_mut(subflow.slot).filter(same)?;
+        let (conn, index) = (receiver.conn, subflow.index as u32);
+        let single = self.rules.paths == Paths::Single;
+        let Transmit { to, mut path, mut wire, class, priority, ect, again, .. } = *packet;
+        if single {
+            path = receiver.ack_path(subflow.index);
+        }
+        let header = match packet.header {
+            Segment::Ack { cumulative, answers, echo, ranges, .. } => {
+                let sent: Ranges = ranges.iter().take(MAX_RANGES).collect();
+                let shorter = 8 * (ranges.len() - sent.len()) as u32;
+                wire = u32::from(wire).saturating_sub(shorter).max(self.rules.ack) as u16;
+                MultipathHeader::Ack {
+                    conn,
+                    subflow: index,
+                    cumulative,
+                    data_ack: receiver.data_ack(),
+                    answers: receiver.data_of(subflow.index, answers),
+                    echo,
+                    finished: false,
+                    ranges: sent,
+                }
+            }
+            Segment::Nack { seq, .. } => {
+                let data = receiver.data_of(subflow.index, seq);
+                MultipathHeader::Nack { conn, subflow: index, seq, data }
+            }
+            _ => {
+                // Each one on another path: the first may be down.
+                if single {
+                    path = self.chance.below(receiver.paths.into()) as u16;
+                }
+                MultipathHeader::SynAck { conn, subflow: index }
+            }
+        };
+        Some(Transmit { to, path, wire, class, priority, ect, again, header })
+    }
+}

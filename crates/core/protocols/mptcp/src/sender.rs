@@ -1,0 +1,360 @@
+//! The sending half of a connection: which data each subflow carries.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use pullnet_rng::Stream;
+use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_units::{Instant, Picos};
+use pullnet_window::Subflow;
+
+use crate::config::{Coupling, Multipath};
+use crate::coupling::{Pace, increase};
+
+/// A packet of the connection that is not acknowledged by a DATA_ACK.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    first_sent: Instant,
+    /// Subflows on which a copy is outstanding, one bit each.
+    carriers: u16,
+    /// The ACK of a subflow says that it is there.
+    arrived: bool,
+    /// Whether it waits for reinjection.
+    queued: bool,
+}
+
+/// How a subflow stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// Not opened yet: it joins when the first one is established.
+    Waiting,
+    /// Its SYN is on the way.
+    Opening,
+    /// It carries data.
+    Established,
+    /// Given up.
+    Dead,
+}
+
+/// A subflow as its connection knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Carrier {
+    pub phase: Phase,
+    /// Its path, for all packets.
+    pub path: u16,
+    /// Timeouts since its last progress.
+    timeouts: u32,
+    /// Number of its oldest unacknowledged packet.
+    first: u32,
+    /// The data that its packets from `first` on carry.
+    data: VecDeque<u32>,
+    /// No new packet leaves from this number on.
+    limit: u32,
+    /// Its window and round-trip time, once it has both.
+    pace: Option<Pace>,
+}
+
+impl Carrier {
+    fn next(&self) -> u32 {
+        self.first + self.data.len() as u32
+    }
+
+    fn carries_new(&self) -> bool {
+        self.phase == Phase::Established
+    }
+}
+
+/// A data packet that is about to leave on a subflow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Assigned {
+    pub data: u32,
+    pub payload: u32,
+    pub last: bool,
+    /// Whether its payload was sent before, on whatever subflow.
+    pub again: bool,
+}
+
+/// What follows from a timeout of a subflow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Expiry {
+    /// The subflow goes on.
+    GoesOn,
+    /// The subflow is given up.
+    SubflowDies,
+    /// So was the last one that could carry data.
+    Fails(&'static str),
+}
+
+/// One connection as its sender knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub conn: ConnId,
+    pub to: HostAddr,
+    pub priority: u8,
+    pub paths: u16,
+    /// Tells connections apart that had the same slot.
+    pub generation: u8,
+    mtu: u32,
+    last_payload: u32,
+    /// Number of packets; `u32::MAX` never ends.
+    total: u32,
+    /// Packets that the receiver takes beyond the oldest missing one.
+    receive_window: u32,
+    /// The oldest packet without a DATA_ACK.
+    first: u32,
+    packets: VecDeque<Packet>,
+    /// Packets that wait for reinjection, each with the subflow that is stuck with it.
+    reinject: VecDeque<(u32, usize)>,
+    pub carriers: Vec<Carrier>,
+    pub last_progress: Instant,
+    pub acked_bytes: u64,
+    pub counts: SendCounts,
+}
+
+impl Sender {
+    /// A connection of `total` packets (`u32::MAX` never ends), none of whose subflows is open.
+    pub fn open(
+        now: Instant,
+        flow: &FlowSpec,
+        (mtu, total, receive_window): (u32, u32, u32),
+        rules: &Multipath,
+        chance: &mut Stream,
+    ) -> Self {
+        let last_payload =
+            flow.size.map_or(u64::from(mtu), |size| size.0 - (u64::from(total) - 1) * u64::from(mtu));
+        let carrier = |path| Carrier {
+            phase: Phase::Waiting,
+            path,
+            timeouts: 0,
+            first: 0,
+            data: VecDeque::new(),
+            limit: u32::MAX,
+            pace: None,
+        };
+        let paths = flow.paths.max(1);
+        Self {
+            conn: flow.conn,
+            to: flow.to,
+            priority: flow.priority,
+            paths,
+            generation: 0,
+            mtu,
+            last_payload: last_payload as u32,
+            total,
+            receive_window,
+            first: 0,
+            packets: VecDeque::new(),
+            reinject: VecDeque::new(),
+            carriers: rules.paths(paths, chance).into_iter().map(carrier).collect(),
+            last_progress: now,
+            acked_bytes: 0,
+            counts: SendCounts::default(),
+        }
+    }
+
+    fn next(&self) -> u32 {
+        self.first + self.packets.len() as u32
+    }
+
+    fn packet(&mut self, data: u32) -> Option<&mut Packet> {
+        self.packets.get_mut(data.wrapping_sub(self.first) as usize)
+    }
+
+    /// Payload of packet `data`.
+    fn payload(&self, data: u32) -> u32 {
+        if self.is_last(data) { self.last_payload } else { self.mtu }
+    }
+
+    fn is_last(&self, data: u32) -> bool {
+        data.checked_add(1) == Some(self.total)
+    }
+
+    /// Whether everything is acknowledged.
+    pub fn is_complete(&self) -> bool {
+        self.first == self.total
+    }
+
+    fn has_new_data(&self) -> bool {
+        self.next() < self.total && (self.packets.len() as u32) < self.receive_window
+    }
+
+    /// Packet number `seq` leaves on subflow `index`: which data it carries. A new packet carries what other subflows are
+    /// stuck with, before new data.
+    pub fn assign(&mut self, now: Instant, index: usize, seq: u32) -> Option<Assigned> {
+        let carrier = self.carriers.get(index)?;
+        let known = carrier.data.get(seq.wrapping_sub(carrier.first) as usize).copied();
+        let next = self.next();
+        let data = match known {
+            Some(data) => data,
+            None => {
+                let data = self.reinjected(index).or_else(|| self.new_data(now)).unwrap_or(self.first);
+                if let Some(packet) = self.packet(data) {
+                    packet.carriers |= 1 << index;
+                }
+                self.carriers[index].data.push_back(data);
+                data
+            }
+        };
+        let again = data < next;
+        self.counts.sent += 1;
+        self.counts.again += u32::from(again);
+        Some(Assigned { data, payload: self.payload(data), last: self.is_last(data), again })
+    }
+
+    fn new_data(&mut self, now: Instant) -> Option<u32> {
+        if !self.has_new_data() {
+            return None;
+        }
+        self.packets.push_back(Packet { first_sent: now, carriers: 0, arrived: false, queued: false });
+        Some(self.next() - 1)
+    }
+
+    /// The oldest packet that another subflow than `index` is stuck with.
+    fn reinjected(&mut self, index: usize) -> Option<u32> {
+        self.prune();
+        let at = self.reinject.iter().position(|(_, stuck)| *stuck != index)?;
+        let (data, _) = self.reinject.remove(at)?;
+        let packet = self.packet(data)?;
+        packet.queued = false;
+        Some(data)
+    }
+
+    /// Packets at the front of the queue for reinjection that have arrived meanwhile leave it.
+    fn prune(&mut self) {
+        while let Some((data, _)) = self.reinject.front().copied() {
+            if self.packet(data).is_some_and(|packet| !packet.arrived) {
+                return;
+            }
+            self.reinject.pop_front();
+        }
+    }
+
+    /// Visits the subflows whose limit on new packets changes, with the new limit: none while there is new data, otherwise as
+    /// many packets as there are to reinject.
+    pub fn update_limits(&mut self, mut visit: impl FnMut(usize, u32)) {
+        let new = self.has_new_data();
+        if !new {
+            self.prune();
+        }
+        let Self { carriers, reinject, .. } = self;
+        for (index, carrier) in carriers.iter_mut().enumerate() {
+            let waiting = || reinject.iter().filter(|(_, stuck)| *stuck != index).count() as u32;
+            let limit = if new { u32::MAX } else { carrier.next().saturating_add(waiting()) };
+            if limit != carrier.limit && !matches!(carrier.phase, Phase::Waiting | Phase::Dead) {
+                carrier.limit = limit;
+                visit(index, limit);
+            }
+        }
+    }
+
+    /// An ACK has changed subflow `index`.
+    pub fn update(&mut self, index: usize, subflow: &Subflow) {
+        let Self { carriers, packets, first, .. } = self;
+        let carrier = &mut carriers[index];
+        if carrier.first < subflow.first {
+            carrier.timeouts = 0;
+        }
+        while carrier.first < subflow.first {
+            let Some(data) = carrier.data.pop_front() else { break };
+            carrier.first += 1;
+            if let Some(packet) = packets.get_mut(data.wrapping_sub(*first) as usize) {
+                (packet.carriers, packet.arrived) = (0, true);
+            }
+        }
+        carrier.pace = subflow
+            .round_trip
+            .map(|round_trip| Pace { window: subflow.window, round_trip: round_trip.0.max(1) as f64 });
+    }
+
+    /// DATA_ACK. Visits the time since each newly acknowledged packet was first sent.
+    pub fn acknowledge(&mut self, now: Instant, data_ack: u32, finished: bool, mut visit: impl FnMut(Picos)) {
+        let finished = finished && self.next() == self.total;
+        let until = if finished { self.total } else { data_ack.min(self.next()) };
+        while self.first < until {
+            let Some(packet) = self.packets.pop_front() else { break };
+            self.acked_bytes += u64::from(self.payload(self.first));
+            self.first += 1;
+            self.last_progress = now;
+            visit(now.since(packet.first_sent));
+        }
+    }
+
+    /// Whether `data_ack` can be of this connection.
+    pub fn has_sent(&self, data_ack: u32) -> bool {
+        data_ack <= self.next()
+    }
+
+    /// What the window of subflow `index` may grow by.
+    pub fn increase(&self, coupling: Coupling) -> Option<f64> {
+        let live = || self.carriers.iter().filter(|carrier| carrier.carries_new());
+        match coupling {
+            Coupling::Lia => Some(increase(live().filter_map(|carrier| carrier.pace))),
+            Coupling::Uncoupled => None,
+        }
+    }
+
+    /// The timer of subflow `index` has run out for its packet `seq`. Returns the packet's data, and what follows.
+    pub fn on_timeout(&mut self, index: usize, seq: u32, retries: u32) -> (u32, Expiry) {
+        self.counts.timeouts += 1;
+        let carrier = &mut self.carriers[index];
+        let data = carrier.data.get(seq.wrapping_sub(carrier.first) as usize).copied().unwrap_or(0);
+        carrier.timeouts += 1;
+        if carrier.timeouts <= retries {
+            return (data, Expiry::GoesOn);
+        }
+        let opening = carrier.phase == Phase::Opening;
+        carrier.phase = Phase::Dead;
+        self.packets.iter_mut().for_each(|packet| packet.carriers &= !(1 << index));
+        let alive = |carrier: &Carrier| matches!(carrier.phase, Phase::Opening | Phase::Established);
+        let expiry = match self.carriers.iter().any(alive) {
+            true => Expiry::SubflowDies,
+            false if opening => Expiry::Fails("the receiver does not answer the SYN"),
+            false => Expiry::Fails("the receiver is silent: too many timeouts in a row on every subflow"),
+        };
+        (data, expiry)
+    }
+
+    /// Subflow `index` is stuck with packet `seq`: other subflows carry its data, too, unless one that is not stuck does
+    /// already.
+    pub fn stuck(&mut self, index: usize, seq: u32) {
+        let carrier = &self.carriers[index];
+        let Some(data) = carrier.data.get(seq.wrapping_sub(carrier.first) as usize).copied() else { return };
+        let moving = self.moving() & !(1 << index);
+        let Some(packet) = self.packet(data) else { return };
+        if packet.queued || packet.arrived || packet.carriers & moving != 0 {
+            return;
+        }
+        packet.queued = true;
+        self.reinject.push_back((data, index));
+    }
+
+    /// Subflows that carry data and whose timer has not run out since their last progress, one bit each.
+    fn moving(&self) -> u16 {
+        let carriers = self.carriers.iter().enumerate();
+        carriers
+            .filter(|(_, carrier)| carrier.carries_new() && carrier.timeouts == 0)
+            .fold(0, |all, (index, _)| all | 1 << index)
+    }
+
+    /// Packets that subflow `index` had outstanding when it was given up.
+    pub fn outstanding(&self, index: usize) -> core::ops::Range<u32> {
+        let carrier = &self.carriers[index];
+        carrier.first..carrier.next()
+    }
+
+    /// Subflow `index` moves to another path: its SYN was lost.
+    pub fn redraw_path(&mut self, index: usize, chance: &mut Stream) {
+        self.carriers[index].path = chance.below(self.paths.into()) as u16;
+    }
+
+    /// What the connection waits for, in words.
+    pub fn waiting_for(&self) -> &'static str {
+        let is = |phase: Phase| self.carriers.iter().any(|carrier| carrier.phase == phase);
+        let timed_out = self.carriers.iter().any(|carrier| carrier.carries_new() && carrier.timeouts > 0);
+        match () {
+            () if !is(Phase::Established) => "the SYN-ACK",
+            () if timed_out => "ACKs after a timeout",
+            () => "ACKs",
+        }
+    }
+}

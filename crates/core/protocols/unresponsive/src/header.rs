@@ -1,0 +1,58 @@
+use pullnet_transport::{ConnId, Header, Packed, Small};
+
+/// A packet of an unresponsive host. Packets are numbered from 0 within a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnresponsiveHeader {
+    /// Payload; any packet opens the connection.
+    Data {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Packet number.
+        seq: u32,
+        /// The last packet of the flow.
+        last: bool,
+    },
+    /// A packet has arrived.
+    Ack {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Packet number.
+        seq: u32,
+        /// Every packet below this number has arrived, too.
+        cumulative: u32,
+        /// The whole flow has arrived.
+        finished: bool,
+    },
+}
+
+const DATA: u8 = 0;
+const ACK: u8 = 1;
+/// Flags share a byte with the kind: they are the high nibble. On data: the last packet; on an ACK: finished.
+const END: u8 = 0x10;
+
+impl Header for UnresponsiveHeader {
+    const KINDS: &'static [&'static str] = &["data", "ack"];
+    type Words = Small;
+
+    fn pack(self) -> Packed<Small> {
+        let (kind, end, words) = match self {
+            Self::Data { conn, seq, last } => (DATA, last, [conn.0, seq, 0]),
+            Self::Ack { conn, seq, cumulative, finished } => (ACK, finished, [conn.0, seq, cumulative]),
+        };
+        Packed { kind: if end { kind | END } else { kind }, words }
+    }
+
+    fn unpack(packed: Packed<Small>) -> Self {
+        let [conn, seq, cumulative] = packed.words;
+        let (conn, end) = (ConnId(conn), packed.kind & END != 0);
+        match packed.kind & 0x0f {
+            DATA => Self::Data { conn, seq, last: end },
+            _ => Self::Ack { conn, seq, cumulative, finished: end },
+        }
+    }
+
+    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+        let (Self::Data { conn, seq, .. } | Self::Ack { conn, seq, .. }) = self;
+        Some((conn, Some(seq)))
+    }
+}

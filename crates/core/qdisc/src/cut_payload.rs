@@ -1,0 +1,179 @@
+use alloc::vec;
+use alloc::vec::Vec;
+
+use pullnet_settings::{choice, settings};
+use pullnet_units::{Bytes, QueueSize};
+
+use crate::classes::{ClassRule, Classes, Verdict, Waiting};
+use crate::drop_tail::drop_reason;
+use crate::fifo::Fifo;
+use crate::{Capacity, Context, Item, Limit, QueueSettings};
+
+choice! {
+    /// Which packets count towards the threshold of a Cut Payload port.
+    pub enum Occupancy {
+        /// All packets, headers included: a flood of headers keeps data out (public NDP code).
+        All = "all",
+        /// Data packets only.
+        Data = "data",
+    }
+}
+
+settings! {
+    /// Cut Payload (CP): one first-in-first-out queue per port; above a threshold an arriving packet loses its payload, and
+    /// its header waits in the same queue (Cheng et al., NSDI 2014; NDP, SIGCOMM 2017, section 2).
+    pub struct CutPayloadConfig {
+        /// A data packet that would make the port hold more than this loses its payload; the packet in service counts.
+        /// Packets or bytes. Source: public NDP code, half of `queue`; 72 kB are the 8 packets of 9 kB of NDP section 3.1.
+        threshold: QueueSize = "72 kB" in "1 packets" => "1000000 packets",
+        /// Which packets count towards `threshold`. Source: public NDP code.
+        occupancy: Occupancy = "all",
+        /// Room for packets of any kind, the one in service included; a packet without room is dropped. Packets or bytes.
+        queue: QueueSize = "144 kB" in "1 packets" => "1000000 packets",
+        /// Bytes on the wire that a trim leaves. Source: NDP section 3.2.4, 64 B.
+        trim_to: Bytes = "64 B" in "8 B" => "256 B",
+    }
+}
+
+impl QueueSettings for CutPayloadConfig {
+    fn capacities(&self) -> Vec<Capacity> {
+        let threshold = Capacity { key: "threshold", room: self.threshold, of_data: true };
+        vec![threshold, Capacity { key: "queue", room: self.queue, of_data: true }]
+    }
+
+    fn trim_to(&self) -> Option<Bytes> {
+        Some(self.trim_to)
+    }
+}
+
+/// [`CutPayloadConfig`] in the form in which ports use it.
+#[derive(Clone, Copy, Debug)]
+pub struct CutPayloadRules {
+    threshold: Limit,
+    occupancy: Occupancy,
+    queue: Limit,
+    trim_to: u32,
+}
+
+/// The rule of a Cut Payload port.
+#[derive(Clone, Debug, Default)]
+pub struct CutPayloadRule {
+    all: Fifo,
+    /// The data packets among them.
+    data: Fifo,
+}
+
+/// One port of a Cut Payload switch.
+pub type CutPayload<P> = Classes<CutPayloadRule, P, 1>;
+
+impl CutPayloadRule {
+    /// Whether a data packet of `size` bytes keeps its payload.
+    fn keeps_payload(&self, rules: &CutPayloadRules, size: u32) -> bool {
+        let held = match rules.occupancy {
+            Occupancy::All => &self.all,
+            Occupancy::Data => &self.data,
+        };
+        rules.threshold.admits(held.packets(), held.bytes(), size) && self.fits(rules, size)
+    }
+
+    fn fits(&self, rules: &CutPayloadRules, size: u32) -> bool {
+        rules.queue.admits(self.all.packets(), self.all.bytes(), size)
+    }
+}
+
+impl ClassRule<1> for CutPayloadRule {
+    type Config = CutPayloadConfig;
+    type Rules = CutPayloadRules;
+    type Shared = ();
+
+    fn rules(config: &CutPayloadConfig) -> CutPayloadRules {
+        CutPayloadRules {
+            threshold: config.threshold.into(),
+            occupancy: config.occupancy,
+            queue: config.queue.into(),
+            trim_to: config.trim_to.0 as u32,
+        }
+    }
+
+    fn shared(_: &CutPayloadRules, _: usize) {}
+
+    fn new(_: &CutPayloadRules) -> Self {
+        Self::default()
+    }
+
+    fn trimmed_size(rules: &CutPayloadRules) -> Option<u32> {
+        Some(rules.trim_to)
+    }
+
+    /// A packet without room for its payload is asked about again as a header, also where `queue` and not `threshold` is
+    /// the limit.
+    #[inline(always)]
+    fn admit<P: Item>(
+        &mut self,
+        rules: &CutPayloadRules,
+        _: &mut (),
+        (packet, size): (&P, u32),
+        _: Waiting<'_, P, 1>,
+        _: &mut impl Context<P>,
+    ) -> Verdict {
+        if packet.is_control() {
+            if !self.fits(rules, size) {
+                return Verdict::Drop(drop_reason(packet));
+            }
+        } else if self.keeps_payload(rules, size) {
+            self.data.add(packet, size);
+        } else {
+            return Verdict::TrimArriving;
+        }
+        self.all.add(packet, size);
+        Verdict::Take(0)
+    }
+
+    #[inline(always)]
+    fn next<P: Item>(
+        &mut self,
+        _: &CutPayloadRules,
+        _: Waiting<'_, P, 1>,
+        _: &mut impl Context<P>,
+    ) -> Option<usize> {
+        Some(0)
+    }
+
+    #[inline(always)]
+    fn serve<P: Item>(
+        &mut self,
+        _: &CutPayloadRules,
+        _: &mut (),
+        (packet, size): (&P, u32),
+        _: usize,
+        _: &mut impl Context<P>,
+    ) -> bool {
+        self.all.serve(packet, size);
+        if !packet.is_control() {
+            self.data.serve(packet, size);
+        }
+        false
+    }
+
+    #[inline]
+    fn complete<P: Item>(&mut self, _: &CutPayloadRules, _: &mut (), _: &mut impl Context<P>) {
+        self.all.complete();
+        self.data.complete();
+    }
+
+    #[inline]
+    fn data_held(&self, _: [u32; 1]) -> u32 {
+        self.all.data_held()
+    }
+
+    #[inline]
+    fn queued(&self, control: bool, _: [u32; 1]) -> u32 {
+        self.all.queued(control)
+    }
+
+    /// No header is ever sent back.
+    #[inline]
+    fn control_room(&self, _: &CutPayloadRules, _: [u32; 1]) -> u32 {
+        u32::MAX
+    }
+}

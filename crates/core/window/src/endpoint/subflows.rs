@@ -1,0 +1,70 @@
+//! What the owner of several connections that carry one flow needs: a multipath transport keeps its subflows here, and
+//! decides itself which data each of them carries.
+
+use core::hash::BuildHasher;
+
+use pullnet_transport::{ConnId, HostAddr};
+use pullnet_units::{Instant, Picos};
+
+use super::Endpoint;
+use crate::control::Control;
+
+/// How the sender of a subflow stands.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Subflow {
+    /// The oldest unacknowledged packet.
+    pub first: u32,
+    /// Number of the next new packet.
+    pub next: u32,
+    /// Congestion window, packets.
+    pub window: f64,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub round_trip: Option<Picos>,
+}
+
+impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
+    /// How the sender of a subflow stands; `None` if it is not open.
+    #[inline]
+    pub fn subflow(&mut self, to: HostAddr, conn: ConnId) -> Option<Subflow> {
+        let slot = self.senders.find(to, conn)?;
+        self.senders.get_mut(slot).map(|sender| sender.subflow())
+    }
+
+    /// From now on no new packet of the connection leaves from number `limit` on. A limit below what has left stops new
+    /// packets; retransmissions go on.
+    pub fn set_limit(&mut self, now: Instant, to: HostAddr, conn: ConnId, limit: u32) {
+        if let Some(slot) = self.senders.find(to, conn) {
+            self.with_sender(now, slot, |sender, _| sender.set_limit(limit));
+        }
+    }
+
+    /// Limits the growth of a connection's window ([`Control::limit_growth`]).
+    #[inline]
+    pub fn limit_growth(&mut self, to: HostAddr, conn: ConnId, step: f64) {
+        let Some(slot) = self.senders.find(to, conn) else { return };
+        if let Some(sender) = self.senders.get_mut(slot) {
+            sender.limit_growth(step);
+        }
+    }
+
+    /// Visits the packets of a connection that have left and were neither acknowledged nor SACKed.
+    pub fn unacknowledged(&mut self, to: HostAddr, conn: ConnId, visit: &mut impl FnMut(u32)) {
+        let Some(slot) = self.senders.find(to, conn) else { return };
+        if let Some(sender) = self.senders.get_mut(slot) {
+            sender.unacknowledged(visit);
+        }
+    }
+
+    /// Forgets the sender of a connection, whose number the owner does not use again.
+    pub fn drop_sender(&mut self, to: HostAddr, conn: ConnId) {
+        let Some(slot) = self.senders.find(to, conn) else { return };
+        if self.senders.remove(to, conn).is_some_and(|sender| sender.queued) {
+            self.ready.remove(slot);
+        }
+    }
+
+    /// Forgets the receiver of a connection, whose number the owner does not use again.
+    pub fn drop_receiver(&mut self, peer: HostAddr, conn: ConnId) {
+        self.receivers.remove(peer, conn);
+    }
+}
