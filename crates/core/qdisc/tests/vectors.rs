@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use common::{Bench, Class, Pkt};
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Red, SharedBuffer, SharedBufferConfig, Trim,
-    TrimConfig,
+    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Priority, Red, SharedBuffer,
+    SharedBufferConfig, Trim, TrimConfig,
 };
 use pullnet_rng::{Seed, Stream};
 use pullnet_settings::{Settings, Value as Text};
@@ -112,7 +112,8 @@ fn packet(value: &Value) -> Pkt {
     };
     let flag = |name: &str| value[name].as_bool().unwrap_or(false);
     let (id, len) = (value["id"].as_u64().unwrap(), value["len"].as_u64().unwrap() as u32);
-    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce") }
+    let priority = value["priority"].as_u64().unwrap_or(0) as u8;
+    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce"), priority }
 }
 
 fn words(packet: &Pkt) -> Value {
@@ -125,6 +126,9 @@ fn words(packet: &Pkt) -> Value {
     let mut words = json!({ "id": packet.id, "len": packet.len, "class": class });
     for (name, _) in [("ect", packet.ect), ("ce", packet.ce)].into_iter().filter(|(_, set)| *set) {
         words[name] = true.into();
+    }
+    if packet.priority > 0 {
+        words["priority"] = packet.priority.into();
     }
     words
 }
@@ -177,6 +181,10 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
         let mut switch = Switch::<DropTail<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |()| None)).collect()
     };
+    let priority = || {
+        let mut switch = Switch::<Priority<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |()| None)).collect()
+    };
     let red = || {
         let mut switch = Switch::<Red<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |()| None)).collect()
@@ -188,6 +196,7 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
     match head["discipline"].as_str() {
         Some("trim") => trim(),
         Some("drop-tail") => drop_tail(),
+        Some("priority") => priority(),
         Some("red") => red(),
         Some("shared-buffer") => shared(),
         _ => panic!("no such discipline: {head}"),
@@ -232,6 +241,13 @@ fn control(ids: std::ops::Range<u64>) -> Vec<Value> {
     ids.map(|id| put(id, 64, "control")).collect()
 }
 
+/// The packets of `lines` with these priorities, again and again.
+fn urgent(mut lines: Vec<Value>, priorities: &[u8]) -> Vec<Value> {
+    let each = lines.iter_mut().zip(priorities.iter().cycle());
+    each.for_each(|(line, priority)| line["pkt"]["priority"] = (*priority).into());
+    lines
+}
+
 /// `packets` packets are served one after the other.
 fn serve(packets: usize) -> Vec<Value> {
     (0..packets).flat_map(|_| [json!({ "op": "dequeue" }), json!({ "op": "complete" })]).collect()
@@ -252,6 +268,10 @@ fn any_ops(head: &Value, count: usize, seed: u64) -> Vec<Value> {
         let line = match chance.below(5) {
             0 | 1 if serving[port] => json!({ "op": "complete" }),
             0 | 1 => json!({ "op": "dequeue" }),
+            _ if head["discipline"] == "priority" => {
+                let priority = chance.below(8) as u8;
+                urgent(vec![any_packet(id as u64, &mut chance)], &[priority]).remove(0)
+            }
             _ => any_packet(id as u64, &mut chance),
         };
         lines.extend(on(port as u64, vec![line]));
@@ -438,6 +458,55 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             [capable(0..4), full(4..6), serve(2), capable(6..9), serve(7)].concat(),
         ),
         (
+            "priority-service",
+            head("priority", "the most urgent class first, in order of arrival within a class", 1, json!({})),
+            [
+                urgent(full(0..6), &[0, 3, 7, 3, 0, 7]),
+                serve(3),
+                urgent(control(6..8), &[1, 7]),
+                serve(5),
+                vec![json!({ "op": "dequeue" })],
+            ]
+            .concat(),
+        ),
+        (
+            "priority-port",
+            head(
+                "priority",
+                "classes share the room of the port: a full port drops urgent packets too",
+                1,
+                json!({ "queue": "40 kB", "mark_above": "2 packets" }),
+            ),
+            [
+                urgent(capable(0..6), &[0]),
+                urgent(capable(6..7), &[7]),
+                serve(1),
+                urgent(full(7..8), &[7]),
+                urgent(capable(8..9), &[5]),
+                serve(4),
+            ]
+            .concat(),
+        ),
+        (
+            "priority-class",
+            head(
+                "priority",
+                "each class has room and a threshold of its own; the packet in service counts in its class",
+                1,
+                json!({ "queue": "3 packets", "sharing": "class", "mark_above": "1 packets", "mark_at": "dequeue" }),
+            ),
+            [
+                urgent(capable(0..5), &[2]),
+                urgent(capable(5..9), &[6]),
+                vec![json!({ "op": "dequeue" })],
+                urgent(full(9..10), &[6]),
+                vec![json!({ "op": "complete" })],
+                urgent(full(10..11), &[6]),
+                serve(6),
+            ]
+            .concat(),
+        ),
+        (
             "trim-mark",
             head("trim", "ECN: data is marked by the data held", 1, json!({ "mark_above": "3 packets" })),
             [
@@ -517,6 +586,21 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             23,
         ),
         (
+            "priority-random",
+            head("priority", "any packets of any priority in any order", 1, json!({ "queue": "16 kB" })),
+            25,
+        ),
+        (
+            "priority-random-class",
+            head(
+                "priority",
+                "the same with room for each class",
+                1,
+                json!({ "queue": "2 packets", "sharing": "class" }),
+            ),
+            26,
+        ),
+        (
             "shared-buffer-random",
             head(
                 "shared-buffer",
@@ -552,7 +636,7 @@ fn the_queues_do_what_the_vectors_say() {
     let mut names: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     names.sort();
-    assert!(names.len() >= 18, "{names:?}");
+    assert!(names.len() >= 23, "{names:?}");
     for path in names {
         replay(&path);
     }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{Frame, INCAPABLE, Log, Toy, mac};
-use pullnet_qdisc::{Discipline, DropTail, Red, SharedBuffer, Trim};
+use pullnet_qdisc::{Discipline, DropTail, Item, Priority, Red, SharedBuffer, Trim};
 use pullnet_settings::{Settings, Value as Text};
 use pullnet_switch::{
     Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot, Unknown,
@@ -76,6 +76,7 @@ impl<Q: Discipline<Slot>> Switch<Q> {
         let length = line["pkt"]["len"].as_u64().unwrap() as usize;
         let mut frame = Frame { from: 99, to: port.0 as u8, kind, label: 0, id, length }.bytes();
         frame[12] = if line["pkt"]["ect"] == true { 0 } else { INCAPABLE };
+        frame[13] = common::priority(line["pkt"]["priority"].as_u64().unwrap_or(0) as u8);
         assert_eq!(frame.len(), length, "the vector's packet is too short for a frame");
         if let Some(coin) = line["coin"].as_str() {
             self.fabric.next_coin(port, coin != "tail");
@@ -111,10 +112,14 @@ impl<Q: Discipline<Slot>> Switch<Q> {
         let frame = self.fabric.frame(slot.frame);
         let mut pkt =
             json!({ "id": common::id_of(frame), "len": frame.len(), "class": class(common::kind_of(frame)) });
-        for (name, _) in
-            [("ect", frame[12] != INCAPABLE), ("ce", frame[13] == 1)].into_iter().filter(|(_, set)| *set)
+        for (name, _) in [("ect", frame[12] != INCAPABLE), ("ce", common::is_marked(frame))]
+            .into_iter()
+            .filter(|(_, set)| *set)
         {
             pkt[name] = true.into();
+        }
+        if slot.priority() > 0 {
+            pkt["priority"] = slot.priority().into();
         }
         pkt
     }
@@ -218,6 +223,7 @@ fn a_switch_of_frames_decides_as_the_vectors_say() {
         match head["discipline"].as_str().unwrap() {
             "trim" => replay::<Trim<Slot>>(&name, head, lines),
             "drop-tail" => replay::<DropTail<Slot>>(&name, head, lines),
+            "priority" => replay::<Priority<Slot>>(&name, head, lines),
             "red" => replay::<Red<Slot>>(&name, head, lines),
             "shared-buffer" => replay::<SharedBuffer<Slot>>(&name, head, lines),
             // Disciplines that no switch of frames has yet.

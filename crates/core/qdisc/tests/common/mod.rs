@@ -26,10 +26,11 @@ pub struct Pkt {
     pub class: Class,
     pub ect: bool,
     pub ce: bool,
+    pub priority: u8,
 }
 
 pub const fn packet(id: u64, len: u32, class: Class) -> Pkt {
-    Pkt { id, len, class, ect: false, ce: false }
+    Pkt { id, len, class, ect: false, ce: false, priority: 0 }
 }
 
 pub const fn data(id: u64, len: u32) -> Pkt {
@@ -91,7 +92,7 @@ impl Item for Pkt {
         self.class == Class::Header
     }
     fn priority(&self) -> u8 {
-        0
+        self.priority
     }
     fn ect(&self) -> bool {
         self.ect

@@ -4,7 +4,7 @@
 use pullnet_switch::{Class, Codec, Event, Kind, Mac, Observer};
 use pullnet_units::{Instant, PortId};
 
-/// Addresses (12 B), a type (2 B), what it is (1 B), a label (2 B), a number (8 B), and then payload.
+/// Addresses (12 B), a type (2 B: whether it can be marked, and priority and mark), what it is (1 B), a label (2 B), a number (8 B), and then payload.
 pub struct Toy;
 
 /// The least that a trim leaves of a toy frame.
@@ -12,6 +12,19 @@ pub const LEAST: usize = 25;
 
 /// In the first byte of the type: the frame cannot be marked.
 pub const INCAPABLE: u8 = 2;
+
+/// In the second byte of the type, beside the priority: congestion experienced.
+const MARKED: u8 = 1;
+
+/// The second byte of the type of an unmarked frame.
+pub const fn priority(priority: u8) -> u8 {
+    priority << 4
+}
+
+/// Whether a switch has marked the frame.
+pub fn is_marked(frame: &[u8]) -> bool {
+    frame[13] & MARKED != 0
+}
 
 const KINDS: [Kind; 5] = [Kind::Data, Kind::Control, Kind::Header, Kind::Returned, Kind::Foreign];
 
@@ -21,7 +34,8 @@ impl Codec for Toy {
         let label = frame.get(15..17).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
         let ect = frame.get(12) != Some(&INCAPABLE);
         let kind = kind.unwrap_or(Kind::Foreign);
-        Class { kind, headers: LEAST as u16, label, flow: 7, ect, priority: 0 }
+        let priority = frame.get(13).map_or(0, |byte| byte >> 4);
+        Class { kind, headers: LEAST as u16, label, flow: 7, ect, priority }
     }
 
     fn trim(&self, frame: &mut Vec<u8>, keep: usize) {
@@ -30,7 +44,7 @@ impl Codec for Toy {
     }
 
     fn mark(&self, frame: &mut [u8]) -> bool {
-        frame[13] = 1;
+        frame[13] |= MARKED;
         true
     }
 
