@@ -142,6 +142,13 @@ const VALUES: &[(&str, &[&str])] = &[
     ("time_wait", &["10 ms", "50 ms"]),
     ("retries", &["8", "15"]),
     ("initial_alpha", &["0.0", "1.0"]),
+    ("variant", &["paper", "slides", "authors", "ndp"]),
+    ("free_tokens", &["0 packets", "1 packets", "8 packets", "30 packets"]),
+    ("token_life", &["0.5", "1.5", "100.0"]),
+    ("priorities", &["0", "1", "2"]),
+    ("source", &["srpt", "edf", "lru", "round-robin"]),
+    ("destination", &["srpt", "edf", "lru", "round-robin"]),
+    ("rts_timeout", &["50 us", "200 us"]),
     ("ecn_handshake", &["true", "false"]),
 ];
 /// The same of settings that count only where the sender chooses the path.
