@@ -6,7 +6,7 @@ use pullnet_qdisc::{Discipline, Item, order};
 use pullnet_rng::SmallStream;
 use pullnet_scenario::{Forwarding, Probes, Scenario};
 use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology, TreeHop};
-use pullnet_transport::{ConnId, Framing, Header, HostAddr, Packed, Words};
+use pullnet_transport::{ConnId, Framing, Header, HopView, HostAddr, Packed, Words};
 use pullnet_units::{HostId, Id, Instant, NodeId, Picos, PortId};
 
 use crate::clock::Grid;
@@ -81,6 +81,8 @@ impl Switching {
 
 /// Reads from a header which flow and packet it is about, see [`Header::concerns`].
 pub type Concerns<W> = fn(Packed<W>) -> Option<(ConnId, Option<u32>)>;
+/// Reads from a header what switches may see that order packets by flow, see [`Header::hop_view`].
+pub type View<W> = fn(Packed<W>) -> Option<HopView>;
 
 /// The network as processes see it.
 #[derive(Debug)]
@@ -103,6 +105,8 @@ pub struct Network<W> {
     pub return_latency: u64,
     /// The flow and packet that a header is about, see [`Header::concerns`].
     pub concerns: Concerns<W>,
+    /// What switches may see of a header, see [`Header::hop_view`].
+    pub view: View<W>,
     /// Bytes on the wire of the largest packet.
     pub largest: u32,
     /// Measurement window in picoseconds.
@@ -139,6 +143,7 @@ impl<W: Words> Network<W> {
             trimmed,
             return_latency,
             concerns,
+            view: |packed| H::unpack(packed).hop_view(),
             largest,
             measure,
             records_held,

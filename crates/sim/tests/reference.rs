@@ -94,6 +94,7 @@ fn scenario() -> impl Strategy<Value = String> {
         )),
         1 => (2u32..40).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"")),
         1 => (2u32..40).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\nmark_above = \"3 packets\"")),
+        1 => (2u32..40).prop_map(|packets| format!("kind = \"pfabric\"\nqueue = \"{packets} packets\"")),
         1 => (2u32..40, any::<bool>()).prop_map(|(packets, own)| format!(
             "kind = \"priority\"\nqueue = \"{packets} packets\"\nsharing = \"{}\"\nmark_above = \"3 packets\"", if own { "class" } else { "port" }
         )),

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 use pullnet_settings::{Field, Settings};
 use pullnet_units::{Bytes, QueueSize};
 
-use crate::{DropTailConfig, PriorityConfig, RedConfig, SharedBufferConfig, TrimConfig};
+use crate::{DropTailConfig, PfabricConfig, PriorityConfig, RedConfig, SharedBufferConfig, TrimConfig};
 
 /// Room of a queue, as a setting states it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,6 +96,7 @@ macro_rules! switches {
 switches! {
     Trim(TrimConfig) = "trim": "NDP switch: shallow data queue, trims to headers, control first 10:1, returns to sender",
     DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
+    Pfabric(PfabricConfig) = "pfabric": "pFabric: serves the flow with the fewest packets left, evicts that with the most",
     Priority(PriorityConfig) = "priority": "Strict priority: eight FIFOs per port, the most urgent served first; marks above a threshold (ECN)",
     Red(RedConfig) = "red": "Random early detection: one FIFO per port, marks or drops before it is full",
     SharedBuffer(SharedBufferConfig) = "shared-buffer": "Drop-tail ports that share one memory per switch",

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Bench, Class, Pkt};
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Priority, Red, SharedBuffer,
+    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Pfabric, Priority, Red, SharedBuffer,
     SharedBufferConfig, Trim, TrimConfig,
 };
 use pullnet_rng::{Seed, Stream};
@@ -113,7 +113,8 @@ fn packet(value: &Value) -> Pkt {
     let flag = |name: &str| value[name].as_bool().unwrap_or(false);
     let (id, len) = (value["id"].as_u64().unwrap(), value["len"].as_u64().unwrap() as u32);
     let priority = value["priority"].as_u64().unwrap_or(0) as u8;
-    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce"), priority }
+    let (flow, rank) = (value["flow"].as_u64().unwrap_or(0), value["rank"].as_u64().unwrap_or(0) as u32);
+    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce"), priority, flow, rank }
 }
 
 fn words(packet: &Pkt) -> Value {
@@ -127,8 +128,9 @@ fn words(packet: &Pkt) -> Value {
     for (name, _) in [("ect", packet.ect), ("ce", packet.ce)].into_iter().filter(|(_, set)| *set) {
         words[name] = true.into();
     }
-    if packet.priority > 0 {
-        words["priority"] = packet.priority.into();
+    let numbers = [("priority", packet.priority.into()), ("flow", packet.flow), ("rank", packet.rank.into())];
+    for (name, number) in numbers.into_iter().filter(|(_, number)| *number > 0) {
+        words[name] = number.into();
     }
     words
 }
@@ -147,7 +149,7 @@ fn verdict(outcomes: &[Outcome<Pkt>]) -> Value {
             };
             json!({ "dropped": packet.id, "why": why, "trimmed": trimmed })
         }
-        more => panic!("one packet displaces one at most: {more:?}"),
+        more => more.iter().map(|one| verdict(core::slice::from_ref(one))).collect(),
     }
 }
 
@@ -181,6 +183,10 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
         let mut switch = Switch::<DropTail<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |()| None)).collect()
     };
+    let pfabric = || {
+        let mut switch = Switch::<Pfabric<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |()| None)).collect()
+    };
     let priority = || {
         let mut switch = Switch::<Priority<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |()| None)).collect()
@@ -196,6 +202,7 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
     match head["discipline"].as_str() {
         Some("trim") => trim(),
         Some("drop-tail") => drop_tail(),
+        Some("pfabric") => pfabric(),
         Some("priority") => priority(),
         Some("red") => red(),
         Some("shared-buffer") => shared(),
@@ -248,6 +255,14 @@ fn urgent(mut lines: Vec<Value>, priorities: &[u8]) -> Vec<Value> {
     lines
 }
 
+/// The packets of `lines` with these flows and ranks, again and again.
+fn ranked(mut lines: Vec<Value>, ranks: &[(u64, u32)]) -> Vec<Value> {
+    for (line, (flow, rank)) in lines.iter_mut().zip(ranks.iter().cycle()) {
+        (line["pkt"]["flow"], line["pkt"]["rank"]) = ((*flow).into(), (*rank).into());
+    }
+    lines
+}
+
 /// `packets` packets are served one after the other.
 fn serve(packets: usize) -> Vec<Value> {
     (0..packets).flat_map(|_| [json!({ "op": "dequeue" }), json!({ "op": "complete" })]).collect()
@@ -271,6 +286,10 @@ fn any_ops(head: &Value, count: usize, seed: u64) -> Vec<Value> {
             _ if head["discipline"] == "priority" => {
                 let priority = chance.below(8) as u8;
                 urgent(vec![any_packet(id as u64, &mut chance)], &[priority]).remove(0)
+            }
+            _ if head["discipline"] == "pfabric" => {
+                let rank = (1 + u64::from(chance.below(4)), 1 + chance.below(9));
+                ranked(vec![any_packet(id as u64, &mut chance)], &[rank]).remove(0)
             }
             _ => any_packet(id as u64, &mut chance),
         };
@@ -458,6 +477,43 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             [capable(0..4), full(4..6), serve(2), capable(6..9), serve(7)].concat(),
         ),
         (
+            "pfabric-service",
+            head(
+                "pfabric",
+                "the flow of the packet with the smallest rank is served, its earliest packet first",
+                1,
+                json!({ "queue": "100 kB" }),
+            ),
+            [
+                ranked(full(0..6), &[(1, 9), (2, 5), (1, 8), (2, 4), (1, 3), (3, 4)]),
+                serve(2),
+                control(6..8),
+                serve(6),
+                vec![json!({ "op": "dequeue" })],
+            ]
+            .concat(),
+        ),
+        (
+            "pfabric-evict",
+            head(
+                "pfabric",
+                "without room the packets with the largest rank go, the newest of several; not the one in service",
+                1,
+                json!({ "queue": "30 kB" }),
+            ),
+            [
+                ranked(full(0..1), &[(1, 99)]),
+                vec![json!({ "op": "dequeue" })],
+                ranked(full(1..3), &[(2, 7), (3, 7)]),
+                ranked(full(3..6), &[(4, 5), (5, 7), (6, 1)]),
+                ranked(vec![put(6, 100, "data"), put(7, 100, "data")], &[(7, 60)]),
+                vec![json!({ "op": "complete" })],
+                ranked(full(8..10), &[(8, 2)]),
+                serve(3),
+            ]
+            .concat(),
+        ),
+        (
             "priority-service",
             head("priority", "the most urgent class first, in order of arrival within a class", 1, json!({})),
             [
@@ -586,6 +642,11 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             23,
         ),
         (
+            "pfabric-random",
+            head("pfabric", "any packets of any flow and rank in any order", 1, json!({ "queue": "8 kB" })),
+            27,
+        ),
+        (
             "priority-random",
             head("priority", "any packets of any priority in any order", 1, json!({ "queue": "16 kB" })),
             25,
@@ -636,7 +697,7 @@ fn the_queues_do_what_the_vectors_say() {
     let mut names: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     names.sort();
-    assert!(names.len() >= 23, "{names:?}");
+    assert!(names.len() >= 26, "{names:?}");
     for path in names {
         replay(&path);
     }

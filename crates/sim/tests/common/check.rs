@@ -148,6 +148,11 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             ensure!(held.max(all.div_ceil(2)) <= room(tail.queue, header), "holds {all} packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
         }
+        SwitchConfig::Pfabric(pfabric) => {
+            let all = held + u64::from(row.peak_control);
+            ensure!(held.max(all.div_ceil(2)) <= room(pfabric.queue, header), "holds {all} packets");
+            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
         SwitchConfig::Priority(priority) => {
             let all = held + u64::from(row.peak_control);
             let classes = if priority.sharing == Sharing::Class { 8 } else { 1 };

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal, order};
+use pullnet_qdisc::{Context, Discipline, Item, Outcome, Rank, Signal, order};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_scenario::Scenario;
 use pullnet_topology::{HostPeer, Link, NodeKind, Peer, Topology};
@@ -86,7 +86,12 @@ struct Surroundings<'a, H> {
     outcomes: Vec<Outcome<Parcel<H>>>,
 }
 
-impl<H> Context<Parcel<H>> for Surroundings<'_, H> {
+impl<H: Header> Context<Parcel<H>> for Surroundings<'_, H> {
+    fn rank(&self, parcel: &Parcel<H>) -> Rank {
+        let Some(view) = parcel.header.and_then(Header::hop_view) else { return Rank::default() };
+        let flow = u64::from(view.conn.0) << 32 | u64::from(parcel.from.0) << 1 | u64::from(parcel.control);
+        Rank { flow, rank: view.rank }
+    }
     fn now(&self) -> Instant {
         Instant(self.now)
     }

@@ -102,6 +102,8 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
     );
     let tail = (2u32..100, mark())
         .prop_map(|(packets, mark)| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\n{mark}"));
+    let pfabric = (1u32..40)
+        .prop_map(move |packets| format!("kind = \"pfabric\"\nqueue = \"{} B\"\n", packets * (mtu + 200)));
     let priority =
         (2u32..100, mark(), select(&["port", "class"][..])).prop_map(|(packets, mark, sharing)| {
             format!("kind = \"priority\"\nqueue = \"{packets} packets\"\nsharing = \"{sharing}\"\n{mark}")
@@ -114,7 +116,7 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
     let shared = (2u32..100, select(&[0.1, 1.0, 8.0][..])).prop_map(move |(packets, alpha)| {
         format!("kind = \"shared-buffer\"\npool = \"{} B\"\nalpha = {alpha:?}\n", packets * (mtu + 1000))
     });
-    let kind = prop_oneof![5 => trim, 1 => tail, 1 => priority, 1 => red, 1 => shared];
+    let kind = prop_oneof![5 => trim, 1 => tail, 1 => pfabric, 1 => priority, 1 => red, 1 => shared];
     (kind, select(&["path", "path", "random", "ecmp"][..]))
         .prop_map(|(kind, choice)| (format!("{kind}forwarding = \"{choice}\"\n"), choice == "path"))
 }

@@ -8,6 +8,7 @@ use alloc::string::String;
 pub use pullnet_dctcp::Dctcp;
 pub use pullnet_go_back_n::GoBackN;
 pub use pullnet_ndp::Ndp;
+pub use pullnet_pfabric::Pfabric;
 pub use pullnet_phost::Phost;
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
@@ -90,4 +91,5 @@ protocols! {
     Dctcp,
     GoBackN,
     Phost,
+    Pfabric,
 }

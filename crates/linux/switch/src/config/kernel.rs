@@ -16,7 +16,10 @@ impl SwitchFile {
         let (queue, marks) = match &self.discipline {
             SwitchConfig::Trim(trim) => (Some((trim.data_queue, trim.trim_to.0)), trim.mark_above.is_some()),
             SwitchConfig::DropTail(tail) => (Some((tail.queue, 0)), tail.mark_above.is_some()),
-            SwitchConfig::Priority(_) | SwitchConfig::Red(_) | SwitchConfig::SharedBuffer(_) => (None, false),
+            SwitchConfig::Pfabric(_)
+            | SwitchConfig::Priority(_)
+            | SwitchConfig::Red(_)
+            | SwitchConfig::SharedBuffer(_) => (None, false),
         };
         let refused = self.beyond_the_kernel(queue.is_some(), marks);
         let Some((room, trim_to)) = queue.filter(|_| refused.is_empty()) else { return Err(refused) };
