@@ -15,6 +15,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use pullnet_connections::ReceivedSet;
 use pullnet_dctcp::Dctcp;
 use pullnet_go_back_n::GoBackN;
+use pullnet_homa::Homa;
 use pullnet_ndp::wire::{Carriage, Label};
 use pullnet_ndp::{Ndp, NdpConfig};
 use pullnet_pfabric::Pfabric;
@@ -184,7 +185,7 @@ fn on_the_wire() -> bool {
 #[unsafe(no_mangle)]
 extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
     let begins = begins::<Tcp>() && begins::<Dctcp>() && begins::<GoBackN>();
-    let begins = begins && begins::<Phost>() && begins::<Pfabric>();
+    let begins = begins && begins::<Phost>() && begins::<Pfabric>() && begins::<Homa>();
     let right = begins && first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
     i32::from(!right)
 }

@@ -125,6 +125,11 @@ impl FlowOrder {
         self.groups.iter().filter_map(first).min().map(|(_, _, flow)| flow)
     }
 
+    /// The first `count` flows in order; tenant by tenant where the policy tells them apart.
+    pub fn leading(&self, count: usize) -> impl Iterator<Item = u32> + '_ {
+        self.groups.iter().flat_map(|group| &group.flows).map(|key| key.3).take(count)
+    }
+
     /// A flow of the order was served. Where turns count, it goes behind the others.
     pub fn note_served(&mut self, flow: u32) {
         self.turns += 1;
@@ -191,6 +196,7 @@ mod tests {
         order.insert(1, &standing(5, None, 0));
         order.insert(0, &standing(4, None, 0));
         assert_eq!(order.first(), Some(0));
+        assert!(order.leading(5).eq([0, 1]) && order.leading(1).eq([0]));
         order.remove(0);
         order.remove(0);
         assert_eq!(order.first(), Some(1));

@@ -151,6 +151,9 @@ const VALUES: &[(&str, &[&str])] = &[
     ("source", &["srpt", "edf", "lru", "round-robin"]),
     ("destination", &["srpt", "edf", "lru", "round-robin"]),
     ("rts_timeout", &["50 us", "200 us"]),
+    ("unscheduled", &["1 packets", "7 packets"]),
+    ("overcommitment", &["0", "1", "3"]),
+    ("probe_after", &["0", "1", "5"]),
     ("ecn_handshake", &["true", "false"]),
 ];
 /// The same of settings that count only where the sender chooses the path.

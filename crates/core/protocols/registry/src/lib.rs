@@ -7,6 +7,7 @@ use alloc::string::String;
 
 pub use pullnet_dctcp::Dctcp;
 pub use pullnet_go_back_n::GoBackN;
+pub use pullnet_homa::Homa;
 pub use pullnet_ndp::Ndp;
 pub use pullnet_pfabric::Pfabric;
 pub use pullnet_phost::Phost;
@@ -92,4 +93,5 @@ protocols! {
     GoBackN,
     Phost,
     Pfabric,
+    Homa,
 }

@@ -58,7 +58,7 @@ impl SwitchFile {
         let rules = [
             (
                 has_queue,
-                "switch.kind: it has neither priorities nor a shared buffer nor RED; use \"trim\" or \"drop-tail\"",
+                "switch.kind: it has no priorities, no pFabric, no shared buffer and no RED; use \"trim\" or \"drop-tail\"",
             ),
             (
                 one_switch && ports().all(|port| port.interface.is_some()),
