@@ -39,6 +39,10 @@ settings! {
         /// Time after the last token of a flow from which missing packets get tokens again. Packet times. Absent: 24;
         /// authors: 9; ndp: 1400.
         resend: Option<f64> = "" in 0.1 => 1000000.0,
+        /// Time that a flow waits for the packets of its free tokens, beyond twice their packet times, before missing ones
+        /// get tokens. Packet times. Source: public pHost code, 0, for cut-through switches; a store-and-forward path delays
+        /// data by a packet time per switch more than the RTS, and most flows of one packet send twice without it.
+        free_wait: f64 = 0.0 in 0.0 => 1000000.0,
         /// Priorities in the network beside the ordinary one: 0; 1 for control packets; 2 for data of short flows also.
         /// Absent: 2; slides and ndp: 0.
         priorities: Option<u32> = "" in 0 => 2,
@@ -74,6 +78,7 @@ pub(crate) struct Rules {
     pub window: u32,
     pub downgrade: Picos,
     pub resend: Picos,
+    pub free_wait: Picos,
     pub priorities: u32,
     pub short_flow: u32,
     pub rts_timeout: Picos,
@@ -131,6 +136,7 @@ impl Rules {
             window: packets(config.window, TOKENS),
             downgrade: times(config.downgrade.unwrap_or(preset.downgrade)),
             resend: times(config.resend.unwrap_or(preset.resend)),
+            free_wait: times(config.free_wait),
             priorities: config.priorities.unwrap_or(preset.priorities),
             short_flow: packets(config.short_flow, preset.short_flow),
             rts_timeout: config.rts_timeout,

@@ -48,7 +48,7 @@ const SILENCE: u64 = 64;
 
 impl Receiver {
     /// Rule D1: the RTS opens the connection, or the first data packet. Free tokens count as given; if they cover the flow,
-    /// it waits for twice their packet times.
+    /// it waits for twice their packet times, and `free_wait`.
     pub fn open(
         now: Instant,
         rules: &Rules,
@@ -59,6 +59,7 @@ impl Receiver {
     ) -> Self {
         let free = u32::from(about.free).min(rules.free_tokens).min(about.packets);
         let wait = rules.packet_time.saturating_mul(2 * u64::from(free));
+        let wait = wait.saturating_add(rules.free_wait);
         Self {
             peer,
             conn,

@@ -226,6 +226,9 @@ fn free_tokens_that_bring_nothing_are_followed_by_tokens() {
     let mut s = host(&authors());
     s.receives(arrives(rts(about(2, 2)))).at(ns(4 * MT - 1)).sends_nothing();
     s.at(ns(5 * MT)).sends([token(0, 2, 2), token(1, 3, 2)]);
+    let mut s = host(&PhostConfig { free_wait: 1.5, ..authors() });
+    s.receives(arrives(rts(about(2, 2)))).at(ns(5 * MT + MT / 2) - ns(1)).sends_nothing();
+    s.at(ns(5 * MT + MT / 2)).sends([token(0, 2, 2)]);
 }
 
 #[test]
