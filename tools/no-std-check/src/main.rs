@@ -184,8 +184,8 @@ fn on_the_wire() -> bool {
 /// 0 if everything is as it should be.
 #[unsafe(no_mangle)]
 extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
-    let begins = begins::<Tcp>() && begins::<Dctcp>() && begins::<GoBackN>();
-    let begins = begins && begins::<Phost>() && begins::<Pfabric>() && begins::<Homa>();
-    let right = begins && first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
+    let windows = begins::<Tcp>() && begins::<Dctcp>() && begins::<GoBackN>();
+    let begin = windows && begins::<Phost>() && begins::<Pfabric>() && begins::<Homa>();
+    let right = begin && first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
     i32::from(!right)
 }
