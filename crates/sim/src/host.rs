@@ -174,11 +174,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 // A deadline may have passed while nothing could be done about it.
                 latest = at.max(cx.env.net.grid.begin(before));
                 self.transport.handle_timeout(Instant(latest));
-                let next = self.transport.poll_timeout();
-                debug_assert!(
-                    next.is_none_or(|next| next.at.0 > at),
-                    "a deadline that was met stays: {next:?}"
-                );
+                let next = self.transport.next_timeout();
+                debug_assert!(next.0 > at, "a deadline that was met stays: {next:?}");
             } else if at == arrival {
                 self.arrive(cx, at);
                 arrival = self.next_arrival(cx.env.window);
@@ -309,7 +306,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     /// What the engine takes for granted of a packet that a transport sends, in builds with assertions.
     #[inline(always)]
-    fn check_departure(&self, net: &Network<W>, packet: &Transmit<T::Header>) {
+    fn check_departure(&self, net: &Network<W>, packet: &Transmit<Packed<W>>) {
         debug_assert!(
             packet.path < net.topology().path_count(self.addr, packet.to),
             "path {} of {}",

@@ -43,7 +43,7 @@ pub use run::{Progress, Run};
 
 use crate::build::Part;
 use crate::host::HeaderWords;
-use crate::network::{Concerns, Network, Switching};
+use crate::network::{Headers, Network, Switching};
 use crate::ports::Ports;
 use crate::shard::Shard;
 use crate::stack::{Looks, Several, Stack, framings};
@@ -72,9 +72,9 @@ fn start_sole(scenario: &Arc<Scenario>, transport: &ProtocolConfig, threads: usi
 fn start_several<W: Words>(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn Run> {
     let (transports, seed) = (&scenario.transports[..], Seed(scenario.seed));
     let looks = Looks::<W>::new(transports);
-    let concerns = Concerns::Several(looks.clone());
+    let headers = Headers::Several(looks.clone());
     let switching = switching_of(&scenario.switch);
-    let net = Network::new(Arc::clone(scenario), framings(transports), concerns, switching);
+    let net = Network::new(Arc::clone(scenario), framings(transports), headers, switching);
     let stack = |id: HostId, info| {
         // The first transport draws as if it were the only one.
         let name = |number| match number {
@@ -120,8 +120,8 @@ where
     P::Endpoint: Send + 'static,
 {
     let seed = Seed(scenario.seed);
-    let concerns = Concerns::sole::<<P::Endpoint as Transport>::Header>();
-    let net = Network::new(Arc::clone(scenario), vec![P::framing(transport)], concerns, switching);
+    let headers = Headers::sole::<<P::Endpoint as Transport>::Header>();
+    let net = Network::new(Arc::clone(scenario), vec![P::framing(transport)], headers, switching);
     let stack = |id: HostId, info| P::endpoint(transport, info, seed.stream("host.transport", id.0.into()));
     assemble(net, stack, threads, ports)
 }

@@ -280,14 +280,14 @@ impl Line {
             let trouble = self.trouble.get_or_insert_default();
             trouble.lost += 1;
             trouble.losses.data_lost += u64::from(packet.was_data());
-            trouble.losses.note(net.concerns.of(packet.packed()));
+            trouble.losses.note(net.headers.about(packet.packed()));
         }
     }
 
     /// A packet was dropped in front of the link.
     #[cold]
     pub fn note_drop<W: Words>(&mut self, net: &Network<W>, packet: &Packet<W>) {
-        self.trouble.get_or_insert_default().losses.note(net.concerns.of(packet.packed()));
+        self.trouble.get_or_insert_default().losses.note(net.headers.about(packet.packed()));
     }
 
     /// Packets that were lost or dropped here.

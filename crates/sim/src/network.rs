@@ -7,7 +7,7 @@ use pullnet_qdisc::{Discipline, Item, order};
 use pullnet_rng::SmallStream;
 use pullnet_scenario::{Forwarding, Probes, Scenario};
 use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology, TreeHop};
-use pullnet_transport::{Framing, Header, HostAddr, Packed, Words};
+use pullnet_transport::{Framing, Header, HopView, HostAddr, Packed, Words};
 use pullnet_units::{HostId, Id, Instant, NodeId, Picos, PortId};
 
 use crate::clock::Grid;
@@ -15,7 +15,7 @@ use crate::fork::Fork;
 use crate::line::PAUSE_FRAME;
 use crate::outbox::Target;
 use crate::packet::Packet;
-use crate::stack::{About, Looks};
+use crate::stack::{About, Looks, View};
 
 /// Processes are numbered part by part, so that neighbours are neighbours in memory and a thread owns a range.
 #[derive(Debug)]
@@ -88,32 +88,40 @@ impl Switching {
     }
 }
 
-/// Reads from a header which flow and packet it is about, see [`Header::concerns`].
-pub enum Concerns<W> {
-    /// In a run with one transport.
-    Sole(fn(Packed<W>) -> About),
+/// Reads from a header what the engine has to know of it.
+pub enum Headers<W> {
+    /// In a run with one transport: [`Header::concerns`] and [`Header::hop_view`].
+    Sole(fn(Packed<W>) -> About, View<W>),
     /// In a run with several.
     Several(Looks<W>),
 }
 
-impl<W: Words> Concerns<W> {
-    /// Of headers `H`.
+impl<W: Words> Headers<W> {
+    /// Headers `H`.
     pub fn sole<H: Header<Words = W>>() -> Self {
-        Self::Sole(|packed| H::unpack(packed).concerns())
+        Self::Sole(|packed| H::unpack(packed).concerns(), |packed| H::unpack(packed).hop_view())
     }
 
-    /// What `packed` is about.
-    pub fn of(&self, packed: Packed<W>) -> About {
+    /// The flow and packet that `packed` is about.
+    pub fn about(&self, packed: Packed<W>) -> About {
         match self {
-            Self::Sole(concerns) => concerns(packed),
+            Self::Sole(about, _) => about(packed),
             Self::Several(looks) => looks.about(packed),
+        }
+    }
+
+    /// What switches may see of `packed`.
+    pub fn view(&self, packed: Packed<W>) -> Option<HopView> {
+        match self {
+            Self::Sole(_, view) => view(packed),
+            Self::Several(looks) => looks.view(packed),
         }
     }
 }
 
-impl<W> fmt::Debug for Concerns<W> {
+impl<W> fmt::Debug for Headers<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Concerns")
+        f.write_str("Headers")
     }
 }
 
@@ -138,8 +146,8 @@ pub struct Network<W> {
     pub return_latency: u64,
     /// Whether switches pause their neighbours.
     pub pauses: bool,
-    /// The flow and packet that a header is about, see [`Header::concerns`].
-    pub concerns: Concerns<W>,
+    /// What headers say.
+    pub headers: Headers<W>,
     /// Bytes on the wire of the largest packet.
     pub largest: u32,
     /// Measurement window in picoseconds.
@@ -149,12 +157,12 @@ pub struct Network<W> {
 }
 
 impl<W: Words> Network<W> {
-    /// The network of `scenario` for transports that cut data by `framings` and whose headers `concerns` reads, and switches of
+    /// The network of `scenario` for transports that cut data by `framings` and whose headers `headers` reads, and switches of
     /// `switching`.
     pub fn new(
         scenario: Arc<Scenario>,
         framings: Vec<Framing>,
-        concerns: Concerns<W>,
+        headers: Headers<W>,
         switching: Switching,
     ) -> Self {
         let numbering = Numbering::new(&scenario.topology);
@@ -179,7 +187,7 @@ impl<W: Words> Network<W> {
             trimmed,
             return_latency,
             pauses: switching.pauses,
-            concerns,
+            headers,
             largest,
             measure,
             records_held,

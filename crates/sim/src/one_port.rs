@@ -8,7 +8,7 @@ use pullnet_transport::{Header, Packed, Small};
 use pullnet_units::PortId;
 
 use crate::clock::Window;
-use crate::network::{Concerns, Network, Switching};
+use crate::network::{Headers, Network, Switching};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::port::{Env, PortContext, PortCounts};
@@ -70,7 +70,7 @@ fn drive<Q: Discipline<Packet<Small>>>(
     let rules = Q::rules(config);
     let framings = stack::framings(&scenario.transports);
     let switching = Switching::of::<_, Q>(config);
-    let net = Network::new(Arc::clone(scenario), framings, Concerns::sole::<Blank>(), switching);
+    let net = Network::new(Arc::clone(scenario), framings, Headers::sole::<Blank>(), switching);
     let mut port = ports::port::<Small, Q>(&net, &rules, id);
     // Alone, a port needs no windows: one that is as long as packets know time.
     let salt = net.salt(scenario.topology.ports[id].node);

@@ -3,7 +3,7 @@
 use core::hint::cold_path;
 use core::mem::offset_of;
 
-use pullnet_qdisc::{Context, Discipline, Item, Outcome, Ring, Signal, order};
+use pullnet_qdisc::{Context, Discipline, Item, Outcome, Rank, Ring, Signal, order};
 use pullnet_rng::SmallStream;
 use pullnet_transport::{Fate, Words};
 use pullnet_units::{BitsPerSec, Instant, NodeId};
@@ -158,6 +158,14 @@ impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
                 fingerprint.add(self.now, packet.identity(), 3);
             }
         }
+    }
+
+    fn rank(&self, packet: &Packet<W>) -> Rank {
+        let Some(view) = self.env.net.headers.view(packet.packed()) else { return Rank::default() };
+        // A connection is numbered by its opener: its ACKs may share the number with another one's data.
+        let direction = u64::from(packet.was_data()) << 63;
+        let flow = direction | u64::from(packet.from().0) << 32 | u64::from(view.conn.0);
+        Rank { flow, rank: view.rank }
     }
 
     fn wake(&mut self, at: Instant) {

@@ -9,8 +9,8 @@ use pullnet_rng::Stream;
 use pullnet_scenario::CarriedBy;
 use pullnet_session::kind_of;
 use pullnet_transport::{
-    ConnId, Event, FlowSpec, FlowStatus, Framing, Header, HostInfo, Packed, Protocol, Received, Transmit,
-    Transport, Words,
+    ConnId, Event, FlowSpec, FlowStatus, Framing, Header, HopView, HostInfo, Packed, Protocol, Received,
+    Transmit, Transport, Words,
 };
 use pullnet_units::Instant;
 
@@ -151,6 +151,8 @@ impl<W: Words, T: Transport + Send> Member<W> for Narrow<T> {
 
 /// What a header is about, see [`Header::concerns`].
 pub type About = Option<(ConnId, Option<u32>)>;
+/// Reads from a header what switches may see that order packets by flow, see [`Header::hop_view`].
+pub type View<W> = fn(Packed<W>) -> Option<HopView>;
 
 /// How the packets of a transport look in a run with several.
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +163,8 @@ struct Look<W> {
     class: Option<u8>,
     /// What a header is about, its type being the protocol's own.
     about: fn(Packed<W>) -> About,
+    /// What switches may see of it.
+    view: View<W>,
 }
 
 /// The transports of a run with several: how their packets look.
@@ -177,9 +181,9 @@ impl<W: Words> Looks<W> {
         let mut all = Self { looks: Vec::new(), of_kind: [0; MOST_KINDS] };
         let mut first_kind = 0;
         for (number, CarriedBy { config, class, .. }) in (0..).zip(transports) {
-            let (about, kinds) = with_protocol!(config, |_config: P| about::<P, W>());
+            let (about, view, kinds) = with_protocol!(config, |_config: P| readers::<P, W>());
             all.of_kind[first_kind..first_kind + kinds].fill(number);
-            all.looks.push(Look { first_kind: first_kind as u8, class: *class, about });
+            all.looks.push(Look { first_kind: first_kind as u8, class: *class, about, view });
             first_kind += kinds;
         }
         all
@@ -196,12 +200,20 @@ impl<W: Words> Looks<W> {
         let (transport, packed) = self.own(packed);
         (self.looks[transport].about)(packed)
     }
+
+    /// What switches may see of a header.
+    pub fn view(&self, packed: Packed<W>) -> Option<HopView> {
+        let (transport, packed) = self.own(packed);
+        (self.looks[transport].view)(packed)
+    }
 }
 
-/// Reads what headers of protocol `P` are about; and the number of its packet types.
-fn about<P: Protocol, W: Words>() -> (fn(Packed<W>) -> About, usize) {
+/// Reads what headers of protocol `P` are about, and what switches may see; and the number of its packet types.
+fn readers<P: Protocol, W: Words>() -> (fn(Packed<W>) -> About, View<W>, usize) {
     type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
-    (|packed| HeaderOf::<P>::unpack(narrow(packed)).concerns(), HeaderOf::<P>::KINDS.len())
+    let about = |packed| HeaderOf::<P>::unpack(narrow(packed)).concerns();
+    let view = |packed| HeaderOf::<P>::unpack(narrow(packed)).hop_view();
+    (about, view, HeaderOf::<P>::KINDS.len())
 }
 
 /// Several transports on one host. They share its link by turns, packet by packet.

@@ -91,6 +91,10 @@ fn scenario() -> impl Strategy<Value = String> {
         )),
         1 => (2u32..40).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"")),
         1 => (2u32..40).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\nmark_above = \"3 packets\"")),
+        1 => (2u32..40).prop_map(|packets| format!("kind = \"pfabric\"\nqueue = \"{packets} packets\"")),
+        1 => (2u32..40, any::<bool>()).prop_map(|(packets, own)| format!(
+            "kind = \"priority\"\nqueue = \"{packets} packets\"\nsharing = \"{}\"\nmark_above = \"3 packets\"", if own { "class" } else { "port" }
+        )),
         1 => (5u32..40).prop_map(|packets| format!("kind = \"red\"\nqueue = \"{packets} packets\"\nweight = 0.1\nprobability = 0.3")),
         1 => (1u32..9, select(&[0.2, 0.5][..])).prop_map(|(data, share)| format!("kind = \"split\"\ndata_queue = \"{data} packets\"\nqueue = \"30 packets\"\nmark_above = \"9 kB\"\ntrim_share = {share:?}")),
         1 => (20u32..200).prop_map(|kilo| format!("kind = \"shared-buffer\"\npool = \"{kilo} kB\"\nalpha = 2.0")),

@@ -15,10 +15,13 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use pullnet_connections::ReceivedSet;
 use pullnet_dctcp::Dctcp;
 use pullnet_go_back_n::GoBackN;
+use pullnet_homa::Homa;
 use pullnet_mdtcp::Mdtcp;
 use pullnet_mptcp::Mptcp;
 use pullnet_ndp::wire::{Carriage, Label};
 use pullnet_ndp::{Ndp, NdpConfig};
+use pullnet_pfabric::Pfabric;
+use pullnet_phost::Phost;
 use pullnet_protocols::PROTOCOLS;
 use pullnet_pull::PullQueue;
 use pullnet_qdisc::{
@@ -189,7 +192,10 @@ extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
         && begins::<GoBackN>()
         && begins::<Mptcp>()
         && begins::<Mdtcp>()
-        && begins::<Unresponsive>();
+        && begins::<Unresponsive>()
+        && begins::<Phost>()
+        && begins::<Pfabric>()
+        && begins::<Homa>();
     let right = begins && first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
     i32::from(!right)
 }

@@ -1,14 +1,19 @@
 //! What receiver-driven transports share: the choice of paths with its scoreboard, the one pull queue of a host,
-//! and the pacer that empties it.
+//! the pacer that empties it, the order in which a policy serves flows, and
+//! the spraying of a host without memory of its connections.
 #![no_std]
 
 extern crate alloc;
 
+mod order;
 mod pacer;
 mod paths;
 mod queue;
+mod spray;
 
+pub use order::{FlowOrder, Policy, Standing};
 pub use pacer::{Pacer, Spacing};
 pub use paths::{Feedback, PathSet, Spread};
 pub use pullnet_connections::{Noted, ReceivedSet, RoundRobin, WINDOW};
 pub use queue::PullQueue;
+pub use spray::{Sprayer, Spraying};

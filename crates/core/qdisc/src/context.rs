@@ -47,6 +47,15 @@ pub struct Signal {
     pub quanta: u16,
 }
 
+/// Where a packet stands among those that wait, as its transport states it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Rank {
+    /// The flow that it belongs to, in one direction.
+    pub flow: u64,
+    /// A smaller number is more urgent, such as the packets that the flow has left.
+    pub rank: u32,
+}
+
 /// Everything that a queue may know and cause beside its own packets. A driver provides it for every call.
 pub trait Context<P> {
     /// The current time.
@@ -59,6 +68,10 @@ pub trait Context<P> {
     fn unit(&mut self) -> f64;
     /// Reports what became of a packet that does not simply wait.
     fn outcome(&mut self, outcome: Outcome<P>);
+    /// Flow and rank of `packet`. One flow of one rank where transports state none.
+    fn rank(&self, _packet: &P) -> Rank {
+        Rank::default()
+    }
     /// Priorities that the neighbour behind the link has paused, one bit each.
     fn paused(&self) -> u8 {
         0

@@ -56,6 +56,14 @@ impl Fifo {
         self.waiting_bytes = self.waiting_bytes + u64::from(new) - u64::from(old);
     }
 
+    /// A waiting packet of `size` bytes was dropped.
+    #[inline]
+    pub fn remove(&mut self, packet: &impl Item, size: u32) {
+        self.waiting_packets -= 1;
+        self.waiting_data -= u32::from(!packet.is_control());
+        self.waiting_bytes -= u64::from(size);
+    }
+
     /// A packet of `size` bytes goes into service.
     #[inline]
     pub fn serve(&mut self, packet: &impl Item, size: u32) {

@@ -4,7 +4,8 @@ use pullnet_settings::{Field, Settings};
 use pullnet_units::{Bytes, QueueSize};
 
 use crate::{
-    CutPayloadConfig, DropTailConfig, PfcConfig, RedConfig, ScdpSwitchConfig, SharedBufferConfig, SplitConfig, TrimConfig,
+    CutPayloadConfig, DropTailConfig, PfabricConfig, PfcConfig, PriorityConfig, RedConfig, ScdpSwitchConfig,
+    SharedBufferConfig, SplitConfig, TrimConfig,
 };
 
 /// Room of a queue, as a setting states it.
@@ -108,6 +109,8 @@ switches! {
     Trim(TrimConfig) = "trim": "NDP switch: shallow data queue, trims to headers, control first 10:1, returns to sender",
     CutPayload(CutPayloadConfig) = "cut-payload": "Cut Payload: one FIFO per port; above a threshold arriving packets lose their payload",
     DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
+    Pfabric(PfabricConfig) = "pfabric": "pFabric: serves the flow with the fewest packets left, evicts that with the most",
+    Priority(PriorityConfig) = "priority": "Strict priority: eight FIFOs per port, the most urgent served first; marks above a threshold (ECN)",
     Red(RedConfig) = "red": "Random early detection: one FIFO per port, marks or drops before it is full",
     ScdpSwitch(ScdpSwitchConfig) = "scdp": "SCDP switch: five strict priorities for symbols below a queue for control 10:1, trims to headers",
     SharedBuffer(SharedBufferConfig) = "shared-buffer": "Drop-tail ports that share one memory per switch",

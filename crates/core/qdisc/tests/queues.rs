@@ -6,7 +6,8 @@ use common::{Bench, Class, Pkt, capable, control, data, packet};
 use proptest::prelude::*;
 use pullnet_qdisc::{
     CutPayload, CutPayloadConfig, Discipline, DropReason, DropTail, DropTailConfig, Lookahead, MarkWhen,
-    Occupancy, Outcome, Pfc, PfcConfig, Red, RedConfig, SharedBuffer, SharedBufferConfig, Signal, Trim, TrimConfig, Victim,
+    Occupancy, Outcome, Pfabric, PfabricConfig, Pfc, PfcConfig, Priority, PriorityConfig, Red, RedConfig,
+    SharedBuffer, SharedBufferConfig, Sharing, Signal, Trim, TrimConfig, Victim,
 };
 use pullnet_rng::Seed;
 use pullnet_units::{Bytes, Instant, Packets, Picos, QueueSize};
@@ -464,6 +465,89 @@ fn a_trimming_port_marks_data_by_the_data_that_it_holds() {
     }
 }
 
+// Strict priority.
+
+const fn urgent(id: u64, priority: u8) -> Pkt {
+    Pkt { priority, ..data(id, FULL) }
+}
+
+#[test]
+fn the_most_urgent_class_is_served_first_and_in_order() {
+    let mut port = Port::<Priority<Pkt>>::new(&PriorityConfig::default());
+    port.fill((0..8).map(|id| urgent(id, id as u8 / 2 * 2)));
+    port.start();
+    // A packet in service is not interrupted.
+    port.fill([urgent(8, 7)]);
+    port.complete();
+    let served: Vec<_> = (0..8).map(|_| port.serve().unwrap().id).collect();
+    assert_eq!(served, [8, 7, 4, 5, 2, 3, 0, 1]);
+}
+
+#[test]
+fn classes_share_the_room_of_the_port_or_have_their_own() {
+    let config = |sharing| PriorityConfig {
+        queue: QueueSize::Packets(Packets(2)),
+        sharing,
+        mark_above: Some(QueueSize::Packets(Packets(1))),
+        ..PriorityConfig::default()
+    };
+    let mut shared = Port::<Priority<Pkt>>::new(&config(Sharing::Port));
+    shared.fill([urgent(0, 0), urgent(1, 0)]);
+    let dropped = gone(urgent(2, 7), DropReason::DataQueueFull, false);
+    assert_eq!(shared.put(urgent(2, 7)), Some(dropped));
+    let mut own = Port::<Priority<Pkt>>::new(&config(Sharing::Class));
+    own.fill([urgent(0, 0), urgent(1, 0), urgent(2, 7)]);
+    own.start();
+    // The packet in service holds room of its class, and the threshold counts that class alone.
+    assert_eq!(own.put(Pkt { ect: true, ..urgent(3, 7) }), None);
+    assert!(matches!(own.put(urgent(4, 7)), Some(Outcome::Dropped { .. })));
+    assert_eq!(own.put(Pkt { ect: true, ..urgent(5, 3) }), None);
+    own.complete();
+    assert_eq!(own.put(urgent(6, 7)), None);
+    assert_eq!((0..4).map(|_| own.serve().unwrap().id).collect::<Vec<_>>(), [3, 6, 5, 0]);
+}
+
+// pFabric.
+
+const fn ranked(id: u64, flow: u64, rank: u32) -> Pkt {
+    Pkt { flow, rank, ..data(id, FULL) }
+}
+
+fn pfabric(packets: u32) -> Port<Pfabric<Pkt>> {
+    Port::new(&PfabricConfig { queue: QueueSize::Packets(Packets(packets)) })
+}
+
+#[test]
+fn the_earliest_packet_of_the_most_urgent_flow_is_served() {
+    let mut port = pfabric(9);
+    // Later packets of a flow are more urgent, and carry its earlier ones along.
+    port.fill([ranked(0, 1, 9), ranked(1, 2, 5), ranked(2, 1, 3), ranked(3, 3, 5)]);
+    let served: Vec<_> = (0..4).map(|_| port.serve().unwrap().id).collect();
+    assert_eq!(served, [0, 2, 1, 3]);
+}
+
+#[test]
+fn the_least_urgent_packets_make_room() {
+    let mut port = pfabric(3);
+    port.fill([ranked(0, 1, 9)]);
+    port.start();
+    port.fill([ranked(1, 2, 5), ranked(2, 3, 5)]);
+    let full = |packet| Some(gone(packet, DropReason::DataQueueFull, false));
+    assert_eq!(port.put(ranked(3, 4, 1)), full(ranked(2, 3, 5)), "the newest of the largest rank");
+    assert_eq!(port.put(ranked(4, 5, 8)), full(ranked(4, 5, 8)), "the arriving one itself");
+    // The packet in service has the largest rank of all, and stays.
+    port.complete();
+    assert_eq!((0..2).map(|_| port.serve().unwrap().id).collect::<Vec<_>>(), [3, 1]);
+}
+
+#[test]
+fn packets_without_a_rank_are_served_in_order() {
+    let mut port = pfabric(3);
+    port.fill((0..3).map(|id| data(id, FULL)));
+    assert!(matches!(port.put(data(3, FULL)), Some(Outcome::Dropped { packet: Pkt { id: 3, .. }, .. })));
+    assert_eq!((0..3).map(|_| port.serve().unwrap().id).collect::<Vec<_>>(), [0, 1, 2]);
+}
+
 // Random early detection.
 
 fn red(weight: f64, even: bool) -> Port<Red<Pkt>> {
@@ -558,7 +642,9 @@ fn conserved<Q: Discipline<Pkt>>(
         match *op {
             Op::Arrive(class, len, coin) => {
                 let len = if class == Class::Data { len } else { 64 };
-                let shorter = port.toss(packet(arrived, len, class), || coin);
+                let (priority, flow, rank) = ((len % 8) as u8, u64::from(len % 5), len % 11);
+                let arriving = Pkt { priority, flow, rank, ..packet(arrived, len, class) };
+                let shorter = port.toss(arriving, || coin);
                 arrived += 1;
                 gone +=
                     u64::from(matches!(shorter, Some(Outcome::Returned { .. } | Outcome::Dropped { .. })));
@@ -652,6 +738,75 @@ proptest! {
             prop_assert!(within(threshold, port.queue.data_held().into(), data));
             Ok(())
         })?;
+    }
+
+    #[test]
+    fn a_priority_port_conserves_packets_and_keeps_its_capacity(
+        ops in prop::collection::vec(op(), 0..300),
+        queue in size(),
+        own: bool,
+    ) {
+        let sharing = if own { Sharing::Class } else { Sharing::Port };
+        let config = PriorityConfig { queue, sharing, ..PriorityConfig::default() };
+        conserved(&mut Port::<Priority<Pkt>>::new(&config), &ops, |port, serving| {
+            let all = || port.waiting().into_iter().chain(serving);
+            for class in 0..8 {
+                let counts = |packet: &Pkt| !own || packet.priority == class;
+                let bytes = all().filter(counts).map(|packet| u64::from(packet.len)).sum();
+                prop_assert!(within(queue, all().filter(counts).count() as u64, bytes));
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn strict_priority_is_a_stable_sort(steps in prop::collection::vec(prop::option::weighted(0.6, 0u8..8), 0..200)) {
+        let mut port = Port::<Priority<Pkt>>::new(&PriorityConfig::default());
+        let mut model: Vec<Pkt> = Vec::new();
+        for (id, step) in (0..).zip(steps) {
+            match step {
+                Some(priority) => {
+                    port.fill([urgent(id, priority)]);
+                    model.push(urgent(id, priority));
+                }
+                None => {
+                    let first = model.iter().rev().max_by_key(|packet| packet.priority).map(|packet| packet.id);
+                    let at = model.iter().position(|packet| Some(packet.id) == first);
+                    prop_assert_eq!(port.serve(), at.map(|at| model.remove(at)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_pfabric_port_conserves_packets_and_keeps_its_capacity(ops in prop::collection::vec(op(), 0..300), most in 1u32..12) {
+        conserved(&mut pfabric(most), &ops, |port, serving| {
+            prop_assert!(port.waiting().len() + usize::from(serving.is_some()) <= most as usize);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_pfabric_port_holds_and_serves_the_most_urgent_packets(
+        steps in prop::collection::vec(prop::option::weighted(0.7, (0u64..4, 0u32..9)), 0..200),
+        most in 1usize..9,
+    ) {
+        let mut port = pfabric(most as u32);
+        let mut model: Vec<Pkt> = Vec::new();
+        for (id, step) in (0..).zip(steps) {
+            let Some((flow, rank)) = step else {
+                let first = model.iter().min_by_key(|packet| (packet.rank, packet.id)).map(|packet| packet.flow);
+                let at = model.iter().position(|packet| Some(packet.flow) == first);
+                prop_assert_eq!(port.serve(), at.map(|at| model.remove(at)));
+                continue;
+            };
+            model.push(ranked(id, flow, rank));
+            let dropped = port.put(ranked(id, flow, rank));
+            let last = model.iter().max_by_key(|packet| (packet.rank, packet.id)).copied();
+            let expected = last.filter(|_| model.len() > most);
+            model.retain(|packet| Some(*packet) != expected);
+            prop_assert_eq!(dropped, expected.map(|packet| gone(packet, DropReason::DataQueueFull, false)));
+        }
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use common::{Bench, Class, Pkt};
 use pullnet_qdisc::{
-    CutPayload, CutPayloadConfig, Discipline, DropReason, DropTail, DropTailConfig, Outcome, Pfc, Red, SharedBuffer, SharedBufferConfig,
-    Signal, Trim, TrimConfig,
+    CutPayload, CutPayloadConfig, Discipline, DropReason, DropTail, DropTailConfig, Outcome, Pfabric, Pfc,
+    Priority, Red, SharedBuffer, SharedBufferConfig, Signal, Trim, TrimConfig,
 };
 use pullnet_rng::{Seed, Stream};
 use pullnet_settings::{Settings, Value as Text};
@@ -127,7 +127,8 @@ fn packet(value: &Value) -> Pkt {
     let (id, len) = (value["id"].as_u64().unwrap(), value["len"].as_u64().unwrap() as u32);
     let number = |name: &str| value[name].as_u64().unwrap_or(0);
     let (priority, ingress) = (number("priority") as u8, number("ingress") as u16);
-    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce"), priority, ingress }
+    let (flow, rank) = (number("flow"), number("rank") as u32);
+    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce"), priority, ingress, flow, rank }
 }
 
 fn signal((link, signal): &(u16, Signal)) -> Value {
@@ -145,10 +146,14 @@ fn words(packet: &Pkt) -> Value {
     for (name, _) in [("ect", packet.ect), ("ce", packet.ce)].into_iter().filter(|(_, set)| *set) {
         words[name] = true.into();
     }
-    for (name, number) in [("priority", packet.priority.into()), ("ingress", packet.ingress)] {
-        if number != 0 {
-            words[name] = number.into();
-        }
+    let numbers = [
+        ("priority", packet.priority.into()),
+        ("ingress", packet.ingress.into()),
+        ("flow", packet.flow),
+        ("rank", packet.rank.into()),
+    ];
+    for (name, number) in numbers.into_iter().filter(|(_, number): &(&str, u64)| *number > 0) {
+        words[name] = number.into();
     }
     words
 }
@@ -167,7 +172,7 @@ fn verdict(outcomes: &[Outcome<Pkt>]) -> Value {
             };
             json!({ "dropped": packet.id, "why": why, "trimmed": trimmed })
         }
-        more => panic!("one packet displaces one at most: {more:?}"),
+        more => more.iter().map(|one| verdict(core::slice::from_ref(one))).collect(),
     }
 }
 
@@ -205,6 +210,14 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
         let mut switch = Switch::<DropTail<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |()| None)).collect()
     };
+    let pfabric = || {
+        let mut switch = Switch::<Pfabric<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |()| None)).collect()
+    };
+    let priority = || {
+        let mut switch = Switch::<Priority<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |()| None)).collect()
+    };
     let red = || {
         let mut switch = Switch::<Red<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |()| None)).collect()
@@ -222,6 +235,8 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
         Some("trim") => trim(),
         Some("cut-payload") => cut_payload(),
         Some("drop-tail") => drop_tail(),
+        Some("pfabric") => pfabric(),
+        Some("priority") => priority(),
         Some("red") => red(),
         Some("shared-buffer") => shared(),
         _ => panic!("no such discipline: {head}"),
@@ -264,6 +279,21 @@ fn drawn(lines: Vec<Value>, seed: u64) -> Vec<Value> {
 
 fn control(ids: std::ops::Range<u64>) -> Vec<Value> {
     ids.map(|id| put(id, 64, "control")).collect()
+}
+
+/// The packets of `lines` with these priorities, again and again.
+fn urgent(mut lines: Vec<Value>, priorities: &[u8]) -> Vec<Value> {
+    let each = lines.iter_mut().zip(priorities.iter().cycle());
+    each.for_each(|(line, priority)| line["pkt"]["priority"] = (*priority).into());
+    lines
+}
+
+/// The packets of `lines` with these flows and ranks, again and again.
+fn ranked(mut lines: Vec<Value>, ranks: &[(u64, u32)]) -> Vec<Value> {
+    for (line, (flow, rank)) in lines.iter_mut().zip(ranks.iter().cycle()) {
+        (line["pkt"]["flow"], line["pkt"]["rank"]) = ((*flow).into(), (*rank).into());
+    }
+    lines
 }
 
 /// `packets` packets are served one after the other.
@@ -366,6 +396,14 @@ fn any_ops(head: &Value, count: usize, seed: u64) -> Vec<Value> {
         let line = match chance.below(5) {
             0 | 1 if serving[port] => json!({ "op": "complete" }),
             0 | 1 => json!({ "op": "dequeue" }),
+            _ if head["discipline"] == "priority" => {
+                let priority = chance.below(8) as u8;
+                urgent(vec![any_packet(id as u64, &mut chance)], &[priority]).remove(0)
+            }
+            _ if head["discipline"] == "pfabric" => {
+                let rank = (1 + u64::from(chance.below(4)), 1 + chance.below(9));
+                ranked(vec![any_packet(id as u64, &mut chance)], &[rank]).remove(0)
+            }
             _ => any_packet(id as u64, &mut chance),
         };
         lines.extend(on(port as u64, vec![line]));
@@ -597,6 +635,92 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             [capable(0..4), full(4..6), serve(2), capable(6..9), serve(7)].concat(),
         ),
         (
+            "pfabric-service",
+            head(
+                "pfabric",
+                "the flow of the packet with the smallest rank is served, its earliest packet first",
+                1,
+                json!({ "queue": "100 kB" }),
+            ),
+            [
+                ranked(full(0..6), &[(1, 9), (2, 5), (1, 8), (2, 4), (1, 3), (3, 4)]),
+                serve(2),
+                control(6..8),
+                serve(6),
+                vec![json!({ "op": "dequeue" })],
+            ]
+            .concat(),
+        ),
+        (
+            "pfabric-evict",
+            head(
+                "pfabric",
+                "without room the packets with the largest rank go, the newest of several; not the one in service",
+                1,
+                json!({ "queue": "30 kB" }),
+            ),
+            [
+                ranked(full(0..1), &[(1, 99)]),
+                vec![json!({ "op": "dequeue" })],
+                ranked(full(1..3), &[(2, 7), (3, 7)]),
+                ranked(full(3..6), &[(4, 5), (5, 7), (6, 1)]),
+                ranked(vec![put(6, 100, "data"), put(7, 100, "data")], &[(7, 60)]),
+                vec![json!({ "op": "complete" })],
+                ranked(full(8..10), &[(8, 2)]),
+                serve(3),
+            ]
+            .concat(),
+        ),
+        (
+            "priority-service",
+            head("priority", "the most urgent class first, in order of arrival within a class", 1, json!({})),
+            [
+                urgent(full(0..6), &[0, 3, 7, 3, 0, 7]),
+                serve(3),
+                urgent(control(6..8), &[1, 7]),
+                serve(5),
+                vec![json!({ "op": "dequeue" })],
+            ]
+            .concat(),
+        ),
+        (
+            "priority-port",
+            head(
+                "priority",
+                "classes share the room of the port: a full port drops urgent packets too",
+                1,
+                json!({ "queue": "40 kB", "mark_above": "2 packets" }),
+            ),
+            [
+                urgent(capable(0..6), &[0]),
+                urgent(capable(6..7), &[7]),
+                serve(1),
+                urgent(full(7..8), &[7]),
+                urgent(capable(8..9), &[5]),
+                serve(4),
+            ]
+            .concat(),
+        ),
+        (
+            "priority-class",
+            head(
+                "priority",
+                "each class has room and a threshold of its own; the packet in service counts in its class",
+                1,
+                json!({ "queue": "3 packets", "sharing": "class", "mark_above": "1 packets", "mark_at": "dequeue" }),
+            ),
+            [
+                urgent(capable(0..5), &[2]),
+                urgent(capable(5..9), &[6]),
+                vec![json!({ "op": "dequeue" })],
+                urgent(full(9..10), &[6]),
+                vec![json!({ "op": "complete" })],
+                urgent(full(10..11), &[6]),
+                serve(6),
+            ]
+            .concat(),
+        ),
+        (
             "trim-mark",
             head("trim", "ECN: data is marked by the data held", 1, json!({ "mark_above": "3 packets" })),
             [
@@ -686,6 +810,26 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             23,
         ),
         (
+            "pfabric-random",
+            head("pfabric", "any packets of any flow and rank in any order", 1, json!({ "queue": "8 kB" })),
+            27,
+        ),
+        (
+            "priority-random",
+            head("priority", "any packets of any priority in any order", 1, json!({ "queue": "16 kB" })),
+            25,
+        ),
+        (
+            "priority-random-class",
+            head(
+                "priority",
+                "the same with room for each class",
+                1,
+                json!({ "queue": "2 packets", "sharing": "class" }),
+            ),
+            26,
+        ),
+        (
             "shared-buffer-random",
             head(
                 "shared-buffer",
@@ -722,7 +866,7 @@ fn the_queues_do_what_the_vectors_say() {
     let mut names: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     names.sort();
-    assert!(names.len() >= 25, "{names:?}");
+    assert!(names.len() >= 32, "{names:?}");
     for path in names {
         replay(&path);
     }

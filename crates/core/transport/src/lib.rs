@@ -17,5 +17,5 @@ pub use api::{
     Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostAddr, HostInfo, Protocol,
     Received, SendCounts, Side, Transmit, Transport,
 };
-pub use packed::{Header, Large, Medium, Packed, Small, Words};
+pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};
 pub use streaming::Streaming;

@@ -55,6 +55,15 @@ pub struct Packed<W> {
     pub words: W,
 }
 
+/// What switches that order packets by flow may see of a header, beside what every packet says.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct HopView {
+    /// The connection; with the host that the packet comes from, its flow.
+    pub conn: ConnId,
+    /// A smaller number is more urgent, such as the packets that the flow has left.
+    pub rank: u32,
+}
+
 /// A protocol's header: a value in which nonsense cannot be written.
 pub trait Header: Copy + core::fmt::Debug {
     /// Names of the packet types, in the order of [`Packed::kind`]'s low nibble; at most 16.
@@ -70,6 +79,12 @@ pub trait Header: Copy + core::fmt::Debug {
     /// The connection that the packet belongs to, and the data packet that it is or answers if a sender's timer runs for
     /// that one until the answer has arrived. A driver explains timeouts by lost packets with it; `None` explains nothing.
     fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+        None
+    }
+
+    /// What switches that order packets by flow may see. `None`: the protocol states no rank, and its packets are served in
+    /// order of arrival.
+    fn hop_view(self) -> Option<HopView> {
         None
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{Frame, INCAPABLE, Log, Toy, mac};
-use pullnet_qdisc::{CutPayload, Discipline, DropTail, Pfc, Red, SharedBuffer, Signal, Trim};
+use pullnet_qdisc::{CutPayload, Discipline, DropTail, Pfc, Priority, Red, SharedBuffer, Signal, Trim};
 use pullnet_settings::{Settings, Value as Text};
 use pullnet_switch::{
     Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot, Unknown,
@@ -258,6 +258,7 @@ fn a_switch_of_frames_decides_as_the_vectors_say() {
             "trim" => replay::<Trim<Slot>>(&name, head, lines),
             "cut-payload" => replay::<CutPayload<Slot>>(&name, head, lines),
             "drop-tail" => replay::<DropTail<Slot>>(&name, head, lines),
+            "priority" => replay::<Priority<Slot>>(&name, head, lines),
             "red" => replay::<Red<Slot>>(&name, head, lines),
             "pfc" => replay::<Pfc<Slot>>(&name, head, lines),
             "shared-buffer" => replay::<SharedBuffer<Slot>>(&name, head, lines),

@@ -79,7 +79,9 @@ pub(crate) fn read(
         carry(&mut blocks, transports, count);
         for Block { reader, spec: block } in &blocks {
             let carrier = transports.get(usize::from(block.carrier)).map(Lengths::new);
-            carrier.into_iter().for_each(|lengths| cross_checks::numbers(reader, block, &spec.files, &lengths));
+            carrier
+                .into_iter()
+                .for_each(|lengths| cross_checks::numbers(reader, block, &spec.files, &lengths));
         }
     }
     spec.traffic = blocks.iter().map(|block| block.spec.clone()).collect();

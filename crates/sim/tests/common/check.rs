@@ -1,6 +1,6 @@
 //! What must hold for every run of every scenario.
 
-use pullnet_qdisc::SwitchConfig;
+use pullnet_qdisc::{Sharing, SwitchConfig};
 use pullnet_record::{FlowRow, PortRow, RunRecord};
 use pullnet_scenario::{Scenario, Stop};
 use pullnet_topology::LinkRef;
@@ -159,6 +159,18 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             let all = held + u64::from(row.peak_control);
             // The two peaks may lie at different times.
             ensure!(held.max(all.div_ceil(2)) <= room(tail.queue, header), "holds {all} packets");
+            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
+        SwitchConfig::Pfabric(pfabric) => {
+            let all = held + u64::from(row.peak_control);
+            ensure!(held.max(all.div_ceil(2)) <= room(pfabric.queue, header), "holds {all} packets");
+            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
+        SwitchConfig::Priority(priority) => {
+            let all = held + u64::from(row.peak_control);
+            let classes = if priority.sharing == Sharing::Class { 8 } else { 1 };
+            let room = room(priority.queue, header) * classes;
+            ensure!(held.max(all.div_ceil(2)) <= room, "holds {all} packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
         }
         SwitchConfig::Red(red) => {

@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use pullnet_protocols::with_protocol;
-use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal, order};
+use pullnet_qdisc::{Context, Discipline, Item, Outcome, Rank, Signal, order};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_scenario::{CarriedBy, Scenario};
 use pullnet_topology::{HostPeer, Link, NodeKind, Peer, Topology};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, Header, HostInfo, Large, Protocol, Received, Transmit, Transport,
-    Words,
+    Class, ConnId, Event, Fate, FlowSpec, Header, HopView, HostInfo, Large, Protocol, Received, Transmit,
+    Transport, Words,
 };
 use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Instant, NodeId, Picos, PortId};
 use pullnet_workload::FlowStart;
@@ -39,6 +39,8 @@ pub struct Parcel {
     header: Packed,
     /// Set for a pause frame, which has no header.
     signal: Option<Signal>,
+    /// What switches that order packets by flow see of the header.
+    rank: Rank,
 }
 
 impl Default for Parcel {
@@ -58,6 +60,7 @@ impl Default for Parcel {
             transport: 0,
             header: Packed::default(),
             signal: None,
+            rank: Rank::default(),
         }
     }
 }
@@ -101,6 +104,9 @@ struct Surroundings<'a> {
 }
 
 impl Context<Parcel> for Surroundings<'_> {
+    fn rank(&self, parcel: &Parcel) -> Rank {
+        parcel.rank
+    }
     fn now(&self) -> Instant {
         Instant(self.now)
     }
@@ -178,6 +184,8 @@ trait Endpoint {
     fn next_timeout(&self) -> u64;
     /// The flow that a header belongs to.
     fn flow_of(&self, header: Packed) -> Option<u32>;
+    /// What switches may see of a header.
+    fn view_of(&self, header: Packed) -> Option<HopView>;
 }
 
 struct Any<T>(T);
@@ -216,6 +224,9 @@ impl<T: Transport> Endpoint for Any<T> {
     }
     fn flow_of(&self, header: Packed) -> Option<u32> {
         header_of::<T::Header>(header).concerns().map(|(conn, _)| conn.0)
+    }
+    fn view_of(&self, header: Packed) -> Option<HopView> {
+        header_of::<T::Header>(header).hop_view()
     }
 }
 
@@ -491,7 +502,11 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
         if let (false, Some(flow)) = (control, flow) {
             self.flows[flow as usize].sent += 1;
         }
+        let view = self.hosts[number].endpoints[transport].view_of(packet.header);
+        let flow = |view: HopView| u64::from(view.conn.0) << 32 | u64::from(id.0) << 1 | u64::from(control);
+        let rank = view.map_or(Rank::default(), |view| Rank { flow: flow(view), rank: view.rank });
         Some(Parcel {
+            rank,
             from: id,
             to,
             path: packet.path,

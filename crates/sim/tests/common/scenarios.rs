@@ -132,6 +132,12 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
             )
         },
     );
+    let pfabric = (1u32..40)
+        .prop_map(move |packets| format!("kind = \"pfabric\"\nqueue = \"{} B\"\n", packets * (mtu + 200)));
+    let priority =
+        (2u32..100, mark(), select(&["port", "class"][..])).prop_map(|(packets, mark, sharing)| {
+            format!("kind = \"priority\"\nqueue = \"{packets} packets\"\nsharing = \"{sharing}\"\n{mark}")
+        });
     let red = (2u32..100, any::<bool>()).prop_map(|(packets, even)| {
         format!(
             "kind = \"red\"\nqueue = \"{packets} packets\"\nweight = 0.3\nprobability = 0.2\neven = {even}\n"
@@ -146,7 +152,7 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
             "kind = \"split\"\ndata_queue = \"{packets} packets\"\ntrim_share = {share:?}\ntrim_to = \"{trimmed} B\"\n{mark}"
         )
     });
-    let kind = prop_oneof![5 => trim, 1 => tail, 1 => cut, 1 => red, 1 => shared, 1 => split, 2 => pfc(&[40, 65_535])];
+    let kind = prop_oneof![5 => trim, 1 => tail, 1 => cut, 1 => pfabric, 1 => priority, 1 => red, 1 => shared, 1 => split, 2 => pfc(&[40, 65_535])];
     (kind, select(&["path", "path", "random", "ecmp", "least-loaded"][..]))
         .prop_map(|(kind, choice)| (format!("{kind}forwarding = \"{choice}\"\n"), choice == "path"))
 }
@@ -174,6 +180,16 @@ const VALUES: &[(&str, &[&str])] = &[
     ("time_wait", &["10 ms", "50 ms"]),
     ("retries", &["8", "15"]),
     ("initial_alpha", &["0.0", "1.0"]),
+    ("variant", &["paper", "slides", "authors", "ndp"]),
+    ("free_tokens", &["0 packets", "1 packets", "8 packets", "30 packets"]),
+    ("token_life", &["0.5", "1.5", "100.0"]),
+    ("priorities", &["0", "1", "2"]),
+    ("source", &["srpt", "edf", "lru", "round-robin"]),
+    ("destination", &["srpt", "edf", "lru", "round-robin"]),
+    ("rts_timeout", &["50 us", "200 us"]),
+    ("unscheduled", &["1 packets", "7 packets"]),
+    ("overcommitment", &["0", "1", "3"]),
+    ("probe_after", &["0", "1", "5"]),
     ("ecn_handshake", &["true", "false"]),
 ];
 /// The same of settings that count only where the sender chooses the path.

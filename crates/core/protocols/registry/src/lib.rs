@@ -7,9 +7,12 @@ use alloc::string::String;
 
 pub use pullnet_dctcp::Dctcp;
 pub use pullnet_go_back_n::GoBackN;
+pub use pullnet_homa::Homa;
 pub use pullnet_mdtcp::Mdtcp;
 pub use pullnet_mptcp::Mptcp;
 pub use pullnet_ndp::Ndp;
+pub use pullnet_pfabric::Pfabric;
+pub use pullnet_phost::Phost;
 pub use pullnet_scdp::Scdp;
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
@@ -112,4 +115,7 @@ protocols! {
     Mptcp,
     Mdtcp,
     Unresponsive,
+    Phost,
+    Pfabric,
+    Homa,
 }

@@ -1,7 +1,7 @@
 //! Packets as tests see them.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
-use pullnet_qdisc::{Context, Item, Outcome, Signal};
+use pullnet_qdisc::{Context, Item, Outcome, Rank, Signal};
 use pullnet_units::{BitsPerSec, Instant};
 
 /// What a packet is to a queue.
@@ -29,10 +29,12 @@ pub struct Pkt {
     pub priority: u8,
     /// The link that it came by.
     pub ingress: u16,
+    pub flow: u64,
+    pub rank: u32,
 }
 
 pub const fn packet(id: u64, len: u32, class: Class) -> Pkt {
-    Pkt { id, len, class, ect: false, ce: false, priority: 0, ingress: 0 }
+    Pkt { id, len, class, ect: false, ce: false, priority: 0, ingress: 0, flow: 0, rank: 0 }
 }
 
 pub const fn data(id: u64, len: u32) -> Pkt {
@@ -82,6 +84,9 @@ impl Context<Pkt> for Bench<'_> {
     }
     fn outcome(&mut self, outcome: Outcome<Pkt>) {
         self.outcomes.push(outcome);
+    }
+    fn rank(&self, packet: &Pkt) -> Rank {
+        Rank { flow: packet.flow, rank: packet.rank }
     }
     fn wake(&mut self, at: Instant) {
         panic!("no queue here lets the link idle: {at:?}");

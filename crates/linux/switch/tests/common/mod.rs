@@ -4,7 +4,7 @@
 use pullnet_switch::{Class, Codec, Event, Kind, Mac, Observer};
 use pullnet_units::{Instant, PortId};
 
-/// Addresses (12 B), a type (2 B), what it is (1 B), a label (2 B), a number (8 B), and then payload.
+/// Addresses (12 B), a type (2 B: whether it can be marked, and priority and mark), what it is (1 B), a label (2 B), a number (8 B), and then payload.
 pub struct Toy;
 
 /// The least that a trim leaves of a toy frame.

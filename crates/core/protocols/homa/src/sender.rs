@@ -1,0 +1,180 @@
+//! The sending half of a message: the rules of the README in its order.
+
+use core::ops::Range;
+
+use pullnet_pull::Standing;
+use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_units::{Instant, Picos};
+
+use crate::config::HomaConfig;
+use crate::header::HomaHeader;
+
+/// What a timer found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Check {
+    /// Nothing is to be done yet.
+    Early,
+    /// Nothing was heard: the receiver is asked.
+    Query,
+    /// The receiver is silent.
+    GiveUp,
+}
+
+/// A packet to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Outgoing {
+    pub header: HomaHeader,
+    pub payload: u32,
+    pub priority: u8,
+    /// Whether it was sent before.
+    pub again: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub to: HostAddr,
+    pub conn: ConnId,
+    /// Packets of the message; `u32::MAX` if it never ends.
+    pub packets: u32,
+    last_payload: u32,
+    priority: u8,
+    opened: u64,
+    pub paths: u16,
+    pub path: u16,
+    /// The packet that leaves next for the first time.
+    next: u32,
+    /// Packets below this number may leave.
+    granted: u32,
+    /// Network priorities of the packets that leave without a grant, and of those with one.
+    unscheduled: (u32, u8),
+    scheduled_priority: u8,
+    /// Packets that were asked for again.
+    again: Range<u32>,
+    pub counts: SendCounts,
+    pub last_progress: Instant,
+    last_heard: Instant,
+    /// When the timer is due, and the earliest entry of the host's timers for it.
+    pub due: Instant,
+    pub armed: Instant,
+}
+
+/// The receiver is asked when this part of the time since its last word has passed, if that is more than the timeout.
+pub(crate) const SILENCE: u64 = 8;
+
+impl Sender {
+    /// Rule S1: the first packets leave without a grant.
+    pub fn open(
+        now: Instant,
+        config: &HomaConfig,
+        flow: &FlowSpec,
+        packets: u32,
+        opened: u64,
+        path: u16,
+    ) -> Self {
+        let before = u64::from(packets.saturating_sub(1)) * config.mtu.0;
+        let last_payload = flow.size.map_or(config.mtu.0, |size| size.0 - before) as u32;
+        let unscheduled = packets.min(config.unscheduled.0);
+        Self {
+            to: flow.to,
+            conn: flow.conn,
+            packets,
+            last_payload,
+            priority: flow.priority,
+            opened,
+            paths: flow.paths,
+            path,
+            next: 0,
+            granted: unscheduled,
+            unscheduled: (unscheduled, config.cutoffs.priority(packets)),
+            scheduled_priority: 0,
+            again: 0..0,
+            counts: SendCounts::default(),
+            last_progress: now,
+            last_heard: now,
+            due: now.after(config.timeout.min(config.give_up)),
+            armed: Instant::NEVER,
+        }
+    }
+
+    /// What the order of messages on the host's link compares (rule S2).
+    pub fn standing(&self) -> Standing {
+        let left = self.packets - self.next + (self.again.end - self.again.start);
+        Standing { priority: self.priority, left, deadline: None, tenant: 0, opened: self.opened }
+    }
+
+    /// Whether a packet may leave.
+    pub fn can_send(&self) -> bool {
+        !self.again.is_empty() || self.next < self.granted
+    }
+
+    /// Whether every packet has left at least once.
+    pub fn all_sent(&self) -> bool {
+        self.next == self.packets
+    }
+
+    /// The next packet; those that were asked for again go first.
+    pub fn transmit(&mut self, config: &HomaConfig) -> Option<Outgoing> {
+        let (seq, again) = match self.again.next() {
+            Some(seq) => (seq, true),
+            None if self.next < self.granted => {
+                self.next += 1;
+                (self.next - 1, false)
+            }
+            None => return None,
+        };
+        self.counts.sent += 1;
+        self.counts.again += u32::from(again);
+        let (unscheduled, priority) = self.unscheduled;
+        let priority = if seq < unscheduled { priority } else { self.scheduled_priority };
+        let payload = if seq + 1 == self.packets { self.last_payload } else { config.mtu.0 as u32 };
+        let header = HomaHeader::Data { conn: self.conn, seq, packets: self.packets };
+        Some(Outgoing { header, payload, priority, again })
+    }
+
+    /// Rule S3: a grant extends what may leave, and says with which priority.
+    pub fn on_grant(&mut self, now: Instant, config: &HomaConfig, until: u32, priority: u8) {
+        if until > self.granted {
+            self.granted = until.min(self.packets);
+            self.last_progress = now;
+        }
+        self.scheduled_priority = priority;
+        self.on_word(now, config);
+    }
+
+    /// Rule S4: packets that were sent leave again. Returns whether there is nothing to repeat: they wait for their turn.
+    pub fn on_resend(&mut self, now: Instant, config: &HomaConfig, first: u32, until: u32) -> bool {
+        self.on_word(now, config);
+        self.granted = self.granted.max(until.min(self.packets));
+        let until = until.min(self.next);
+        if first < until {
+            self.again = first..until;
+        }
+        first >= until
+    }
+
+    /// The receiver is alive.
+    pub fn on_word(&mut self, now: Instant, config: &HomaConfig) {
+        self.last_heard = now;
+        self.due = now.after(config.timeout.min(config.give_up));
+    }
+
+    /// Rule S5: a sender that hears nothing asks; after a long silence the message fails.
+    pub fn check(&mut self, now: Instant, config: &HomaConfig) -> Check {
+        if now < self.due {
+            return Check::Early;
+        }
+        let end = self.last_heard.after(config.give_up);
+        if now >= end {
+            return Check::GiveUp;
+        }
+        let wait = config.timeout.max(Picos(now.since(self.last_heard).0 / SILENCE));
+        self.due = now.after(wait).min(end);
+        Check::Query
+    }
+
+    /// Payload bytes of packets that were sent, and are not asked for again: what the receiver has at most.
+    pub fn acknowledged(&self, config: &HomaConfig) -> u64 {
+        let granted_beyond = self.granted.saturating_sub(config.unscheduled.0);
+        u64::from(granted_beyond.min(self.next)) * config.mtu.0
+    }
+}

@@ -1,0 +1,109 @@
+use pullnet_transport::{ConnId, Header, HopView, Packed, Small};
+
+/// A packet of pFabric. Packets are numbered from 0 within a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PfabricHeader {
+    /// Payload.
+    Data {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Packet number.
+        seq: u32,
+        /// A smaller number is more urgent.
+        rank: u32,
+        /// The last packet of the flow.
+        last: bool,
+    },
+    /// Asks for an ACK.
+    Probe {
+        /// The sender's connection.
+        conn: ConnId,
+        /// As in data.
+        rank: u32,
+    },
+    /// Acknowledges packets.
+    Ack {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Every packet below this number has arrived.
+        cumulative: u32,
+        /// The data packet that this ACK answers; `None`: it answers a probe.
+        answers: Option<u32>,
+        /// The whole flow has arrived.
+        finished: bool,
+    },
+}
+
+const DATA: u8 = 0;
+const PROBE: u8 = 1;
+const ACK: u8 = 2;
+const LAST: u8 = 0x10;
+const ANSWERS: u8 = 0x10;
+const FINISHED: u8 = 0x20;
+
+fn flag(set: bool, bit: u8) -> u8 {
+    if set { bit } else { 0 }
+}
+
+impl Header for PfabricHeader {
+    const KINDS: &'static [&'static str] = &["data", "probe", "ack"];
+    type Words = Small;
+
+    fn pack(self) -> Packed<Small> {
+        match self {
+            Self::Data { conn, seq, rank, last } => {
+                Packed { kind: DATA | flag(last, LAST), words: [conn.0, seq, rank] }
+            }
+            Self::Probe { conn, rank } => Packed { kind: PROBE, words: [conn.0, 0, rank] },
+            Self::Ack { conn, cumulative, answers, finished } => Packed {
+                kind: ACK | flag(answers.is_some(), ANSWERS) | flag(finished, FINISHED),
+                words: [conn.0, cumulative, answers.unwrap_or(0)],
+            },
+        }
+    }
+
+    fn unpack(packed: Packed<Small>) -> Self {
+        let Packed { kind, words: [conn, second, third] } = packed;
+        let conn = ConnId(conn);
+        match kind & 0x0f {
+            DATA => Self::Data { conn, seq: second, rank: third, last: kind & LAST != 0 },
+            PROBE => Self::Probe { conn, rank: third },
+            _ => Self::Ack {
+                conn,
+                cumulative: second,
+                answers: (kind & ANSWERS != 0).then_some(third),
+                finished: kind & FINISHED != 0,
+            },
+        }
+    }
+
+    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+        Some(match self {
+            Self::Data { conn, seq, .. } => (conn, Some(seq)),
+            Self::Probe { conn, .. } => (conn, None),
+            Self::Ack { conn, answers, .. } => (conn, answers),
+        })
+    }
+
+    /// ACKs go before all data.
+    fn hop_view(self) -> Option<HopView> {
+        Some(match self {
+            Self::Data { conn, rank, .. } | Self::Probe { conn, rank } => HopView { conn, rank },
+            Self::Ack { conn, .. } => HopView { conn, rank: 0 },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn packing_loses_nothing(kind: u8, words: [u32; 3]) {
+            let header = PfabricHeader::unpack(Packed { kind, words });
+            prop_assert_eq!(PfabricHeader::unpack(header.pack()), header);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+use pullnet_rng::Stream;
+use pullnet_settings::choice;
+
+choice! {
+    /// How a host spreads all its packets over equal-cost paths, without memory of its connections.
+    pub enum Spraying {
+        /// The paths in turn, over all packets of the host (public pHost code).
+        RoundRobin = "round-robin",
+        /// An independent uniform path for each packet.
+        Random = "random",
+        /// One random path per flow and direction.
+        Single = "single",
+    }
+}
+
+/// Chooses the path of each packet of a host.
+#[derive(Clone, Copy, Debug)]
+pub struct Sprayer {
+    spraying: Spraying,
+    /// Packets sent on one of several paths.
+    sent: u32,
+}
+
+impl Sprayer {
+    /// Begins with a random path.
+    pub fn new(spraying: Spraying, chance: &mut Stream) -> Self {
+        Self { spraying, sent: chance.below(1 << 16) }
+    }
+
+    /// The path that a new flow keeps where each flow has one.
+    pub fn own(paths: u16, chance: &mut Stream) -> u16 {
+        if paths < 2 { 0 } else { chance.below(paths.into()) as u16 }
+    }
+
+    /// The path of the next packet, one of `paths`; `own` is that of the flow. A single path takes no turn.
+    #[inline]
+    pub fn next(&mut self, (paths, own): (u16, u16), chance: &mut Stream) -> u16 {
+        match self.spraying {
+            _ if paths < 2 => 0,
+            Spraying::RoundRobin => {
+                self.sent = self.sent.wrapping_add(1);
+                (self.sent % u32::from(paths)) as u16
+            }
+            Spraying::Random => chance.below(paths.into()) as u16,
+            Spraying::Single => own,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use pullnet_rng::Seed;
+
+    #[test]
+    fn paths_take_turns_over_all_flows_of_a_host() {
+        let mut chance = Seed(1).stream("test.spray", 0);
+        let mut sprayer = Sprayer::new(Spraying::RoundRobin, &mut chance);
+        let first = sprayer.next((4, 0), &mut chance);
+        assert_eq!(sprayer.next((1, 0), &mut chance), 0);
+        let next: Vec<_> = (0..8).map(|flow| sprayer.next((4, flow % 4), &mut chance)).collect();
+        assert_eq!(next, (1..9).map(|turn| (first + turn) % 4).collect::<Vec<_>>());
+        let mut single = Sprayer::new(Spraying::Single, &mut chance);
+        assert!((0..4).all(|own| single.next((4, own), &mut chance) == own));
+    }
+}
