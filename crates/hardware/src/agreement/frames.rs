@@ -201,7 +201,7 @@ impl Frames {
             kind if kind < share + 5 => self.artifact(port, 8, long),
             kind if kind < share + 15 => self.foreign(port),
             kind if kind < share + 20 => self.datagram(port, 3, long),
-            _ => self.artifact(port, 1 | 256 * u16::from(long > 700), long),
+            _ => self.artifact(port, 1 | (256 * u16::from(long > 700)), long),
         }
     }
 

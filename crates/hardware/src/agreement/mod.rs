@@ -20,7 +20,7 @@ use thiserror::Error;
 pub use frames::{Frames, Given, LONGEST};
 pub use layout::Layout;
 pub(crate) use layout::checksum;
-pub use profile::{FIXED, PORTS, PROFILES, Profile, ROUTES, Room, mac};
+pub use profile::{FIXED, PORTS, PROFILES, Profile, ROUTES, Room, Route, mac};
 pub use reference::{Disagreement, Reference, Report, Tally};
 
 /// A comparison could not be made, or failed.

@@ -147,8 +147,11 @@ pub const FIXED: [(u8, &[u32], u8, u16); 8] = [
     (7, &[3, 2, 1, 0], 3, 0x00ff),
 ];
 
+/// Network, prefix length, equal ports, and which bits of the label choose: bits to pass over, and a mask.
+pub type Route = ([u8; 4], u8, &'static [u32], u8, u16);
+
 /// Where each IPv4 prefix leads: the longest first, as the RTL wants them.
-pub const ROUTES: [([u8; 4], u8, &[u32], u8, u16); 8] = [
+pub const ROUTES: [Route; 8] = [
     ([10, 0, 3, 7], 32, &[2], 0, 0xffff),
     ([10, 0, 0, 0], 24, &[0], 0, 0xffff),
     ([10, 0, 1, 0], 24, &[1], 0, 0xffff),

@@ -136,7 +136,7 @@ pub struct BitWriter {
 impl BitWriter {
     pub fn put(&mut self, value: u128, width: u32) {
         for bit in (0..width).rev() {
-            if self.used % 8 == 0 {
+            if self.used.is_multiple_of(8) {
                 self.bytes.push(0);
             }
             let last = self.bytes.len() - 1;
