@@ -3,11 +3,27 @@
 use std::sync::Arc;
 
 use pullnet_scenario::compile;
+use pullnet_units::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::inputs::Inputs;
 use crate::{errors, fault};
+
+/// A warning as Python sees it: name, place, setting and message.
+type Notice = (&'static str, String, String, String);
+
+/// The warnings about a scenario as a record keeps them.
+pub fn notices(
+    scenario: &pullnet_scenario::Scenario,
+    available_bytes: Option<u64>,
+) -> Vec<pullnet_record::Notice> {
+    let notice = |warning: pullnet_scenario::Warning| {
+        let pullnet_scenario::Warning { name, place, setting, message } = warning;
+        pullnet_record::Notice { name, place, setting, message }
+    };
+    scenario.warnings(available_bytes.map(Bytes)).into_iter().map(notice).collect()
+}
 
 /// A scenario without errors.
 #[pyclass(frozen, module = "pullnet._core")]
@@ -43,6 +59,23 @@ impl Scenario {
     #[getter]
     fn resolved(&self) -> String {
         self.0.resolved.to_string()
+    }
+
+    /// Every warning about it that is not silenced: name, place, setting and message. `available_bytes`: memory that is
+    /// free, to warn if it will not do.
+    #[pyo3(signature = (available_bytes=None))]
+    fn warnings(&self, py: Python<'_>, available_bytes: Option<u64>) -> PyResult<Vec<Notice>> {
+        let notices = fault::guarded(py, || notices(&self.0, available_bytes))?;
+        Ok(notices
+            .into_iter()
+            .map(|notice| (notice.name, notice.place, notice.setting, notice.message))
+            .collect())
+    }
+
+    /// Names of the warnings that it silences.
+    #[getter]
+    fn silenced(&self) -> Vec<&'static str> {
+        self.0.silence.silenced()
     }
 
     /// The files that it names, in the order in which it was read.

@@ -12,7 +12,8 @@ pub use raw::{
 };
 pub use spread::Spread;
 pub use summary::{
-    About, Cost, CostSummary, FlowCounts, Goodput, PacketCounts, Range, StuckSummary, Summary, TagSummary,
+    About, Cost, CostSummary, FlowCounts, Goodput, Notice, PacketCounts, Range, StuckSummary, Summary,
+    TagSummary,
 };
 pub use table::{Column, Data, Table};
 pub use tables::{Wanted, tables};

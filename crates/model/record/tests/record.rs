@@ -107,6 +107,8 @@ fn about() -> About {
         version: "0.1.0".to_owned(),
         interrupted: true,
         stuck_after: Picos::from_micros(40),
+        warnings: Vec::new(),
+        silenced: Vec::new(),
     }
 }
 
@@ -122,6 +124,27 @@ fn column(table: &str, name: &str) -> Column {
     let all = all();
     let table = all.iter().find(|candidate| candidate.name == table).expect("a table of that name");
     table.column(name).expect("a column of that name").clone()
+}
+
+#[test]
+fn unfinished_flows_are_warned_of_unless_they_are_endless() {
+    let names = |about| {
+        let open = RunRecord { flows: [record().flows, vec![open_flow()]].concat(), ..record() };
+        Summary::of(&open, about, Cost::default())
+            .warnings
+            .iter()
+            .map(|warning| warning.name)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(summary().warnings, [], "the flow that is open never ends");
+    assert_eq!(names(about()), ["unfinished_flows"]);
+    assert_eq!(names(About { silenced: vec!["unfinished_flows"], ..about() }), Vec::<&str>::new());
+}
+
+/// A flow that could have been completed and was not.
+fn open_flow() -> FlowRow {
+    let whole = record().flows.into_iter().find(|flow| flow.received.is_some()).expect("a completed flow");
+    FlowRow { received: None, acknowledged: None, failed: None, ..whole }
 }
 
 #[test]

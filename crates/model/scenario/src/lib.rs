@@ -34,6 +34,7 @@ mod files;
 mod inputs;
 mod links;
 mod listing;
+mod memory;
 mod nearest;
 mod overrides;
 mod probes;
@@ -50,6 +51,7 @@ mod template;
 mod topology;
 mod traffic;
 mod transport;
+mod warnings;
 mod words;
 
 use std::cell::RefCell;
@@ -65,12 +67,14 @@ use pullnet_topology::{Schedules, Topology};
 use pullnet_units::{Instant, Picos};
 use pullnet_workload::{Network, WorkloadSpec};
 pub use reference::{
-    Listed, ReferenceRow, distributions, protocols, reference, switches, topologies, traffic as traffic_kinds,
+    Listed, ReferenceRow, distributions, protocols, reference, switches, topologies,
+    traffic as traffic_kinds, warnings as warning_kinds,
 };
 pub use resolved::{Resolved, ResolvedTable, ResolvedValue};
 pub use schema::schema;
 pub use switch::Forwarding;
 pub use template::template;
+pub use warnings::{Warning, WarningSettings};
 
 use crate::document::Table;
 use crate::error::Errors;
@@ -128,6 +132,10 @@ pub struct Scenario {
     pub resolved: Resolved,
     /// The files that it names, as they were read.
     pub inputs: Vec<Input>,
+    /// Which warnings are given.
+    pub silence: WarningSettings,
+    /// About how many flows start before the end, of those patterns that can tell.
+    pub expected_flows: f64,
 }
 
 impl Scenario {
@@ -186,6 +194,7 @@ pub(crate) fn root_shape() -> Shape {
         .with(SubTable::list("traffic", "Who sends what to whom, and when.", traffic::shape()).and_required())
         .with(fault::table())
         .with(probes::table())
+        .with(warnings::table())
 }
 
 fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
@@ -198,9 +207,10 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
     let transport = transport::read(&root);
     let switch = switch::read(&root);
     let carried_by = transport.as_ref().map(|(transport, _)| transport.name());
-    let workload = traffic::read(&root, network.as_ref(), carried_by, stop);
+    let (workload, expected_flows) = traffic::read(&root, network.as_ref(), carried_by, stop);
     check_together(&root, network.as_ref(), &faults, transport.as_ref(), switch.as_ref());
     let probes = probes::read(&root);
+    let silence = warnings::read(&root);
     if let (Some(stop), Some(network)) = (stop, &network) {
         let (hosts, blocks) = (network.topology.hosts.len(), workload.traffic.len());
         probes::check(&root, &probes, stop, hosts, blocks);
@@ -222,6 +232,8 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
         probes,
         resolved,
         inputs: Vec::new(),
+        silence,
+        expected_flows,
     })
 }
 

@@ -36,13 +36,14 @@ fn kind_of(pattern: &dyn Pattern) -> Kind {
     Kind { name: pattern.name(), summary: pattern.summary(), shape }
 }
 
-/// Reads every `[[traffic]]` block, with the files that it names, and checks it against the network.
+/// Reads every `[[traffic]]` block, with the files that it names, and checks it against the network. Returns also about how
+/// many flows there will be.
 pub(crate) fn read(
     root: &Reader<'_>,
     network: Option<&Built>,
     transport: Option<&str>,
     stop: Option<Stop>,
-) -> WorkloadSpec {
+) -> (WorkloadSpec, f64) {
     let list = root.list("traffic");
     if list.is_empty() && !root.has("traffic") {
         root.missing(
@@ -63,14 +64,17 @@ pub(crate) fn read(
         is_carried(block, transport);
     }
     spec.traffic = blocks.iter().map(|block| block.spec.clone()).collect();
-    match network {
-        Some(built) => {
-            let found = spec.check(&network_of(&built.topology, Picos(1)));
+    let expected = match network {
+        Some(built) => spec.expected(&network_of(&built.topology, Picos(1))).unwrap_or_else(|found| {
             found.iter().for_each(|error| report(&blocks, error));
+            0.0
+        }),
+        None => {
+            report_without_hosts(&blocks, &spec);
+            0.0
         }
-        None => report_without_hosts(&blocks, &spec),
-    }
-    spec
+    };
+    (spec, expected)
 }
 
 fn read_block<'a>(reader: Reader<'a>, spec: &mut WorkloadSpec) -> Option<Block<'a>> {

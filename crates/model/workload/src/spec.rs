@@ -103,7 +103,19 @@ impl WorkloadSpec {
 
     /// Everything that is wrong with it on `network`.
     pub fn check(&self, network: &Network) -> Vec<WorkloadError> {
-        blocks(self, network, Seed(0)).err().unwrap_or_default()
+        self.expected(network).err().unwrap_or_default()
+    }
+
+    /// About how many flows start before [`WorkloadSpec::end`] on `network`, of the patterns whose number of flows does not
+    /// depend on how long flows take; or everything that is wrong.
+    pub fn expected(&self, network: &Network) -> Result<f64, Vec<WorkloadError>> {
+        let (blocks, _) = blocks(self, network, Seed(0))?;
+        let end = self.end.unwrap_or(Instant::NEVER);
+        Ok(blocks
+            .iter()
+            .map(|block| block.traffic.expected(end))
+            .filter(|expected| expected.is_finite())
+            .sum())
     }
 }
 
