@@ -204,6 +204,7 @@ pub fn wanted(scenario: &pullnet_scenario::Scenario) -> Wanted {
     Wanted {
         occupancy: probes.ports,
         series: probes.series.is_some(),
+        port_series: probes.port_series.is_some(),
         latency: probes.latency,
         control: probes.control,
         packets: probes.packets,

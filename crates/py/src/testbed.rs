@@ -63,7 +63,7 @@ impl Play {
         };
         let play = Mutex::new(opened.map_err(|error| failed(py, &error))?);
         // Nobody looks into queues between two packets.
-        let wanted = Wanted { occupancy: false, series: false, ..wanted(scenario) };
+        let wanted = Wanted { occupancy: false, series: false, port_series: false, ..wanted(scenario) };
         Ok(Self { play, about, wanted })
     }
 

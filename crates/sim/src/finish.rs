@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Totals};
+use pullnet_record::{FlowRow, HostRow, PortRow, PortSeriesRow, RunRecord, StuckFlow, Totals};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{FlowStatus, Side, Words};
 use pullnet_units::{HostId, Id, Instant, Picos};
@@ -40,7 +40,8 @@ pub fn record<W: Words>(
     enter_counts(&shards, &mut director.flows);
     enter_losses(&shards, &log.timed_out, &mut director.flows);
     let stuck = stuck(net, &shards, &director.flows, now, MOST_STUCK);
-    let totals = totals(net, &shards);
+    enter_ideals(net, &mut director.flows);
+    let totals = Totals { data_unique: unique(net, &director.flows), ..totals(net, &shards) };
     let fingerprint = fingerprint(net, &shards);
     let series = net.probes().series.as_ref();
     let rows = series.map(|series| series::rows(series, &log.shares, &director.flows, held, now));
@@ -61,6 +62,8 @@ pub fn record<W: Words>(
         ports: port_rows(net, &shards, now),
         series: rows,
         series_interval: series.map(|series| series.interval),
+        port_series: port_series(net, &shards),
+        port_series_interval: net.probes().port_series.as_ref().map(|series| series.interval),
         latencies: log.latencies,
         control: log.control,
         packets: log.packets,
@@ -84,6 +87,27 @@ fn enter_losses<W: Words>(shards: &[Shard<W>], timed_out: &[(u32, u32)], flows: 
     each_host(shards, |host| host.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
     each_port(shards, |port| port.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
     explained.enter(flows);
+}
+
+/// Where links have faults, the least time of a completed flow is that under the best rate which each link had while the flow
+/// lasted: no flow is faster, and one that had a slow link to itself is not called slow.
+fn enter_ideals<W: Words>(net: &Network<W>, flows: &mut [FlowRow]) {
+    if net.scenario.faults.is_empty() {
+        return;
+    }
+    for row in flows {
+        if let (Some(size), Some(received)) = (row.size, row.received) {
+            let (topology, faults, framing) = (net.topology(), &net.scenario.faults, net.framing);
+            let ends = (row.src, row.dst);
+            let span = (row.start, received);
+            row.ideal = Some(topology.ideal_fct_under(faults, span, ends, size, framing.mtu, framing.header));
+        }
+    }
+}
+
+/// First copies of data packets that arrived whole: all packets of a flow but the last carry the same.
+fn unique<W: Words>(net: &Network<W>, flows: &[FlowRow]) -> u64 {
+    flows.iter().map(|flow| flow.delivered.div_ceil(net.framing.mtu.into())).sum()
 }
 
 /// Visits every sender's view of its open flows, with the host that it is on.
@@ -211,7 +235,7 @@ fn host_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], flows: &[FlowRow])
     each_host(shards, |host| by_process.push(host.counts.delivered_in_window));
     let row = |id: HostId| HostRow {
         delivered_in_window: by_process[net.numbering.of_host[id.index()] as usize],
-        rate_bps: net.topology().hosts[id].link.rate.get(),
+        rate_bps: net.topology().inbound(id).rate.get(),
         receives: false,
     };
     let mut rows: Vec<_> = net.topology().hosts.ids().map(row).collect();
@@ -247,6 +271,18 @@ fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> V
     nics.sort_by_key(|(host, _)| *host);
     rows.sort_by_key(|row| row.port);
     nics.into_iter().map(|(_, row)| row).chain(rows).collect()
+}
+
+/// What happened at single ports over time, by row of the port and time. Rows of NICs come before those of ports.
+fn port_series<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortSeriesRow> {
+    let nics = net.topology().hosts.len() as u32;
+    let (mut rows, mut ids) = (Vec::new(), net.numbering.port.iter());
+    each_port(shards, |port| {
+        let id = ids.next().expect("a port for each process");
+        rows.extend(port.held.map(|held| held.port_series(nics + id.0)).unwrap_or_default());
+    });
+    rows.sort_by_key(|row| (row.row, row.at));
+    rows
 }
 
 /// What the sending end of a link knows. What is still being sent at the end counts as far as it got.

@@ -260,7 +260,7 @@ fn host<P: Protocol>(
     let seed = Seed(net.scenario.seed);
     let chance = seed.small_stream("host.nic", id.0.into());
     let line = Line::new(net, LinkRef::Nic(id), net.next_of_host(id), chance);
-    let info = HostInfo { addr: net.topology().addr(id), rate: net.topology().hosts[id].link.rate };
+    let info = HostInfo { addr: net.topology().addr(id), rate: net.topology().inbound(id).rate };
     let transport = P::endpoint(config, info, seed.stream("host.transport", id.0.into()));
     Host::new(id, info.addr, transport, line)
 }

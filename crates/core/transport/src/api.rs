@@ -17,7 +17,7 @@ pub struct ConnId(pub u32);
 pub struct HostInfo {
     /// The host's own address.
     pub addr: HostAddr,
-    /// Rate of the host's link.
+    /// Rate of the link that leads to the host: what a receiver paces its senders by.
     pub rate: BitsPerSec,
 }
 

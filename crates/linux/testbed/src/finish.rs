@@ -37,7 +37,9 @@ pub(crate) fn record(
     let ports = ports::rows(topology, counted, &sent);
     let (from, to) = site.scenario.measure;
     let hosts = host_rows(site, &stacks, &director.flows);
-    let totals = totals(&stacks, &ports);
+    let mtu = u64::from(site.scenario.transport.framing().mtu);
+    let unique = director.flows.iter().map(|flow| flow.delivered.div_ceil(mtu)).sum();
+    let totals = Totals { data_unique: unique, ..totals(&stacks, &ports) };
     let mut record = RunRecord {
         fingerprint: 0,
         simulated: now,
@@ -49,6 +51,8 @@ pub(crate) fn record(
         ports,
         series: Vec::new(),
         series_interval: None,
+        port_series: Vec::new(),
+        port_series_interval: None,
         left_out: Vec::new(),
         latencies: Vec::new(),
         control: Vec::new(),

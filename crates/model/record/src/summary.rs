@@ -168,8 +168,10 @@ pub struct Goodput {
 pub struct PacketCounts {
     /// Data packets that hosts sent.
     pub data_sent: u64,
-    /// Data packets that arrived whole.
+    /// Data packets that arrived whole. A packet that was sent again and arrived twice counts twice.
     pub data_delivered: u64,
+    /// Of these, the first copy of each packet.
+    pub data_unique: u64,
     /// Packets marked by switches (ECN, congestion experienced).
     pub marked: u64,
     /// Payloads that switches cut off.
@@ -365,6 +367,7 @@ fn packets(record: &RunRecord) -> PacketCounts {
     PacketCounts {
         data_sent: totals.data_sent,
         data_delivered: totals.data_delivered,
+        data_unique: totals.data_unique,
         marked: totals.marked,
         trimmed: totals.trimmed,
         returned: totals.returned,

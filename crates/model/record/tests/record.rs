@@ -1,8 +1,8 @@
 //! Tables and summary of a small run that is written out by hand.
 
 use pullnet_record::{
-    About, Column, Cost, Data, FlowRow, HostRow, PortRow, RunRecord, SeriesKey, SeriesRow, StuckFlow,
-    Summary, Table, Totals, Wanted, tables,
+    About, Column, Cost, Data, FlowRow, HostRow, PortRow, PortSeriesRow, RunRecord, SeriesKey, SeriesRow,
+    StuckFlow, Summary, Table, Totals, Wanted, tables,
 };
 use pullnet_units::{HostId, Instant, Picos, PortId};
 
@@ -85,6 +85,20 @@ fn record() -> RunRecord {
             queued: None,
         }],
         series_interval: Some(Picos::from_micros(20)),
+        port_series: vec![PortSeriesRow {
+            row: 0,
+            at: Instant(40_000_000),
+            data: 2,
+            control: 1,
+            packets: 3,
+            bytes: 12_500,
+            marked: 0,
+            trimmed: 1,
+            returned: 0,
+            dropped: 0,
+            lost: 0,
+        }],
+        port_series_interval: Some(Picos::from_micros(20)),
         left_out: Vec::new(),
         latencies: Vec::new(),
         control: Vec::new(),
@@ -117,7 +131,17 @@ fn summary() -> Summary {
 }
 
 fn all() -> Vec<Table> {
-    tables(&record(), Wanted { occupancy: true, series: true, latency: true, control: true, packets: true })
+    tables(
+        &record(),
+        Wanted {
+            occupancy: true,
+            series: true,
+            port_series: true,
+            latency: true,
+            control: true,
+            packets: true,
+        },
+    )
 }
 
 fn column(table: &str, name: &str) -> Column {

@@ -59,7 +59,7 @@ use std::cell::RefCell;
 pub use error::{Origin, Problem, SpecError};
 pub use files::{Disk, Files};
 pub use inputs::Input;
-pub use probes::{Per, Probes, Series};
+pub use probes::{Per, PortSeries, Probes, Series};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::SwitchConfig;
 use pullnet_settings::Setting;
@@ -214,6 +214,9 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
     if let (Some(stop), Some(network)) = (stop, &network) {
         let (hosts, blocks) = (network.topology.hosts.len(), workload.traffic.len());
         probes::check(&root, &probes, stop, hosts, blocks);
+    }
+    if let Some(network) = &network {
+        probes::check_ports(&root, &probes, stop, &network.topology);
     }
     let (run::Run { name, seed, stop, measure }, (switch, forwarding, _)) = (run?, switch?);
     let (topology, (transport, _)) = (network?.topology, transport?);
