@@ -62,7 +62,7 @@ class PacketCounts:
     data_delivered: int
     """Data packets that arrived whole. A packet that was sent again and arrived twice counts twice."""
     data_unique: int
-    """Of these, the first copy of each packet."""
+    """Of these, packets that a receiver took as new: no repetitions, none discarded for want of one before."""
     marked: int
     """Packets marked by switches (ECN, congestion experienced)."""
     trimmed: int

@@ -105,7 +105,7 @@ fn enter_ideals<W: Words>(net: &Network<W>, flows: &mut [FlowRow]) {
     }
 }
 
-/// First copies of data packets that arrived whole: all packets of a flow but the last carry the same.
+/// Data packets that receivers took as new: all packets of a flow but the last carry the same.
 fn unique<W: Words>(net: &Network<W>, flows: &[FlowRow]) -> u64 {
     flows.iter().map(|flow| flow.delivered.div_ceil(net.framing.mtu.into())).sum()
 }

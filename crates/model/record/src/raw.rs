@@ -201,7 +201,7 @@ pub struct Totals {
     pub data_sent: u64,
     /// Data packets that arrived whole, repetitions included.
     pub data_delivered: u64,
-    /// Of these, the first copy of each packet.
+    /// Of these, packets that a receiver took as new: no repetitions, and none that it discarded for want of one before.
     pub data_unique: u64,
     /// Packets marked (ECN, congestion experienced).
     pub marked: u64,

@@ -170,7 +170,7 @@ pub struct PacketCounts {
     pub data_sent: u64,
     /// Data packets that arrived whole. A packet that was sent again and arrived twice counts twice.
     pub data_delivered: u64,
-    /// Of these, the first copy of each packet.
+    /// Of these, packets that a receiver took as new: no repetitions, and none that it discarded for want of one before.
     pub data_unique: u64,
     /// Packets marked by switches (ECN, congestion experienced).
     pub marked: u64,
