@@ -28,6 +28,7 @@ latency = true
 control = true
 packets = true
 series = { interval = "10 us" }
+port_series = { interval = "10 us" }
 """
 
 HEAD = """# What a run leaves

@@ -9,12 +9,12 @@ Simulations run in Rust; tables come back as Polars data frames whose columns ca
 """
 
 from pullnet._core import __version__
-from pullnet.errors import HostError, InputError, InternalError, NotRecordedError, PullnetError
+from pullnet.errors import HostError, InputError, InternalError, NotRecordedError, PullnetError, PullnetWarning
 from pullnet.pool import Job, iter_many, run_many
 from pullnet.result import ColumnInfo, Result, load
 from pullnet.runner import run
-from pullnet.scenario import Checked, Overrides, ScenarioSource, catalogue, check, schema
-from pullnet.summary import Summary
+from pullnet.scenario import Checked, Overrides, ScenarioSource, catalogue, check, paths, schema
+from pullnet.summary import Notice, Summary
 
 __all__ = [
     "Checked",
@@ -24,8 +24,10 @@ __all__ = [
     "InternalError",
     "Job",
     "NotRecordedError",
+    "Notice",
     "Overrides",
     "PullnetError",
+    "PullnetWarning",
     "Result",
     "ScenarioSource",
     "Summary",
@@ -34,6 +36,7 @@ __all__ = [
     "check",
     "iter_many",
     "load",
+    "paths",
     "run",
     "run_many",
     "schema",

@@ -48,7 +48,7 @@ __version__: str
 _Interval: TypeAlias = tuple[float, float, float, float]
 
 def catalogue(what: str) -> list[tuple[str, str]]:
-    """Names and one line each, of `protocols`, `switches`, `topologies`, `traffic` or `distributions`."""
+    """Names and one line each, of `protocols`, `switches`, `topologies`, `traffic`, `distributions` or `warnings`."""
 
 def code_limits() -> list[tuple[str, int, int, int, int]]:
     """Source symbols, encoding symbols, bytes of a symbol and source blocks at most, of R10 and RaptorQ."""
@@ -99,6 +99,19 @@ class Scenario:
     @property
     def inputs(self) -> list[Input]:
         """The files that it names, in the order in which it was read."""
+    def warnings(self, available_bytes: int | None = None) -> list[tuple[str, str, str, str]]:
+        """Every warning about it that is not silenced: name, place, setting and message.
+
+        `available_bytes`: memory that is free, to warn if it will not do.
+        """
+    def paths(self, src: int, dst: int) -> list[list[tuple[int, str, int, int]]]:
+        """Every path from host `src` to host `dst`.
+
+        For each link on it: row of the table ports, name, rate in bits per second, delay in picoseconds.
+        """
+    @property
+    def silenced(self) -> list[str]:
+        """Names of the warnings that it silences."""
     def with_inputs_at(self, names: list[str]) -> str:
         """The resolved text with other names for its files, one for each of `inputs`."""
 
@@ -117,7 +130,8 @@ class Input:
 class Simulation:
     """A running simulation."""
 
-    def __new__(cls, scenario: Scenario, threads: int) -> Simulation: ...
+    def __new__(cls, scenario: Scenario, threads: int, available_bytes: int | None = None) -> Simulation:
+        """Begins a run. `available_bytes`: memory that is free, to warn if it will not do."""
     def advance(self, seconds: float) -> Progress:
         """Simulates for about `seconds` on the wall, or to the end."""
     def stuck(self, since_ps: int, limit: int) -> list[Stuck]:

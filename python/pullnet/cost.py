@@ -40,6 +40,39 @@ def rss_bytes() -> int:
     return _status("VmRSS")
 
 
+def available_bytes() -> int | None:
+    """Memory that a run may still take; `None` where the system does not say."""
+    known = [_meminfo("MemAvailable"), *(_cgroup(path) for path in _own_cgroups())]
+    return min((amount for amount in known if amount is not None), default=None)
+
+
+def _meminfo(key: str) -> int | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(key + ":")), None)
+
+
+def _own_cgroups() -> list[Path]:
+    """Folders of the control group of this process and of those around it (version 2)."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            if line.startswith("0::"):
+                own = Path("/sys/fs/cgroup") / line[3:].lstrip("/")
+                return [own, *own.parents[:-4]] if own != Path("/sys/fs/cgroup") else [own]
+    return []
+
+
+def _cgroup(folder: Path) -> int | None:
+    """What a control group leaves of its limit; `None` if it has none."""
+    try:
+        limit, used = (folder / "memory.max").read_text(), (folder / "memory.current").read_text()
+        return None if limit.strip() == "max" else max(0, int(limit) - int(used))
+    except (OSError, ValueError):
+        return None
+
+
 def _status(key: str) -> int:
     try:
         lines = _STATUS.read_text().splitlines()

@@ -5,7 +5,8 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,21 +18,59 @@ PARTIAL = "PARTIAL"
 """A file of this name marks a result that is not whole: the run was broken off, or tables found no room."""
 
 
-def default_directory(name: str, seed: int, parent: Path = Path("results")) -> Path:
-    """Return results/<name>-<seed>, the name in small letters and without what a shell would trip over."""
+def default_directory(
+    name: str, seed: int, parent: Path = Path("results"), settings: Iterable[tuple[str, str]] = ()
+) -> Path:
+    """Return results/<name>-<seed>, the name in small letters and without what a shell would trip over.
+
+    Where `settings` replace those of the file, a short hash of them follows, so that variants have places of their own.
+    """
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].rstrip("-")
-    return parent / f"{slug or 'run'}-{seed}"
+    changed = sorted(
+        f"{path}={value}" for path, value in settings if path != "seed" and not path.startswith("warnings.")
+    )
+    variant = f"-{zlib.crc32(chr(0).join(changed).encode('utf-8', 'surrogateescape')):08x}" if changed else ""
+    return parent / f"{slug or 'run'}-{seed}{variant}"
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """Folders beside results that runs have left which were killed: those of processes that are no more."""
+    found = (path for path in folder.glob(f".*{_UNFINISHED}*") if path.is_dir())
+    return sorted(path for path in found if not _lives(path.name.rpartition("-")[2]))
+
+
+def _lives(number: str) -> bool:
+    try:
+        os.kill(int(number), 0)
+    except PermissionError:
+        return True
+    except (ValueError, OverflowError, ProcessLookupError):
+        return False
+    return True
+
+
+_UNFINISHED = ".unfinished-"
 
 
 @contextmanager
 def staged(target: Path, *, force: bool) -> Iterator["Staging"]:
     """Reserve `target` before a run. What is not placed when the block ends is removed."""
     refuse_existing(target, force=force)
-    staging = Staging(target, replaces=force)
+    staging = Staging(followed(target), replaces=force)
     try:
         yield staging
     finally:
         shutil.rmtree(staging.folder, ignore_errors=True)
+
+
+def followed(target: Path) -> Path:
+    """Return what `target` names, symbolic links followed: a link to a result stays, the result is replaced."""
+    try:
+        return target.resolve() if target.is_symlink() else target
+    except OSError as error:  # links in a circle
+        raise InputError(f"{target}: cannot be followed: {_cause(error)}; choose another with --out") from None
+    except RuntimeError:
+        raise InputError(f"{target}: is a symbolic link that leads back to itself; choose another with --out") from None
 
 
 def refuse_existing(target: Path, *, force: bool) -> None:
@@ -40,6 +79,8 @@ def refuse_existing(target: Path, *, force: bool) -> None:
         return
     if not force:
         raise InputError(f"{target}: exists already; choose another with --out, or replace it with --force")
+    if target.is_symlink() and not target.exists():
+        raise InputError(f"{target}: is a symbolic link to nothing; remove it, or choose another with --out")
     if not target.is_dir():
         raise InputError(f"{target}: is not a directory; choose another with --out")
     if any(target.iterdir()) and not (target / "summary.json").is_file():
@@ -56,7 +97,7 @@ class Staging:
     def __init__(self, target: Path, *, replaces: bool) -> None:
         self.target = target
         self.replaces = replaces
-        self.folder = target.parent / f".{target.name}.unfinished-{os.getpid()}"
+        self.folder = target.parent / f".{target.name}{_UNFINISHED}{os.getpid()}"
         with _refusal(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -16,8 +16,8 @@ class InputError(PullnetError):
         return "\n".join(self.errors)
 
 
-class NotRecordedError(PullnetError, LookupError):
-    """A table that the run was not asked to keep."""
+class NotRecordedError(PullnetError, LookupError, AttributeError):
+    """A table that the run was not asked to keep; an `AttributeError`, so that `hasattr(result, "latency")` answers."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -25,6 +25,13 @@ class NotRecordedError(PullnetError, LookupError):
 
 class HostError(PullnetError):
     """A stream has failed, or the daemon that serves it."""
+
+
+class PullnetWarning(UserWarning):
+    """A result that probably is not what it seems: `pullnet.run` gives each warning of its summary as one of these.
+
+    `warnings.filterwarnings("ignore", category=pullnet.PullnetWarning)` silences all, `silence=` one by its name.
+    """
 
 
 class InternalError(PullnetError):

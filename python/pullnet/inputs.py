@@ -2,7 +2,7 @@
 
 from pathlib import Path, PurePath
 
-from pullnet import _core
+from pullnet import _core, files
 from pullnet.errors import InputError
 
 FOLDER = "inputs"
@@ -15,11 +15,9 @@ SUMS = "SHA256SUMS"
 def text_of(path: Path) -> str:
     """Read a file of settings. Raises `InputError` in plain words."""
     try:
-        return path.read_text(encoding="utf-8")
+        return files.text_of(str(path))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8; save it as text") from None
 
 
 def parquet_as_csv(path: str) -> bytes:

@@ -1,15 +1,18 @@
 """Many runs side by side, each worker a process of its own."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pullnet.errors import PullnetWarning
 from pullnet.result import Result
 from pullnet.runner import run
 from pullnet.scenario import Overrides, ScenarioSource
+from pullnet.unchanged import unchanged_jobs
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -54,7 +57,10 @@ def run_many(
                 raise outcome
             results[number] = outcome
             step()
-    return [results[number] for number in range(len(listed))]
+    ordered = [results[number] for number in range(len(listed))]
+    for message in unchanged_jobs(ordered):
+        warnings.warn(message, PullnetWarning, stacklevel=2)
+    return ordered
 
 
 def iter_many(
@@ -100,7 +106,10 @@ def _task(number: int, job: JobLike, threads: int, keep: Iterable[str] | None, o
 
 def _run(task: _Task) -> Result:
     job = task.job
-    result = run(job.scenario, set=job.set, seed=job.seed, threads=task.threads, out=task.out)
+    with warnings.catch_warnings():
+        # Each result says so in its summary; a hundred workers would say it a hundred times.
+        warnings.simplefilter("ignore", PullnetWarning)
+        result = run(job.scenario, set=job.set, seed=job.seed, threads=task.threads, out=task.out)
     return result if task.keep is None else result.keep(set(task.keep))
 
 

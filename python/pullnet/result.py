@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _PROBES = {
     "occupancy": "ports = true",
     "series": 'series = { interval = "10 us", per = "total" }',
+    "port_series": 'port_series = { interval = "10 us" }',
     "latency": "latency = true",
     "control": "control = true",
     "packets": "packets = true",
@@ -88,6 +89,11 @@ class Result:
         return self.table("series")
 
     @cached_property
+    def port_series(self) -> "pl.DataFrame":
+        """Queue, bytes, marks, trims and drops of single ports over time; needs the probe `port_series`."""
+        return self.table("port_series")
+
+    @cached_property
     def latency(self) -> "pl.DataFrame":
         """One row per acknowledged packet; needs the probe `latency`."""
         return self.table("latency")
@@ -101,6 +107,16 @@ class Result:
     def packets(self) -> "pl.DataFrame":
         """One row per packet that a host sent or received; needs the probe `packets`."""
         return self.table("packets")
+
+    @property
+    def in_memory(self) -> dict[str, Any]:
+        """The tables that have been read or made so far, as `pyarrow.Table`."""
+        return dict(self._tables)
+
+    def _repr_html_(self) -> str:
+        from pullnet import notebook
+
+        return notebook.result(self)
 
     @property
     def table_names(self) -> list[str]:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,10 +12,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from pullnet import _core
-from pullnet.cost import Meter
+from pullnet import _core, unchanged
+from pullnet.cost import Meter, available_bytes
 from pullnet.directory import staged
-from pullnet.errors import InputError
+from pullnet.errors import InputError, PullnetWarning
 from pullnet.result import Result
 from pullnet.scenario import Overrides, ScenarioSource, compiled, picoseconds
 from pullnet.stall import DEFAULT_AFTER
@@ -42,6 +43,7 @@ def run(
     force: bool = False,
     stall_after: str = DEFAULT_AFTER,
     copy_inputs: bool = True,
+    silence: Iterable[str] = (),
 ) -> Result:
     """Run a scenario, given as a path or as text, and return its result.
 
@@ -49,17 +51,21 @@ def run(
     also written to that directory, which must not exist unless `force` is given. It carries the files that the
     scenario names, so that its `scenario.toml` runs again wherever it is; without `copy_inputs` it names them by
     their full paths. Open flows that have stood still for `stall_after` when the run ends are listed in the summary as
-    stuck. Ctrl-C raises `KeyboardInterrupt` after what there is has been written. Raises `InputError` with every error
-    of the scenario at once.
+    stuck. What a reader of the result must not overlook is in its summary under `warnings`, and given as
+    `PullnetWarning`; `silence` names warnings that are left out (`catalogue("warnings")`). Ctrl-C raises
+    `KeyboardInterrupt` after what there is has been written. Raises `InputError` with every error of the scenario at
+    once.
     """
     stall_after_ps = picoseconds("stall_after", stall_after)
-    core = compiled(scenario, set=set, seed=seed)
+    core = compiled(scenario, set=set, seed=seed, silence=silence)
     place = Path(out) if out is not None else None
     result = execute(
         core, threads=threads, out=place, force=force, stall_after_ps=stall_after_ps, copy_inputs=copy_inputs
     )
     if result.summary.interrupted:
         raise KeyboardInterrupt
+    for warning in result.summary.warnings:
+        warnings.warn(str(warning), PullnetWarning, stacklevel=2)
     return result
 
 
@@ -72,8 +78,12 @@ def execute(
     stall_after_ps: int,
     watchers: Iterable[Watcher] = (),
     copy_inputs: bool = True,
+    siblings: tuple[str, list[str]] = ("", []),
 ) -> Result:
     """Run a compiled scenario. After Ctrl-C the result says in its summary that it was interrupted.
+
+    Results beside `out` whose names begin with the first of `siblings` are of the same scenario and seed; one with the
+    same fingerprint is warned of if it differs in the settings that the second names.
 
     Who asks to stop when the run is over and its result is being written gets `KeyboardInterrupt` once it is.
     """
@@ -85,7 +95,9 @@ def execute(
             return simulate(scenario.resolved)
         with staged(out, force=force) as staging:
             text = staging.carry(scenario, copy=copy_inputs)
-            result = staging.place(simulate(text))
+            result = simulate(text)
+            result = unchanged.checked(result, out.parent, *siblings)
+            result = staging.place(result)
     if interruption.asked and not result.summary.interrupted:
         raise KeyboardInterrupt
     return result
@@ -100,7 +112,7 @@ def _simulate(
     text: str,
 ) -> Result:
     meter = Meter()
-    simulation = _core.Simulation(scenario, threads)
+    simulation = _core.Simulation(scenario, threads, available_bytes())
     drive(simulation, watchers, interruption)
     cost = (meter.wall_s, meter.cpu_s, meter.peak_rss_bytes)
     record = simulation.finish(interruption.asked, stall_after_ps, *cost)

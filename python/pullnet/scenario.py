@@ -2,21 +2,30 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pullnet import _core, inputs
+from pullnet.cost import available_bytes
 from pullnet.errors import InputError
+from pullnet.files import text_of
+from pullnet.summary import Notice
+
+if TYPE_CHECKING:
+    import polars as pl
 
 ScenarioSource = str | os.PathLike[str]
-"""A path, or the text of a scenario itself (a string with a line break)."""
+"""A path, `-` for standard input, or the text of a scenario itself (a string with a line break)."""
 
 Overrides = Mapping[str, object] | Iterable[str]
 """Settings that replace those of the file: `{"transport.mtu": "1500 B"}` or `["transport.mtu=1500 B"]`."""
 
-CATALOGUES = ("protocols", "switches", "topologies", "traffic", "distributions")
+STANDARD_INPUT = "-"
+
+CATALOGUES = ("protocols", "switches", "topologies", "traffic", "distributions", "warnings")
 
 
 @dataclass(frozen=True)
@@ -28,12 +37,36 @@ class Checked:
     hosts: int
     resolved: str
     """TOML text with every value and where it comes from."""
+    warnings: list[Notice]
+    """What its author should look at although it can be run."""
 
 
-def check(scenario: ScenarioSource, *, set: Overrides = (), seed: int | None = None) -> Checked:
-    """Check a scenario without running it. Raises `InputError` with every error at once."""
-    core = compiled(scenario, set=set, seed=seed)
-    return Checked(core.name, core.seed, core.hosts, core.resolved)
+def check(
+    scenario: ScenarioSource, *, set: Overrides = (), seed: int | None = None, silence: Iterable[str] = ()
+) -> Checked:
+    """Check a scenario without running it. Raises `InputError` with every error at once.
+
+    `silence` names warnings that are left out; `catalogue("warnings")` has all of them.
+    """
+    core = compiled(scenario, set=set, seed=seed, silence=silence)
+    warnings = [Notice(*warning) for warning in core.warnings(available_bytes())]
+    return Checked(core.name, core.seed, core.hosts, core.resolved, warnings)
+
+
+def paths(
+    scenario: ScenarioSource, src: int, dst: int, *, set: Overrides = (), seed: int | None = None
+) -> "pl.DataFrame":
+    """Return every path from host `src` to host `dst`, a row for each link on it.
+
+    `row` is that of the link in the tables `ports`, `occupancy` and `port_series`; `path` is the number that the table
+    `packets` has for what was sent.
+    """
+    import polars as pl
+
+    found = compiled(scenario, set=set, seed=seed).paths(src, dst)
+    rows = [(path, hop, *link) for path, links in enumerate(found) for hop, link in enumerate(links)]
+    columns = ["path", "hop", "row", "name", "rate_bps", "delay_ps"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def schema() -> dict[str, Any]:
@@ -43,7 +76,7 @@ def schema() -> dict[str, Any]:
 
 
 def catalogue(what: str) -> dict[str, str]:
-    """Names and one line each, of `protocols`, `switches`, `topologies`, `traffic` or `distributions`."""
+    """Names and one line each, of `protocols`, `switches`, `topologies`, `traffic`, `distributions` or `warnings`."""
     if what not in CATALOGUES:
         raise InputError(f"there is no list of `{what}`; use one of {', '.join(CATALOGUES)}")
     return dict(_core.catalogue(what))
@@ -54,11 +87,13 @@ def template(name: str) -> str:
     return _core.template(name)
 
 
-def compiled(scenario: ScenarioSource, *, set: Overrides = (), seed: int | None = None) -> _core.Scenario:
+def compiled(
+    scenario: ScenarioSource, *, set: Overrides = (), seed: int | None = None, silence: Iterable[str] = ()
+) -> _core.Scenario:
     """Compile a scenario."""
     path, text = _read(scenario)
     inputs.verify(Path(path).parent)
-    replaced = override_pairs(set)
+    replaced = override_pairs(set) + _silenced(silence)
     if seed is not None:
         replaced.append(("seed", toml_value(seed)))
     return _core.Scenario.compile(path, text, replaced)
@@ -69,16 +104,26 @@ def _read(scenario: ScenarioSource) -> tuple[str, str]:
     if isinstance(scenario, str) and "\n" in scenario:
         return "scenario", scenario
     path = os.fspath(scenario)
+    if path == STANDARD_INPUT:
+        return "standard input", text_of("standard input", sys.stdin.buffer)
     try:
-        return path, Path(path).read_text(encoding="utf-8")
+        return path, text_of(path)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file; `pullnet new NAME` writes one to start from") from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder; name a scenario file in it") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8 text") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _silenced(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Overrides that silence warnings."""
+    listed = [names] if isinstance(names, str) else list(names)
+    known = catalogue("warnings")
+    wrong = [name for name in listed if name not in known]
+    if wrong:
+        raise InputError([f"silence: there is no warning `{name}`; use one of {', '.join(known)}" for name in wrong])
+    return [(f"warnings.{name}", "false") for name in listed]
 
 
 def override_pairs(settings: Overrides) -> list[tuple[str, str]]:

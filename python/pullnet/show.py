@@ -27,12 +27,13 @@ def show(result: Result, console: Console) -> None:
 
 def _facts(summary: Summary) -> Table:
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name, value in _rows(summary):
+    for name, value in facts(summary):
         table.add_row(name, value)
     return table
 
 
-def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
+def facts(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Return what a run came to, as names and values."""
     packets, cost, simulated = summary.packets, summary.cost, summary.world == "simulator"
     yield "simulated" if simulated else "played", f"{summary.simulated_us:g} us, {summary.ended}"
     yield "flows", flow_counts(summary.flows)
@@ -86,7 +87,7 @@ def flow_counts(flows: FlowCounts) -> str:
 def _flows(summary: Summary) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("FCT in us")
-    for heading in ("flows", "mean", "p50", "p90", "p99", "max", "slowdown p50", "p99"):
+    for heading in ("completed", "unfinished", "mean", "p50", "p90", "p99", "max", "slowdown p50", "p99"):
         table.add_column(heading, justify="right")
     for tag, of_tag in summary.by_tag.items():
         table.add_row(tag or "-", *_cells(of_tag.flows, of_tag.fct_us, of_tag.slowdown))
@@ -100,7 +101,7 @@ def _flows(summary: Summary) -> Table:
 
 def _cells(flows: FlowCounts, fct: Spread, slowdown: Spread) -> list[str]:
     values = [fct.mean, fct.p50, fct.p90, fct.p99, fct.max, slowdown.p50, slowdown.p99]
-    return [str(flows.completed), *(number(value) for value in values)]
+    return [str(flows.completed), str(flows.unfinished), *(number(value) for value in values)]
 
 
 def number(value: float | None) -> str:
@@ -122,3 +123,5 @@ def notes(summary: Summary) -> Iterator[str]:
         yield f"stuck: {stuck_flow(flow)}"
     if len(summary.stuck) > LISTED:
         yield f"stuck: {len(summary.stuck) - LISTED} more flows; summary.json lists them all"
+    for warning in summary.warnings:
+        yield f"warning: {warning}"

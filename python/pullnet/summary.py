@@ -51,23 +51,44 @@ class Goodput:
 
 @dataclass(frozen=True)
 class PacketCounts:
-    """Packets over the whole run."""
+    """Packets over the whole run.
+
+    Each data packet that was sent is one of these in the end: `data_sent = data_delivered + headers_delivered +
+    headers_returned + data_dropped + data_lost + in_flight`.
+    """
 
     data_sent: int
+    """Data packets that hosts sent, repetitions included."""
     data_delivered: int
+    """Data packets that arrived whole. A packet that was sent again and arrived twice counts twice."""
+    data_unique: int
+    """Of these, packets that a receiver took as new: no repetitions, none discarded for want of one before."""
     marked: int
+    """Packets marked by switches (ECN, congestion experienced)."""
     trimmed: int
+    """Payloads that switches cut off."""
     returned: int
+    """Headers that switches sent back to their sender."""
     dropped: int
+    """Packets of any kind dropped for want of room."""
     lost: int
+    """Packets of any kind lost on links: down, lossy or corrupting."""
     retransmitted: int
+    """Data packets that hosts sent again."""
     in_flight: int
+    """Data packets, whole or as headers, still in the network at the end."""
     headers_delivered: int
+    """Headers of trimmed packets that arrived at the receiver."""
     headers_returned: int
+    """Headers that arrived back at their sender."""
     data_dropped: int
+    """Of the dropped packets, those that carried data or had been data."""
     returned_dropped: int
+    """Of the dropped packets, headers that had been sent back once and found no room on their way."""
     data_lost: int
+    """Of the lost packets, those that carried data or had been data."""
     trimmed_by_tier: dict[str, int]
+    """Trimmed payloads by the tiers that the port joins, as `tor->host`."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +139,24 @@ class StuckFlow:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """A warning: a result that probably is not what it seems."""
+
+    name: str
+    """Its name: `pullnet list warnings` has all of them, `silence=` and the table `[warnings]` take it."""
+    place: str
+    """Where the setting was written, as `file:line:column`; empty for the result as a whole."""
+    setting: str
+    """The setting; empty for the whole scenario."""
+    message: str
+    """What is wrong, and what would work."""
+
+    def __str__(self) -> str:
+        where = "".join(f"{part}: " for part in (self.place, self.setting) if part)
+        return f"{where}{self.message} [{self.name}]"
+
+
+@dataclass(frozen=True)
 class Cost:
     """What the run cost."""
 
@@ -161,12 +200,19 @@ class Summary:
     deadlines: Deadlines
     coflows: CoflowSummary
     stuck: list[StuckFlow]
+    warnings: list[Notice]
+    """What a reader must not overlook; `silence=` and the table `[warnings]` leave some out."""
     cost: Cost
 
     @property
     def interrupted(self) -> bool:
         """Whether somebody stopped the run."""
         return self.ended == "interrupted"
+
+    def _repr_html_(self) -> str:
+        from pullnet import notebook
+
+        return notebook.summary(self)
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> "Summary":

@@ -4,25 +4,35 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 from pullnet import _core
 from pullnet.progress import Speed, facts, simulated
 
+_ROOM = 130
+"""Width that a bar with all its texts takes, for a name of some thirty characters. Unit: characters."""
+
+
+def _columns(width: int) -> list[ProgressColumn]:
+    if width >= _ROOM:
+        before = [_text("{task.description}"), BarColumn(bar_width=24), _text("{task.fields[simulated]}")]
+        return [*before, _text("ETA"), TimeRemainingColumn(), _text("{task.fields[facts]}")]
+    lines = "{task.description}\n{task.fields[simulated]}\n{task.fields[facts]}\nETA"
+    return [_text(lines), TimeRemainingColumn(table_column=Column(vertical="bottom"))]
+
+
+def _text(text: str) -> TextColumn:
+    """Return a column whose text is broken rather than cut."""
+    return TextColumn(text, table_column=Column(no_wrap=False, overflow="fold"), markup=False)
+
 
 class TerminalProgress:
-    """A bar with simulated time, ETA, speed, memory and open flows."""
+    """A bar with simulated time, ETA, speed, memory and open flows; on a narrow terminal the same in lines."""
 
-    def __init__(self, name: str) -> None:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[simulated]}"),
-            TextColumn("ETA"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[facts]}"),
-        )
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    def __init__(self, name: str, console: Console | None = None) -> None:
+        console = console or Console(stderr=True)
+        self._bar = Progress(*_columns(console.width), console=console, transient=True)
         self._task: TaskID = self._bar.add_task(name, total=None, simulated="", facts="setting up")
         self._speed = Speed()
 

@@ -49,7 +49,7 @@ def test_a_run_leaves_a_whole_directory(pullnet: Pullnet, small: Path, tmp_path:
 
 def test_the_summary_has_what_is_promised(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
     done = pullnet("run", "small.toml", "--json", "--quiet", "--out", "out")
-    summary = json.loads(done.stdout)
+    (summary,) = json.loads(done.stdout)
     assert summary == summary_of(tmp_path / "out")
     for part, keys in PROMISED.items():
         assert set(keys.split()) <= set(summary[part] if part else summary), part
@@ -345,7 +345,7 @@ def test_check_speaks_json(pullnet: Pullnet, small: Path, tmp_path: Path) -> Non
     assert (right["scenario"], right["errors"], right["hosts"], right["name"]) == ("small.toml", [], 16, "Small")
     assert 'kind = "fat-tree"' in right["resolved"]
     message = "wrong.toml:9:5: topology.k: 5 is not possible; use an even number from 2 to 128"
-    assert wrong == {"scenario": "wrong.toml", "errors": [message]}
+    assert wrong == {"scenario": "wrong.toml", "errors": [message], "warnings": []}
     assert pullnet("check", "small.toml", "--json").returncode == 0
 
 

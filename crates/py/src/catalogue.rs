@@ -19,7 +19,7 @@ pub fn template(name: &str) -> String {
     pullnet_scenario::template(name)
 }
 
-/// Names and one line each, of `protocols`, `switches`, `topologies`, `traffic` or `distributions`.
+/// Names and one line each, of `protocols`, `switches`, `topologies`, `traffic`, `distributions` or `warnings`.
 #[pyfunction]
 pub fn catalogue(what: &str) -> PyResult<Vec<(&'static str, &'static str)>> {
     let listed = match what {
@@ -28,6 +28,7 @@ pub fn catalogue(what: &str) -> PyResult<Vec<(&'static str, &'static str)>> {
         "topologies" => pullnet_scenario::topologies(),
         "traffic" => pullnet_scenario::traffic_kinds(),
         "distributions" => pullnet_scenario::distributions(),
+        "warnings" => pullnet_scenario::warning_kinds(),
         _ => return Err(PyKeyError::new_err(what.to_owned())),
     };
     Ok(listed.into_iter().map(|Listed { name, summary }| (name, summary)).collect())

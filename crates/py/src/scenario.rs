@@ -3,11 +3,31 @@
 use std::sync::Arc;
 
 use pullnet_scenario::compile;
+use pullnet_topology::LinkRef;
+use pullnet_units::{Bytes, HostId};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::inputs::Inputs;
 use crate::{errors, fault};
+
+/// A warning as Python sees it: name, place, setting and message.
+type Notice = (&'static str, String, String, String);
+
+/// A link on a path: row of the table ports, name, rate in bits per second, delay in picoseconds.
+type Hop = (u32, String, u64, u64);
+
+/// The warnings about a scenario as a record keeps them.
+pub fn notices(
+    scenario: &pullnet_scenario::Scenario,
+    available_bytes: Option<u64>,
+) -> Vec<pullnet_record::Notice> {
+    let notice = |warning: pullnet_scenario::Warning| {
+        let pullnet_scenario::Warning { name, place, setting, message } = warning;
+        pullnet_record::Notice { name, place, setting, message }
+    };
+    scenario.warnings(available_bytes.map(Bytes)).into_iter().map(notice).collect()
+}
 
 /// A scenario without errors.
 #[pyclass(frozen, module = "pullnet._core")]
@@ -43,6 +63,51 @@ impl Scenario {
     #[getter]
     fn resolved(&self) -> String {
         self.0.resolved.to_string()
+    }
+
+    /// Every warning about it that is not silenced: name, place, setting and message. `available_bytes`: memory that is
+    /// free, to warn if it will not do.
+    #[pyo3(signature = (available_bytes=None))]
+    fn warnings(&self, py: Python<'_>, available_bytes: Option<u64>) -> PyResult<Vec<Notice>> {
+        let notices = fault::guarded(py, || notices(&self.0, available_bytes))?;
+        Ok(notices
+            .into_iter()
+            .map(|notice| (notice.name, notice.place, notice.setting, notice.message))
+            .collect())
+    }
+
+    /// Every path from host `src` to host `dst`: for each link on it the row of the table ports, its name, its rate in bits
+    /// per second and its delay in picoseconds.
+    fn paths(&self, py: Python<'_>, src: u32, dst: u32) -> PyResult<Vec<Vec<Hop>>> {
+        let topology = &self.0.topology;
+        let hosts = topology.hosts.len();
+        if let Some(wrong) = [src, dst].into_iter().find(|host| *host as usize >= hosts) {
+            let last = hosts - 1;
+            return Err(errors::input(py, vec![format!("there is no host {wrong}; use 0 to {last}")]));
+        }
+        if src == dst {
+            return Err(errors::input(py, vec![format!("host {src} has no path to itself; name two hosts")]));
+        }
+        let (from, to) = (HostId(src), HostId(dst));
+        let count = topology.path_count(topology.addr(from), topology.addr(to));
+        let hop = |link: LinkRef| {
+            let (row, name) = match link {
+                LinkRef::Nic(host) => (host.0, topology.nic_name(host)),
+                LinkRef::Port(port) => (hosts as u32 + port.0, topology.port_name(port)),
+            };
+            (row, name, topology.link(link).rate.get(), topology.link(link).delay.0)
+        };
+        let path = |number: u16| {
+            let ports = topology.route(from, to, number).into_iter().map(LinkRef::Port);
+            std::iter::once(LinkRef::Nic(from)).chain(ports).map(hop).collect()
+        };
+        Ok((0..count).map(path).collect())
+    }
+
+    /// Names of the warnings that it silences.
+    #[getter]
+    fn silenced(&self) -> Vec<&'static str> {
+        self.0.silence.silenced()
     }
 
     /// The files that it names, in the order in which it was read.

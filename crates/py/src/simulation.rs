@@ -9,7 +9,7 @@ use pullnet_sim::{Progress as Stepped, Run};
 use pullnet_units::{Instant as SimulatedInstant, Picos};
 use pyo3::prelude::*;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, notices};
 use crate::table::Table;
 use crate::{errors, fault};
 
@@ -66,8 +66,15 @@ pub struct Record {
 
 #[pymethods]
 impl Simulation {
+    /// `available_bytes`: memory that is free, to warn if it will not do.
     #[new]
-    fn new(py: Python<'_>, scenario: &Scenario, threads: usize) -> PyResult<Self> {
+    #[pyo3(signature = (scenario, threads, available_bytes=None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        threads: usize,
+        available_bytes: Option<u64>,
+    ) -> PyResult<Self> {
         let scenario = &scenario.0;
         let run = fault::guarded(py, || pullnet_sim::start(scenario, threads))?;
         let about = About {
@@ -78,6 +85,8 @@ impl Simulation {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             interrupted: false,
             stuck_after: Picos::MAX,
+            warnings: notices(scenario, available_bytes),
+            silenced: scenario.silence.silenced(),
         };
         Ok(Self {
             state: Mutex::new(Some(State { run, windows: 1 })),
@@ -195,6 +204,7 @@ pub fn wanted(scenario: &pullnet_scenario::Scenario) -> Wanted {
     Wanted {
         occupancy: probes.ports,
         series: probes.series.is_some(),
+        port_series: probes.port_series.is_some(),
         latency: probes.latency,
         control: probes.control,
         packets: probes.packets,

@@ -10,7 +10,7 @@ use pullnet_testbed::{PlayError, PortCounts};
 use pullnet_units::Picos;
 use pyo3::prelude::*;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, notices};
 use crate::simulation::{Record, wanted};
 use crate::{errors, fault};
 
@@ -58,10 +58,12 @@ impl Play {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             interrupted: false,
             stuck_after: Picos::MAX,
+            warnings: notices(scenario, None),
+            silenced: scenario.silence.silenced(),
         };
         let play = Mutex::new(opened.map_err(|error| failed(py, &error))?);
         // Nobody looks into queues between two packets.
-        let wanted = Wanted { occupancy: false, series: false, ..wanted(scenario) };
+        let wanted = Wanted { occupancy: false, series: false, port_series: false, ..wanted(scenario) };
         Ok(Self { play, about, wanted })
     }
 

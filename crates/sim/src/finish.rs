@@ -1,6 +1,6 @@
 //! From the state at the end of a run to its record.
 
-use pullnet_record::{FlowRow, PortRow, RunRecord, StuckFlow};
+use pullnet_record::{FlowRow, PortRow, PortSeriesRow, RunRecord, StuckFlow};
 use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{Side, Words};
@@ -33,6 +33,8 @@ pub fn record<W: Words>(
     each_host(&shards, |host| builder.add_host(host.id, host.counts));
     builder.open_flows(|visit| shards.iter().for_each(|shard| shard.hosts.open_flows(visit)));
     enter_losses(&shards, &mut builder);
+    enter_ideals(net, builder.flows_mut());
+    builder.port_series = port_series(net, &shards);
     let ports = port_rows(net, &shards, now);
     builder.add_ports(&ports);
     add_totals(&mut builder, &shards);
@@ -57,6 +59,23 @@ fn enter_losses<W: Words>(shards: &[Shard<W>], builder: &mut RecordBuilder) {
     each_host(shards, |host| host.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
     each_port(shards, |port| port.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
     explained.enter(flows);
+}
+
+/// Where links have faults, the least time of a completed flow is that under the best rate which each link had while the flow
+/// lasted: no flow is faster, and one that had a slow link to itself is not called slow.
+fn enter_ideals<W: Words>(net: &Network<W>, flows: &mut [FlowRow]) {
+    if net.scenario.faults.is_empty() {
+        return;
+    }
+    for row in flows {
+        if let (Some(size), Some(received)) = (row.size, row.received) {
+            let (topology, faults) = (net.topology(), &net.scenario.faults);
+            let framing = net.framings[usize::from(row.transport)];
+            let ends = (row.src, row.dst);
+            let span = (row.start, received);
+            row.ideal = Some(topology.ideal_fct_under(faults, span, ends, size, framing.mtu, framing.header));
+        }
+    }
 }
 
 /// Open flows that have not moved since `since`, those first that have waited longest.
@@ -139,6 +158,18 @@ fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> V
     nics.sort_by_key(|(host, _)| *host);
     rows.sort_by_key(|row| row.port);
     nics.into_iter().map(|(_, row)| row).chain(rows).collect()
+}
+
+/// What happened at single ports over time, by row of the port and time. Rows of NICs come before those of ports.
+fn port_series<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortSeriesRow> {
+    let nics = net.topology().hosts.len() as u32;
+    let (mut rows, mut ids) = (Vec::new(), net.numbering.port.iter());
+    each_port(shards, |port| {
+        let id = ids.next().expect("a port for each process");
+        rows.extend(port.held.map(|held| held.port_series(nics + id.0)).unwrap_or_default());
+    });
+    rows.sort_by_key(|row| (row.row, row.at));
+    rows
 }
 
 /// What the sending end of a link knows. What is still being sent at the end counts as far as it got.

@@ -292,6 +292,6 @@ fn host<W: Words, T: Stack<W>>(
 ) -> Host<W, T> {
     let chance = Seed(net.scenario.seed).small_stream("host.nic", id.0.into());
     let line = Line::new(net, LinkRef::Nic(id), net.next_of_host(id), chance);
-    let info = HostInfo { addr: net.topology().addr(id), rate: net.topology().hosts[id].link.rate };
+    let info = HostInfo { addr: net.topology().addr(id), rate: net.topology().inbound(id).rate };
     Host::new(id, info.addr, stack(id, info), line)
 }

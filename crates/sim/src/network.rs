@@ -175,7 +175,9 @@ impl<W: Words> Network<W> {
         let return_latency = switching.return_latency.map_or(links, |latency| latency.0);
         let grid = Grid::new(links.min(return_latency));
         let measure = (scenario.measure.0.0, scenario.measure.1.0);
-        let records_held = scenario.probes.ports || scenario.probes.series.is_some();
+        let records_held = scenario.probes.ports
+            || scenario.probes.series.is_some()
+            || scenario.probes.port_series.is_some();
         let largest = framings.iter().map(|framing| framing.mtu + framing.header).max().unwrap_or(1);
         Self {
             scenario,

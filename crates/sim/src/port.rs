@@ -16,7 +16,7 @@ use crate::network::Network;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::prefetch::{Places, prefetch, prefetch_near};
-use crate::probe::Held;
+use crate::probe::{Held, Sample};
 
 /// Marks packets that arrive from another port of the same switch and not by a link.
 const RECIRCULATED: u16 = 1 << 15;
@@ -355,6 +355,8 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     fn record_held(&mut self, now: u64) {
         if let Some(held) = &mut self.held {
             held.set(now, self.queue.0.data_held());
+            let (queue, line, counts) = (&self.queue.0, &self.line, &self.incidents.counts);
+            held.sample(now, || Sample::of(queue.data_held(), queue.queued(true), line, counts));
         }
     }
 

@@ -420,6 +420,9 @@ pub fn port<W: Words, Q: Discipline<Packet<W>>>(
     let line = Line::new(net, LinkRef::Port(id), net.next_of_port(id), chance);
     let first = net.topology().nodes[port.node].ports.start;
     let probes = net.probes();
-    let held = Held::new(probes.ports, probes.series.as_ref().map(|series| series.interval.0));
+    let own = probes.port_series.as_ref().filter(|series| series.has(net.topology(), id));
+    let [series, own] =
+        [probes.series.as_ref().map(|series| series.interval.0), own.map(|own| own.interval.0)];
+    let held = Held::new(probes.ports, series, own);
     Port::new(net, rules, line, port.node, (id.0 - first) as u16, held)
 }

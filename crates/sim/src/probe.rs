@@ -1,5 +1,77 @@
 //! What ports record only if asked for. Nothing of it changes what happens.
 
+use pullnet_record::PortSeriesRow;
+use pullnet_units::Instant;
+
+use crate::line::Line;
+use crate::port::PortCounts;
+
+/// What a port holds at a time, and what it has counted up to then.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Sample {
+    data: u32,
+    control: u32,
+    packets: u64,
+    bytes: u64,
+    marked: u64,
+    trimmed: u64,
+    returned: u64,
+    dropped: u64,
+    lost: u64,
+}
+
+impl Sample {
+    /// What a port holds that has counted `line` and `counts`.
+    pub fn of(data: u32, control: u32, line: &Line, counts: &PortCounts) -> Self {
+        let PortCounts { marked, trimmed, returned, dropped, .. } = *counts;
+        let (packets, bytes, lost) = (line.packets(), line.bytes(), line.lost());
+        Self { data, control, packets, bytes, marked, trimmed, returned, dropped, lost }
+    }
+
+    /// The row of the interval from `at` on whose end this is and before which was `before`.
+    fn since(&self, before: &Self, row: u32, at: Instant) -> PortSeriesRow {
+        PortSeriesRow {
+            row,
+            at,
+            data: self.data,
+            control: self.control,
+            packets: self.packets - before.packets,
+            bytes: self.bytes - before.bytes,
+            marked: self.marked - before.marked,
+            trimmed: self.trimmed - before.trimmed,
+            returned: self.returned - before.returned,
+            dropped: self.dropped - before.dropped,
+            lost: self.lost - before.lost,
+        }
+    }
+}
+
+/// The last sample of each interval in which anything happened at a port.
+#[derive(Clone, Debug)]
+struct Timeline {
+    interval: u64,
+    current: u64,
+    last: Sample,
+    past: Vec<(u64, Sample)>,
+}
+
+impl Timeline {
+    fn take(&mut self, at: u64, sample: Sample) {
+        let index = at / self.interval;
+        if index != self.current {
+            self.close();
+            self.current = index;
+        }
+        self.last = sample;
+    }
+
+    fn close(&mut self) {
+        if self.past.last().map_or(Sample::default(), |(_, before)| *before) != self.last {
+            self.past.push((self.current, self.last));
+        }
+    }
+}
+
 /// How long a port held how many data packets, and what that does to the total over time.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
@@ -9,13 +81,39 @@ pub struct Held {
     interval: Option<u64>,
     /// Intervals of the series, and how the number held changed in them; what a [`HeldSum`] has not taken in yet.
     pub changes: Vec<(u64, i64)>,
+    /// What else happened over time, if that is asked for of this port.
+    timeline: Option<Timeline>,
 }
 
 impl Held {
-    /// Records the occupancy distribution if `distribution`, and the total over time in steps of `interval`.
-    pub fn new(distribution: bool, interval: Option<u64>) -> Option<Box<Self>> {
+    /// Records the occupancy distribution if `distribution`, the total over time in steps of `interval`, and what happens at
+    /// this port in steps of `own`.
+    pub fn new(distribution: bool, interval: Option<u64>, own: Option<u64>) -> Option<Box<Self>> {
         let times = distribution.then(Vec::new);
-        (distribution || interval.is_some()).then(|| Box::new(Self { times, interval, ..Self::default() }))
+        let timeline =
+            own.map(|interval| Timeline { interval, current: 0, last: Sample::default(), past: Vec::new() });
+        let wanted = distribution || interval.is_some() || own.is_some();
+        wanted.then(|| Box::new(Self { times, interval, timeline, ..Self::default() }))
+    }
+
+    /// Something happened at `at`, after which things are as `sample` says.
+    pub fn sample(&mut self, at: u64, sample: impl FnOnce() -> Sample) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.take(at, sample());
+        }
+    }
+
+    /// What happened in each interval, for the port in row `row`.
+    pub fn port_series(&self, row: u32) -> Vec<PortSeriesRow> {
+        let Some(mut timeline) = self.timeline.clone() else { return Vec::new() };
+        timeline.close();
+        let mut before = Sample::default();
+        let row = |(index, sample): (u64, Sample)| {
+            let made = sample.since(&before, row, Instant(index * timeline.interval));
+            before = sample;
+            made
+        };
+        timeline.past.into_iter().map(row).collect()
     }
 
     /// From `at` on, `held` packets are held.
@@ -59,8 +157,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_port_has_a_row_for_each_interval_in_which_something_happens() {
+        let mut held = Held::new(false, None, Some(100)).unwrap();
+        let sample = |data, bytes| Sample { data, bytes, packets: bytes / 10, ..Sample::default() };
+        for (at, data, bytes) in
+            [(10, 1, 0), (20, 2, 10), (99, 1, 10), (340, 1, 20), (390, 0, 20), (410, 0, 20)]
+        {
+            held.sample(at, || sample(data, bytes));
+        }
+        let rows: Vec<_> = held
+            .port_series(7)
+            .iter()
+            .map(|row| (row.row, row.at.0, row.data, row.packets, row.bytes))
+            .collect();
+        assert_eq!(rows, [(7, 0, 1, 1, 10), (7, 300, 0, 1, 10)]);
+        assert_eq!(Held::new(true, None, None).unwrap().port_series(0), []);
+    }
+
+    #[test]
     fn occupancy_adds_up_to_the_time_observed() {
-        let mut held = Held::new(true, Some(100)).unwrap();
+        let mut held = Held::new(true, Some(100), None).unwrap();
         for (at, count) in [(10, 1), (30, 2), (35, 3), (35, 2), (110, 1), (250, 0)] {
             held.set(at, count);
         }

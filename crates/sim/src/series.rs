@@ -93,7 +93,8 @@ mod tests {
     #[test]
     fn what_ports_hold_adds_up_however_often_it_is_taken_in() {
         let (mut often, mut once) = (HeldSum::default(), HeldSum::default());
-        let mut ports = [Held::new(false, Some(100)).unwrap(), Held::new(false, Some(100)).unwrap()];
+        let mut ports =
+            [Held::new(false, Some(100), None).unwrap(), Held::new(false, Some(100), None).unwrap()];
         let mut twins = ports.clone();
         for (at, port, count) in [(10, 0, 3), (20, 1, 1), (150, 0, 1), (160, 1, 4), (420, 1, 0)] {
             ports[port].set(at, count);

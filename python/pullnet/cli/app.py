@@ -7,12 +7,17 @@ import typer
 from pullnet import __version__
 from pullnet.cli.codes import codes
 from pullnet.cli.compare import compare
+from pullnet.cli.completion import EPILOG as COMPLETION
+from pullnet.cli.completion import completion
 from pullnet.cli.diff import diff
+from pullnet.cli.help import epilog, exit_codes
 from pullnet.cli.host import host
+from pullnet.cli.manual import EPILOG as MANUAL
+from pullnet.cli.manual import manual
 from pullnet.cli.play import play
 from pullnet.cli.reproduce import reproduce
 from pullnet.cli.run import run
-from pullnet.cli.spec import check, list_names, new, schema
+from pullnet.cli.spec import check, list_names, new, paths, schema
 from pullnet.cli.switch import switch, tell
 from pullnet.cli.testbed import testbed
 from pullnet.cli.traffic import app as traffic
@@ -24,6 +29,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=exit_codes(),
 )
 
 
@@ -36,19 +43,31 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """A laboratory for data-centre transport."""
 
 
-app.command()(run)
-app.command()(check)
-app.command()(schema)
-app.command("list")(list_names)
-app.command()(new)
-app.command()(reproduce)
-app.command()(diff)
+app.command(
+    epilog=epilog(
+        "pullnet run scenarios/incast.toml",
+        "pullnet run my.toml --set topology.k=12 --set 'switch.data_queue=6 packets' --seed 7 --threads 2",
+        "pullnet run a.toml b.toml --out results/both --jsonl | jq .fct_us.p99",
+        "sed s/ndp/tcp/ my.toml | pullnet run - -o results/tcp",
+    )
+)(run)
+app.command(epilog=epilog("pullnet check my.toml", "pullnet check *.toml --json", "pullnet check -  < my.toml"))(check)
+app.command(epilog=epilog("pullnet paths scenarios/incast.toml 0 9", "pullnet paths my.toml 0 9 --json"))(paths)
+app.command(epilog=epilog("pullnet schema > scenario.schema.json"))(schema)
+app.command("list", epilog=epilog("pullnet list protocols", "pullnet list warnings --json"))(list_names)
+app.command(epilog=epilog("pullnet new my.toml"))(new)
+app.command(
+    epilog=epilog("pullnet reproduce --smoke", "pullnet reproduce ndp/16 --quick --seeds 1..5 --jobs 2 -o out")
+)(reproduce)
+app.command(epilog=epilog("pullnet diff results/one-1 results/two-1"))(diff)
+app.command(epilog=COMPLETION)(completion)
+app.command(epilog=MANUAL)(manual)
 app.command()(switch)
 app.command()(tell)
 testbed.command()(play)

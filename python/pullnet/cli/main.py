@@ -6,10 +6,12 @@ import platform
 import sys
 import traceback
 from pathlib import Path
+from typing import Any, TextIO, cast
 
 import typer
 
 from pullnet import __version__
+from pullnet.cli import completion
 from pullnet.cli.app import app
 from pullnet.errors import HostError, InputError, InternalError, NotRecordedError
 
@@ -28,17 +30,52 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 def main() -> None:
     """Run the command and leave with its exit code."""
     _write_somewhere()
-    sys.exit(status(sys.argv[1:]))
+    code = status(sys.argv[1:])
+    sys.stdout.flush()
+    sys.exit(code)
 
 
 def _write_somewhere() -> None:
-    """Throw away what is written to an output that was closed before the command started."""
-    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
+    """Throw away what is written to an output that is closed, now or later."""
+    sys.stdout = cast(TextIO, Unread(sys.stdout or Path(os.devnull).open("w")))  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
+
+
+class Unread:
+    """An output whose reader may go away, as `head` does: the command goes on and its exit code tells how it went."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, unless nobody reads."""
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            self._give_up()
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush, unless nobody reads."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        # What is buffered, and what the interpreter flushes at its end, goes where it can be written.
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, self._stream.fileno())
+        os.close(nothing)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def status(arguments: list[str]) -> int:
     """Run the command: 0 ran, 1 a fault of ours, 2 the input is wrong, 3 ended early or flows failed."""
+    if completion.ASKED in os.environ:
+        completion.prepare()
     try:
         app(arguments, prog_name="pullnet")
     except SystemExit as leaving:

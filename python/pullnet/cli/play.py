@@ -10,7 +10,7 @@ import typer
 from pullnet import json_text
 from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Prefer, Settings, Spin, brought_up
 from pullnet.directory import default_directory
-from pullnet.scenario import compiled
+from pullnet.scenario import compiled, override_pairs
 
 if TYPE_CHECKING:
     from pullnet.result import Result
@@ -31,7 +31,11 @@ def play(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Where the result goes; results/NAME-linux-SEED if not given.", show_default=False
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Where the result goes; results/NAME-linux-SEED if not given.",
+            show_default=False,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
@@ -47,7 +51,7 @@ def play(
     from pullnet.testbed.play import play as play_rounds
 
     scenario = compiled(file, set=settings or [])
-    place = out or default_directory(f"{scenario.name} linux", scenario.seed)
+    place = out or default_directory(f"{scenario.name} linux", scenario.seed, settings=override_pairs(settings or []))
     with brought_up(beds.read(file, name, mtu, settings, spin=spin), core) as bed:
         manner = Manner(host_core, prefer)
         results = play_rounds(bed, scenario, rounds=rounds, out=place, force=force, manner=manner)
@@ -56,15 +60,15 @@ def play(
 
 
 def _tell(results: "list[Result]", *, single: bool, as_json: bool) -> None:
-    from rich.console import Console
+    from pullnet.console import Output
 
     if as_json:
         summaries = [json.loads(result.summary_json) for result in results]
-        typer.echo(json_text.dumps(summaries[0] if single else summaries))
+        typer.echo(json_text.dumps(summaries))
     elif single:
         from pullnet.show import show
 
-        show(results[0], Console())
+        show(results[0], Output())
     else:
         _rounds(results)
 

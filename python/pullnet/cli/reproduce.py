@@ -23,7 +23,12 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where runs, figures and verdicts go; runs that are there are not repeated."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Where runs, figures and verdicts go; runs that are there are not repeated.",
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, max=256, help="Runs side by side.")] = 1,
 ) -> None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pullnet import _core, json_text
-from pullnet.directory import default_directory, refuse_existing
+from pullnet.directory import default_directory, refuse_existing, unfinished
 from pullnet.errors import InputError
 from pullnet.progress import LINE_EVERY_S, LineProgress
 from pullnet.result import Result
 from pullnet.runner import execute
-from pullnet.scenario import compiled, picoseconds
+from pullnet.scenario import compiled, override_pairs, picoseconds
 from pullnet.stall import DEFAULT_AFTER, StallDetector
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 ENDED_EARLY = 3
 
-Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files.", show_default=False)]
+Scenarios = Annotated[
+    list[Path],
+    typer.Argument(metavar="SCENARIO...", help="Scenario files; - is standard input.", show_default=False),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -38,6 +41,17 @@ Seed = Annotated[
 ]
 
 
+Silence = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--silence",
+        metavar="WARNING",
+        help="Give no warning of this name; `pullnet list warnings` has all of them.",
+        show_default=False,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Plan:
     """A scenario that has been checked, and where its result goes."""
@@ -45,6 +59,8 @@ class Plan:
     scenario: Path
     core: _core.Scenario
     out: Path
+    stem: str
+    """How the names of results of the same scenario and seed begin; empty where the place is the user's choice."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,7 @@ class Manner:
     copy_inputs: bool
     quiet: bool
     stall_after_ps: int
+    silence: list[str]
 
 
 def run(
@@ -67,9 +84,17 @@ def run(
     threads: Annotated[int, typer.Option(help="Threads; no result depends on them.")] = 1,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the result goes; results/NAME-SEED if not given.", show_default=False),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Where the result goes; results/NAME-SEED if not given, and with --set a short hash of the settings.",
+            show_default=False,
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    silence: Silence = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summaries as JSON: a list.")] = False,
+    as_lines: Annotated[bool, typer.Option("--jsonl", help="Print each summary as a line of JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors, and JSON if asked for.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
     no_inputs: Annotated[
@@ -82,17 +107,19 @@ def run(
 ) -> None:
     """Run scenarios and write their results."""
     stall_after_ps = picoseconds("--stall-after", stall_after)
-    manner = Manner(settings or [], seed, threads, force, not no_inputs, quiet, stall_after_ps)
+    manner = Manner(settings or [], seed, threads, force, not no_inputs, quiet, stall_after_ps, silence or [])
     results: list[Result] = []
     plans = _plans(scenarios, manner, out)
     while plans:  # a network that has been run is no longer held
         results.append(_run(plans.pop(0), manner))
-        if not as_json and not quiet:
+        if as_lines:
+            typer.echo(json_text.dumps(json.loads(results[-1].summary_json), indent=None))
+        elif not as_json and not quiet:
             _show(results[-1])
         if results[-1].summary.interrupted:
             break
     if as_json:
-        typer.echo(_json(results, single=len(scenarios) == 1))
+        typer.echo(json_text.dumps([json.loads(result.summary_json) for result in results]))
     raise typer.Exit(_status(results))
 
 
@@ -102,21 +129,31 @@ def _plans(scenarios: list[Path], manner: Manner, out: Path | None) -> list[Plan
     errors: list[str] = []
     for scenario in scenarios:
         try:
-            core = compiled(scenario, set=manner.settings, seed=manner.seed)
-            plans.append(Plan(scenario, core, _place(core, out, alone=len(scenarios) == 1)))
+            core = compiled(scenario, set=manner.settings, seed=manner.seed, silence=manner.silence)
+            plans.append(Plan(scenario, core, *_place(core, manner, out, alone=len(scenarios) == 1)))
             refuse_existing(plans[-1].out, force=manner.force)
         except InputError as error:
             errors += error.errors
     errors += _clashes(plans)
     if errors:
         raise InputError(errors)
+    _name_unfinished({plan.out.parent for plan in plans})
     return plans
 
 
-def _place(core: _core.Scenario, out: Path | None, *, alone: bool) -> Path:
-    if out is None:
-        return default_directory(core.name, core.seed)
-    return out if alone else default_directory(core.name, core.seed, out)
+def _place(core: _core.Scenario, manner: Manner, out: Path | None, *, alone: bool) -> tuple[Path, str]:
+    """Where the result goes, and how the names of results of other settings begin."""
+    if out is not None and alone:
+        return out, ""
+    parent = Path("results") if out is None else out
+    place = default_directory(core.name, core.seed, parent, override_pairs(manner.settings))
+    return place, default_directory(core.name, core.seed, parent).name
+
+
+def _name_unfinished(folders: set[Path]) -> None:
+    """Say where runs that were killed have left something."""
+    for path in (path for folder in sorted(folders) for path in unfinished(folder)):
+        typer.echo(f"note: {path} is what a run has left that was killed; remove it", err=True)
 
 
 def _clashes(plans: list[Plan]) -> list[str]:
@@ -142,6 +179,7 @@ def _run(plan: Plan, manner: Manner) -> Result:
             stall_after_ps=manner.stall_after_ps,
             watchers=[StallDetector(manner.stall_after_ps, progress.say), progress],
             copy_inputs=manner.copy_inputs,
+            siblings=(plan.stem, [path for path, _ in override_pairs(manner.settings)]),
         )
 
 
@@ -157,16 +195,10 @@ def _progress(name: str, *, quiet: bool) -> "LineProgress | TerminalProgress":
 
 
 def _show(result: Result) -> None:
-    from rich.console import Console
-
+    from pullnet.console import Output
     from pullnet.show import show
 
-    show(result, Console())
-
-
-def _json(results: list[Result], *, single: bool) -> str:
-    summaries = [json.loads(result.summary_json) for result in results]
-    return json_text.dumps(summaries[0] if single else summaries)
+    show(result, Output())
 
 
 def _status(results: list[Result]) -> int:

@@ -8,35 +8,70 @@ import typer
 
 from pullnet import json_text
 from pullnet import scenario as scenario_files
-from pullnet.cli.run import Scenarios, Seed, Settings
+from pullnet.cli.run import Scenarios, Seed, Settings, Silence
 from pullnet.errors import InputError
+from pullnet.summary import Notice
 
-What = Literal["protocols", "switches", "topologies", "traffic", "distributions"]
+What = Literal["protocols", "switches", "topologies", "traffic", "distributions", "warnings"]
 
 
 def check(
     scenarios: Scenarios,
     settings: Settings = None,
     seed: Seed = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print errors, or what was resolved, as JSON.")] = False,
+    silence: Silence = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print errors and warnings, and what was resolved, as JSON: a list.")
+    ] = False,
+    as_lines: Annotated[bool, typer.Option("--jsonl", help="Print a line of JSON for each scenario.")] = False,
 ) -> None:
-    """Name every error at once, or show the scenario with every value and where it comes from."""
-    findings = [_finding(scenario, settings or [], seed) for scenario in scenarios]
+    """Name every error and warning at once, and show the scenario with every value and where it comes from."""
+    findings = [_finding(scenario, settings or [], seed, silence or []) for scenario in scenarios]
     errors = [line for finding in findings for line in finding["errors"]]
-    if as_json:
-        typer.echo(json_text.dumps(findings))
+    if as_json or as_lines:
+        lines = [json_text.dumps(finding, indent=None) for finding in findings]
+        typer.echo("\n".join(lines) if as_lines else json_text.dumps(findings))
         raise typer.Exit(2 if errors else 0)
+    for warning in (warning for finding in findings for warning in finding["warnings"]):
+        typer.echo(f"warning: {Notice(**warning)}", err=True)
     if errors:
         raise InputError(errors)
     typer.echo("\n".join(finding["resolved"] for finding in findings).rstrip("\n"))
 
 
-def _finding(scenario: Path, settings: list[str], seed: int | None) -> dict[str, Any]:
+def _finding(scenario: Path, settings: list[str], seed: int | None, silence: list[str]) -> dict[str, Any]:
     try:
-        checked = scenario_files.check(scenario, set=settings, seed=seed)
+        checked = scenario_files.check(scenario, set=settings, seed=seed, silence=silence)
     except InputError as error:
-        return {"scenario": str(scenario), "errors": error.errors}
+        return {"scenario": str(scenario), "errors": error.errors, "warnings": []}
     return {"scenario": str(scenario), "errors": [], **asdict(checked)}
+
+
+def paths(
+    scenario: Annotated[
+        Path, typer.Argument(metavar="SCENARIO", help="A scenario file; - is standard input.", show_default=False)
+    ],
+    src: Annotated[int, typer.Argument(metavar="SRC", min=0, help="Number of the sending host.", show_default=False)],
+    dst: Annotated[int, typer.Argument(metavar="DST", min=0, help="Number of the receiving host.", show_default=False)],
+    settings: Settings = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the links as JSON: a list.")] = False,
+) -> None:
+    """Show every path between two hosts, link by link, with the rows of the links in the tables of a result."""
+    links = scenario_files.paths(scenario, src, dst, set=settings or [])
+    if as_json:
+        typer.echo(json_text.dumps(links.to_dicts()))
+        return
+    from rich.table import Table
+
+    from pullnet.console import Output
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("path", "hop", "row", "Gb/s", "delay in us"):
+        table.add_column(heading, justify="right")
+    table.add_column("link")
+    for path, hop, row, name, rate, delay in links.iter_rows():
+        table.add_row(str(path), str(hop), str(row), f"{rate / 1e9:g}", f"{delay / 1e6:g}", name)
+    Output(markup=False, highlight=False).print(table)
 
 
 def schema() -> None:
@@ -48,7 +83,9 @@ def list_names(
     what: Annotated[
         What,
         typer.Argument(
-            metavar="WHAT", help="One of protocols, switches, topologies, traffic, distributions.", show_default=False
+            metavar="WHAT",
+            help="One of protocols, switches, topologies, traffic, distributions, warnings.",
+            show_default=False,
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -58,13 +95,14 @@ def list_names(
     if as_json:
         typer.echo(json_text.dumps(names))
         return
-    from rich.console import Console
     from rich.table import Table
+
+    from pullnet.console import Output
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for name, summary in names.items():
         table.add_row(name, summary)
-    Console(markup=False, highlight=False).print(table)
+    Output(markup=False, highlight=False).print(table)
 
 
 def new(

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from pullnet import json_text
+from pullnet.console import Output
 from pullnet.papers import model, report
 from pullnet.papers.judge import Outcome
 from pullnet.papers.reproduce import Order
@@ -56,7 +57,7 @@ def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
     name = f"claims-{order.figure}" if order.figure else "claims"
     report.write(outcomes, order.out, name)
     if tables:
-        report.show(outcomes, Console())
+        report.show(outcomes, Output())
         typer.echo(f"Runs, figures, {name}.json and {name}.csv are in {order.out}")
     return outcomes
 

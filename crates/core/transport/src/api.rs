@@ -17,7 +17,7 @@ pub struct ConnId(pub u32);
 pub struct HostInfo {
     /// The host's own address.
     pub addr: HostAddr,
-    /// Rate of the host's link.
+    /// Rate of the link that leads to the host: what a receiver paces its senders by.
     pub rate: BitsPerSec,
 }
 
@@ -317,6 +317,10 @@ pub trait Protocol {
     const SUMMARY: &'static str;
     /// Names of settings that have an effect only where the sender chooses the path.
     const PATH_SETTINGS: &'static [&'static str] = &[];
+    /// Name of the setting that states the first retransmission timeout; `None` if no setting does.
+    const TIMEOUT_SETTING: Option<&'static str> = None;
+    /// Whether all its packets are not ECN-capable, so that no switch marks them.
+    const IGNORES_MARKS: bool = false;
     /// Its settings; one that exists is valid.
     type Config: Settings + Clone;
     /// Its state machine.

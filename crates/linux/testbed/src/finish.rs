@@ -31,7 +31,11 @@ pub(crate) fn record(
     builder.add_ports(&ports);
     in_flight(&mut builder);
     // A testbed has no fingerprint and records no series.
-    RunRecord { series_interval: None, ..builder.finish(0, ports, Ok(Vec::new())) }
+    RunRecord {
+        series_interval: None,
+        port_series_interval: None,
+        ..builder.finish(0, ports, Ok(Vec::new()))
+    }
 }
 
 /// What is in flight at the end is what nobody has seen arrive or vanish; which of the dropped packets carried data nobody

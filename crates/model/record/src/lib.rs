@@ -7,13 +7,13 @@ mod table;
 mod tables;
 
 pub use raw::{
-    ControlRow, Direction, FlowRow, HostRow, LatencyRow, PacketRow, PortRow, RunRecord, SeriesKey, SeriesRow,
-    StuckFlow, Totals,
+    ControlRow, Direction, FlowRow, HostRow, LatencyRow, PacketRow, PortRow, PortSeriesRow, RunRecord,
+    SeriesKey, SeriesRow, StuckFlow, Totals,
 };
 pub use spread::Spread;
 pub use summary::{
-    About, CoflowSummary, Cost, CostSummary, Deadlines, FlowCounts, Goodput, GroupSummary, PacketCounts,
-    Range, StuckSummary, Summary,
+    About, CoflowSummary, Cost, CostSummary, Deadlines, FlowCounts, Goodput, GroupSummary, Notice,
+    PacketCounts, Range, StuckSummary, Summary,
 };
 pub use table::{Column, Data, Table};
 pub use tables::{Wanted, tables};

@@ -52,7 +52,7 @@ pub struct FlowRow {
 pub struct HostRow {
     /// Payload bytes received within the measurement window.
     pub delivered_in_window: u64,
-    /// Link rate in bits per second.
+    /// Rate of the link that leads to the host, in bits per second.
     pub rate_bps: u64,
     /// Whether any flow of the run was addressed to it.
     pub receives: bool,
@@ -123,6 +123,33 @@ pub struct SeriesRow {
     pub queued: Option<u64>,
 }
 
+/// What happened at one port in one interval; intervals in which nothing did have no row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PortSeriesRow {
+    /// Row of the port in [`RunRecord::ports`].
+    pub row: u32,
+    /// Start of the interval.
+    pub at: Instant,
+    /// Data packets held at its end, the one in service included.
+    pub data: u32,
+    /// Control packets that wait at its end.
+    pub control: u32,
+    /// Packets put on the link.
+    pub packets: u64,
+    /// Bytes put on the link.
+    pub bytes: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Data packets that lost their payload.
+    pub trimmed: u64,
+    /// Headers that were sent back.
+    pub returned: u64,
+    /// Packets dropped for want of room.
+    pub dropped: u64,
+    /// Packets lost on the link.
+    pub lost: u64,
+}
+
 /// Time from a packet's first sending to its ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LatencyRow {
@@ -184,8 +211,10 @@ pub struct PacketRow {
 pub struct Totals {
     /// Data packets that hosts sent.
     pub data_sent: u64,
-    /// Data packets that arrived whole.
+    /// Data packets that arrived whole, repetitions included.
     pub data_delivered: u64,
+    /// Of these, packets that a receiver took as new: no repetitions, and none that it discarded for want of one before.
+    pub data_unique: u64,
     /// Packets marked (ECN, congestion experienced).
     pub marked: u64,
     /// Payloads that switches cut off.
@@ -264,6 +293,10 @@ pub struct RunRecord {
     pub series: Vec<SeriesRow>,
     /// Length of an interval of the series.
     pub series_interval: Option<Picos>,
+    /// What happened at single ports over time, if asked for; by port, then time.
+    pub port_series: Vec<PortSeriesRow>,
+    /// Length of an interval of these.
+    pub port_series_interval: Option<Picos>,
     /// Packet latencies, if asked for.
     pub latencies: Vec<LatencyRow>,
     /// Departures of control packets, if asked for.

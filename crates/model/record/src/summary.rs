@@ -23,6 +23,37 @@ pub struct About {
     pub interrupted: bool,
     /// How long an open flow must have stood still at the end to count as stuck.
     pub stuck_after: Picos,
+    /// Warnings about the scenario.
+    pub warnings: Vec<Notice>,
+    /// Names of warnings that are not given.
+    pub silenced: Vec<&'static str>,
+}
+
+/// A warning: a result that probably is not what its reader expects.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+pub struct Notice {
+    /// Its name: a key of the scenario's table `[warnings]`, which silences it.
+    pub name: &'static str,
+    /// Where the setting was written, as `file:line:column`; empty for the result as a whole.
+    pub place: String,
+    /// The setting; empty for the whole scenario.
+    pub setting: String,
+    /// What is wrong, and what would work.
+    pub message: String,
+}
+
+impl Notice {
+    /// The warning that percentiles cover only some of the flows.
+    fn unfinished(flows: FlowCounts) -> Option<Self> {
+        let open = flows.unfinished - flows.endless;
+        let message = format!(
+            "{open} of {} flows were unfinished at the end: completion times and slowdowns are those of completed flows \
+             only, which are the short and lucky ones; run longer, or use until = \"all flows done\"",
+            flows.started
+        );
+        let (place, setting) = Default::default();
+        (open > 0).then_some(Self { name: "unfinished_flows", place, setting, message })
+    }
 }
 
 /// What the run cost, measured by whoever drove it.
@@ -89,6 +120,8 @@ pub struct Summary {
     pub coflows: CoflowSummary,
     /// Open flows that had stood still for long when the run ended.
     pub stuck: Vec<StuckSummary>,
+    /// What a reader must not overlook: results that probably are not what they seem.
+    pub warnings: Vec<Notice>,
     /// What the run cost.
     pub cost: CostSummary,
 }
@@ -143,8 +176,10 @@ pub struct Goodput {
 pub struct PacketCounts {
     /// Data packets that hosts sent.
     pub data_sent: u64,
-    /// Data packets that arrived whole.
+    /// Data packets that arrived whole. A packet that was sent again and arrived twice counts twice.
     pub data_delivered: u64,
+    /// Of these, packets that a receiver took as new: no repetitions, and none that it discarded for want of one before.
+    pub data_unique: u64,
     /// Packets marked by switches (ECN, congestion experienced).
     pub marked: u64,
     /// Payloads that switches cut off.
@@ -276,6 +311,7 @@ impl Summary {
             ended: ended(record.complete, about.interrupted),
             simulated_us: Picos(record.simulated.0).as_micros_f64(),
             window_us: [record.window.0, record.window.1].map(|at| Picos(at.0).as_micros_f64()),
+            warnings: warnings(counts(&all), about.warnings, &about.silenced),
             flows: counts(&all),
             failures: failures(&all),
             fct_us: fct(&all),
@@ -301,6 +337,12 @@ impl Summary {
         text.push('\n');
         text
     }
+}
+
+/// The scenario's warnings, and those about the result.
+fn warnings(flows: FlowCounts, of_scenario: Vec<Notice>, silenced: &[&str]) -> Vec<Notice> {
+    let all = Notice::unfinished(flows).into_iter().chain(of_scenario);
+    all.filter(|notice| !silenced.contains(&notice.name)).collect()
 }
 
 fn stuck(record: &RunRecord, after: Picos) -> Vec<StuckSummary> {
@@ -363,6 +405,7 @@ fn packets(record: &RunRecord) -> PacketCounts {
     PacketCounts {
         data_sent: totals.data_sent,
         data_delivered: totals.data_delivered,
+        data_unique: totals.data_unique,
         marked: totals.marked,
         trimmed: totals.trimmed,
         returned: totals.returned,

@@ -1,7 +1,7 @@
 use pullnet_units::{Instant, Picos};
 
 use crate::table::{Builder, Table};
-use crate::{Direction, FlowRow, PortRow, RunRecord, SeriesKey, SeriesRow};
+use crate::{Direction, FlowRow, PortRow, PortSeriesRow, RunRecord, SeriesKey, SeriesRow};
 
 /// Which of the optional tables a run was asked for. One that was asked for exists even if it has no rows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -10,6 +10,8 @@ pub struct Wanted {
     pub occupancy: bool,
     /// `series`: goodput and queueing over time.
     pub series: bool,
+    /// `port_series`: what happened at single ports over time.
+    pub port_series: bool,
     /// `latency`: one row per acknowledged packet.
     pub latency: bool,
     /// `control`: one row per control packet that left a host.
@@ -23,6 +25,7 @@ pub fn tables(record: &RunRecord, wanted: Wanted) -> Vec<Table> {
     let mut tables = vec![flows(record), hosts(record), ports(record)];
     tables.extend(wanted.occupancy.then(|| occupancy(record)));
     tables.extend(wanted.series.then(|| series(record)));
+    tables.extend(wanted.port_series.then(|| port_series(record)));
     tables.extend(wanted.latency.then(|| latency(record)));
     tables.extend(wanted.control.then(|| control(record)));
     tables.extend(wanted.packets.then(|| packets(record)));
@@ -110,7 +113,7 @@ fn flows(record: &RunRecord) -> Table {
         .maybe_ratio(["fct_us", "us", "Flow completion time: received_ps - start_ps."], |(row, _)| {
             row.fct().map(Picos::as_micros_f64)
         })
-        .maybe_ratio(["ideal_fct_us", "us", "Least time that the unloaded network needs."], |(row, _)| {
+        .maybe_ratio(["ideal_fct_us", "us", "Least time that the unloaded network needs; of a completed flow with the best rate that each link had meanwhile."], |(row, _)| {
             row.ideal.map(Picos::as_micros_f64)
         })
         .maybe_ratio(["slowdown", "", "fct_us / ideal_fct_us; never below 1."], |(row, _)| row.slowdown())
@@ -139,7 +142,9 @@ fn hosts(record: &RunRecord) -> Table {
     let window = record.window.1.since(record.window.0);
     Builder::new("hosts", "One row per host.", &record.hosts)
         .numbered(["host", "", "Number of the host, from 0."])
-        .ratio(["rate_gbps", "Gb/s", "Rate of the host's link."], |row| row.rate_bps as f64 / 1e9)
+        .ratio(["rate_gbps", "Gb/s", "Rate of the link that leads to the host."], |row| {
+            row.rate_bps as f64 / 1e9
+        })
         .flag(["receives", "", "Whether any flow was addressed to it."], |row| row.receives)
         .count(["window_bytes", "B", "Payload received within the measurement window."], |row| {
             row.delivered_in_window
@@ -234,6 +239,37 @@ fn series(record: &RunRecord) -> Table {
             ["queued", "packets", "Data packets held by all switch ports at its end; for the total."],
             |row| row.queued,
         )
+        .finish()
+}
+
+fn port_series(record: &RunRecord) -> Table {
+    let (interval, end) = (record.port_series_interval.unwrap_or_default(), record.simulated);
+    let length = |row: &PortSeriesRow| interval.min(end.since(row.at));
+    let name = |row: &PortSeriesRow| record.ports.get(row.row as usize).map_or("", |port| port.name.as_str());
+    let named: Vec<_> = record.port_series.iter().map(|row| (row, name(row))).collect();
+    let doc = "One row per port and interval in which anything happened there; in between, numbers held stay as they are.";
+    Builder::new("port_series", doc, &named)
+        .id(["row", "", "Row of the table ports."], |(row, _)| row.row)
+        .text(["name", "", "Where the port is and where it leads."], |(_, name)| name)
+        .count(["at_ps", "ps", "Start of the interval."], |(row, _)| row.at.0)
+        .id(["data", "packets", "Data packets held at its end, the one in service included."], |(row, _)| {
+            row.data
+        })
+        .id(["control", "packets", "Control packets and headers that wait at its end."], |(row, _)| {
+            row.control
+        })
+        .count(["packets", "packets", "Packets put on the link."], |(row, _)| row.packets)
+        .count(["bytes", "B", "Bytes put on the link, headers included."], |(row, _)| row.bytes)
+        .maybe_ratio(["rate_gbps", "Gb/s", "bytes over the length of the interval."], |(row, _)| {
+            gbps(row.bytes, length(row))
+        })
+        .count(["marked", "packets", "Packets marked (ECN, congestion experienced)."], |(row, _)| row.marked)
+        .count(["trimmed", "packets", "Data packets that lost their payload."], |(row, _)| row.trimmed)
+        .count(["returned", "packets", "Headers sent back to their sender."], |(row, _)| row.returned)
+        .count(["dropped", "packets", "Packets dropped for want of room."], |(row, _)| row.dropped)
+        .count(["lost", "packets", "Packets lost on the link: down, lossy or corrupting."], |(row, _)| {
+            row.lost
+        })
         .finish()
 }
 

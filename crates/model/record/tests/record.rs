@@ -1,8 +1,8 @@
 //! Tables and summary of a small run that is written out by hand.
 
 use pullnet_record::{
-    About, Column, Cost, Data, FlowRow, HostRow, PortRow, RunRecord, SeriesKey, SeriesRow, StuckFlow,
-    Summary, Table, Totals, Wanted, tables,
+    About, Column, Cost, Data, FlowRow, HostRow, PortRow, PortSeriesRow, RunRecord, SeriesKey, SeriesRow,
+    StuckFlow, Summary, Table, Totals, Wanted, tables,
 };
 use pullnet_units::{HostId, Instant, Picos, PortId};
 
@@ -93,6 +93,20 @@ fn record() -> RunRecord {
             queued: None,
         }],
         series_interval: Some(Picos::from_micros(20)),
+        port_series: vec![PortSeriesRow {
+            row: 0,
+            at: Instant(40_000_000),
+            data: 2,
+            control: 1,
+            packets: 3,
+            bytes: 12_500,
+            marked: 0,
+            trimmed: 1,
+            returned: 0,
+            dropped: 0,
+            lost: 0,
+        }],
+        port_series_interval: Some(Picos::from_micros(20)),
         left_out: Vec::new(),
         latencies: Vec::new(),
         control: Vec::new(),
@@ -115,6 +129,8 @@ fn about() -> About {
         version: "0.1.0".to_owned(),
         interrupted: true,
         stuck_after: Picos::from_micros(40),
+        warnings: Vec::new(),
+        silenced: Vec::new(),
     }
 }
 
@@ -123,13 +139,44 @@ fn summary() -> Summary {
 }
 
 fn all() -> Vec<Table> {
-    tables(&record(), Wanted { occupancy: true, series: true, latency: true, control: true, packets: true })
+    tables(
+        &record(),
+        Wanted {
+            occupancy: true,
+            series: true,
+            port_series: true,
+            latency: true,
+            control: true,
+            packets: true,
+        },
+    )
 }
 
 fn column(table: &str, name: &str) -> Column {
     let all = all();
     let table = all.iter().find(|candidate| candidate.name == table).expect("a table of that name");
     table.column(name).expect("a column of that name").clone()
+}
+
+#[test]
+fn unfinished_flows_are_warned_of_unless_they_are_endless() {
+    let names = |about| {
+        let open = RunRecord { flows: [record().flows, vec![open_flow()]].concat(), ..record() };
+        Summary::of(&open, about, Cost::default())
+            .warnings
+            .iter()
+            .map(|warning| warning.name)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(summary().warnings, [], "the flow that is open never ends");
+    assert_eq!(names(about()), ["unfinished_flows"]);
+    assert_eq!(names(About { silenced: vec!["unfinished_flows"], ..about() }), Vec::<&str>::new());
+}
+
+/// A flow that could have been completed and was not.
+fn open_flow() -> FlowRow {
+    let whole = record().flows.into_iter().find(|flow| flow.received.is_some()).expect("a completed flow");
+    FlowRow { received: None, acknowledged: None, failed: None, ..whole }
 }
 
 #[test]

@@ -13,12 +13,29 @@ pub struct Disk;
 
 impl Files for Disk {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        if std::fs::metadata(path).is_ok_and(|found| is_device(&found)) {
+            return Err("it is a device and has no end; name a file".to_owned());
+        }
         std::fs::read(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
             std::io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
             std::io::ErrorKind::PermissionDenied => "it may not be read; check its permissions".to_owned(),
             _ => error.to_string(),
         })
+    }
+}
+
+/// Whether that may be read without ever coming to an end.
+fn is_device(found: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        found.file_type().is_char_device() || found.file_type().is_block_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = found;
+        false
     }
 }
 

@@ -34,6 +34,7 @@ mod files;
 mod inputs;
 mod links;
 mod listing;
+mod memory;
 mod nearest;
 mod overrides;
 mod probes;
@@ -50,6 +51,7 @@ mod template;
 mod topology;
 mod traffic;
 mod transport;
+mod warnings;
 mod words;
 
 use std::cell::RefCell;
@@ -57,7 +59,7 @@ use std::cell::RefCell;
 pub use error::{Origin, Problem, SpecError};
 pub use files::{Disk, Files};
 pub use inputs::Input;
-pub use probes::{Per, Probes, Series};
+pub use probes::{Per, PortSeries, Probes, Series};
 use pullnet_qdisc::SwitchConfig;
 use pullnet_rng::Seed;
 use pullnet_settings::Setting;
@@ -65,13 +67,15 @@ use pullnet_topology::{Schedules, Topology};
 use pullnet_units::Instant;
 use pullnet_workload::CheckedWorkload;
 pub use reference::{
-    Listed, ReferenceRow, distributions, protocols, reference, switches, topologies, traffic as traffic_kinds,
+    Listed, ReferenceRow, distributions, protocols, reference, switches, topologies,
+    traffic as traffic_kinds, warnings as warning_kinds,
 };
 pub use resolved::{Resolved, ResolvedTable, ResolvedValue};
 pub use schema::schema;
 pub use switch::Forwarding;
 pub use template::template;
 pub use transport::CarriedBy;
+pub use warnings::{Warning, WarningSettings};
 
 use crate::document::Table;
 use crate::error::Errors;
@@ -130,6 +134,10 @@ pub struct Scenario {
     pub resolved: Resolved,
     /// The files that it names, as they were read.
     pub inputs: Vec<Input>,
+    /// Which warnings are given.
+    pub silence: WarningSettings,
+    /// About how many flows start before the end, of those patterns that can tell.
+    pub expected_flows: f64,
 }
 
 impl Scenario {
@@ -185,6 +193,7 @@ pub(crate) fn root_shape() -> Shape {
         .with(SubTable::list("traffic", "Who sends what to whom, and when.", traffic::shape()).and_required())
         .with(fault::table())
         .with(probes::table())
+        .with(warnings::table())
 }
 
 fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
@@ -200,11 +209,16 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
     let traffic = traffic::read(&root, network.as_ref(), transports.as_deref(), stop, Seed(seed));
     check_together(&root, network.as_ref(), &faults, transports.as_deref().unwrap_or(&[]), switch.as_ref());
     let probes = probes::read(&root);
+    let silence = warnings::read(&root);
     if let (Some(stop), Some(network)) = (stop, &network) {
         let hosts = network.topology.hosts.len();
         probes::check(&root, &probes, stop, hosts, traffic.blocks);
     }
+    if let Some(network) = &network {
+        probes::check_ports(&root, &probes, stop, &network.topology);
+    }
     let (run::Run { name, seed, stop, measure }, (switch, forwarding, _)) = (run?, switch?);
+    let expected_flows = traffic.expected;
     let (topology, transports, workload) = (network?.topology, transports?, traffic.workload?);
     let resolved = Resolved::default();
     Some(Scenario {
@@ -221,6 +235,8 @@ fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
         probes,
         resolved,
         inputs: Vec::new(),
+        silence,
+        expected_flows,
     })
 }
 

@@ -1,7 +1,10 @@
 //! `[probes]`: what is recorded beyond the flows and the sums.
 
+use std::collections::BTreeSet;
+
 use pullnet_settings::{Settings, choice, settings};
-use pullnet_units::{Instant, Picos};
+use pullnet_topology::Topology;
+use pullnet_units::{Instant, Picos, PortId};
 
 use crate::Stop;
 use crate::shape::{Shape, SubTable};
@@ -45,6 +48,34 @@ settings! {
     }
 }
 
+settings! {
+    /// Queue, bytes, marks, trims and drops of single ports over time.
+    pub struct PortSeriesSettings {
+        /// Length of an interval. There may be 10,000,000 rows: intervals times ports.
+        interval: Picos = "10 us" in "1 ns" => "100 s"; required,
+        /// Which ports: of a name as in the table ports ("tor 3 -> host 12"), of a switch ("tor 3") or of a level ("tor->host"); all if left out.
+        of: Option<String> = "",
+    }
+}
+
+/// A time series for each of some ports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortSeries {
+    /// Length of an interval.
+    pub interval: Picos,
+    /// Name, switch or level of the ports; `None` for all.
+    pub of: Option<String>,
+}
+
+impl PortSeries {
+    /// Whether `port` has a series.
+    pub fn has(&self, topology: &Topology, port: PortId) -> bool {
+        let Some(of) = &self.of else { return true };
+        let found = &topology.ports[port];
+        *of == found.level.text() || *of == topology.node_name(found.node) || *of == topology.port_name(port)
+    }
+}
+
 /// A time series of goodput and queueing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Series {
@@ -77,12 +108,14 @@ impl Series {
 }
 
 /// What is recorded beyond the flows and the sums.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Probes {
     /// Occupancy distribution of every switch port.
     pub ports: bool,
     /// Goodput and queueing over time.
     pub series: Option<Series>,
+    /// Queues, bytes and incidents of single ports over time.
+    pub port_series: Option<PortSeries>,
     /// Time from first sending to ACK of every packet.
     pub latency: bool,
     /// Departure times of control packets.
@@ -94,7 +127,10 @@ pub struct Probes {
 pub(crate) fn table() -> SubTable {
     let series = Shape::of(&[SeriesSettings::FIELDS]);
     let series = SubTable::optional("series", "Goodput and queueing over time.", series);
-    let shape = Shape::of(&[ProbeSettings::FIELDS]).with(series);
+    let ports = Shape::of(&[PortSeriesSettings::FIELDS]);
+    let help = "Queue, bytes, marks, trims and drops of single ports over time.";
+    let ports = SubTable::optional("port_series", help, ports);
+    let shape = Shape::of(&[ProbeSettings::FIELDS]).with(series).with(ports);
     SubTable::optional(
         "probes",
         "What is recorded beyond the flows and the sums. A probe never changes the run.",
@@ -112,7 +148,12 @@ pub(crate) fn read(root: &Reader<'_>) -> Probes {
         let SeriesSettings { interval, per } = series.read().value;
         Series { interval, per }
     });
-    Probes { ports, series, latency, control, packets }
+    let port_series = reader.table("port_series", "interval = \"10 us\"").map(|series| {
+        series.no_other_keys_than(&Shape::of(&[PortSeriesSettings::FIELDS]));
+        let PortSeriesSettings { interval, of } = series.read().value;
+        PortSeries { interval, of }
+    });
+    Probes { ports, series, port_series, latency, control, packets }
 }
 
 /// Reports a series of more rows than memory is for. Flows are known only when the scenario has run, and so is how long
@@ -131,6 +172,32 @@ pub(crate) fn check(root: &Reader<'_>, probes: &Probes, stop: Stop, hosts: usize
             reason += ", or state a shorter limit";
         }
         reader.refuse("interval", reason);
+    }
+}
+
+/// Reports a series of ports that there are not, or of more rows than memory is for.
+pub(crate) fn check_ports(root: &Reader<'_>, probes: &Probes, stop: Option<Stop>, topology: &Topology) {
+    let Some(series) = &probes.port_series else { return };
+    let probes = root.table("probes", "");
+    let Some(reader) = probes.and_then(|probes| probes.table("port_series", "")) else { return };
+    let lines = topology.ports.ids().filter(|port| series.has(topology, *port)).count();
+    if lines == 0 && series.of.is_some() {
+        let levels: BTreeSet<_> = topology.ports.iter().map(|port| port.level.text()).collect();
+        let levels: Vec<_> = levels.into_iter().map(|level| format!("\"{level}\"")).collect();
+        let example = topology
+            .ports
+            .ids()
+            .next()
+            .map_or(String::new(), |port| format!(", a port such as \"{}\"", topology.port_name(port)));
+        let reason =
+            format!("names no port of a switch; use one of the levels {}{example}", levels.join(", "));
+        reader.refuse("of", reason);
+    }
+    let rows = Series { interval: series.interval, per: Per::Total };
+    if let Some(Stop::At(end)) = stop
+        && let Err(reason) = rows.affordable(end.since(Instant::ZERO), lines as u64)
+    {
+        reader.refuse("interval", reason.replace("fewer lines", "fewer ports by `of`"));
     }
 }
 

@@ -1,9 +1,10 @@
 //! Every setting as a row, for help and documentation; and the names that a scenario can use.
 
 use pullnet_qdisc::SWITCHES;
-use pullnet_settings::Field;
+use pullnet_settings::{Field, Settings};
 use pullnet_workload::SHIPPED;
 
+use crate::WarningSettings;
 use crate::shape::{Kind, Shape};
 
 /// One setting.
@@ -68,6 +69,12 @@ pub fn topologies() -> Vec<Listed> {
 /// What `[[traffic]] kind` can be.
 pub fn traffic() -> Vec<Listed> {
     kinds(crate::traffic::shape())
+}
+
+/// What `[warnings]` can silence.
+pub fn warnings() -> Vec<Listed> {
+    let listed = |field: &Field| Listed { name: field.name, summary: field.doc.trim() };
+    WarningSettings::FIELDS.iter().map(listed).collect()
 }
 
 /// What `sizes = { distribution = ... }` can be.

@@ -62,7 +62,11 @@ impl Resolved {
 
     fn origin(&self, origin: &Origin) -> String {
         match origin {
-            Origin::Text { line, .. } => format!("{}:{line}", self.file),
+            // The comment ends with its line, and TOML allows no control characters in it.
+            Origin::Text { line, .. } => {
+                let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+                format!("{}:{line}", self.file.chars().map(shown).collect::<String>())
+            }
             Origin::Override => "--set".to_owned(),
             Origin::Default => "default".to_owned(),
         }

@@ -46,6 +46,8 @@ pub(crate) struct Traffic {
     pub blocks: usize,
     /// The workload; `None` if anything is wrong with it or with the network.
     pub workload: Option<CheckedWorkload>,
+    /// About how many flows start before the end, of those patterns that can tell.
+    pub expected: f64,
 }
 
 /// Reads every `[[traffic]]` block, with the files that it names, and checks it against the network.
@@ -87,11 +89,13 @@ pub(crate) fn read(
     spec.traffic = blocks.iter().map(|block| block.spec.clone()).collect();
     let Some(built) = network else {
         report_without_hosts(&blocks, &spec);
-        return Traffic { blocks: blocks.len(), workload: None };
+        return Traffic { blocks: blocks.len(), workload: None, expected: 0.0 };
     };
     let workload = CheckedWorkload::new(&spec, &network_of(&built.topology), seed);
     let workload = workload.map_err(|found| found.iter().for_each(|error| report(&blocks, error)));
-    Traffic { blocks: blocks.len(), workload: workload.ok() }
+    let end = spec.end.unwrap_or(Instant::NEVER);
+    let expected = workload.as_ref().map_or(0.0, |workload| workload.expected(end));
+    Traffic { blocks: blocks.len(), workload: workload.ok(), expected }
 }
 
 fn read_block<'a>(reader: Reader<'a>, spec: &mut WorkloadSpec) -> Option<Block<'a>> {
@@ -219,6 +223,6 @@ fn is_same(shown: &str, value: &str) -> bool {
 }
 
 /// What a workload has to know of `topology`.
-fn network_of(topology: &Topology) -> Network {
+pub(crate) fn network_of(topology: &Topology) -> Network {
     Network { rates: topology.hosts.iter().map(|host| host.link.rate).collect() }
 }

@@ -82,6 +82,16 @@ fn every_value_has_an_origin() {
 }
 
 #[test]
+fn a_file_name_with_control_characters_leaves_the_resolved_text_valid() {
+    let name = "runs/two\nlines\u{7f}\r.toml";
+    let first = compile(name, EXAMPLE, &[], &Memory::new()).expect("the example has no errors");
+    let text = first.resolved.to_string();
+    assert!(text.contains("# runs/two\u{fffd}lines\u{fffd}\u{fffd}.toml:"), "{text}");
+    let again = compile("again.toml", &text, &[], &Memory::new()).expect("its resolved text has none either");
+    assert_eq!(values(&again.resolved), values(&first.resolved));
+}
+
+#[test]
 fn overrides_are_toml_or_bare_words() {
     let set = [
         ("topology.k", "4"),

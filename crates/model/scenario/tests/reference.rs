@@ -40,7 +40,7 @@ Quantities are text with their unit: `"10 Gbps"`, `"9000 B"`, `"1 us"`, `"8 pack
 unknown key and a setting that has no effect are errors; `pullnet check FILE` shows all of them at once, or every value
 in force with where it came from. `--set topology.k=8` sets a value from the command line, `--set traffic.1.load=0.8` one
 of the second traffic block. `pullnet schema` prints a JSON schema for editors. File names are relative to the
-scenario's folder.
+scenario's folder; [formats.md](formats.md) has the grammar and an example of each kind of file.
 
 The rest of this page is made from the descriptions that the reader of scenarios itself uses. *Required* means that the
 file has to state it; an empty default means that the setting is off, or follows from others as its description says.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, SeriesRow, StuckFlow, Totals};
+use pullnet_record::{FlowRow, HostRow, PortRow, PortSeriesRow, RunRecord, SeriesRow, StuckFlow, Totals};
 use pullnet_scenario::Scenario;
 use pullnet_topology::Topology;
 use pullnet_transport::{FlowStatus, Side};
@@ -55,24 +55,27 @@ pub struct RecordBuilder {
     log: HostLog,
     /// Sums over the hosts so far. Whoever builds enters what it alone knows.
     pub totals: Totals,
+    /// Time series of ports, if asked for.
+    pub port_series: Vec<PortSeriesRow>,
 }
 
 impl RecordBuilder {
     /// The record of a run that stopped at `now`.
     pub fn new(scenario: &Arc<Scenario>, director: Director, now: Instant) -> Self {
-        let row = |host: &pullnet_topology::Host| HostRow {
+        let row = |host: HostId| HostRow {
             delivered_in_window: 0,
-            rate_bps: host.link.rate.get(),
+            rate_bps: scenario.topology.inbound(host).rate.get(),
             receives: false,
         };
         Self {
-            hosts: scenario.topology.hosts.iter().map(row).collect(),
+            hosts: scenario.topology.hosts.ids().map(row).collect(),
             scenario: Arc::clone(scenario),
             director,
             now,
             stuck: Vec::new(),
             log: HostLog::default(),
             totals: Totals::default(),
+            port_series: Vec::new(),
         }
     }
 
@@ -159,6 +162,7 @@ impl RecordBuilder {
         series: Result<Vec<SeriesRow>, String>,
     ) -> RunRecord {
         let Self { scenario, director, now, mut log, .. } = self;
+        self.totals.data_unique = unique(&scenario, &director.flows);
         director.flows.iter().for_each(|flow| self.hosts[flow.dst.index()].receives = true);
         log.latencies.sort_by_key(|row| (row.flow, row.at));
         log.control.sort_by_key(|row| (row.host, row.at));
@@ -178,6 +182,8 @@ impl RecordBuilder {
             ports,
             series,
             series_interval: scenario.probes.series.as_ref().map(|series| series.interval),
+            port_series: self.port_series,
+            port_series_interval: scenario.probes.port_series.as_ref().map(|series| series.interval),
             latencies: log.latencies,
             control: log.control,
             packets: log.packets,
@@ -186,4 +192,11 @@ impl RecordBuilder {
             left_out: too_many.map(|why| ("series", why)).into_iter().collect(),
         }
     }
+}
+
+/// Data packets that receivers took as new: all packets of a flow but the last carry the same.
+fn unique(scenario: &Scenario, flows: &[FlowRow]) -> u64 {
+    let mtus: Vec<_> =
+        scenario.transports.iter().map(|carried| u64::from(carried.config.framing().mtu)).collect();
+    flows.iter().map(|flow| flow.delivered.div_ceil(mtus[usize::from(flow.transport)])).sum()
 }

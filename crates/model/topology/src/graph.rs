@@ -57,7 +57,8 @@ struct Vertex {
 #[derive(Clone, Copy, Debug)]
 struct Cable {
     ends: [usize; 2],
-    link: Link,
+    /// The direction away from each end.
+    links: [Link; 2],
 }
 
 impl Graph {
@@ -109,15 +110,26 @@ impl Graph {
     /// Joins two nodes by a cable that is alike in both directions. Further ones between the same switches are
     /// parallel links.
     pub fn link(&mut self, a: VertexId, b: VertexId, link: Link) -> Result<(), TopologyError> {
+        self.link_each_way(a, b, link, link)
+    }
+
+    /// Joins two nodes by a cable that is `there` from `a` to `b` and `back` from `b` to `a`.
+    pub fn link_each_way(
+        &mut self,
+        a: VertexId,
+        b: VertexId,
+        there: Link,
+        back: Link,
+    ) -> Result<(), TopologyError> {
         if self.first_host_links && self.one_more_nic([a.0, b.0]).is_some() {
             return Ok(());
         }
-        if let Some((what, remedy)) = self.against([a.0, b.0], link) {
+        if let Some((what, remedy)) = self.against([a.0, b.0], [there, back]) {
             let [from, to] = [a.0, b.0].map(|end| &self.vertices[end].name);
             return Err(self.refuse(format!("link between \"{from}\" and \"{to}\": {what}"), remedy));
         }
         [a.0, b.0].iter().for_each(|end| self.vertices[*end].cables += 1);
-        self.cables.push(Cable { ends: [a.0, b.0], link });
+        self.cables.push(Cable { ends: [a.0, b.0], links: [there, back] });
         Ok(())
     }
 
@@ -128,13 +140,13 @@ impl Graph {
     }
 
     /// What speaks against a link, and the remedy.
-    fn against(&self, ends: [usize; 2], link: Link) -> Option<(String, &'static str)> {
+    fn against(&self, ends: [usize; 2], links: [Link; 2]) -> Option<(String, &'static str)> {
         let vertices = ends.map(|end| &self.vertices[end]);
         let refuse = |what: &str, remedy| Some((what.to_string(), remedy));
         if ends[0] == ends[1] {
             return refuse("both ends are the same node", "name two nodes");
         }
-        if link.delay.0 == 0 {
+        if links.iter().any(|link| link.delay.0 == 0) {
             return refuse("delay = 0", "a link needs a delay, for instance \"1 us\"");
         }
         if vertices.iter().all(|vertex| vertex.host) {
@@ -326,7 +338,7 @@ impl<'a> Plan<'a> {
                         down: self.port(number, 1 - side),
                         ingress,
                     };
-                    hosts[host as usize] = Some(Host { node: NodeId(host), link: cable.link, peer });
+                    hosts[host as usize] = Some(Host { node: NodeId(host), link: cable.links[side], peer });
                 }
             }
         }
@@ -346,7 +358,7 @@ impl<'a> Plan<'a> {
         let node = (self.host_count + switch) as u32;
         let far = usize::from(self.node[cable.ends[0]] == node);
         let other = self.node[cable.ends[far]];
-        let link = cable.link;
+        let link = cable.links[1 - far];
         if self.is_host(other) {
             let peer = Peer::Host(HostId(other));
             return Port {

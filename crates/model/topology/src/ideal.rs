@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pullnet_units::{BitsPerSec, Bytes, HostId, NodeId, Picos, PortId};
+use pullnet_units::{BitsPerSec, Bytes, HostId, Instant, NodeId, Picos, PortId};
 
+use crate::fault::Schedules;
 use crate::model::Link;
 use crate::names::LinkRef;
 use crate::topology::{Routing, Topology};
@@ -43,28 +44,55 @@ impl Topology {
     /// Exact where there is one path, or where no link between the switches is slower than the hosts' links;
     /// elsewhere a bound that no choice of paths can beat.
     pub fn ideal_fct(&self, src: HostId, dst: HostId, payload: u64, mtu: u32, header: u32) -> Picos {
-        let train = Train::new(payload, mtu, header);
-        let stages = self.stages(src, dst);
+        let stages = match &self.routing {
+            Routing::Tree(tree) => self.tree_stages(tree, src, dst),
+            Routing::Graph(_) => self.layered_stages((src, dst), &|link| Some(self.link(link))),
+            Routing::Direct => vec![Stage { best: self.hosts[src].link, links: 1 }],
+        };
+        self.over(&stages, (src, dst), Train::new(payload, mtu, header), &|link| self.link(link))
+    }
+
+    /// The same for a flow between `ends` that lasted over `span` while links had `faults`: each link with the best rate
+    /// that it had meanwhile, without those that were down all the time.
+    pub fn ideal_fct_under(
+        &self,
+        faults: &Schedules,
+        span: (Instant, Instant),
+        ends: (HostId, HostId),
+        payload: u64,
+        mtu: u32,
+        header: u32,
+    ) -> Picos {
+        let usable = |link: LinkRef| {
+            let built = self.link(link);
+            let Some(schedule) = faults.get(link) else { return Some(built) };
+            schedule.best_rate(span.0, span.1).map(|rate| Link { rate, ..built })
+        };
+        let stages = self.layered_stages(ends, &usable);
+        let known = |link: LinkRef| usable(link).unwrap_or_else(|| self.link(link));
+        self.over(&stages, ends, Train::new(payload, mtu, header), &known)
+    }
+
+    /// The time of `train` over `stages`; `known` is rate and delay of a link.
+    fn over(
+        &self,
+        stages: &[Stage],
+        ends: (HostId, HostId),
+        train: Train,
+        known: &dyn Fn(LinkRef) -> Link,
+    ) -> Picos {
         let time = if stages.iter().all(|stage| stage.links == 1) {
-            in_order(&stages, train)
+            in_order(stages, train)
         } else {
             let first = if train.full > 0 { train.size } else { train.last.unwrap_or(train.size) };
-            let least =
-                if matches!(self.routing, Routing::Graph(_)) { self.least_time(src, dst, first) } else { 0 };
-            spread(&stages, train).max(least)
+            let least = if matches!(self.routing, Routing::Graph(_)) {
+                self.least_time(ends, first, known)
+            } else {
+                0
+            };
+            spread(stages, train).max(least)
         };
         Picos(time.try_into().unwrap_or(u64::MAX))
-    }
-}
-
-impl Topology {
-    /// The hops between two hosts, and how many links share the load at each.
-    fn stages(&self, src: HostId, dst: HostId) -> Vec<Stage> {
-        match &self.routing {
-            Routing::Tree(tree) => self.tree_stages(tree, src, dst),
-            Routing::Graph(_) => self.graph_stages(src, dst),
-            Routing::Direct => vec![Stage { best: self.hosts[src].link, links: 1 }],
-        }
     }
 
     /// All paths of a tree are alike.
@@ -77,14 +105,23 @@ impl Topology {
         links.enumerate().map(stage).collect()
     }
 
-    fn graph_stages(&self, src: HostId, dst: HostId) -> Vec<Stage> {
+    /// The hops between two hosts, and how many links share the load at each. `usable` is rate and delay of a link; `None`
+    /// for one that carries nothing. Where no link of a hop does, all count as built.
+    fn layered_stages(
+        &self,
+        (src, dst): (HostId, HostId),
+        usable: &dyn Fn(LinkRef) -> Option<Link>,
+    ) -> Vec<Stage> {
         let stage = |ports: &[PortId]| {
-            let links = ports.iter().map(|port| self.ports[*port].link);
-            let rate = links.clone().map(|link| link.rate).max()?;
-            let delay = links.map(|link| link.delay).min()?;
-            Some(Stage { best: Link { rate, delay }, links: ports.len() as u64 })
+            let up: Vec<Link> = ports.iter().filter_map(|port| usable(LinkRef::Port(*port))).collect();
+            let links =
+                if up.is_empty() { ports.iter().map(|port| self.ports[*port].link).collect() } else { up };
+            let rate = links.iter().map(|link| link.rate).max()?;
+            let delay = links.iter().map(|link| link.delay).min()?;
+            Some(Stage { best: Link { rate, delay }, links: links.len() as u64 })
         };
-        let nic = Stage { best: self.hosts[src].link, links: 1 };
+        let nic = LinkRef::Nic(src);
+        let nic = Stage { best: usable(nic).unwrap_or_else(|| self.link(nic)), links: 1 };
         core::iter::once(nic).chain(self.layers(src, dst).iter().filter_map(|ports| stage(ports))).collect()
     }
 
@@ -111,14 +148,14 @@ impl Topology {
     }
 
     /// The time of a single packet on its fastest way, where ways of a graph differ.
-    fn least_time(&self, src: HostId, dst: HostId, size: Bytes) -> u128 {
-        let cost = |link: Link| time(link.rate, size) + u128::from(link.delay.0);
-        let start = (self.link_ends(LinkRef::Nic(src)).1, cost(self.hosts[src].link));
+    fn least_time(&self, (src, dst): (HostId, HostId), size: Bytes, known: &dyn Fn(LinkRef) -> Link) -> u128 {
+        let cost = |link: LinkRef| time(known(link).rate, size) + u128::from(known(link).delay.0);
+        let start = (self.link_ends(LinkRef::Nic(src)).1, cost(LinkRef::Nic(src)));
         let mut reached = BTreeMap::from([start]);
         for ports in self.layers(src, dst) {
             let mut next = BTreeMap::new();
             for port in ports {
-                let arrival = reached[&self.ports[port].node] + cost(self.ports[port].link);
+                let arrival = reached[&self.ports[port].node] + cost(LinkRef::Port(port));
                 next.entry(self.next(port))
                     .and_modify(|best: &mut u128| *best = arrival.min(*best))
                     .or_insert(arrival);

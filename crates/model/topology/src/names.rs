@@ -114,6 +114,14 @@ impl Topology {
         }
     }
 
+    /// The link that leads to a host.
+    pub fn inbound(&self, host: HostId) -> Link {
+        match self.hosts[host].peer {
+            HostPeer::Switch { down, .. } => self.ports[down].link,
+            HostPeer::Host(other) => self.hosts[other].link,
+        }
+    }
+
     /// The level of a directed link.
     pub fn level(&self, link: LinkRef) -> Level {
         match link {

@@ -124,11 +124,58 @@ fn own_format() {
 }
 
 #[test]
+fn a_link_can_differ_by_direction() {
+    let text = TOML.replace("lanes = 2", "lanes = 2\nback = { rate = \"1 Gbps\", delay = \"7 us\" }");
+    let text =
+        text.replace("between = [\"a\", \"x\"]", "between = [\"a\", \"x\"]\nback = { delay = \"3 us\" }");
+    let topology = good("asymmetric.toml", &text);
+    let link = |from: &str, to: &str| {
+        let named = |link: &pullnet_topology::LinkRef| {
+            let (one, other) = topology.link_ends(*link);
+            topology.node_name(one) == from && topology.node_name(other) == to
+        };
+        let found: Vec<_> = topology.links().filter(named).map(|link| topology.link(link)).collect();
+        assert!(found.windows(2).all(|pair| pair[0] == pair[1]), "parallel links are alike");
+        (found[0].rate, found[0].delay)
+    };
+    let gbps = BitsPerSec::gbps;
+    assert_eq!(link("x", "y"), (gbps(10), Picos::from_micros(5)));
+    assert_eq!(link("y", "x"), (gbps(1), Picos::from_micros(7)));
+    assert_eq!(link("a", "x"), (gbps(10), Picos::from_micros(1)));
+    assert_eq!(link("x", "a"), (gbps(10), Picos::from_micros(3)));
+    assert_eq!(topology.inbound(topology.host_named("a")).delay, Picos::from_micros(3));
+    let b = topology.host_named("b");
+    let there = topology.ideal_fct(topology.host_named("a"), b, 8936, 8936, 64);
+    let back = topology.ideal_fct(b, topology.host_named("a"), 8936, 8936, 64);
+    // 9000 B: 7.2 us at 10 Gb/s, 2.88 us at 25 Gb/s, 72 us at 1 Gb/s.
+    assert_eq!(there, Picos::from_nanos(7_200 + 1_000 + 7_200 + 5_000 + 2_880 + 1_000));
+    assert_eq!(back, Picos::from_nanos(2_880 + 1_000 + 72_000 + 7_000 + 7_200 + 3_000));
+    assert!(
+        error("a.toml", &text, "delay = \"7 us\"", "lanes = 2").contains("unknown key \"lanes\" in back")
+    );
+    assert!(error("a.toml", &text, "delay = \"7 us\"", "delay = \"0 us\"").contains("a link needs a delay"));
+    assert!(
+        error("a.toml", &text, "back = { delay = \"3 us\" }", "back = 3").contains("is not a table [back]")
+    );
+}
+
+trait HostNamed {
+    fn host_named(&self, name: &str) -> HostId;
+}
+
+impl HostNamed for Topology {
+    fn host_named(&self, name: &str) -> HostId {
+        let host = |id: &HostId| self.node_name(self.hosts[*id].node) == name;
+        self.hosts.ids().find(host).expect("a host of that name")
+    }
+}
+
+#[test]
 fn own_format_refusals() {
     let wrong = |from, to| error("net.toml", TOML, from, to);
     assert_eq!(
         wrong("lanes = 2", "lane = 2"),
-        "net.toml:24: unknown key \"lane\" in link; use one of between, rate, delay, lanes"
+        "net.toml:24: unknown key \"lane\" in link; use one of between, rate, delay, back, lanes"
     );
     assert_eq!(
         wrong("lanes = 2", "lanes = 0"),

@@ -1,8 +1,10 @@
 //! The ideal time of a flow against a step-by-step calculation and against schedules that try to beat it.
 
 use proptest::prelude::*;
-use pullnet_topology::{BackToBack, FatTree, LeafSpine, Link, Star, Topology};
-use pullnet_units::{BitsPerSec, Bytes, HostId, Picos};
+use pullnet_topology::{
+    BackToBack, Dumbbell, Effect, FatTree, Fault, LeafSpine, Link, LinkRef, Place, Star, Topology, schedules,
+};
+use pullnet_units::{BitsPerSec, Bytes, HostId, Instant, Picos};
 
 fn packets(payload: u64, mtu: u32, header: u32) -> Vec<Bytes> {
     let count = payload.div_ceil(u64::from(mtu)).max(1);
@@ -137,4 +139,81 @@ fn enormous_flows_do_not_overflow() {
         assert_eq!(topology.ideal_fct(HostId(0), HostId(to), u64::MAX, 1, u32::MAX), Picos::MAX);
         assert_eq!(topology.ideal_fct(HostId(0), HostId(to), u64::MAX, 2, u32::MAX), Picos::MAX);
     }
+}
+
+const MICRO: u64 = 1_000_000;
+
+/// A fault of `place` over `span`, in microseconds.
+fn fault(place: &str, span: (u64, Option<u64>), effect: Effect) -> Fault {
+    let [from, until] = [Some(span.0), span.1].map(|at| at.map(|at| Instant(at * MICRO)));
+    Fault { place: place.parse::<Place>().unwrap(), from: from.expect("a fault begins"), until, effect }
+}
+
+/// The least time of 90 kB between the first hosts on each side of a dumbbell that lasts from 0 to 1 ms.
+fn under(faults: &[Fault]) -> Picos {
+    let topology = Dumbbell { left: 2, right: 2, ..Dumbbell::default() }.build().unwrap();
+    let schedules = schedules(&topology, faults).unwrap();
+    let span = (Instant(0), Instant(1000 * MICRO));
+    topology.ideal_fct_under(&schedules, span, (HostId(0), HostId(2)), 90_000, 9000, 64)
+}
+
+#[test]
+fn a_link_counts_with_the_best_rate_that_it_had_meanwhile() {
+    let sound = under(&[]);
+    let topology = Dumbbell { left: 2, right: 2, ..Dumbbell::default() }.build().unwrap();
+    assert_eq!(sound, topology.ideal_fct(HostId(0), HostId(2), 90_000, 9000, 64));
+    let bottleneck = topology.port_name(topology.route(HostId(0), HostId(2), 0)[0]);
+    let slow = Effect::Rate(BitsPerSec::gbps(1));
+    let all_along = under(&[fault(&bottleneck, (0, None), slow)]);
+    // Ten packets of 72.512 us one after the other at 1 Gb/s, and 7.2512 us on each of the other two links.
+    assert_eq!(all_along, Picos(10 * 72_512_000 + 2 * 7_251_200 + 3 * MICRO));
+    for some_time in [(0, Some(500)), (500, None), (2000, None)] {
+        assert_eq!(under(&[fault(&bottleneck, some_time, slow)]), sound, "{some_time:?}");
+    }
+    let slower = Effect::Rate(BitsPerSec::gbps(2));
+    let changing = under(&[fault(&bottleneck, (0, None), slower), fault(&bottleneck, (300, None), slow)]);
+    assert_eq!(changing, Picos(10 * 36_256_000 + 2 * 7_251_200 + 3 * MICRO));
+    assert_eq!(
+        under(&[fault(&bottleneck, (0, None), Effect::Down)]),
+        sound,
+        "no way is left to compare with"
+    );
+}
+
+#[test]
+fn links_that_are_down_all_the_time_carry_nothing() {
+    let topology = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
+    let ends = (HostId(0), HostId(15));
+    let down = topology.route(ends.0, ends.1, 0)[0];
+    let fault = |until| Fault {
+        place: topology.port_name(down).parse::<Place>().unwrap(),
+        from: Instant(0),
+        until,
+        effect: Effect::Down,
+    };
+    let least = |fault: Fault| {
+        let schedules = schedules(&topology, &[fault]).unwrap();
+        assert!(schedules.get(LinkRef::Port(down)).is_some());
+        topology.ideal_fct_under(&schedules, (Instant(0), Instant(1000 * MICRO)), ends, 900_000, 9000, 64)
+    };
+    let sound = topology.ideal_fct(ends.0, ends.1, 900_000, 9000, 64);
+    assert_eq!(least(fault(Some(Instant(10)))), sound);
+    assert_eq!(least(fault(None)), sound, "the other link up is as fast as the host's");
+    let few = LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 2, lanes: 1, ..LeafSpine::default() };
+    let slow = Link { rate: BitsPerSec::gbps(5), delay: Picos::from_micros(1) };
+    let few = LeafSpine { spine_link: slow, ..few }.build().unwrap();
+    let up = few.route(HostId(0), HostId(2), 0)[0];
+    let broken = Fault {
+        place: few.port_name(up).parse::<Place>().unwrap(),
+        from: Instant(0),
+        until: None,
+        effect: Effect::Down,
+    };
+    let schedules = schedules(&few, &[broken]).unwrap();
+    let span = (Instant(0), Instant(1000 * MICRO));
+    let halved = few.ideal_fct_under(&schedules, span, (HostId(0), HostId(2)), 900_000, 9000, 64);
+    assert!(
+        halved.0 > few.ideal_fct(HostId(0), HostId(2), 900_000, 9000, 64).0 * 18 / 10,
+        "half of the links up are gone"
+    );
 }

@@ -97,6 +97,12 @@ impl CheckedWorkload {
         self.blocks.len()
     }
 
+    /// About how many flows start before `end`, of the patterns whose number of flows does not depend on how long flows take.
+    pub fn expected(&self, end: Instant) -> f64 {
+        let counts = self.blocks.iter().map(|block| block.traffic.expected(end));
+        counts.filter(|expected| expected.is_finite()).sum()
+    }
+
     /// The workload at the beginning of a run. The end of a flow causes the start of another no earlier than `signal`
     /// after it.
     pub fn start(&self, signal: Picos) -> Workload {

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json, say, table
 from pullnet.cli.traffic.inputs import Inputs, reads
+from pullnet.console import Output
 from pullnet.traffic.billing import (
     Bill,
     Forecast,
@@ -114,7 +114,7 @@ def bill(
     elif len(bills) == 1:
         _show(bills[0], seed)
     else:
-        Console().print(_list(bills))
+        Output().print(_list(bills))
     leave(reading)
 
 
@@ -163,7 +163,7 @@ def _fitting(terms: Terms, link: Link) -> Terms:
 
 
 def _show(shown: Bill, seed: int) -> None:
-    console = Console()
+    console = Output()
     say(console, explain(shown))
     console.print(_rules(shown))
     found = _foretold(shown, seed)

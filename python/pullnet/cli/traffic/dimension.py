@@ -5,12 +5,12 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, numbers, print_json, say, table
 from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.cli.traffic.shares import EPS, Eps
+from pullnet.console import Output
 from pullnet.traffic.dimensioning import FURTHER_RULES, RULES, Dimensioning, Score, score, supports
 from pullnet.traffic.dimensioning import dimension as apply
 from pullnet.traffic.quantities import rate_unit, shown_rate, shown_time
@@ -45,7 +45,7 @@ def _json(item: Dimensioning) -> dict[str, Any]:
 
 
 def _show(found: list[Dimensioning], scores: list[Score]) -> None:
-    console = Console()
+    console = Output()
     for item in found:
         console.print(_table(item))
         say(console, words(item))

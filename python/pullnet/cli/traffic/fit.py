@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from pullnet.cli.traffic.common import PARTIAL, AsJson, Quiet, leave, print_json, say
 from pullnet.cli.traffic.inputs import Inputs, reads
+from pullnet.console import Output
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.fitting import Fitting, Unfitted, fit_many, gamma_variation, repeats_for
 from pullnet.traffic.further import FURTHER_MODELS, Gamma
@@ -174,7 +174,7 @@ def _model(model: Model) -> dict[str, Any]:
 
 
 def _show(fitted: Sequence[Fitting]) -> None:
-    console = Console()
+    console = Output()
     console.print(_tails(fitted))
     console.print(_whole(fitted))
     console.print(_criteria(fitted))

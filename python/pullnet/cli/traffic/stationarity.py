@@ -5,11 +5,11 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json, say, table
 from pullnet.cli.traffic.inputs import Inputs, reads
+from pullnet.console import Output
 from pullnet.traffic.quantities import shown_number, shown_time, timescales
 from pullnet.traffic.stationary import INDEPENDENCE, MEANING, NULLS, SIGNIFICANCE, Stationarity, Verdict
 from pullnet.traffic.stationary import stationarity as judge
@@ -50,7 +50,7 @@ def _json(item: Stationarity) -> dict[str, Any]:
 
 
 def _show(found: list[Stationarity]) -> None:
-    console = Console()
+    console = Output()
     console.print(_tests(found))
     console.print(_memory(found))
     for line in _words(found):

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, numbers, print_json, say, table
 from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.cli.traffic.shares import EPS, Eps
+from pullnet.console import Output
 from pullnet.directory import staged
 from pullnet.traffic import report
 from pullnet.traffic.error import TrafficError
@@ -84,7 +84,7 @@ def _json(found: Study) -> dict[str, object]:
 
 
 def _show(found: Study, out: Path) -> None:
-    console = Console()
+    console = Output()
     shown = table(["trace"], ["timescale", "samples"])
     shown.add_column("what was found")
     for each in found.fittings:

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json
 from pullnet.cli.traffic.inputs import Inputs, reads
+from pullnet.console import Output
 from pullnet.traffic.files import check_place, state_counts, write
 from pullnet.traffic.quantities import shown_rate, shown_time
 from pullnet.traffic.volumes import State, Volumes
@@ -34,7 +34,7 @@ def volumes(
     if as_json:
         print_json({"volumes": [_summary(item) for item in reading.volumes]}, reading)
     else:
-        Console().print(_table(reading.volumes))
+        Output().print(_table(reading.volumes))
     leave(reading)
 
 

@@ -38,6 +38,7 @@ impl Protocol for Dctcp {
     const NAME: &'static str = "dctcp";
     const SUMMARY: &'static str = "DCTCP (RFC 8257): the window shrinks by the share of marked packets";
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
+    const TIMEOUT_SETTING: Option<&'static str> = Some("initial_rto");
     type Config = DctcpConfig;
     type Endpoint = DctcpEndpoint;
 

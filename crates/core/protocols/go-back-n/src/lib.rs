@@ -39,6 +39,8 @@ pub struct GoBackN;
 impl Protocol for GoBackN {
     const NAME: &'static str = "go-back-n";
     const SUMMARY: &'static str = "Go-back-N: fixed window, cumulative ACKs, one timer; to learn from";
+    const TIMEOUT_SETTING: Option<&'static str> = Some("timeout");
+    const IGNORES_MARKS: bool = true;
     type Config = GoBackNConfig;
     type Endpoint = GoBackNEndpoint;
 

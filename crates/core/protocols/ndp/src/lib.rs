@@ -29,6 +29,8 @@ impl Protocol for Ndp {
     const NAME: &'static str = "ndp";
     const SUMMARY: &'static str = "NDP (SIGCOMM 2017): first window at line rate, then the receiver pulls";
     const PATH_SETTINGS: &'static [&'static str] = &["paths", "scoreboard"];
+    const TIMEOUT_SETTING: Option<&'static str> = Some("timeout");
+    const IGNORES_MARKS: bool = true;
     type Config = NdpConfig;
     type Endpoint = NdpEndpoint;
 

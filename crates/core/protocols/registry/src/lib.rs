@@ -32,6 +32,10 @@ pub struct ProtocolEntry {
     pub default: fn() -> ProtocolConfig,
     /// Settings that have an effect only where the sender chooses the path.
     pub path_settings: &'static [&'static str],
+    /// Name of the setting that states the first retransmission timeout.
+    pub timeout_setting: Option<&'static str>,
+    /// Whether its packets are not ECN-capable.
+    pub ignores_marks: bool,
 }
 
 /// Packet types that all transports of a run may have together: a packed header has four bits for them
@@ -55,6 +59,8 @@ macro_rules! protocols {
             fields: <<$variant as Protocol>::Config as Settings>::FIELDS,
             default: || ProtocolConfig::$variant(Default::default()),
             path_settings: <$variant>::PATH_SETTINGS,
+            timeout_setting: <$variant>::TIMEOUT_SETTING,
+            ignores_marks: <$variant>::IGNORES_MARKS,
         }),+];
 
         impl ProtocolConfig {

@@ -23,6 +23,8 @@ impl Protocol for Tcp {
     const NAME: &'static str = "tcp";
     const SUMMARY: &'static str = "TCP NewReno (RFC 5681, 6582, 6298) with optional SACK (RFC 2018, 6675)";
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
+    const TIMEOUT_SETTING: Option<&'static str> = Some("initial_rto");
+    const IGNORES_MARKS: bool = true;
     type Config = TcpConfig;
     type Endpoint = TcpEndpoint;
 

@@ -63,6 +63,14 @@ impl LinkSchedule {
         &self.changes
     }
 
+    /// The highest rate at any time from `from` to `until`; `None` if the link is down all the time.
+    pub fn best_rate(&self, from: Instant, until: Instant) -> Option<BitsPerSec> {
+        let within =
+            self.changes.iter().filter(|(at, _)| from < *at && *at <= until).map(|(_, state)| *state);
+        let states = core::iter::once(self.at(from)).chain(within);
+        states.filter(|state| state.up).map(|state| state.rate).max()
+    }
+
     /// The state at an instant; a change takes effect at its instant.
     pub fn at(&self, at: Instant) -> LinkState {
         let after = self.changes.partition_point(|(from, _)| *from <= at);

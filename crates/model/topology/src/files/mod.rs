@@ -86,6 +86,7 @@ impl LoadOptions {
 /// [[link]]
 /// between = ["left", "right"]
 /// lanes = 2                       # parallel links
+/// back = { delay = "3 us" }       # from right to left; what it leaves out is as from left to right
 /// "#;
 /// let topology = pullnet_topology::load("racks.toml", text, &Default::default())?;
 /// let (a, b) = (pullnet_units::HostId(0), pullnet_units::HostId(1));
@@ -178,12 +179,24 @@ impl<'a> File<'a> {
         link: Link,
         lanes: u32,
     ) -> Result<(), TopologyError> {
+        self.link_each_way(line, graph, ends, [link, link], lanes)
+    }
+
+    /// Joins two nodes by their names with links that differ by direction: away from the first, and from the second.
+    fn link_each_way(
+        &self,
+        line: usize,
+        graph: &mut Graph,
+        ends: [&str; 2],
+        [there, back]: [Link; 2],
+        lanes: u32,
+    ) -> Result<(), TopologyError> {
         let unknown = |end| {
             self.refuse(line, format!("there is no node \"{end}\""), "name a host or switch of this file")
         };
         let [a, b] = ends.map(|end| graph.find(end).ok_or_else(|| unknown(end)));
         let (a, b) = (a?, b?);
-        (0..lanes).try_for_each(|_| self.at(line, graph.link(a, b, link)))
+        (0..lanes).try_for_each(|_| self.at(line, graph.link_each_way(a, b, there, back)))
     }
 
     /// What a topology is called if its file does not say.

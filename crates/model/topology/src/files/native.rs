@@ -31,11 +31,9 @@ pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, L
     if let Some(defaults) = faults.keep(Defaults::read(&root)) {
         for table in faults.keep(root.tables("link")).unwrap_or_default() {
             let read = faults.keep(table.link(&defaults)).filter(|_| named);
-            faults.keep(
-                read.map_or(Ok(()), |(ends, link, lanes)| {
-                    file.link(table.line, &mut graph, ends, link, lanes)
-                }),
-            );
+            faults.keep(read.map_or(Ok(()), |(ends, links, lanes)| {
+                file.link_each_way(table.line, &mut graph, ends, links, lanes)
+            }));
         }
     }
     faults.end(file)?;
@@ -138,10 +136,19 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What a link joins, what it is, and how many of it there are.
-    fn link(&self, defaults: &Defaults) -> Result<([&'a str; 2], Link, u32), TopologyError> {
-        self.only(&["between", "rate", "delay", "lanes"])?;
-        Ok((self.between()?, defaults.link(self)?, self.lanes()?))
+    /// What a link joins, what it is in each direction, and how many of it there are.
+    fn link(&self, defaults: &Defaults) -> Result<([&'a str; 2], [Link; 2], u32), TopologyError> {
+        self.only(&["between", "rate", "delay", "back", "lanes"])?;
+        let there = defaults.link(self)?;
+        Ok((self.between()?, [there, self.back(there)?], self.lanes()?))
+    }
+
+    /// The direction from the second end to the first, where it differs.
+    fn back(&self, there: Link) -> Result<Link, TopologyError> {
+        let Some(back) = self.table("back")? else { return Ok(there) };
+        back.only(&["rate", "delay"])?;
+        let (rate, delay) = (back.quantity("rate")?, back.quantity("delay")?);
+        Ok(Link { rate: rate.unwrap_or(there.rate), delay: delay.unwrap_or(there.delay) })
     }
 
     /// The name of a host or switch, which has nothing else.

@@ -1,0 +1,317 @@
+//! Warnings: a scenario that can be run, and whose result probably is not what its author expects.
+//!
+//! Each kind of warning has a stable name, which is a key of the table `[warnings]`; `false` silences it. Errors are
+//! elsewhere: a warning never keeps a scenario from running.
+
+use std::fmt;
+
+use pullnet_protocols::ProtocolConfig;
+use pullnet_qdisc::{Capacity, SWITCHES, SwitchConfig, SwitchEntry};
+use pullnet_settings::{Settings, settings};
+use pullnet_topology::Topology;
+use pullnet_transport::Framing;
+use pullnet_units::{Bytes, HostId, Id, Picos, QueueSize};
+
+use crate::error::Origin;
+use crate::shape::{Shape, SubTable};
+use crate::switch::SwitchSettings;
+use crate::table::Reader;
+use crate::{CarriedBy, Scenario, memory};
+
+settings! {
+    /// Which warnings are given.
+    pub struct WarningSettings {
+        /// Flows were unfinished at the end of the run: percentiles cover completed flows only and are biased towards short ones.
+        unfinished_flows: bool = true,
+        /// Traffic offers more than the links of its senders carry: queues grow until the run ends.
+        load_above_one: bool = true,
+        /// The first retransmission timeout is below the round trip of an unloaded network: every packet is sent twice.
+        timeout_below_round_trip: bool = true,
+        /// The header of a data packet is larger than its payload.
+        header_above_payload: bool = true,
+        /// A trim leaves more than half of a full packet.
+        shallow_trim: bool = true,
+        /// The control queue has room for fewer than ten headers.
+        small_control_queue: bool = true,
+        /// A setting was written that no part of the scenario uses.
+        unused_setting: bool = true,
+        /// A run with other settings had the same fingerprint: the settings changed nothing.
+        unchanged_result: bool = true,
+        /// The run will probably need more memory than is free.
+        memory: bool = true,
+    }
+}
+
+/// A warning. Its text is `place: setting: what is wrong; what would work [name]`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// Its name in `[warnings]`.
+    pub name: &'static str,
+    /// `file:line:column`, `--set`, or the file alone where the value is a default.
+    pub place: String,
+    /// The setting, for instance `traffic.0.load`; empty for the whole scenario.
+    pub setting: String,
+    /// What is wrong, and what would work.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.place)?;
+        if !self.setting.is_empty() {
+            write!(f, "{}: ", self.setting)?;
+        }
+        write!(f, "{} [{}]", self.message, self.name)
+    }
+}
+
+impl WarningSettings {
+    /// Whether warnings of the name `name` are given.
+    pub fn gives(&self, name: &str) -> bool {
+        self.get(name).is_none_or(|value| value == "true")
+    }
+
+    /// Names of the warnings that are silenced.
+    pub fn silenced(&self) -> Vec<&'static str> {
+        Self::FIELDS.iter().map(|field| field.name).filter(|name| !self.gives(name)).collect()
+    }
+}
+
+pub(crate) fn table() -> SubTable {
+    let help = "Which warnings are given; false silences one.";
+    SubTable::optional("warnings", help, Shape::of(&[WarningSettings::FIELDS]))
+}
+
+/// Reads `[warnings]`. It is on record only if it was written.
+pub(crate) fn read(root: &Reader<'_>) -> WarningSettings {
+    let Some(reader) = root.table("warnings", "load_above_one = false") else {
+        return WarningSettings::default();
+    };
+    reader.no_other_keys_than(&table().shape);
+    reader.read().value
+}
+
+impl Scenario {
+    /// Every warning about the scenario that is not silenced, in the order of [`WarningSettings`]. `available`: memory
+    /// that is free; `None` if that is not known.
+    pub fn warnings(&self, available: Option<Bytes>) -> Vec<Warning> {
+        let mut found = Found { scenario: self, list: Vec::new() };
+        found.loads();
+        for (path, carried) in found.transports() {
+            found.timeout(&path, &carried.config);
+            found.header(&path, &carried.config);
+            found.queues(&path, &carried.config);
+        }
+        found.unused();
+        found.memory(available);
+        found.list.retain(|warning| self.silence.gives(warning.name));
+        found.list
+    }
+}
+
+/// Collects warnings.
+struct Found<'a> {
+    scenario: &'a Scenario,
+    list: Vec<Warning>,
+}
+
+impl<'a> Found<'a> {
+    fn add(&mut self, name: &'static str, setting: &str, message: String) {
+        let resolved = &self.scenario.resolved;
+        let place = match resolved.get(setting).map(|value| &value.origin) {
+            Some(Origin::Text { line, column }) => format!("{}:{line}:{column}", resolved.file),
+            Some(Origin::Override) => "--set".to_owned(),
+            Some(Origin::Default) | None => resolved.file.clone(),
+        };
+        self.list.push(Warning { name, place, setting: setting.to_owned(), message });
+    }
+
+    /// Whether somebody wrote the setting.
+    fn is_written(&self, setting: &str) -> bool {
+        self.scenario.resolved.get(setting).is_some_and(|value| value.origin != Origin::Default)
+    }
+
+    /// Whether the setting of `[transport]` or `[switch]` has the value that it has if nobody writes it.
+    fn is_default(&self, setting: &str) -> bool {
+        let Scenario { switch, resolved, .. } = self.scenario;
+        let default = match setting.split_once('.') {
+            Some(("transport", _)) => self.default_of_transport(setting),
+            Some(("switch", "forwarding")) => SwitchSettings::default().get("forwarding"),
+            Some(("switch", key)) => row_of(switch).and_then(|row| (row.default)().get(key)),
+            _ => None,
+        };
+        default.is_some() && default.as_ref() == resolved.get(setting).map(|value| &value.value)
+    }
+
+    fn default_of_transport(&self, setting: &str) -> Option<String> {
+        let (table, key) = setting.rsplit_once('.')?;
+        let (_, carried) = self.transports().into_iter().find(|(path, _)| path == table)?;
+        (carried.config.entry().default)().get(key)
+    }
+
+    /// Every transport and the table that it was read from.
+    fn transports(&self) -> Vec<(String, &'a CarriedBy)> {
+        let Scenario { transports, resolved, .. } = self.scenario;
+        let listed = |number: usize| format!("transport.{number}");
+        let is_list = resolved.get(&format!("{}.mtu", listed(0))).is_some();
+        let path = |number| if is_list { listed(number) } else { "transport".to_owned() };
+        transports.iter().enumerate().map(|(number, carried)| (path(number), carried)).collect()
+    }
+
+    fn loads(&mut self) {
+        for number in 0..self.scenario.workload.blocks() {
+            let setting = format!("traffic.{number}.load");
+            let load = self.scenario.resolved.get(&setting).and_then(|value| value.value.parse::<f64>().ok());
+            if let Some(load) = load.filter(|load| *load > 1.0) {
+                let reason = "offers more than the senders' links carry: queues grow until the run ends and completion \
+                              times depend on its length; use less than 1";
+                self.add("load_above_one", &setting, format!("{load} {reason}"));
+            }
+        }
+    }
+
+    fn timeout(&mut self, path: &str, transport: &ProtocolConfig) {
+        let Some(key) = transport.entry().timeout_setting else { return };
+        let text = transport.get(key).unwrap_or_default();
+        let Ok(timeout) = text.trim_matches('"').parse::<Picos>() else { return };
+        let round_trip = round_trip(&self.scenario.topology, transport.framing());
+        if timeout < round_trip {
+            let message = format!(
+                "\"{timeout}\" is below \"{round_trip}\", the round trip of a full packet in the empty network: packets \
+                 are sent again although none was lost; use more"
+            );
+            self.add("timeout_below_round_trip", &format!("{path}.{key}"), message);
+        }
+    }
+
+    fn header(&mut self, path: &str, transport: &ProtocolConfig) {
+        let Framing { mtu, header } = transport.framing();
+        if header > mtu {
+            let message = format!(
+                "\"{header} B\" is larger than the payload of a full packet, {path}.mtu = \"{mtu} B\": most of the \
+                 links' capacity carries headers; use a larger mtu"
+            );
+            self.add("header_above_payload", &format!("{path}.header"), message);
+        }
+    }
+
+    fn queues(&mut self, path: &str, transport: &ProtocolConfig) {
+        let Framing { mtu, header } = transport.framing();
+        let (full, header) = (u64::from(mtu) + u64::from(header), u64::from(header));
+        if let Some(Bytes(trimmed)) = self.scenario.switch.trim_to().filter(|trimmed| trimmed.0 * 2 > full) {
+            let message = format!(
+                "\"{trimmed} B\" leaves more than half of a full packet of \"{full} B\": trimming hardly relieves a \
+                 queue; use less, or a larger {path}.mtu"
+            );
+            self.add("shallow_trim", "switch.trim_to", message);
+        }
+        for Capacity { key, room, .. } in
+            self.scenario.switch.capacities().into_iter().filter(|room| !room.of_data)
+        {
+            let headers = match room {
+                QueueSize::Packets(packets) => u64::from(packets.0),
+                QueueSize::Bytes(bytes) => bytes.0 / header.max(1),
+            };
+            if headers < FEW_HEADERS {
+                let message = format!(
+                    "\"{room}\" has room for {headers} headers of \"{header} B\": a small burst drops ACKs and trimmed \
+                     headers; use at least \"{FEW_HEADERS} packets\""
+                );
+                self.add("small_control_queue", &format!("switch.{key}"), message);
+            }
+        }
+    }
+
+    /// Settings that were written and that no part of the scenario uses.
+    fn unused(&mut self) {
+        let Scenario { topology, switch, .. } = self.scenario;
+        let transports = self.transports();
+        let marks = |carried: &CarriedBy| !carried.config.entry().ignores_marks;
+        let markable = transports.iter().any(|(_, carried)| marks(carried));
+        if topology.ports.is_empty() {
+            let why = "the topology has no switch; leave it out";
+            fields_of(switch).iter().for_each(|key| self.unused_one(&format!("switch.{key}"), why));
+            self.unused_one("switch.forwarding", why);
+        } else if !markable {
+            let names: Vec<_> = transports.iter().map(|(_, carried)| carried.config.name()).collect();
+            let why = format!(
+                "packets of {} are not ECN-capable, so that none is marked; leave it out",
+                names.join(" and ")
+            );
+            ["ecn", "mark_above", "mark_at"]
+                .iter()
+                .for_each(|key| self.unused_one(&format!("switch.{key}"), &why));
+        }
+        if has_single_paths(topology) {
+            let why = "there is one path between any two hosts; leave it out";
+            for (path, carried) in &transports {
+                let keys = carried.config.entry().path_settings;
+                keys.iter().for_each(|key| self.unused_one(&format!("{path}.{key}"), why));
+            }
+            if !topology.ports.is_empty() {
+                self.unused_one("switch.forwarding", why);
+            }
+        }
+    }
+
+    /// A default that was written, as in the scenario of a result, is no intention to change anything.
+    fn unused_one(&mut self, setting: &str, why: &str) {
+        if self.is_written(setting) && !self.is_default(setting) {
+            let value = self.scenario.resolved.get(setting).map_or("", |value| &value.value).to_owned();
+            self.add("unused_setting", setting, format!("{value} has no effect: {why}"));
+        }
+    }
+
+    fn memory(&mut self, available: Option<Bytes>) {
+        let Some(available) = available else { return };
+        let need = memory::estimate(self.scenario);
+        if need > available {
+            let message = format!(
+                "the run will need about {:.1} GB of memory, and {:.1} GB are free: it may be killed; use fewer hosts, \
+                 fewer flows, or fewer probes",
+                need.0 as f64 / 1e9,
+                available.0 as f64 / 1e9
+            );
+            self.add("memory", "", message);
+        }
+    }
+}
+
+/// A control queue with room for fewer headers than this loses some in any burst.
+const FEW_HEADERS: u64 = 10;
+
+/// The row of the discipline in the list of them.
+fn row_of(switch: &SwitchConfig) -> Option<&'static SwitchEntry> {
+    SWITCHES.iter().find(|row| row.name == switch.name())
+}
+
+/// Names of the settings of the discipline.
+fn fields_of(switch: &SwitchConfig) -> Vec<&'static str> {
+    row_of(switch).map(|row| row.fields.iter().map(|field| field.name).collect()).unwrap_or_default()
+}
+
+/// The longest round trip that was found: a full packet there, a header back, nobody else in the network. Looks at the
+/// paths between the first host and some others, since all pairs of a large network would take too long.
+fn round_trip(topology: &Topology, framing: Framing) -> Picos {
+    let Framing { mtu, header } = framing;
+    let (hosts, first) = (topology.hosts.len(), HostId(0));
+    let step = (hosts / SOME_HOSTS).max(1);
+    let others = (1..hosts).step_by(step).chain([hosts - 1]).map(HostId::from_index);
+    let round_trip = |other: HostId| {
+        let there = topology.ideal_fct(first, other, mtu.into(), mtu, header);
+        there.saturating_add(topology.ideal_fct(other, first, 1, 1, header.saturating_sub(1)))
+    };
+    others.map(round_trip).max().unwrap_or(Picos::ZERO)
+}
+
+/// Hosts whose round trip to the first host is looked at.
+const SOME_HOSTS: usize = 64;
+
+/// Whether no two hosts have more than one path between them. Looks at all pairs of a small network; in a large one, whose
+/// pairs are too many, at those with the first host.
+fn has_single_paths(topology: &Topology) -> bool {
+    let addr = |host: HostId| topology.addr(host);
+    let from = if topology.hosts.len() <= SOME_HOSTS { topology.hosts.len() } else { 1 };
+    let pairs = topology.hosts.ids().take(from).flat_map(|a| topology.hosts.ids().map(move |b| (a, b)));
+    pairs.filter(|(a, b)| a != b).all(|(a, b)| topology.path_count(addr(a), addr(b)) == 1)
+}

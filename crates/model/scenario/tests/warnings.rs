@@ -1,0 +1,184 @@
+//! Scenarios that can be run and that deserve a warning; each with its name, its place and a way to silence it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use pullnet_scenario::{Disk, Scenario, Warning, compile, template, warning_kinds};
+use pullnet_units::Bytes;
+
+const BASE: &str = r#"duration = "1 ms"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+[transport]
+kind = "ndp"
+[switch]
+kind = "trim"
+[[traffic]]
+kind = "permutation"
+"#;
+
+fn with(text: &str, set: &[(&str, &str)]) -> Scenario {
+    let set: Vec<_> = set.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
+    compile("a.toml", text, &set, &BTreeMap::new()).unwrap_or_else(|errors| {
+        panic!("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    })
+}
+
+fn warned(set: &[(&str, &str)]) -> Vec<Warning> {
+    with(BASE, set).warnings(None)
+}
+
+/// The only warning of the base scenario with `set`; none once it is silenced.
+fn only(set: &[(&str, &str)]) -> Warning {
+    let found = warned(set);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let key = format!("warnings.{}", found[0].name);
+    assert_eq!(warned(&[set, &[(key.as_str(), "false")]].concat()), [], "{key}");
+    found[0].clone()
+}
+
+#[test]
+fn a_plain_scenario_has_no_warning() {
+    assert_eq!(warned(&[]), []);
+    assert_eq!(with(&template("first"), &[]).warnings(None), []);
+}
+
+#[test]
+fn the_scenarios_that_come_with_pullnet_have_no_warnings() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scenarios");
+    let files =
+        fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("an entry").path());
+    let mut seen = 0;
+    for path in files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")) {
+        let text = fs::read_to_string(&path).expect("a scenario is text");
+        let scenario = compile(&path.to_string_lossy(), &text, &[], &Disk).expect("it has no errors");
+        assert_eq!(scenario.warnings(None), [], "{}", path.display());
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen}");
+}
+
+#[test]
+fn a_load_above_one_is_no_steady_state() {
+    let traffic = BASE
+        .replace("kind = \"permutation\"", "kind = \"poisson\"\nload = 1.5\nsizes = { fixed = \"90 kB\" }");
+    let found = with(&traffic, &[]).warnings(None);
+    assert_eq!((found.len(), found[0].name), (1, "load_above_one"));
+    assert_eq!((found[0].place.as_str(), found[0].setting.as_str()), ("a.toml:13:8", "traffic.0.load"));
+    assert!(found[0].to_string().ends_with("use less than 1 [load_above_one]"), "{}", found[0]);
+    assert_eq!(with(&traffic, &[("traffic.0.load", "1.0")]).warnings(None), []);
+    assert_eq!(with(&traffic, &[("warnings.load_above_one", "false")]).warnings(None), []);
+}
+
+#[test]
+fn a_timeout_is_above_the_round_trip() {
+    let found = only(&[("transport.timeout", "20 us")]);
+    assert_eq!((found.name, found.place.as_str()), ("timeout_below_round_trip", "--set"));
+    // Four links: 7251.2 ns for the packet and 51.2 ns for the header, and 1 us of delay each way on each.
+    assert!(found.message.contains("\"20 us\" is below \"37209600 ps\""), "{}", found.message);
+    assert_eq!(warned(&[("transport.timeout", "38 us")]), []);
+    let slow = only(&[("topology.spine_link.delay", "500 us")]);
+    assert_eq!((slow.name, slow.place.as_str()), ("timeout_below_round_trip", "a.toml"));
+}
+
+#[test]
+fn a_timeout_is_known_of_every_transport_that_states_one() {
+    for (kind, timeout) in [("tcp", "initial_rto"), ("dctcp", "initial_rto"), ("go-back-n", "timeout")] {
+        let timeout = format!("transport.{timeout}");
+        let set =
+            [("transport.kind", kind), ("switch", "{ kind = \"drop-tail\" }"), (timeout.as_str(), "1 us")];
+        assert_eq!(only(&set).name, "timeout_below_round_trip", "{kind}");
+    }
+}
+
+#[test]
+fn headers_are_smaller_than_payload() {
+    let found =
+        only(&[("transport.mtu", "63 B"), ("switch.trim_to", "64 B"), ("warnings.shallow_trim", "false")]);
+    assert_eq!((found.name, found.setting.as_str()), ("header_above_payload", "transport.header"));
+}
+
+#[test]
+fn a_trim_cuts_most_of_a_packet() {
+    let found = only(&[("transport.mtu", "200 B"), ("switch.trim_to", "133 B")]);
+    assert_eq!((found.name, found.setting.as_str()), ("shallow_trim", "switch.trim_to"));
+    assert_eq!(warned(&[("transport.mtu", "200 B"), ("switch.trim_to", "132 B")]), []);
+}
+
+#[test]
+fn a_control_queue_holds_ten_headers() {
+    for few in ["9 packets", "639 B"] {
+        let found = only(&[("switch.control_queue", few)]);
+        assert_eq!((found.name, found.setting.as_str()), ("small_control_queue", "switch.control_queue"));
+        assert!(found.message.contains("9 headers"), "{}", found.message);
+    }
+    assert_eq!(warned(&[("switch.control_queue", "640 B")]), []);
+}
+
+#[test]
+fn settings_that_nothing_uses_are_named() {
+    let single = [("topology", "{ kind = \"star\", hosts = 4 }")];
+    assert_eq!(warned(&single), [], "defaults are not anybody's settings");
+    let defaults =
+        [("transport.paths", "permutation"), ("switch.forwarding", "path"), ("switch.mark_at", "enqueue")];
+    assert_eq!(warned(&[&single[..], &defaults].concat()), [], "nor are they if they are written");
+    let paths = only(&[&single[..], &[("transport.paths", "random")]].concat());
+    assert_eq!((paths.name, paths.setting.as_str()), ("unused_setting", "transport.paths"));
+    let forwarding = only(&[&single[..], &[("switch.forwarding", "ecmp")]].concat());
+    assert_eq!(forwarding.setting, "switch.forwarding");
+    let marks = only(&[("switch.mark_above", "4 packets")]);
+    assert_eq!(marks.setting, "switch.mark_above");
+    assert!(marks.message.contains("packets of ndp are not ECN-capable"), "{}", marks.message);
+    let dctcp =
+        [("transport.kind", "dctcp"), ("switch", "{ kind = \"drop-tail\", mark_above = \"4 packets\" }")];
+    assert_eq!(warned(&dctcp), []);
+    let queue = only(&[("topology", "{ kind = \"back-to-back\" }"), ("switch.data_queue", "9 packets")]);
+    assert_eq!(queue.setting, "switch.data_queue");
+    assert!(queue.message.contains("has no switch"), "{}", queue.message);
+}
+
+#[test]
+fn memory_is_estimated_before_the_run() {
+    let free = |bytes| with(BASE, &[]).warnings(Some(Bytes(bytes)));
+    assert_eq!(free(1_000_000_000), []);
+    assert_eq!((free(1_000_000)[0].name, free(1_000_000).len()), ("memory", 1));
+    let set = [("topology", "{ kind = \"fat-tree\", k = 16 }"), ("traffic.0.kind", "all-to-all")];
+    let few = with(BASE, &set).warnings(Some(Bytes(300_000_000)));
+    assert!(few[0].message.contains("about 0.4 GB"), "a million flows: {few:?}");
+    let packets = [("probes.packets", "true"), ("duration", "10 s")];
+    assert_eq!(with(BASE, &packets).warnings(Some(Bytes(1_000_000_000)))[0].name, "memory");
+    assert_eq!(with(BASE, &[("warnings.memory", "false")]).warnings(Some(Bytes(1))), []);
+}
+
+/// The estimate against the peaks that docs/performance.md states, in bytes.
+#[test]
+fn the_estimate_is_near_what_runs_took() {
+    for (k, took) in [("12", 29e6), ("16", 38e6), ("32", 159e6), ("64", 1553e6)] {
+        let tree = format!("{{ kind = \"fat-tree\", k = {k} }}");
+        let scenario = with(BASE, &[("topology", &tree)]);
+        let warns = |bytes: f64| !scenario.warnings(Some(Bytes(bytes as u64))).is_empty();
+        assert!(warns(took / 1.5) && !warns(took * 1.5), "k = {k}");
+    }
+}
+
+#[test]
+fn an_unknown_warning_is_an_error_with_the_nearest_name() {
+    let set = [("warnings.load_above_two".to_owned(), "false".to_owned())];
+    let errors = compile("a.toml", BASE, &set, &BTreeMap::new()).unwrap_err();
+    assert_eq!(
+        errors[0].to_string(),
+        "--set warnings.load_above_two: is not a setting here; did you mean \"load_above_one\"?"
+    );
+}
+
+#[test]
+fn every_warning_is_listed_and_says_what_it_is() {
+    let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), 9);
+    assert!(names.contains(&"unfinished_flows") && names.contains(&"unchanged_result"));
+    assert!(warning_kinds().iter().all(|row| row.summary.ends_with('.') && !row.summary.contains('\n')));
+}

@@ -1,0 +1,35 @@
+"""`pullnet completion`: what a shell needs to complete commands, options and files."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from pullnet.cli.help import epilog
+
+ASKED = "_PULLNET_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
+Shell = Literal["bash", "zsh", "fish"]
+
+
+def prepare() -> None:
+    """Teach typer the shells: done only when one asks, since every other command does without."""
+    from typer.completion import completion_init  # type: ignore[attr-defined]
+
+    completion_init()
+
+
+def completion(
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="One of bash, zsh, fish.", show_default=False)],
+) -> None:
+    """Print a script that makes a shell complete commands, options and files."""
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    typer.echo(get_completion_script(prog_name="pullnet", complete_var=ASKED, shell=shell))
+
+
+EPILOG = epilog(
+    "pullnet completion bash > ~/.local/share/bash-completion/completions/pullnet",
+    "pullnet completion zsh > ~/.zfunc/_pullnet     # with fpath+=~/.zfunc before compinit in ~/.zshrc",
+    "pullnet completion fish > ~/.config/fish/completions/pullnet.fish",
+)

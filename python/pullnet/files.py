@@ -1,0 +1,32 @@
+"""Reading text files that a user names: never a device, never more than memory is for."""
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from pullnet.errors import InputError
+
+LARGEST = 64 * 2**20
+"""A file of settings is no larger than this. Unit: bytes."""
+
+
+def text_of(name: str, stream: BinaryIO | None = None) -> str:
+    """Read the file `name`, or `stream` under that name. Raises `OSError`, and `InputError` for what is no text."""
+    if stream is not None:
+        return _text(name, stream)
+    with Path(name).open("rb") as file:
+        kind = os.fstat(file.fileno()).st_mode
+        if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+            raise InputError(f"{name}: is a device and has no end; name a file")
+        return _text(name, file)
+
+
+def _text(name: str, stream: BinaryIO) -> str:
+    data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError(f"{name}: is larger than {LARGEST >> 20} MiB; a file of settings is a text of some kilobytes")
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: byte {error.start} is not UTF-8; save the file as UTF-8 text") from None

@@ -1,0 +1,80 @@
+"""The examples of docs/formats.md are files that scenarios take."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import pullnet
+
+PAGE = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+EXAMPLES = re.findall(r"<!-- example: (\w+) (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL)
+
+SCENARIO = """
+until = "all flows done"
+[topology]
+{topology}
+[transport]
+kind = "ndp"
+[switch]
+kind = "trim"
+[[traffic]]
+{traffic}
+"""
+STAR = 'kind = "star"\nhosts = 2'
+INCAST = 'kind = "incast"\nsize = "90 kB"\ndegree = 1'
+
+
+def parts(kind: str, name: str) -> dict[str, str]:
+    """What a scenario says of a file."""
+    match kind:
+        case "topology":
+            return {"topology": f'kind = "file"\nfile = "{name}"', "traffic": INCAST}
+        case "sizes":
+            sizes = f'sizes = {{ file = "{name}", read = "steps" }}'
+            return {"topology": STAR, "traffic": f'kind = "poisson"\nload = 0.5\nflows = 9\n{sizes}'}
+        case _:
+            return {"topology": STAR, "traffic": f'kind = "{kind}"\nfile = "{name}"'}
+
+
+@pytest.mark.parametrize(("kind", "name", "text"), EXAMPLES, ids=[name for _, name, _ in EXAMPLES])
+def test_an_example_runs(tmp_path: Path, kind: str, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(SCENARIO.format(**parts(kind, name)))
+    flows = pullnet.run(scenario, silence=["timeout_below_round_trip"]).summary.flows
+    assert flows.completed == flows.started > 0
+
+
+def test_every_format_has_an_example() -> None:
+    endings = {(kind, Path(name).suffix) for kind, name, _ in EXAMPLES}
+    assert endings >= {("topology", ending) for ending in (".toml", ".topo", ".txt", ".xml")}
+    assert {kind for kind, _ in endings} == {"topology", "flows", "matrix", "sizes"}
+
+
+def test_paths_name_links_by_direction(tmp_path: Path) -> None:
+    text = next(text for _, name, text in EXAMPLES if name == "net.toml")
+    (tmp_path / "net.toml").write_text(text)
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(SCENARIO.format(**parts("topology", "net.toml")))
+    there, back = pullnet.paths(scenario, 0, 1), pullnet.paths(scenario, 1, 0)
+    assert there.filter(path=1)["name"].to_list() == ["a -> left", "left -> right", "right -> b"]
+    assert there["path"].max() == back["path"].max() == 1
+    assert there.filter(path=0)["rate_bps"].to_list() == [10_000_000_000, 10_000_000_000, 25_000_000_000]
+    assert back.filter(path=0)["rate_bps"].to_list() == [25_000_000_000, 5_000_000_000, 10_000_000_000]
+    assert back.filter(path=0)["delay_ps"].to_list() == [1_000_000, 3_000_000, 1_000_000]
+    for ends in ((0, 0), (0, 2)):
+        with pytest.raises(pullnet.InputError):
+            pullnet.paths(scenario, *ends)
+
+
+def test_rows_of_paths_are_rows_of_ports(tmp_path: Path) -> None:
+    text = SCENARIO.format(topology='kind = "leaf-spine"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2', traffic=INCAST)
+    result = pullnet.run(text, set={"probes.port_series": {"interval": "10 us"}})
+    links = pullnet.paths(text, 0, 3)
+    joined = links.join(result.ports.select("row", "name"), on="row", suffix="_of_port")
+    assert joined.height == links.height == 8
+    assert joined["name"].to_list() == joined["name_of_port"].to_list()
+    assert hasattr(result, "port_series")
+    assert not hasattr(result, "latency")
+    assert set(result.port_series["name"]) <= set(result.ports["name"])

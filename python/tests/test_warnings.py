@@ -1,0 +1,109 @@
+"""Warnings: in `check`, in a run's summary and in Python, each with a name and a way to silence it."""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+import pullnet
+from pullnet import catalogue, cost
+
+from .conftest import SMALL, Pullnet, summary_of
+
+OVERLOADED = SMALL.replace('until = "all flows done"\nlimit = "100 ms"', 'duration = "2 ms"').replace(
+    'kind = "permutation"\nsize = "90 kB"',
+    'kind = "poisson"\nload = 1.5\nsizes = { fixed = "900 kB" }',
+)
+LOAD = (
+    "small.toml:19:8: traffic.0.load: 1.5 offers more than the senders' links carry: queues grow until the run ends "
+    "and completion times depend on its length; use less than 1 [load_above_one]"
+)
+
+
+@pytest.fixture
+def overloaded(tmp_path: Path) -> Path:
+    """A scenario whose flows cannot all be carried."""
+    path = tmp_path / "small.toml"
+    path.write_text(OVERLOADED)
+    return path
+
+
+def test_check_warns_and_succeeds(pullnet: Pullnet, overloaded: Path) -> None:
+    done = pullnet("check", "small.toml")
+    assert (done.returncode, done.stderr) == (0, f"warning: {LOAD}\n")
+    (found,) = json.loads(pullnet("check", "small.toml", "--json").stdout)
+    assert [(each["name"], each["setting"]) for each in found["warnings"]] == [("load_above_one", "traffic.0.load")]
+
+
+@pytest.mark.parametrize(
+    "silence", [["--silence", "load_above_one"], ["--set", "warnings.load_above_one=false"]], ids=["option", "setting"]
+)
+def test_a_warning_can_be_silenced(pullnet: Pullnet, overloaded: Path, silence: list[str]) -> None:
+    assert pullnet("check", "small.toml", *silence).stderr == ""
+
+
+def test_a_run_keeps_its_warnings(pullnet: Pullnet, overloaded: Path, tmp_path: Path) -> None:
+    done = pullnet("run", "small.toml", "--out", "out")
+    assert f"warning: {LOAD}" in done.stdout.splitlines()
+    unfinished, load = summary_of(tmp_path / "out")["warnings"]
+    assert (unfinished["name"], load["name"]) == ("unfinished_flows", "load_above_one")
+    flows = summary_of(tmp_path / "out")["flows"]
+    assert unfinished["message"].startswith(f"{flows['unfinished']} of {flows['started']} flows were unfinished")
+    silenced = pullnet(
+        "run", "small.toml", "-o", "quiet", "--silence", "unfinished_flows", "--silence", "load_above_one"
+    )
+    assert "warning" not in silenced.stdout
+    assert summary_of(tmp_path / "quiet")["warnings"] == []
+
+
+def test_python_gives_warnings(overloaded: Path) -> None:
+    with pytest.warns(pullnet.PullnetWarning, match="load_above_one"):
+        result = pullnet.run(overloaded)
+    assert [warning.name for warning in result.summary.warnings] == ["unfinished_flows", "load_above_one"]
+    assert "load_above_one" in result._repr_html_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pullnet.run(overloaded, silence=("unfinished_flows", "load_above_one"))
+    assert [warning.name for warning in pullnet.check(overloaded).warnings] == ["load_above_one"]
+    assert pullnet.check(overloaded, silence="load_above_one").warnings == []
+
+
+def test_an_unknown_name_is_refused(pullnet: Pullnet, small: Path) -> None:
+    done = pullnet("check", "small.toml", "--silence", "noise")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: silence: there is no warning `noise`; use one of unfinished_flows, ")
+    listed = [line.split()[0] for line in pullnet("list", "warnings").stdout.splitlines()]
+    assert listed == list(catalogue("warnings"))
+
+
+def test_memory_that_will_not_suffice_is_named_before_the_run(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pullnet.scenario.available_bytes", lambda: 1_000_000)
+    (found,) = pullnet.check(small).warnings
+    assert (found.name, found.place) == ("memory", str(small))
+    assert "0.0 GB are free" in found.message
+
+
+def test_free_memory_is_what_the_system_says() -> None:
+    free = cost.available_bytes()
+    assert free is not None
+    assert 10_000_000 < free < 2**50
+
+
+def test_settings_that_change_nothing_are_named(pullnet: Pullnet, small: Path, tmp_path: Path) -> None:
+    assert "warning" not in pullnet("run", "small.toml").stdout
+    same = pullnet("run", "small.toml", "--set", "transport.give_up=6 s")
+    assert "warning: transport.give_up: results/small-3 has the same fingerprint" in same.stdout
+    (folder,) = (tmp_path / "results").glob("small-3-*")
+    assert [each["name"] for each in summary_of(folder)["warnings"]] == ["unchanged_result"]
+    quiet = pullnet("run", "small.toml", "--set", "transport.give_up=7 s", "--silence", "unchanged_result")
+    assert (quiet.returncode, "warning" in quiet.stdout) == (0, False)
+    assert "unchanged" not in pullnet("run", "small.toml", "--set", "switch.data_queue=4 packets").stdout
+    probe = pullnet("run", "small.toml", "--set", "probes.packets=true")
+    assert "warning" not in probe.stdout, "no probe is meant to change anything"
+
+
+def test_jobs_whose_settings_change_nothing_are_named(small: Path) -> None:
+    jobs = [pullnet.Job(small), pullnet.Job(small, {"transport.give_up": "6 s"}), pullnet.Job(small, seed=4)]
+    with pytest.warns(pullnet.PullnetWarning, match=r"transport\.give_up: an earlier job has the same fingerprint"):
+        pullnet.run_many(jobs, workers=1)
