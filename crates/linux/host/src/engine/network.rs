@@ -79,8 +79,8 @@ impl Engine {
         let counts = &mut stream.counts;
         match (arrived.packet.shape, arrived.fate) {
             (Shape::Nack { .. }, _) => counts.trimmed_out += 1,
+            (_, Fate::Trimmed) if arrived.damaged => counts.damaged += 1,
             (_, Fate::Trimmed) => counts.trimmed_in += 1,
-            (_, Fate::Damaged) => counts.damaged += 1,
             (_, Fate::Returned) => counts.returned += 1,
             _ => {}
         }
@@ -121,7 +121,7 @@ impl Engine {
         }
         // Without its payload it is asked for again, when there is room.
         stream.counts.no_room += 1;
-        self.handle(now, Received { fate: pullnet_transport::Fate::Trimmed, ..packet }, None);
+        self.handle(now, Received { fate: Fate::Trimmed, ..packet }, None);
     }
 
     /// A packet of a connection of which everything has arrived: it has, too.
