@@ -1,22 +1,11 @@
 use std::collections::BTreeMap;
 
+use pullnet_config::Forwarding;
 use pullnet_settings::choice;
 use pullnet_units::{Instant, NodeId, Picos, PortId};
 
 use crate::codec::Class;
 use crate::mac::Mac;
-
-choice! {
-    /// Who chooses among equal ports. The words are those of a scenario.
-    pub enum Forwarding {
-        /// The sender: the label that it wrote decides. Frames without a label go by their flow.
-        Path = "path",
-        /// The switch, at random for every frame.
-        Random = "random",
-        /// The switch, by a hash of the flow.
-        Ecmp = "ecmp",
-    }
-}
 
 choice! {
     /// What happens to a frame whose destination is not known, or is a group.
@@ -120,7 +109,7 @@ impl Table {
     }
 }
 
-/// The position among `count` equal ports that a frame begins its search at.
+/// The position among `count` equal ports that a frame begins its search at. Frames without a label go by their flow.
 #[inline]
 pub(crate) fn choose(
     forwarding: Forwarding,

@@ -19,9 +19,9 @@ impl Default for Line {
     }
 }
 
-/// What a line does to a frame.
+/// What becomes of a frame on a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Fate {
+pub(crate) struct Passage {
     pub lost: bool,
     pub corrupted: bool,
     pub duplicated: bool,
@@ -42,14 +42,14 @@ impl Line {
 
     /// What becomes of a frame that was on the line from `since` to now. Chance is drawn only where there is a fault.
     #[inline]
-    pub fn carry(&self, since: Instant, chance: &mut SmallStream) -> Fate {
+    pub fn carry(&self, since: Instant, chance: &mut SmallStream) -> Passage {
         if self.state == LineState::SOUND && self.down_until.is_none() {
-            return Fate { lost: false, corrupted: false, duplicated: false };
+            return Passage { lost: false, corrupted: false, duplicated: false };
         }
         let cut = !self.state.up || self.down_until.is_some_and(|until| since < until);
         let mut happens = |probability: f64| probability > 0.0 && chance.unit() < probability;
         let lost = cut || happens(self.state.loss);
-        Fate {
+        Passage {
             lost,
             corrupted: !lost && happens(self.state.corrupt),
             duplicated: !lost && happens(self.state.duplicate),

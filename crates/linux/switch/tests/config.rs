@@ -1,6 +1,6 @@
 //! Switch files: what they come to, and what is said of wrong ones. Every error comes at once.
 
-use pullnet_scenario::Disk;
+use pullnet_config::Disk;
 use pullnet_switch::config::{SwitchFile, Wait};
 use pullnet_switch::{Effect, Unknown};
 use pullnet_units::{NodeId, PortId};

@@ -6,11 +6,14 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum PlayError {
     /// The transport does not exist on Linux.
-    #[error("transport.kind: \"{0}\" runs in the simulator only; use \"ndp\"")]
+    #[error(
+        "transport.kind: \"{0}\" has no form on the wire and runs in the simulator only; use one of {list}",
+        list = pullnet_protocols::FRAMED.join(", ")
+    )]
     Transport(&'static str),
     /// The network is too large.
     #[error(transparent)]
-    Plan(#[from] pullnet_switch::plan::NoPlan),
+    Plan(#[from] crate::plan::NoPlan),
     /// Not one socket for each host.
     #[error("{sockets} sockets for {hosts} hosts")]
     Sockets {

@@ -6,6 +6,7 @@ use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Totals};
 use pullnet_sim::{Director, Report};
 use pullnet_transport::{FlowStatus, Side, Transport};
 use pullnet_units::{HostId, Id, Instant};
+use pullnet_wire::Framed;
 
 use crate::PortCounts;
 use crate::ports;
@@ -16,10 +17,10 @@ use crate::stack::Stack;
 const MOST_STUCK: usize = 100;
 
 /// The record of a run that stopped at `now`.
-pub(crate) fn record(
-    site: &Site,
+pub(crate) fn record<P: Framed>(
+    site: &Site<P>,
     mut director: Director,
-    stacks: Vec<Stack>,
+    stacks: Vec<Stack<P>>,
     reports: &[Report],
     now: Instant,
     counted: &[PortCounts],
@@ -65,7 +66,7 @@ pub(crate) fn record(
     record
 }
 
-fn senders(stack: &Stack, mut visit: impl FnMut(FlowStatus)) {
+fn senders<P: Framed>(stack: &Stack<P>, mut visit: impl FnMut(FlowStatus)) {
     stack.endpoint.open_flows(&mut |status| {
         if status.side == Side::Sender {
             visit(status);
@@ -74,8 +75,8 @@ fn senders(stack: &Stack, mut visit: impl FnMut(FlowStatus)) {
 }
 
 /// A flow that is still open: what was sent for it, and since when it stands still.
-fn open_flow(
-    site: &Site,
+fn open_flow<P: Framed>(
+    site: &Site<P>,
     src: HostId,
     status: FlowStatus,
     flows: &mut [FlowRow],
@@ -92,8 +93,8 @@ fn open_flow(
     stuck.push(StuckFlow { flow, src, dst, bytes, size: row.size, last_progress, waiting_for });
 }
 
-fn host_rows(site: &Site, stacks: &[Stack], flows: &[FlowRow]) -> Vec<HostRow> {
-    let row = |stack: &Stack| HostRow {
+fn host_rows<P: Framed>(site: &Site<P>, stacks: &[Stack<P>], flows: &[FlowRow]) -> Vec<HostRow> {
+    let row = |stack: &Stack<P>| HostRow {
         delivered_in_window: stack.counts.delivered_in_window,
         rate_bps: site.scenario.topology.hosts[stack.host].link.rate.get(),
         receives: false,
@@ -105,7 +106,7 @@ fn host_rows(site: &Site, stacks: &[Stack], flows: &[FlowRow]) -> Vec<HostRow> {
 
 /// Sums over hosts and ports. What is in flight at the end is what nobody has seen arrive or vanish; which of the dropped
 /// packets carried data nobody counts.
-fn totals(stacks: &[Stack], ports: &[PortRow]) -> Totals {
+fn totals<P: Framed>(stacks: &[Stack<P>], ports: &[PortRow]) -> Totals {
     let mut totals = Totals::default();
     for counts in stacks.iter().map(|stack| &stack.counts) {
         totals.data_sent += counts.data_sent;
@@ -118,6 +119,7 @@ fn totals(stacks: &[Stack], ports: &[PortRow]) -> Totals {
     }
     let mut by_level: BTreeMap<String, u64> = BTreeMap::new();
     for port in ports {
+        totals.marked += port.marked;
         totals.trimmed += port.trimmed;
         totals.returned += port.returned;
         totals.dropped += port.dropped;

@@ -1,14 +1,13 @@
 //! A host without its link: the endpoint and what is known of its flows.
 
-use pullnet_ndp::{Ndp, NdpEndpoint, NdpHeader};
 use pullnet_record::{ControlRow, LatencyRow, PacketRow};
 use pullnet_rng::Seed;
 use pullnet_sim::{News, Report};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, Transmit, Transport,
+    Class, ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Received, Transmit, Transport,
 };
 use pullnet_units::{HostId, Instant, Picos};
-use pullnet_wire::{Packet, Shape, parse};
+use pullnet_wire::{Framed, HeaderOf, Refused};
 use pullnet_workload::FlowStart;
 
 use crate::incoming::IncomingFlows;
@@ -45,10 +44,10 @@ pub(crate) struct Log {
 }
 
 /// One host.
-pub(crate) struct Stack {
+pub(crate) struct Stack<P: Framed> {
     pub host: HostId,
     addr: HostAddr,
-    pub endpoint: NdpEndpoint,
+    pub endpoint: P::Endpoint,
     pub incoming: IncomingFlows,
     pub counts: Counts,
     pub log: Log,
@@ -59,16 +58,16 @@ pub(crate) struct Stack {
     latest_hops: (HostAddr, u64),
 }
 
-impl Stack {
+impl<P: Framed> Stack<P> {
     /// The host `host` at rest: with the chance that it has in the simulator.
-    pub fn new(site: &Site, host: HostId) -> Self {
+    pub fn new(site: &Site<P>, host: HostId) -> Self {
         let addr = site.addr(host);
         let info = HostInfo { addr, rate: site.scenario.topology.hosts[host].link.rate };
         let chance = Seed(site.scenario.seed).stream("host.transport", host.0.into());
         Self {
             host,
             addr,
-            endpoint: Ndp::endpoint(&site.config, info, chance),
+            endpoint: P::endpoint(&site.config, info, chance),
             incoming: IncomingFlows::default(),
             counts: Counts::default(),
             log: Log::default(),
@@ -79,7 +78,7 @@ impl Stack {
     }
 
     /// The application offers data.
-    pub fn open(&mut self, now: Instant, site: &Site, start: &FlowStart) {
+    pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
         let to = site.addr(start.dst);
         let (conn, paths) = (ConnId(start.flow), site.paths(self.addr, to));
         let flow =
@@ -89,21 +88,19 @@ impl Stack {
     }
 
     /// A frame has arrived. Those of others are passed over.
-    pub fn arrive(&mut self, now: Instant, site: &Site, frame: &[u8]) {
-        let arrived = match parse(frame, &site.marks, site.carriage.home) {
+    pub fn arrive(&mut self, now: Instant, site: &Site<P>, frame: &[u8]) {
+        let arrived = match P::parse(frame, &site.marks, site.home) {
             Ok(arrived) => arrived,
-            Err(pullnet_wire::Refused::Foreign) => return,
+            Err(Refused::Foreign) => return,
             Err(_) => return self.counts.refused += 1,
         };
         let Some(peer) = site.host(arrived.route.from) else { return self.counts.refused += 1 };
         let from = site.addr(peer);
-        let Some(received) = site.carriage.received(&arrived, from, site.paths(from, self.addr)) else {
-            return;
-        };
-        if arrived.packet.shape.is_data() {
+        let received = arrived.received(from, site.paths(from, self.addr));
+        if let Some(packet) = P::data(&arrived.header) {
             self.count(site, from, received.fate);
             if received.fate == Fate::Whole {
-                self.check(site, &arrived.packet, arrived.payload);
+                self.check(site, packet, arrived.payload);
             }
         }
         if site.scenario.probes.packets {
@@ -112,12 +109,12 @@ impl Stack {
         self.handle(now, site, received);
     }
 
-    fn handle(&mut self, now: Instant, site: &Site, received: Received<NdpHeader>) {
+    fn handle(&mut self, now: Instant, site: &Site<P>, received: Received<HeaderOf<P>>) {
         self.endpoint.handle(now, received);
         self.report(now, site);
     }
 
-    fn count(&mut self, site: &Site, from: HostAddr, fate: Fate) {
+    fn count(&mut self, site: &Site<P>, from: HostAddr, fate: Fate) {
         match fate {
             Fate::Whole => {
                 if self.latest_hops.0 != from {
@@ -131,15 +128,14 @@ impl Stack {
         }
     }
 
-    fn check(&mut self, site: &Site, packet: &Packet, payload: &[u8]) {
-        let (Shape::Data { seq, .. }, flow) = (packet.shape, packet.conn) else { return };
+    fn check(&mut self, site: &Site<P>, (ConnId(flow), seq): (ConnId, u32), payload: &[u8]) {
         if !content::is_right(flow, seq, payload, &site.payload_bytes) {
             self.fault = Some(PlayError::Content { flow, host: self.host.0 });
         }
     }
 
     /// Lets every timer run out that is due. What was due a moment ago counts as handled then.
-    pub fn timers(&mut self, now: Instant, site: &Site) {
+    pub fn timers(&mut self, now: Instant, site: &Site<P>) {
         let earliest = Instant(now.0.saturating_sub(CATCH_UP.0));
         while let Some(deadline) = self.endpoint.poll_timeout().filter(|deadline| deadline.at <= now) {
             self.endpoint.handle_timeout(deadline.at.max(earliest));
@@ -148,7 +144,7 @@ impl Stack {
     }
 
     /// Takes down a packet that leaves.
-    pub fn sent(&mut self, now: Instant, site: &Site, peer: HostId, packet: &Transmit<NdpHeader>) {
+    pub fn sent(&mut self, now: Instant, site: &Site<P>, peer: HostId, packet: &Transmit<HeaderOf<P>>) {
         let probes = &site.scenario.probes;
         if packet.class == Class::Data {
             self.counts.data_sent += 1;
@@ -167,13 +163,13 @@ impl Stack {
     }
 
     /// Passes on what the endpoint reports.
-    fn report(&mut self, now: Instant, site: &Site) {
+    fn report(&mut self, now: Instant, site: &Site<P>) {
         while let Some(event) = self.endpoint.poll_event() {
             self.note(now, site, event);
         }
     }
 
-    fn note(&mut self, now: Instant, site: &Site, event: Event) {
+    fn note(&mut self, now: Instant, site: &Site<P>, event: Event) {
         let news = |flow, news| Report { at: now.0, flow, news };
         match event {
             Event::Opened { slot, conn, .. } => {

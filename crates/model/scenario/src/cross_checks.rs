@@ -1,12 +1,11 @@
 //! Contradictions between tables: the packets of the transport have to fit the switches and the links.
 
+use pullnet_config::{Reader, Unread};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Capacity, SwitchConfig};
 use pullnet_topology::{LinkRef, Schedules, Topology};
 use pullnet_transport::Framing;
 use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
-
-use crate::table::{Reader, Unread};
 
 /// Lengths of a transport's packets on the wire; `None` where a setting was refused and stands at its default.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,11 @@
 //! `[[fault]]`: what goes wrong where and when.
 
+use pullnet_config::{Located, Reader, Shape, SubTable};
 use pullnet_settings::{Settings, settings};
 use pullnet_topology::{Effect, Fault, FaultError, Place, Schedules, schedules};
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
 use crate::Stop;
-use crate::shape::{Shape, SubTable};
-use crate::table::{Located, Reader};
 use crate::topology::Network;
 
 settings! {

@@ -1,11 +1,10 @@
 //! `[probes]`: what is recorded beyond the flows and the sums.
 
+use pullnet_config::{Reader, Shape, SubTable};
 use pullnet_settings::{Settings, choice, settings};
 use pullnet_units::{Instant, Picos};
 
 use crate::Stop;
-use crate::shape::{Shape, SubTable};
-use crate::table::Reader;
 
 choice! {
     /// What a time series has one line for.

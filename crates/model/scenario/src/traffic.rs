@@ -1,5 +1,6 @@
 //! `[[traffic]]`: who sends what to whom, and when.
 
+use pullnet_config::{Kind, Reader, Shape, SubTable, shortened};
 use pullnet_settings::Settings;
 use pullnet_topology::Topology;
 use pullnet_units::{BitsPerSec, Instant, Picos};
@@ -8,9 +9,6 @@ use pullnet_workload::{
 };
 
 use crate::Stop;
-use crate::document::shortened;
-use crate::shape::{Kind, Shape, SubTable};
-use crate::table::Reader;
 use crate::topology::Network as Built;
 
 const SIZES_EXAMPLE: &str = "distribution = \"web-search\"";

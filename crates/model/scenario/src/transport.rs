@@ -1,10 +1,7 @@
 //! `[transport]`: the protocol of every host.
 
+use pullnet_config::{Chosen, Kind, Reader, Shape, Unread};
 use pullnet_protocols::{PROTOCOLS, ProtocolConfig, ProtocolEntry};
-
-use crate::adapt::Chosen;
-use crate::shape::{Kind, Shape};
-use crate::table::{Reader, Unread};
 
 /// The table and what it may hold.
 pub(crate) fn shape() -> Shape {

@@ -5,10 +5,9 @@ mod tables;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use pullnet_config::{Disk, Located, Reader, Shape, SpecError, SubTable, read};
 use pullnet_host::Limits;
 use pullnet_ndp::NdpConfig;
-use pullnet_scenario::reading::{Located, Reader, Shape, SubTable, read};
-use pullnet_scenario::{Disk, SpecError};
 use pullnet_settings::Settings;
 use pullnet_switch::config::{CaptureSettings, MarkSettings, Wait, table};
 use pullnet_units::{BitsPerSec, Picos};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pullnet_scenario::reading::{Reader, Shape};
+use pullnet_config::{Reader, Shape};
 use pullnet_settings::Settings;
 use pullnet_units::{Instant, NodeId, PortId};
 
