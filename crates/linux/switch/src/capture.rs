@@ -74,7 +74,7 @@ mod tests {
         capture.event(Instant(9_000), PortId(0), Event::Trimmed, &[9; 17]);
         capture.event(Instant(9_000), PortId(0), Event::Arrived, &[8; 14]);
         capture.finish().unwrap();
-        let mut reader = pullnet_capture::Reader::open(std::io::Cursor::new(file)).unwrap();
+        let mut reader = pullnet_capture::Reader::open(io::Cursor::new(file)).unwrap();
         let mut seen = Vec::new();
         while let Some(item) = reader.next() {
             let pullnet_capture::Item::Packet(packet) = item else { panic!("nothing is damaged") };

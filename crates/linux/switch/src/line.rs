@@ -1,22 +1,17 @@
 //! One direction of a line: how it works now, and what it does to frames.
 
 use pullnet_rng::SmallStream;
-use pullnet_units::Instant;
-
-use crate::fault::LineState;
+use pullnet_topology::LinkState;
+use pullnet_units::{BitsPerSec, Instant};
 
 /// One direction of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
-    state: LineState,
+    state: LinkState,
+    /// Whether the state is that of a line without faults.
+    sound: bool,
     /// The latest time at which it was down; `None` for never.
     down_until: Option<Instant>,
-}
-
-impl Default for Line {
-    fn default() -> Self {
-        Self { state: LineState::SOUND, down_until: None }
-    }
 }
 
 /// What becomes of a frame on a line.
@@ -28,22 +23,28 @@ pub(crate) struct Passage {
 }
 
 impl Line {
-    pub fn state(&self) -> &LineState {
+    /// A line of this rate without faults.
+    pub fn new(rate: BitsPerSec) -> Self {
+        Self { state: LinkState::sound(rate), sound: true, down_until: None }
+    }
+
+    pub fn state(&self) -> &LinkState {
         &self.state
     }
 
     /// From `now` on it works like this.
-    pub fn set(&mut self, now: Instant, state: LineState) {
+    pub fn set(&mut self, now: Instant, state: LinkState) {
         if !self.state.up {
             self.down_until = Some(now);
         }
+        self.sound = state == LinkState::sound(state.rate);
         self.state = state;
     }
 
     /// What becomes of a frame that was on the line from `since` to now. Chance is drawn only where there is a fault.
     #[inline]
     pub fn carry(&self, since: Instant, chance: &mut SmallStream) -> Passage {
-        if self.state == LineState::SOUND && self.down_until.is_none() {
+        if self.sound && self.down_until.is_none() {
             return Passage { lost: false, corrupted: false, duplicated: false };
         }
         let cut = !self.state.up || self.down_until.is_some_and(|until| since < until);

@@ -11,7 +11,7 @@ use pullnet_record::RunRecord;
 use pullnet_scenario::{Scenario, compile};
 use pullnet_switch::config::SwitchFile;
 use pullnet_switch::live::Live;
-use pullnet_switch::{Direction, Effect, Fault};
+use pullnet_switch::{Direction, Effect, Fault, PortLine};
 use pullnet_testbed::plan::Plan;
 use pullnet_testbed::{Play, PortCounts};
 use pullnet_units::Instant;
@@ -94,10 +94,11 @@ fn play(scenario: &Arc<Scenario>, loss: Option<f64>) -> Option<RunRecord> {
     let file = file.unwrap_or_else(|errors| panic!("{errors:?}"));
     let live = in_namespace(&spaces.switch, || Ok(Live::start(&file))).unwrap().unwrap();
     if let Some(loss) = loss {
-        let (from, until, effect) = (Instant::ZERO, Instant::NEVER, Effect::Loss(loss));
+        let (from, until, effect) = (Instant::ZERO, None, Effect::Loss(loss));
         for host in &plan.hosts {
             let port = file.port(&host.port).unwrap();
-            live.fault(Fault { port, direction: Direction::Out, from, until, effect }).unwrap();
+            let place = PortLine { port, direction: Direction::Out };
+            live.fault(Fault { place, from, until, effect }).unwrap();
         }
     }
     let before = counted(&live);
