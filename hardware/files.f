@@ -10,10 +10,10 @@ rtl/table_lookup.sv
 rtl/trim_queue.sv
 rtl/tail_queue.sv
 rtl/admission.sv
+rtl/header_plan.sv
 rtl/rewrite.sv
 rtl/egress.sv
 rtl/releaser.sv
 rtl/counters.sv
-rtl/switch.sv
 rtl/registers.sv
 rtl/host_switch.sv

@@ -50,6 +50,8 @@ def _verilate(name: str, top: str, parameters: list[str], sources: list[str]) ->
         "--x-assign",
         "fast",
         "-Wno-fatal",
+        "--assert",
+        "-DCHECKS",
         *parameters,
     ]
     command += ["--top-module", top, "--Mdir", str(BUILD / f"obj-{name}"), "-CFLAGS", "-O2 -std=c++17"]
@@ -126,6 +128,37 @@ def route(name: str = "switch") -> dict[str, Any]:
     return dict(json.loads((BUILD / "synthesis" / "synthesis.json").read_text(encoding="utf-8"))[name])
 
 
+def features() -> dict[str, Any]:
+    """Which parts of the rule the RTL has; BLESS=1 in the environment writes hardware/features/rtl.json anew."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    program = target / "release" / "pullnet-hardware"
+    found = json.loads(call([str(program), "features", str(BUILD / "bin" / "agreement")]))
+    # `directed` fails where a line of a vector differs.
+    directed()
+    vectors = sorted((ROOT / "vectors" / "qdisc").glob("trim-*.jsonl"))
+    found |= {path.stem: "yes" for path in vectors}
+    file = HARDWARE / "features" / "rtl.json"
+    text = json.dumps(found, indent=2, sort_keys=True) + "\n"
+    if os.environ.get("BLESS"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    elif file.read_text(encoding="utf-8") != text:
+        sys.exit(
+            f"hardware: {file} does not say what was found; BLESS=1 tools/hardware.sh features writes it anew\n{text}"
+        )
+    return {"features": len(found), "all": all(value == "yes" for value in found.values())}
+
+
+def p4() -> dict[str, Any]:
+    """Whether the P4 programs do what the paper says of its own."""
+    call(["cargo", "build", "--quiet", "--release", "-p", "pullnet-hardware"], ROOT)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    found: dict[str, Any] = json.loads(call([str(target / "release" / "pullnet-hardware"), "p4"]))
+    if not all(found.values()):
+        sys.exit(f"hardware: a P4 program does not do what the paper says: {found}")
+    return found
+
+
 STEPS: dict[str, Callable[..., dict[str, Any]]] = {
     "lint": lint,
     "build": build,
@@ -134,6 +167,8 @@ STEPS: dict[str, Callable[..., dict[str, Any]]] = {
     "published": published,
     "proofs": proofs,
     "directed": directed,
+    "features": features,
+    "p4": p4,
     "synthesis": synthesis,
     "route": route,
 }

@@ -33,7 +33,8 @@ case "${1:-}" in
         step lint
         step build
         step agreement 60000
-        step directed
+        step features
+        step p4
         step line-rate 150 30 64-200 257 513 1025 1514
         step published ndp 200 6000 64 65 96 97 128 129
         step proofs
@@ -42,7 +43,8 @@ case "${1:-}" in
         step lint
         step build
         step agreement 1000000
-        step directed
+        step features
+        step p4
         for clock in 150 180 200; do
             step line-rate "$clock" 100 64-1514
             step published ndp "$clock"

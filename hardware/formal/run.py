@@ -13,11 +13,15 @@ RTL = HERE.parent / "rtl"
 # Module, parameters, induction depth. Widths and depths are small: no property depends on them.
 TASKS = {
     "fifo": ("-G WIDTH=4 -G DEPTH=4", 6),
+    "free_list": ("-G COUNT=4 -G WIDTH=4", 3),
+    "header_plan": ("", 3),
     "skid": ("-G WIDTH=4", 4),
     "round_robin": ("-G N=4", 3),
     "tail_queue": ("-G DEPTH=4", 3),
     "trim_queue": ("-G DATA_DEPTH=4 -G CONTROL_DEPTH=4", 3),
 }
+# Modules inside of others; their own properties are proved along.
+PARTS = {"free_list": ["fifo.sv"], "tail_queue": ["fifo.sv"]}
 TEMPLATE = """[options]
 mode {mode}
 depth {depth}
@@ -25,7 +29,7 @@ timeout 240
 [engines]
 smtbmc z3
 [script]
-read_slang --threads 1 -D FORMAL=1 -I . {files} --top {top} {parameters}
+read_slang --threads 1 -D FORMAL=1 {part}-I . {files} --top {top} {parameters}
 prep -top {top}
 [files]
 {paths}
@@ -42,13 +46,19 @@ def properties(module: str) -> tuple[list[str], list[str]]:
 def run(out: Path, module: str, mode: str) -> tuple[bool, float]:
     """Run one proof; say whether it passed and how long it took."""
     parameters, depth = TASKS[module]
-    names = ["pullnet_pkg.sv", f"{module}.sv"]
-    paths = [RTL / name for name in names] + [HERE / f"{name}_props.svh" for name in (module,)]
+    names = ["pullnet_pkg.sv", *PARTS.get(module, ()), f"{module}.sv"]
+    paths = [RTL / name for name in names] + [HERE / f"{Path(name).stem}_props.svh" for name in names[1:]]
     task = out / f"{module}_{mode}.sby"
     depth = 30 if mode == "cover" else depth
     listed = "\n".join(sorted({str(path) for path in paths}))
     filled = TEMPLATE.format(
-        mode=mode, depth=depth, files=" ".join(names), top=module, parameters=parameters, paths=listed
+        mode=mode,
+        depth=depth,
+        files=" ".join(names),
+        top=module,
+        parameters=parameters,
+        paths=listed,
+        part="-D PART=1 " if module in PARTS else "",
     )
     task.write_text(filled, encoding="utf-8")
     begun = time.monotonic()

@@ -25,8 +25,7 @@
     end
   end
   always_ff @(posedge clk) if (past && !rst) begin
-    no_queue_overflows: assert (count <= (A + 1)'(DEPTH));
-    pointers: assert (tail == head + A'(count));
+    no_queue_overflows: assert (count <= C'(DEPTH) && (!takes || room));
     limit_holds: assert (room_t'(count) + room_t'(serving) <= cfg.data_limit);
     conserved: assert (came == went + lost + 6'(count));
   end

@@ -6,6 +6,7 @@ module admission
 #(
     parameter int PORTS = 4,
     parameter int FIXED = 8,
+    parameter int ROUTES = 8,
     parameter int LEARNED = 16,
     parameter int HEADS = 288  // first cells that there are
 ) (
@@ -13,6 +14,7 @@ module admission
     input logic rst,
     input config_t cfg,
     input entry_t [FIXED-1:0] fixed,
+    input route_t [ROUTES-1:0] routes,
     input logic [PORTS-1:0] in_valid,
     output logic [PORTS-1:0] in_ready,
     input ticket_t [PORTS-1:0] in,
@@ -55,7 +57,7 @@ module admission
   logic round_in_valid, round_in_ready, round_valid, round_take;
   fifo #(.WIDTH($bits(round_t)), .DEPTH(16)) round (
       .clk, .rst, .in_valid(round_in_valid), .in_ready(round_in_ready), .in_data(round_in),
-      .out_valid(round_valid), .out_ready(round_take), .out_data(round_out)
+      .out_valid(round_valid), .out_ready(round_take), .out_data(round_out), .held()
   );
 
   // Step 1: whose turn it is.
@@ -95,10 +97,11 @@ module admission
   // Step 2: learning and lookup.
   logic known, by_label;
   logic [2:0] port;
-  entry_t entry;
-  table_lookup #(.FIXED(FIXED), .LEARNED(LEARNED)) lookup (
-      .clk, .rst, .cfg, .fixed, .enable(move2 && valid1), .learns(!comes_round1 && !ticket1.bad),
-      .ingress(from1), .to(ticket1.to), .from(ticket1.from), .known, .by_label, .port, .entry
+  ways_t ways;
+  table_lookup #(.FIXED(FIXED), .ROUTES(ROUTES), .LEARNED(LEARNED)) lookup (
+      .clk, .rst, .cfg, .fixed, .routes, .enable(move2 && valid1), .learns(!comes_round1 && !ticket1.bad),
+      .ingress(from1), .to(ticket1.to), .from(ticket1.from), .v4(ticket1.v4), .to_ip(ticket1.to_ip),
+      .known, .by_label, .port, .ways
   );
   logic valid2, comes_round2;
   logic [2:0] from2;
@@ -120,9 +123,9 @@ module admission
   logic [2:0] way;
   logic floods;
   always_comb begin
-    digit = ticket2.labelled ? (ticket2.label >> entry.shift) & entry.mask : '0;
-    choice = digit[1:0] & (entry.log2_ports == 2'd2 ? 2'd3 : {1'b0, entry.log2_ports[0]});
-    way = by_label ? entry.ports[choice] : port;
+    digit = ticket2.labelled ? (ticket2.label >> ways.shift) & ways.mask : '0;
+    choice = digit[1:0] & (ways.log2_ports == 2'd2 ? 2'd3 : {1'b0, ways.log2_ports[0]});
+    way = by_label ? ways.ports[choice] : port;
     for (int p = 0; p < PORTS; p++) others[p] = p != int'(from2);
     floods = !known && cfg.flood;
     to_mask = '0;
@@ -169,8 +172,7 @@ module admission
     final_step = (mask3 & ~now) == 0;
     held = '0;
     for (int p = 0; p < PORTS; p++) if (now[p]) held |= held_data[p];
-    marks = cfg.mark && held > cfg.mark_above && ticket3.frame.ip && ticket3.frame.tos[1:0] != 0
-            && (ticket3.frame.kind == DATA || ticket3.frame.kind == FOREIGN);
+    marks = congested(cfg, held, ticket3.frame);
     offered = ticket3.frame;
     offered.marked = ticket3.frame.marked || marks;
     enqueue = valid3 && room_behind ? now : '0;
@@ -186,6 +188,8 @@ module admission
     logic [15:0] to_port;
     logic fragment;
     mac_t to;
+    logic v4;
+    ip_t from_ip;
   } way_back_t;
   way_back_t ways_back[HEADS];
   way_back_t way_back;
@@ -221,7 +225,8 @@ module admission
 
   always_ff @(posedge clk) begin
     if (step && fresh3 && !comes_round3)
-      ways_back[ticket3.frame.head[H-1:0]] <= '{ticket3.from, ticket3.to_port, ticket3.fragment, ticket3.to};
+      ways_back[ticket3.frame.head[H-1:0]]
+          <= '{ticket3.from, ticket3.to_port, ticket3.fragment, ticket3.to, ticket3.v4, ticket3.from_ip};
     way_back <= ways_back[victim5.head[H-1:0]];
   end
 
@@ -238,7 +243,7 @@ module admission
   end
   fifo #(.WIDTH($bits(release_t)), .DEPTH(16)) releases (
       .clk, .rst, .in_valid(release5_valid), .in_ready(release5_ready), .in_data(release5),
-      .out_valid(release_valid), .out_ready(release_ready), .out_data(released)
+      .out_valid(release_valid), .out_ready(release_ready), .out_data(released), .held()
   );
   // Steps stop while four releases wait, so that those on their way find room.
   logic [4:0] releases_waiting;
@@ -265,6 +270,8 @@ module admission
     round_in.from = port6;
     round_in.ticket.to = way_back.from;
     round_in.ticket.from = way_back.to;
+    round_in.ticket.v4 = way_back.v4;
+    round_in.ticket.to_ip = way_back.from_ip;
     round_in.ticket.fragment = way_back.fragment;
     round_in.ticket.labelled = !way_back.fragment && way_back.to_port >= 16'd49152;
     round_in.ticket.label = way_back.to_port - 16'd49152;
@@ -300,7 +307,7 @@ module admission
     offer_coin = coin;
   end
 
-`ifdef FORMAL
+`ifdef CHECKS
   always_ff @(posedge clk) begin
     if (!rst) assert (!round_in_valid || round_in_ready);
     if (!rst) assert (!release5_valid || release5_ready);

@@ -20,6 +20,7 @@ module cells
     output logic [PORTS-1:0][W-1:0] read_data  // three cycles after `read`
 );
   localparam int A = $clog2(CELLS);
+  localparam int P = $clog2(PORTS);
   logic [BANKS-1:0][W-1:0] bank_out;
   logic [PORTS-1:0][$clog2(BANKS)-1:0] from1, from2;
 
@@ -30,26 +31,27 @@ module cells
     logic [W-1:0] data1;
     logic write0;
     logic [A-1:0] write_at0, read_at0;
-    logic [W-1:0] data0;
+    logic [P-1:0] writer, reader;
+    // At most one port is at this bank. Choosing it by number, not by a mask, halves the logic in front of the memory.
     always_comb begin
       write0 = 1'b0;
-      write_at0 = '0;
-      data0 = '0;
-      read_at0 = '0;
+      writer = '0;
+      reader = '0;
       for (int p = 0; p < PORTS; p++) begin
         if (write[p] && int'(write_bank[p]) == b) begin
           write0 = 1'b1;
-          write_at0 |= write_cell[p][A-1:0];
-          data0 |= write_data[p];
+          writer |= P'(p);
         end
-        if (read[p] && int'(read_bank[p]) == b) read_at0 |= read_cell[p][A-1:0];
+        if (read[p] && int'(read_bank[p]) == b) reader |= P'(p);
       end
+      write_at0 = write_cell[writer][A-1:0];
+      read_at0 = read_cell[reader][A-1:0];
     end
     always_ff @(posedge clk) begin
       write1 <= write0;
       write_at1 <= write_at0;
       read_at1 <= read_at0;
-      data1 <= data0;
+      data1 <= write_data[writer];
     end
     always_ff @(posedge clk) begin
       if (write1) words[write_at1] <= data1;

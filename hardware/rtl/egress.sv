@@ -127,10 +127,10 @@ module egress
   );
   fifo #(.WIDTH(W + 1 + $clog2(W / 8)), .DEPTH(DEPTH)) ready_beats (
       .clk, .rst, .in_valid(out_valid), .in_ready(out_ready), .in_data({out_empty, out_last, out_data}),
-      .out_valid(tx_valid), .out_ready(tx_ready), .out_data({tx_empty, tx_last, tx_data})
+      .out_valid(tx_valid), .out_ready(tx_ready), .out_data({tx_empty, tx_last, tx_data}), .held()
   );
 
-`ifdef FORMAL
+`ifdef CHECKS
   always_ff @(posedge clk) if (!rst && out_valid) assert (out_ready);
 `endif
 endmodule

@@ -10,7 +10,8 @@ module fifo #(
     input logic [WIDTH-1:0] in_data,
     output logic out_valid,
     input logic out_ready,
-    output logic [WIDTH-1:0] out_data
+    output logic [WIDTH-1:0] out_data,
+    output logic [$clog2(DEPTH)+1:0] held  // words inside, the one at the output included
 );
   localparam int A = $clog2(DEPTH);
   logic [WIDTH-1:0] words[DEPTH];
@@ -21,6 +22,7 @@ module fifo #(
   assign in_ready = count != (A + 1)'(DEPTH);
   assign push = in_valid && in_ready;
   assign load = count != 0 && (!out_valid || out_ready);
+  assign held = (A + 2)'(count) + (A + 2)'(out_valid);
 
   always_ff @(posedge clk) begin
     if (push) words[tail] <= in_data;

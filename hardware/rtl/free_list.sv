@@ -21,7 +21,7 @@ module free_list #(
 
   fifo #(.WIDTH(WIDTH), .DEPTH(2 ** A)) list (
       .clk, .rst, .in_valid, .in_ready, .in_data(in_cell), .out_valid(used_valid),
-      .out_ready(out_ready && fresh_left == 0), .out_data(used)
+      .out_ready(out_ready && fresh_left == 0), .out_data(used), .held()
   );
 
   assign take_fresh = out_ready && fresh_left != 0;
@@ -37,4 +37,8 @@ module free_list #(
       fresh <= fresh + WIDTH'(STEP);
     end
   end
+
+`ifdef FORMAL
+  `include "free_list_props.svh"
+`endif
 endmodule

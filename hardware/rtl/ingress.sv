@@ -61,14 +61,14 @@ module ingress
   );
   fifo #(.WIDTH($bits(ticket_t)), .DEPTH(TICKETS)) ticket_fifo (
       .clk, .rst, .in_valid(parsed_valid), .in_ready(parsed_ready), .in_data(parsed),
-      .out_valid(ticket_valid), .out_ready(ticket_pop), .out_data(ticket)
+      .out_valid(ticket_valid), .out_ready(ticket_pop), .out_data(ticket), .held()
   );
 
   logic beat_valid, beat_pop, beat_last;
   logic [W-1:0] beat_data;
   fifo #(.WIDTH(W + 1), .DEPTH(DEPTH)) beat_fifo (
       .clk, .rst, .in_valid(take), .in_ready(beats_ready), .in_data({in_last, in_data}),
-      .out_valid(beat_valid), .out_ready(beat_pop), .out_data({beat_last, beat_data})
+      .out_valid(beat_valid), .out_ready(beat_pop), .out_data({beat_last, beat_data}), .held()
   );
 
   // A cell begins only when it waits whole: then one beat of it can be written in each cycle.
@@ -133,7 +133,7 @@ module ingress
   logic placed_has_body;
   fifo #(.WIDTH(21), .DEPTH(4)) placed_fifo (
       .clk, .rst, .in_valid(place), .in_ready(placed_ready), .in_data({head, body, body_used}),
-      .out_valid(placed_valid), .out_ready(ticket_pop), .out_data({placed_head, placed_body, placed_has_body})
+      .out_valid(placed_valid), .out_ready(ticket_pop), .out_data({placed_head, placed_body, placed_has_body}), .held()
   );
 
   assign out_valid = placed_valid && ticket_valid;
@@ -145,7 +145,7 @@ module ingress
     out.frame.has_body = placed_has_body;
   end
 
-`ifdef FORMAL
+`ifdef CHECKS
   always_ff @(posedge clk) if (!rst && parsed_valid) assert (parsed_ready);
 `endif
 endmodule

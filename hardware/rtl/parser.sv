@@ -77,6 +77,7 @@ module parser
   logic [7:0] tos2, protocol2;
   logic [15:0] ip_len2, from_port, to_port;
   mac_t to2, from2;
+  ip_t to_ip2, from_ip2;
   logic [L-1:0][15:0] half2;
   always_ff @(posedge clk) begin
     valid2 <= valid1;
@@ -96,6 +97,13 @@ module parser
     to2 <= {top[0], top[1], top[2]};
     from2 <= {top[3], top[4], top[5]};
     for (int lane = 0; lane < L; lane++) begin
+      // IPv4 addresses: half-words 6 to 9 of the header.
+      for (int half = 0; half < 2; half++) begin
+        if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(at) + 14'(6 + half))
+          from_ip2[16*(1-half)+:16] <= half1[lane];
+        if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(at) + 14'(8 + half))
+          to_ip2[16*(1-half)+:16] <= half1[lane];
+      end
       if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next)) from_port <= half1[lane];
       if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next) + 14'd1) to_port <= half1[lane];
       half2[lane] <= valid1 && v4
@@ -149,6 +157,9 @@ module parser
     ticket2.label = from_port - LABEL_BASE;
     ticket2.labelled = !cfg.artifact && kind != FOREIGN && !fragment2 && from_port >= LABEL_BASE;
     ticket2.to_port = to_port;
+    ticket2.to_ip = to_ip2;
+    ticket2.from_ip = from_ip2;
+    ticket2.v4 = ip && v4_2;
     ticket2.fragment = fragment2;
     ticket2.bad = wrong2 || len2 < 14 || len2 > len_t'(MAX_FRAME);
     ticket2.frame.len = len2;

@@ -10,6 +10,7 @@ package pullnet_pkg;
   typedef logic [13:0] len_t;   // bytes of a frame without frame check sequence
   typedef logic [19:0] room_t;  // room in a queue, in frames or bytes
   typedef logic [47:0] mac_t;
+  typedef logic [31:0] ip_t;
   typedef logic [2:0] kind_t;
 
   // What a frame is to a switch.
@@ -53,6 +54,9 @@ package pullnet_pkg;
   typedef struct packed {
     mac_t to;
     mac_t from;
+    ip_t to_ip;            // IPv4 addresses; only where `v4` is set
+    ip_t from_ip;
+    logic v4;              // an IPv4 header is there whole
     logic labelled;        // `label` is there
     logic [15:0] label;    // path that the sender chose
     logic [15:0] to_port;  // UDP destination port
@@ -69,6 +73,26 @@ package pullnet_pkg;
     logic has_body;
     logic shared;
   } release_t;
+
+  // What is written into the headers of a frame on its way out.
+  typedef struct packed {
+    logic turned;
+    logic cut;
+    logic marked;
+    logic artifact;
+    logic ip;
+    logic ipv6;
+    logic ipv4_sum;         // the checksum is calculated anew
+    logic [5:0] at;         // half-words at which IP and what it carries begin
+    logic [5:0] next;
+    logic [7:0] tos;
+    logic [3:0] ihl;
+    logic [15:0] ip_len;
+    logic [15:0] udp_len;
+    logic [15:0] sum;
+    logic [15:0] delta;     // what a congestion mark adds to the checksum (RFC 1624)
+    logic [4:0] empty;       // bytes of the last beat of 32 B that do not belong to the frame; its low bits for shorter beats
+  } plan_t;
 
   // Settings that a host may change while nothing is queued.
   typedef struct packed {
@@ -88,15 +112,35 @@ package pullnet_pkg;
     logic artifact;            // the wire layout of the paper's artifact: IP protocol 199
   } config_t;
 
-  // A fixed entry of the forwarding table.
+  // Ports that lead to a destination.
   typedef struct packed {
-    logic valid;
-    mac_t mac;
     logic [1:0] log2_ports;    // 1, 2 or 4 equal ports
     logic [3:0][2:0] ports;
     logic [3:0] shift;         // which bits of the label choose
     logic [15:0] mask;
+  } ways_t;
+
+  // A fixed entry of the forwarding table.
+  typedef struct packed {
+    logic valid;
+    mac_t mac;
+    ways_t ways;
   } entry_t;
+
+  // A route: IPv4 destinations that agree with `net` in the bits of `bits`. The first route that matches decides, so the
+  // host writes longer prefixes first, as into any ternary memory.
+  typedef struct packed {
+    logic valid;
+    ip_t net;
+    ip_t bits;
+    ways_t ways;
+  } route_t;
+
+  // Whether a frame is marked (ECN): a queue holds more data frames than the threshold, and the frame's transport is capable.
+  function automatic logic congested(input config_t cfg, input logic [7:0] held, input frame_t frame);
+    congested = cfg.mark && held > cfg.mark_above && frame.ip && frame.tos[1:0] != 0
+        && (frame.kind == DATA || frame.kind == FOREIGN);
+  endfunction
 
   // Folds a sum of 16-bit words as RFC 1071 has it.
   function automatic logic [15:0] fold(input logic [23:0] sum);

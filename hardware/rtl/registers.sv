@@ -7,11 +7,14 @@
 //   0x05        DSCP of data (5..0), control (13..8), trimmed (21..16) and returned frames (29..24)
 //   0x40 + 4n   fixed entry n: address 31..0; address 47..32 with bit 16 for "valid"; ports in 4 bits each with their number's
 //               logarithm in 17..16 and the shift in 23..20; mask
+//   0x60 + 4n   route n: network; netmask; ports as above with bit 31 for "valid"; mask. The first route that matches decides:
+//               longer prefixes first
 //   0x80 + 32p  counters of port p, in the order of counters.sv; the word is there four cycles after its address
 module registers
   import pullnet_pkg::*;
 #(
-    parameter int FIXED = 8
+    parameter int FIXED = 8,   // at most 8
+    parameter int ROUTES = 8   // at most 8
 ) (
     input logic clk,
     input logic rst,
@@ -21,11 +24,20 @@ module registers
     output logic [31:0] read_data,
     output config_t cfg,
     output entry_t [FIXED-1:0] fixed,
+    output route_t [ROUTES-1:0] routes,
     output logic [6:0] counter_address,
     input logic [31:0] counter_value
 );
   logic [3:0] is_counter;
   assign counter_address = address[6:0];
+
+  // Third word of an entry.
+  function automatic ways_t ways_of(input logic [31:0] word, input logic [15:0] mask);
+    ways_of.ports = {word[14:12], word[10:8], word[6:4], word[2:0]};
+    ways_of.log2_ports = word[17:16];
+    ways_of.shift = word[23:20];
+    ways_of.mask = mask;
+  endfunction
 
   always_ff @(posedge clk) begin
     is_counter <= {is_counter[2:0], address[7]};
@@ -45,13 +57,15 @@ module registers
       cfg.flood <= 1'b1;
       cfg.dscp <= {6'd15, 6'd7, 6'd11, 6'd3};
       fixed <= '0;
+      routes <= '0;
     end else if (write) begin
       case (address)
         8'h01: begin
           cfg.data_in_bytes <= write_data[0];
           cfg.control_in_bytes <= write_data[1];
           cfg.coin <= write_data[2];
-          cfg.send_back <= write_data[3];
+          // The artifact's layout has no field that says where a header returns to.
+          cfg.send_back <= write_data[3] && !write_data[7];
           cfg.mark <= write_data[4];
           cfg.learn <= write_data[5];
           cfg.flood <= write_data[6];
@@ -68,16 +82,25 @@ module registers
         default: ;
       endcase
       for (int e = 0; e < FIXED; e++) begin
-        if (address[7:6] == 2'b01 && int'(address[5:2]) == e) begin
+        if (address[7:5] == 3'b010 && int'(address[4:2]) == e) begin
           case (address[1:0])
             2'd0: fixed[e].mac[31:0] <= write_data;
             2'd1: {fixed[e].valid, fixed[e].mac[47:32]} <= write_data[16:0];
+            2'd2: fixed[e].ways <= ways_of(write_data, fixed[e].ways.mask);
+            2'd3: fixed[e].ways.mask <= write_data[15:0];
+          endcase
+        end
+      end
+      for (int e = 0; e < ROUTES; e++) begin
+        if (address[7:5] == 3'b011 && int'(address[4:2]) == e) begin
+          case (address[1:0])
+            2'd0: routes[e].net <= write_data;
+            2'd1: routes[e].bits <= write_data;
             2'd2: begin
-              fixed[e].ports <= {write_data[14:12], write_data[10:8], write_data[6:4], write_data[2:0]};
-              fixed[e].log2_ports <= write_data[17:16];
-              fixed[e].shift <= write_data[23:20];
+              routes[e].ways <= ways_of(write_data, routes[e].ways.mask);
+              routes[e].valid <= write_data[31];
             end
-            2'd3: fixed[e].mask <= write_data[15:0];
+            2'd3: routes[e].ways.mask <= write_data[15:0];
           endcase
         end
       end

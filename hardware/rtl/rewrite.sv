@@ -20,76 +20,14 @@ module rewrite
     output logic [$clog2(W/8)-1:0] out_empty
 );
   localparam int L = W / 16;
-  typedef struct packed {
-    logic turned;
-    logic cut;
-    logic marked;
-    logic artifact;
-    logic ip;
-    logic ipv6;
-    logic ipv4_sum;         // the checksum is calculated anew
-    logic [5:0] at;         // half-words at which IP and what it carries begin
-    logic [5:0] next;
-    logic [7:0] tos;
-    logic [3:0] ihl;
-    logic [15:0] ip_len;
-    logic [15:0] udp_len;
-    logic [15:0] sum;
-    logic [15:0] delta;     // what a congestion mark adds to the checksum (RFC 1624)
-    logic [$clog2(W/8)-1:0] empty;
-  } plan_t;
-
-  // What is to be done, in two steps while the first beat is on its way.
-  plan_t plan0, plan1;
-  logic load1;
-  logic [7:0] tos;
-  logic [1:0] ecn;
-  logic [15:0] at_bytes, next_bytes, word, word_before;
-  logic [23:0] sum0, sum1;
-  logic [16:0] delta0;
-  always_comb begin
-    ecn = frame.marked ? 2'b11 : frame.tos[1:0];
-    tos = {frame.tos[7:2], ecn};
-    if (frame.cut && !cfg.artifact) tos = {cfg.dscp[HEADER], ecn};
-    if (frame.turned) tos = {cfg.dscp[RETURNED], ecn};
-    plan0 = '0;
-    plan0.turned = frame.turned;
-    plan0.cut = frame.cut;
-    plan0.marked = frame.marked;
-    plan0.artifact = cfg.artifact;
-    plan0.ip = frame.ip;
-    plan0.ipv6 = frame.ipv6;
-    plan0.ipv4_sum = !frame.ipv6 && (frame.cut || frame.turned);
-    plan0.at = frame.vlan ? 6'd9 : 6'd7;
-    plan0.next = plan0.at + (frame.ipv6 ? 6'd20 : {1'b0, frame.ihl, 1'b0});
-    plan0.tos = tos;
-    plan0.ihl = frame.ihl;
-    at_bytes = {9'b0, plan0.at, 1'b0};
-    next_bytes = {9'b0, plan0.next, 1'b0};
-    plan0.udp_len = 16'(frame.len) - next_bytes;
-    plan0.ip_len = frame.ipv6 ? plan0.udp_len : 16'(frame.len) - at_bytes;
-    plan0.empty = ($clog2(W / 8))'(-frame.len);
-    word = {4'd4, frame.ihl, tos};
-    word_before = {4'd4, frame.ihl, frame.tos};
-    sum0 = 24'(frame.sum) + 24'(word);
-    if (frame.cut) sum0 = sum0 + {8'b0, ~frame.ip_len} + {8'b0, plan0.ip_len};
-    delta0 = {1'b0, ~word_before} + {1'b0, word};
-    plan0.delta = delta0[15:0] + {15'b0, delta0[16]};
-  end
-  always_ff @(posedge clk) begin
-    load1 <= load && !rst;
-    plan1 <= plan0;
-    sum1 <= sum0;
-  end
+  // What is to be done is known when the first beat is there.
   plan_t plan_in, plan;
-  logic plan_ready, plan_valid, plan_pop;
-  always_comb begin
-    plan_in = plan1;
-    plan_in.sum = ~fold(sum1);
-  end
+  logic load1, plan_ready, plan_valid, plan_pop;
+  always_ff @(posedge clk) load1 <= load && !rst;
+  header_plan planner (.clk, .cfg, .frame, .plan(plan_in));
   fifo #(.WIDTH($bits(plan_t)), .DEPTH(4)) plans (
       .clk, .rst, .in_valid(load1), .in_ready(plan_ready), .in_data(plan_in),
-      .out_valid(plan_valid), .out_ready(plan_pop), .out_data(plan)
+      .out_valid(plan_valid), .out_ready(plan_pop), .out_data(plan), .held()
   );
 
   // Three beats in a row: half-words of the one before and the one behind are in reach.
@@ -166,14 +104,14 @@ module rewrite
   always_ff @(posedge clk) begin
     out_valid <= fresh && !rst;
     out_last <= now_last;
-    out_empty <= now_last ? plan.empty : '0;
+    out_empty <= now_last ? ($clog2(W / 8))'(plan.empty) : '0;
     for (int lane = 0; lane < L; lane++) begin
       out_data[16*lane+:8] <= written[lane][15:8];
       out_data[16*lane+8+:8] <= written[lane][7:0];
     end
   end
 
-`ifdef FORMAL
+`ifdef CHECKS
   always_ff @(posedge clk) begin
     if (!rst && load1) assert (plan_ready);
     if (!rst && fresh) assert (plan_valid);

@@ -1,30 +1,36 @@
-// Forwarding table: fixed entries with equal ports that a label chooses among, and learned addresses. One frame in each
-// cycle is learned and looked up; the answer is there one cycle later.
+// Forwarding table: routes by IPv4 prefix, fixed Ethernet addresses, and learned ones, in this order. Routes and fixed
+// entries have equal ports that a label chooses among. One frame in each cycle is learned and looked up; the answer is there
+// one cycle later.
 module table_lookup
   import pullnet_pkg::*;
 #(
     parameter int FIXED = 8,
+    parameter int ROUTES = 8,
     parameter int LEARNED = 16
 ) (
     input logic clk,
     input logic rst,
     input config_t cfg,
     input entry_t [FIXED-1:0] fixed,
+    input route_t [ROUTES-1:0] routes,
     input logic enable,         // a frame is there and moves on
     input logic learns,         // its source address may be learned
     input logic [2:0] ingress,
     input mac_t to,
     input mac_t from,
+    input logic v4,
+    input ip_t to_ip,
     output logic known,         // one cycle later
     output logic by_label,
     output logic [2:0] port,
-    output entry_t entry
+    output ways_t ways
 );
   localparam int A = $clog2(LEARNED + 1);
   mac_t [LEARNED-1:0] macs;
   logic [LEARNED-1:0][2:0] ports;
   logic [A-1:0] count;
   logic [FIXED-1:0] fixed_to, fixed_from;
+  logic [ROUTES-1:0] in_route;
   logic [LEARNED-1:0] learned_to, learned_from;
   logic learn, itself;
 
@@ -33,6 +39,8 @@ module table_lookup
       fixed_to[e] = fixed[e].valid && fixed[e].mac == to;
       fixed_from[e] = fixed[e].valid && fixed[e].mac == from;
     end
+    for (int e = 0; e < ROUTES; e++)
+      in_route[e] = v4 && routes[e].valid && ((to_ip ^ routes[e].net) & routes[e].bits) == 0;
     for (int e = 0; e < LEARNED; e++) begin
       learned_to[e] = e < int'(count) && macs[e] == to;
       learned_from[e] = e < int'(count) && macs[e] == from;
@@ -55,13 +63,15 @@ module table_lookup
 
   // Second cycle: the entry that was found.
   logic [FIXED-1:0] fixed_hit;
+  logic [ROUTES-1:0] route_hit;
   logic [LEARNED-1:0] learned_hit;
   logic [LEARNED-1:0][2:0] learned_ports;
   logic found_itself;
   logic [2:0] own;
   always_ff @(posedge clk) begin
     if (enable) begin
-      fixed_hit <= fixed_to;
+      route_hit <= in_route & (~in_route + 1'b1);
+      fixed_hit <= in_route != 0 ? '0 : fixed_to;
       learned_hit <= learned_to;
       learned_ports <= ports;
       found_itself <= itself;
@@ -69,12 +79,13 @@ module table_lookup
     end
   end
   always_comb begin
-    entry = '0;
+    ways = '0;
     port = '0;
-    for (int e = 0; e < FIXED; e++) if (fixed_hit[e]) entry |= fixed[e];
+    for (int e = 0; e < ROUTES; e++) if (route_hit[e]) ways |= routes[e].ways;
+    for (int e = 0; e < FIXED; e++) if (fixed_hit[e]) ways |= fixed[e].ways;
     for (int e = 0; e < LEARNED; e++) if (learned_hit[e]) port |= learned_ports[e];
     if (found_itself) port = own;
-    by_label = fixed_hit != 0;
+    by_label = route_hit != 0 || fixed_hit != 0;
     known = by_label || learned_hit != 0 || found_itself;
   end
 endmodule

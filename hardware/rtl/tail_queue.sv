@@ -18,37 +18,30 @@ module tail_queue
     input logic done,
     output logic [7:0] held_data
 );
-  localparam int A = $clog2(DEPTH);
-  frame_t words[DEPTH];
-  logic [A-1:0] head, tail;
-  logic [A:0] count;
-  logic serving, fits, takes;
+  localparam int C = $clog2(DEPTH) + 2;
+  logic [C-1:0] count;  // frames that wait
+  logic serving, fits, takes, room, there;
+  frame_t first;
 
   // The frame in service takes its share of the room.
-  assign fits = room_t'(count) + room_t'(serving) < cfg.data_limit && count != (A + 1)'(DEPTH);
+  assign fits = room_t'(count) + room_t'(serving) < cfg.data_limit && count < C'(DEPTH);
   assign verdict = fits ? QUEUED : DATA_FULL;
   assign victim = in;
-  assign next_valid = next && count != 0;
+  assign next_valid = next && there;
   assign in_ready = !next_valid && !done;
   assign takes = in_valid && in_ready && fits;
   assign held_data = 8'(count) + 8'(serving);
+  fifo #(.WIDTH($bits(frame_t)), .DEPTH(DEPTH)) waiting (
+      .clk, .rst, .in_valid(takes), .in_ready(room), .in_data(in), .out_valid(there), .out_ready(next_valid),
+      .out_data(first), .held(count)
+  );
 
   always_ff @(posedge clk) begin
-    if (takes) words[tail] <= in;
-    if (next) out <= words[head];
+    if (next) out <= first;
   end
   always_ff @(posedge clk) begin
-    if (rst) begin
-      head <= '0;
-      tail <= '0;
-      count <= '0;
-      serving <= 1'b0;
-    end else begin
-      tail <= tail + A'(takes);
-      head <= head + A'(next_valid);
-      count <= count + (A + 1)'(takes) - (A + 1)'(next_valid);
-      serving <= next_valid || (serving && !done);
-    end
+    if (rst) serving <= 1'b0;
+    else serving <= next_valid || (serving && !done);
   end
 
 `ifdef FORMAL

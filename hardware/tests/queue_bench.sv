@@ -11,12 +11,16 @@ module queue_bench
     input logic [7:0] control_per_data,
     input logic use_coin,
     input logic send_back,
+    input logic mark,
+    input logic [7:0] mark_above,
     input logic in_valid,
     input logic [9:0] in_id,
     input logic [13:0] in_len,
     input logic [2:0] in_kind,
     input logic [7:0] in_keep,
+    input logic in_ect,
     input logic arriving_loses,
+    output logic marks,
     output logic in_ready,
     output logic [2:0] verdict,
     output logic [9:0] victim_id,
@@ -27,6 +31,7 @@ module queue_bench
     output logic [9:0] out_id,
     output logic [13:0] out_len,
     output logic [2:0] out_kind,
+    output logic out_marked,
     input logic done,
     output logic [7:0] held_data,
     output logic [7:0] held_control
@@ -42,11 +47,17 @@ module queue_bench
     cfg.control_per_data = control_per_data;
     cfg.coin = use_coin;
     cfg.send_back = send_back;
+    cfg.mark = mark;
+    cfg.mark_above = mark_above;
     in = '0;
     in.head = in_id;
     in.len = in_len;
     in.kind = in_kind;
     in.keep = in_keep;
+    in.ip = 1'b1;
+    in.tos = {6'd3, in_ect, 1'b0};
+    marks = congested(cfg, held_data, in);
+    in.marked = marks;
   end
   trim_queue #(.DATA_DEPTH(64), .CONTROL_DEPTH(64)) queue (
       .clk, .rst, .cfg, .in_valid, .in_ready, .in, .arriving_loses, .verdict, .victim, .victim_cut, .coin_used, .next,
@@ -56,4 +67,5 @@ module queue_bench
   assign out_id = out.head;
   assign out_len = out.len;
   assign out_kind = out.kind;
+  assign out_marked = out.marked;
 endmodule

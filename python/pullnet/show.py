@@ -54,6 +54,14 @@ def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
         )
     unexplained = summary.unexplained_timeouts
     yield "timeouts", str(summary.timeouts) + (f", {unexplained} of them without a lost packet" if unexplained else "")
+    due = summary.deadlines
+    if due.stated:
+        yield "deadlines", f"{due.met} met, {due.missed} missed ({number(due.share_met)} met)"
+    jobs = summary.coflows
+    if jobs.started:
+        yield "coflows", f"{jobs.completed} of {jobs.started} completed, {number(jobs.cct_us.mean)} us on average"
+    for tenant, of_tenant in summary.by_tenant.items():
+        yield f"tenant {tenant}", f"{number(of_tenant.goodput_gbps)} Gb/s, {flow_counts(of_tenant.flows)}"
     speed = "" if cost.packet_hops_per_cpu_s is None else f", {cost.packet_hops_per_cpu_s / 1e6:.2f} M packet-hops/s"
     yield "cost", f"{cost.wall_s:.2f} s, {cost.cpu_s:.2f} CPU-s{speed}, {cost.peak_rss_bytes / 1e6:.0f} MB"
     if simulated:
@@ -82,6 +90,9 @@ def _flows(summary: Summary) -> Table:
         table.add_column(heading, justify="right")
     for tag, of_tag in summary.by_tag.items():
         table.add_row(tag or "-", *_cells(of_tag.flows, of_tag.fct_us, of_tag.slowdown))
+    if len(summary.by_transport) > 1:
+        for name, carried in summary.by_transport.items():
+            table.add_row(f"by {name}", *_cells(carried.flows, carried.fct_us, carried.slowdown))
     if len(summary.by_tag) > 1:
         table.add_row("all", *_cells(summary.flows, summary.fct_us, summary.slowdown))
     return table

@@ -71,13 +71,35 @@ class PacketCounts:
 
 
 @dataclass(frozen=True)
-class TagSummary:
-    """The flows of one tag."""
+class Deadlines:
+    """Flows with a deadline; of the rest of `stated` the run ended before it could be told."""
+
+    stated: int
+    met: int
+    missed: int
+    share_met: float | None
+    """`met` over `met + missed`."""
+
+
+@dataclass(frozen=True)
+class CoflowSummary:
+    """Coflows: each is completed when all its flows are."""
+
+    started: int
+    completed: int
+    cct_us: Spread
+    """Time from the start of its first flow to the end of its last, of completed coflows."""
+
+
+@dataclass(frozen=True)
+class GroupSummary:
+    """The flows of one tag, of one transport or of one tenant."""
 
     flows: FlowCounts
     fct_us: Spread
     slowdown: Spread
     goodput_gbps: float | None
+    deadlines: Deadlines
 
 
 @dataclass(frozen=True)
@@ -133,7 +155,11 @@ class Summary:
     timeouts: int
     unexplained_timeouts: int
     """Timers that ran out without a lost or dropped packet that explains it."""
-    by_tag: dict[str, TagSummary]
+    by_tag: dict[str, GroupSummary]
+    by_transport: dict[str, GroupSummary]
+    by_tenant: dict[str, GroupSummary]
+    deadlines: Deadlines
+    coflows: CoflowSummary
     stuck: list[StuckFlow]
     cost: Cost
 

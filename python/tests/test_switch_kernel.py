@@ -150,6 +150,84 @@ def test_it_decides_as_the_vectors_say(name: str, tmp_path: Path, interfaces: tu
     switch.kernel.close()
 
 
+def followed(switch: xdp.KernelSwitch, interface: int, lines: list[dict[str, Any]]) -> str:
+    """How far the switch follows what a vector says of arriving packets; it has no say in what is served when."""
+    now = 1
+    for number, line in enumerate(lines, 2):
+        if line["op"] == "dequeue" and line["pkt"]:
+            now += line["pkt"]["len"] * 8
+        if line["op"] != "enqueue":
+            continue
+        switch.set_clock(now)
+        length = line["pkt"]["len"]
+        dscp = dict(zip(("data", "control", "header", "returned"), MARKS, strict=True)).get(line["pkt"]["class"], 0)
+        ran = switch.kernel.run(frame(length, dscp), interface)
+        match line["verdict"]:
+            case "queued":
+                expected: object = (xdp.REDIRECTED, length)
+            case {"trimmed": int(victim)} if victim == line["pkt"]["id"]:
+                expected = (xdp.REDIRECTED, 74)
+            case {"dropped": int(victim), "trimmed": False} if victim == line["pkt"]["id"]:
+                expected = (xdp.DROPPED, length)
+            case _:
+                expected = None
+        if (ran.action, len(ran.frame)) != expected:
+            return f"differs at line {number} of {len(lines) + 1}"
+    return "yes, what arrives"
+
+
+def same_frames(switch: xdp.KernelSwitch, probe: dict[str, Any], interfaces: list[int]) -> str:
+    """Whether the same frames leave by the same ports as from the software switch."""
+    switch.set_clock(1)
+    left: list[list[str]] = [[] for _ in interfaces]
+    for port, given in probe["given"]:
+        before = [switch.counters(number)["if_out_ucast_pkts"] for number in range(len(interfaces))]
+        ran = switch.kernel.run(bytes.fromhex(given), interfaces[port])
+        for number, sent in enumerate(before):
+            if ran.action == xdp.REDIRECTED and switch.counters(number)["if_out_ucast_pkts"] > sent:
+                left[number].append(ran.frame.hex())
+    return "yes" if [sorted(frames) for frames in left] == probe["left"] else "no"
+
+
+@needs_kernel
+def test_the_table_of_features_says_how_far_it_follows_the_vectors(tmp_path: Path, interfaces: tuple[int, int]) -> None:
+    """`hardware/features/xdp.json`, from which the table in docs/hardware.md is made; BLESS=1 writes it anew."""
+    found = {}
+    for path in sorted((ROOT / "vectors/qdisc").glob("trim-*.jsonl")):
+        head, *lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        config = head["config"]
+        if "mark_above" in config:
+            found[path.stem] = "no: marks are refused"
+            continue
+        number, unit = config.get("data_queue", "8 packets").split()
+        room = int(float(number) * {"packets": 1, "kB": 1000}[unit])
+        told_room = {"packets": room} if unit == "packets" else {"packets": None, "bytes": room}
+        switch = loaded(tmp_path, interfaces, 9050, **told_room)
+        found[path.stem] = followed(switch, interfaces[0], lines)
+        switch.kernel.close()
+    frames = json.loads((ROOT / "hardware/features/frames.json").read_text(encoding="utf-8"))
+    kernel.ip(["-n", NAMESPACE], ["link add name in1 type veth peer name out1"])
+    with kernel.inside(NAMESPACE):
+        four = [socket.if_nametoindex(name) for name in ("in0", "in1", "out0", "out1")]
+    port = {"switch": "s", "rate_bps": GIGABIT}
+    ports = [{"name": str(number), "interface": str(number), **port} for number in range(4)]
+    for probe in frames["probes"]:
+        # Room for as many of these frames as the software switch has room for: a virtual queue counts bytes.
+        data = [len(given) // 2 for _, given in probe["given"]][-9:]
+        room = sum(data[: probe["rooms"][0]]) + min(data) // 2
+        settings = {"packets": None, "bytes": room, "ports": ports, "entries": frames["entries"]}
+        switch = xdp.KernelSwitch(told(**settings), xdp.Kernel(xdp.compiled(tmp_path)), 1500)
+        for number, interface in enumerate(four):
+            switch.join(number, interface)
+        found[probe["name"]] = same_frames(switch, probe, four)
+        switch.kernel.close()
+    file = ROOT / "hardware/features/xdp.json"
+    text = json.dumps(found, indent=2, sort_keys=True) + "\n"
+    if os.environ.get("BLESS"):
+        file.write_text(text, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == text, "BLESS=1 writes it anew"
+
+
 CONFIG = """
 [switch]
 kind = "drop-tail"

@@ -1,3 +1,5 @@
-//! References for the trimming switch in hardware (`hardware/`).
+//! References for the trimming switch in hardware (`hardware/`), and an interpreter for its P4 program.
 
 pub mod agreement;
+pub mod features;
+pub mod p4;

@@ -1,17 +1,24 @@
 //! `pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]`: compares the simulated RTL with the software switch.
+//! `pullnet-hardware p4`: whether the P4 programs do what the paper says of its own, as JSON.
+//! `pullnet-hardware features SIMULATION`: which parts of the rule the simulated RTL has, as JSON.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use pullnet_hardware::agreement::{PROFILES, Profile, compare};
+use pullnet_hardware::features;
 
-const USAGE: &str = "usage: pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]";
+const USAGE: &str = "usage: pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]
+       pullnet-hardware features SIMULATION
+       pullnet-hardware p4";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["agreement", program, frames, rest @ ..] if rest.len() <= 2 => agreement(program, frames, rest),
+        ["p4"] => p4_programs(),
+        ["features", program] => rtl_features(program),
         _ => Err(USAGE.to_owned()),
     };
     match done {
@@ -21,6 +28,20 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn p4_programs() -> Result<(), String> {
+    let [ours, paper] = [features::Published::Ours, features::Published::Paper].map(features::functional);
+    let (ours, paper) = (ours.map_err(|why| why.to_string())?, paper.map_err(|why| why.to_string())?);
+    println!("{{\"ours\": {ours}, \"paper\": {paper}}}");
+    Ok(())
+}
+
+fn rtl_features(program: &str) -> Result<(), String> {
+    let column = features::rtl(Path::new(program)).map_err(|why| why.to_string())?;
+    let text = serde_json::to_string(&column).map_err(|why| why.to_string())?;
+    println!("{text}");
+    Ok(())
 }
 
 fn number(text: &str, what: &str) -> Result<u64, String> {

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use pullnet_qdisc::Discipline;
-use pullnet_transport::{Protocol, Transport, Words};
+use pullnet_transport::{HostInfo, Words};
 use pullnet_units::{HostId, NodeId, PortId};
 
-use crate::host::HeaderWords;
 use crate::hosts::{HostSide, Hosts};
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::ports::{PortSide, Ports};
+use crate::stack::Stack;
 
 /// Processes whose memory a second-level cache holds beside everything else, at about a kilobyte each.
 const FITS_CACHE: usize = 1000;
@@ -50,17 +50,14 @@ fn range<I>(items: &[I], mine: impl Fn(&I) -> bool) -> Range<u32> {
     first as u32..(first + count) as u32
 }
 
-/// The hosts of each part.
-pub fn hosts<P: Protocol>(
-    net: &Network<HeaderWords<P::Endpoint>>,
-    config: &P::Config,
+/// The hosts of each part, each with the transports that `stack` makes.
+pub fn hosts<W: Words, T: Stack<W> + 'static>(
+    net: &Network<W>,
+    stack: impl Fn(HostId, HostInfo) -> T,
     parts: &[Part],
-) -> Vec<Box<dyn Hosts<HeaderWords<P::Endpoint>>>>
-where
-    P::Endpoint: Transport + Send + 'static,
-{
-    let hosts = |part: &Part| -> Box<dyn Hosts<_>> {
-        Box::new(HostSide::new::<P>(net, config, part.hosts.clone(), part.is_large()))
+) -> Vec<Box<dyn Hosts<W>>> {
+    let hosts = |part: &Part| -> Box<dyn Hosts<W>> {
+        Box::new(HostSide::new(net, &stack, part.hosts.clone(), part.is_large()))
     };
     parts.iter().map(hosts).collect()
 }

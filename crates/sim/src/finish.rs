@@ -1,73 +1,45 @@
 //! From the state at the end of a run to its record.
 
-use std::collections::BTreeMap;
-
-use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Totals};
+use pullnet_record::{FlowRow, PortRow, RunRecord, StuckFlow};
+use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
 use pullnet_topology::LinkRef;
-use pullnet_transport::{FlowStatus, Side, Words};
-use pullnet_units::{HostId, Id, Instant, Picos};
+use pullnet_transport::{Side, Words};
+use pullnet_units::{Instant, Picos};
 
-use crate::director::{Director, Report};
 use crate::fingerprint::Fingerprint;
-use crate::host::HostCounts;
 use crate::hosts::HostView;
 use crate::line::Line;
 use crate::losses::Losses;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::ports::PortView;
-use crate::probe::HostLog;
 use crate::series::{self, HeldSum};
 use crate::shard::Shard;
-
-/// Flows without progress that a record names at most.
-const MOST_STUCK: usize = 100;
 
 /// The record of a run that stopped at `now`.
 pub fn record<W: Words>(
     net: &Network<W>,
     mut shards: Vec<Shard<W>>,
-    mut director: Director,
+    director: Director,
     mut reports: Vec<Report>,
     held: &HeldSum,
     now: Instant,
 ) -> RunRecord {
-    let mut log = HostLog::default();
+    let mut builder = RecordBuilder::new(&net.scenario, director, now);
     for shard in &mut shards {
-        log.append(shard.hosts.finish(now.0, &mut reports));
+        builder.add_log(shard.hosts.finish(now.0, &mut reports));
     }
-    reports.iter().for_each(|report| director.enter(report));
-    enter_counts(&shards, &mut director.flows);
-    enter_losses(&shards, &log.timed_out, &mut director.flows);
-    let stuck = stuck(net, &shards, &director.flows, now, MOST_STUCK);
-    let totals = totals(net, &shards);
-    let fingerprint = fingerprint(net, &shards);
-    let series = net.probes().series.as_ref();
-    let rows = series.map(|series| series::rows(series, &log.shares, &director.flows, held, now));
-    let (rows, too_many) =
-        rows.unwrap_or(Ok(Vec::new())).map_or_else(|why| (Vec::new(), Some(why)), |rows| (rows, None));
-    log.latencies.sort_by_key(|row| (row.flow, row.at));
-    log.control.sort_by_key(|row| (row.host, row.at));
-    // A host's own order stays.
-    log.packets.sort_by_key(|row| (row.host, row.at));
-    RunRecord {
-        fingerprint,
-        simulated: now,
-        complete: director.complete,
-        window: (Instant(net.measure.0).min(now), Instant(net.measure.1).min(now)),
-        tags: director.tags(),
-        hosts: host_rows(net, &shards, &director.flows),
-        flows: director.flows,
-        ports: port_rows(net, &shards, now),
-        series: rows,
-        series_interval: series.map(|series| series.interval),
-        latencies: log.latencies,
-        control: log.control,
-        packets: log.packets,
-        stuck,
-        totals,
-        left_out: too_many.map(|why| ("series", why)).into_iter().collect(),
-    }
+    builder.enter(&reports);
+    each_host(&shards, |host| builder.add_host(host.id, host.counts));
+    builder.open_flows(|visit| shards.iter().for_each(|shard| shard.hosts.open_flows(visit)));
+    enter_losses(&shards, &mut builder);
+    let ports = port_rows(net, &shards, now);
+    builder.add_ports(&ports);
+    add_totals(&mut builder, &shards);
+    let log = builder.log();
+    let rows = |series| series::rows(series, &log.shares, builder.flows(), held, now);
+    let series = net.probes().series.as_ref().map_or(Ok(Vec::new()), rows);
+    builder.finish(fingerprint(net, &shards), ports, series)
 }
 
 fn each_host<W: Words>(shards: &[Shard<W>], mut visit: impl FnMut(HostView<'_>)) {
@@ -79,33 +51,12 @@ fn each_port<W: Words>(shards: &[Shard<W>], mut visit: impl FnMut(PortView<'_>))
 }
 
 /// Explains timeouts by packets that were lost on links or dropped by switches.
-fn enter_losses<W: Words>(shards: &[Shard<W>], timed_out: &[(u32, u32)], flows: &mut [FlowRow]) {
-    let mut explained = Losses::new(timed_out);
+fn enter_losses<W: Words>(shards: &[Shard<W>], builder: &mut RecordBuilder) {
+    let mut explained = Losses::new(&builder.log().timed_out);
+    let flows = builder.flows_mut();
     each_host(shards, |host| host.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
     each_port(shards, |port| port.line.losses().into_iter().for_each(|losses| explained.add(losses, flows)));
     explained.enter(flows);
-}
-
-/// Visits every sender's view of its open flows, with the host that it is on.
-fn senders<W: Words>(shards: &[Shard<W>], mut visit: impl FnMut(HostId, FlowStatus)) {
-    for shard in shards {
-        shard.hosts.open_flows(&mut |host, status| {
-            if status.side == Side::Sender {
-                visit(host, status);
-            }
-        });
-    }
-}
-
-/// Packets sent for flows that are still open.
-fn enter_counts<W: Words>(shards: &[Shard<W>], flows: &mut [FlowRow]) {
-    senders(shards, |_, status| {
-        if let Some(row) = flows.get_mut(status.conn.0 as usize) {
-            row.packets_sent = status.counts.sent;
-            row.retransmitted = status.counts.again;
-            row.timeouts = status.counts.timeouts;
-        }
-    });
 }
 
 /// Open flows that have not moved since `since`, those first that have waited longest.
@@ -116,28 +67,15 @@ pub fn stuck<W: Words>(
     since: Instant,
     most: usize,
 ) -> Vec<StuckFlow> {
-    let mut stuck = Vec::new();
-    senders(shards, |src, status| {
-        let (Some(row), Some(dst)) = (flows.get(status.conn.0 as usize), net.topology().host(status.peer))
-        else {
-            return;
-        };
-        if status.last_progress < since {
-            let FlowStatus { bytes, last_progress, waiting_for, .. } = status;
-            stuck.push(StuckFlow {
-                flow: status.conn.0,
-                src,
-                dst,
-                bytes,
-                size: row.size,
-                last_progress,
-                waiting_for,
-            });
-        }
-    });
-    stuck.sort_by_key(|flow| (flow.last_progress, flow.flow));
-    stuck.truncate(most);
-    stuck
+    let mut stuck = StuckFlows::new(net.topology(), since);
+    for shard in shards {
+        shard.hosts.open_flows(&mut |host, status| {
+            if status.side == Side::Sender {
+                stuck.add(flows, host, status);
+            }
+        });
+    }
+    stuck.longest(most)
 }
 
 /// Hashes of all places, in the order of the topology and not of processes.
@@ -149,27 +87,16 @@ fn fingerprint<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> u64 {
     Fingerprint::join(hosts.chain(net.numbering.of_port.iter().map(|process| ports[*process as usize])))
 }
 
-fn totals<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Totals {
-    let mut totals = Totals { data_in_flight: data_in_flight(shards), ..Totals::default() };
-    each_host(shards, |host| {
-        totals.add_host(host.counts);
-        totals.add_line(host.line);
-    });
-    let mut by_level: BTreeMap<String, u64> = BTreeMap::new();
-    let mut ids = net.numbering.port.iter();
+/// Sums that port rows do not tell.
+fn add_totals<W: Words>(builder: &mut RecordBuilder, shards: &[Shard<W>]) {
+    let totals = &mut builder.totals;
+    totals.data_in_flight = data_in_flight(shards);
+    each_host(shards, |host| totals.data_lost += host.line.data_lost());
     each_port(shards, |port| {
-        let (counts, id) = (port.counts, ids.next().expect("a port for each process"));
-        totals.marked += counts.marked;
-        totals.trimmed += counts.trimmed;
-        totals.returned += counts.returned;
-        totals.dropped += counts.dropped;
-        totals.data_dropped += counts.data_dropped;
-        totals.returned_dropped += counts.returned_dropped;
-        totals.add_line(port.line);
-        *by_level.entry(net.topology().ports[*id].level.to_string()).or_default() += counts.trimmed;
+        totals.data_dropped += port.counts.data_dropped;
+        totals.returned_dropped += port.counts.returned_dropped;
+        totals.data_lost += port.line.data_lost();
     });
-    totals.trimmed_by_level = by_level.into_iter().collect();
-    totals
 }
 
 /// Packets sent as data that are on their way or wait in a queue.
@@ -182,41 +109,6 @@ fn data_in_flight<W: Words>(shards: &[Shard<W>]) -> u64 {
         shard.out.packets().for_each(count);
     }
     in_flight
-}
-
-trait Add {
-    fn add_host(&mut self, counts: &HostCounts);
-    fn add_line(&mut self, line: &Line);
-}
-
-impl Add for Totals {
-    fn add_host(&mut self, counts: &HostCounts) {
-        self.data_sent += counts.data_sent;
-        self.retransmitted += counts.retransmitted;
-        self.data_delivered += counts.data_delivered;
-        self.headers_delivered += counts.headers_delivered;
-        self.headers_returned += counts.headers_returned;
-        self.timeouts += counts.timeouts;
-        self.packet_hops += counts.packet_hops;
-    }
-
-    fn add_line(&mut self, line: &Line) {
-        self.lost += line.lost;
-        self.data_lost += line.data_lost();
-    }
-}
-
-fn host_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], flows: &[FlowRow]) -> Vec<HostRow> {
-    let mut by_process = Vec::new();
-    each_host(shards, |host| by_process.push(host.counts.delivered_in_window));
-    let row = |id: HostId| HostRow {
-        delivered_in_window: by_process[net.numbering.of_host[id.index()] as usize],
-        rate_bps: net.topology().hosts[id].link.rate.get(),
-        receives: false,
-    };
-    let mut rows: Vec<_> = net.topology().hosts.ids().map(row).collect();
-    flows.iter().for_each(|flow| rows[flow.dst.index()].receives = true);
-    rows
 }
 
 /// NICs in order of their hosts, then ports in order of their numbers.
@@ -252,6 +144,7 @@ fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> V
 /// What the sending end of a link knows. What is still being sent at the end counts as far as it got.
 fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: Instant) -> PortRow {
     let ahead = sending_until.saturating_sub(now.0);
+    let (pauses, paused) = line.pauses(now.0);
     PortRow {
         port: None,
         name,
@@ -263,7 +156,9 @@ fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: I
         trimmed: 0,
         returned: 0,
         dropped: 0,
-        lost: line.lost,
+        lost: line.lost(),
+        pauses,
+        paused,
         busy: Picos(line.busy().0.saturating_sub(ahead)),
         peak_data: 0,
         peak_control: 0,

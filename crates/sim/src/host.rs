@@ -3,49 +3,28 @@
 use core::mem::offset_of;
 use std::collections::VecDeque;
 
-use pullnet_qdisc::Ring;
+use pullnet_qdisc::{Item, Ring};
 use pullnet_record::ControlRow;
+use pullnet_session::{HostCounts, HostLog, Report, packet_received, packet_sent};
 use pullnet_transport::{
-    Class, ConnId, Fate, FlowSpec, Header, HostAddr, Received, Transmit, Transport, Words,
+    Class, ConnId, Fate, FlowSpec, Header, HostAddr, Packed, Received, Transmit, Transport, Words,
 };
 use pullnet_units::{HostId, Instant};
 use pullnet_workload::FlowStart;
 
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
-use crate::director::Report;
 use crate::fingerprint::Fingerprint;
 use crate::line::Line;
 use crate::network::Network;
 use crate::packet::{Packet, Sent};
 use crate::port::Env;
 use crate::prefetch::{Places, prefetch, prefetch_near};
-use crate::probe::{self, HostLog};
+use crate::stack::Stack;
 
 mod events;
 
 use events::Incoming;
-
-/// What hosts count.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct HostCounts {
-    /// Data packets sent.
-    pub data_sent: u64,
-    /// Of these, packets that were sent before.
-    pub retransmitted: u64,
-    /// Data packets that arrived whole.
-    pub data_delivered: u64,
-    /// Headers that arrived.
-    pub headers_delivered: u64,
-    /// Headers that came back.
-    pub headers_returned: u64,
-    /// Retransmission timers that ran out.
-    pub timeouts: u64,
-    /// Whole data packets that arrived times links on their path.
-    pub packet_hops: u64,
-    /// Payload bytes that arrived within the measurement window.
-    pub delivered_in_window: u64,
-}
 
 /// A host that packets come from.
 #[derive(Clone, Copy, Debug)]
@@ -75,9 +54,8 @@ pub struct HostContext<'a, W> {
 /// One host. A packet that comes in touches the line of memory that ends with the head of the inbox, and its place in the
 /// inbox. What only some visits need comes last, with the cold end of the transport: a large network has its memory at hand
 /// only if that is little.
-#[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Host<T: Transport> {
+pub struct Host<W, T> {
     /// The hosts that a control packet and data came from last.
     latest: [Peer; 2],
     /// The NIC.
@@ -90,7 +68,7 @@ pub struct Host<T: Transport> {
     pub busy_until: u64,
     /// When the next flow starts.
     next_start: u64,
-    inbox: Ring<Packet<HeaderWords<T>>>,
+    inbox: Ring<Packet<W>>,
     /// What happened here.
     pub counts: HostCounts,
     /// Hash of it.
@@ -101,12 +79,14 @@ pub struct Host<T: Transport> {
     pub id: HostId,
     transport: T,
     starts: VecDeque<FlowStart>,
+    /// A packet that the transport has sent, of a priority that the switch has paused.
+    held_back: Option<Packet<W>>,
 }
 
 /// Words of the headers of a transport.
 pub type HeaderWords<T> = <<T as Transport>::Header as Header>::Words;
 
-impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
+impl<W: Words, T: Stack<W>> Host<W, T> {
     /// A host at rest.
     pub fn new(id: HostId, addr: HostAddr, transport: T, line: Line) -> Self {
         Self {
@@ -115,6 +95,7 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
             transport,
             inbox: Ring::default(),
             starts: VecDeque::new(),
+            held_back: None,
             next_start: u64::MAX,
             ready_at: u64::MAX,
             armed: NOT_ARMED,
@@ -165,7 +146,7 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
         let (mut latest, mut arrival) = (0, self.next_arrival(cx.env.window));
         loop {
             let link = self.busy_until.max(self.ready_at);
-            let timer = self.transport.poll_timeout().map_or(u64::MAX, |deadline| deadline.at.0);
+            let timer = self.transport.next_timeout().0;
             let at = link.min(timer).min(arrival).min(self.next_start);
             if at >= cx.env.window.end {
                 return (at != u64::MAX).then(|| self.due(cx.env.net, at, cx.prompt));
@@ -210,9 +191,10 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
             size: start.size,
             priority: start.priority,
             paths,
-            ..FlowSpec::default()
+            deadline: start.deadline,
+            tenant: start.tenant,
         };
-        self.transport.open(Instant(now), flow);
+        self.transport.open(Instant(now), start.transport, flow);
     }
 
     #[inline]
@@ -230,6 +212,9 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
         let paths = peer.paths;
         if data {
             self.count_arrival(cx, fate);
+        } else if let Some(signal) = packet.as_signal() {
+            // After an input the link is asked anew.
+            return self.line.obey(signal, now);
         }
         self.transport.handle(Instant(now), received(&packet, paths));
     }
@@ -262,19 +247,44 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
 
     #[inline]
     fn transmit(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
-        let Some(packet) = self.transport.poll_transmit(Instant(now)) else {
-            self.ready_at = u64::MAX;
-            return;
-        };
-        let packed = packet.header.pack();
+        if cx.env.net.pauses {
+            return self.transmit_unpaused(cx, now);
+        }
+        match self.next_packet(cx, now) {
+            Some(packet) => self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out),
+            None => self.ready_at = u64::MAX,
+        }
+    }
+
+    /// [`Host::transmit`] where switches pause hosts. A packet of a paused priority holds up what would come after it, as in
+    /// a NIC with one queue.
+    #[cold]
+    #[inline(never)]
+    fn transmit_unpaused(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
+        self.line.change(now);
+        let packet = self.held_back.take().or_else(|| self.next_packet(cx, now));
+        let paused = |packet: &Packet<W>| self.line.pause.here >> packet.priority() & 1 != 0;
+        match packet {
+            Some(packet) if paused(&packet) => {
+                self.held_back = Some(packet);
+                self.ready_at = self.line.next_change();
+            }
+            Some(packet) => self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out),
+            None => self.ready_at = u64::MAX,
+        }
+    }
+
+    /// The next packet of the transport.
+    #[inline(always)]
+    fn next_packet(&mut self, cx: &mut HostContext<'_, W>, now: u64) -> Option<Packet<W>> {
+        let packet = self.transport.poll_transmit(Instant(now))?;
         self.counts.data_sent += u64::from(packet.class == Class::Data);
         self.counts.retransmitted += u64::from(packet.again);
         if cx.env.net.probes().control || cx.env.net.probes().packets {
-            self.log_departure(cx, now, packet);
+            self.log_departure(cx, now, &packet);
         }
         let label = cx.env.net.topology().label(self.addr, packet.to, packet.path);
-        let packet = Packet::new(self.addr, packet.to, Sent::of(&packet, label), packed);
-        self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out);
+        Some(Packet::new(self.addr, packet.to, Sent::of(&packet, label), packet.header))
     }
 
     /// What probes record of a packet that arrives.
@@ -282,26 +292,23 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
     #[inline(never)]
     fn log_arrival(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Packet<W>) {
         let peer = cx.env.net.topology().host(packet.from()).unwrap_or(self.id);
-        let received =
-            received::<T::Header>(packet, cx.env.net.topology().path_count(packet.from(), self.addr));
-        cx.log.packets.push(probe::received(Instant(now), self.id, peer, &received));
+        let received = received(packet, cx.env.net.topology().path_count(packet.from(), self.addr));
+        let kind = self.transport.kind(&received.header);
+        cx.log.packets.push(packet_received(Instant(now), (self.id, peer), kind, &received));
     }
 
     /// What probes record of a packet that leaves.
     #[cold]
     #[inline(never)]
-    fn log_departure(&self, cx: &mut HostContext<'_, W>, now: u64, packet: Transmit<T::Header>) {
+    fn log_departure(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Transmit<Packed<W>>) {
         let (host, at, probes) = (self.id, Instant(now), cx.env.net.probes());
+        let kind = self.transport.kind(&packet.header);
         if probes.control && packet.class == Class::Control {
-            cx.log.control.push(ControlRow {
-                host,
-                at,
-                kind: probe::kind::<T::Header>(&packet.header.pack()),
-            });
+            cx.log.control.push(ControlRow { host, at, kind });
         }
         if probes.packets {
             let peer = cx.env.net.topology().host(packet.to).unwrap_or(host);
-            cx.log.packets.push(probe::sent(at, host, peer, &packet));
+            cx.log.packets.push(packet_sent(at, (host, peer), kind, packet));
         }
     }
 
@@ -345,15 +352,14 @@ impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
 
     /// Visits every packet that is on its way here.
     pub fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
-        self.inbox.iter().for_each(visit);
+        self.inbox.iter().chain(&self.held_back).for_each(visit);
     }
 }
 
 /// `packet` as the transport sees it; there are `paths` to where it comes from.
 #[inline(always)]
-fn received<H: Header>(packet: &Packet<H::Words>, paths: u16) -> Received<H> {
-    let header = H::unpack(packet.packed());
-    let (fate, ce) = (packet.fate(), packet.ce());
+fn received<W: Words>(packet: &Packet<W>, paths: u16) -> Received<Packed<W>> {
+    let (fate, ce, header) = (packet.fate(), packet.ce(), packet.packed());
     Received { from: packet.from(), paths, wire: packet.sent_size(), fate, ce, header }
 }
 
@@ -364,7 +370,7 @@ mod tests {
 
     #[test]
     fn what_is_used_together_lies_together() {
-        type NdpHost = Host<NdpEndpoint>;
+        type NdpHost = Host<pullnet_transport::Small, NdpEndpoint>;
         assert_eq!(offset_of!(NdpHost, line) + Line::HOTTEST, 128);
         assert_eq!(offset_of!(NdpHost, inbox), 128 + 64 - 16);
     }

@@ -1,4 +1,4 @@
-//! The hosts of one shard, compiled for one transport.
+//! The hosts of one shard, compiled for one transport, or for several behind virtual calls (`stack`).
 //!
 //! Hosts and ports are compiled apart and meet only through mail, so that P protocols and Q disciplines cost P + Q
 //! compilations and not P times Q. A virtual call moves a batch of packets, never one.
@@ -6,16 +6,16 @@
 use std::ops::Range;
 
 use pullnet_rng::Seed;
+use pullnet_session::{HostCounts, HostLog, Report};
 use pullnet_topology::LinkRef;
-use pullnet_transport::{FlowStatus, Header, HostInfo, Protocol, Transport, Words};
+use pullnet_transport::{FlowStatus, HostInfo, Words};
 use pullnet_units::HostId;
 use pullnet_workload::FlowStart;
 
 use crate::agenda::{Agenda, NOT_ARMED};
 use crate::clock::Window;
-use crate::director::Report;
 use crate::fingerprint::Fingerprint;
-use crate::host::{HeaderWords, Host, HostContext, HostCounts};
+use crate::host::{Host, HostContext};
 use crate::huge;
 use crate::line::Line;
 use crate::network::Network;
@@ -24,7 +24,7 @@ use crate::packet::Packet;
 use crate::port::Env;
 use crate::ports::Ports;
 use crate::prefetch::Places;
-use crate::probe::HostLog;
+use crate::stack::Stack;
 
 /// Number of visits ahead of which memory is prefetched.
 const AHEAD: usize = 6;
@@ -90,9 +90,9 @@ pub struct HostView<'a> {
 }
 
 /// The hosts of one shard.
-pub struct HostSide<T: Transport> {
+pub struct HostSide<W, T> {
     range: Range<u32>,
-    hosts: Vec<Host<T>>,
+    hosts: Vec<Host<W, T>>,
     agenda: Agenda,
     /// Hosts of the current window, kept for its memory.
     due: Vec<u32>,
@@ -103,16 +103,16 @@ pub struct HostSide<T: Transport> {
     large: bool,
 }
 
-impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> HostSide<T> {
-    /// The hosts with the process numbers `range`, each with an endpoint of protocol `P`.
-    pub fn new<P: Protocol<Endpoint = T>>(
+impl<W: Words, T: Stack<W>> HostSide<W, T> {
+    /// The hosts with the process numbers `range`, each with the transports that `stack` makes.
+    pub fn new(
         net: &Network<W>,
-        config: &P::Config,
+        stack: impl Fn(HostId, HostInfo) -> T,
         range: Range<u32>,
         large: bool,
     ) -> Self {
         let ids = &net.numbering.host[range.start as usize..range.end as usize];
-        let hosts = huge::collect(ids.iter().map(|id| host::<P>(net, config, *id)));
+        let hosts = huge::collect(ids.iter().map(|id| host(net, &stack, *id)));
         Self {
             range,
             agenda: Agenda::new(hosts.len()),
@@ -146,7 +146,7 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> HostSide<T> {
     }
 }
 
-impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Hosts<W> for HostSide<T> {
+impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
     fn work(
         &mut self,
         net: &Network<W>,
@@ -252,15 +252,13 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Hosts<W> for Host
 }
 
 /// A host at rest.
-fn host<P: Protocol>(
-    net: &Network<HeaderWords<P::Endpoint>>,
-    config: &P::Config,
+fn host<W: Words, T: Stack<W>>(
+    net: &Network<W>,
+    stack: &impl Fn(HostId, HostInfo) -> T,
     id: HostId,
-) -> Host<P::Endpoint> {
-    let seed = Seed(net.scenario.seed);
-    let chance = seed.small_stream("host.nic", id.0.into());
+) -> Host<W, T> {
+    let chance = Seed(net.scenario.seed).small_stream("host.nic", id.0.into());
     let line = Line::new(net, LinkRef::Nic(id), net.next_of_host(id), chance);
     let info = HostInfo { addr: net.topology().addr(id), rate: net.topology().hosts[id].link.rate };
-    let transport = P::endpoint(config, info, seed.stream("host.transport", id.0.into()));
-    Host::new(id, info.addr, transport, line)
+    Host::new(id, info.addr, stack(id, info), line)
 }

@@ -8,7 +8,6 @@ mod agenda;
 mod barrier;
 mod build;
 mod clock;
-mod director;
 mod fingerprint;
 mod finish;
 mod fork;
@@ -28,31 +27,63 @@ mod probe;
 mod run;
 mod series;
 mod shard;
+mod stack;
 
 use std::sync::Arc;
 
-pub use director::{Director, News, Report};
 pub use one_port::{OnePort, PortStep, one_port};
 pub use packet::{Packet, Sent};
-pub use probe::{received, sent};
-use pullnet_protocols::with_protocol;
+use pullnet_protocols::{ProtocolConfig, with_protocol};
 use pullnet_qdisc::{Discipline, SwitchConfig, with_discipline};
-use pullnet_scenario::Scenario;
-use pullnet_transport::{Protocol, Words};
+use pullnet_rng::Seed;
+use pullnet_scenario::{CarriedBy, Scenario};
+use pullnet_transport::{HostInfo, Large, Medium, Protocol, Small, Transport, Words};
+use pullnet_units::HostId;
 pub use run::{Progress, Run};
 
 use crate::build::Part;
 use crate::host::HeaderWords;
-use crate::network::{Network, Switching};
+use crate::network::{Concerns, Network, Switching};
 use crate::ports::Ports;
 use crate::shard::Shard;
+use crate::stack::{Looks, Several, Stack, framings};
 
 /// Starts a run of `scenario`. Results are the same for any number of threads.
 pub fn start(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn Run> {
-    with_protocol!(&scenario.transport, |transport: P| {
+    match &scenario.transports[..] {
+        [CarriedBy { config, class: None, .. }] => start_sole(scenario, config, threads),
+        transports => match transports.iter().map(|carried| carried.config.words()).max() {
+            Some(..=Small::COUNT) => start_several::<Small>(scenario, threads),
+            Some(..=Medium::COUNT) => start_several::<Medium>(scenario, threads),
+            _ => start_several::<Large>(scenario, threads),
+        },
+    }
+}
+
+/// Starts a run with one transport, for which everything is compiled.
+fn start_sole(scenario: &Arc<Scenario>, transport: &ProtocolConfig, threads: usize) -> Box<dyn Run> {
+    with_protocol!(transport, |transport: P| {
         let ports = |net: &Network<_>, parts: &[Part]| ports_of(net, &scenario.switch, parts);
         start_hosts::<P>(scenario, transport, switching_of(&scenario.switch), threads, ports)
     })
+}
+
+/// Starts a run with several transports, whose headers have at most as many words as `W`.
+fn start_several<W: Words>(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn Run> {
+    let (transports, seed) = (&scenario.transports[..], Seed(scenario.seed));
+    let looks = Looks::<W>::new(transports);
+    let concerns = Concerns::Several(looks.clone());
+    let switching = switching_of(&scenario.switch);
+    let net = Network::new(Arc::clone(scenario), framings(transports), concerns, switching);
+    let stack = |id: HostId, info| {
+        // The first transport draws as if it were the only one.
+        let name = |number| match number {
+            0 => "host.transport".to_owned(),
+            _ => format!("host.transport {number}"),
+        };
+        Several::new(transports, &looks, info, |number| seed.stream(&name(number), id.0.into()))
+    };
+    assemble(net, stack, threads, |net, parts| ports_of(net, &scenario.switch, parts))
 }
 
 /// Starts a run of `scenario` with a protocol and a discipline of the caller's, which need not be in any list, in the place
@@ -88,21 +119,25 @@ fn start_hosts<P: Protocol>(
 where
     P::Endpoint: Send + 'static,
 {
-    let net = network_of::<P>(scenario, transport, switching);
-    let parts = build::parts(&net, threads.clamp(1, scenario.topology.parts as usize));
-    let hosts = build::hosts::<P>(&net, transport, &parts);
-    let shards = hosts.into_iter().zip(ports(&net, &parts)).map(|(hosts, ports)| Shard::new(hosts, ports));
-    Box::new(run::Engine::new(Arc::new(net), shards.collect()))
+    let seed = Seed(scenario.seed);
+    let concerns = Concerns::sole::<<P::Endpoint as Transport>::Header>();
+    let net = Network::new(Arc::clone(scenario), vec![P::framing(transport)], concerns, switching);
+    let stack = |id: HostId, info| P::endpoint(transport, info, seed.stream("host.transport", id.0.into()));
+    assemble(net, stack, threads, ports)
 }
 
-/// The network of `scenario` for protocol `P`.
-fn network_of<P: Protocol>(
-    scenario: &Arc<Scenario>,
-    transport: &P::Config,
-    switching: Switching,
-) -> Network<HeaderWords<P::Endpoint>> {
-    type HeaderOf<P> = <<P as Protocol>::Endpoint as pullnet_transport::Transport>::Header;
-    Network::new::<HeaderOf<P>>(Arc::clone(scenario), P::framing(transport), switching)
+/// Starts a run on `net` with the transports that `stack` makes for each host and the ports that `ports` makes.
+fn assemble<W: Words, T: Stack<W> + 'static>(
+    net: Network<W>,
+    stack: impl Fn(HostId, HostInfo) -> T,
+    threads: usize,
+    ports: impl FnOnce(&Network<W>, &[Part]) -> Vec<Box<dyn Ports<W>>>,
+) -> Box<dyn Run> {
+    let parts = build::parts(&net, threads.clamp(1, net.topology().parts as usize));
+    let hosts = build::hosts(&net, stack, &parts);
+    let shards = hosts.into_iter().zip(ports(&net, &parts)).map(|(hosts, ports)| Shard::new(hosts, ports));
+    let shards = shards.collect();
+    Box::new(run::Engine::new(Arc::new(net), shards))
 }
 
 /// The ports of each part, under the discipline that a scenario names.
@@ -112,6 +147,6 @@ fn ports_of<W: Words>(net: &Network<W>, switch: &SwitchConfig, parts: &[Part]) -
 
 /// Facts about the switches that a scenario names.
 fn switching_of(switch: &SwitchConfig) -> Switching {
-    type Smallest = Packet<pullnet_transport::Small>;
+    type Smallest = Packet<Small>;
     with_discipline!(switch, |config: Q| Switching::of::<Smallest, Q<Smallest>>(config))
 }

@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use pullnet_qdisc::{Item, order};
+use pullnet_qdisc::{Item, Signal, order};
 use pullnet_rng::SmallStream;
 use pullnet_topology::{LinkRef, LinkSchedule};
 use pullnet_transport::Words;
@@ -14,6 +14,9 @@ use crate::network::{Network, Next};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 
+/// Bytes of a pause frame on the wire: the least that Ethernet sends.
+pub const PAUSE_FRAME: u16 = 64;
+
 /// The sending end of a link. The rare fields come first: what a packet needs are the last 64 bytes, and of these the
 /// last 16 for a packet that is only on its way to this link.
 #[derive(Debug)]
@@ -21,12 +24,10 @@ use crate::packet::Packet;
 pub struct Line {
     rate: BitsPerSec,
     link: LinkRef,
-    /// Packets lost on the link.
-    pub lost: u64,
-    /// Time in service beyond what the bytes need at the built rate: the link was slower for a while.
-    slower: u64,
-    /// Packets lost on the link or dropped in front of it; `None` as long as there are none.
-    losses: Option<Box<LostPackets>>,
+    /// What the other end has paused, and what it was asked to pause.
+    pub pause: Pause,
+    /// Losses and delays; `None` as long as there are none.
+    trouble: Option<Box<Trouble>>,
     /// Coins of the queue, choices at the other end, and losses on the link.
     pub chance: SmallStream,
     next: Next,
@@ -41,6 +42,42 @@ pub struct Line {
     ingress: u16,
     /// Salt of the order of simultaneous arrivals there.
     salt: u16,
+}
+
+/// Pauses on a link, in both directions.
+#[derive(Clone, Copy, Debug)]
+pub struct Pause {
+    /// When what is paused here may be sent again if nothing more is heard; `u64::MAX` for never.
+    until: u64,
+    /// Priorities that may not be sent here, one bit each.
+    pub here: u8,
+    /// Priorities that the other end was last told not to send.
+    told: u8,
+    /// Whether it is still to be told.
+    pub pending: bool,
+    /// Whether a pause frame is being sent.
+    pub sending: bool,
+}
+
+/// What goes wrong on a link, and what makes it wait.
+#[derive(Default, Debug)]
+struct Trouble {
+    /// Packets lost on the link.
+    lost: u64,
+    /// Time in service beyond what the bytes need at the built rate: the link was slower for a while.
+    slower: u64,
+    /// Packets lost on the link or dropped in front of it.
+    losses: LostPackets,
+    /// Pause frames sent.
+    pauses: u64,
+    /// Time for which some priority was paused here, until `since`.
+    paused: u64,
+    /// Since when something is paused here.
+    since: u64,
+    /// Quanta of the latest signal for the other end.
+    quanta: u16,
+    /// When the other end is told again; `u64::MAX` for never.
+    repeat: u64,
 }
 
 impl Line {
@@ -59,9 +96,8 @@ impl Line {
             bytes: 0,
             rate: built.rate,
             link,
-            lost: 0,
-            slower: 0,
-            losses: None,
+            pause: Pause { until: u64::MAX, here: 0, told: 0, pending: false, sending: false },
+            trouble: None,
         }
     }
 
@@ -108,7 +144,8 @@ impl Line {
 
     /// Time that the link was sending, to within a picosecond for each packet.
     pub fn busy(&self) -> Picos {
-        Picos(self.rate.serialization(Bytes(self.bytes)).0 + self.slower)
+        let slower = self.trouble.as_ref().map_or(0, |trouble| trouble.slower);
+        Picos(self.rate.serialization(Bytes(self.bytes)).0 + slower)
     }
 
     /// Puts `packet` on the link at `start`, and unless the link loses it with its arrival time into `out`. Returns when
@@ -151,11 +188,7 @@ impl Line {
         out: &mut Outbox<W>,
     ) -> u64 {
         let (faults, size) = (net.schedule(self.link), packet.wire(net.trimmed));
-        let until = start
-            + match faults {
-                Some(faults) => self.faulty_time(faults, start, size),
-                None => self.time(size),
-            };
+        let until = start + self.time_at(net, start, size);
         if faults.is_some_and(|faults| self.loses(faults, start, until + self.delay)) {
             self.note_loss(net, &packet);
         } else {
@@ -164,28 +197,119 @@ impl Line {
         until
     }
 
+    /// The other end shall know as soon as the link is free that it may not send what `signal` says.
+    pub fn tell(&mut self, signal: Signal, now: u64) {
+        self.pause.told = signal.paused;
+        self.pause.pending = true;
+        let lasts = self.quanta(signal);
+        let trouble = self.trouble.get_or_insert_default();
+        trouble.quanta = signal.quanta;
+        trouble.repeat = lasts.map_or(u64::MAX, |lasts| now + lasts / 2);
+    }
+
+    /// How long a pause lasts; `None` if it has no end of its own.
+    fn quanta(&self, signal: Signal) -> Option<u64> {
+        let timed = signal.paused != 0 && signal.quanta != 0;
+        timed.then(|| self.rate.serialization(Bytes(64 * u64::from(signal.quanta))).0)
+    }
+
+    /// The other end has sent `signal`, which arrives at `now`.
+    pub fn obey(&mut self, signal: Signal, now: u64) {
+        let (until, trouble) = (self.quanta(signal), self.trouble.get_or_insert_default());
+        if self.pause.here != 0 {
+            trouble.paused += now - trouble.since;
+        }
+        trouble.since = now;
+        self.pause.here = signal.paused;
+        self.pause.until = until.map_or(u64::MAX, |lasts| now + lasts);
+    }
+
+    /// When a pause ends by itself, or is to be repeated.
+    pub fn next_change(&self) -> u64 {
+        let repeats = self.pause.told != 0 && !self.pause.pending;
+        let repeat = self.trouble.as_ref().filter(|_| repeats).map_or(u64::MAX, |trouble| trouble.repeat);
+        self.pause.until.min(repeat)
+    }
+
+    /// Ends and repeats pauses for which `now` is the time.
+    pub fn change(&mut self, now: u64) {
+        if self.pause.until <= now {
+            self.obey(Signal { paused: 0, quanta: 0 }, now);
+        }
+        let Some(trouble) = &self.trouble else { return };
+        if self.pause.told != 0 && trouble.repeat <= now {
+            let signal = Signal { paused: self.pause.told, quanta: trouble.quanta };
+            self.tell(signal, now);
+        }
+    }
+
+    /// Puts the pause frame that is pending on the link at `start`. Returns when its last bit has left.
+    #[cold]
+    #[inline(never)]
+    pub fn send_signal<W: Words>(&mut self, net: &Network<W>, start: u64, out: &mut Outbox<W>) -> u64 {
+        let trouble = self.trouble.get_or_insert_default();
+        trouble.pauses += 1;
+        self.pause = Pause { pending: false, sending: true, ..self.pause };
+        let signal = Signal { paused: self.pause.told, quanta: trouble.quanta };
+        let mut packet = Packet::signal(signal, PAUSE_FRAME);
+        self.packets[1] += 1;
+        self.bytes += u64::from(PAUSE_FRAME);
+        let until = start + self.time_at(net, start, PAUSE_FRAME.into());
+        let arrival = until + self.delay;
+        let faults = net.schedule(self.link);
+        if faults.is_some_and(|faults| self.loses(faults, start, arrival)) {
+            self.note_loss(net, &packet);
+        } else {
+            packet.arrives(arrival, order::place(arrival, self.salt, self.ingress));
+            out.push(net.other_end(self.link), packet);
+        }
+        until
+    }
+
+    /// Pause frames sent, and how long some priority was paused here until `now`.
+    pub fn pauses(&self, now: u64) -> (u64, Picos) {
+        let Some(trouble) = &self.trouble else { return (0, Picos::ZERO) };
+        let still = if self.pause.here == 0 { 0 } else { now.saturating_sub(trouble.since) };
+        (trouble.pauses, Picos(trouble.paused + still))
+    }
+
     #[cold]
     fn note_loss<W: Words>(&mut self, net: &Network<W>, packet: &Packet<W>) {
-        self.lost += 1;
-        let losses = self.losses.get_or_insert_default();
-        losses.data_lost += u64::from(packet.was_data());
-        losses.note((net.concerns)(packet.packed()));
+        if packet.as_signal().is_none() {
+            let trouble = self.trouble.get_or_insert_default();
+            trouble.lost += 1;
+            trouble.losses.data_lost += u64::from(packet.was_data());
+            trouble.losses.note(net.concerns.of(packet.packed()));
+        }
     }
 
     /// A packet was dropped in front of the link.
     #[cold]
     pub fn note_drop<W: Words>(&mut self, net: &Network<W>, packet: &Packet<W>) {
-        self.losses.get_or_insert_default().note((net.concerns)(packet.packed()));
+        self.trouble.get_or_insert_default().losses.note(net.concerns.of(packet.packed()));
     }
 
     /// Packets that were lost or dropped here.
     pub fn losses(&self) -> Option<&LostPackets> {
-        self.losses.as_deref()
+        self.trouble.as_ref().map(|trouble| &trouble.losses)
+    }
+
+    /// Packets that were lost on the link, pause frames aside.
+    pub fn lost(&self) -> u64 {
+        self.trouble.as_ref().map_or(0, |trouble| trouble.lost)
     }
 
     /// Packets lost on the link that were sent as data.
     pub fn data_lost(&self) -> u64 {
-        self.losses.as_ref().map_or(0, |losses| losses.data_lost)
+        self.losses().map_or(0, |losses| losses.data_lost)
+    }
+
+    /// Time on the link for `size` bytes that start at `at`.
+    fn time_at<W: Words>(&mut self, net: &Network<W>, at: u64, size: u32) -> u64 {
+        match net.schedule(self.link) {
+            Some(faults) => self.faulty_time(faults, at, size),
+            None => self.time(size),
+        }
     }
 
     /// Time on a link whose rate may differ from the built one.
@@ -196,7 +320,8 @@ impl Line {
             return self.time(size);
         }
         let time = Pace::new(rate).time(size, || rate);
-        self.slower += time - self.time(size);
+        let slower = time - self.time(size);
+        self.trouble.get_or_insert_default().slower += slower;
         time
     }
 

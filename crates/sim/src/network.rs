@@ -1,18 +1,21 @@
 //! What all processes may read and none may change.
 
+use std::fmt;
 use std::sync::Arc;
 
 use pullnet_qdisc::{Discipline, Item, order};
 use pullnet_rng::SmallStream;
 use pullnet_scenario::{Forwarding, Probes, Scenario};
 use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology, TreeHop};
-use pullnet_transport::{ConnId, Framing, Header, HostAddr, Packed, Words};
+use pullnet_transport::{Framing, Header, HostAddr, Packed, Words};
 use pullnet_units::{HostId, Id, Instant, NodeId, Picos, PortId};
 
 use crate::clock::Grid;
 use crate::fork::Fork;
+use crate::line::PAUSE_FRAME;
 use crate::outbox::Target;
 use crate::packet::Packet;
+use crate::stack::{About, Looks};
 
 /// Processes are numbered part by part, so that neighbours are neighbours in memory and a thread owns a range.
 #[derive(Debug)]
@@ -69,18 +72,50 @@ pub struct Switching {
     pub trimmed: Option<u32>,
     /// How long a returned header takes through its switch; `None` if no header is ever returned.
     pub return_latency: Option<Picos>,
+    /// Whether switches pause their neighbours.
+    pub pauses: bool,
 }
 
 impl Switching {
     /// The facts about switches with discipline `Q`.
     pub fn of<P: Item, Q: Discipline<P>>(config: &Q::Config) -> Self {
         let rules = Q::rules(config);
-        Self { trimmed: Q::trimmed_size(&rules), return_latency: Q::return_latency(&rules) }
+        Self {
+            trimmed: Q::trimmed_size(&rules),
+            return_latency: Q::return_latency(&rules),
+            pauses: Q::SIGNALS,
+        }
     }
 }
 
 /// Reads from a header which flow and packet it is about, see [`Header::concerns`].
-pub type Concerns<W> = fn(Packed<W>) -> Option<(ConnId, Option<u32>)>;
+pub enum Concerns<W> {
+    /// In a run with one transport.
+    Sole(fn(Packed<W>) -> About),
+    /// In a run with several.
+    Several(Looks<W>),
+}
+
+impl<W: Words> Concerns<W> {
+    /// Of headers `H`.
+    pub fn sole<H: Header<Words = W>>() -> Self {
+        Self::Sole(|packed| H::unpack(packed).concerns())
+    }
+
+    /// What `packed` is about.
+    pub fn of(&self, packed: Packed<W>) -> About {
+        match self {
+            Self::Sole(concerns) => concerns(packed),
+            Self::Several(looks) => looks.about(packed),
+        }
+    }
+}
+
+impl<W> fmt::Debug for Concerns<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Concerns")
+    }
+}
 
 /// The network as processes see it.
 #[derive(Debug)]
@@ -93,14 +128,16 @@ pub struct Network<W> {
     salts: Vec<u16>,
     /// Windows.
     pub grid: Grid,
-    /// Packet sizes.
-    pub framing: Framing,
+    /// How each transport cuts data into packets.
+    pub framings: Vec<Framing>,
     /// Bytes on the wire of the shortest packet.
     pub shortest: u32,
     /// Bytes on the wire that a trim leaves; 0 if no packet is ever trimmed.
     pub trimmed: u32,
     /// How long a returned header takes to the port that leads to its sender, in picoseconds.
     pub return_latency: u64,
+    /// Whether switches pause their neighbours.
+    pub pauses: bool,
     /// The flow and packet that a header is about, see [`Header::concerns`].
     pub concerns: Concerns<W>,
     /// Bytes on the wire of the largest packet.
@@ -112,32 +149,36 @@ pub struct Network<W> {
 }
 
 impl<W: Words> Network<W> {
-    /// The network of `scenario` for a transport with headers `H` that cuts data by `framing`, and switches of `switching`.
-    pub fn new<H: Header<Words = W>>(
+    /// The network of `scenario` for transports that cut data by `framings` and whose headers `concerns` reads, and switches of
+    /// `switching`.
+    pub fn new(
         scenario: Arc<Scenario>,
-        framing: Framing,
+        framings: Vec<Framing>,
+        concerns: Concerns<W>,
         switching: Switching,
     ) -> Self {
         let numbering = Numbering::new(&scenario.topology);
         let salts = salts(&scenario);
         let trimmed = switching.trimmed.unwrap_or(0);
-        let shortest = switching.trimmed.map_or(framing.header, |trimmed| trimmed.min(framing.header));
+        let header = framings.iter().map(|framing| framing.header).min().unwrap_or(1);
+        let shortest = switching.trimmed.map_or(header, |trimmed| trimmed.min(header));
+        let shortest = if switching.pauses { shortest.min(PAUSE_FRAME.into()) } else { shortest };
         let links = lookahead(&scenario, shortest);
         let return_latency = switching.return_latency.map_or(links, |latency| latency.0);
         let grid = Grid::new(links.min(return_latency));
         let measure = (scenario.measure.0.0, scenario.measure.1.0);
         let records_held = scenario.probes.ports || scenario.probes.series.is_some();
-        let largest = framing.mtu + framing.header;
-        let concerns = |packed| H::unpack(packed).concerns();
+        let largest = framings.iter().map(|framing| framing.mtu + framing.header).max().unwrap_or(1);
         Self {
             scenario,
             numbering,
             salts,
             grid,
-            framing,
+            framings,
             shortest,
             trimmed,
             return_latency,
+            pauses: switching.pauses,
             concerns,
             largest,
             measure,
@@ -165,6 +206,42 @@ impl<W: Words> Network<W> {
                 HostPeer::Host(_) => (0, 0),
             },
         }
+    }
+
+    /// The process at the other end of `link` that sends in the opposite direction.
+    pub fn other_end(&self, link: LinkRef) -> Target {
+        let (topology, numbering) = (self.topology(), &self.numbering);
+        let host = |host: HostId| Target::Host(numbering.of_host[host.index()]);
+        let port = |port: PortId| Target::Port(numbering.of_port[port.index()]);
+        match link {
+            LinkRef::Port(id) => match (topology.ports[id].peer, topology.ports[id].reverse) {
+                (Peer::Host(id), _) => host(id),
+                (Peer::Switch(_), Some(reverse)) => port(reverse),
+                (Peer::Switch(_), None) => unreachable!("a cable between switches has two directions"),
+            },
+            LinkRef::Nic(id) => match topology.hosts[id].peer {
+                HostPeer::Switch { down, .. } => port(down),
+                HostPeer::Host(id) => host(id),
+            },
+        }
+    }
+
+    /// The port of switch `node`, as an index among its ports, that leads to where each link into it comes from.
+    pub fn cables(&self, node: NodeId) -> Vec<u16> {
+        let topology = self.topology();
+        let own = topology.nodes[node].ports.clone();
+        let mut cables = vec![0; own.len()];
+        for (index, port) in (0..).zip(own.map(PortId)) {
+            let ingress = match (topology.ports[port].peer, topology.ports[port].reverse) {
+                (Peer::Switch(_), reverse) => reverse.map_or(0, |reverse| topology.ports[reverse].ingress),
+                (Peer::Host(host), _) => match topology.hosts[host].peer {
+                    HostPeer::Switch { ingress, .. } => ingress,
+                    HostPeer::Host(_) => 0,
+                },
+            };
+            cables[usize::from(ingress)] = index;
+        }
+        cables
     }
 
     /// Hosts, switches and links.
@@ -199,6 +276,11 @@ impl<W: Words> Network<W> {
             }
             Hop::Table => Next::Table(node),
         }
+    }
+
+    /// Whether switches choose the port of a packet when it arrives.
+    pub fn chooses_on_arrival(&self) -> bool {
+        self.scenario.forwarding == Forwarding::LeastLoaded
     }
 
     /// What port `port` leads to.
@@ -243,13 +325,7 @@ impl<W: Words> Network<W> {
 
     /// A switch of a tree that chooses by itself.
     fn tree_choice(&self, hop: &TreeHop, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
-        let below = hop.below(packet.to().0);
-        let (first, count) = if below {
-            let first = hop.down.0 + ((packet.to().0 >> hop.shift) & hop.index_mask) * u32::from(hop.lanes);
-            (first, u32::from(hop.lanes))
-        } else {
-            (hop.up.0, u32::from(hop.ups))
-        };
+        let (first, count) = Self::tree_ports(hop, packet);
         self.choose(count, |n| first + n, first, packet, chance, at)
     }
 
@@ -266,6 +342,31 @@ impl<W: Words> Network<W> {
         self.choose(choices.len(), nth, node.0, packet, chance, at)
     }
 
+    /// Visits every port, by its process number, by which a switch that chooses by itself may send `packet` on.
+    pub fn alternatives(&self, next: &Next, packet: &Packet<W>, visit: &mut dyn FnMut(u32)) {
+        match next {
+            Next::Choice(hop) => {
+                let (first, count) = Self::tree_ports(hop, packet);
+                (first..first + count).for_each(visit);
+            }
+            Next::Table(node) => {
+                let choices = self.topology().choices(*node, packet.to());
+                let process = |n: u32| self.numbering.of_port[choices.get(n).index()];
+                (0..choices.len()).map(process).for_each(visit);
+            }
+            Next::Host(_) | Next::Fork(_) | Next::Lanes(_) => {}
+        }
+    }
+
+    /// The equal ports of a switch of a tree, as process numbers: the first, and how many there are.
+    fn tree_ports(hop: &TreeHop, packet: &Packet<W>) -> (u32, u32) {
+        if !hop.below(packet.to().0) {
+            return (hop.up.0, hop.ups.into());
+        }
+        let child = (packet.to().0 >> hop.shift) & hop.index_mask;
+        (hop.down.0 + child * u32::from(hop.lanes), hop.lanes.into())
+    }
+
     /// One of `count` ports: at random, or by a hash of the flow that differs from switch to switch (`salt`). A port
     /// whose link is down is passed over if another one works.
     fn choose(
@@ -278,7 +379,8 @@ impl<W: Words> Network<W> {
         at: u64,
     ) -> Target {
         let first = match self.scenario.forwarding {
-            Forwarding::Random => chance.below(count),
+            // Where the switch chooses on arrival, the packet only has to be on its way to some port of it.
+            Forwarding::Random | Forwarding::LeastLoaded => chance.below(count),
             Forwarding::Path | Forwarding::Ecmp => spread(flow_hash(packet, salt), count),
         };
         let usable = (0..count).map(|step| nth((first + step) % count)).find(|port| self.works(*port, at));
@@ -286,7 +388,7 @@ impl<W: Words> Network<W> {
     }
 
     /// Whether the link of a port process is up at `at`.
-    fn works(&self, process: u32, at: u64) -> bool {
+    pub fn works(&self, process: u32, at: u64) -> bool {
         let port = LinkRef::Port(self.numbering.port[process as usize]);
         self.scenario.faults.is_empty()
             || self.schedule(port).is_none_or(|schedule| schedule.at(Instant(at)).up)

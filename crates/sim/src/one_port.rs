@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use pullnet_protocols::with_protocol;
 use pullnet_qdisc::{Discipline, order, with_discipline};
 use pullnet_scenario::Scenario;
-use pullnet_transport::{Header, Packed, Protocol, Small};
+use pullnet_transport::{Header, Packed, Small};
 use pullnet_units::PortId;
 
 use crate::clock::Window;
-use crate::network::{Network, Switching};
+use crate::network::{Concerns, Network, Switching};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::port::{Env, PortContext, PortCounts};
-use crate::ports;
+use crate::{ports, stack};
 
 /// A header that says nothing: packets that come from no transport.
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +68,9 @@ fn drive<Q: Discipline<Packet<Small>>>(
     arrivals: &[(u64, u16, Packet<Small>)],
 ) -> OnePort {
     let rules = Q::rules(config);
-    let framing = with_protocol!(&scenario.transport, |transport: P| P::framing(transport));
+    let framings = stack::framings(&scenario.transports);
     let switching = Switching::of::<_, Q>(config);
-    let net = Network::new::<Blank>(Arc::clone(scenario), framing, switching);
+    let net = Network::new(Arc::clone(scenario), framings, Concerns::sole::<Blank>(), switching);
     let mut port = ports::port::<Small, Q>(&net, &rules, id);
     // Alone, a port needs no windows: one that is as long as packets know time.
     let salt = net.salt(scenario.topology.ports[id].node);

@@ -1,5 +1,6 @@
 //! Packets on their way from one process to the next.
 
+use pullnet_qdisc::Signal;
 use pullnet_transport::Words;
 
 use crate::packet::Packet;
@@ -64,6 +65,8 @@ pub struct Outbox<W> {
     pub mail: Mail<W>,
     /// Packets for processes of other shards.
     pub abroad: Mail<W>,
+    /// Signals that the queues of one switch have just raised, each with the link into the switch whose sender it is for.
+    pub signals: Vec<(u16, Signal)>,
     /// The first cache line that a packet for a port touches there: it is prefetched at once.
     pub port_inboxes: Places<1>,
     /// The same of hosts.
@@ -73,7 +76,13 @@ pub struct Outbox<W> {
 impl<W> Default for Outbox<W> {
     fn default() -> Self {
         let (port_inboxes, host_inboxes) = (Places::default(), Places::default());
-        Self { mail: Mail::default(), abroad: Mail::default(), port_inboxes, host_inboxes }
+        Self {
+            mail: Mail::default(),
+            abroad: Mail::default(),
+            signals: Vec::new(),
+            port_inboxes,
+            host_inboxes,
+        }
     }
 }
 

@@ -73,14 +73,14 @@ impl<W: Words> Packet<W> {
     /// A signal of a switch to its neighbour, `size` bytes on the wire.
     pub fn signal(signal: Signal, size: u16) -> Self {
         let ends = RETURNED | CONTROL | u64::from(signal.paused) << 56;
-        Self { ends, route: u32::from(size) << 16, ..Self::default() }
+        Self { ends, route: u32::from(size) << 16 | u32::from(signal.quanta), ..Self::default() }
     }
 
     /// The signal that it carries, if it is one.
     #[inline]
     pub fn as_signal(&self) -> Option<Signal> {
         let signal = self.ends & (TRIMMED | RETURNED) == RETURNED;
-        signal.then_some(Signal { paused: (self.ends >> 56) as u8 })
+        signal.then_some(Signal { paused: (self.ends >> 56) as u8, quanta: self.route as u16 })
     }
 
     /// Sets when it arrives, and its place among simultaneous arrivals ([`order::place`]).
@@ -272,8 +272,9 @@ mod tests {
 
     #[test]
     fn a_signal_is_no_packet_of_a_host() {
-        let packet = Packet::<Small>::signal(Signal { paused: 0x81 }, 64);
-        assert_eq!(packet.as_signal(), Some(Signal { paused: 0x81 }));
+        let signal = Signal { paused: 0x81, quanta: 65_535 };
+        let packet = Packet::<Small>::signal(signal, 64);
+        assert_eq!((packet.as_signal(), packet.sent_size()), (Some(signal), 64));
         assert!(packet.is_control() && !packet.was_data());
     }
 }

@@ -164,8 +164,12 @@ impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
         *self.wake = (*self.wake).min(at.0.max(self.now + 1));
     }
 
-    fn signal(&mut self, _: u16, _: Signal) {
-        unreachable!("no discipline sends signals");
+    fn paused(&self) -> u8 {
+        self.line.pause.here
+    }
+
+    fn signal(&mut self, ingress: u16, signal: Signal) {
+        self.env.out.signals.push((ingress, signal));
     }
 }
 
@@ -186,7 +190,7 @@ macro_rules! act {
 pub struct Port<W, Q> {
     /// Occupancy, if asked for.
     pub held: Option<Box<Held>>,
-    /// When the queue asked to be served again; `u64::MAX` for never. Only of disciplines that may let the link idle.
+    /// When the queue asked to be served again, or a pause frame is to be sent; `u64::MAX` for never.
     wake: u64,
     /// The link.
     pub line: Line,
@@ -313,12 +317,41 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.due(cx.env.net, cx.rules, cx.env.window)
     }
 
+    /// The next thing that happens here, if that is the arrival of a packet: the packet, taken out of the inbox.
+    pub fn take_arrival(&mut self, window: Window) -> Option<Packet<W>> {
+        let Ahead { arrival, bound } = self.ahead(window);
+        let is_packet = self.inbox.front().is_some_and(|first| first.as_signal().is_none());
+        if arrival < bound && is_packet { self.inbox.pop() } else { None }
+    }
+
+    /// `packet` arrives now, at its switch and for this port.
+    pub fn arrive(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
+        let now = packet.time(cx.env.window);
+        self.admit(cx, packet);
+        if self.completion >= IDLE {
+            self.serve(cx, now);
+        }
+        self.record_held(now);
+    }
+
+    /// Packets that wait or are in service.
+    pub fn load(&self) -> u32 {
+        let queue = &self.queue.0;
+        queue.queued(true) + queue.queued(false) + u32::from(self.completion < IDLE)
+    }
+
+    fn record_held(&mut self, now: u64) {
+        if let Some(held) = &mut self.held {
+            held.set(now, self.queue.0.data_held());
+        }
+    }
+
     /// Lets only the next thing happen if it lies in the window, and records how many packets are held if that is asked for.
     #[inline(never)]
     pub fn step(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
         let turn = self.turn(cx, &mut self.ahead(cx.env.window));
-        if let (Some(now), Some(held)) = (turn, &mut self.held) {
-            held.set(now, self.queue.0.data_held());
+        if let Some(now) = turn {
+            self.record_held(now);
         }
         turn.is_some()
     }
@@ -340,10 +373,13 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         window.rank(self.next_own().min(window.end))
     }
 
-    /// When the port does something by itself: the packet in service has left, or the queue wants to be served.
+    /// Whether the port may have something to do while the link is free and packets wait.
+    const WAKES: bool = Q::IDLES || Q::SIGNALS;
+
+    /// When the port does something by itself: the packet in service has left, or it is to be served.
     #[inline(always)]
     fn next_own(&self) -> u64 {
-        if Q::IDLES { self.completion.min(self.wake) } else { self.completion }
+        if Self::WAKES { self.completion.min(self.wake) } else { self.completion }
     }
 
     /// Lets the next thing happen if it lies in the window, and returns when that was. A completion comes before an arrival
@@ -354,20 +390,31 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         if ahead.arrival < ahead.bound {
             let packet = self.inbox.pop()?;
             ahead.arrival = self.next_rank(cx.env.window);
-            self.admit(cx, packet);
             now = packet.time(cx.env.window);
+            match packet.as_signal() {
+                Some(signal) if Q::SIGNALS => self.obey(signal, now),
+                _ => self.admit(cx, packet),
+            }
             if self.completion < IDLE {
                 return Some(now);
             }
-        } else if Q::IDLES && now < cx.env.window.end && now < self.completion {
+        } else if Self::WAKES && now < cx.env.window.end && now < self.completion {
             self.wake = u64::MAX;
+            if Q::SIGNALS {
+                self.line.change(now);
+                self.wake = self.line.next_change();
+            }
             if self.completion < IDLE {
                 // The end of the packet in service is soon enough.
                 ahead.bound = self.bound(cx.env.window);
                 return Some(now);
             }
         } else if now < cx.env.window.end {
-            act!(self, cx, now, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
+            if Q::SIGNALS && self.line.pause.sending {
+                self.line.pause.sending = false;
+            } else {
+                act!(self, cx, now, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
+            }
         } else {
             return None;
         }
@@ -379,6 +426,11 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     /// The next packet goes into service.
     #[inline(always)]
     fn serve(&mut self, cx: &mut PortContext<'_, W, Q>, now: u64) {
+        if Q::SIGNALS && self.line.pause.pending {
+            self.completion = self.line.send_signal(cx.env.net, now, cx.env.out);
+            self.wake = self.line.next_change();
+            return;
+        }
         let packet = act!(self, cx, now, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
         let Some(packet) = packet else {
             self.completion |= IDLE;
@@ -387,10 +439,26 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.completion = self.line.send(cx.env.net, now, &packet, cx.env.out);
     }
 
+    /// The other end shall pause what `signal` says. A pause frame waits only for the packet in service.
+    pub fn tell(&mut self, signal: Signal, now: u64) {
+        self.line.tell(signal, now);
+        self.wake = if self.completion >= IDLE { now } else { self.line.next_change() };
+    }
+
+    /// The other end has paused what `signal` says.
+    #[cold]
+    fn obey(&mut self, signal: Signal, now: u64) {
+        self.line.obey(signal, now);
+        self.wake = self.line.next_change();
+    }
+
     /// A packet comes in.
     #[inline(always)]
-    fn admit(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
+    fn admit(&mut self, cx: &mut PortContext<'_, W, Q>, mut packet: Packet<W>) {
         let now = packet.time(cx.env.window);
+        if Q::SIGNALS {
+            packet.reveal_ingress(now, cx.env.net.salt(self.incidents.node));
+        }
         act!(self, cx, now, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx));
         self.note_peak(packet.is_control());
         if Q::trimmed_size(cx.rules).is_some() {
@@ -421,7 +489,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         }
         let soonest = self.line.reaches(self.free_at(), net.shortest);
         let served =
-            if Q::IDLES && self.wake != u64::MAX { self.free_at().max(self.wake) } else { self.free_at() };
+            if Self::WAKES && self.wake != u64::MAX { self.free_at().max(self.wake) } else { self.free_at() };
         let mut out =
             self.queue.0.shortest_next(rules).map_or(u64::MAX, |size| self.line.reaches(served, size));
         let mut coming = 0;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use pullnet_qdisc::Discipline;
-use pullnet_rng::Seed;
+use pullnet_rng::{Seed, SmallStream};
 use pullnet_topology::LinkRef;
 use pullnet_transport::Words;
 use pullnet_units::PortId;
@@ -14,7 +14,7 @@ use crate::fingerprint::Fingerprint;
 use crate::hosts::Hosts;
 use crate::huge;
 use crate::line::Line;
-use crate::network::Network;
+use crate::network::{Network, Next};
 use crate::outbox::{Emission, Outbox};
 use crate::packet::Packet;
 use crate::port::{Env, Port, PortContext, PortCounts};
@@ -90,6 +90,10 @@ struct SharedSwitch<S> {
     armed: u64,
     /// When the next thing happens at each port.
     next: Vec<u64>,
+    /// The port that leads to where each link into the switch comes from; empty if no signals are sent.
+    cables: Vec<u16>,
+    /// How a packet that arrives may go on, and chance for equally good ports; `None` if that was chosen before.
+    choice: Option<(Next, SmallStream)>,
 }
 
 impl<S> SharedSwitch<S> {
@@ -110,13 +114,15 @@ impl<S> SharedSwitch<S> {
 pub struct PortSide<W: Words, Q: Discipline<Packet<W>>> {
     range: Range<u32>,
     ports: Vec<Port<W, Q>>,
-    /// Switches whose ports share state; empty if the port is the unit of work.
+    /// Switches, if they are the units of work; empty if ports are.
     switches: Vec<SharedSwitch<Q::Shared>>,
     /// Position in `switches`, by port; empty if the port is the unit of work.
     switch_of_port: Vec<u32>,
     /// What ports share if they share nothing.
     nothing_shared: Q::Shared,
     rules: Q::Rules,
+    /// Whether whole switches are the units of work: their ports share state, or they choose where a packet goes on arrival.
+    whole: bool,
     /// Ports, or switches, by window.
     agenda: Agenda,
     /// Processes of the current window, kept for its memory.
@@ -129,8 +135,15 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
     pub fn new(net: &Network<W>, rules: &Q::Rules, range: Range<u32>, large: bool) -> Self {
         let ids = &net.numbering.port[range.start as usize..range.end as usize];
         let ports = huge::collect(ids.iter().map(|id| port::<W, Q>(net, rules, *id)));
-        let switches = if Q::SHARES { switches::<W, Q>(&ports, rules) } else { Vec::new() };
-        let units = if Q::SHARES { switches.len() } else { ports.len() };
+        const {
+            assert!(
+                !Q::SIGNALS || Q::SHARES && !Q::IDLES,
+                "signals need ports that share state and do not idle"
+            )
+        };
+        let whole = Q::SHARES || net.chooses_on_arrival();
+        let switches = if whole { switches::<W, Q>(net, &ports, rules) } else { Vec::new() };
+        let units = if whole { switches.len() } else { ports.len() };
         let of_port =
             switches.iter().zip(0..).flat_map(|(switch, number)| switch.ports.clone().map(move |_| number));
         Self {
@@ -138,6 +151,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
             switch_of_port: of_port.collect(),
             nothing_shared: Q::shared(rules, 0),
             rules: rules.clone(),
+            whole,
             agenda: Agenda::new(units),
             ports,
             switches,
@@ -203,8 +217,23 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
                 return at;
             }
             let (env, shared) = (Env { net, out: &mut *out, window }, &mut switch.shared);
-            ports[first].step(&mut PortContext { env, rules: &self.rules, shared });
+            let cx = &mut PortContext { env, rules: &self.rules, shared };
+            let arrived = if switch.choice.is_some() { ports[first].take_arrival(window) } else { None };
+            match (arrived, &mut switch.choice) {
+                (Some(packet), Some(choice)) => {
+                    let begin = self.range.start + switch.ports.start;
+                    let egress = (least_loaded(net, ports, begin, choice, &packet, at)).unwrap_or(first);
+                    ports[egress].arrive(cx, packet);
+                    switch.next[egress] = ports[egress].next_event(window);
+                }
+                _ => drop(ports[first].step(cx)),
+            }
             switch.next[first] = ports[first].next_event(window);
+            for (ingress, signal) in out.signals.drain(..) {
+                let back = usize::from(switch.cables[usize::from(ingress)]);
+                ports[back].tell(signal, at);
+                switch.next[back] = ports[back].next_event(window);
+            }
         }
     }
 
@@ -213,7 +242,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
     fn expect(&mut self, net: &Network<W>, window: Window, position: u32, packet: &Packet<W>) {
         let port = &mut self.ports[position as usize];
         let due = port.expect(net, window, packet).max(window.index + 1);
-        if Q::SHARES {
+        if self.whole {
             self.wake_switch(net.grid.index(packet.time(window)), position, window);
         } else if due < port.armed {
             self.agenda.arm(&mut port.armed, position, due, window.index);
@@ -239,12 +268,12 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
         hosts: &mut dyn Hosts<W>,
     ) -> bool {
         let mut due = core::mem::take(&mut self.due);
-        let (ports, switches) = (&self.ports, &self.switches);
+        let (ports, switches, whole) = (&self.ports, &self.switches, self.whole);
         self.agenda.take(window.index, &mut due, |unit| {
-            if Q::SHARES { switches[unit as usize].armed } else { ports[unit as usize].armed }
+            if whole { switches[unit as usize].armed } else { ports[unit as usize].armed }
         });
         for (index, position) in due.iter().enumerate() {
-            if Q::SHARES {
+            if whole {
                 self.visit_switch(net, window, out, *position);
             } else {
                 if self.large {
@@ -287,12 +316,12 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
     }
 
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>) {
-        if Q::SHARES {
+        if self.whole {
             (0..self.switches.len() as u32).for_each(|switch| {
                 self.work_off_switch(net, window, out, switch);
             });
         }
-        for port in self.ports.iter_mut().filter(|_| !Q::SHARES) {
+        for port in self.ports.iter_mut().filter(|_| !self.whole) {
             let (rules, shared) = (&self.rules, &mut self.nothing_shared);
             port.visit(&mut PortContext { env: Env { net, out: &mut *out, window }, rules, shared });
         }
@@ -332,8 +361,36 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
     }
 }
 
+/// The port among `ports`, of which the first is process `begin`, by which a packet goes on that arrives at `at`: of those
+/// that work the one that holds the fewest packets.
+fn least_loaded<W: Words, Q: Discipline<Packet<W>>>(
+    net: &Network<W>,
+    ports: &[Port<W, Q>],
+    begin: u32,
+    (next, chance): &mut (Next, SmallStream),
+    packet: &Packet<W>,
+    at: u64,
+) -> Option<usize> {
+    let (mut best, mut equal) = (None, 0);
+    net.alternatives(next, packet, &mut |process| {
+        let port = (process - begin) as usize;
+        let cost = (!net.works(process, at), ports[port].load());
+        match best {
+            Some((_, least)) if cost > least => return,
+            Some((_, least)) if cost == least => equal += 1,
+            _ => equal = 1,
+        }
+        // Each of the equal ones is the last that replaces another with the same probability.
+        if equal == 1 || chance.below(equal) == 0 {
+            best = Some((port, cost));
+        }
+    });
+    best.map(|(port, _)| port)
+}
+
 /// Groups neighbouring ports by their switch.
 fn switches<W: Words, Q: Discipline<Packet<W>>>(
+    net: &Network<W>,
     ports: &[Port<W, Q>],
     rules: &Q::Rules,
 ) -> Vec<SharedSwitch<Q::Shared>> {
@@ -342,7 +399,12 @@ fn switches<W: Words, Q: Discipline<Packet<W>>>(
         let begin = end;
         end += ports.len() as u32;
         let shared = Q::shared(rules, ports.len());
-        SharedSwitch { ports: begin..end, shared, armed: NOT_ARMED, next: vec![u64::MAX; ports.len()] }
+        let cables = if Q::SIGNALS { net.cables(ports[0].incidents.node) } else { Vec::new() };
+        let next = vec![u64::MAX; ports.len()];
+        let node = ports[0].incidents.node;
+        let chance = || Seed(net.scenario.seed).small_stream("switch.choice", node.0.into());
+        let choice = net.chooses_on_arrival().then(|| (net.next_at(node), chance()));
+        SharedSwitch { ports: begin..end, shared, armed: NOT_ARMED, next, cables, choice }
     });
     switches.collect()
 }

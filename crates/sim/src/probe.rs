@@ -1,8 +1,4 @@
-//! Records that are kept only if asked for. None of them changes what happens.
-
-use pullnet_record::{ControlRow, Direction, LatencyRow, PacketRow};
-use pullnet_transport::{Fate, Header, Packed, Received, Transmit, Words};
-use pullnet_units::{HostId, Instant};
+//! What ports record only if asked for. Nothing of it changes what happens.
 
 /// How long a port held how many data packets, and what that does to the total over time.
 #[derive(Clone, Debug, Default)]
@@ -56,81 +52,6 @@ impl Held {
         all.spend(end);
         all.times.unwrap_or_default()
     }
-}
-
-/// Payload of one flow in one interval.
-#[derive(Clone, Copy, Debug)]
-pub struct Share {
-    /// Which flow.
-    pub flow: u32,
-    /// Which interval.
-    pub index: u64,
-    /// Payload bytes.
-    pub bytes: u64,
-}
-
-/// What the hosts of one shard record.
-#[derive(Clone, Debug, Default)]
-pub struct HostLog {
-    /// Goodput over time.
-    pub shares: Vec<Share>,
-    /// Packet latencies.
-    pub latencies: Vec<LatencyRow>,
-    /// Departures of control packets.
-    pub control: Vec<ControlRow>,
-    /// Packets sent and received.
-    pub packets: Vec<PacketRow>,
-    /// Timers that ran out: flow and packet.
-    pub timed_out: Vec<(u32, u32)>,
-}
-
-impl HostLog {
-    /// Takes over the records of another shard.
-    pub fn append(&mut self, mut other: Self) {
-        self.shares.append(&mut other.shares);
-        self.latencies.append(&mut other.latencies);
-        self.control.append(&mut other.control);
-        self.packets.append(&mut other.packets);
-        self.timed_out.append(&mut other.timed_out);
-    }
-}
-
-/// What kind of packet that is.
-pub fn kind<H: Header>(packed: &Packed<H::Words>) -> &'static str {
-    H::KINDS[usize::from(packed.kind & 0x0f)]
-}
-
-fn packet_row<H: Header>(
-    at: Instant,
-    host: HostId,
-    peer: HostId,
-    packed: Packed<H::Words>,
-    wire: u16,
-) -> PacketRow {
-    let (kind, flags) = (kind::<H>(&packed), packed.kind >> 4);
-    let (direction, fate, words) = (Direction::Received, "whole", first_words(&packed.words));
-    PacketRow { host, peer, at, direction, fate, kind, flags, words, path: None, wire }
-}
-
-/// The first three words of a header: what the table of packets has columns for.
-fn first_words(words: &impl Words) -> [u32; 3] {
-    core::array::from_fn(|word| words.get().get(word).copied().unwrap_or(0))
-}
-
-/// The row of a packet that `host` sends to `peer`.
-pub fn sent<H: Header>(at: Instant, host: HostId, peer: HostId, packet: &Transmit<H>) -> PacketRow {
-    let row = packet_row::<H>(at, host, peer, packet.header.pack(), packet.wire);
-    PacketRow { direction: Direction::Sent, path: Some(packet.path), ..row }
-}
-
-/// The row of a packet that `host` receives from `peer`.
-pub fn received<H: Header>(at: Instant, host: HostId, peer: HostId, packet: &Received<H>) -> PacketRow {
-    let fate = match packet.fate {
-        Fate::Whole => "whole",
-        Fate::Trimmed => "trimmed",
-        Fate::Returned => "returned",
-    };
-    PacketRow { fate, ..packet_row::<H>(at, host, peer, packet.header.pack(), packet.wire) }
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pullnet_record::{RunRecord, StuckFlow};
+use pullnet_session::{Director, Report};
 use pullnet_transport::Words;
 use pullnet_units::{Id, Instant, Picos};
 use pullnet_workload::FlowStart;
 
 use crate::barrier::Barrier;
 use crate::clock::Window;
-use crate::director::{Director, Report};
 use crate::finish;
 use crate::network::Network;
 use crate::outbox::Mail;
@@ -132,7 +132,7 @@ impl<W: Words> Engine<W> {
     /// A run at its beginning.
     pub fn new(net: Arc<Network<W>>, shards: Vec<Shard<W>>) -> Self {
         let signal = Picos(net.grid.length());
-        let director = Director::new(Arc::clone(&net.scenario), net.framing, signal);
+        let director = Director::new(Arc::clone(&net.scenario), net.framings.clone(), signal);
         let shared = Shared {
             end: director.end(),
             director: Mutex::new(director),

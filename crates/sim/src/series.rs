@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pullnet_record::{FlowRow, SeriesKey, SeriesRow};
 use pullnet_scenario::{Per, Series};
+use pullnet_session::Share;
 use pullnet_transport::Words;
 use pullnet_units::Instant;
 
-use crate::probe::{Held, Share};
+use crate::probe::Held;
 use crate::shard::Shard;
 
 /// How the number of data packets that all ports hold changed, by interval. What it takes from the ports now and then they

@@ -8,20 +8,12 @@ use common::{compiled, simulate};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
-use pullnet_protocols::with_protocol;
 use pullnet_qdisc::{Discipline, with_discipline};
 use pullnet_record::RunRecord;
 use pullnet_scenario::{Scenario, Stop};
-use pullnet_transport::{Protocol, Transport};
 
-type ParcelOf<P> = Parcel<<<P as Protocol>::Endpoint as Transport>::Header>;
-
-fn by_reference<P: Protocol, Q: Discipline<ParcelOf<P>>>(
-    scenario: &Scenario,
-    transport: &P::Config,
-    switch: &Q::Config,
-) -> (Vec<Ended>, Vec<Counts>) {
-    let mut reference = Reference::<P, Q>::new(scenario, transport, switch);
+fn by_reference<Q: Discipline<Parcel>>(scenario: &Scenario, switch: &Q::Config) -> (Vec<Ended>, Vec<Counts>) {
+    let mut reference = Reference::<Q>::new(scenario, switch);
     let Stop::At(end) = scenario.stop else { panic!("a fixed end") };
     reference.run(end);
     (reference.flows.clone(), reference.counts())
@@ -47,11 +39,8 @@ fn by_engine(record: &RunRecord) -> (Vec<Ended>, Vec<Counts>) {
 
 fn agree(text: &str) -> Result<(), TestCaseError> {
     let scenario = compiled(text, &[]);
-    let (flows, ports) = with_protocol!(&scenario.transport, |transport: P| {
-        with_discipline!(&scenario.switch, |switch: Q| {
-            by_reference::<P, Q<ParcelOf<P>>>(&scenario, transport, switch)
-        })
-    });
+    let (flows, ports) =
+        with_discipline!(&scenario.switch, |switch: Q| by_reference::<Q<Parcel>>(&scenario, switch));
     let (own_flows, own_ports) = by_engine(&simulate(&scenario, 1));
     prop_assert_eq!(own_ports.len(), ports.len());
     for (number, (own, other)) in own_flows.iter().zip(&flows).enumerate() {
@@ -87,6 +76,14 @@ fn topology() -> impl Strategy<Value = String> {
     })
 }
 
+/// A transport with its settings, and its longest payload.
+fn transport() -> impl Strategy<Value = (u32, String)> {
+    (select(&[64u32, 700, 1500, 9000][..]), select(&[40u32, 64][..])).prop_flat_map(|(mtu, header)| {
+        let settings = common::scenarios::transport(mtu, header);
+        (Just(mtu), settings.prop_map(|(own, paths)| own + &paths))
+    })
+}
+
 fn scenario() -> impl Strategy<Value = String> {
     let switch = prop_oneof![
         3 => (1u32..9, select(&["1 packets", "3 packets", "640 B", "72 kB"][..]), any::<bool>()).prop_map(|(data, control, back)| format!(
@@ -95,7 +92,9 @@ fn scenario() -> impl Strategy<Value = String> {
         1 => (2u32..40).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"")),
         1 => (2u32..40).prop_map(|packets| format!("kind = \"drop-tail\"\nqueue = \"{packets} packets\"\nmark_above = \"3 packets\"")),
         1 => (5u32..40).prop_map(|packets| format!("kind = \"red\"\nqueue = \"{packets} packets\"\nweight = 0.1\nprobability = 0.3")),
+        1 => (1u32..9, select(&[0.2, 0.5][..])).prop_map(|(data, share)| format!("kind = \"split\"\ndata_queue = \"{data} packets\"\nqueue = \"30 packets\"\nmark_above = \"9 kB\"\ntrim_share = {share:?}")),
         1 => (20u32..200).prop_map(|kilo| format!("kind = \"shared-buffer\"\npool = \"{kilo} kB\"\nalpha = 2.0")),
+        2 => common::scenarios::pfc(&[0, 40, 65_535]),
     ];
     let traffic = select(
         &[
@@ -106,14 +105,24 @@ fn scenario() -> impl Strategy<Value = String> {
             "kind = \"all-to-all\"\nhosts = \"first 2\"",
         ][..],
     );
-    let transport = (select(&[64u32, 700, 1500, 9000][..]), select(&[40u32, 64][..]))
-        .prop_flat_map(|(mtu, header)| (Just(mtu), common::scenarios::transport(mtu, header)));
-    (topology(), switch, traffic, transport, 1u32..150_000, any::<u32>()).prop_map(
-        |(topology, switch, traffic, (mtu, (transport, paths)), size, seed)| {
-            // Small packets: fewer of them.
-            let size = size.min(mtu * 60);
+    // One transport, or two: traffic that starts a little later has the second.
+    let second = prop::option::of((traffic.clone(), transport()));
+    (topology(), switch, traffic, transport(), second, 1u32..150_000, any::<u32>()).prop_map(
+        |(topology, switch, traffic, (mtu, first), second, size, seed)| {
+            let (mut transports, mut blocks) = (String::new(), String::new());
+            let all = [Some((traffic, (mtu, first))), second];
+            for (number, (traffic, (mtu, transport))) in all.into_iter().flatten().enumerate() {
+                // Small packets: fewer of them.
+                let size = size.min(mtu * 60);
+                // Two classes at the switch: one for each transport.
+                let class = if switch.contains("split") { format!("class = {number}\n") } else { String::new() };
+                transports += &format!("[[transport]]\nname = \"number {number}\"\n{class}{transport}");
+                blocks += &format!(
+                    "[[traffic]]\n{traffic}\nsize = \"{size} B\"\nstart = \"{number} us\"\ntransport = \"number {number}\"\n"
+                );
+            }
             format!(
-                "seed = {seed}\nduration = \"3 ms\"\n[topology]\n{topology}\n[transport]\n{transport}{paths}[switch]\n{switch}\n[[traffic]]\n{traffic}\nsize = \"{size} B\"\n"
+                "seed = {seed}\nduration = \"3 ms\"\n[topology]\n{topology}\n{transports}[switch]\n{switch}\n{blocks}"
             )
         },
     )

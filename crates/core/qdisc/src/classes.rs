@@ -51,6 +51,8 @@ impl<P: Copy, const K: usize> Waiting<'_, P, K> {
 pub trait ClassRule<const K: usize>: Sized {
     /// Whether ports of one switch share state.
     const SHARES: bool = false;
+    /// See [`Discipline::SIGNALS`].
+    const SIGNALS: bool = false;
     /// Settings as a scenario states them.
     type Config: Settings + Clone;
     /// The settings in the form in which the rule uses them.
@@ -219,6 +221,7 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Lookahead for Classes<R, P, K> {
 
 impl<R: ClassRule<K>, P: Item, const K: usize> Discipline<P> for Classes<R, P, K> {
     const SHARES: bool = R::SHARES;
+    const SIGNALS: bool = R::SIGNALS;
     type Config = R::Config;
     type Shared = R::Shared;
 

@@ -36,12 +36,15 @@ pub enum Outcome<P> {
     },
 }
 
-/// A message to the neighbour at the other end of the link that packets arrive by. It takes the link's delay and the time of a
-/// pause frame.
+/// A message to the neighbour at the other end of the link that packets arrive by: a pause frame. It waits for the packet in
+/// service on the way there, and takes the link's delay and the time of a short frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signal {
     /// Priorities that the neighbour must not send any more, one bit each; 0 resumes all.
     pub paused: u8,
+    /// How long the pause lasts if nothing else is heard, in times of 512 bits on the link; 0: until the next signal. The
+    /// driver repeats a pause that is still in force when half of that time is over.
+    pub quanta: u16,
 }
 
 /// Everything that a queue may know and cause beside its own packets. A driver provides it for every call.

@@ -28,6 +28,9 @@ pub trait Discipline<P: Item>: Lookahead + Sized {
     const SHARES: bool;
     /// Whether the queue may let the link idle while packets wait. It then asks to be served again ([`Context::wake`]).
     const IDLES: bool = false;
+    /// Whether the queue pauses the neighbours that packets come from ([`Context::signal`]), and obeys their pauses
+    /// ([`Context::paused`]). Such a queue must share state with the other ports of its switch ([`Discipline::SHARES`]).
+    const SIGNALS: bool = false;
     /// Settings as a scenario states them.
     type Config: Settings + Clone;
     /// State that the ports of one switch share; `()` for none.

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 use pullnet_settings::{Field, Settings};
 use pullnet_units::{Bytes, QueueSize};
 
-use crate::{DropTailConfig, RedConfig, SharedBufferConfig, TrimConfig};
+use crate::{DropTailConfig, PfcConfig, RedConfig, SharedBufferConfig, SplitConfig, TrimConfig};
 
 /// Room of a queue, as a setting states it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +23,10 @@ pub trait QueueSettings: Settings {
     /// Bytes on the wire that a trim leaves; `None` if nothing is ever trimmed.
     fn trim_to(&self) -> Option<Bytes> {
         None
+    }
+    /// Number of classes that tell packets apart by their priority; 1: all priorities are treated alike.
+    fn classes(&self) -> u8 {
+        1
     }
 }
 
@@ -71,6 +75,11 @@ macro_rules! switches {
                 match self { $(Self::$variant(config) => config.trim_to()),+ }
             }
 
+            /// Number of classes that tell packets apart by their priority.
+            pub fn classes(&self) -> u8 {
+                match self { $(Self::$variant(config) => config.classes()),+ }
+            }
+
             /// Sets one setting. `None`: there is no such setting.
             pub fn set(&mut self, name: &str, value: pullnet_settings::Value<'_>) -> Option<Result<(), pullnet_settings::Refused>> {
                 match self { $(Self::$variant(config) => config.set(name, value)),+ }
@@ -98,4 +107,6 @@ switches! {
     DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
     Red(RedConfig) = "red": "Random early detection: one FIFO per port, marks or drops before it is full",
     SharedBuffer(SharedBufferConfig) = "shared-buffer": "Drop-tail ports that share one memory per switch",
+    Pfc(PfcConfig) = "pfc": "Lossless: pauses the senders of a link before its memory is full (802.1Qbb or 802.3x)",
+    Split(SplitConfig) = "split": "Two classes by priority: an NDP switch and a drop-tail queue that divide each link",
 }

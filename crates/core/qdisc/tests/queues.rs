@@ -5,8 +5,8 @@ mod common;
 use common::{Bench, Class, Pkt, capable, control, data, packet};
 use proptest::prelude::*;
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Lookahead, MarkWhen, Outcome, Red, RedConfig,
-    SharedBuffer, SharedBufferConfig, Trim, TrimConfig, Victim,
+    Discipline, DropReason, DropTail, DropTailConfig, Lookahead, MarkWhen, Outcome, Pfc, PfcConfig, Red,
+    RedConfig, SharedBuffer, SharedBufferConfig, Signal, Trim, TrimConfig, Victim,
 };
 use pullnet_rng::Seed;
 use pullnet_units::{Bytes, Instant, Packets, Picos, QueueSize};
@@ -19,12 +19,15 @@ struct Port<Q: Discipline<Pkt>> {
     shared: Q::Shared,
     queue: Q,
     now: Instant,
+    /// Pauses that the queue has asked for.
+    signals: Vec<(u16, Signal)>,
 }
 
 impl<Q: Discipline<Pkt>> Port<Q> {
     fn new(config: &Q::Config) -> Self {
         let rules = Q::rules(config);
-        Self { shared: Q::shared(&rules, 1), queue: Q::new(&rules), rules, now: Instant::ZERO }
+        let shared = Q::shared(&rules, 1);
+        Self { shared, queue: Q::new(&rules), rules, now: Instant::ZERO, signals: Vec::new() }
     }
 
     /// Lets the queue do something; `None` where a packet simply waits.
@@ -34,9 +37,11 @@ impl<Q: Discipline<Pkt>> Port<Q> {
         draw: &mut dyn FnMut() -> f64,
         act: impl FnOnce(&mut Q, &Q::Rules, &mut Q::Shared, &mut Bench<'_>) -> R,
     ) -> (R, Option<Outcome<Pkt>>) {
-        let mut bench = Bench { now: self.now, coin, draw, outcomes: Vec::new() };
+        let (outcomes, signals) = (Vec::new(), Vec::new());
+        let mut bench = Bench { now: self.now, coin, draw, outcomes, paused: 0, signals };
         let result = act(&mut self.queue, &self.rules, &mut self.shared, &mut bench);
         assert!(bench.outcomes.len() < 2, "{:?}", bench.outcomes);
+        self.signals.append(&mut bench.signals);
         (result, bench.outcomes.pop())
     }
 
@@ -111,6 +116,56 @@ fn gone(packet: Pkt, why: DropReason, trimmed: bool) -> Outcome<Pkt> {
 
 fn header(id: u64) -> Pkt {
     packet(id, 64, Class::Header)
+}
+
+// The lossless switch.
+
+/// A packet of priority 2 from link `ingress`.
+fn from(ingress: u16, id: u64) -> Pkt {
+    Pkt { priority: 2, ingress, ..data(id, 1000) }
+}
+
+fn pause(ingress: u16, paused: u8) -> (u16, Signal) {
+    (ingress, Signal { paused, quanta: 65_535 })
+}
+
+/// 10 kB of shared memory, of which one priority of a link may hold half of what is free; headroom for three packets.
+fn lossless() -> Port<Pfc<Pkt>> {
+    Port::new(&PfcConfig {
+        buffer: Bytes(13_000),
+        reserve: Bytes(0),
+        headroom: Bytes(3_000),
+        alpha: 0.5,
+        resume_below: Bytes(1_000),
+        ..PfcConfig::default()
+    })
+}
+
+#[test]
+fn a_link_that_fills_its_share_is_paused_and_its_headroom_takes_what_still_comes() {
+    let mut port = lossless();
+    // 3 kB are held and 7 kB free: a fourth packet makes 4 kB of a threshold of 3.5 kB.
+    port.fill((0..3).map(|id| from(0, id)));
+    assert_eq!(port.signals, []);
+    port.fill((3..6).map(|id| from(0, id)));
+    assert_eq!(port.signals, [pause(0, 0b100)], "a pause is sent once");
+    let next = from(0, 6);
+    assert_eq!(port.put(next), Some(gone(next, DropReason::DataQueueFull, false)), "the headroom is full");
+    // Packets of other links find room; other priorities have a share of their own.
+    port.fill([from(1, 8), Pkt { priority: 5, ..from(0, 9) }]);
+    assert_eq!(port.signals.len(), 1);
+}
+
+#[test]
+fn a_pause_ends_well_below_the_threshold() {
+    let mut port = lossless();
+    port.fill((0..6).map(|id| from(0, id)));
+    for _ in 0..3 {
+        port.serve().unwrap();
+    }
+    assert_eq!(port.signals, [pause(0, 0b100)], "3 kB of a threshold of 3.5 kB are not low enough");
+    port.serve().unwrap();
+    assert_eq!(port.signals[1..], [pause(0, 0)]);
 }
 
 // The NDP switch.
@@ -515,7 +570,7 @@ proptest! {
         let config = TrimConfig { data_queue, control_queue, ..TrimConfig::default() };
         let mut port = Port::<Trim<Pkt>>::new(&config);
         conserved(&mut port, &ops, |_, _| Ok(()))?;
-        let (mut full, room) = (Port::<Trim<Pkt>> { queue: port.queue.clone(), rules: port.rules, shared: (), now: port.now }, port.queue.data_room(&port.rules, largest));
+        let (mut full, room) = (Port::<Trim<Pkt>> { queue: port.queue.clone(), rules: port.rules, shared: (), now: port.now, signals: Vec::new() }, port.queue.data_room(&port.rules, largest));
         for id in 0..room.min(1000) {
             prop_assert_eq!(full.put(data(id.into(), largest)), None);
         }
@@ -544,5 +599,24 @@ proptest! {
             prop_assert_eq!(port.shared.free() + held, pool);
             Ok(())
         })?;
+    }
+
+    #[test]
+    fn a_lossless_port_keeps_within_its_memory_and_takes_back_every_pause(
+        ops in prop::collection::vec(op(), 0..300), headroom in 0u64..6000, reserve in 0u64..3000, alpha in 0.1f64..10.0
+    ) {
+        let config = PfcConfig {
+            buffer: Bytes(20_000), headroom: Bytes(headroom), reserve: Bytes(reserve), alpha, resume_below: Bytes(500), ..PfcConfig::default()
+        };
+        let mut port = Port::<Pfc<Pkt>>::new(&config);
+        conserved(&mut port, &ops, |port, _| {
+            prop_assert!(port.waiting_bytes(|_| true) <= 20_000);
+            Ok(())
+        })?;
+        // A packet may still be in service.
+        port.queue.complete(&port.rules, &mut port.shared, &mut common::idle());
+        while port.serve().is_some() {}
+        prop_assert_eq!(port.shared.free(), 20_000 - headroom - reserve);
+        prop_assert!(port.signals.last().is_none_or(|(_, signal)| signal.paused == 0));
     }
 }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use common::{Bench, Class, Pkt};
 use pullnet_qdisc::{
-    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Red, SharedBuffer, SharedBufferConfig, Trim,
-    TrimConfig,
+    Discipline, DropReason, DropTail, DropTailConfig, Outcome, Pfc, Red, SharedBuffer, SharedBufferConfig,
+    Signal, Trim, TrimConfig,
 };
 use pullnet_rng::{Seed, Stream};
 use pullnet_settings::{Settings, Value as Text};
@@ -24,6 +24,8 @@ struct Switch<Q: Discipline<Pkt>> {
     rules: Q::Rules,
     shared: Q::Shared,
     ports: Vec<(Q, Option<Pkt>)>,
+    /// Priorities that the other end of each port's link has paused.
+    paused: Vec<u8>,
 }
 
 impl<Q: Discipline<Pkt>> Switch<Q> {
@@ -43,7 +45,8 @@ impl<Q: Discipline<Pkt>> Switch<Q> {
         let rules = Q::rules(&config);
         let ports = head["ports"].as_u64().expect("the first line has a number of ports") as usize;
         let shared = Q::shared(&rules, ports);
-        Self { shared, ports: (0..ports).map(|_| (Q::new(&rules), None)).collect(), rules }
+        let paused = vec![0; ports];
+        Self { shared, ports: (0..ports).map(|_| (Q::new(&rules), None)).collect(), rules, paused }
     }
 
     /// What one line asks for, with what comes of it.
@@ -63,7 +66,9 @@ impl<Q: Discipline<Pkt>> Switch<Q> {
             line["draw"].as_f64().expect("an operation that needs a number has one")
         };
         let now = Instant(line["at"].as_u64().unwrap_or(0));
-        let mut cx = Bench { now, coin: &mut coin, draw: &mut draw, outcomes: Vec::new() };
+        let paused = self.paused[number as usize];
+        let (outcomes, signals) = (Vec::new(), Vec::new());
+        let mut cx = Bench { now, coin: &mut coin, draw: &mut draw, outcomes, paused, signals };
         match line["op"].as_str() {
             Some("enqueue") => {
                 queue.enqueue(&self.rules, &mut self.shared, packet(&line["pkt"]), &mut cx);
@@ -86,7 +91,15 @@ impl<Q: Discipline<Pkt>> Switch<Q> {
                 assert!(serving.take().is_some(), "no packet is in service: {line}");
                 queue.complete(&self.rules, &mut self.shared, &mut cx);
             }
+            Some("paused") => {
+                self.paused[number as usize] = line["paused"].as_u64().expect("a mask") as u8;
+                done.insert("paused".into(), line["paused"].clone());
+            }
             _ => panic!("no such op: {line}"),
+        }
+        let signals: Vec<_> = cx.signals.iter().map(signal).collect();
+        if !signals.is_empty() {
+            done.insert("signals".into(), signals.into());
         }
         if tossed.get() {
             let victim = if line["coin"] == "tail" { "tail" } else { "arriving" };
@@ -112,7 +125,13 @@ fn packet(value: &Value) -> Pkt {
     };
     let flag = |name: &str| value[name].as_bool().unwrap_or(false);
     let (id, len) = (value["id"].as_u64().unwrap(), value["len"].as_u64().unwrap() as u32);
-    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce") }
+    let number = |name: &str| value[name].as_u64().unwrap_or(0);
+    let (priority, ingress) = (number("priority") as u8, number("ingress") as u16);
+    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce"), priority, ingress }
+}
+
+fn signal((link, signal): &(u16, Signal)) -> Value {
+    json!({ "link": link, "paused": signal.paused, "quanta": signal.quanta })
 }
 
 fn words(packet: &Pkt) -> Value {
@@ -125,6 +144,11 @@ fn words(packet: &Pkt) -> Value {
     let mut words = json!({ "id": packet.id, "len": packet.len, "class": class });
     for (name, _) in [("ect", packet.ect), ("ce", packet.ce)].into_iter().filter(|(_, set)| *set) {
         words[name] = true.into();
+    }
+    for (name, number) in [("priority", packet.priority.into()), ("ingress", packet.ingress)] {
+        if number != 0 {
+            words[name] = number.into();
+        }
     }
     words
 }
@@ -185,7 +209,12 @@ fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
         let mut switch = Switch::<SharedBuffer<Pkt>>::new(head);
         lines.iter().map(|line| switch.step(line, |pool| Some(pool.free()))).collect()
     };
+    let pfc = || {
+        let mut switch = Switch::<Pfc<Pkt>>::new(head);
+        lines.iter().map(|line| switch.step(line, |memory| Some(memory.free()))).collect()
+    };
     match head["discipline"].as_str() {
+        Some("pfc") => pfc(),
         Some("trim") => trim(),
         Some("drop-tail") => drop_tail(),
         Some("red") => red(),
@@ -240,6 +269,86 @@ fn serve(packets: usize) -> Vec<Value> {
 fn on(port: u64, mut lines: Vec<Value>) -> Vec<Value> {
     lines.iter_mut().for_each(|line| line["port"] = port.into());
     lines
+}
+
+/// Full packets of ECN-capable transports for `port` with a priority, which came by link `ingress`.
+fn from(ingress: u16, port: u64, priority: u8, ids: std::ops::Range<u64>) -> Vec<Value> {
+    let pkt = |id: u64| {
+        let mut pkt = json!({ "id": id, "len": 1500, "class": "data", "ect": true });
+        for (name, number) in [("priority", priority.into()), ("ingress", ingress)] {
+            if number != 0 {
+                pkt[name] = number.into();
+            }
+        }
+        pkt
+    };
+    on(port, ids.map(|id| json!({ "op": "enqueue", "pkt": pkt(id) })).collect())
+}
+
+fn paused(port: u64, mask: u8) -> Vec<Value> {
+    vec![json!({ "op": "paused", "port": port, "paused": mask })]
+}
+
+/// What happens at lossless switches with three ports.
+fn lossless() -> Vec<(&'static str, Value, Vec<Value>)> {
+    let memory = json!({ "buffer": "60 kB", "reserve": "2 kB", "headroom": "6 kB", "alpha": 0.5 });
+    let mut whole = memory.clone();
+    (whole["pause"], whole["quanta"], whole["schedule"]) = (json!("link"), json!(0), json!("round-robin"));
+    let mut marks = memory.clone();
+    (marks["mark_low"], marks["mark_high"], marks["mark_probability"]) =
+        (json!("3 kB"), json!("9 kB"), json!(0.5));
+    vec![
+        (
+            "pfc-priority",
+            head(
+                "pfc",
+                "a link that fills its share pauses one priority, then its headroom, then drops",
+                3,
+                memory,
+            ),
+            [
+                from(1, 0, 3, 0..14),
+                from(2, 0, 3, 14..16),
+                from(1, 0, 5, 16..20),
+                on(0, serve(8)),
+                from(1, 2, 3, 20..24),
+                on(0, serve(9)),
+                on(2, serve(4)),
+            ]
+            .concat(),
+        ),
+        (
+            "pfc-obeys",
+            head("pfc", "a paused priority waits while others are served", 3, json!({})),
+            [
+                from(1, 0, 0, 0..2),
+                from(1, 0, 6, 2..4),
+                paused(0, 0x40),
+                on(0, serve(1)),
+                paused(0, 0x41),
+                on(0, vec![json!({ "op": "dequeue" })]),
+                paused(0, 0),
+                on(0, serve(3)),
+            ]
+            .concat(),
+        ),
+        (
+            "pfc-link",
+            head("pfc", "pauses of whole links without a timer; priorities take turns", 3, whole),
+            [from(1, 0, 3, 0..8), from(1, 0, 1, 8..14), on(0, serve(10))].concat(),
+        ),
+        (
+            "pfc-mark",
+            head("pfc", "marks as packets leave, more of them where more waits behind", 3, marks),
+            [from(1, 0, 2, 0..8), drawn_dequeues(8)].concat(),
+        ),
+    ]
+}
+
+/// `packets` packets are served at port 0, with a number for each.
+fn drawn_dequeues(packets: u64) -> Vec<Value> {
+    let dequeue = |n: u64| json!({ "op": "dequeue", "port": 0, "draw": n as f64 / packets as f64 });
+    (0..packets).flat_map(|n| [dequeue(n), json!({ "op": "complete", "port": 0 })]).collect()
 }
 
 /// `count` ops by chance; never a dequeue while a packet is in service, and a complete only then.
@@ -527,6 +636,7 @@ fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             24,
         ),
     ];
+    files.extend(lossless());
     for (name, head, seed) in random {
         let ops = any_ops(&head, 250, seed);
         files.push((name, head, ops));
@@ -552,7 +662,7 @@ fn the_queues_do_what_the_vectors_say() {
     let mut names: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     names.sort();
-    assert!(names.len() >= 18, "{names:?}");
+    assert!(names.len() >= 22, "{names:?}");
     for path in names {
         replay(&path);
     }

@@ -102,6 +102,24 @@ pub struct Transmit<H> {
     pub header: H,
 }
 
+impl<H> Received<H> {
+    /// The same packet with its header in another form.
+    #[inline(always)]
+    pub fn map<G>(self, header: impl FnOnce(H) -> G) -> Received<G> {
+        let Self { from, paths, wire, fate, ce, header: own } = self;
+        Received { from, paths, wire, fate, ce, header: header(own) }
+    }
+}
+
+impl<H> Transmit<H> {
+    /// The same packet with its header in another form.
+    #[inline(always)]
+    pub fn map<G>(self, header: impl FnOnce(H) -> G) -> Transmit<G> {
+        let Self { to, path, wire, class, priority, ect, again, header: own } = self;
+        Transmit { to, path, wire, class, priority, ect, again, header: header(own) }
+    }
+}
+
 /// What a transport reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -179,6 +197,20 @@ pub enum Event {
         /// The sender's number for it.
         conn: ConnId,
     },
+}
+
+impl Event {
+    /// The same report, with another number for the receiver's connection if it has one.
+    #[must_use]
+    pub fn with_slot(self, renumbered: impl FnOnce(u32) -> u32) -> Self {
+        match self {
+            Self::Opened { slot, peer, conn } => Self::Opened { slot: renumbered(slot), peer, conn },
+            Self::Delivered { slot, seq, bytes } => Self::Delivered { slot: renumbered(slot), seq, bytes },
+            Self::Received { slot } => Self::Received { slot: renumbered(slot) },
+            Self::Silent { slot } => Self::Silent { slot: renumbered(slot) },
+            other => other,
+        }
+    }
 }
 
 /// When to call [`Transport::handle_timeout`], and why.

@@ -1,10 +1,10 @@
 //! Random frames, good and bad.
 
 use pullnet_rng::{Seed, SmallStream};
-use pullnet_switch::{Codec, Ndp};
-use pullnet_wire::Marks;
+use pullnet_switch::Codec;
 
-use super::profile::{PORTS, Profile};
+use super::layout::{Layout, checksum};
+use super::profile::{PORTS, Profile, ROUTES};
 
 /// The longest frame that the RTL takes: 13 cells of 128 B.
 pub const LONGEST: usize = 1664;
@@ -122,10 +122,32 @@ impl Frames {
         bytes.extend(fragment);
         bytes.extend([64, protocol, 0, 0]);
         (20..header + 8).for_each(|_| bytes.push(self.chance.bits() as u8));
-        let sum: u32 = bytes[at..].chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
-        let sum = (sum & 0xffff) + (sum >> 16);
-        let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+        if self.profile.routed {
+            let hosts = [self.home(), self.routed()];
+            bytes[at + 12..at + 20].copy_from_slice(&hosts.concat());
+        }
+        let sum = checksum(&bytes[at..]);
         bytes[at + 10..at + 12].copy_from_slice(&sum.to_be_bytes());
+    }
+
+    /// IPv4 address behind one port.
+    fn home(&mut self) -> [u8; 4] {
+        [10, 0, self.chance.below(PORTS as u32) as u8, self.byte()]
+    }
+
+    /// IPv4 address to send to: often behind the first port, behind any route, or one that no route covers.
+    fn routed(&mut self) -> [u8; 4] {
+        if self.chance.below(100) < self.profile.incast {
+            return [10, 0, 0, self.byte()];
+        }
+        match self.chance.below(10) {
+            0 => [192, 168, self.byte(), self.byte()],
+            1 => ROUTES[0].0,
+            2 => [10, 1, self.byte(), self.byte()],
+            3 => [10, 2 + self.byte() % 2, self.byte(), self.byte()],
+            4 => [10, 4 + self.byte() % 200, self.byte(), self.byte()],
+            _ => self.home(),
+        }
     }
 
     fn datagram(&mut self, port: usize, dscp: u8, carried: usize) -> Vec<u8> {
@@ -161,7 +183,32 @@ impl Frames {
         bytes
     }
 
+    /// The artifact's layout: flags, a checksum, ports, and two more fields.
+    fn artifact(&mut self, port: usize, flags: u16, carried: usize) -> Vec<u8> {
+        let mut bytes = self.ethernet_ip(port);
+        let dscp = self.byte() & 63;
+        self.ip(&mut bytes, dscp, 199, 20 + carried);
+        bytes.extend(flags.to_be_bytes());
+        (0..18 + carried).for_each(|_| bytes.push(self.chance.bits() as u8));
+        bytes
+    }
+
+    fn whole_artifact(&mut self, port: usize) -> Vec<u8> {
+        let (share, long) = (self.profile.control_share, self.payload_len());
+        match self.chance.below(100) {
+            kind if kind < share / 2 => self.artifact(port, 2, 0),
+            kind if kind < share => self.artifact(port, 4, 0),
+            kind if kind < share + 5 => self.artifact(port, 8, long),
+            kind if kind < share + 15 => self.foreign(port),
+            kind if kind < share + 20 => self.datagram(port, 3, long),
+            _ => self.artifact(port, 1 | 256 * u16::from(long > 700), long),
+        }
+    }
+
     fn whole(&mut self, port: usize) -> Vec<u8> {
+        if self.profile.artifact {
+            return self.whole_artifact(port);
+        }
         let share = self.profile.control_share;
         match self.chance.below(100) {
             kind if kind < share => {
@@ -206,13 +253,30 @@ impl Frames {
 
 /// Equal ports are chosen by the label alone in the RTL, which has no hash of flows: frames without a label are sent to
 /// addresses behind one port.
-fn settle(bytes: &mut [u8]) {
-    let ndp = Ndp { marks: Marks::default() };
+fn settle(bytes: &mut [u8], profile: &Profile) {
+    if profile.routed {
+        settle_routes(bytes, profile);
+    }
     for at in [0, 6] {
         let several =
             bytes.len() >= 14 && bytes[at..at + 5] == [2, 0, 0, 0, 0] && (4..8).contains(&bytes[at + 5]);
-        if several && (at == 6 || ndp.classify(bytes).label.is_none()) {
+        if several && (at == 6 || profile.layout().classify(bytes).label.is_none()) {
             bytes[at + 5] -= 4;
+        }
+    }
+}
+
+/// The same for routes.
+fn settle_routes(bytes: &mut [u8], profile: &Profile) {
+    let Some(addresses) = Layout::addresses(bytes) else { return };
+    let at = if bytes[12..14] == [0x81, 0x00] { 18 } else { 14 };
+    for (field, address) in [(at + 12, addresses[0]), (at + 16, addresses[1])] {
+        let address = u32::from(address);
+        let mut routes = profile.routes();
+        let route = routes.find(|(prefix, _)| address & prefix.bits() == u32::from(prefix.net()));
+        let several = route.is_some_and(|(_, entry)| entry.ports.len() > 1);
+        if several && (field == at + 12 || profile.layout().classify(bytes).label.is_none()) {
+            bytes[field..field + 4].copy_from_slice(&[10, 0, address as u8 & 3, 1]);
         }
     }
 }
@@ -231,7 +295,7 @@ impl Iterator for Frames {
         };
         let mut given = Given { bytes, gap, wrong: false };
         self.spoil(&mut given);
-        settle(&mut given.bytes);
+        settle(&mut given.bytes, &self.profile);
         Some((port, given))
     }
 }

@@ -6,6 +6,7 @@
 //! compared: verdicts, every byte that leaves, the order of frames, counters.
 
 mod frames;
+mod layout;
 mod profile;
 mod reference;
 
@@ -17,7 +18,9 @@ use std::thread;
 use thiserror::Error;
 
 pub use frames::{Frames, Given, LONGEST};
-pub use profile::{FIXED, PORTS, PROFILES, Profile, Room, mac};
+pub use layout::Layout;
+pub(crate) use layout::checksum;
+pub use profile::{FIXED, PORTS, PROFILES, Profile, ROUTES, Room, mac};
 pub use reference::{Disagreement, Reference, Report, Tally};
 
 /// A comparison could not be made, or failed.
@@ -37,13 +40,23 @@ pub enum Failure {
     Disagree(#[from] Disagreement),
 }
 
-/// Compares `count` frames under `profile`, with the simulation in the file `program`.
+/// Compares `count` random frames under `profile`, with the simulation in the file `program`.
 pub fn compare(program: &Path, profile: &Profile, seed: u64, count: u64) -> Result<Tally, Failure> {
+    compare_frames(program, profile, seed, &|| Frames::new(*profile, seed, count))
+}
+
+/// The same for given frames, each with its port. `frames` is called twice: for the simulation and for the reference.
+pub fn compare_frames<I: Iterator<Item = (usize, Given)>>(
+    program: &Path,
+    profile: &Profile,
+    seed: u64,
+    frames: &(impl Fn() -> I + Sync),
+) -> Result<Tally, Failure> {
     let start = |error| Failure::Start(program.display().to_string(), error);
     let mut command = Command::new(program);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(start)?;
-    let outcome = talk(&mut child, profile, seed, count);
-    // A simulation that is not heard any more would wait for ever.
+    let outcome = talk(&mut child, profile, seed, frames);
+    // A simulation whose output nobody reads would wait for ever.
     if outcome.is_err() {
         child.kill()?;
     }
@@ -51,19 +64,28 @@ pub fn compare(program: &Path, profile: &Profile, seed: u64, count: u64) -> Resu
     outcome
 }
 
-fn talk(child: &mut Child, profile: &Profile, seed: u64, count: u64) -> Result<Tally, Failure> {
+fn talk<I: Iterator<Item = (usize, Given)>>(
+    child: &mut Child,
+    profile: &Profile,
+    seed: u64,
+    frames: &(impl Fn() -> I + Sync),
+) -> Result<Tally, Failure> {
     let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
     };
-    let profile = *profile;
     thread::scope(|scope| {
         // A simulation that has broken off says so itself, on its standard error.
-        scope.spawn(move || write_input(BufWriter::new(to), &profile, seed, count).ok());
-        follow(BufReader::new(from), &profile, seed, count)
+        scope.spawn(move || write_input(BufWriter::new(to), profile, seed, frames()).ok());
+        follow(BufReader::new(from), profile, frames())
     })
 }
 
-fn write_input(mut to: impl Write, profile: &Profile, seed: u64, count: u64) -> io::Result<()> {
+fn write_input(
+    mut to: impl Write,
+    profile: &Profile,
+    seed: u64,
+    frames: impl Iterator<Item = (usize, Given)>,
+) -> io::Result<()> {
     let registers = profile.registers();
     to.write_all(&seed.to_le_bytes())?;
     to.write_all(&[u8::from(profile.pauses)])?;
@@ -72,7 +94,7 @@ fn write_input(mut to: impl Write, profile: &Profile, seed: u64, count: u64) -> 
         to.write_all(&[address])?;
         to.write_all(&value.to_le_bytes())?;
     }
-    for (port, given) in Frames::new(*profile, seed, count) {
+    for (port, given) in frames {
         to.write_all(&[port as u8])?;
         to.write_all(&given.gap.to_le_bytes())?;
         to.write_all(&[u8::from(given.wrong)])?;
@@ -83,9 +105,12 @@ fn write_input(mut to: impl Write, profile: &Profile, seed: u64, count: u64) -> 
     to.flush()
 }
 
-fn follow(mut from: impl Read, profile: &Profile, seed: u64, count: u64) -> Result<Tally, Failure> {
+fn follow(
+    mut from: impl Read,
+    profile: &Profile,
+    mut frames: impl Iterator<Item = (usize, Given)>,
+) -> Result<Tally, Failure> {
     let mut reference = Reference::new(profile);
-    let mut frames = Frames::new(*profile, seed, count);
     loop {
         let report = read_report(&mut from)?;
         if let Report::Routed { from, .. } = report

@@ -1,8 +1,10 @@
 //! Settings under which RTL and reference are compared, and how both are told of them.
 
 use pullnet_qdisc::{TrimConfig, Victim};
-use pullnet_switch::{Entry, FabricSettings, Mac, Selection, Unknown};
+use pullnet_switch::{Entry, FabricSettings, Mac, Ndp, Prefix, Selection, Unknown};
 use pullnet_units::{Bytes, Packets, Picos, PortId, QueueSize};
+
+use super::layout::Layout;
 
 /// Ports of the switch.
 pub const PORTS: usize = 4;
@@ -55,6 +57,10 @@ pub struct Profile {
     pub incast: u32,
     /// Of 100 frames, so many are control frames.
     pub control_share: u32,
+    /// Whether the forwarding table has [`ROUTES`].
+    pub routed: bool,
+    /// Whether frames are in the layout of the NDP paper's artifact.
+    pub artifact: bool,
 }
 
 const BASE: Profile = Profile {
@@ -71,10 +77,12 @@ const BASE: Profile = Profile {
     pauses: true,
     incast: 50,
     control_share: 20,
+    routed: false,
+    artifact: false,
 };
 
 /// Every set of settings: together they use each part of the rule.
-pub const PROFILES: [Profile; 6] = [
+pub const PROFILES: [Profile; 8] = [
     BASE,
     Profile {
         name: "returns",
@@ -114,6 +122,17 @@ pub const PROFILES: [Profile; 6] = [
         incast: 60,
         ..BASE
     },
+    Profile { name: "routes", data: Room::Frames(4), control: Room::Frames(8), routed: true, ..BASE },
+    Profile {
+        name: "artifact",
+        data: Room::Frames(6),
+        control: Room::Frames(12),
+        trim_to: 54,
+        send_back: false,
+        mark_above: Some(3),
+        artifact: true,
+        ..BASE
+    },
 ];
 
 /// Where each fixed address leads: equal ports, and which bits of the label choose.
@@ -128,6 +147,18 @@ pub const FIXED: [(u8, &[u32], u8, u16); 8] = [
     (7, &[3, 2, 1, 0], 3, 0x00ff),
 ];
 
+/// Where each IPv4 prefix leads: the longest first, as the RTL wants them.
+pub const ROUTES: [([u8; 4], u8, &[u32], u8, u16); 8] = [
+    ([10, 0, 3, 7], 32, &[2], 0, 0xffff),
+    ([10, 0, 0, 0], 24, &[0], 0, 0xffff),
+    ([10, 0, 1, 0], 24, &[1], 0, 0xffff),
+    ([10, 0, 2, 0], 24, &[2], 0, 0xffff),
+    ([10, 0, 3, 0], 24, &[3], 0, 0xffff),
+    ([10, 1, 0, 0], 16, &[0, 1, 2, 3], 1, 0x0003),
+    ([10, 2, 0, 0], 15, &[3, 1], 2, 0x0001),
+    ([10, 0, 0, 0], 8, &[1, 2], 0, 0xffff),
+];
+
 /// The address of a host of the test.
 pub fn mac(number: u8) -> Mac {
     Mac::new([2, 0, 0, 0, 0, number])
@@ -137,6 +168,42 @@ impl Profile {
     /// The profile of this name.
     pub fn named(name: &str) -> Option<Self> {
         PROFILES.into_iter().find(|profile| profile.name == name)
+    }
+
+    /// Settings that show one part of the rule: little room, no chance, no pauses.
+    pub fn probe(
+        learn: bool,
+        flood: bool,
+        routed: bool,
+        artifact: bool,
+        few_headers: bool,
+        marks: bool,
+    ) -> Self {
+        Self {
+            name: "probe",
+            data: Room::Frames(3),
+            control: Room::Frames(if few_headers { 3 } else { 40 }),
+            coin: false,
+            send_back: !artifact,
+            trim_to: if artifact { 54 } else { 64 },
+            mark_above: marks.then_some(1),
+            learn,
+            flood,
+            pauses: false,
+            routed,
+            artifact,
+            ..BASE
+        }
+    }
+
+    /// Room for data and for control frames.
+    pub fn rooms(&self) -> [u32; 2] {
+        [self.data.number(), self.control.number()]
+    }
+
+    /// Data frames above which congestion is marked.
+    pub fn marks_above(&self) -> Option<u16> {
+        self.mark_above.map(Into::into)
     }
 
     /// Settings of the reference's queues.
@@ -172,6 +239,21 @@ impl Profile {
         })
     }
 
+    /// Routes of the reference.
+    pub fn routes(&self) -> impl Iterator<Item = (Prefix, Entry)> {
+        let used = if self.routed { &ROUTES[..] } else { &[] };
+        used.iter().map(|(net, length, ports, shift, mask)| {
+            let ports = ports.iter().copied().map(PortId).collect();
+            let selection = Selection { shift: *shift, mask: *mask };
+            (Prefix::new((*net).into(), *length), Entry { ports, selection })
+        })
+    }
+
+    /// How NDP lies in frames.
+    pub fn layout(&self) -> Layout {
+        if self.artifact { Layout::Artifact } else { Layout::Udp(Ndp::default()) }
+    }
+
     /// The same settings as words of the RTL's registers (`hardware/rtl/registers.sv`).
     pub fn registers(&self) -> Vec<(u8, u32)> {
         let flags = [
@@ -182,6 +264,7 @@ impl Profile {
             self.mark_above.is_some(),
             self.learn,
             self.flood,
+            self.artifact,
         ];
         let bits = (0..).zip(flags).map(|(at, flag)| u32::from(flag) << at).sum();
         let above = u32::from(self.mark_above.unwrap_or(0));
@@ -195,6 +278,16 @@ impl Profile {
             words.push((base, u32::from_be_bytes([c, d, e, f])));
             words.push((base + 1, 1 << 16 | u32::from(a) << 8 | u32::from(b)));
             words.push((base + 2, places | ports.len().ilog2() << 16 | u32::from(shift) << 20));
+            words.push((base + 3, mask.into()));
+        }
+        for (at, (prefix, entry)) in (0..).zip(self.routes()) {
+            let places: u32 = (0..).zip(&entry.ports).map(|(at, port)| port.0 << (4 * at)).sum();
+            let base = 0x60 + 4 * at;
+            words.push((base, prefix.net().into()));
+            words.push((base + 1, prefix.bits()));
+            let Selection { shift, mask } = entry.selection;
+            let count = entry.ports.len().ilog2();
+            words.push((base + 2, 1 << 31 | places | count << 16 | u32::from(shift) << 20));
             words.push((base + 3, mask.into()));
         }
         words

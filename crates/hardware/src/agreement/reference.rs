@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 
 use pullnet_qdisc::Trim;
-use pullnet_switch::{Dropped, Event, Fabric, Ndp, Observer, PortSettings, Slot};
+use pullnet_switch::{Dropped, Event, Fabric, Observer, PortSettings, Slot};
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 use thiserror::Error;
 
 use super::frames::Given;
+use super::layout::Layout;
 use super::profile::{PORTS, Profile};
 
 /// RTL and reference do not agree.
@@ -81,7 +82,7 @@ pub struct Tally {
 
 /// The software switch beside the RTL.
 pub struct Reference {
-    fabric: Fabric<Trim<Slot>, Ndp, Log>,
+    fabric: Fabric<Trim<Slot>, Layout, Log>,
     waiting: [VecDeque<Given>; PORTS],
     expected: [VecDeque<Vec<u8>>; PORTS],
     /// Frames that only the hardware refuses, by port.
@@ -105,11 +106,14 @@ impl Reference {
             paced: false,
             peer: None,
         };
-        let ndp = Ndp::default();
-        let mut fabric = Fabric::new(&profile.trim(), profile.fabric(), &[port; PORTS], ndp, Log::default())
+        let (layout, ports) = (profile.layout(), [port; PORTS]);
+        let mut fabric = Fabric::new(&profile.trim(), profile.fabric(), &ports, layout, Log::default())
             .expect("ports without peers are right");
         for (mac, entry) in Profile::entries() {
             fabric.forward(NodeId(0), mac, entry);
+        }
+        for (prefix, entry) in profile.routes() {
+            fabric.route_prefix(NodeId(0), prefix, entry);
         }
         (0..PORTS as u32).for_each(|port| fabric.pause(PortId(port)));
         let (waiting, expected) = (Default::default(), Default::default());

@@ -1,3 +1,5 @@
+use std::net::Ipv4Addr;
+
 /// What a frame is to a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Kind {
@@ -29,6 +31,8 @@ pub struct Class {
     pub ect: bool,
     /// Priority, 0 to 7: the class selector in the DSCP of its IP header; 0 where there is none.
     pub priority: u8,
+    /// IPv4 destination, for routes by prefix; `None` in other protocols.
+    pub to: Option<Ipv4Addr>,
 }
 
 /// The one place where a switch reads and rewrites the bytes of a protocol.

@@ -43,6 +43,10 @@ counters! {
     tx_data_packets,
     /// Headers sent, trimmed here or before.
     tx_trim_packets,
+    /// Pause frames that arrived (PFC or 802.3x).
+    pause_rx_pkts,
+    /// Pause frames sent.
+    pause_tx_pkts,
     /// Headers sent back to their sender for want of room.
     returned_packets,
     /// Most data frames that the queue held, the one in service included.

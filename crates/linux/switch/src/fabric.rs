@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use pullnet_qdisc::{Discipline, Item, Outcome, order};
+use pullnet_qdisc::{Discipline, Item, Outcome, Signal, order};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_units::{IdVec, Instant, NodeId, PortId};
 
@@ -8,11 +8,12 @@ use crate::codec::Codec;
 use crate::counters::PortCounters;
 use crate::event::{Dropped, Event, Observer};
 use crate::fault::{Fault, Faults};
-use crate::forward::{Entry, Table};
+use crate::forward::{Entry, Prefix, Table};
 use crate::frame::{FrameId, Frames};
 use crate::item::Slot;
 use crate::line::Line;
 use crate::mac::Mac;
+use crate::pause::Pauses;
 use crate::port::{Port, Travelling};
 use crate::settings::{Departure, FabricSettings, Held, PortSettings, WrongPort, check_peers};
 
@@ -43,6 +44,8 @@ pub struct Fabric<Q: Discipline<Slot>, C, O> {
     pub(crate) choices: SmallStream,
     /// Outcomes of the latest call of a queue, kept for its memory.
     pub(crate) outcomes: Vec<Outcome<Slot>>,
+    /// Pauses that it asked for, by the port that the sender's frames come by.
+    pub(crate) signals: Vec<(u16, Signal)>,
     pub(crate) now: Instant,
 }
 
@@ -72,7 +75,8 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             arriving: VecDeque::new(),
             queue: Q::new(&rules),
             serving: None,
-            paused: false,
+            stopped: false,
+            pauses: Pauses::default(),
             wake: Instant::NEVER,
             coin: None,
             draw: None,
@@ -94,6 +98,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             departures: VecDeque::new(),
             choices: seed.small_stream("switch.choice", 0),
             outcomes: Vec::new(),
+            signals: Vec::new(),
             now: Instant::ZERO,
             settings,
             codec,
@@ -107,6 +112,15 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         entry.ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
         if !entry.ports.is_empty() && node.0 < self.tables.len() as u32 {
             self.tables[node].fix(mac, entry);
+        }
+    }
+
+    /// Adds a route by IPv4 prefix to the table of a switch; it goes before Ethernet addresses and changes no byte of a
+    /// frame. Ports of other switches are left out of it.
+    pub fn route_prefix(&mut self, node: NodeId, prefix: Prefix, mut entry: Entry) {
+        entry.ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
+        if !entry.ports.is_empty() && node.0 < self.tables.len() as u32 {
+            self.tables[node].route(prefix, entry);
         }
     }
 
@@ -169,14 +183,14 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         held
     }
 
-    /// Nothing goes into service at a port until it is resumed, as if the other end had sent a PAUSE frame.
+    /// Nothing goes into service at a port until it is resumed.
     pub fn pause(&mut self, port: PortId) {
-        self.ports[port].paused = true;
+        self.ports[port].stopped = true;
     }
 
     /// A paused port goes on.
     pub fn resume(&mut self, port: PortId) {
-        self.ports[port].paused = false;
+        self.ports[port].stopped = false;
         self.serve(port);
         self.settle(port);
     }
@@ -197,6 +211,11 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     /// The next random number of a port is `draw`, from 0 to 1: as [`Fabric::next_coin`].
     pub fn next_draw(&mut self, port: PortId, draw: f64) {
         self.ports[port].draw = Some(draw);
+    }
+
+    /// What the neighbour of a port was asked to pause last.
+    pub fn asked(&self, port: PortId) -> Signal {
+        self.ports[port].pauses.told
     }
 
     /// Number of ports.

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use pullnet_config::Forwarding;
 use pullnet_settings::choice;
@@ -41,6 +42,36 @@ pub struct Entry {
     pub selection: Selection,
 }
 
+/// IPv4 destinations that agree in their first `length` bits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Prefix {
+    net: u32,
+    length: u8,
+}
+
+impl Prefix {
+    /// The destinations that agree with `net` in the first `length` bits, at most 32; the other bits of `net` are ignored.
+    pub fn new(net: Ipv4Addr, length: u8) -> Self {
+        let length = length.min(32);
+        Self { net: u32::from(net) & Self::netmask(length), length }
+    }
+
+    /// The bits of an address that a prefix of this length looks at.
+    fn netmask(length: u8) -> u32 {
+        u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0)
+    }
+
+    /// First address of the prefix.
+    pub fn net(self) -> Ipv4Addr {
+        self.net.into()
+    }
+
+    /// The bits of an address that have to agree.
+    pub fn bits(self) -> u32 {
+        Self::netmask(self.length)
+    }
+}
+
 /// A learned address.
 #[derive(Clone, Copy, Debug)]
 struct Learned {
@@ -55,6 +86,8 @@ const MOST_LEARNED: usize = 8192;
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     fixed: BTreeMap<Mac, Entry>,
+    /// Routes by prefix length, the longest first.
+    routes: Vec<(u8, BTreeMap<u32, Entry>)>,
     learned: BTreeMap<Mac, Learned>,
     /// How long a learned address stays without being seen; `None`: nothing is learned.
     ageing: Option<Picos>,
@@ -72,11 +105,24 @@ pub(crate) enum Ways<'a> {
 
 impl Table {
     pub fn new(ageing: Option<Picos>, unknown: Unknown) -> Self {
-        Self { fixed: BTreeMap::new(), learned: BTreeMap::new(), ageing, unknown }
+        Self { fixed: BTreeMap::new(), routes: Vec::new(), learned: BTreeMap::new(), ageing, unknown }
     }
 
     pub fn fix(&mut self, mac: Mac, entry: Entry) {
         self.fixed.insert(mac, entry);
+    }
+
+    pub fn route(&mut self, prefix: Prefix, entry: Entry) {
+        let at = self.routes.partition_point(|(length, _)| *length > prefix.length);
+        if self.routes.get(at).is_none_or(|(length, _)| *length != prefix.length) {
+            self.routes.insert(at, (prefix.length, BTreeMap::new()));
+        }
+        self.routes[at].1.insert(prefix.net, entry);
+    }
+
+    /// Where the longest matching prefix leads.
+    fn longest(&self, to: Ipv4Addr) -> Option<&Entry> {
+        self.routes.iter().find_map(|(length, nets)| nets.get(&(u32::from(to) & Prefix::netmask(*length))))
     }
 
     /// `mac` was seen at `port`.
@@ -94,10 +140,11 @@ impl Table {
         }
     }
 
-    /// Where frames to `mac` go.
+    /// Where frames to `mac` go, whose IPv4 destination is `ip`. A route by IP goes before the Ethernet address.
     #[inline]
-    pub fn ways(&self, now: Instant, mac: Mac) -> Ways<'_> {
-        if let Some(entry) = self.fixed.get(&mac) {
+    pub fn ways(&self, now: Instant, mac: Mac, ip: Option<Ipv4Addr>) -> Ways<'_> {
+        let routed = if self.routes.is_empty() { None } else { ip.and_then(|ip| self.longest(ip)) };
+        if let Some(entry) = routed.or_else(|| self.fixed.get(&mac)) {
             return Ways::Ports(&entry.ports, entry.selection);
         }
         let fresh = |entry: &&Learned| self.ageing.is_some_and(|ageing| now.since(entry.seen) <= ageing);
@@ -120,7 +167,7 @@ pub(crate) fn choose(
     chance: impl FnOnce(u32) -> u32,
 ) -> u32 {
     match (forwarding, class.label) {
-        (Forwarding::Random, _) => chance(count),
+        (Forwarding::Random | Forwarding::LeastLoaded, _) => chance(count),
         (Forwarding::Path, Some(label)) => u32::from(label >> selection.shift & selection.mask) % count,
         (Forwarding::Path | Forwarding::Ecmp, _) => spread(class.flow, node, count),
     }
@@ -146,12 +193,12 @@ mod tests {
     #[test]
     fn what_is_learned_ages() {
         let mut table = Table::new(Some(Picos::from_secs(1)), Unknown::Flood);
-        assert_eq!(table.ways(Instant(0), mac(1)), Ways::Everywhere);
+        assert_eq!(table.ways(Instant(0), mac(1), None), Ways::Everywhere);
         table.learn(Instant(0), mac(1), PORT);
-        assert_eq!(table.ways(Instant(Picos::from_secs(1).0), mac(1)), Ways::One(PORT));
-        assert_eq!(table.ways(Instant(Picos::from_secs(1).0 + 1), mac(1)), Ways::Everywhere);
+        assert_eq!(table.ways(Instant(Picos::from_secs(1).0), mac(1), None), Ways::One(PORT));
+        assert_eq!(table.ways(Instant(Picos::from_secs(1).0 + 1), mac(1), None), Ways::Everywhere);
         table.learn(Instant(0), Mac::new([255; 6]), PORT);
-        assert_eq!(table.ways(Instant(0), Mac::new([255; 6])), Ways::Everywhere);
+        assert_eq!(table.ways(Instant(0), Mac::new([255; 6]), None), Ways::Everywhere);
     }
 
     #[test]
@@ -171,7 +218,30 @@ mod tests {
         let mut table = Table::new(Some(Picos::from_secs(1)), Unknown::Drop);
         table.fix(mac(1), Entry { ports: vec![PortId(0), PortId(1)], selection: Selection::default() });
         table.learn(Instant(0), mac(1), PORT);
-        assert!(matches!(table.ways(Instant(0), mac(1)), Ways::Ports(&[PortId(0), PortId(1)], _)));
+        assert!(matches!(table.ways(Instant(0), mac(1), None), Ways::Ports(&[PortId(0), PortId(1)], _)));
+    }
+
+    #[test]
+    fn the_longest_prefix_decides_before_the_ethernet_address() {
+        let mut table = Table::new(None, Unknown::Drop);
+        let entry = |port| Entry { ports: vec![PortId(port)], selection: Selection::default() };
+        table.fix(mac(1), entry(0));
+        for (net, length, port) in [([10, 0, 0, 0], 8, 1), ([10, 1, 2, 99], 24, 3), ([10, 1, 0, 0], 16, 2)] {
+            table.route(Prefix::new(net.into(), length), entry(port));
+        }
+        let port = |ip: Option<[u8; 4]>| match table.ways(Instant(0), mac(1), ip.map(Ipv4Addr::from)) {
+            Ways::Ports(ports, _) => ports[0].0,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(port(None), 0);
+        assert_eq!(port(Some([11, 0, 0, 1])), 0, "no route");
+        let routed = [[10, 9, 9, 9], [10, 1, 9, 9], [10, 1, 2, 9]].map(|ip| port(Some(ip)));
+        assert_eq!(routed, [1, 2, 3]);
+        table.route(Prefix::new([1, 2, 3, 4].into(), 0), entry(2));
+        assert_eq!(
+            table.ways(Instant(0), mac(1), Some([99, 0, 0, 1].into())),
+            Ways::Ports(&[PortId(2)], Selection::default())
+        );
     }
 
     #[test]

@@ -30,6 +30,16 @@ impl Frames {
         Some(FrameId(index))
     }
 
+    /// Keeps a copy of `bytes` of the switch's own, for which there is always room.
+    pub fn put_own(&mut self, bytes: &[u8]) -> FrameId {
+        if let Some(frame) = self.put(bytes) {
+            return frame;
+        }
+        let index = self.grow();
+        self.buffers[index as usize].extend_from_slice(bytes);
+        FrameId(index)
+    }
+
     #[cold]
     fn grow(&mut self) -> u32 {
         self.buffers.push(Vec::new());

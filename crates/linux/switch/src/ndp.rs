@@ -1,5 +1,7 @@
 //! NDP as [`pullnet_wire`] has it: a DSCP says what a frame is, the UDP source port names the path.
 
+use std::net::Ipv4Addr;
+
 use pullnet_wire::switch::{Lengths, label, least, mark, send_back, trim};
 use pullnet_wire::{HEADER, Mark, Marks, UDP};
 
@@ -32,6 +34,12 @@ impl<'a> Inside<'a> {
             protocol: *frame.get(at + protocol)?,
             rest: frame.get(next..)?,
         })
+    }
+
+    /// Destination, if both addresses are IPv4 ones.
+    fn to(&self) -> Option<Ipv4Addr> {
+        let [_, _, _, _, a, b, c, d] = self.addresses.try_into().ok()?;
+        Some(Ipv4Addr::new(a, b, c, d))
     }
 
     /// Of NDP: addresses, the port that is listened at and the connection, not the path. Of others: addresses and ports.
@@ -113,7 +121,7 @@ impl Codec for Ndp {
         let label = if ndp { label(frame) } else { None };
         let (ect, priority) = class_of_service(frame).unwrap_or_default();
         let headers = least.try_into().unwrap_or(u16::MAX);
-        Class { kind, headers, label, flow: inside.flow(ndp), ect, priority }
+        Class { kind, headers, label, flow: inside.flow(ndp), ect, priority, to: inside.to() }
     }
 
     fn trim(&self, frame: &mut Vec<u8>, keep: usize) {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use pullnet_qdisc::order;
+use pullnet_qdisc::{Discipline, order};
 use pullnet_rng::SmallStream;
 use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
 
@@ -10,6 +10,7 @@ use crate::counters::PortCounters;
 use crate::frame::FrameId;
 use crate::item::Slot;
 use crate::line::Line;
+use crate::pause::Pauses;
 
 /// Marks headers that come from a port of the same switch and not by a line.
 const RETURNED: u16 = 1 << 15;
@@ -49,9 +50,11 @@ pub(crate) struct Port<Q> {
     pub arriving: VecDeque<Travelling>,
     pub queue: Q,
     pub serving: Option<Serving>,
-    /// Whether nothing may go into service.
-    pub paused: bool,
-    /// When the queue asked to be served again; never, unless its discipline may let the line idle.
+    /// Whether the driver lets nothing go into service.
+    pub stopped: bool,
+    /// Pauses by frames: what is paused here, and what the neighbour was asked to pause.
+    pub pauses: Pauses,
+    /// When the port is to be served again: its queue asked for it, or a pause ends or is to be repeated.
     pub wake: Instant,
     /// The next coin, if it is not left to chance.
     pub coin: Option<bool>,
@@ -63,6 +66,13 @@ pub(crate) struct Port<Q> {
     pub inward: Line,
     pub chance: SmallStream,
     pub counters: PortCounters,
+}
+
+impl<Q: Discipline<Slot>> Port<Q> {
+    /// Frames that wait or are in service.
+    pub fn load(&self) -> u32 {
+        self.queue.queued(true) + self.queue.queued(false) + u32::from(self.serving.is_some())
+    }
 }
 
 impl<Q> Port<Q> {

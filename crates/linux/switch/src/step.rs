@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal};
 use pullnet_rng::SmallStream;
-use pullnet_units::{BitsPerSec, Instant, Picos, PortId};
+use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 
-use crate::codec::Codec;
+use crate::codec::{Class, Codec, Kind};
 use crate::counters::PortCounters;
 use crate::event::{Dropped, Event, Observer};
 use crate::fabric::Fabric;
@@ -14,6 +14,7 @@ use crate::frame::FrameId;
 use crate::item::Slot;
 use crate::line::Line;
 use crate::mac::Mac;
+use crate::pause;
 use crate::port::{Port, Serving, Travelling};
 use crate::settings::Departure;
 
@@ -28,6 +29,8 @@ pub(crate) struct Surroundings<'a> {
     draw: &'a mut Option<f64>,
     wake: &'a mut Instant,
     outcomes: &'a mut Vec<Outcome<Slot>>,
+    paused: u8,
+    signals: &'a mut Vec<(u16, Signal)>,
 }
 
 impl Context<Slot> for Surroundings<'_> {
@@ -55,8 +58,12 @@ impl Context<Slot> for Surroundings<'_> {
         *self.wake = (*self.wake).min(at.max(self.now.after(Picos(1))));
     }
 
-    fn signal(&mut self, _: u16, _: Signal) {
-        unreachable!("no discipline sends signals");
+    fn paused(&self) -> u8 {
+        self.paused
+    }
+
+    fn signal(&mut self, ingress: u16, signal: Signal) {
+        self.signals.push((ingress, signal));
     }
 }
 
@@ -146,7 +153,11 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     /// The frame in service has left.
     fn complete(&mut self, id: PortId) {
         let Some(Serving { slot, since, until }) = self.ports[id].serving.take() else { return };
-        self.act(id, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
+        if core::mem::take(&mut self.ports[id].pauses.sending) {
+            self.ports[id].counters.pause_tx_pkts += 1;
+        } else {
+            self.act(id, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
+        }
         let port = &mut self.ports[id];
         port.leaving.push_back(Travelling { frame: slot.frame, since, at: until.after(port.delay) });
         let bytes = self.frames.bytes(slot.frame);
@@ -159,19 +170,62 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     /// The next frame goes into service if the line is free.
     pub(crate) fn serve(&mut self, id: PortId) {
         let port = &self.ports[id];
-        if port.serving.is_some() || port.paused {
+        if port.serving.is_some() || port.stopped {
             return;
         }
-        let next = self.act(id, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
+        let next = if Q::SIGNALS && port.pauses.pending {
+            Some(self.pause_frame(id))
+        } else {
+            self.act(id, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx))
+        };
         let Some(slot) = next else { return };
         let port = &mut self.ports[id];
         let until = self.now.after(port.time(slot.wire(0)));
         port.serving = Some(Serving { slot, since: self.now, until });
     }
 
-    /// A queue that let the line idle asked to be served.
+    /// The pause frame that goes into service.
+    fn pause_frame(&mut self, id: PortId) -> Slot {
+        let port = &mut self.ports[id];
+        let bytes = port.pauses.take_pending();
+        port.wake = port.wake.min(port.pauses.next_change(self.now));
+        let class = Class { kind: Kind::Control, ..Class::default() };
+        Slot::new(self.frames.put_own(&bytes), bytes.len(), &class, self.settings.counting, port.index)
+    }
+
+    /// A pause frame has come by a port.
+    pub(crate) fn obey(&mut self, id: PortId, frame: FrameId) {
+        let (now, named) = (self.now, pause::read(self.frames.bytes(frame)));
+        self.frames.release(frame);
+        let port = &mut self.ports[id];
+        port.counters.pause_rx_pkts += 1;
+        if let Some(named) = named.filter(|_| Q::SIGNALS) {
+            port.pauses.obey(named, now, port.rate);
+            port.wake = port.wake.min(port.pauses.next_change(now));
+            self.serve(id);
+            self.settle(id);
+        }
+    }
+
+    /// The neighbour whose frames come by port number `ingress` of switch `node` is asked to pause.
+    #[cold]
+    fn tell(&mut self, node: NodeId, ingress: u16, signal: Signal) {
+        let back = |id: &PortId| self.ports[*id].node == node && self.ports[*id].index == ingress;
+        let Some(back) = self.ports.ids().find(back) else { return };
+        let port = &mut self.ports[back];
+        port.pauses.tell(signal, self.now, port.rate);
+        self.serve(back);
+        self.settle(back);
+    }
+
+    /// A port is to be served though nothing has come or gone there: its queue asked for it, or a pause is over.
     fn wakes(&mut self, id: PortId) {
         self.ports[id].wake = Instant::NEVER;
+        if Q::SIGNALS {
+            let port = &mut self.ports[id];
+            port.pauses.repeat(self.now, port.rate);
+            port.wake = port.pauses.next_change(self.now);
+        }
         self.serve(id);
         self.settle(id);
     }
@@ -183,7 +237,9 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         act: impl FnOnce(&mut Q, &Q::Rules, &mut Q::Shared, &mut Surroundings<'_>) -> R,
     ) -> R {
         let mut outcomes = core::mem::take(&mut self.outcomes);
-        let Port { queue, chance, coin, draw, node, rate, wake, .. } = &mut self.ports[id];
+        let mut signals = core::mem::take(&mut self.signals);
+        let Port { queue, chance, coin, draw, node, rate, wake, pauses, .. } = &mut self.ports[id];
+        let paused = if Q::SIGNALS { pauses.mask(self.now) } else { 0 };
         let cx = &mut Surroundings {
             now: self.now,
             rate: *rate,
@@ -192,10 +248,15 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             draw,
             wake,
             outcomes: &mut outcomes,
+            paused,
+            signals: &mut signals,
         };
         let result = act(queue, &self.rules, &mut self.shared[*node], cx);
         outcomes.drain(..).for_each(|outcome| self.note(id, outcome));
         self.outcomes = outcomes;
+        let node = self.ports[id].node;
+        signals.drain(..).for_each(|(ingress, signal)| self.tell(node, ingress, signal));
+        self.signals = signals;
         result
     }
 

@@ -12,6 +12,7 @@ use crate::forward::{Ways, choose};
 use crate::frame::{FrameId, Frames};
 use crate::item::Slot;
 use crate::mac::Mac;
+use crate::pause::PAUSE;
 use crate::port::Port;
 
 impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
@@ -27,6 +28,9 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         port.counters.if_in_ucast_pkts += u64::from(!to.is_group());
         port.counters.if_in_non_ucast_pkts += u64::from(to.is_group());
         self.observer.event(self.now, ingress, Event::Arrived, bytes);
+        if to == PAUSE {
+            return self.obey(ingress, frame);
+        }
         self.tables[port.node].learn(self.now, from, ingress);
         self.route(ingress, to, frame);
     }
@@ -35,7 +39,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     pub(crate) fn route(&mut self, ingress: PortId, to: Mac, frame: FrameId) {
         let class = self.codec.classify(self.frames.bytes(frame));
         let node = self.ports[ingress].node;
-        let way = match self.tables[node].ways(self.now, to) {
+        let way = match self.tables[node].ways(self.now, to, class.to) {
             Ways::Ports(ports, selection) => {
                 let count = ports.len() as u32;
                 let (forwarding, choices) = (self.settings.forwarding, &mut self.choices);
@@ -43,7 +47,10 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
                 let chosen_by_sender = forwarding == Forwarding::Path && class.label.is_some();
                 let nth = |step: u32| ports[((first + step) % count) as usize];
                 let works = |port: &PortId| chosen_by_sender || self.ports[*port].out.state().up;
-                Ok((0..count).map(nth).find(works).unwrap_or(nth(0)))
+                // Where the load does not count, the first one that works.
+                let by_load = forwarding == Forwarding::LeastLoaded;
+                let load = |port: &PortId| if by_load { self.ports[*port].load() } else { 0 };
+                Ok((0..count).map(nth).filter(works).min_by_key(load).unwrap_or(nth(0)))
             }
             Ways::One(port) => Ok(port),
             Ways::Everywhere => return self.flood(ingress, frame, &class),

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Frame, Log, Toy, id_of, kind_of, mac};
 use proptest::prelude::*;
-use pullnet_qdisc::{DropTail, DropTailConfig, Trim, TrimConfig};
+use pullnet_qdisc::{DropTail, DropTailConfig, Pfc, PfcConfig, Trim, TrimConfig};
 use pullnet_switch::{
     Counting, Direction, Dropped, Effect, Entry, Event, Fabric, FabricSettings, Fault, Forwarding, Kind, Mac,
     PortLine, PortSettings, Selection, Slot, Unknown, WrongPort,
@@ -143,6 +143,71 @@ fn a_returned_header_comes_round_when_a_replay_says_so() {
     assert!(!fabric.come_round());
 }
 
+/// Host 1 behind switch 0, host 0 behind switch 1 on a link that is ten times slower than the trunk.
+fn two_lossless_switches() -> Fabric<Pfc<Slot>, Toy, Log> {
+    let config = PfcConfig {
+        buffer: "60 kB".parse().unwrap(),
+        reserve: "0 B".parse().unwrap(),
+        headroom: "10 kB".parse().unwrap(),
+        ..PfcConfig::default()
+    };
+    let fast = |node, peer| PortSettings { rate: BitsPerSec::gbps(10), ..port(node, peer) };
+    let ports = [fast(0, None), fast(0, Some(2)), fast(1, Some(1)), port(1, None)];
+    let mut fabric = Fabric::new(&config, FabricSettings::default(), &ports, Toy, Log::default()).unwrap();
+    fabric.forward(NodeId(0), mac(0), only(1));
+    fabric.forward(NodeId(1), mac(0), only(3));
+    fabric
+}
+
+#[test]
+fn a_pause_frame_stops_the_trunk_and_another_lets_it_go_on() {
+    let mut fabric = two_lossless_switches();
+    for id in 0..100 {
+        // A hundred frames at 5 Gb/s, of which the slow link takes a fifth.
+        fabric.advance(Instant(id * 2_400_000));
+        fabric.arrive(PortId(0), fabric.now(), &frame(1, 0, Kind::Data, id, 1500));
+    }
+    fabric.advance(Instant(5_000_000_000));
+    let counts = |port: u32, fabric: &Fabric<Pfc<Slot>, Toy, Log>| {
+        let counters = fabric.counters(PortId(port));
+        (counters.pause_tx_pkts, counters.pause_rx_pkts)
+    };
+    let (sent, _) = counts(2, &fabric);
+    assert!(sent >= 4 && sent % 2 == 0, "{sent} pause frames: each pause is taken back");
+    assert_eq!(counts(1, &fabric), (0, sent));
+    // What the trunk may not send fills switch 0, which then asks the host to pause; nobody is lost if the host obeys. This
+    // one does not.
+    let lost =
+        fabric.observer().0.iter().filter(|(.., event, _, _)| matches!(event, Event::Dropped(_))).count();
+    let gone: usize =
+        std::iter::from_fn(|| fabric.poll_departure()).filter(|gone| gone.port == PortId(3)).count();
+    assert_eq!(gone + lost, 100);
+    let asked = std::iter::from_fn(|| fabric.poll_departure()).count();
+    assert_eq!(asked, 0);
+}
+
+#[test]
+fn a_port_obeys_a_pause_frame_from_outside_for_as_long_as_it_says() {
+    let mut fabric = two_lossless_switches();
+    // 100 quanta at 1 Gb/s are 51.2 us; the frame is 60 bytes long and arrives at once.
+    fabric.arrive(PortId(3), Instant(0), &common::pause_frame(1, 100));
+    fabric.arrive(PortId(0), Instant(0), &frame(1, 0, Kind::Data, 7, 1500));
+    fabric.advance(Instant(1_000_000_000));
+    let gone = fabric.poll_departure().unwrap();
+    assert_eq!((gone.port, gone.at), (PortId(3), Instant(51_200_000 + 12_000_000)));
+    assert_eq!(fabric.counters(PortId(3)).pause_rx_pkts, 1);
+}
+
+#[test]
+fn a_switch_that_does_not_pause_keeps_pause_frames_to_itself() {
+    let settings = FabricSettings { unknown: Unknown::Flood, ..FabricSettings::default() };
+    let mut fabric = star(3, &TrimConfig::default(), settings);
+    fabric.arrive(PortId(1), Instant(0), &common::pause_frame(0xff, 65_535));
+    fabric.arrive(PortId(2), Instant(0), &frame(2, 1, Kind::Data, 1, 1500));
+    assert_eq!(departures(&mut fabric, 100_000).len(), 1, "nothing is flooded, and nothing waits");
+    assert_eq!((fabric.counters(PortId(1)).pause_rx_pkts, fabric.frames_held()), (1, 0));
+}
+
 #[test]
 fn unknown_addresses_are_flooded_until_they_are_learned() {
     let settings = FabricSettings {
@@ -226,6 +291,24 @@ fn paths_are_chosen_by_the_sender_by_chance_or_by_flow() {
     assert!(left + right == 100 && left > 20 && right > 20, "{left} {right}");
     let flow = spread(Forwarding::Ecmp, None);
     assert!(flow == [100, 0] || flow == [0, 100]);
+    let [left, right] = spread(Forwarding::LeastLoaded, None);
+    assert!(
+        left + right == 100 && left > 20 && right > 20,
+        "idle ports are chosen by chance: {left} {right}"
+    );
+}
+
+#[test]
+fn the_port_with_the_fewest_frames_is_chosen() {
+    let mut fabric = two_leaves(Forwarding::LeastLoaded);
+    fabric.pause(PortId(2));
+    for id in 0..8u16 {
+        let frame = Frame { from: 0, to: 2, kind: Kind::Data, label: 0, id: id.into(), length: 100 }.bytes();
+        fabric.arrive(PortId(0), Instant(0), &frame);
+    }
+    fabric.pause(PortId(3));
+    fabric.advance(Instant(0));
+    assert_eq!([2, 3].map(|port| fabric.held(PortId(port)).data_packets), [4, 4]);
 }
 
 #[test]
@@ -233,6 +316,7 @@ fn a_port_that_is_down_is_passed_over_unless_the_sender_chose_it() {
     let down = |port| Some(fault(port, Direction::Both, 0, u64::MAX / 1000, Effect::Down));
     assert_eq!(spread(Forwarding::Random, down(2)), [0, 100]);
     assert_eq!(spread(Forwarding::Ecmp, down(3)), [100, 0]);
+    assert_eq!(spread(Forwarding::LeastLoaded, down(2)), [0, 100]);
     assert_eq!(spread(Forwarding::Path, down(2)), [50, 50]);
 }
 

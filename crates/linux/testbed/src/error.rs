@@ -11,6 +11,12 @@ pub enum PlayError {
         list = pullnet_protocols::FRAMED.join(", ")
     )]
     Transport(&'static str),
+    /// Only the simulator runs several transports.
+    #[error(
+        "transport: {0} transports in one run are for the simulator only; use one, of kind {list}",
+        list = pullnet_protocols::FRAMED.join(", ")
+    )]
+    Transports(usize),
     /// The network is too large.
     #[error(transparent)]
     Plan(#[from] crate::plan::NoPlan),

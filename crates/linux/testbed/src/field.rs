@@ -5,11 +5,11 @@ use std::sync::Arc;
 use pullnet_protocols::with_framed;
 use pullnet_record::RunRecord;
 use pullnet_scenario::Scenario;
-use pullnet_sim::{Director, News, Report};
+use pullnet_session::{Director, News, Report};
 use pullnet_units::{Id, Instant, Picos};
 use pullnet_wire::Framed;
 
-use crate::site::Site;
+use crate::site::{self, Site};
 use crate::station::{Socket, Station};
 use crate::{PlayError, PortCounts, finish};
 
@@ -37,9 +37,9 @@ impl Field {
     /// # Errors
     /// If the scenario cannot be played on these sockets.
     pub fn new(scenario: &Arc<Scenario>, sockets: Vec<Socket>, number: u32) -> Result<Self, PlayError> {
-        with_framed!(&scenario.transport, |config: P| {
+        with_framed!(site::transport(scenario)?, |config: P| {
             Ok(Self(Box::new(Hosts::<P>::new(scenario, config, sockets, number)?)))
-        }, else Err(PlayError::Transport(scenario.transport.name())))
+        }, else Err(PlayError::Transport(site::transport(scenario)?.name())))
     }
 
     /// Gives every host a turn. True if the run has ended.
@@ -103,7 +103,7 @@ impl<P: Framed> Hosts<P> {
         }
         let stations = hosts.ids().zip(sockets).map(|(host, io)| Station::new(&site, host, io));
         let stations = stations.collect::<Result<_, _>>()?;
-        let director = Director::new(Arc::clone(scenario), site.framing, SIGNAL);
+        let director = Director::new(Arc::clone(scenario), vec![site.framing], SIGNAL);
         Ok(Self { site, stations, director, reports: Vec::new(), now: Instant::ZERO })
     }
 }

@@ -1,4 +1,4 @@
-use pullnet_sim::{News, Report};
+use pullnet_session::{News, Report};
 use pullnet_units::Instant;
 
 /// A flow that arrives at a host.

@@ -87,6 +87,8 @@ fn empty(port: Option<PortId>, name: String, level: String) -> PortRow {
         returned: 0,
         dropped: 0,
         lost: 0,
+        pauses: 0,
+        paused: Picos::ZERO,
         busy: Picos::ZERO,
         peak_data: 0,
         peak_control: 0,

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use pullnet_protocols::FRAMED;
+use pullnet_protocols::{FRAMED, ProtocolConfig};
 use pullnet_scenario::Scenario;
 use pullnet_settings::{Settings, Value};
 use pullnet_transport::{Framing, HostAddr};
@@ -22,13 +22,21 @@ const PORTS: std::ops::Range<u16> = PORT..PORT + 8;
 /// Longest frame of the scenario, without check sequence.
 ///
 /// # Errors
-/// If its transport does not exist on Linux.
+/// If its transport does not exist on Linux, or it has several.
 pub fn frame_room(scenario: &Scenario) -> Result<usize, PlayError> {
-    let name = scenario.transport.name();
-    if !FRAMED.contains(&name) {
-        return Err(PlayError::Transport(name));
+    let config = transport(scenario)?;
+    if !FRAMED.contains(&config.name()) {
+        return Err(PlayError::Transport(config.name()));
     }
-    Ok(scenario.transport.framing().mtu as usize + HEADERS)
+    Ok(config.framing().mtu as usize + HEADERS)
+}
+
+/// The transport of every host. Hosts of a testbed have one each.
+pub(crate) fn transport(scenario: &Scenario) -> Result<&ProtocolConfig, PlayError> {
+    match &scenario.transports[..] {
+        [only] => Ok(&only.config),
+        several => Err(PlayError::Transports(several.len())),
+    }
 }
 
 /// The scenario's settings with the headers of the wire.

@@ -1,10 +1,10 @@
 //! A host without its link: the endpoint and what is known of its flows.
 
-use pullnet_record::{ControlRow, LatencyRow, PacketRow};
+use pullnet_record::{ControlRow, LatencyRow};
 use pullnet_rng::Seed;
-use pullnet_sim::{News, Report};
+use pullnet_session::{HostCounts, HostLog, News, Report, kind_of, packet_received, packet_sent};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Received, Transmit, Transport,
+    Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Received, Transmit, Transport,
 };
 use pullnet_units::{HostId, Instant, Picos};
 use pullnet_wire::{Framed, HeaderOf, Refused};
@@ -20,37 +20,16 @@ use crate::{PlayError, content};
 /// one too many costs it a header.
 const CATCH_UP: Picos = Picos::from_micros(200);
 
-/// What a host counts.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Counts {
-    pub data_sent: u64,
-    pub retransmitted: u64,
-    pub data_delivered: u64,
-    pub headers_delivered: u64,
-    pub headers_returned: u64,
-    pub timeouts: u64,
-    pub packet_hops: u64,
-    pub delivered_in_window: u64,
-    /// Frames for our port that are none of ours: a wrong check, nonsense.
-    pub refused: u64,
-}
-
-/// What a host records if the scenario asks for it.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Log {
-    pub latencies: Vec<LatencyRow>,
-    pub control: Vec<ControlRow>,
-    pub packets: Vec<PacketRow>,
-}
-
 /// One host.
 pub(crate) struct Stack<P: Framed> {
     pub host: HostId,
     addr: HostAddr,
     pub endpoint: P::Endpoint,
     pub incoming: IncomingFlows,
-    pub counts: Counts,
-    pub log: Log,
+    pub counts: HostCounts,
+    /// Frames for our port that are none of ours: a wrong check, nonsense.
+    pub refused: u64,
+    pub log: HostLog,
     pub reports: Vec<Report>,
     /// Something that cannot be.
     pub fault: Option<PlayError>,
@@ -69,8 +48,9 @@ impl<P: Framed> Stack<P> {
             addr,
             endpoint: P::endpoint(&site.config, info, chance),
             incoming: IncomingFlows::default(),
-            counts: Counts::default(),
-            log: Log::default(),
+            counts: HostCounts::default(),
+            refused: 0,
+            log: HostLog::default(),
             reports: Vec::new(),
             fault: None,
             latest_hops: (addr, 0),
@@ -81,8 +61,8 @@ impl<P: Framed> Stack<P> {
     pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
         let to = site.addr(start.dst);
         let (conn, paths) = (ConnId(start.flow), site.paths(self.addr, to));
-        let flow =
-            FlowSpec { conn, to, size: start.size, priority: start.priority, paths, ..FlowSpec::default() };
+        let FlowStart { size, priority, deadline, tenant, .. } = *start;
+        let flow = FlowSpec { conn, to, size, priority, paths, deadline, tenant };
         self.endpoint.open(now, flow);
         self.report(now, site);
     }
@@ -92,9 +72,9 @@ impl<P: Framed> Stack<P> {
         let arrived = match P::parse(frame, &site.marks, site.home) {
             Ok(arrived) => arrived,
             Err(Refused::Foreign) => return,
-            Err(_) => return self.counts.refused += 1,
+            Err(_) => return self.refused += 1,
         };
-        let Some(peer) = site.host(arrived.route.from) else { return self.counts.refused += 1 };
+        let Some(peer) = site.host(arrived.route.from) else { return self.refused += 1 };
         let from = site.addr(peer);
         let received = arrived.received(from, site.paths(from, self.addr));
         if let Some(packet) = P::data(&arrived.header) {
@@ -104,7 +84,9 @@ impl<P: Framed> Stack<P> {
             }
         }
         if site.scenario.probes.packets {
-            self.log.packets.push(pullnet_sim::received(now, self.host, peer, &received));
+            let packed = received.map(Header::pack);
+            let kind = kind_of::<HeaderOf<P>>(&packed.header);
+            self.log.packets.push(packet_received(now, (self.host, peer), kind, &packed));
         }
         self.handle(now, site, received);
     }
@@ -153,7 +135,8 @@ impl<P: Framed> Stack<P> {
         if !probes.control && !probes.packets {
             return;
         }
-        let row = pullnet_sim::sent(now, self.host, peer, packet);
+        let packed = packet.map(Header::pack);
+        let row = packet_sent(now, (self.host, peer), kind_of::<HeaderOf<P>>(&packed.header), &packed);
         if probes.control && packet.class == Class::Control {
             self.log.control.push(ControlRow { host: self.host, at: now, kind: row.kind });
         }
@@ -197,7 +180,10 @@ impl<P: Framed> Stack<P> {
             Event::Failed { conn, reason, counts, .. } => {
                 self.reports.push(news(conn.0, News::Failed(reason, counts)));
             }
-            Event::TimedOut { .. } => self.counts.timeouts += 1,
+            Event::TimedOut { conn, seq, .. } => {
+                self.counts.timeouts += 1;
+                self.log.timed_out.push((conn.0, seq));
+            }
         }
     }
 

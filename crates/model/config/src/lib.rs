@@ -43,6 +43,7 @@ pub use error::{Origin, Problem, SpecError};
 pub use files::{Disk, Files};
 pub use inputs::Input;
 pub use listing::listing;
+pub use nearest::{listed, remedy};
 pub use resolved::{Resolved, ResolvedTable, ResolvedValue};
 pub use shape::{Kind, Shape, SubTable};
 pub use switch::{Forwarding, PathSettings, read_switch, switch_shape};

@@ -22,6 +22,8 @@ pub struct SubTable {
     pub doc: &'static str,
     /// One table, or a list of them.
     pub list: bool,
+    /// Whether it may be one table and a list of them alike.
+    pub either: bool,
     /// Whether it has to be there.
     pub required: bool,
     /// What it may hold.
@@ -69,7 +71,7 @@ impl Shape {
 impl SubTable {
     /// A table that may be there.
     pub fn optional(name: &'static str, doc: &'static str, shape: Shape) -> Self {
-        Self { name, doc, list: false, required: false, shape }
+        Self { name, doc, list: false, either: false, required: false, shape }
     }
 
     /// A table that has to be there.
@@ -80,6 +82,11 @@ impl SubTable {
     /// The same, and it has to be there.
     pub fn and_required(self) -> Self {
         Self { required: true, ..self }
+    }
+
+    /// The same, and it may be a list of tables as well.
+    pub fn or_list(self) -> Self {
+        Self { either: true, ..self }
     }
 
     /// A list of tables.

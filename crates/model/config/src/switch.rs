@@ -16,6 +16,8 @@ choice! {
         Random = "random",
         /// Every switch, by a hash of the flow: one path for each flow.
         Ecmp = "ecmp",
+        /// Every switch, when the packet arrives: the port that holds the fewest packets, by chance among several.
+        LeastLoaded = "least-loaded",
     }
 }
 
@@ -23,7 +25,8 @@ settings! {
     /// What every switch has, whatever its discipline.
     pub struct PathSettings {
         /// Who chooses among equal paths: the sender's label (path), the switch at random for every packet (random),
-        /// or the switch by a hash of the flow (ecmp).
+        /// the switch by a hash of the flow (ecmp), or the switch by the packets that its ports hold when the packet
+        /// arrives (least-loaded).
         forwarding: Forwarding = "path",
     }
 }

@@ -95,6 +95,11 @@ impl<'a> Reader<'a> {
         self.context.errors.count()
     }
 
+    /// The path of this table; empty for the top of the file.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The path of `key` in this table.
     pub fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
@@ -214,6 +219,11 @@ impl<'a> Reader<'a> {
             return Vec::new();
         };
         items.iter().enumerate().filter_map(|(index, node)| self.list_entry(key, index, node)).collect()
+    }
+
+    /// Whether `key` is a list.
+    pub fn is_list(&self, key: &str) -> bool {
+        self.node(key).is_some_and(|node| matches!(node.item, Item::Array(_)))
     }
 
     /// Whether `key` is a list without entries.

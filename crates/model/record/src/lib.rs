@@ -12,7 +12,8 @@ pub use raw::{
 };
 pub use spread::Spread;
 pub use summary::{
-    About, Cost, CostSummary, FlowCounts, Goodput, PacketCounts, Range, StuckSummary, Summary, TagSummary,
+    About, CoflowSummary, Cost, CostSummary, Deadlines, FlowCounts, Goodput, GroupSummary, PacketCounts,
+    Range, StuckSummary, Summary,
 };
 pub use table::{Column, Data, Table};
 pub use tables::{Wanted, tables};

@@ -27,6 +27,14 @@ pub struct FlowRow {
     pub priority: u8,
     /// Index into [`RunRecord::tags`].
     pub tag: u16,
+    /// Index into [`RunRecord::transports`].
+    pub transport: u8,
+    /// When all of it should have arrived.
+    pub deadline: Option<Instant>,
+    /// Index into [`RunRecord::tenants`]; 0: no tenant's.
+    pub tenant: u16,
+    /// Number of the coflow that it is part of.
+    pub coflow: Option<u32>,
     /// Data packets that were sent, repetitions included.
     pub packets_sent: u32,
     /// Data packets that were sent again.
@@ -75,6 +83,10 @@ pub struct PortRow {
     pub dropped: u64,
     /// Packets that were lost on the link: down, lossy or corrupting.
     pub lost: u64,
+    /// Pause frames sent on the link, which ask the other end to pause or to go on.
+    pub pauses: u64,
+    /// Time for which the other end had paused this port, or one of its priorities.
+    pub paused: Picos,
     /// Time during which the link was sending.
     pub busy: Picos,
     /// Largest number of data packets held, the one in service included.
@@ -238,6 +250,10 @@ pub struct RunRecord {
     pub window: (Instant, Instant),
     /// Names that [`FlowRow::tag`] points to.
     pub tags: Vec<String>,
+    /// Names that [`FlowRow::tenant`] points to; the first, of no tenant, is empty.
+    pub tenants: Vec<String>,
+    /// Names that [`FlowRow::transport`] points to.
+    pub transports: Vec<String>,
     /// Flows.
     pub flows: Vec<FlowRow>,
     /// Hosts.

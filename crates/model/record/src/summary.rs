@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use pullnet_units::Picos;
+use pullnet_units::{Instant, Picos};
 use serde::Serialize;
 
 use crate::tables::gbps;
@@ -78,7 +78,15 @@ pub struct Summary {
     /// Of these, timers that no lost or dropped packet explains.
     pub unexplained_timeouts: u64,
     /// The same by tag of the traffic.
-    pub by_tag: BTreeMap<String, TagSummary>,
+    pub by_tag: BTreeMap<String, GroupSummary>,
+    /// The same by transport.
+    pub by_transport: BTreeMap<String, GroupSummary>,
+    /// The same by tenant; flows of no tenant are left out.
+    pub by_tenant: BTreeMap<String, GroupSummary>,
+    /// How many flows met their deadlines.
+    pub deadlines: Deadlines,
+    /// Flows that were parts of one job.
+    pub coflows: CoflowSummary,
     /// Open flows that had stood still for long when the run ended.
     pub stuck: Vec<StuckSummary>,
     /// What the run cost.
@@ -165,9 +173,33 @@ pub struct PacketCounts {
     pub trimmed_by_tier: BTreeMap<String, u64>,
 }
 
-/// The flows of one tag.
+/// Flows with a deadline. Those of which the run ended before it could be told are neither met nor missed.
+#[derive(Clone, Copy, PartialEq, Serialize, Default, Debug)]
+pub struct Deadlines {
+    /// Flows with a deadline.
+    pub stated: u64,
+    /// All data arrived in time.
+    pub met: u64,
+    /// It did not.
+    pub missed: u64,
+    /// `met` over `met + missed`.
+    pub share_met: Option<f64>,
+}
+
+/// Coflows: each is completed when all its flows are.
 #[derive(Clone, PartialEq, Serialize, Default, Debug)]
-pub struct TagSummary {
+pub struct CoflowSummary {
+    /// Coflows of which a flow started.
+    pub started: u64,
+    /// Coflows all of whose flows completed.
+    pub completed: u64,
+    /// Time from the start of its first flow to the end of its last, of completed coflows. Unit: microseconds.
+    pub cct_us: Spread,
+}
+
+/// The flows of one tag, of one transport or of one tenant.
+#[derive(Clone, PartialEq, Serialize, Default, Debug)]
+pub struct GroupSummary {
     /// What became of them.
     pub flows: FlowCounts,
     /// Their completion times. Unit: microseconds.
@@ -176,6 +208,8 @@ pub struct TagSummary {
     pub slowdown: Spread,
     /// Their payload within the measurement window. Unit: Gb/s.
     pub goodput_gbps: Option<f64>,
+    /// How many of them met their deadlines.
+    pub deadlines: Deadlines,
 }
 
 /// A flow without progress at the end.
@@ -251,7 +285,11 @@ impl Summary {
             packets: packets(record),
             timeouts: record.totals.timeouts,
             unexplained_timeouts: all.iter().map(|flow| u64::from(flow.unexplained)).sum(),
-            by_tag: by_tag(record, window),
+            by_tag: by(record, &record.tags, |flow| flow.tag.into()),
+            by_transport: by(record, &record.transports, |flow| flow.transport.into()),
+            by_tenant: by_tenant(record),
+            deadlines: deadlines(&all, record.simulated),
+            coflows: coflows(&all),
             stuck: stuck(record, about.stuck_after),
             cost: cost_summary(record.totals.packet_hops, cost),
         }
@@ -341,23 +379,56 @@ fn packets(record: &RunRecord) -> PacketCounts {
     }
 }
 
-fn by_tag(record: &RunRecord, window: Picos) -> BTreeMap<String, TagSummary> {
-    let mut groups: BTreeMap<u16, Vec<&FlowRow>> = BTreeMap::new();
-    for flow in &record.flows {
-        groups.entry(flow.tag).or_default().push(flow);
-    }
-    let name = |tag: u16| record.tags.get(usize::from(tag)).cloned().unwrap_or_default();
-    groups.into_iter().map(|(tag, flows)| (name(tag), tag_summary(&flows, window))).collect()
+/// Flows by one of the `names`, whose number `of` reads from a flow.
+fn by(
+    record: &RunRecord,
+    names: &[String],
+    of: impl Fn(&FlowRow) -> usize,
+) -> BTreeMap<String, GroupSummary> {
+    let mut groups: BTreeMap<usize, Vec<&FlowRow>> = BTreeMap::new();
+    record.flows.iter().for_each(|flow| groups.entry(of(flow)).or_default().push(flow));
+    let name = |number: usize| names.get(number).cloned().unwrap_or_default();
+    groups.into_iter().map(|(number, flows)| (name(number), group_summary(record, &flows))).collect()
 }
 
-fn tag_summary(flows: &[&FlowRow], window: Picos) -> TagSummary {
+fn by_tenant(record: &RunRecord) -> BTreeMap<String, GroupSummary> {
+    let mut all = by(record, &record.tenants, |flow| flow.tenant.into());
+    // The first name, which is empty, is that of no tenant.
+    all.remove("");
+    all
+}
+
+fn group_summary(record: &RunRecord, flows: &[&FlowRow]) -> GroupSummary {
+    let window = record.window.1.since(record.window.0);
     let bytes = flows.iter().map(|flow| flow.delivered_in_window).sum();
-    TagSummary {
+    GroupSummary {
         flows: counts(flows),
         fct_us: fct(flows),
         slowdown: slowdown(flows),
         goodput_gbps: gbps(bytes, window),
+        deadlines: deadlines(flows, record.simulated),
     }
+}
+
+fn deadlines(flows: &[&FlowRow], now: Instant) -> Deadlines {
+    let stated = flows.iter().filter(|flow| flow.deadline.is_some()).count() as u64;
+    let told = |met| flows.iter().filter(|flow| flow.deadline_met(now) == Some(met)).count() as u64;
+    let (met, missed) = (told(true), told(false));
+    let share_met = (met + missed > 0).then(|| met as f64 / (met + missed) as f64);
+    Deadlines { stated, met, missed, share_met }
+}
+
+fn coflows(flows: &[&FlowRow]) -> CoflowSummary {
+    // Start of the first flow, and end of the last; `None` as soon as one has not ended.
+    let mut ends: BTreeMap<u32, (Instant, Option<Instant>)> = BTreeMap::new();
+    for (coflow, flow) in flows.iter().filter_map(|flow| Some((flow.coflow?, flow))) {
+        let (start, end) = ends.entry(coflow).or_insert((flow.start, Some(flow.start)));
+        *start = flow.start.min(*start);
+        *end = end.zip(flow.received).map(|(end, received)| end.max(received));
+    }
+    let times = ends.values().filter_map(|(start, end)| Some(end.as_ref()?.since(*start).as_micros_f64()));
+    let times: Vec<_> = times.collect();
+    CoflowSummary { started: ends.len() as u64, completed: times.len() as u64, cct_us: Spread::of(times) }
 }
 
 fn cost_summary(packet_hops: u64, cost: Cost) -> CostSummary {

@@ -113,6 +113,11 @@ impl<'a, R> Builder<'a, R> {
         self.push(label, Data::Bool(values), None)
     }
 
+    pub(crate) fn maybe_flag(self, label: Label, of: impl Fn(&R) -> Option<bool>) -> Self {
+        let (values, valid) = with_gaps(self.rows.iter().map(of));
+        self.push(label, Data::Bool(values), valid)
+    }
+
     pub(crate) fn maybe_id(self, label: Label, of: impl Fn(&R) -> Option<u32>) -> Self {
         let (values, valid) = with_gaps(self.rows.iter().map(of));
         self.push(label, Data::U32(values), valid)

@@ -41,6 +41,14 @@ impl FlowRow {
         Some(self.fct()?.0 as f64 / self.ideal?.0 as f64).filter(|ratio| ratio.is_finite())
     }
 
+    /// Whether all data arrived by the deadline; `None` if there is none, or if the run ended at `now` before it.
+    pub(crate) fn deadline_met(&self, now: Instant) -> Option<bool> {
+        match (self.deadline?, self.received) {
+            (deadline, Some(received)) => Some(received <= deadline),
+            (deadline, None) => (self.failed.is_some() || deadline < now).then_some(false),
+        }
+    }
+
     /// `completed`, `failed` or `unfinished`. Data that has arrived whole has, even if its sender never learnt of it.
     pub(crate) fn state(&self) -> &'static str {
         match (self.received, self.failed) {
@@ -48,6 +56,14 @@ impl FlowRow {
             (None, Some(_)) => "failed",
             (None, None) => "unfinished",
         }
+    }
+}
+
+impl RunRecord {
+    /// Name of a flow's tenant, if it has one.
+    pub(crate) fn tenant_of(&self, flow: &FlowRow) -> Option<&str> {
+        let name = self.tenants.get(usize::from(flow.tenant)).map(String::as_str);
+        name.filter(|_| flow.tenant > 0)
     }
 }
 
@@ -59,6 +75,9 @@ pub(crate) fn gbps(bytes: u64, span: Picos) -> Option<f64> {
 fn flows(record: &RunRecord) -> Table {
     let window = record.window.1.since(record.window.0);
     let tag = |row: &FlowRow| record.tags.get(usize::from(row.tag)).map_or("", String::as_str);
+    let transport =
+        |row: &FlowRow| record.transports.get(usize::from(row.transport)).map_or("", String::as_str);
+    let tenant = |row: &FlowRow| record.tenant_of(row);
     let tags: Vec<_> = record.flows.iter().map(|row| (row, tag(row))).collect();
     Builder::new("flows", "One row per flow, in order of start.", &tags)
         .numbered(["flow", "", "Number of the flow, from 0."])
@@ -66,6 +85,15 @@ fn flows(record: &RunRecord) -> Table {
         .id(["dst", "", "Number of the receiving host."], |(row, _)| row.dst.0)
         .maybe_count(["size_bytes", "B", "Payload; missing for a flow that never ends."], |(row, _)| row.size)
         .text(["tag", "", "Name that the scenario gave to the traffic."], |(_, tag)| tag)
+        .text(["transport", "", "Name of the transport that carried it."], |(row, _)| transport(row))
+        .maybe_text(["tenant", "", "Whose flow it is; missing for nobody's."], |(row, _)| tenant(row))
+        .maybe_id(["coflow", "", "Number of the coflow that it is part of; missing if of none."], |(row, _)| row.coflow)
+        .maybe_count(["deadline_ps", "ps", "When all of it should have arrived; missing if there is no deadline."], |(row, _)| {
+            ps(row.deadline)
+        })
+        .maybe_flag(["deadline_met", "", "Whether it had; missing without a deadline, or if the run ended before."], |(row, _)| {
+            row.deadline_met(record.simulated)
+        })
         .id(["priority", "", "0 is ordinary; higher goes first."], |(row, _)| row.priority.into())
         .text(["state", "", "completed (all data at the receiver), failed or unfinished."], |(row, _)| {
             row.state()
@@ -142,6 +170,12 @@ fn ports(record: &RunRecord) -> Table {
         .count(["returned", "packets", "Headers sent back to their sender from here."], |row| row.returned)
         .count(["dropped", "packets", "Packets dropped for want of room."], |row| row.dropped)
         .count(["lost", "packets", "Packets lost on the link: down, lossy or corrupting."], |row| row.lost)
+        .count(["pauses", "packets", "Pause frames sent: requests to pause or to go on (PFC)."], |row| {
+            row.pauses
+        })
+        .count(["paused_ps", "ps", "Time for which the other end had paused some priority here."], |row| {
+            row.paused.0
+        })
         .count(["busy_ps", "ps", "Time during which the link was sending."], |row| row.busy.0)
         .ratio(["utilisation", "", "busy_ps over the simulated time."], |row| row.busy.0 as f64 / simulated)
         .id(["peak_data", "packets", "Most data packets held, the one in service included."], |row| {

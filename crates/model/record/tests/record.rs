@@ -20,6 +20,10 @@ fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str
         ideal: size.map(|_| Picos::from_micros(10)),
         priority: 0,
         tag: u16::from(size.is_none()),
+        transport: 0,
+        deadline: None,
+        tenant: 0,
+        coflow: None,
         packets_sent: 3,
         retransmitted: 1,
         timeouts: 0,
@@ -41,6 +45,8 @@ fn port(occupancy: Vec<Picos>) -> PortRow {
         returned: 0,
         dropped: 0,
         lost: 0,
+        pauses: 0,
+        paused: Picos::ZERO,
         busy: Picos::from_micros(25),
         peak_data: 2,
         peak_control: 1,
@@ -70,6 +76,8 @@ fn record() -> RunRecord {
         complete: true,
         window: (Instant(0), Instant(100_000_000)),
         tags: vec!["short".to_owned(), "long".to_owned()],
+        transports: vec!["ndp".to_owned()],
+        tenants: vec![String::new(), "red".to_owned()],
         flows: vec![
             flow(Some(9_000), Some(25), None),
             flow(Some(9_000), Some(35), Some("late")),
@@ -250,4 +258,46 @@ fn a_last_interval_that_was_cut_short_counts_only_its_length() {
 fn only_flows_that_stood_still_for_long_are_stuck() {
     let stuck: Vec<_> = summary().stuck.iter().map(|flow| flow.flow).collect();
     assert_eq!(stuck, [0]);
+}
+
+/// Flows with deadlines, tenants and coflows, all of them started after 5 us.
+fn jobs() -> RunRecord {
+    let row = |received_us, deadline_us: Option<u64>, tenant, coflow| FlowRow {
+        deadline: deadline_us.map(|us| Instant(us * 1_000_000)),
+        tenant,
+        coflow,
+        ..flow(Some(9_000), received_us, None)
+    };
+    let flows = vec![
+        row(Some(20), Some(30), 1, Some(0)),
+        row(Some(45), Some(30), 1, Some(0)),
+        row(None, Some(99), 0, Some(1)),
+        row(None, Some(101), 0, Some(2)),
+        row(Some(25), None, 1, Some(2)),
+        row(Some(30), Some(30), 0, None),
+    ];
+    RunRecord { flows, ..record() }
+}
+
+#[test]
+fn deadlines_are_met_missed_or_not_yet_told() {
+    let (record, about) = (jobs(), about());
+    assert_eq!(record.simulated, Instant(100_000_000), "the fourth deadline lies behind the end");
+    let summary = Summary::of(&record, about, Cost::default());
+    let of = |deadlines: pullnet_record::Deadlines| (deadlines.stated, deadlines.met, deadlines.missed);
+    assert_eq!(of(summary.deadlines), (5, 2, 2));
+    assert_eq!(summary.deadlines.share_met, Some(0.5));
+    assert_eq!(of(summary.by_tenant["red"].deadlines), (2, 1, 1));
+    assert_eq!(summary.by_tenant.len(), 1, "flows of nobody are nobody's");
+    let tables = tables(&record, Wanted::default());
+    let met = tables[0].column("deadline_met").unwrap();
+    assert_eq!(met.data, Data::Bool(vec![true, false, false, false, false, true]));
+    assert_eq!(met.valid, Some(vec![0b10_0111]));
+}
+
+#[test]
+fn a_coflow_is_done_when_all_its_flows_are() {
+    let summary = Summary::of(&jobs(), about(), Cost::default());
+    assert_eq!((summary.coflows.started, summary.coflows.completed), (3, 1));
+    assert_eq!(summary.coflows.cct_us.mean, Some(40.0));
 }

@@ -1,15 +1,18 @@
 //! Contradictions between tables: the packets of the transport have to fit the switches and the links.
 
 use pullnet_config::{Reader, Unread};
-use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Capacity, SwitchConfig};
 use pullnet_topology::{LinkRef, Schedules, Topology};
 use pullnet_transport::Framing;
 use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
 
+use crate::transport::Transport;
+
 /// Lengths of a transport's packets on the wire; `None` where a setting was refused and stands at its default.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Lengths {
+    /// Path of the transport's table.
+    table: String,
     /// A packet without payload.
     header: Option<Bytes>,
     /// A packet with all the payload that it can carry.
@@ -17,18 +20,19 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    pub fn new(transport: &ProtocolConfig, unread: &Unread) -> Self {
-        let Framing { mtu, header } = transport.framing();
+    pub fn new(Transport { reader, carried, unread }: &Transport<'_>) -> Self {
+        let Framing { mtu, header } = carried.config.framing();
         let known = |keys: &[&str]| !keys.iter().any(|key| unread.contains(key));
         Self {
+            table: reader.path().to_owned(),
             header: known(&["header"]).then_some(Bytes(header.into())),
             full: known(&["mtu", "header"]).then_some(Bytes(u64::from(mtu) + u64::from(header))),
         }
     }
 }
 
-/// Reports contradictions between `[transport]` and `[switch]`.
-pub(crate) fn check(root: &Reader<'_>, packets: Lengths, switch: &SwitchConfig, unread: &Unread) {
+/// Reports contradictions between a transport and `[switch]`.
+pub(crate) fn check(root: &Reader<'_>, packets: &Lengths, switch: &SwitchConfig, unread: &Unread) {
     let Some(reader) = root.table("switch", "") else { return };
     if let Some(trimmed) = switch.trim_to().filter(|_| !unread.contains(&"trim_to")) {
         trim(&reader, trimmed, packets);
@@ -43,12 +47,13 @@ pub(crate) fn check(root: &Reader<'_>, packets: Lengths, switch: &SwitchConfig, 
 }
 
 /// A queue has room for one of its packets at least.
-fn capacity(switch: &Reader<'_>, key: &str, room: Bytes, of_data: bool, Lengths { header, full }: Lengths) {
+fn capacity(switch: &Reader<'_>, key: &str, room: Bytes, of_data: bool, packets: &Lengths) {
+    let Lengths { table, header, full } = packets;
     if let Some(full) = full.filter(|full| of_data && room < *full) {
-        let reason = format!("has no room for a packet of \"{full}\" (transport.mtu and header); use more");
+        let reason = format!("has no room for a packet of \"{full}\" ({table}.mtu and header); use more");
         switch.refuse(key, reason);
     } else if let Some(header) = header.filter(|header| room < *header) {
-        switch.refuse(key, format!("has no room for a header of \"{header}\" (transport.header); use more"));
+        switch.refuse(key, format!("has no room for a header of \"{header}\" ({table}.header); use more"));
     }
 }
 
@@ -56,7 +61,7 @@ fn capacity(switch: &Reader<'_>, key: &str, room: Bytes, of_data: bool, Lengths 
 const LONGEST_TRANSIT: Picos = Picos::from_secs(60);
 
 /// Reports links on which a full packet would take too long.
-pub(crate) fn links(root: &Reader<'_>, topology: &Topology, faults: &Schedules, packets: Lengths) {
+pub(crate) fn links(root: &Reader<'_>, topology: &Topology, faults: &Schedules, packets: &Lengths) {
     let Some(full) = packets.full else { return };
     let transit = |link: LinkRef| {
         let built = topology.link(link);
@@ -73,7 +78,8 @@ pub(crate) fn links(root: &Reader<'_>, topology: &Topology, faults: &Schedules, 
         };
         reader.refuse_table(format!(
             "a packet of \"{full}\" would be on the link {name} for {time}; use a rate, a delay, faults and a \
-             transport.mtu that make it at most {LONGEST_TRANSIT}"
+             {}.mtu that make it at most {LONGEST_TRANSIT}",
+            packets.table
         ));
     }
 }
@@ -85,20 +91,21 @@ fn slowest(built: BitsPerSec, faults: &Schedules, link: LinkRef) -> BitsPerSec {
 }
 
 /// A trim has to leave the header and to cut something.
-fn trim(switch: &Reader<'_>, trimmed: Bytes, Lengths { header, full }: Lengths) {
+fn trim(switch: &Reader<'_>, trimmed: Bytes, packets: &Lengths) {
+    let Lengths { table, header, full } = packets;
     if let Some(header) = header.filter(|header| trimmed < *header) {
         let reason =
-            format!("cuts into the header of transport.header = \"{header}\"; use at least \"{header}\"");
+            format!("cuts into the header of {table}.header = \"{header}\"; use at least \"{header}\"");
         switch.refuse("trim_to", reason);
     } else if let Some(full) = full.filter(|full| trimmed >= *full) {
-        let reason = format!("cuts nothing from a packet of \"{full}\" (transport.mtu and header); use less");
+        let reason = format!("cuts nothing from a packet of \"{full}\" ({table}.mtu and header); use less");
         switch.refuse("trim_to", reason);
     }
 }
 
 /// Where switches choose the path, the sender's choice changes nothing.
-pub(crate) fn paths_without_effect(root: &Reader<'_>, transport: &ProtocolConfig) {
-    let Some(reader) = root.table("transport", "") else { return };
+pub(crate) fn paths_without_effect(Transport { reader, carried, .. }: &Transport<'_>) {
+    let transport = &carried.config;
     let row = transport.entry();
     let defaults = (row.default)();
     for key in row.path_settings {
@@ -108,5 +115,16 @@ pub(crate) fn paths_without_effect(root: &Reader<'_>, transport: &ProtocolConfig
                 "switch.forwarding lets the switches choose the path; leave one of the two out",
             );
         }
+    }
+}
+
+/// A class that the switch does not have.
+pub(crate) fn class(Transport { reader, carried, .. }: &Transport<'_>, switch: &SwitchConfig) {
+    let (Some(class), classes, kind) = (carried.class, switch.classes(), switch.name()) else { return };
+    if classes == 1 {
+        reader.no_effect("class", format!("switch.kind = \"{kind}\" has one class for all; leave it out"));
+    } else if class >= classes {
+        let most = classes - 1;
+        reader.refuse("class", format!("is no class of switch.kind = \"{kind}\"; use 0 to {most}"));
     }
 }

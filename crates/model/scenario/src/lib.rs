@@ -42,17 +42,20 @@ pub use pullnet_config::{
     Disk, Files, Forwarding, Input, Origin, Problem, Resolved, ResolvedTable, ResolvedValue, SpecError,
 };
 use pullnet_config::{Reader, Shape, SubTable, Unread, read_document, read_switch, switch_shape};
-use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::SwitchConfig;
+use pullnet_rng::Seed;
 use pullnet_settings::Setting;
 use pullnet_topology::{Schedules, Topology};
-use pullnet_units::{Instant, Picos};
-use pullnet_workload::{Network, WorkloadSpec};
+use pullnet_units::Instant;
+use pullnet_workload::CheckedWorkload;
 pub use reference::{
     Listed, ReferenceRow, distributions, protocols, reference, switches, topologies, traffic as traffic_kinds,
 };
 pub use schema::schema;
 pub use template::template;
+pub use transport::CarriedBy;
+
+use crate::transport::Transport;
 
 /// What ends a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,14 +93,14 @@ pub struct Scenario {
     pub topology: Topology,
     /// What goes wrong with which link.
     pub faults: Schedules,
-    /// The protocol of every host.
-    pub transport: ProtocolConfig,
+    /// The transports of every host, at least one. Traffic names them by their number here.
+    pub transports: Vec<CarriedBy>,
     /// The discipline of every switch port.
     pub switch: SwitchConfig,
     /// Who chooses among equal paths.
     pub forwarding: Forwarding,
     /// Which flows there are.
-    pub workload: WorkloadSpec,
+    pub workload: CheckedWorkload,
     /// What is recorded beyond the flows and the sums.
     pub probes: Probes,
     /// Every value in force, with its origin.
@@ -107,12 +110,6 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// What the workload has to know of the network; `signal` is the time until the end of a flow can cause the start
-    /// of another.
-    pub fn network(&self, signal: Picos) -> Network {
-        traffic::network_of(&self.topology, signal)
-    }
-
     /// The resolved scenario with other names for its files: `names` has one for each of `inputs`.
     pub fn with_inputs_at(&self, names: &[String]) -> Resolved {
         let mut resolved = self.resolved.clone();
@@ -138,12 +135,15 @@ pub fn compile(
     Ok(Scenario { resolved, inputs, ..document.value })
 }
 
+/// Help for the table `transport`.
+const TRANSPORT_HELP: &str = "The protocol of every host; a list, if traffic blocks have several.";
+
 /// What a scenario may hold.
 pub(crate) fn root_shape() -> Shape {
     let shape = run::groups().with(run::measure_table());
     shape
         .with(SubTable::required("topology", "Hosts, switches and links.", topology::shape()))
-        .with(SubTable::required("transport", "The protocol of every host.", transport::shape()))
+        .with(SubTable::required("transport", TRANSPORT_HELP, transport::shape()).or_list())
         .with(SubTable::required("switch", "The discipline of every switch port.", switch_shape()))
         .with(SubTable::list("traffic", "Who sends what to whom, and when.", traffic::shape()).and_required())
         .with(fault::table())
@@ -155,18 +155,18 @@ fn read(root: &Reader<'_>) -> Option<Scenario> {
     let stop = run.as_ref().map(|run| run.stop);
     let network = topology::read(root);
     let faults = fault::read(root, network.as_ref(), stop);
-    let transport = transport::read(root);
+    let transports = transport::read(root);
     let switch = read_switch(root);
-    let carried_by = transport.as_ref().map(|(transport, _)| transport.name());
-    let workload = traffic::read(root, network.as_ref(), carried_by, stop);
-    check_together(root, network.as_ref(), &faults, transport.as_ref(), switch.as_ref());
+    let seed = run.as_ref().map_or(0, |run| run.seed);
+    let traffic = traffic::read(root, network.as_ref(), transports.as_deref(), stop, Seed(seed));
+    check_together(root, network.as_ref(), &faults, transports.as_deref().unwrap_or(&[]), switch.as_ref());
     let probes = probes::read(root);
     if let (Some(stop), Some(network)) = (stop, &network) {
-        let (hosts, blocks) = (network.topology.hosts.len(), workload.traffic.len());
-        probes::check(root, &probes, stop, hosts, blocks);
+        let hosts = network.topology.hosts.len();
+        probes::check(root, &probes, stop, hosts, traffic.blocks);
     }
     let (run::Run { name, seed, stop, measure }, (switch, forwarding, _)) = (run?, switch?);
-    let (topology, (transport, _)) = (network?.topology, transport?);
+    let (topology, transports, workload) = (network?.topology, transports?, traffic.workload?);
     let resolved = Resolved::default();
     Some(Scenario {
         name,
@@ -175,7 +175,7 @@ fn read(root: &Reader<'_>) -> Option<Scenario> {
         measure,
         topology,
         faults,
-        transport,
+        transports: transports.into_iter().map(|transport| transport.carried).collect(),
         switch,
         forwarding,
         workload,
@@ -190,18 +190,20 @@ fn check_together(
     root: &Reader<'_>,
     network: Option<&topology::Network>,
     faults: &Schedules,
-    transport: Option<&(ProtocolConfig, Unread)>,
+    transports: &[Transport<'_>],
     switch: Option<&(SwitchConfig, Forwarding, Unread)>,
 ) {
-    let Some((transport, unread)) = transport else { return };
-    let packets = cross_checks::Lengths::new(transport, unread);
-    if let Some((switch, forwarding, unread)) = switch {
-        cross_checks::check(root, packets, switch, unread);
-        if *forwarding != Forwarding::Path {
-            cross_checks::paths_without_effect(root, transport);
+    for transport in transports {
+        let packets = cross_checks::Lengths::new(transport);
+        if let Some((switch, forwarding, unread)) = switch {
+            cross_checks::check(root, &packets, switch, unread);
+            cross_checks::class(transport, switch);
+            if *forwarding != Forwarding::Path {
+                cross_checks::paths_without_effect(transport);
+            }
         }
-    }
-    if let Some(network) = network.filter(|network| network.links) {
-        cross_checks::links(root, &network.topology, faults, packets);
+        if let Some(network) = network.filter(|network| network.links) {
+            cross_checks::links(root, &network.topology, faults, &packets);
+        }
     }
 }

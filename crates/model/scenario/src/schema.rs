@@ -60,7 +60,12 @@ fn add_rows(shape: &Shape, properties: &mut Map<String, Value>, required: &mut V
 
 fn table(row: &SubTable) -> Value {
     let inner = object(&row.shape, None);
-    let mut out = if row.list { json!({ "type": "array", "items": inner, "minItems": 1 }) } else { inner };
+    let list = || json!({ "type": "array", "items": inner, "minItems": 1 });
+    let mut out = match (row.list, row.either) {
+        (true, _) => list(),
+        (_, true) => json!({ "type": ["object", "array"], "anyOf": [inner, list()] }),
+        _ => inner,
+    };
     out["description"] = json!(row.doc);
     out
 }

@@ -1,15 +1,18 @@
 //! `[[traffic]]`: who sends what to whom, and when.
 
 use pullnet_config::{Kind, Reader, Shape, SubTable, shortened};
+use pullnet_rng::Seed;
 use pullnet_settings::Settings;
 use pullnet_topology::Topology;
 use pullnet_units::{BitsPerSec, Instant, Picos};
 use pullnet_workload::{
-    Common, Network, PATTERNS, Pattern, Problem as Fault, Sizes, TrafficSpec, WorkloadError, WorkloadSpec,
+    CheckedWorkload, Common, Network, PATTERNS, Pattern, Problem as Fault, Sizes, TrafficSpec, WorkloadError,
+    WorkloadSpec,
 };
 
 use crate::Stop;
 use crate::topology::Network as Built;
+use crate::transport::{Transport, carrier, check_use};
 
 const SIZES_EXAMPLE: &str = "distribution = \"web-search\"";
 const SIZES_HELP: &str = "Flow sizes: exactly one of `fixed`, `distribution` and `file`.";
@@ -34,13 +37,22 @@ fn kind_of(pattern: &dyn Pattern) -> Kind {
     Kind { name: pattern.name(), summary: pattern.summary(), shape }
 }
 
+/// What the list `[[traffic]]` holds.
+pub(crate) struct Traffic {
+    /// Blocks that could be read.
+    pub blocks: usize,
+    /// The workload; `None` if anything is wrong with it or with the network.
+    pub workload: Option<CheckedWorkload>,
+}
+
 /// Reads every `[[traffic]]` block, with the files that it names, and checks it against the network.
 pub(crate) fn read(
     root: &Reader<'_>,
     network: Option<&Built>,
-    transport: Option<&str>,
+    transports: Option<&[Transport<'_>]>,
     stop: Option<Stop>,
-) -> WorkloadSpec {
+    seed: Seed,
+) -> Traffic {
     let list = root.list("traffic");
     if list.is_empty() && !root.has("traffic") {
         root.missing(
@@ -55,20 +67,22 @@ pub(crate) fn read(
     }
     let must_end = matches!(stop, Some(Stop::FlowsDone { .. }));
     let mut spec = WorkloadSpec { must_end, end: stop.map(Stop::latest), ..WorkloadSpec::default() };
-    let blocks: Vec<_> = list.into_iter().filter_map(|reader| read_block(reader, &mut spec)).collect();
+    let count = list.len();
+    let mut blocks: Vec<_> = list.into_iter().filter_map(|reader| read_block(reader, &mut spec)).collect();
     for block in &blocks {
         starts_in_time(block, stop);
-        is_carried(block, transport);
+    }
+    if let Some(transports) = transports {
+        carry(&mut blocks, transports, count);
     }
     spec.traffic = blocks.iter().map(|block| block.spec.clone()).collect();
-    match network {
-        Some(built) => {
-            let found = spec.check(&network_of(&built.topology, Picos(1)));
-            found.iter().for_each(|error| report(&blocks, error));
-        }
-        None => report_without_hosts(&blocks, &spec),
-    }
-    spec
+    let Some(built) = network else {
+        report_without_hosts(&blocks, &spec);
+        return Traffic { blocks: blocks.len(), workload: None };
+    };
+    let workload = CheckedWorkload::new(&spec, &network_of(&built.topology), seed);
+    let workload = workload.map_err(|found| found.iter().for_each(|error| report(&blocks, error)));
+    Traffic { blocks: blocks.len(), workload: workload.ok() }
 }
 
 fn read_block<'a>(reader: Reader<'a>, spec: &mut WorkloadSpec) -> Option<Block<'a>> {
@@ -86,7 +100,7 @@ fn read_block<'a>(reader: Reader<'a>, spec: &mut WorkloadSpec) -> Option<Block<'
     let (sizes, unread_sizes) =
         if pattern.takes_sizes() { read_sizes(&reader) } else { (Sizes::default(), Vec::new()) };
     let unreadable = unread.into_iter().map(str::to_owned).chain(unread_sizes).collect();
-    let mut block = TrafficSpec { common: common.value, sizes, pattern, unreadable };
+    let mut block = TrafficSpec { common: common.value, sizes, pattern, unreadable, carrier: 0 };
     read_files(&reader, &mut block, spec);
     Some(Block { reader, spec: block })
 }
@@ -129,13 +143,21 @@ fn starts_in_time(block: &Block<'_>, stop: Option<Stop>) {
     }
 }
 
-/// All traffic of a scenario has one transport for now.
-fn is_carried(block: &Block<'_>, transport: Option<&str>) {
-    if let (Some(own), Some(transport)) = (&block.spec.common.transport, transport)
-        && own != transport
-    {
-        let reason = format!("is not the scenario's transport; leave it out, or write \"{transport}\"");
-        block.reader.refuse("transport", reason);
+/// Finds the transport of each of the blocks that could be read; `count` were written.
+fn carry(blocks: &mut [Block<'_>], transports: &[Transport<'_>], count: usize) {
+    let mut carriers = Vec::new();
+    for Block { reader, spec } in blocks.iter_mut() {
+        if spec.unreadable.contains("transport") {
+            continue;
+        }
+        if let Some(number) = carrier(reader, spec.common.transport.as_deref(), transports) {
+            spec.carrier = number;
+            carriers.push(number);
+        }
+    }
+    // Nothing is concluded from blocks that cannot be understood.
+    if carriers.len() == count && transports.len() > 1 {
+        check_use(transports, &carriers);
     }
 }
 
@@ -143,7 +165,7 @@ fn is_carried(block: &Block<'_>, transport: Option<&str>) {
 fn report_without_hosts(blocks: &[Block<'_>], spec: &WorkloadSpec) {
     let mut spec = WorkloadSpec { end: None, ..spec.clone() };
     spec.traffic.iter_mut().for_each(|block| block.common.hosts = Common::default().hosts);
-    let found = spec.check(&Network::uniform(1024, BitsPerSec::gbps(10), Picos(1)));
+    let found = spec.check(&Network::uniform(1024, BitsPerSec::gbps(10)));
     let depends = |error: &&WorkloadError| matches!(error, WorkloadError::InBlock { problem, .. } if problem.depends_on_hosts());
     found.iter().filter(|error| !depends(error)).for_each(|error| report(blocks, error));
 }
@@ -187,8 +209,7 @@ fn is_same(shown: &str, value: &str) -> bool {
     shown.trim_matches('"') == value || number(shown).is_some() && number(shown) == number(value)
 }
 
-/// What a workload has to know of `topology`; `signal` is the time until the end of a flow can cause the start of
-/// another.
-pub(crate) fn network_of(topology: &Topology, signal: Picos) -> Network {
-    Network { rates: topology.hosts.iter().map(|host| host.link.rate).collect(), signal }
+/// What a workload has to know of `topology`.
+fn network_of(topology: &Topology) -> Network {
+    Network { rates: topology.hosts.iter().map(|host| host.link.rate).collect() }
 }

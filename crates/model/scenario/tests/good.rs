@@ -60,11 +60,11 @@ fn the_example_says_what_it_says() {
     assert_eq!(scenario.topology.hosts.len(), 432);
     assert_eq!(scenario.stop, Stop::At(Instant(20_000_000_000)));
     assert_eq!(scenario.measure, (Instant(5_000_000_000), Instant(20_000_000_000)));
-    assert_eq!(scenario.transport.get("initial_window").unwrap(), "\"23 packets\"");
+    assert_eq!(scenario.transports[0].config.get("initial_window").unwrap(), "\"23 packets\"");
     assert_eq!(scenario.switch.name(), "trim");
-    assert_eq!(scenario.workload.traffic.len(), 1);
+    assert_eq!(scenario.workload.blocks(), 1);
     assert!(scenario.faults.is_empty());
-    assert_eq!(scenario.network(Picos(1)).rates.len(), 432);
+    assert_eq!(scenario.topology.hosts.len(), 432);
 }
 
 #[test]
@@ -127,12 +127,32 @@ fn a_run_ends_with_its_flows_or_at_its_limit() {
 }
 
 #[test]
+fn several_transports_are_named_by_the_traffic_that_they_carry() {
+    let transports =
+        "[[transport]]\nkind = \"ndp\"\nmtu = \"9000 B\"\n[[transport]]\nname = \"old\"\nkind = \"tcp\"\n";
+    let blocks =
+        "transport = \"old\"\n[[traffic]]\nkind = \"incast\"\nsize = \"1 MB\"\ntransport = \"ndp\"\n";
+    let (head, rest) = EXAMPLE.split_once("[transport]").unwrap();
+    let (_, rest) = rest.split_once("[switch]").unwrap();
+    let text = format!("{head}{transports}[switch]{rest}")
+        .replace("size = \"endless\"\n", &format!("size = \"endless\"\n{blocks}"));
+    let scenario = compiled(&text);
+    let names: Vec<_> = scenario.transports.iter().map(|t| (t.name.as_str(), t.config.name())).collect();
+    assert_eq!(names, [("ndp", "ndp"), ("old", "tcp")]);
+    let (mut starts, mut workload) = (Vec::new(), scenario.workload.start(Picos(1)));
+    workload.starts_before(Instant(1), &mut starts);
+    let carried = |number| starts.iter().filter(|start| start.transport == number).count();
+    assert_eq!((carried(1), carried(0)), (432, 431));
+    assert_eq!(values(&compiled(&scenario.resolved.to_string()).resolved), values(&scenario.resolved));
+}
+
+#[test]
 fn files_are_read_beside_the_scenario() {
     let traffic = "kind = \"poisson\"\nload = 0.5\nsizes = { file = \"data/x.csv\", read = \"steps\" }\n";
     let text = EXAMPLE.replace("kind = \"permutation\"\nsize = \"endless\"\n", traffic);
     let files = Memory::from([("runs/data/x.csv".to_owned(), b"bytes,cdf\n100,0.5\n200,1\n".to_vec())]);
     let scenario = with(&text, &[], &files);
-    assert!(scenario.workload.files.contains_key("data/x.csv"));
+    assert!(scenario.inputs.iter().any(|input| input.settings == ["traffic.0.sizes.file"]));
     assert_eq!(
         values(&with(&scenario.resolved.to_string(), &[], &files).resolved),
         values(&scenario.resolved)

@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use pullnet_transport::Side;
-use pullnet_units::{Bytes, HostId, Instant};
+use pullnet_units::{Bytes, HostId, Instant, Picos};
 
 /// Which ends of a flow its pattern wants to hear of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -53,14 +53,30 @@ pub struct Flow {
     pub priority: Option<u8>,
     /// Tag of its own, from [`crate::Scene::tag`]; `None` takes that of the traffic block.
     pub tag: Option<u16>,
+    /// Deadline of its own, counted from its start; `None` takes that of the traffic block.
+    pub deadline: Option<Picos>,
+    /// Tenant of its own, from [`crate::Scene::tenant`]; `None` takes that of the traffic block.
+    pub tenant: Option<u16>,
+    /// Flows of a block with the same number here are a coflow; `None`: the setting `coflow` of the block decides.
+    pub coflow: Option<u32>,
     /// Which ends the pattern wants to hear of.
     pub watch: Watch,
 }
 
 impl Flow {
-    /// A flow that nobody watches, with the block's priority and tag.
+    /// A flow that nobody watches, with the block's priority, tag, deadline, tenant and coflow.
     pub const fn new(src: HostId, dst: HostId, size: Option<Bytes>) -> Self {
-        Self { src, dst, size, priority: None, tag: None, watch: Watch::Nothing }
+        Self {
+            src,
+            dst,
+            size,
+            priority: None,
+            tag: None,
+            deadline: None,
+            tenant: None,
+            coflow: None,
+            watch: Watch::Nothing,
+        }
     }
 
     /// The same, watched.

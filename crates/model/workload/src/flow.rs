@@ -18,6 +18,14 @@ pub struct FlowStart {
     pub priority: u8,
     /// Index into [`crate::Workload::tags`].
     pub tag: u16,
+    /// Number of the transport that carries it.
+    pub transport: u8,
+    /// When all of it should have arrived.
+    pub deadline: Option<Instant>,
+    /// Index into [`crate::Workload::tenants`]; 0: no tenant's.
+    pub tenant: u16,
+    /// Number of the coflow that it is part of, from 0 in order of their first flows.
+    pub coflow: Option<u32>,
 }
 
 /// One end of a flow that is done.

@@ -10,11 +10,12 @@
 //! ```
 //! use pullnet_rng::Seed;
 //! use pullnet_units::{BitsPerSec, Instant, Picos};
-//! use pullnet_workload::{Network, Permutation, TrafficSpec, Workload, WorkloadSpec};
+//! use pullnet_workload::{CheckedWorkload, Network, Permutation, TrafficSpec, WorkloadSpec};
 //!
 //! let spec = WorkloadSpec::of([TrafficSpec::new(Permutation::default())]);
-//! let network = Network::uniform(16, BitsPerSec::gbps(10), Picos::from_micros(1));
-//! let mut workload = Workload::new(&spec, &network, Seed(1)).unwrap();
+//! let network = Network::uniform(16, BitsPerSec::gbps(10));
+//! let checked = CheckedWorkload::new(&spec, &network, Seed(1)).unwrap();
+//! let mut workload = checked.start(Picos::from_micros(1));
 //! let mut starts = Vec::new();
 //! workload.starts_before(Instant(1), &mut starts);
 //! assert_eq!(starts.len(), 16);
@@ -50,5 +51,5 @@ pub use pattern::{Ends, Noted, Pattern, Scene, Traffic};
 pub use patterns::*;
 pub use shipped::{SHIPPED, Shipped};
 pub use sizes::{FileName, FlowSize, Sizes};
-pub use spec::{Common, Network, TrafficSpec, WorkloadSpec};
-pub use workload::Workload;
+pub use spec::{Coflow, Common, Network, TrafficSpec, WorkloadSpec};
+pub use workload::{CheckedWorkload, Workload};

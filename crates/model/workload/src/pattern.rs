@@ -116,7 +116,7 @@ impl Clone for Box<dyn Pattern> {
 }
 
 /// A traffic block at work. It plans flows at the beginning, when one of its flows starts and when one ends.
-pub trait Traffic: Send {
+pub trait Traffic: Copied + Send + Sync {
     /// Plans the first flows; those that can be known only one after the other are planned from
     /// [`Traffic::started`].
     fn begin(&mut self, planner: &mut Planner<'_>);
@@ -133,6 +133,25 @@ pub trait Traffic: Send {
     fn ended(&mut self, _ended: &Ended, _planner: &mut Planner<'_>) {}
 }
 
+/// What lets boxed [`Traffic`] be copied, so that a checked workload starts any number of runs; all cloneable traffic has
+/// it.
+pub trait Copied {
+    /// A copy.
+    fn copied(&self) -> Box<dyn Traffic>;
+}
+
+impl<T: Traffic + Clone + 'static> Copied for T {
+    fn copied(&self) -> Box<dyn Traffic> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Traffic> {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
+}
+
 /// What a pattern can see while it makes its traffic.
 pub struct Scene<'a> {
     pub(crate) spec: &'a WorkloadSpec,
@@ -140,7 +159,7 @@ pub struct Scene<'a> {
     pub(crate) number: u32,
     pub(crate) network: &'a Network,
     pub(crate) seed: Seed,
-    pub(crate) tags: &'a mut Tags,
+    pub(crate) names: &'a mut Names,
     pub(crate) hosts: Vec<HostId>,
     pub(crate) problems: RefCell<Vec<Problem>>,
 }
@@ -251,7 +270,13 @@ impl Scene<'_> {
 
     /// The number of the tag `name`.
     pub fn tag(&mut self, name: &str) -> Result<u16, Noted> {
-        let number = self.tags.number(name);
+        let number = self.names.tags.number("tag", name);
+        self.noted(number)
+    }
+
+    /// The number of the tenant `name`.
+    pub fn tenant(&mut self, name: &str) -> Result<u16, Noted> {
+        let number = self.names.tenants.number("tenant", name);
         self.noted(number)
     }
 
@@ -270,20 +295,39 @@ impl Scene<'_> {
     }
 }
 
-/// The names of tags.
+/// The names that blocks give to their flows.
+pub(crate) struct Names {
+    pub tags: Dictionary,
+    /// The first one, without a name, stands for no tenant.
+    pub tenants: Dictionary,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { tags: Dictionary::default(), tenants: Dictionary::starting_with("") }
+    }
+}
+
+/// Names with their numbers.
 #[derive(Default)]
-pub(crate) struct Tags {
+pub(crate) struct Dictionary {
     pub names: Vec<String>,
     numbers: BTreeMap<String, u16>,
 }
 
-impl Tags {
-    /// The number of `name`, which is added if need be.
-    pub fn number(&mut self, name: &str) -> Result<u16, Problem> {
+impl Dictionary {
+    /// Number 0 is `name`.
+    fn starting_with(name: &str) -> Self {
+        Self { names: vec![name.to_owned()], numbers: BTreeMap::from([(name.to_owned(), 0)]) }
+    }
+
+    /// The number of `name`, which the setting `key` states; it is added if need be.
+    pub fn number(&mut self, key: &'static str, name: &str) -> Result<u16, Problem> {
         if let Some(number) = self.numbers.get(name) {
             return Ok(*number);
         }
-        let full = |_| Problem::new("tag", name.to_string(), "is one tag too many; use at most 65536");
+        let full =
+            |_| Problem::new(key, name.to_string(), format!("is one {key} too many; use at most 65535"));
         let number = u16::try_from(self.names.len()).map_err(full)?;
         self.names.push(name.to_string());
         self.numbers.insert(name.to_string(), number);

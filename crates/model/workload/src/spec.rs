@@ -3,14 +3,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pullnet_rng::Seed;
-use pullnet_settings::settings;
+use pullnet_settings::{choice, settings};
 use pullnet_units::{BitsPerSec, HostId, IdVec, Instant, Picos};
 
 use crate::error::{Problem, WorkloadError};
 use crate::hosts::Hosts;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Tags, Traffic};
+use crate::pattern::{Ends, Names, Noted, Pattern, Scene, Traffic};
 use crate::sizes::{FileName, Sizes};
 use crate::workload::Block;
+
+choice! {
+    /// Which flows of a traffic block are one coflow: a job that is done when all of them are.
+    pub enum Coflow {
+        /// None.
+        None = "none",
+        /// Those that start at the same time, for instance the flows of one round of an incast.
+        Start = "start",
+        /// All of them.
+        Block = "block",
+    }
+}
 
 settings! {
     /// What every traffic block can state.
@@ -23,7 +35,15 @@ settings! {
         tag: Option<String> = "",
         /// The hosts that take part: "all", "0..63", "0,5,9", "first 4", "last 64", "all but 0,431", joined by commas.
         hosts: Hosts = "all",
-        /// The transport that carries the block; by default, and for now only, that of the scenario.
+        /// Time after the start of each flow by which all of it should have arrived. Transports that know deadlines are told,
+        /// and results say which flows met theirs.
+        deadline: Option<Picos> = "" in "1 ps" => "1000 s",
+        /// Whose flows these are: transports that divide capacity among tenants are told, and results sum up by tenant.
+        tenant: Option<String> = "",
+        /// Which flows of the block are one coflow, a job that is done when all of them are: none, those that start at the
+        /// same time (start), or all (block).
+        coflow: Coflow = "none",
+        /// Name of the transport that carries the block. Required if the scenario has several.
         transport: Option<String> = "",
     }
 }
@@ -40,6 +60,8 @@ pub struct TrafficSpec {
     /// Settings that were stated and could not be read, those of `sizes` as "sizes.file", the whole table as "sizes".
     /// They have their defaults, and nothing is concluded from these.
     pub unreadable: BTreeSet<String>,
+    /// Number of the transport that [`Common::transport`] names.
+    pub carrier: u8,
 }
 
 impl TrafficSpec {
@@ -54,7 +76,8 @@ impl TrafficSpec {
     }
 
     fn boxed(pattern: Box<dyn Pattern>) -> Self {
-        Self { common: Common::default(), sizes: Sizes::default(), pattern, unreadable: BTreeSet::new() }
+        let (common, sizes, unreadable) = <_>::default();
+        Self { common, sizes, pattern, unreadable, carrier: 0 }
     }
 
     /// The same with sizes.
@@ -112,34 +135,32 @@ impl WorkloadSpec {
 pub struct Network {
     /// Link rate of every host.
     pub rates: IdVec<HostId, BitsPerSec>,
-    /// How long it takes until the end of a flow can cause the start of another, anywhere.
-    pub signal: Picos,
 }
 
 impl Network {
     /// `hosts` hosts of one link rate.
-    pub fn uniform(hosts: u32, rate: BitsPerSec, signal: Picos) -> Self {
-        Self { rates: (0..hosts).map(|_| rate).collect(), signal }
+    pub fn uniform(hosts: u32, rate: BitsPerSec) -> Self {
+        Self { rates: (0..hosts).map(|_| rate).collect() }
     }
 }
 
-/// The blocks of `spec` at work and the names of their tags.
+/// The blocks of `spec` at work, and the names of tags and tenants.
 pub(crate) fn blocks(
     spec: &WorkloadSpec,
     network: &Network,
     seed: Seed,
-) -> Result<(Vec<Block>, Vec<String>), Vec<WorkloadError>> {
-    let (mut blocks, mut tags, mut errors) = (Vec::new(), Tags::default(), Vec::new());
+) -> Result<(Vec<Block>, Names), Vec<WorkloadError>> {
+    let (mut blocks, mut names, mut errors) = (Vec::new(), Names::default(), Vec::new());
     if spec.traffic.is_empty() {
         errors.push(WorkloadError::Empty);
     }
     for (number, block) in (0..).zip(&spec.traffic) {
-        let (block, problems) = make_block(spec, block, number, network, seed, &mut tags);
+        let (block, problems) = make_block(spec, block, number, network, seed, &mut names);
         let kind = spec.traffic[number as usize].pattern.name();
         errors.extend(problems.into_iter().map(|problem| WorkloadError::in_block(number, kind, problem)));
         blocks.extend(block.ok());
     }
-    if errors.is_empty() { Ok((blocks, tags.names)) } else { Err(errors) }
+    if errors.is_empty() { Ok((blocks, names)) } else { Err(errors) }
 }
 
 /// The block at work, and everything that is wrong with it.
@@ -149,11 +170,11 @@ fn make_block(
     number: u32,
     network: &Network,
     seed: Seed,
-    tags: &mut Tags,
+    names: &mut Names,
 ) -> (Result<Block, Noted>, Vec<Problem>) {
     let all: Vec<HostId> = network.rates.ids().collect();
     let mut scene =
-        Scene { spec, block, number, network, seed, tags, hosts: all, problems: RefCell::default() };
+        Scene { spec, block, number, network, seed, names, hosts: all, problems: RefCell::default() };
     check_sizes(&scene);
     check_end(&scene);
     let made = match scene.select("hosts", &block.common.hosts) {
@@ -166,13 +187,19 @@ fn make_block(
     (made, scene.problems.into_inner())
 }
 
+/// The tenant of flows that have none.
+const NO_TENANT: u16 = 0;
+
 fn make_traffic(scene: &mut Scene<'_>, hosts: Vec<HostId>) -> Result<Block, Noted> {
     let block = scene.block;
     scene.hosts = hosts;
     let tag = scene.tag(block.common.tag.as_deref().unwrap_or(block.pattern.name()));
+    let tenant = block.common.tenant.as_deref().map_or(Ok(NO_TENANT), |name| scene.tenant(name));
     let traffic = block.pattern.traffic(scene)?;
     check_number(scene, &*traffic)?;
-    Ok(Block { traffic, priority: block.common.priority, tag: tag? })
+    let Common { priority, deadline, coflow, .. } = block.common;
+    let (tag, tenant, transport) = (tag?, tenant?, block.carrier);
+    Ok(Block { traffic, priority, tag, transport, deadline, tenant, coflow })
 }
 
 /// The most flows that a block may be expected to start: results keep some 300 bytes of each.

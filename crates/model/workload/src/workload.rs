@@ -1,18 +1,66 @@
 use std::collections::BTreeMap;
+use std::fmt;
 
 use pullnet_rng::Seed;
 use pullnet_units::{Instant, Picos};
 
 use crate::agenda::{Agenda, Ended, Planned, Planner, Watch};
 use crate::pattern::Traffic;
-use crate::spec::{self, Network, WorkloadSpec};
+use crate::spec::{self, Coflow, Network, WorkloadSpec};
 use crate::{Completion, FlowStart, WorkloadError};
 
 /// One traffic block at work.
+#[derive(Clone)]
 pub(crate) struct Block {
     pub traffic: Box<dyn Traffic>,
     pub priority: u8,
     pub tag: u16,
+    pub transport: u8,
+    pub deadline: Option<Picos>,
+    pub tenant: u16,
+    pub coflow: Coflow,
+}
+
+/// What flows of one block have in common if they are one coflow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Bond {
+    /// The block itself.
+    Block,
+    /// When they start.
+    Start,
+    /// A number that the pattern gave them.
+    Stated(u32),
+}
+
+/// Numbers of coflows.
+#[derive(Default)]
+struct Coflows {
+    next: u32,
+    /// Number of the coflow by block and bond; those that are bound by their start have the start of the latest.
+    open: BTreeMap<(u32, Bond), (Instant, u32)>,
+}
+
+impl Coflows {
+    /// Number of the coflow of a flow of `block` that starts at `at`. Flows come in order of time, so that a coflow of flows
+    /// that start together is over when another time comes.
+    fn number(&mut self, block: u32, rule: Coflow, at: Instant, stated: Option<u32>) -> Option<u32> {
+        let bond = match (stated, rule) {
+            (Some(number), _) => Bond::Stated(number),
+            (None, Coflow::Block) => Bond::Block,
+            (None, Coflow::Start) => Bond::Start,
+            (None, Coflow::None) => return None,
+        };
+        let next = &mut self.next;
+        let mut new = || {
+            *next += 1;
+            (at, *next - 1)
+        };
+        let open = self.open.entry((block, bond)).or_insert_with(&mut new);
+        if bond == Bond::Start && open.0 != at {
+            *open = new();
+        }
+        Some(open.1)
+    }
 }
 
 /// A watched flow that has not ended.
@@ -20,6 +68,56 @@ struct Open {
     block: u32,
     lane: u64,
     watch: Watch,
+}
+
+/// A workload that was checked against its network. Every run starts from a copy of it, so that nothing is read or built
+/// twice and no start can fail.
+pub struct CheckedWorkload {
+    blocks: Vec<Block>,
+    tags: Vec<String>,
+    tenants: Vec<String>,
+}
+
+impl fmt::Debug for CheckedWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { blocks, tags, .. } = self;
+        f.debug_struct("CheckedWorkload").field("blocks", &blocks.len()).field("tags", tags).finish()
+    }
+}
+
+impl CheckedWorkload {
+    /// The workload of `spec` on `network`, or everything that is wrong with it.
+    pub fn new(spec: &WorkloadSpec, network: &Network, seed: Seed) -> Result<Self, Vec<WorkloadError>> {
+        let (blocks, names) = spec::blocks(spec, network, seed)?;
+        Ok(Self { blocks, tags: names.tags.names, tenants: names.tenants.names })
+    }
+
+    /// Number of traffic blocks.
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The workload at the beginning of a run. The end of a flow causes the start of another no earlier than `signal`
+    /// after it.
+    pub fn start(&self, signal: Picos) -> Workload {
+        let mut workload = Workload {
+            agenda: Agenda::default(),
+            blocks: self.blocks.clone(),
+            open: BTreeMap::new(),
+            tags: self.tags.clone(),
+            tenants: self.tenants.clone(),
+            coflows: Coflows::default(),
+            signal,
+            next_flow: 0,
+            horizon: Instant::ZERO,
+        };
+        for (number, block) in (0u32..).zip(&mut workload.blocks) {
+            let mut planner =
+                Planner { agenda: &mut workload.agenda, block: number, earliest: Instant::ZERO };
+            block.traffic.begin(&mut planner);
+        }
+        workload
+    }
 }
 
 /// Decides which flow starts when. See the crate's description.
@@ -31,6 +129,8 @@ pub struct Workload {
     blocks: Vec<Block>,
     open: BTreeMap<u32, Open>,
     tags: Vec<String>,
+    tenants: Vec<String>,
+    coflows: Coflows,
     signal: Picos,
     next_flow: u32,
     /// Everything before this has been given out.
@@ -38,26 +138,6 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The workload of `spec` on `network`, or everything that is wrong with it.
-    pub fn new(spec: &WorkloadSpec, network: &Network, seed: Seed) -> Result<Self, Vec<WorkloadError>> {
-        let (blocks, tags) = spec::blocks(spec, network, seed)?;
-        let mut workload = Self {
-            agenda: Agenda::default(),
-            blocks,
-            open: BTreeMap::new(),
-            tags,
-            signal: network.signal,
-            next_flow: 0,
-            horizon: Instant::ZERO,
-        };
-        for (number, block) in (0u32..).zip(&mut workload.blocks) {
-            let mut planner =
-                Planner { agenda: &mut workload.agenda, block: number, earliest: Instant::ZERO };
-            block.traffic.begin(&mut planner);
-        }
-        Ok(workload)
-    }
-
     /// The earliest start already known.
     pub fn next_start(&self) -> Option<Instant> {
         self.agenda.next()
@@ -95,6 +175,10 @@ impl Workload {
             size: flow.size,
             priority: flow.priority.unwrap_or(common.priority),
             tag: flow.tag.unwrap_or(common.tag),
+            transport: common.transport,
+            deadline: flow.deadline.or(common.deadline).map(|deadline| at.after(deadline)),
+            tenant: flow.tenant.unwrap_or(common.tenant),
+            coflow: self.coflows.number(block, common.coflow, at, flow.coflow),
         }
     }
 
@@ -124,6 +208,11 @@ impl Workload {
     /// Whether no start is known, and none can come unless an open flow completes.
     pub fn exhausted(&self) -> bool {
         self.agenda.is_empty()
+    }
+
+    /// Names behind [`FlowStart::tenant`]; that of number 0, which is no tenant's, is empty.
+    pub fn tenants(&self) -> &[String] {
+        &self.tenants
     }
 
     /// Names behind [`FlowStart::tag`].

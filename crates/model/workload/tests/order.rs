@@ -8,8 +8,8 @@ use pullnet_rng::Seed;
 use pullnet_transport::Side;
 use pullnet_units::{Instant, Picos};
 use pullnet_workload::{
-    ClosedLoop, Completion, FlowSize, Incast, Matrix, Poisson, Random, RequestResponse, Sizes, Spread,
-    StartUnit, TrafficSpec, WorkloadSpec,
+    CheckedWorkload, ClosedLoop, Completion, FlowSize, Incast, Matrix, Poisson, Random, RequestResponse,
+    Sizes, Spread, StartUnit, TrafficSpec, WorkloadSpec,
 };
 
 /// Every reactive and every lazy kind at once.
@@ -87,6 +87,15 @@ proptest! {
         }
         prop_assert!(out.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].flow + 1 == pair[1].flow));
     }
+}
+
+#[test]
+fn a_checked_workload_starts_every_run_from_the_beginning() {
+    let checked = CheckedWorkload::new(&everything(), &common::network(8), Seed(3)).unwrap();
+    let once = drive(checked.start(SIGNAL), END, || SIGNAL);
+    assert!(once.len() > 500);
+    assert_eq!(once, drive(checked.start(SIGNAL), END, || SIGNAL));
+    assert_eq!(once, run(&everything(), 8, 3, END));
 }
 
 #[test]

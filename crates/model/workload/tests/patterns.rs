@@ -10,9 +10,9 @@ use pullnet_rng::Seed;
 use pullnet_transport::Side;
 use pullnet_units::{Bytes, HostId, Instant, Picos};
 use pullnet_workload::{
-    AllToAll, Choose, ClosedLoop, Completion, FlowSize, Hosts, InAndOut, Incast, Outcast, PATTERNS, Pairs,
-    Permutation, Poisson, Random, Reading, RequestResponse, Sizes, Spread, TrafficSpec, WaitFor, Workload,
-    WorkloadSpec,
+    AllToAll, CheckedWorkload, Choose, ClosedLoop, Completion, FlowSize, Hosts, InAndOut, Incast, Outcast,
+    PATTERNS, Pairs, Permutation, Poisson, Random, Reading, RequestResponse, Sizes, Spread, TrafficSpec,
+    WaitFor, WorkloadSpec,
 };
 
 fn hosts(text: &str) -> Hosts {
@@ -142,7 +142,7 @@ fn poisson_follows_unequal_links() {
     let poisson = Poisson { load: Some(0.5), flows: Some(40_000), ..Poisson::default() };
     let spec = WorkloadSpec::of([TrafficSpec::new(poisson).with_sizes(Sizes::fixed(1000))]);
     let mut out = Vec::new();
-    Workload::new(&spec, &network, Seed(1)).unwrap().starts_before(ms(10_000), &mut out);
+    CheckedWorkload::new(&spec, &network, Seed(1)).unwrap().start(SIGNAL).starts_before(ms(10_000), &mut out);
     let fast = out.iter().filter(|s| s.src == HostId(0)).count();
     assert!(
         (29_500..30_500).contains(&fast),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use pullnet_rng::Seed;
 use pullnet_transport::Side;
 use pullnet_units::{Instant, Picos};
-use pullnet_workload::{Completion, FileName, FlowStart, Matrix, TrafficSpec, Workload, WorkloadSpec};
+use pullnet_workload::{CheckedWorkload, Completion, FileName, FlowStart, Matrix, TrafficSpec, WorkloadSpec};
 
 fn spec(matrix: &str) -> WorkloadSpec {
     let pattern = Matrix { file: FileName("m.cm".into()), ..Matrix::default() };
@@ -136,7 +136,8 @@ fn a_failed_flow_fires_nothing() {
         "1->2 trigger 1 size 9",
         "trigger id 1 oneshot",
     ]));
-    let mut workload = Workload::new(&spec, &common::network(8), Seed(1)).unwrap();
+    let mut workload =
+        CheckedWorkload::new(&spec, &common::network(8), Seed(1)).unwrap().start(common::SIGNAL);
     workload.starts_before(Instant(1), &mut Vec::new());
     workload.completed(Completion { flow: 0, at: Instant(5), side: Side::Sender, failed: true });
     assert!(workload.exhausted());

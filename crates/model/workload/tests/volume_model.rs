@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use pullnet_rng::Seed;
 use pullnet_units::{BitsPerSec, HostId, Instant, Picos};
 use pullnet_workload::{
-    FileName, FlowStart, Pairs, Sizes, TrafficSpec, VolumeModel, Workload, WorkloadSpec, parse_volumes,
+    CheckedWorkload, FileName, FlowStart, Pairs, Sizes, TrafficSpec, VolumeModel, WorkloadSpec, parse_volumes,
 };
 
 const MS: Picos = Picos::from_millis(1);
@@ -29,7 +29,10 @@ fn spec(model: VolumeModel, sizes: Sizes, csv: &str) -> WorkloadSpec {
 
 fn flows(spec: &WorkloadSpec, seed: u64) -> Vec<FlowStart> {
     let mut out = Vec::new();
-    Workload::new(spec, &network(8), Seed(seed)).unwrap().starts_before(FAR, &mut out);
+    CheckedWorkload::new(spec, &network(8), Seed(seed))
+        .unwrap()
+        .start(common::SIGNAL)
+        .starts_before(FAR, &mut out);
     out
 }
 

@@ -1,12 +1,12 @@
 //! What a transport reports: counts, hashes, and news of flows.
 
 use pullnet_record::LatencyRow;
-use pullnet_transport::{Event, Header, Transport, Words};
+use pullnet_session::{HostLog, News, Report, Share};
+use pullnet_transport::{Event, Words};
 use pullnet_units::{Instant, Picos};
 
 use super::{Host, HostContext};
-use crate::director::{News, Report};
-use crate::probe::{HostLog, Share};
+use crate::stack::Stack;
 
 /// A flow that arrives here: a cache line of its own.
 #[derive(Clone, Copy, Default, Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Incoming {
     over: bool,
 }
 
-impl<W: Words, T: Transport<Header: Header<Words = W>>> Host<T> {
+impl<W: Words, T: Stack<W>> Host<W, T> {
     /// Passes on what the transport reports.
     #[inline(always)]
     pub(super) fn report(&mut self, cx: &mut HostContext<'_, W>, now: u64, event: Event) {

@@ -80,6 +80,8 @@ fn packets_are_conserved(record: &RunRecord) -> Verdict {
     let t = &record.totals;
     let found = t.data_delivered + t.headers_delivered + t.headers_returned + t.data_dropped + t.data_lost;
     ensure!(t.data_sent == found + t.data_in_flight, "packets sent are not packets found: {t:?}");
+    let headers = t.headers_delivered + t.headers_returned + t.data_dropped + t.data_lost + t.data_in_flight;
+    ensure!(t.trimmed <= headers, "more packets are trimmed than headers are found: {t:?}");
     ensure!(t.data_dropped <= t.dropped && t.data_lost <= t.lost, "parts exceed the whole: {t:?}");
     ensure!(t.retransmitted <= t.data_sent, "more packets again than at all: {t:?}");
     let trimmed: u64 = t.trimmed_by_level.iter().map(|(_, trimmed)| trimmed).sum();
@@ -108,8 +110,8 @@ fn ports_agree_with_totals(record: &RunRecord) -> Verdict {
 
 /// Longest packet on the wire; an ACK with SACK ranges may be longer than a small data packet.
 fn longest(scenario: &Scenario) -> u64 {
-    let framing = scenario.transport.framing();
-    u64::from(framing.mtu + framing.header).max(192)
+    let framings = scenario.transports.iter().map(|carried| carried.config.framing());
+    framings.map(|framing| u64::from(framing.mtu + framing.header)).fold(192, u64::max)
 }
 
 fn the_link_keeps_its_rate(scenario: &Scenario, record: &RunRecord, row: &PortRow) -> Verdict {
@@ -135,7 +137,8 @@ fn nic_of(record: &RunRecord, row: &PortRow) -> HostId {
 
 fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
     let held = u64::from(row.peak_data);
-    let header = u64::from(scenario.transport.framing().header);
+    let headers = scenario.transports.iter().map(|carried| carried.config.framing().header);
+    let header = u64::from(headers.min().unwrap_or(1));
     match &scenario.switch {
         SwitchConfig::Trim(trim) => {
             ensure!(held <= room(trim.data_queue, 1), "holds {held} data packets");
@@ -152,6 +155,17 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             let all = held + u64::from(row.peak_control);
             ensure!(held.max(all.div_ceil(2)) <= room(red.queue, header), "holds {all} packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
+        SwitchConfig::Pfc(pfc) => {
+            ensure!(held * (header + 1) <= pfc.buffer.0, "holds {held} data packets");
+            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+        }
+        SwitchConfig::Split(split) => {
+            let most = room(split.data_queue, 1) + room(split.queue, header);
+            ensure!(held <= most, "holds {held} data packets");
+            let control = u64::from(row.peak_control);
+            let most = room(split.control_queue, header) + room(split.queue, header);
+            ensure!(control <= most, "holds {control} control packets");
         }
         SwitchConfig::SharedBuffer(shared) => {
             ensure!(held * (header + 1) <= shared.pool.0, "holds {held} data packets");

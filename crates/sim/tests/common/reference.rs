@@ -1,22 +1,27 @@
 //! The same network, simulated as simply as can be: no windows, no threads, no laziness. One thing happens at a time,
-//! whichever comes first anywhere. It shares transport, disciplines, routes and random streams with the engine, and
+//! whichever comes first anywhere. It shares transports, disciplines, routes and random streams with the engine, and
 //! nothing else. Sound links, path forwarding and open-loop traffic only.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use pullnet_protocols::with_protocol;
 use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal, order};
 use pullnet_rng::{Seed, SmallStream};
-use pullnet_scenario::Scenario;
+use pullnet_scenario::{CarriedBy, Scenario};
 use pullnet_topology::{HostPeer, Link, NodeKind, Peer, Topology};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, Header, HostInfo, Protocol, Received, Transport,
+    Class, ConnId, Event, Fate, FlowSpec, Header, HostInfo, Large, Protocol, Received, Transmit, Transport,
+    Words,
 };
-use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Instant, Picos, PortId};
-use pullnet_workload::{FlowStart, Workload};
+use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Instant, NodeId, Picos, PortId};
+use pullnet_workload::FlowStart;
+
+/// A header of any transport.
+type Packed = pullnet_transport::Packed<Large>;
 
 /// A packet: its header, its way and what happened to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Parcel<H> {
+pub struct Parcel {
     from: HostId,
     to: HostId,
     path: u16,
@@ -29,10 +34,14 @@ pub struct Parcel<H> {
     sent: u16,
     wire: u32,
     ingress: u16,
-    header: Option<H>,
+    /// Number of the transport that it belongs to.
+    transport: usize,
+    header: Packed,
+    /// Set for a pause frame, which has no header.
+    signal: Option<Signal>,
 }
 
-impl<H> Default for Parcel<H> {
+impl Default for Parcel {
     fn default() -> Self {
         Self {
             from: HostId(0),
@@ -46,12 +55,14 @@ impl<H> Default for Parcel<H> {
             sent: 0,
             wire: 0,
             ingress: 0,
-            header: None,
+            transport: 0,
+            header: Packed::default(),
+            signal: None,
         }
     }
 }
 
-impl<H: Header> Item for Parcel<H> {
+impl Item for Parcel {
     fn is_control(&self) -> bool {
         self.control || self.fate != Fate::Whole
     }
@@ -79,14 +90,17 @@ impl<H: Header> Item for Parcel<H> {
 }
 
 /// Surroundings of a queue: the port's chance, and what the queue reports.
-struct Surroundings<'a, H> {
+struct Surroundings<'a> {
     now: u64,
     rate: BitsPerSec,
     chance: &'a mut SmallStream,
-    outcomes: Vec<Outcome<Parcel<H>>>,
+    outcomes: Vec<Outcome<Parcel>>,
+    paused: u8,
+    /// Pauses that the queue asks for, by the link into the switch.
+    signals: Vec<(u16, Signal)>,
 }
 
-impl<H> Context<Parcel<H>> for Surroundings<'_, H> {
+impl Context<Parcel> for Surroundings<'_> {
     fn now(&self) -> Instant {
         Instant(self.now)
     }
@@ -99,14 +113,39 @@ impl<H> Context<Parcel<H>> for Surroundings<'_, H> {
     fn unit(&mut self) -> f64 {
         self.chance.unit()
     }
-    fn outcome(&mut self, outcome: Outcome<Parcel<H>>) {
+    fn outcome(&mut self, outcome: Outcome<Parcel>) {
         self.outcomes.push(outcome);
     }
     fn wake(&mut self, at: Instant) {
         panic!("no discipline lets the link idle: {at:?}");
     }
-    fn signal(&mut self, _: u16, signal: Signal) {
-        panic!("no discipline sends {signal:?}");
+    fn paused(&self) -> u8 {
+        self.paused
+    }
+    fn signal(&mut self, ingress: u16, signal: Signal) {
+        self.signals.push((ingress, signal));
+    }
+}
+
+/// What is paused at the sending end of a link, and until when.
+#[derive(Clone, Copy, Default)]
+struct Paused {
+    priorities: u8,
+    until: Option<u64>,
+}
+
+impl Paused {
+    /// A pause frame arrives. Its quanta are times of 512 bits.
+    fn obey(&mut self, signal: Signal, now: u64, rate: BitsPerSec) {
+        let timed = signal.paused != 0 && signal.quanta != 0;
+        self.priorities = signal.paused;
+        self.until = timed.then(|| now + rate.serialization(Bytes(64 * u64::from(signal.quanta))).0);
+    }
+
+    fn expire(&mut self, now: u64) {
+        if self.until.is_some_and(|until| until <= now) {
+            *self = Self::default();
+        }
     }
 }
 
@@ -129,27 +168,124 @@ pub struct Counts {
     pub dropped: u64,
 }
 
+/// The endpoint of one transport, whatever its protocol.
+trait Endpoint {
+    fn open(&mut self, now: Instant, flow: FlowSpec);
+    fn handle(&mut self, now: Instant, packet: Received<Packed>);
+    fn handle_timeout(&mut self, now: Instant);
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed>>;
+    fn poll_event(&mut self) -> Option<Event>;
+    fn next_timeout(&self) -> u64;
+    /// The flow that a header belongs to.
+    fn flow_of(&self, header: Packed) -> Option<u32>;
+}
+
+struct Any<T>(T);
+
+fn header_of<H: Header>(packed: Packed) -> H {
+    let mut words = H::Words::default();
+    let count = H::Words::COUNT;
+    words.get_mut().copy_from_slice(&packed.words[..count]);
+    H::unpack(pullnet_transport::Packed { kind: packed.kind, words })
+}
+
+fn packed<H: Header>(header: H) -> Packed {
+    let (own, mut words) = (header.pack(), Large::default());
+    words[..H::Words::COUNT].copy_from_slice(own.words.get());
+    Packed { kind: own.kind, words }
+}
+
+impl<T: Transport> Endpoint for Any<T> {
+    fn open(&mut self, now: Instant, flow: FlowSpec) {
+        self.0.open(now, flow);
+    }
+    fn handle(&mut self, now: Instant, packet: Received<Packed>) {
+        self.0.handle(now, packet.map(header_of::<T::Header>));
+    }
+    fn handle_timeout(&mut self, now: Instant) {
+        self.0.handle_timeout(now);
+    }
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed>> {
+        self.0.poll_transmit(now).map(|packet| packet.map(packed))
+    }
+    fn poll_event(&mut self) -> Option<Event> {
+        self.0.poll_event()
+    }
+    fn next_timeout(&self) -> u64 {
+        self.0.poll_timeout().map_or(u64::MAX, |deadline| deadline.at.0)
+    }
+    fn flow_of(&self, header: Packed) -> Option<u32> {
+        header_of::<T::Header>(header).concerns().map(|(conn, _)| conn.0)
+    }
+}
+
 /// Arrivals in order: time, place among simultaneous arrivals, order of departure.
-type Inbox<H> = BTreeMap<(u64, u16, u64), Parcel<H>>;
+type Inbox = BTreeMap<(u64, u16, u64), Parcel>;
 
-type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
-
-struct Port<H, Q> {
-    inbox: Inbox<H>,
+struct Port<Q> {
+    inbox: Inbox,
     queue: Q,
     serving: Option<u64>,
     chance: SmallStream,
     counts: Counts,
+    paused: Paused,
+    /// What the other end was told last, when it is told again, and since when it is to be told.
+    told: Option<Signal>,
+    repeat: Option<u64>,
+    pending: Option<u64>,
+    /// Whether the packet in service is a pause frame.
+    signalling: bool,
 }
 
-struct Host<T: Transport> {
-    inbox: Inbox<T::Header>,
+impl<Q> Port<Q> {
+    /// When the port has something to do by itself while nothing is in service or arrives.
+    fn wakes(&self) -> Option<u64> {
+        let pending = self.pending.filter(|_| self.serving.is_none());
+        let repeat = self.repeat.filter(|_| self.pending.is_none());
+        [self.paused.until, repeat, pending].into_iter().flatten().min()
+    }
+
+    fn wake(&mut self, now: u64, rate: BitsPerSec) {
+        self.paused.expire(now);
+        if let (Some(signal), true) = (self.told, self.repeat.is_some_and(|at| at <= now)) {
+            self.tell(signal, now, rate);
+        }
+    }
+
+    /// The other end shall be told as soon as the link is free. A pause is told again after half its quanta.
+    fn tell(&mut self, signal: Signal, now: u64, rate: BitsPerSec) {
+        let timed = signal.paused != 0 && signal.quanta != 0;
+        let lasts = rate.serialization(Bytes(64 * u64::from(signal.quanta))).0;
+        (self.told, self.pending, self.repeat) = (Some(signal), Some(now), timed.then(|| now + lasts / 2));
+    }
+}
+
+struct Host {
+    inbox: Inbox,
     starts: VecDeque<FlowStart>,
-    endpoint: T,
+    /// By number of the transport.
+    endpoints: Vec<Box<dyn Endpoint>>,
+    /// The transport that may use the link next.
+    turn: usize,
     free_at: u64,
     ready_at: Option<u64>,
-    /// Flow of each receiving slot.
-    flows: BTreeMap<u32, u32>,
+    /// Flow of each receiving slot of each transport.
+    flows: BTreeMap<(usize, u32), u32>,
+    paused: Paused,
+    /// A packet of a paused priority.
+    held_back: Option<Parcel>,
+}
+
+/// The transports of host `id`.
+fn endpoints(scenario: &Scenario, id: HostId) -> Vec<Box<dyn Endpoint>> {
+    let topology = &scenario.topology;
+    let info = HostInfo { addr: topology.addr(id), rate: topology.hosts[id].link.rate };
+    let endpoint = |(number, carried): (usize, &CarriedBy)| -> Box<dyn Endpoint> {
+        let name = if number == 0 { "host.transport".into() } else { format!("host.transport {number}") };
+        let chance = Seed(scenario.seed).stream(&name, id.0.into());
+        with_protocol!(&carried.config, |config: P| Box::new(Any(P::endpoint(config, info, chance))))
+    };
+    scenario.transports.iter().enumerate().map(endpoint).collect()
 }
 
 /// A place where something can happen.
@@ -159,22 +295,23 @@ enum Place {
     Port(usize),
 }
 
-pub struct Reference<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> {
+pub struct Reference<'a, Q: Discipline<Parcel>> {
     scenario: &'a Scenario,
     rules: Q::Rules,
     shared: Vec<Q::Shared>,
-    hosts: Vec<Host<P::Endpoint>>,
-    ports: Vec<Port<HeaderOf<P>, Q>>,
+    hosts: Vec<Host>,
+    ports: Vec<Port<Q>>,
     /// How long a returned header takes through the switch.
     recirculation: u64,
     departures: u64,
     pub flows: Vec<Ended>,
 }
 
-impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
-    pub fn new(scenario: &'a Scenario, transport: &P::Config, switch: &Q::Config) -> Self {
+impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
+    pub fn new(scenario: &'a Scenario, switch: &Q::Config) -> Self {
         let (rules, topology, seed) = (Q::rules(switch), &scenario.topology, Seed(scenario.seed));
-        let shortest = Q::trimmed_size(&rules).unwrap_or(u32::MAX).min(P::framing(transport).header);
+        let headers = scenario.transports.iter().map(|carried| carried.config.framing().header);
+        let shortest = headers.chain(Q::trimmed_size(&rules)).min().unwrap();
         let least = |link: Link| link.delay.0 + link.rate.serialization(Bytes(shortest.into())).0;
         let lookahead = topology.links().map(|link| least(topology.link(link))).min().unwrap();
         let port = |id: PortId| Port {
@@ -183,28 +320,30 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
             serving: None,
             chance: seed.small_stream("switch.port", id.0.into()),
             counts: Counts::default(),
+            paused: Paused::default(),
+            told: None,
+            repeat: None,
+            pending: None,
+            signalling: false,
         };
         let host = |id: HostId| Host {
             inbox: Inbox::new(),
             starts: VecDeque::new(),
-            endpoint: P::endpoint(
-                transport,
-                HostInfo { addr: topology.addr(id), rate: topology.hosts[id].link.rate },
-                seed.stream("host.transport", id.0.into()),
-            ),
+            endpoints: endpoints(scenario, id),
+            turn: 0,
             free_at: 0,
             ready_at: None,
             flows: BTreeMap::new(),
+            paused: Paused::default(),
+            held_back: None,
         };
         let recirculation = Q::return_latency(&rules).map_or(lookahead, |latency| latency.0);
         let (ports, mut hosts): (_, Vec<_>) =
             (topology.ports.ids().map(port).collect(), topology.hosts.ids().map(host).collect());
-        let shared = topology.nodes.ids().map(|_| Q::shared(&rules, 0)).collect();
-        let network = scenario.network(Picos(1));
+        let shared =
+            topology.nodes.ids().map(|node| Q::shared(&rules, topology.nodes[node].ports.len())).collect();
         let mut starts = Vec::new();
-        Workload::new(&scenario.workload, &network, seed)
-            .unwrap()
-            .starts_before(Instant(u64::MAX), &mut starts);
+        scenario.workload.start(Picos(1)).starts_before(Instant(u64::MAX), &mut starts);
         let flows = vec![Ended::default(); starts.len()];
         starts.into_iter().for_each(|start| hosts[start.src.index()].starts.push_back(start));
         Self { scenario, rules, shared, hosts, ports, recirculation, departures: 0, flows }
@@ -232,7 +371,7 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
     fn host_turn(&self, host: usize) -> (u64, u8) {
         let host = &self.hosts[host];
         let link = host.ready_at.map_or(u64::MAX, |ready| ready.max(host.free_at));
-        let timer = host.endpoint.poll_timeout().map_or(u64::MAX, |deadline| deadline.at.0);
+        let timer = host.endpoints.iter().map(|endpoint| endpoint.next_timeout()).min().unwrap();
         let arrival = host.inbox.keys().next().map_or(u64::MAX, |key| key.0);
         let start = host.starts.front().map_or(u64::MAX, |start| start.at.0);
         [(link, 0), (timer, 1), (arrival, 2), (start, 3)].into_iter().min().unwrap()
@@ -244,22 +383,29 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
         let now = Instant(at);
         match turn {
             0 => return self.transmit(number, at),
-            1 => host.endpoint.handle_timeout(now),
+            1 => {
+                let due = host.endpoints.iter_mut().filter(|endpoint| endpoint.next_timeout() <= at);
+                due.for_each(|endpoint| endpoint.handle_timeout(now));
+            }
             2 => {
                 let (_, parcel) = host.inbox.pop_first().unwrap();
+                if let Some(signal) = parcel.signal {
+                    host.paused.obey(signal, at, topology.hosts[id].link.rate);
+                    host.ready_at = Some(at);
+                    return;
+                }
                 let (from, paths) = (
                     topology.addr(parcel.from),
                     topology.path_count(topology.addr(parcel.from), topology.addr(id)),
                 );
-                let Parcel { sent, fate, ce, header, .. } = parcel;
-                let header = header.expect("a packet that was sent has a header");
-                host.endpoint.handle(now, Received { from, paths, wire: sent, fate, ce, header });
+                let Parcel { sent, fate, ce, header, transport, .. } = parcel;
+                host.endpoints[transport].handle(now, Received { from, paths, wire: sent, fate, ce, header });
             }
             _ => {
                 let start = host.starts.pop_front().unwrap();
                 let (own, to) = (topology.addr(id), topology.addr(start.dst));
-                let FlowStart { flow, size, priority, .. } = start;
-                host.endpoint.open(
+                let FlowStart { flow, size, priority, transport, deadline, tenant, .. } = start;
+                host.endpoints[usize::from(transport)].open(
                     now,
                     FlowSpec {
                         conn: ConnId(flow),
@@ -267,7 +413,8 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
                         size,
                         priority,
                         paths: topology.path_count(own, to),
-                        ..FlowSpec::default()
+                        deadline,
+                        tenant,
                     },
                 );
             }
@@ -277,42 +424,52 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
     }
 
     fn note_events(&mut self, number: usize, now: Instant) {
-        let host = &mut self.hosts[number];
-        while let Some(event) = host.endpoint.poll_event() {
-            match event {
-                Event::Opened { slot, conn, .. } => drop(host.flows.insert(slot, conn.0)),
-                Event::Received { slot } => self.flows[host.flows[&slot] as usize].received = Some(now),
-                Event::Completed { conn, .. } => self.flows[conn.0 as usize].acknowledged = Some(now),
-                _ => {}
+        let Host { endpoints, flows, .. } = &mut self.hosts[number];
+        for (transport, endpoint) in endpoints.iter_mut().enumerate() {
+            while let Some(event) = endpoint.poll_event() {
+                match event {
+                    Event::Opened { slot, conn, .. } => drop(flows.insert((transport, slot), conn.0)),
+                    Event::Received { slot } => {
+                        self.flows[flows[&(transport, slot)] as usize].received = Some(now);
+                    }
+                    Event::Completed { conn, .. } => {
+                        self.flows[conn.0 as usize].acknowledged = Some(now);
+                    }
+                    _ => {}
+                }
             }
         }
     }
 
+    /// The next packet of a host, and the transport that sends it: transports take turns.
+    fn next_packet(&mut self, number: usize, now: Instant) -> Option<(usize, Transmit<Packed>)> {
+        let Host { endpoints, turn, .. } = &mut self.hosts[number];
+        for _ in 0..endpoints.len() {
+            let transport = *turn % endpoints.len();
+            *turn = transport + 1;
+            if let Some(mut packet) = endpoints[transport].poll_transmit(now) {
+                packet.priority = self.scenario.transports[transport].class.unwrap_or(packet.priority);
+                return Some((transport, packet));
+            }
+        }
+        None
+    }
+
     fn transmit(&mut self, number: usize, at: u64) {
         let topology = self.topology();
-        let (id, host) = (HostId(number as u32), &mut self.hosts[number]);
-        let Some(packet) = host.endpoint.poll_transmit(Instant(at)) else {
+        let id = HostId(number as u32);
+        let held_back = self.hosts[number].held_back.take();
+        let next = held_back.or_else(|| self.next_parcel(number, at));
+        let host = &mut self.hosts[number];
+        host.paused.expire(at);
+        let Some(parcel) = next else {
             host.ready_at = None;
             return;
         };
-        let (to, control) = (topology.host(packet.to).unwrap(), packet.class == Class::Control);
-        if let (false, Some((conn, _))) = (control, packet.header.concerns()) {
-            self.flows[conn.0 as usize].sent += 1;
+        if host.paused.priorities >> parcel.priority & 1 != 0 {
+            (host.held_back, host.ready_at) = (Some(parcel), host.paused.until);
+            return;
         }
-        let parcel = Parcel {
-            from: id,
-            to,
-            path: packet.path,
-            control,
-            priority: packet.priority,
-            ect: packet.ect,
-            ce: false,
-            fate: Fate::Whole,
-            sent: packet.wire,
-            wire: packet.wire.into(),
-            ingress: 0,
-            header: Some(packet.header),
-        };
         let link = topology.hosts[id].link;
         let leaves = at + link.rate.serialization(Bytes(parcel.wire.into())).0;
         self.hosts[number].free_at = leaves;
@@ -325,43 +482,83 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
         }
     }
 
+    /// What a transport of a host sends next.
+    fn next_parcel(&mut self, number: usize, at: u64) -> Option<Parcel> {
+        let (topology, id) = (self.topology(), HostId(number as u32));
+        let (transport, packet) = self.next_packet(number, Instant(at))?;
+        let (to, control) = (topology.host(packet.to).unwrap(), packet.class == Class::Control);
+        let flow = self.hosts[number].endpoints[transport].flow_of(packet.header);
+        if let (false, Some(flow)) = (control, flow) {
+            self.flows[flow as usize].sent += 1;
+        }
+        Some(Parcel {
+            from: id,
+            to,
+            path: packet.path,
+            control,
+            priority: packet.priority,
+            ect: packet.ect,
+            sent: packet.wire,
+            wire: packet.wire.into(),
+            transport,
+            header: packet.header,
+            ..Parcel::default()
+        })
+    }
+
     /// The port of switch `node` on the way of `parcel`.
-    fn port_at(&self, node: u32, parcel: &Parcel<HeaderOf<P>>) -> PortId {
+    fn port_at(&self, node: u32, parcel: &Parcel) -> PortId {
         let topology = self.topology();
         let route = topology.route(parcel.from, parcel.to, parcel.path);
         route.into_iter().find(|port| topology.ports[*port].node.0 == node).expect("the switch is on the way")
     }
 
     /// One link leads to a host, so that nothing arrives at the same time.
-    fn arrive_at_host(&mut self, host: HostId, at: u64, parcel: Parcel<HeaderOf<P>>) {
+    fn arrive_at_host(&mut self, host: HostId, at: u64, parcel: Parcel) {
         self.departures += 1;
         self.hosts[host.index()].inbox.insert((at, 0, self.departures), parcel);
     }
 
-    fn arrive_at_port(&mut self, port: PortId, at: u64, ingress: u16, parcel: Parcel<HeaderOf<P>>) {
+    fn arrive_at_port(&mut self, port: PortId, at: u64, ingress: u16, parcel: Parcel) {
+        let node = self.topology().ports[port].node;
+        self.arrive_from(port, at, (node, ingress), Parcel { ingress, ..parcel });
+    }
+
+    /// `parcel` arrives for `port` by a link into a switch; simultaneous arrivals at that switch are put in order.
+    fn arrive_from(&mut self, port: PortId, at: u64, (node, ingress): (NodeId, u16), parcel: Parcel) {
         self.departures += 1;
         let nodes = &self.topology().nodes;
-        let before = nodes.ids().take_while(|node| *node != self.topology().ports[port].node);
+        let before = nodes.ids().take_while(|other| *other != node);
         let switches = before.filter(|node| nodes[*node].kind == NodeKind::Switch).count();
         let salt = order::salt(self.scenario.seed, switches as u32);
         let key = (at, order::place(at, salt, ingress), self.departures);
-        self.ports[port.index()].inbox.insert(key, Parcel { ingress, ..parcel });
+        self.ports[port.index()].inbox.insert(key, parcel);
     }
 
     fn port_next(&self, port: usize) -> u64 {
         let port = &self.ports[port];
-        let arrival = port.inbox.keys().next().map_or(u64::MAX, |key| key.0);
-        port.serving.map_or(arrival, |until| until.min(arrival))
+        let arrival = port.inbox.keys().next().map(|key| key.0);
+        [arrival, port.serving, port.wakes()].into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
     fn port_step(&mut self, number: usize) {
-        let at = self.port_next(number);
-        if self.ports[number].serving == Some(at) {
-            self.ports[number].serving = None;
-            self.act(number, at, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
+        let (at, rate) = (self.port_next(number), self.topology().ports[PortId(number as u32)].link.rate);
+        let port = &mut self.ports[number];
+        if port.serving == Some(at) {
+            port.serving = None;
+            if !core::mem::take(&mut port.signalling) {
+                self.act(number, at, |queue, rules, shared, cx| queue.complete(rules, shared, cx));
+            }
+        } else if port.wakes() == Some(at) {
+            port.wake(at, rate);
         } else {
-            let (_, parcel) = self.ports[number].inbox.pop_first().unwrap();
-            self.act(number, at, |queue, rules, shared, cx| queue.enqueue(rules, shared, parcel, cx));
+            let (_, parcel) = port.inbox.pop_first().unwrap();
+            match parcel.signal {
+                Some(signal) => port.paused.obey(signal, at, rate),
+                None => {
+                    self.act(number, at, |queue, rules, shared, cx| queue.enqueue(rules, shared, parcel, cx))
+                }
+            }
         }
         if self.ports[number].serving.is_none() {
             self.serve(number, at);
@@ -373,20 +570,62 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
         &mut self,
         number: usize,
         now: u64,
-        act: impl FnOnce(&mut Q, &Q::Rules, &mut Q::Shared, &mut Surroundings<'_, HeaderOf<P>>) -> R,
+        act: impl FnOnce(&mut Q, &Q::Rules, &mut Q::Shared, &mut Surroundings<'_>) -> R,
     ) -> R {
         let own = &self.scenario.topology.ports[PortId(number as u32)];
         let port = &mut self.ports[number];
         let (chance, outcomes) = (&mut port.chance, Vec::new());
-        let mut cx = Surroundings { now, rate: own.link.rate, chance, outcomes };
+        let paused = port.paused.priorities;
+        let mut cx = Surroundings { now, rate: own.link.rate, chance, outcomes, paused, signals: Vec::new() };
         let result = act(&mut port.queue, &self.rules, &mut self.shared[own.node.index()], &mut cx);
+        let signals = cx.signals;
         for outcome in cx.outcomes {
             self.note(number, now, outcome);
+        }
+        for (ingress, signal) in signals {
+            let back = self.way_back(number, ingress);
+            let rate = self.topology().ports[PortId(back as u32)].link.rate;
+            self.ports[back].tell(signal, now, rate);
         }
         result
     }
 
-    fn note(&mut self, number: usize, at: u64, outcome: Outcome<Parcel<HeaderOf<P>>>) {
+    /// The port of the same switch as port `number` that leads to where its link `ingress` comes from.
+    fn way_back(&self, number: usize, ingress: u16) -> usize {
+        let topology = self.topology();
+        let node = topology.ports[PortId(number as u32)].node;
+        let comes_by = |port: PortId| match (topology.ports[port].peer, topology.ports[port].reverse) {
+            (Peer::Switch(_), Some(reverse)) => topology.ports[reverse].ingress,
+            (Peer::Host(host), _) => match topology.hosts[host].peer {
+                HostPeer::Switch { ingress, .. } => ingress,
+                HostPeer::Host(_) => u16::MAX,
+            },
+            _ => u16::MAX,
+        };
+        let own = topology.nodes[node].ports.clone().map(PortId);
+        own.into_iter().find(|port| comes_by(*port) == ingress).expect("a cable has two directions").index()
+    }
+
+    /// A pause frame goes to the other end of the link of port `number`.
+    fn send_signal(&mut self, number: usize, at: u64, signal: Signal) {
+        let own = &self.topology().ports[PortId(number as u32)];
+        let leaves = at + own.link.rate.serialization(Bytes(64)).0;
+        let port = &mut self.ports[number];
+        (port.serving, port.signalling, port.pending) = (Some(leaves), true, None);
+        port.counts.packets += 1;
+        port.counts.bytes += 64;
+        let (arrival, parcel) =
+            (leaves + own.link.delay.0, Parcel { signal: Some(signal), ..Parcel::default() });
+        match (own.peer, own.reverse) {
+            (Peer::Host(host), _) => self.arrive_at_host(host, arrival, parcel),
+            (Peer::Switch(node), Some(reverse)) => {
+                self.arrive_from(reverse, arrival, (node, own.ingress), parcel);
+            }
+            (Peer::Switch(_), None) => unreachable!("a cable between switches has two directions"),
+        }
+    }
+
+    fn note(&mut self, number: usize, at: u64, outcome: Outcome<Parcel>) {
         let counts = &mut self.ports[number].counts;
         match outcome {
             Outcome::Marked(_) => counts.marked += 1,
@@ -403,7 +642,7 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
         }
     }
 
-    fn send_back(&mut self, number: usize, at: u64, header: Parcel<HeaderOf<P>>) {
+    fn send_back(&mut self, number: usize, at: u64, header: Parcel) {
         let own = &self.topology().ports[PortId(number as u32)];
         let first = self.topology().nodes[own.node].ports.start;
         let back = Parcel { from: header.to, to: header.from, fate: Fate::Returned, ..header };
@@ -412,6 +651,9 @@ impl<'a, P: Protocol, Q: Discipline<Parcel<HeaderOf<P>>>> Reference<'a, P, Q> {
     }
 
     fn serve(&mut self, number: usize, at: u64) {
+        if let (Some(_), Some(signal)) = (self.ports[number].pending, self.ports[number].told) {
+            return self.send_signal(number, at, signal);
+        }
         let own = &self.topology().ports[PortId(number as u32)];
         let parcel = self.act(number, at, |queue, rules, shared, cx| queue.dequeue(rules, shared, cx));
         let (Some(parcel), port) = (parcel, &mut self.ports[number]) else { return };

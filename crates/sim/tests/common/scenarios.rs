@@ -82,6 +82,26 @@ fn mark() -> impl Strategy<Value = &'static str> {
     select(&["", "", "mark_above = \"1 packets\"\n", "mark_above = \"9 kB\"\nmark_at = \"dequeue\"\n"][..])
 }
 
+/// Lossless switches whose pauses last one of `quanta`; some of them
+/// drop packets all the same because they have little headroom.
+pub fn pfc(quanta: &'static [u32]) -> impl Strategy<Value = String> {
+    let memory = (select(&[100u32, 300, 1000][..]), select(&[0u32, 2, 10][..]), select(&[0u32, 5, 20][..]));
+    let rest = (select(&["0.01", "0.125", "1.0", "8.0"][..]), any::<bool>(), any::<bool>(), select(quanta));
+    (memory, rest, mark_ramp()).prop_map(|((buffer, reserve, headroom), (alpha, link, strict, quanta), mark)| {
+        let pause = if link { "link" } else { "priority" };
+        let schedule = if strict { "strict" } else { "round-robin" };
+        format!(
+            "kind = \"pfc\"\nbuffer = \"{buffer} kB\"\nreserve = \"{reserve} kB\"\nheadroom = \"{headroom} kB\"\n\
+             alpha = {alpha}\npause = \"{pause}\"\nschedule = \"{schedule}\"\nquanta = {quanta}\n{mark}"
+        )
+    })
+}
+
+/// Marks with a rising probability, or none.
+fn mark_ramp() -> impl Strategy<Value = &'static str> {
+    select(&["", "mark_low = \"2 packets\"\nmark_high = \"9 packets\"\nmark_probability = 0.3\n"][..])
+}
+
 /// A switch; the second part says whether the sender chooses the path.
 fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
     let queue = (1u32..=10, any::<bool>()).prop_map(move |(packets, bytes)| {
@@ -110,8 +130,14 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
     let shared = (2u32..100, select(&[0.1, 1.0, 8.0][..])).prop_map(move |(packets, alpha)| {
         format!("kind = \"shared-buffer\"\npool = \"{} B\"\nalpha = {alpha:?}\n", packets * (mtu + 1000))
     });
-    let kind = prop_oneof![5 => trim, 1 => tail, 1 => red, 1 => shared];
-    (kind, select(&["path", "path", "random", "ecmp"][..]))
+    let split = (1u32..=10, select(&[0.1, 0.5, 0.8][..]), mark()).prop_map(move |(packets, share, mark)| {
+        let trimmed = 101.clamp(header, mtu + header - 1);
+        format!(
+            "kind = \"split\"\ndata_queue = \"{packets} packets\"\ntrim_share = {share:?}\ntrim_to = \"{trimmed} B\"\n{mark}"
+        )
+    });
+    let kind = prop_oneof![5 => trim, 1 => tail, 1 => red, 1 => shared, 1 => split, 2 => pfc(&[40, 65_535])];
+    (kind, select(&["path", "path", "random", "ecmp", "least-loaded"][..]))
         .prop_map(|(kind, choice)| (format!("{kind}forwarding = \"{choice}\"\n"), choice == "path"))
 }
 
@@ -236,8 +262,20 @@ fn stop() -> impl Strategy<Value = String> {
     prop_oneof![3 => Just(until), 1 => duration]
 }
 
-fn blocks(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
-    prop::collection::vec(traffic(hosts, mtu), 1..=2).prop_map(|blocks| blocks.concat())
+fn blocks(hosts: u32, mtu: u32) -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(traffic(hosts, mtu), 1..=2)
+}
+
+/// Transports and traffic: one transport that carries everything, or one for each of two blocks.
+fn carried(transports: &[String], blocks: &[String]) -> (String, String) {
+    let [first, second] = transports else {
+        return (format!("[transport]\n{}", transports[0]), blocks.concat());
+    };
+    let [one, two] = blocks else { return (format!("[transport]\n{first}"), blocks.concat()) };
+    let name = |number: u32| format!("\"number {number}\"");
+    let transport = |number, text| format!("[[transport]]\nname = {}\n{text}", name(number));
+    let block = |number, text| format!("{text}transport = {}\n", name(number));
+    (transport(1, first) + &transport(2, second), block(1, one) + &block(2, two))
 }
 
 /// Any small scenario.
@@ -245,11 +283,14 @@ pub fn any_scenario() -> impl Strategy<Value = String> {
     let mtu = prop_oneof![select(&[64u32, 1500, 9000][..]), 64u32..=9000];
     let header = select(&[20u32, 58, 64, 64, 100][..]);
     (topology(), mtu, header, stop(), any::<u32>()).prop_flat_map(|(net, mtu, header, stop, seed)| {
-        let rest = (transport(mtu, header), switch(mtu, header), blocks(net.hosts, mtu), prop::collection::vec(fault(net.place), 0..=1));
-        rest.prop_map(move |((transport, paths), (switch, chooses), blocks, faults)| {
-            let paths = if chooses { paths } else { String::new() };
+        let transports = prop_oneof![2 => prop::collection::vec(transport(mtu, header), 1), 1 => prop::collection::vec(transport(mtu, header), 2)];
+        let rest = (transports, switch(mtu, header), blocks(net.hosts, mtu), prop::collection::vec(fault(net.place), 0..=1));
+        rest.prop_map(move |(transports, (switch, chooses), blocks, faults)| {
+            let text = |(own, paths): (String, String)| if chooses { own + &paths } else { own };
+            let transports: Vec<_> = transports.into_iter().map(text).collect();
+            let (transports, blocks) = carried(&transports, &blocks);
             format!(
-                "seed = {seed}\n{stop}\n[topology]\n{}\n[transport]\n{transport}{paths}\n[switch]\n{switch}{blocks}{}",
+                "seed = {seed}\n{stop}\n[topology]\n{}\n{transports}\n[switch]\n{switch}{blocks}{}",
                 net.text,
                 faults.concat()
             )

@@ -34,6 +34,7 @@ def _own() -> str:
     here = Path(__file__).resolve().parent
     others = [path for name in ("traffic", "testbed") for path in (here.parent.parent / name).rglob("*.py")]
     root = here.parents[3]
-    others += [path for name in ("rtl", "sim", "formal", "synth") for path in (root / "hardware" / name).glob("*.*")]
+    folders = [root / "hardware" / name for name in ("rtl", "sim", "formal", "synth", "p4")]
+    others += [path for folder in folders for path in folder.glob("*.*")]
     files = sorted([*here.glob("*.py"), here.parent / "machine.py", *others, *data.SHIPPED.iterdir()])
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()

@@ -10,7 +10,7 @@ pub use pullnet_go_back_n::GoBackN;
 pub use pullnet_ndp::Ndp;
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
-use pullnet_transport::{Framing, Protocol};
+use pullnet_transport::{Framing, Header, Protocol, Transport, Words};
 
 /// A row of the list of protocols.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,12 @@ pub struct ProtocolEntry {
     /// Settings that have an effect only where the sender chooses the path.
     pub path_settings: &'static [&'static str],
 }
+
+/// Packet types that all transports of a run may have together: a packed header has four bits for them
+/// ([`pullnet_transport::Packed::kind`]).
+pub const MOST_KINDS: usize = 16;
+
+type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
 
 macro_rules! protocols {
     ($($variant:ident),+ $(,)?) => {
@@ -58,6 +64,16 @@ macro_rules! protocols {
             /// How data is cut into packets.
             pub fn framing(&self) -> Framing {
                 match self { $(Self::$variant(config) => <$variant>::framing(config)),+ }
+            }
+
+            /// Names of its packet types.
+            pub fn kinds(&self) -> &'static [&'static str] {
+                match self { $(Self::$variant(_) => <HeaderOf<$variant> as Header>::KINDS),+ }
+            }
+
+            /// Words of its packed headers ([`Words::COUNT`]).
+            pub fn words(&self) -> usize {
+                match self { $(Self::$variant(_) => <HeaderOf<$variant> as Header>::Words::COUNT),+ }
             }
 
             /// Sets one setting. `None`: there is no such setting.

@@ -26,10 +26,13 @@ pub struct Pkt {
     pub class: Class,
     pub ect: bool,
     pub ce: bool,
+    pub priority: u8,
+    /// The link that it came by.
+    pub ingress: u16,
 }
 
 pub const fn packet(id: u64, len: u32, class: Class) -> Pkt {
-    Pkt { id, len, class, ect: false, ce: false }
+    Pkt { id, len, class, ect: false, ce: false, priority: 0, ingress: 0 }
 }
 
 pub const fn data(id: u64, len: u32) -> Pkt {
@@ -51,6 +54,17 @@ pub struct Bench<'a> {
     pub coin: &'a mut dyn FnMut() -> bool,
     pub draw: &'a mut dyn FnMut() -> f64,
     pub outcomes: Vec<Outcome<Pkt>>,
+    /// Priorities that the other end has paused.
+    pub paused: u8,
+    /// Pauses that the queue asked for, with the link whose sender they are for.
+    pub signals: Vec<(u16, Signal)>,
+}
+
+/// Surroundings in which nothing happens but what the queue does.
+pub fn idle() -> Bench<'static> {
+    let coin = Box::leak(Box::new(|| panic!("no coin is needed")));
+    let draw = Box::leak(Box::new(|| panic!("no number is needed")));
+    Bench { now: Instant::ZERO, coin, draw, outcomes: Vec::new(), paused: 0, signals: Vec::new() }
 }
 
 impl Context<Pkt> for Bench<'_> {
@@ -72,8 +86,11 @@ impl Context<Pkt> for Bench<'_> {
     fn wake(&mut self, at: Instant) {
         panic!("no queue here lets the link idle: {at:?}");
     }
-    fn signal(&mut self, _: u16, signal: Signal) {
-        panic!("no queue here sends {signal:?}");
+    fn paused(&self) -> u8 {
+        self.paused
+    }
+    fn signal(&mut self, ingress: u16, signal: Signal) {
+        self.signals.push((ingress, signal));
     }
 }
 
@@ -91,7 +108,7 @@ impl Item for Pkt {
         self.class == Class::Header
     }
     fn priority(&self) -> u8 {
-        0
+        self.priority
     }
     fn ect(&self) -> bool {
         self.ect
@@ -100,6 +117,6 @@ impl Item for Pkt {
         self.ce = true;
     }
     fn ingress(&self) -> u16 {
-        0
+        self.ingress
     }
 }

@@ -16,7 +16,10 @@ impl SwitchFile {
         let (queue, marks) = match &self.discipline {
             SwitchConfig::Trim(trim) => (Some((trim.data_queue, trim.trim_to.0)), trim.mark_above.is_some()),
             SwitchConfig::DropTail(tail) => (Some((tail.queue, 0)), tail.mark_above.is_some()),
-            SwitchConfig::Red(_) | SwitchConfig::SharedBuffer(_) => (None, false),
+            SwitchConfig::Red(_)
+            | SwitchConfig::SharedBuffer(_)
+            | SwitchConfig::Pfc(_)
+            | SwitchConfig::Split(_) => (None, false),
         };
         let refused = self.beyond_the_kernel(queue.is_some(), marks);
         let Some((room, trim_to)) = queue.filter(|_| refused.is_empty()) else { return Err(refused) };
@@ -53,7 +56,10 @@ impl SwitchFile {
         let ports = || self.ports.iter();
         let one_switch = ports().all(|port| port.settings.node == self.ports[0].settings.node);
         let rules = [
-            (has_queue, "switch.kind: it has neither a shared buffer nor RED; use \"trim\" or \"drop-tail\""),
+            (
+                has_queue,
+                "switch.kind: it has one class per port and drops or trims; use \"trim\" or \"drop-tail\"",
+            ),
             (
                 one_switch && ports().all(|port| port.interface.is_some()),
                 "port: it is one switch, all of whose ports are on interfaces",

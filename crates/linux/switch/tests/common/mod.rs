@@ -10,7 +10,7 @@ pub struct Toy;
 /// The least that a trim leaves of a toy frame.
 pub const LEAST: usize = 25;
 
-/// In the first byte of the type: the frame cannot be marked.
+/// In the low half of the first byte of the type: the frame cannot be marked. The high half is the priority.
 pub const INCAPABLE: u8 = 2;
 
 const KINDS: [Kind; 5] = [Kind::Data, Kind::Control, Kind::Header, Kind::Returned, Kind::Foreign];
@@ -19,9 +19,10 @@ impl Codec for Toy {
     fn classify(&self, frame: &[u8]) -> Class {
         let kind = frame.get(14).and_then(|kind| KINDS.get(usize::from(*kind))).copied();
         let label = frame.get(15..17).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
-        let ect = frame.get(12) != Some(&INCAPABLE);
+        let first = frame.get(12).copied().unwrap_or(0);
+        let (ect, priority) = (first & 15 != INCAPABLE, first >> 4);
         let kind = kind.unwrap_or(Kind::Foreign);
-        Class { kind, headers: LEAST as u16, label, flow: 7, ect, priority: 0 }
+        Class { kind, headers: LEAST as u16, label, flow: 7, ect, priority, to: None }
     }
 
     fn trim(&self, frame: &mut Vec<u8>, keep: usize) {
@@ -65,6 +66,17 @@ impl Frame {
         bytes[17..25].copy_from_slice(&self.id.to_be_bytes());
         bytes
     }
+}
+
+/// A pause frame (802.1Qbb) for the priorities in `paused`, as IEEE 802.1Q, figure 36-1, draws it.
+pub fn pause_frame(paused: u8, quanta: u16) -> Vec<u8> {
+    let mut frame = vec![0x01, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 77, 0x88, 0x08, 0x01, 0x01, 0, 0xff];
+    for priority in 0..8 {
+        let time = if paused >> priority & 1 == 1 { quanta } else { 0 };
+        frame.extend(time.to_be_bytes());
+    }
+    frame.resize(60, 0);
+    frame
 }
 
 /// The number of a frame.

@@ -22,7 +22,7 @@ const TRIMMED: u32 = 72;
 /// Holds a conversation: its record, and what the script spoke of in vain.
 pub fn play(talk: &Talk) -> (RunRecord, Vec<Which>) {
     let scenario = talk.scenario();
-    let ProtocolConfig::Ndp(ndp) = &scenario.transport else { panic!("conversations are NDP's") };
+    let ProtocolConfig::Ndp(ndp) = &scenario.transports[0].config else { panic!("conversations are NDP's") };
     let stage = Stage(Arc::new(Mutex::new(talk.outline.player())));
     let mut run = start_with::<Ndp, Scripted>(&scenario, ndp, &stage, 1);
     while !run.advance(10_000).ended {}

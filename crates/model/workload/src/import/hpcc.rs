@@ -55,6 +55,9 @@ fn flow(line: u64, content: &str) -> Result<ScriptFlow, MatrixFault> {
         begin: Begin::At(seconds(start)?),
         priority: None,
         tag: None,
+        deadline: None,
+        tenant: None,
+        coflow: None,
         when_sent: None,
         when_received: None,
     })

@@ -8,7 +8,7 @@ use crate::faults::{Faults, FileErrors};
 use crate::text::{scaled, shown, utf8};
 
 /// Columns of a flow list other than the start time.
-const COLUMNS: [&str; 5] = ["src", "dst", "bytes", "priority", "tag"];
+const COLUMNS: [&str; 8] = ["src", "dst", "bytes", "priority", "tag", "deadline", "tenant", "coflow"];
 /// Columns of the start time, with picoseconds per unit; 0 where the value carries its unit.
 const STARTS: [(&str, u64); 6] = [
     ("start", 0),
@@ -22,8 +22,9 @@ const STARTS: [(&str, u64); 6] = [
 /// Reads a flow list: CSV with a header that names at least `src,dst,bytes,start`, in any order.
 ///
 /// `start` carries its unit (`10 us`); `start_ps` to `start_s` are plain numbers, rounded to a picosecond. `bytes` is
-/// a whole number, a size with its unit, or `endless`. `priority` and `tag` replace those of the block where they
-/// are not empty. Lines that begin with `#` are left out.
+/// a whole number, a size with its unit, or `endless`. `priority`, `tag`, `deadline` (a time after
+/// the start, with its unit) and `tenant` replace those of the block where they are not empty; flows with the same number
+/// in the column `coflow` are one coflow. Lines that begin with `#` are left out.
 pub fn parse_flow_list(file: &str, contents: &[u8]) -> Result<Script, FileErrors> {
     let text = utf8(file, contents)?;
     let mut reader =
@@ -68,6 +69,9 @@ struct Columns {
     unit: (&'static str, u64),
     priority: Option<usize>,
     tag: Option<usize>,
+    deadline: Option<usize>,
+    tenant: Option<usize>,
+    coflow: Option<usize>,
 }
 
 impl Columns {
@@ -88,7 +92,18 @@ impl Columns {
             return Err(ListFault::ColumnTwice(other.to_string()));
         }
         let (src, dst, bytes) = (need("src")?, need("dst")?, need("bytes")?);
-        Ok(Self { src, dst, bytes, start, unit, priority: find("priority"), tag: find("tag") })
+        Ok(Self {
+            src,
+            dst,
+            bytes,
+            start,
+            unit,
+            priority: find("priority"),
+            tag: find("tag"),
+            deadline: find("deadline"),
+            tenant: find("tenant"),
+            coflow: find("coflow"),
+        })
     }
 
     fn flow(&self, line: u64, record: &StringRecord) -> Result<ScriptFlow, ListFault> {
@@ -106,6 +121,9 @@ impl Columns {
             begin: Begin::At(start(self.unit, value(self.start))?),
             priority: optional(self.priority).map(priority).transpose()?,
             tag: optional(self.tag).map(str::to_string),
+            deadline: optional(self.deadline).map(deadline).transpose()?,
+            tenant: optional(self.tenant).map(str::to_string),
+            coflow: optional(self.coflow).map(coflow).transpose()?,
             when_sent: None,
             when_received: None,
         })
@@ -122,6 +140,17 @@ fn host(column: &'static str, text: &str) -> Result<u32, ListFault> {
 
 fn priority(text: &str) -> Result<u8, ListFault> {
     text.parse().map_err(|_| wrong("priority", text, "a priority; write a whole number from 0 to 255"))
+}
+
+fn deadline(text: &str) -> Result<Picos, ListFault> {
+    let deadline = text.parse::<Picos>().ok().filter(|deadline| *deadline > Picos::ZERO);
+    deadline.ok_or_else(|| {
+        wrong("deadline", text, "a time after the flow's start; write it with its unit, as \"2 ms\"")
+    })
+}
+
+fn coflow(text: &str) -> Result<u32, ListFault> {
+    text.parse().map_err(|_| wrong("coflow", text, "a number of a coflow; write a whole number from 0"))
 }
 
 fn size(text: &str) -> Result<Option<Bytes>, ListFault> {

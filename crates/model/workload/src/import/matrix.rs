@@ -111,6 +111,9 @@ impl Reader {
             begin: at.map_or(Begin::Trigger(0), Begin::At),
             priority: draft.priority,
             tag: None,
+            deadline: None,
+            tenant: None,
+            coflow: None,
             when_sent: None,
             when_received: None,
         });

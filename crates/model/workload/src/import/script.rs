@@ -1,5 +1,5 @@
 use pullnet_settings::choice;
-use pullnet_units::{Bytes, Instant};
+use pullnet_units::{Bytes, Instant, Picos};
 
 choice! {
     /// The unit of `start` in an htsim matrix, which its readers take differently.
@@ -110,6 +110,12 @@ pub struct ScriptFlow {
     pub priority: Option<u8>,
     /// A tag of its own.
     pub tag: Option<String>,
+    /// A deadline of its own, counted from its start.
+    pub deadline: Option<Picos>,
+    /// A tenant of its own.
+    pub tenant: Option<String>,
+    /// Flows with the same number are one coflow.
+    pub coflow: Option<u32>,
     /// The trigger that it activates when all was acknowledged.
     pub when_sent: Option<usize>,
     /// The trigger that it activates when all was received.

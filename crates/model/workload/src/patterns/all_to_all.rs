@@ -36,6 +36,7 @@ impl Pattern for AllToAll {
 }
 
 /// An all-to-all at work: host i sends to i + 1, then i + 2, and so on. Lane: shift, then sender.
+#[derive(Clone)]
 struct Shifts {
     hosts: Vec<HostId>,
     start: Instant,

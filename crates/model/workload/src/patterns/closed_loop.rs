@@ -71,6 +71,7 @@ impl Pattern for ClosedLoop {
 }
 
 /// One connection; the lane is its index.
+#[derive(Clone)]
 struct Connection {
     src: HostId,
     /// Flows that it may still carry; u32::MAX for any number.
@@ -80,6 +81,7 @@ struct Connection {
 }
 
 /// A closed loop at work.
+#[derive(Clone)]
 struct Loops {
     settings: ClosedLoop,
     connections: Vec<Connection>,

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use pullnet_settings::settings;
 use pullnet_transport::Side;
 use pullnet_units::{HostId, Instant, Picos};
@@ -14,8 +16,8 @@ use crate::sizes::FileName;
 use crate::{Flow, Problem, Watch};
 
 settings! {
-    /// Flows from a list: CSV with the columns src,dst,bytes,start and perhaps priority,tag. Host numbers count within
-    /// the block's hosts.
+    /// Flows from a list: CSV with the columns src,dst,bytes,start and perhaps priority,tag,deadline,tenant,coflow. Host
+    /// numbers count within the block's hosts.
     pub struct Flows {
         /// The list.
         file: FileName = "flows.csv"; required,
@@ -138,6 +140,7 @@ struct Links {
 }
 
 /// A trigger at work.
+#[derive(Clone)]
 struct Firing {
     kind: TriggerKind,
     activations: u64,
@@ -145,13 +148,14 @@ struct Firing {
     targets: Vec<u32>,
 }
 
-/// A script at work. Lane: index of the flow.
+/// A script at work. Lane: index of the flow. Copies share what does not change: lists have millions of flows.
+#[derive(Clone)]
 struct Scripted {
-    flows: Vec<Flow>,
-    links: Vec<Links>,
+    flows: Arc<Vec<Flow>>,
+    links: Arc<Vec<Links>>,
     triggers: Vec<Firing>,
     /// Start and lane of the flows with a start time, in order.
-    timed: Vec<(Instant, u32)>,
+    timed: Arc<Vec<(Instant, u32)>>,
     next: usize,
 }
 
@@ -187,10 +191,10 @@ impl Scripted {
         let triggers = script.triggers.iter();
         let triggers = triggers.map(|t| Firing { kind: t.kind, activations: 0, targets: Vec::new() });
         let mut built = Self {
-            flows: Vec::new(),
-            links: Vec::new(),
+            flows: Arc::default(),
+            links: Arc::default(),
             triggers: triggers.collect(),
-            timed: Vec::new(),
+            timed: Arc::default(),
             next: 0,
         };
         check(scene, file, script, beyond, &endless)?;
@@ -198,9 +202,10 @@ impl Scripted {
         for (lane, flow) in (0..).zip(&script.flows) {
             let ends = [flow.src, flow.dst].map(|host| scene.hosts()[host as usize]);
             let tag = flow.tag.as_deref().map(|tag| scene.tag(tag)).transpose()?;
-            built.add(lane, flow, ends.into(), tag, start);
+            let tenant = flow.tenant.as_deref().map(|tenant| scene.tenant(tenant)).transpose()?;
+            built.add(lane, flow, ends.into(), (tag, tenant), start);
         }
-        built.timed.sort_unstable();
+        Arc::make_mut(&mut built.timed).sort_unstable();
         Ok(Box::new(built))
     }
 
@@ -209,11 +214,11 @@ impl Scripted {
         lane: u32,
         flow: &ScriptFlow,
         (src, dst): (HostId, HostId),
-        tag: Option<u16>,
+        (tag, tenant): (Option<u16>, Option<u16>),
         start: Picos,
     ) {
         match flow.begin {
-            Begin::At(at) => self.timed.push((at.after(start), lane)),
+            Begin::At(at) => Arc::make_mut(&mut self.timed).push((at.after(start), lane)),
             Begin::Trigger(trigger) => self.triggers[trigger].targets.push(lane),
         }
         let watch = match (flow.when_sent, flow.when_received) {
@@ -222,8 +227,11 @@ impl Scripted {
             (None, Some(_)) => Watch::Received,
             (Some(_), Some(_)) => Watch::Both,
         };
-        self.flows.push(Flow { src, dst, size: flow.size, priority: flow.priority, tag, watch });
-        self.links.push(Links { when_sent: flow.when_sent, when_received: flow.when_received });
+        let ScriptFlow { size, priority, deadline, coflow, when_sent, when_received, .. } = *flow;
+        let flow = Flow { src, dst, size, priority, tag, deadline, tenant, coflow, watch };
+        Arc::make_mut(&mut self.flows).push(flow);
+        let links = Links { when_sent, when_received };
+        Arc::make_mut(&mut self.links).push(links);
     }
 
     fn plan_timed(&mut self, planner: &mut Planner<'_>) {

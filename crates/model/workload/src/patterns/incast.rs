@@ -83,6 +83,7 @@ impl Incast {
 }
 
 /// An incast at work. Lane: number of the flow, over all rounds.
+#[derive(Clone)]
 struct Rounds {
     settings: Incast,
     to: HostId,

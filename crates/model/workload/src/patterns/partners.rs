@@ -19,6 +19,7 @@ choice! {
 }
 
 /// Where flows of a pattern with `pairs` go.
+#[derive(Clone)]
 pub(crate) enum Partners {
     Any(Others),
     /// One for each sender.

@@ -1,5 +1,7 @@
 //! What several patterns share.
 
+use std::sync::Arc;
+
 use pullnet_rng::Stream;
 use pullnet_settings::choice;
 use pullnet_units::{HostId, Id, Instant, Picos};
@@ -115,6 +117,7 @@ pub(crate) fn affordable(key: &'static str, each: u32, hosts: usize) -> Result<(
 }
 
 /// Random destinations other than the sender itself.
+#[derive(Clone)]
 pub(crate) struct Others {
     to: Vec<HostId>,
     /// Where each host stands in `to`.
@@ -166,15 +169,16 @@ pub fn at_once(at: Instant, flows: impl IntoIterator<Item = Flow>) -> Box<dyn Tr
     Box::new(Fixed { at, flows: flows.into_iter().collect() })
 }
 
+#[derive(Clone)]
 struct Fixed {
     at: Instant,
-    flows: Vec<Flow>,
+    flows: Arc<[Flow]>,
 }
 
 impl Traffic for Fixed {
     fn begin(&mut self, planner: &mut Planner<'_>) {
-        for (lane, flow) in (0..).zip(self.flows.drain(..)) {
-            planner.plan(self.at, lane, flow);
+        for (lane, flow) in (0..).zip(self.flows.iter()) {
+            planner.plan(self.at, lane, *flow);
         }
     }
 }

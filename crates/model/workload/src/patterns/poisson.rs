@@ -119,6 +119,7 @@ impl Poisson {
 
 /// The arrivals of all senders, which are one Poisson process whose every arrival belongs to a sender by chance.
 /// Only the next one is known. Lane: 0.
+#[derive(Clone)]
 struct Arrivals {
     from: Vec<HostId>,
     partners: Partners,

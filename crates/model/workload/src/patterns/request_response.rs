@@ -87,6 +87,7 @@ impl RequestResponse {
 }
 
 /// One connection of a client; the lane is its index.
+#[derive(Clone)]
 struct Client {
     host: HostId,
     server: HostId,
@@ -98,6 +99,7 @@ struct Client {
 }
 
 /// Requests and responses at work.
+#[derive(Clone)]
 struct Exchanges {
     settings: RequestResponse,
     clients: Vec<Client>,

@@ -166,6 +166,7 @@ fn no_timescale(scene: &Scene<'_>) -> Noted {
 }
 
 /// Where volumes come from. Unit: bytes.
+#[derive(Clone)]
 enum Volumes {
     Law(LogNormal),
     List(VecDeque<f64>),
@@ -198,6 +199,7 @@ impl Volumes {
 }
 
 /// A log-normal law by its mean and coefficient of variation.
+#[derive(Clone)]
 struct LogNormal {
     mean: f64,
     cv: f64,
@@ -219,7 +221,7 @@ impl LogNormal {
 }
 
 /// What is left of the interval that is being offered.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Interval {
     begin: Instant,
     bytes: u64,
@@ -229,6 +231,7 @@ struct Interval {
 }
 
 /// Volumes at work. Only the next flow is known. Lane: 0.
+#[derive(Clone)]
 struct Load {
     from: Vec<HostId>,
     partners: Partners,

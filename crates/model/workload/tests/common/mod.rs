@@ -6,16 +6,19 @@ use std::collections::BTreeMap;
 use pullnet_rng::Seed;
 use pullnet_transport::Side;
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
-use pullnet_workload::{Completion, FlowStart, Network, TrafficSpec, Workload, WorkloadSpec};
+use pullnet_workload::{
+    CheckedWorkload, Completion, FlowStart, Network, TrafficSpec, Workload, WorkloadSpec,
+};
 
 pub const SIGNAL: Picos = Picos::from_micros(1);
 
 pub fn network(hosts: u32) -> Network {
-    Network::uniform(hosts, BitsPerSec::gbps(10), SIGNAL)
+    Network::uniform(hosts, BitsPerSec::gbps(10))
 }
 
 pub fn workload(spec: &WorkloadSpec, hosts: u32, seed: u64) -> Workload {
-    Workload::new(spec, &network(hosts), Seed(seed)).unwrap_or_else(|e| panic!("{e:?}"))
+    let checked = CheckedWorkload::new(spec, &network(hosts), Seed(seed));
+    checked.unwrap_or_else(|e| panic!("{e:?}")).start(SIGNAL)
 }
 
 /// Everything that starts before `until`, with nothing ever ending.

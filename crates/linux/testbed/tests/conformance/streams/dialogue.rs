@@ -86,7 +86,7 @@ pub fn streams(name: &'static str) -> Dialogue {
 
 /// The settings of conversations of flows.
 fn usual() -> NdpConfig {
-    match &talk("settings").sends(A, FULL).scenario().transport {
+    match &talk("settings").sends(A, FULL).scenario().transports[0].config {
         ProtocolConfig::Ndp(config) => config.clone(),
         other => panic!("conversations are NDP's, not of {}", other.name()),
     }

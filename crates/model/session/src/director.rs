@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use pullnet_record::FlowRow;
-use pullnet_rng::Seed;
 use pullnet_scenario::{Scenario, Stop};
 use pullnet_transport::{Framing, SendCounts, Side};
 use pullnet_units::{Instant, Picos};
@@ -47,7 +46,8 @@ pub enum News {
 /// Serial state of a run.
 pub struct Director {
     scenario: Arc<Scenario>,
-    framing: Framing,
+    /// By transport.
+    framings: Vec<Framing>,
     workload: Workload,
     stop: Stop,
     /// All flows so far.
@@ -69,17 +69,14 @@ pub struct Director {
 }
 
 impl Director {
-    /// The start of a run of packets cut by `framing`. What an end of a flow causes starts no earlier than `signal` after
-    /// it. The scenario was checked, so that its workload exists.
-    pub fn new(scenario: Arc<Scenario>, framing: Framing, signal: Picos) -> Self {
-        let network = scenario.network(signal);
-        let workload = Workload::new(&scenario.workload, &network, Seed(scenario.seed))
-            .unwrap_or_else(|errors| panic!("a compiled scenario has a workload: {errors:?}"));
+    /// The start of a run whose transports cut data by `framings`, each by its number. What an end of a flow causes starts no earlier than `signal` after
+    /// it.
+    pub fn new(scenario: Arc<Scenario>, framings: Vec<Framing>, signal: Picos) -> Self {
         Self {
             stop: scenario.stop,
+            workload: scenario.workload.start(signal),
             scenario,
-            framing,
-            workload,
+            framings,
             flows: Vec::new(),
             open: 0,
             endless: false,
@@ -95,6 +92,11 @@ impl Director {
     /// The latest end of the run.
     pub fn end(&self) -> u64 {
         self.stop.latest().0
+    }
+
+    /// Names of the tenants; that of number 0, no tenant, is empty.
+    pub fn tenants(&self) -> Vec<String> {
+        self.workload.tenants().to_vec()
     }
 
     /// Names of the tags.
@@ -146,7 +148,7 @@ impl Director {
     }
 
     fn row(&self, start: &FlowStart) -> FlowRow {
-        let Framing { mtu, header } = self.framing;
+        let Framing { mtu, header } = self.framings[usize::from(start.transport)];
         let ideal = |size| self.scenario.topology.ideal_fct(start.src, start.dst, size, mtu, header);
         FlowRow {
             src: start.src,
@@ -161,6 +163,10 @@ impl Director {
             ideal: start.size.map(|size| ideal(size.0)),
             priority: start.priority,
             tag: start.tag,
+            transport: start.transport,
+            deadline: start.deadline,
+            tenant: start.tenant,
+            coflow: start.coflow,
             packets_sent: 0,
             retransmitted: 0,
             timeouts: 0,

@@ -1,0 +1,41 @@
+//! Which part of the switch's rule an implementation has, found by trying: golden vectors of the trimming queue line by line,
+//! and frames whose outcome the software switch gives.
+
+mod probes;
+mod vectors;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::agreement::Failure;
+
+pub use probes::{PROBES, Probe, p4_frames, rtl_agrees, software_frames};
+pub use vectors::{Ported, Published, WrongVector, functional, ndp_port, published_port, replay};
+
+/// What was found, by the name of the part.
+pub type Column = BTreeMap<String, String>;
+
+/// How an implementation does at the frames of every probe.
+fn compare(column: &mut Column, name: &str, found: &[Vec<Vec<u8>>], expected: &[Vec<Vec<u8>>]) {
+    column.insert(name.into(), if found == expected { "yes" } else { "no" }.into());
+}
+
+/// Frames through the P4 program `text`.
+pub fn p4(text: &str) -> Result<Column, String> {
+    let mut column = Column::new();
+    for probe in &PROBES {
+        let found = p4_frames(text, probe)?;
+        compare(&mut column, probe.name, &found, &software_frames(probe));
+    }
+    Ok(column)
+}
+
+/// Frames through the simulated RTL.
+pub fn rtl(program: &Path) -> Result<Column, Failure> {
+    let mut column = Column::new();
+    for probe in &PROBES {
+        let found = if rtl_agrees(program, probe)? { "yes" } else { "no" };
+        column.insert(probe.name.into(), found.into());
+    }
+    Ok(column)
+}

@@ -1,0 +1,175 @@
+//! The subset of P4-16 that is understood, as a tree.
+
+use std::collections::BTreeMap;
+
+/// A type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Type {
+    /// `bit<N>`.
+    Bit(u32),
+    /// `varbit<N>`: at most N bits, in whole bytes.
+    Varbit(u32),
+    /// `bool`.
+    Bool,
+    /// A header, a struct or something built in.
+    Named(String),
+}
+
+/// An expression and its line.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Line, from 1.
+    pub line: u32,
+}
+
+/// What an expression is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ExprKind {
+    /// A number, with its width if it has one.
+    Number(u128, Option<u32>),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A name, or a field: `hdr.ipv4.ttl`.
+    Path(Vec<String>),
+    /// `value[high:low]`.
+    Slice(Box<Expr>, u32, u32),
+    /// `!`, `~` or `-`.
+    Unary(&'static str, Box<Expr>),
+    /// An operator between two values.
+    Binary(&'static str, Box<Expr>, Box<Expr>),
+    /// `condition ? a : b`.
+    Choice(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `(bit<16>) value`.
+    Cast(Type, Box<Expr>),
+    /// A call; `hits` if `.hit` follows it.
+    Call {
+        /// What is called: a function, an action, or a method of something.
+        path: Vec<String>,
+        /// Arguments.
+        arguments: Vec<Expr>,
+        /// Whether `.hit` follows.
+        hits: bool,
+    },
+    /// `{ a, b }`.
+    List(Vec<Expr>),
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Statement {
+    /// `place = value;`
+    Assign(Expr, Expr),
+    /// A call for its effect.
+    Call(Expr),
+    /// `if`.
+    If(Expr, Vec<Statement>, Vec<Statement>),
+    /// A local variable, with its first value if it has one.
+    Variable(Type, String, Option<Expr>),
+    /// `return;`
+    Return,
+    /// `exit;`
+    Exit,
+}
+
+/// A set that a key of `select` may be in.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Case {
+    /// `default` or `_`.
+    Any,
+    /// One value.
+    Is(Expr),
+    /// `value &&& mask`.
+    Masked(Expr, Expr),
+}
+
+/// What follows a state of a parser.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Transition {
+    /// The state of this name.
+    To(String),
+    /// `select (keys) { cases: state; }`
+    Select(Vec<Expr>, Vec<(Vec<Case>, String)>),
+}
+
+/// A state of a parser.
+#[derive(Clone, PartialEq, Debug)]
+pub struct State {
+    /// What is done there.
+    pub statements: Vec<Statement>,
+    /// What follows.
+    pub transition: Transition,
+    /// Line, from 1.
+    pub line: u32,
+}
+
+/// An action.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Action {
+    /// Parameters, which the control plane gives.
+    pub parameters: Vec<(Type, String)>,
+    /// What it does.
+    pub body: Vec<Statement>,
+}
+
+/// How a key of a table is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MatchKind {
+    /// It is equal.
+    Exact,
+    /// The longest prefix.
+    Lpm,
+}
+
+/// A table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// Keys.
+    pub keys: Vec<(Expr, MatchKind)>,
+    /// Actions that entries may name.
+    pub actions: Vec<String>,
+    /// What a miss does, with its arguments.
+    pub default: Option<(String, Vec<Expr>)>,
+    /// Most entries.
+    pub size: usize,
+    /// Line, from 1.
+    pub line: u32,
+}
+
+/// A parser or a control.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Block {
+    /// Parameters: their names with the names of their types.
+    pub parameters: Vec<(String, String)>,
+    /// Local variables, made anew for each packet.
+    pub variables: Vec<Statement>,
+    /// Actions.
+    pub actions: BTreeMap<String, Action>,
+    /// Tables.
+    pub tables: BTreeMap<String, Table>,
+    /// States; of a parser only.
+    pub states: BTreeMap<String, State>,
+    /// What a control does.
+    pub apply: Vec<Statement>,
+}
+
+/// Fields of a header or struct, in order.
+pub type Fields = Vec<(Type, String)>;
+
+/// A program.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Program {
+    /// Headers.
+    pub headers: BTreeMap<String, Fields>,
+    /// Structs.
+    pub structs: BTreeMap<String, Fields>,
+    /// Constants.
+    pub constants: BTreeMap<String, (u128, u32)>,
+    /// Registers, which every control sees: width and number of cells.
+    pub registers: BTreeMap<String, (u32, usize)>,
+    /// Parsers and controls.
+    pub blocks: BTreeMap<String, Block>,
+    /// Blocks of the switch, in the order of `V1Switch`.
+    pub main: Vec<String>,
+}

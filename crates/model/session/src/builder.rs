@@ -1,0 +1,189 @@
+//! From what hosts and ports counted to the record of a run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, SeriesRow, StuckFlow, Totals};
+use pullnet_scenario::Scenario;
+use pullnet_topology::Topology;
+use pullnet_transport::{FlowStatus, Side};
+use pullnet_units::{HostId, Id, Instant};
+
+use crate::{Director, HostCounts, HostLog, Report};
+
+/// Flows without progress that a record names at most.
+const MOST_STUCK: usize = 100;
+
+/// Open flows that have not moved for a while.
+pub struct StuckFlows<'a> {
+    topology: &'a Topology,
+    since: Instant,
+    found: Vec<StuckFlow>,
+}
+
+impl<'a> StuckFlows<'a> {
+    /// Looks for flows that have not moved since `since`.
+    pub fn new(topology: &'a Topology, since: Instant) -> Self {
+        Self { topology, since, found: Vec::new() }
+    }
+
+    /// Adds the flow if it is stuck: how it stands for its sender `src`.
+    pub fn add(&mut self, flows: &[FlowRow], src: HostId, status: FlowStatus) {
+        let FlowStatus { peer, conn, bytes, last_progress, waiting_for, .. } = status;
+        let (Some(row), Some(dst)) = (flows.get(conn.0 as usize), self.topology.host(peer)) else { return };
+        if last_progress < self.since {
+            let size = row.size;
+            self.found.push(StuckFlow { flow: conn.0, src, dst, bytes, size, last_progress, waiting_for });
+        }
+    }
+
+    /// At most `most` of them, those first that have waited longest.
+    pub fn longest(mut self, most: usize) -> Vec<StuckFlow> {
+        self.found.sort_by_key(|flow| (flow.last_progress, flow.flow));
+        self.found.truncate(most);
+        self.found
+    }
+}
+
+/// The record of a run in the making: reports first, then hosts and their open flows, then ports.
+pub struct RecordBuilder {
+    scenario: Arc<Scenario>,
+    director: Director,
+    now: Instant,
+    hosts: Vec<HostRow>,
+    stuck: Vec<StuckFlow>,
+    log: HostLog,
+    /// Sums over the hosts so far. Whoever builds enters what it alone knows.
+    pub totals: Totals,
+}
+
+impl RecordBuilder {
+    /// The record of a run that stopped at `now`.
+    pub fn new(scenario: &Arc<Scenario>, director: Director, now: Instant) -> Self {
+        let row = |host: &pullnet_topology::Host| HostRow {
+            delivered_in_window: 0,
+            rate_bps: host.link.rate.get(),
+            receives: false,
+        };
+        Self {
+            hosts: scenario.topology.hosts.iter().map(row).collect(),
+            scenario: Arc::clone(scenario),
+            director,
+            now,
+            stuck: Vec::new(),
+            log: HostLog::default(),
+            totals: Totals::default(),
+        }
+    }
+
+    /// All flows of the run.
+    pub fn flows(&self) -> &[FlowRow] {
+        &self.director.flows
+    }
+
+    /// All flows of the run, to be completed by what only the builder's owner knows.
+    pub fn flows_mut(&mut self) -> &mut [FlowRow] {
+        &mut self.director.flows
+    }
+
+    /// What hosts recorded.
+    pub fn log(&self) -> &HostLog {
+        &self.log
+    }
+
+    /// Enters the last news of flows. News of flows that there are not is passed over.
+    pub fn enter(&mut self, reports: &[Report]) {
+        let known = self.director.flows.len();
+        let of_known = |report: &&Report| (report.flow as usize) < known;
+        reports.iter().filter(of_known).for_each(|report| self.director.enter(report));
+    }
+
+    /// Adds rows that hosts recorded, in their order.
+    pub fn add_log(&mut self, log: HostLog) {
+        self.log.append(log);
+    }
+
+    /// Adds what the host `id` counted.
+    pub fn add_host(&mut self, id: HostId, counts: &HostCounts) {
+        self.hosts[id.index()].delivered_in_window += counts.delivered_in_window;
+        self.totals.data_sent += counts.data_sent;
+        self.totals.retransmitted += counts.retransmitted;
+        self.totals.data_delivered += counts.data_delivered;
+        self.totals.headers_delivered += counts.headers_delivered;
+        self.totals.headers_returned += counts.headers_returned;
+        self.totals.timeouts += counts.timeouts;
+        self.totals.packet_hops += counts.packet_hops;
+    }
+
+    /// Enters every open flow that `each` visits: packets sent for it, and whether it is stuck.
+    pub fn open_flows(&mut self, each: impl FnOnce(&mut dyn FnMut(HostId, FlowStatus))) {
+        let flows = &mut self.director.flows;
+        let mut stuck = StuckFlows::new(&self.scenario.topology, self.now);
+        each(&mut |host, status| {
+            if status.side != Side::Sender {
+                return;
+            }
+            stuck.add(flows, host, status);
+            if let Some(row) = flows.get_mut(status.conn.0 as usize) {
+                let counts = status.counts;
+                (row.packets_sent, row.retransmitted) = (counts.sent, counts.again);
+                row.timeouts = counts.timeouts;
+            }
+        });
+        self.stuck = stuck.longest(MOST_STUCK);
+    }
+
+    /// Adds what ports counted to the sums.
+    pub fn add_ports(&mut self, ports: &[PortRow]) {
+        let totals = &mut self.totals;
+        let mut by_level: BTreeMap<&str, u64> = BTreeMap::new();
+        for port in ports {
+            totals.marked += port.marked;
+            totals.trimmed += port.trimmed;
+            totals.returned += port.returned;
+            totals.dropped += port.dropped;
+            totals.lost += port.lost;
+            if port.port.is_some() {
+                *by_level.entry(&port.level).or_default() += port.trimmed;
+            }
+        }
+        totals.trimmed_by_level =
+            by_level.into_iter().map(|(level, trimmed)| (level.to_owned(), trimmed)).collect();
+    }
+
+    /// The record. `series`: its rows, or why there are none although they were asked for.
+    pub fn finish(
+        mut self,
+        fingerprint: u64,
+        ports: Vec<PortRow>,
+        series: Result<Vec<SeriesRow>, String>,
+    ) -> RunRecord {
+        let Self { scenario, director, now, mut log, .. } = self;
+        director.flows.iter().for_each(|flow| self.hosts[flow.dst.index()].receives = true);
+        log.latencies.sort_by_key(|row| (row.flow, row.at));
+        log.control.sort_by_key(|row| (row.host, row.at));
+        // A host's own order stays.
+        log.packets.sort_by_key(|row| (row.host, row.at));
+        let (series, too_many) = series.map_or_else(|why| (Vec::new(), Some(why)), |rows| (rows, None));
+        RunRecord {
+            fingerprint,
+            simulated: now,
+            complete: director.complete,
+            window: (scenario.measure.0.min(now), scenario.measure.1.min(now)),
+            tags: director.tags(),
+            tenants: director.tenants(),
+            transports: scenario.transports.iter().map(|carried| carried.name.clone()).collect(),
+            hosts: self.hosts,
+            flows: director.flows,
+            ports,
+            series,
+            series_interval: scenario.probes.series.as_ref().map(|series| series.interval),
+            latencies: log.latencies,
+            control: log.control,
+            packets: log.packets,
+            stuck: self.stuck,
+            totals: self.totals,
+            left_out: too_many.map(|why| ("series", why)).into_iter().collect(),
+        }
+    }
+}

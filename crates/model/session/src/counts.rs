@@ -1,0 +1,61 @@
+//! What hosts count and record.
+
+use pullnet_record::{ControlRow, LatencyRow, PacketRow};
+
+/// Counts of one host.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct HostCounts {
+    /// Data packets sent.
+    pub data_sent: u64,
+    /// Of these, packets that were sent before.
+    pub retransmitted: u64,
+    /// Data packets that arrived whole.
+    pub data_delivered: u64,
+    /// Headers of trimmed packets that arrived.
+    pub headers_delivered: u64,
+    /// Headers that came back to their sender.
+    pub headers_returned: u64,
+    /// Retransmission timers that ran out.
+    pub timeouts: u64,
+    /// Whole data packets that arrived times links on their path.
+    pub packet_hops: u64,
+    /// Payload bytes that arrived within the measurement window.
+    pub delivered_in_window: u64,
+}
+
+/// Payload of one flow in one interval of the series.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// Number of the flow.
+    pub flow: u32,
+    /// Number of the interval.
+    pub index: u64,
+    /// Payload bytes.
+    pub bytes: u64,
+}
+
+/// Rows that hosts record, most of them only if the scenario asks for them.
+#[derive(Clone, Debug, Default)]
+pub struct HostLog {
+    /// Goodput over time.
+    pub shares: Vec<Share>,
+    /// Packet latencies.
+    pub latencies: Vec<LatencyRow>,
+    /// Departures of control packets.
+    pub control: Vec<ControlRow>,
+    /// Packets sent and received.
+    pub packets: Vec<PacketRow>,
+    /// Retransmission timers that ran out: flow and packet.
+    pub timed_out: Vec<(u32, u32)>,
+}
+
+impl HostLog {
+    /// Takes over the rows of other hosts.
+    pub fn append(&mut self, mut other: Self) {
+        self.shares.append(&mut other.shares);
+        self.latencies.append(&mut other.latencies);
+        self.control.append(&mut other.control);
+        self.packets.append(&mut other.packets);
+        self.timed_out.append(&mut other.timed_out);
+    }
+}

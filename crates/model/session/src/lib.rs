@@ -1,0 +1,15 @@
+//! What a run of a scenario needs beside hosts and a network, wherever it takes place: the [`Director`], which decides
+//! for all hosts which flow starts when and when the run ends; the [`Report`]s by which hosts tell it what became of
+//! flows; and the [`RecordBuilder`], which makes the record of the run from what hosts and ports counted.
+//!
+//! The simulator and the testbed share it, so that their records mean the same.
+
+mod builder;
+mod counts;
+mod director;
+mod packets;
+
+pub use builder::{RecordBuilder, StuckFlows};
+pub use counts::{HostCounts, HostLog, Share};
+pub use director::{Director, News, Report};
+pub use packets::{kind_of, packet_received, packet_sent};

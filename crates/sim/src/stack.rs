@@ -1,0 +1,292 @@
+//! The transports of one host, as the engine drives them.
+//!
+//! A run with one transport drives its endpoint directly: everything is compiled for it. A run with several drives
+//! [`Several`], with a virtual call for every packet. A packet says by its type which transport it belongs to: the types
+//! of all transports of a run share the 16 numbers that a packed header has.
+
+use pullnet_protocols::{MOST_KINDS, ProtocolConfig, with_protocol};
+use pullnet_rng::Stream;
+use pullnet_scenario::CarriedBy;
+use pullnet_session::kind_of;
+use pullnet_transport::{
+    ConnId, Event, FlowSpec, FlowStatus, Framing, Header, HostInfo, Packed, Protocol, Received, Transmit,
+    Transport, Words,
+};
+use pullnet_units::Instant;
+
+/// All transports of one host. Headers are packed.
+pub trait Stack<W: Words>: Send {
+    /// Bytes at the beginning that nearly every call needs, see [`Transport::HOT`].
+    const HOT: usize;
+
+    /// The application offers data to the transport of number `transport`.
+    fn open(&mut self, now: Instant, transport: u8, flow: FlowSpec);
+    /// A packet has arrived.
+    fn handle(&mut self, now: Instant, packet: Received<Packed<W>>);
+    /// The time of [`Stack::next_timeout`] has come.
+    fn handle_timeout(&mut self, now: Instant);
+    /// See [`Transport::poll_transmit`].
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed<W>>>;
+    /// See [`Transport::poll_event`].
+    fn poll_event(&mut self) -> Option<Event>;
+    /// The next deadline; [`Instant::NEVER`] if there is none.
+    fn next_timeout(&self) -> Instant;
+    /// Name of a packet's type.
+    fn kind(&self, packed: &Packed<W>) -> &'static str;
+    /// See [`Transport::places`].
+    fn places(&self, step: u8, visit: &mut impl FnMut(*const u8));
+    /// See [`Transport::open_flows`].
+    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus));
+}
+
+impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Stack<W> for T {
+    const HOT: usize = <T as Transport>::HOT;
+
+    #[inline(always)]
+    fn open(&mut self, now: Instant, _: u8, flow: FlowSpec) {
+        Transport::open(self, now, flow);
+    }
+
+    #[inline(always)]
+    fn handle(&mut self, now: Instant, packet: Received<Packed<W>>) {
+        Transport::handle(self, now, packet.map(T::Header::unpack));
+    }
+
+    #[inline(always)]
+    fn handle_timeout(&mut self, now: Instant) {
+        Transport::handle_timeout(self, now);
+    }
+
+    #[inline(always)]
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed<W>>> {
+        Transport::poll_transmit(self, now).map(|packet| packet.map(T::Header::pack))
+    }
+
+    #[inline(always)]
+    fn poll_event(&mut self) -> Option<Event> {
+        Transport::poll_event(self)
+    }
+
+    #[inline(always)]
+    fn next_timeout(&self) -> Instant {
+        self.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at)
+    }
+
+    fn kind(&self, packed: &Packed<W>) -> &'static str {
+        kind_of::<T::Header>(packed)
+    }
+
+    #[inline(always)]
+    fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
+        Transport::places(self, step, visit);
+    }
+
+    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
+        Transport::open_flows(self, visit);
+    }
+}
+
+/// One of several transports of a host. Headers are packed as that of the protocol in the words of the run.
+trait Member<W>: Send {
+    fn open(&mut self, now: Instant, flow: FlowSpec);
+    fn handle(&mut self, now: Instant, packet: Received<Packed<W>>);
+    fn handle_timeout(&mut self, now: Instant);
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed<W>>>;
+    fn poll_event(&mut self) -> Option<Event>;
+    fn next_timeout(&self) -> Instant;
+    fn kind(&self, packed: &Packed<W>) -> &'static str;
+    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus));
+}
+
+/// An endpoint whose headers have fewer words than the packets of the run.
+struct Narrow<T>(T);
+
+/// The first words of a header, in which its protocol packs it.
+fn narrow<W: Words, V: Words>(packed: Packed<W>) -> Packed<V> {
+    let mut words = V::default();
+    words.get_mut().copy_from_slice(&packed.words.get()[..V::COUNT]);
+    Packed { kind: packed.kind, words }
+}
+
+/// The same header with more words.
+fn widen<V: Words, W: Words>(packed: Packed<V>) -> Packed<W> {
+    let mut words = W::default();
+    words.get_mut()[..V::COUNT].copy_from_slice(packed.words.get());
+    Packed { kind: packed.kind, words }
+}
+
+impl<W: Words, T: Transport + Send> Member<W> for Narrow<T> {
+    fn open(&mut self, now: Instant, flow: FlowSpec) {
+        self.0.open(now, flow);
+    }
+
+    fn handle(&mut self, now: Instant, packet: Received<Packed<W>>) {
+        self.0.handle(now, packet.map(|header| T::Header::unpack(narrow(header))));
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.0.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed<W>>> {
+        self.0.poll_transmit(now).map(|packet| packet.map(|header| widen(header.pack())))
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.0.poll_event()
+    }
+
+    fn next_timeout(&self) -> Instant {
+        self.0.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at)
+    }
+
+    fn kind(&self, packed: &Packed<W>) -> &'static str {
+        kind_of::<T::Header>(&narrow(*packed))
+    }
+
+    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
+        self.0.open_flows(visit);
+    }
+}
+
+/// What a header is about, see [`Header::concerns`].
+pub type About = Option<(ConnId, Option<u32>)>;
+
+/// How the packets of a transport look in a run with several.
+#[derive(Clone, Copy, Debug)]
+struct Look<W> {
+    /// Number of its first packet type among those of the run.
+    first_kind: u8,
+    /// Priority of its packets at switches; `None`: as the transport sets it.
+    class: Option<u8>,
+    /// What a header is about, its type being the protocol's own.
+    about: fn(Packed<W>) -> About,
+}
+
+/// The transports of a run with several: how their packets look.
+#[derive(Clone, Debug)]
+pub struct Looks<W> {
+    looks: Vec<Look<W>>,
+    /// Transport by the number of a packet type.
+    of_kind: [u8; MOST_KINDS],
+}
+
+impl<W: Words> Looks<W> {
+    /// Of the transports of a scenario, whose packet types are not too many.
+    pub fn new(transports: &[CarriedBy]) -> Self {
+        let mut all = Self { looks: Vec::new(), of_kind: [0; MOST_KINDS] };
+        let mut first_kind = 0;
+        for (number, CarriedBy { config, class, .. }) in (0..).zip(transports) {
+            let (about, kinds) = with_protocol!(config, |_config: P| about::<P, W>());
+            all.of_kind[first_kind..first_kind + kinds].fill(number);
+            all.looks.push(Look { first_kind: first_kind as u8, class: *class, about });
+            first_kind += kinds;
+        }
+        all
+    }
+
+    /// The transport that a packet belongs to, and its header as that one packed it.
+    fn own(&self, packed: Packed<W>) -> (usize, Packed<W>) {
+        let transport = usize::from(self.of_kind[usize::from(packed.kind & 0x0f)]);
+        (transport, Packed { kind: packed.kind - self.looks[transport].first_kind, ..packed })
+    }
+
+    /// What a header is about.
+    pub fn about(&self, packed: Packed<W>) -> About {
+        let (transport, packed) = self.own(packed);
+        (self.looks[transport].about)(packed)
+    }
+}
+
+/// Reads what headers of protocol `P` are about; and the number of its packet types.
+fn about<P: Protocol, W: Words>() -> (fn(Packed<W>) -> About, usize) {
+    type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
+    (|packed| HeaderOf::<P>::unpack(narrow(packed)).concerns(), HeaderOf::<P>::KINDS.len())
+}
+
+/// Several transports on one host. They share its link by turns, packet by packet.
+pub struct Several<W> {
+    members: Vec<Box<dyn Member<W>>>,
+    looks: Looks<W>,
+    /// The transport whose turn at the link it is.
+    turn: usize,
+}
+
+impl<W: Words> Several<W> {
+    /// The transports of host `info`. `chance` gives each transport, by its number, random numbers of its own.
+    pub fn new(
+        transports: &[CarriedBy],
+        looks: &Looks<W>,
+        info: HostInfo,
+        chance: impl Fn(usize) -> Stream,
+    ) -> Self {
+        let member = |(number, carried): (usize, &CarriedBy)| member(&carried.config, info, chance(number));
+        let members = transports.iter().enumerate().map(member).collect();
+        Self { members, looks: looks.clone(), turn: 0 }
+    }
+}
+
+fn member<W: Words>(config: &ProtocolConfig, info: HostInfo, chance: Stream) -> Box<dyn Member<W>> {
+    with_protocol!(config, |config: P| Box::new(Narrow(P::endpoint(config, info, chance))))
+}
+
+impl<W: Words> Stack<W> for Several<W> {
+    const HOT: usize = size_of::<Self>();
+
+    fn open(&mut self, now: Instant, transport: u8, flow: FlowSpec) {
+        self.members[usize::from(transport)].open(now, flow);
+    }
+
+    fn handle(&mut self, now: Instant, packet: Received<Packed<W>>) {
+        let (transport, header) = self.looks.own(packet.header);
+        self.members[transport].handle(now, packet.map(|_| header));
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        let due = self.members.iter_mut().filter(|member| member.next_timeout() <= now);
+        due.for_each(|member| member.handle_timeout(now));
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed<W>>> {
+        let count = self.members.len();
+        for number in (self.turn..self.turn + count).map(|number| number % count) {
+            let Some(mut packet) = self.members[number].poll_transmit(now) else { continue };
+            self.turn = (number + 1) % count;
+            let Look { first_kind, class, .. } = self.looks.looks[number];
+            packet.priority = class.unwrap_or(packet.priority);
+            packet.header.kind += first_kind;
+            return Some(packet);
+        }
+        None
+    }
+
+    /// Receivers number their connections each for itself: here they get numbers of which no two are equal.
+    fn poll_event(&mut self) -> Option<Event> {
+        let count = self.members.len() as u32;
+        let event = |(number, member): (u32, &mut Box<dyn Member<W>>)| {
+            let renumbered = |slot: u32| slot * count + number;
+            member.poll_event().map(|event| event.with_slot(renumbered))
+        };
+        (0..).zip(&mut self.members).find_map(event)
+    }
+
+    fn next_timeout(&self) -> Instant {
+        self.members.iter().map(|member| member.next_timeout()).min().unwrap_or(Instant::NEVER)
+    }
+
+    fn kind(&self, packed: &Packed<W>) -> &'static str {
+        let (transport, packed) = self.looks.own(*packed);
+        self.members[transport].kind(&packed)
+    }
+
+    fn places(&self, _: u8, _: &mut impl FnMut(*const u8)) {}
+
+    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
+        self.members.iter().for_each(|member| member.open_flows(visit));
+    }
+}
+
+/// How the transports of a run cut data into packets, by number.
+pub fn framings(transports: &[CarriedBy]) -> Vec<Framing> {
+    transports.iter().map(|carried| carried.config.framing()).collect()
+}
