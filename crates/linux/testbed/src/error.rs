@@ -17,6 +17,11 @@ pub enum PlayError {
         list = pullnet_protocols::FRAMED.join(", ")
     )]
     Transports(usize),
+    /// Frames do not say which class of the switches' queues they are for.
+    #[error(
+        "transport.class: {0} is for the simulator only: frames of a testbed are all of class 0; leave it out"
+    )]
+    Class(u8),
     /// The network is too large.
     #[error(transparent)]
     Plan(#[from] crate::plan::NoPlan),

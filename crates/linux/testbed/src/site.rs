@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use pullnet_protocols::{FRAMED, ProtocolConfig};
-use pullnet_scenario::Scenario;
+use pullnet_scenario::{CarriedBy, Scenario};
 use pullnet_settings::{Settings, Value};
 use pullnet_transport::{Framing, HostAddr};
 use pullnet_units::{HostId, Id};
@@ -22,7 +22,7 @@ const PORTS: std::ops::Range<u16> = PORT..PORT + 8;
 /// Longest frame of the scenario, without check sequence.
 ///
 /// # Errors
-/// If its transport does not exist on Linux, or it has several.
+/// If its transport does not exist on Linux, or it has several or one of another class than 0.
 pub fn frame_room(scenario: &Scenario) -> Result<usize, PlayError> {
     let config = transport(scenario)?;
     if !FRAMED.contains(&config.name()) {
@@ -31,9 +31,10 @@ pub fn frame_room(scenario: &Scenario) -> Result<usize, PlayError> {
     Ok(config.framing().mtu as usize + HEADERS)
 }
 
-/// The transport of every host. Hosts of a testbed have one each.
+/// The transport of every host. Hosts of a testbed have one each, whose frames are of class 0.
 pub(crate) fn transport(scenario: &Scenario) -> Result<&ProtocolConfig, PlayError> {
     match &scenario.transports[..] {
+        [CarriedBy { class: Some(class @ 1..), .. }] => Err(PlayError::Class(*class)),
         [only] => Ok(&only.config),
         several => Err(PlayError::Transports(several.len())),
     }

@@ -263,3 +263,32 @@ fn what_cannot_be_played_is_refused_with_a_remedy() {
     let missing = Field::new(&scenario, Vec::new(), 0).err();
     assert!(matches!(missing, Some(PlayError::Sockets { sockets: 0, hosts: 8 })));
 }
+
+/// Why a testbed does not play the scenario `text`, as whoever opens the sockets and whoever plays are told.
+fn refusal(text: &str) -> String {
+    let scenario = scenario(text);
+    let sockets = (0..8).map(|_| Box::new(Rings::pair(RingOptions::default()).0) as _).collect();
+    let refused = Field::new(&scenario, sockets, 0).err().expect("a refusal").to_string();
+    let room = pullnet_testbed::frame_room(&scenario).expect_err("a refusal").to_string();
+    assert_eq!(refused, room);
+    refused
+}
+
+#[test]
+fn what_only_the_simulator_can_do_with_transports_is_refused() {
+    let switch = "kind = \"split\"";
+    let first = "kind = \"ndp\"\nclass = 0\nmtu = \"1436 B\"\n[[transport]]\nkind = \"dctcp\"\nclass = 1";
+    let (ndp, dctcp) = (format!("{SEVEN}\ntransport = \"ndp\""), format!("{SEVEN}\ntransport = \"dctcp\""));
+    let both = with(first, STAR, switch, &format!("{ndp}\n[[traffic]]\n{dctcp}"));
+    assert_eq!(
+        refusal(&both.replacen("[transport]", "[[transport]]", 1)),
+        format!(
+            "transport: 2 transports in one run are for the simulator only; use one, of kind {}",
+            pullnet_protocols::FRAMED.join(", ")
+        )
+    );
+    assert_eq!(
+        refusal(&with("kind = \"dctcp\"\nclass = 1", STAR, switch, SEVEN)),
+        "transport.class: 1 is for the simulator only: frames of a testbed are all of class 0; leave it out"
+    );
+}
