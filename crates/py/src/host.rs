@@ -24,7 +24,7 @@ impl HostFile {
     fn read(py: Python<'_>, path: &str, text: &str) -> PyResult<Self> {
         let file = fault::guarded(py, || File::read(path, text))?;
         let texts = |errors: Vec<_>| errors.iter().map(ToString::to_string).collect();
-        file.map(Self).map_err(|wrong: Vec<pullnet_scenario::SpecError>| errors::input(py, texts(wrong)))
+        file.map(Self).map_err(|wrong: Vec<pullnet_config::SpecError>| errors::input(py, texts(wrong)))
     }
 
     /// Address and port of the host.

@@ -1,6 +1,6 @@
 //! The files that a scenario names.
 
-use pullnet_scenario::{Disk, Files};
+use pullnet_config::{Disk, Files};
 use pyo3::prelude::*;
 
 /// The file system; flow lists in Parquet are turned into CSV by `pullnet.inputs`.

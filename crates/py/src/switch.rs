@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use pullnet_scenario::SpecError;
+use pullnet_config::SpecError;
 use pullnet_switch::config;
 use pullnet_switch::live::{Live, LiveError, Status};
-use pullnet_switch::plan::{HostPlan, Plan};
+use pullnet_testbed::plan::{HostPlan, Plan};
 use pyo3::prelude::*;
 
 use crate::inputs::Inputs;

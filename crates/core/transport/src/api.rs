@@ -1,12 +1,8 @@
 use pullnet_rng::Stream;
 use pullnet_settings::Settings;
-use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+use pullnet_units::{BitsPerSec, Bytes, HostAddr, Instant, Picos, Side};
 
 use crate::Header;
-
-/// A host's address as the network knows it. Opaque to a transport.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct HostAddr(pub u32);
 
 /// A connection as its opener numbers it; unique together with the opener's address while it is remembered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -233,15 +229,6 @@ impl Deadline {
     pub fn min_at(self, at: Instant, why: &'static str) -> Self {
         if at < self.at { Self { at, why } } else { self }
     }
-}
-
-/// Which end of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// The host that opened the flow.
-    Sender,
-    /// The host that the data goes to.
-    Receiver,
 }
 
 /// How an open flow stands, for the stall detector and the end of a run.

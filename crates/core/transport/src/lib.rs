@@ -14,8 +14,9 @@ pub mod script;
 mod streaming;
 
 pub use api::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostAddr, HostInfo, Protocol,
-    Received, SendCounts, Side, Transmit, Transport,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostInfo, Protocol, Received,
+    SendCounts, Transmit, Transport,
 };
 pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};
+pub use pullnet_units::{HostAddr, Side};
 pub use streaming::Streaming;

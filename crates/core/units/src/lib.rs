@@ -6,10 +6,12 @@
 
 extern crate alloc;
 
+mod ends;
 mod id;
 mod quantity;
 mod text;
 
+pub use ends::{HostAddr, Side};
 pub use id::{HostId, Id, IdVec, NodeId, PortId};
 pub use quantity::{BitsPerSec, Bytes, Instant, Packets, Picos};
 pub use text::{ParseError, QueueSize};

@@ -121,6 +121,16 @@ impl Segment {
     }
 }
 
+impl Segment {
+    /// Connection and packet number of a packet that may carry payload.
+    pub fn data(&self) -> Option<(ConnId, u32)> {
+        match *self {
+            Self::Data { conn, seq, .. } => Some((conn, seq)),
+            _ => None,
+        }
+    }
+}
+
 impl Header for Segment {
     const KINDS: &'static [&'static str] = &["syn", "syn-ack", "data", "ack", "nack"];
     type Words = Medium;

@@ -33,6 +33,9 @@ pub enum EmitError {
         /// What there is.
         payload: usize,
     },
+    /// A frame carries marks where a priority would be.
+    #[error("priority {0}: frames carry none")]
+    Priority(u8),
     /// One address of each family.
     #[error("from {from} to {to}: both addresses must be of one family")]
     Family {
@@ -61,19 +64,19 @@ fn address_bytes(route: &Route) -> Result<([u8; 32], usize), EmitError> {
     }
 }
 
-fn ipv4(out: &mut [u8], dscp: u8, total: u16, addresses: &[u8]) {
+fn ipv4(out: &mut [u8], class: u8, total: u16, addresses: &[u8]) {
     let [high, low] = total.to_be_bytes();
     // Not to be fragmented, so the identification means nothing (RFC 6864).
-    out[..12].copy_from_slice(&[0x45, dscp << 2, high, low, 0, 0, 0x40, 0, TTL, PROTOCOL_UDP, 0, 0]);
+    out[..12].copy_from_slice(&[0x45, class, high, low, 0, 0, 0x40, 0, TTL, PROTOCOL_UDP, 0, 0]);
     out[12..IPV4].copy_from_slice(addresses);
     let sum = internet_checksum(&out[..IPV4]);
     out[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
-fn ipv6(out: &mut [u8], dscp: u8, length: u16, label: u16, addresses: &[u8]) {
+fn ipv6(out: &mut [u8], class: u8, length: u16, label: u16, addresses: &[u8]) {
     let [high, low] = length.to_be_bytes();
     let [label_high, label_low] = label.to_be_bytes();
-    let start = [0x60 | dscp >> 2, dscp << 6, label_high, label_low, high, low, PROTOCOL_UDP, TTL];
+    let start = [0x60 | class >> 4, class << 4, label_high, label_low, high, low, PROTOCOL_UDP, TTL];
     out[..8].copy_from_slice(&start);
     out[8..IPV6].copy_from_slice(addresses);
 }
@@ -81,18 +84,18 @@ fn ipv6(out: &mut [u8], dscp: u8, length: u16, label: u16, addresses: &[u8]) {
 /// What stands in front of a datagram's `body`, written.
 pub(crate) struct Headers<'a> {
     /// The bytes of both addresses, `family` each.
-    addresses: [u8; 32],
-    family: usize,
+    pub addresses: [u8; 32],
+    pub family: usize,
     /// Length of the frame.
     pub needed: usize,
     pub body: &'a mut [u8],
 }
 
-/// Writes Ethernet, IP and UDP headers for a datagram of `long` bytes.
+/// Writes Ethernet, IP and UDP headers for a datagram of `long` bytes. `class`: DSCP and ECN bits.
 pub(crate) fn headers<'a>(
     out: &'a mut [u8],
     route: &Route,
-    dscp: u8,
+    class: u8,
     long: usize,
 ) -> Result<Headers<'a>, EmitError> {
     let (addresses, family) = address_bytes(route)?;
@@ -106,9 +109,9 @@ pub(crate) fn headers<'a>(
     out[12..ETHERNET].copy_from_slice(&kind.to_be_bytes());
     let (network, rest) = out[ETHERNET..].split_at_mut(ip);
     if family == 4 {
-        ipv4(network, dscp, total, &addresses[..8]);
+        ipv4(network, class, total, &addresses[..8]);
     } else {
-        ipv6(network, dscp, datagram, route.from_port.wrapping_sub(LABEL_BASE), &addresses);
+        ipv6(network, class, datagram, route.from_port.wrapping_sub(LABEL_BASE), &addresses);
     }
     let (udp, body) = rest.split_at_mut(UDP);
     udp[..2].copy_from_slice(&route.from_port.to_be_bytes());
@@ -138,7 +141,7 @@ pub fn emit(
     let is_data = packet.shape.is_data();
     let long = if is_data { DATA_HEADER + payload.len() } else { HEADER };
     let mark = if is_data { Mark::Data } else { Mark::Control };
-    let Headers { addresses, family, needed, body } = headers(out, route, marks.dscp(mark), long)?;
+    let Headers { addresses, family, needed, body } = headers(out, route, marks.dscp(mark) << 2, long)?;
     let header = packet.encode((&addresses[..family], &addresses[family..2 * family]));
     body[..HEADER].copy_from_slice(&header);
     if is_data {

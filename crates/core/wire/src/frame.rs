@@ -120,9 +120,14 @@ impl Ip {
     }
 
     pub fn dscp(self, frame: &[u8]) -> u8 {
+        self.traffic_class(frame) >> 2
+    }
+
+    /// DSCP and ECN bits.
+    pub fn traffic_class(self, frame: &[u8]) -> u8 {
         match self {
-            Self::V4 { at, .. } => frame[at + 1] >> 2,
-            Self::V6 { at, .. } => (frame[at] & 0x0f) << 2 | frame[at + 1] >> 6,
+            Self::V4 { at, .. } => frame[at + 1],
+            Self::V6 { at, .. } => frame[at] << 4 | frame[at + 1] >> 4,
         }
     }
 

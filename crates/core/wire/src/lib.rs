@@ -1,8 +1,9 @@
-//! What NDP looks like on the wire: a header of 32 bytes in UDP over IPv4 or IPv6 in Ethernet.
+//! What transports look like on the wire: a header of 32 bytes in UDP over IPv4 or IPv6 in Ethernet.
 //!
 //! `docs/wire.md` specifies it byte by byte. Three layers:
-//! - [`Packet`] is a header as a value in which nonsense cannot be written; `encode` and `decode` are exact inverses.
-//! - [`emit`] and [`parse`] make whole frames of it and read them, whole, trimmed or returned.
+//! - [`Packet`] is a header of NDP as a value in which nonsense cannot be written; `encode` and `decode` are exact inverses.
+//! - [`emit`] and [`parse`] make whole frames of it and read them, whole, trimmed or returned. [`Framed`] does the same for
+//!   every transport.
 //! - [`switch`] is what a switch does to the bytes of a frame: look at its mark, trim it, send it back.
 //!
 //! Nothing here panics on input.
@@ -12,18 +13,23 @@
 mod check;
 mod emit;
 mod frame;
+mod framed;
 mod mark;
 mod packet;
 mod parse;
+mod plain;
 pub mod switch;
 mod tag;
 
 pub use check::crc32c;
 pub use emit::{EmitError, emit};
 pub use frame::{Mac, Route};
+pub use framed::{Arrival, FRAME_HEADERS, Framed, HeaderOf};
 pub use mark::{BadMarks, Mark, Marks};
 pub use packet::{BadHeader, Packet, Reason, Shape};
-pub use parse::{Arrived, Fate, Refused, parse};
+pub use parse::{Arrived, Refused, parse};
+pub use plain::BadPlain;
+pub use pullnet_transport::Fate;
 pub use tag::tag;
 
 /// UDP port that hosts listen on unless told otherwise. Outside of what Linux hands out by itself (32768 to 60999).

@@ -1,24 +1,13 @@
 //! A frame as it arrived: what it says, and what became of it on its way.
 
+use pullnet_transport::Fate;
 use thiserror::Error;
 
 use crate::check::internet_checksum;
 use crate::frame::{Ip, PROTOCOL_UDP, address, word};
+use crate::framed::is_marked;
 use crate::packet::{carried_check, header_check};
-use crate::{BadHeader, HEADER, Mac, Mark, Marks, Packet, Route, UDP};
-
-/// What became of a packet on its way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
-    /// Everything is there, and its check is right.
-    Whole,
-    /// Payload is missing.
-    Trimmed,
-    /// All of the payload is there, but it is not what was sent. The header is.
-    Damaged,
-    /// A switch sent the header back.
-    Returned,
-}
+use crate::{BadHeader, BadPlain, HEADER, Mac, Mark, Marks, Packet, Route, UDP};
 
 /// A packet that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,8 +16,10 @@ pub struct Arrived<'a> {
     pub route: Route,
     /// The header.
     pub packet: Packet,
-    /// What became of it.
+    /// What became of it: a damaged payload is as good as none, for the header says which packet has to come again.
     pub fate: Fate,
+    /// Whether all of the payload is there and is not what was sent.
+    pub damaged: bool,
     /// The payload if the packet is whole; else empty.
     pub payload: &'a [u8],
     /// What the switches made of the DSCP; `None`: a value that is none of ours.
@@ -61,6 +52,9 @@ pub enum Refused {
     /// Not a header.
     #[error("{0}")]
     Header(#[from] BadHeader),
+    /// Not the header of this transport.
+    #[error("{0}")]
+    Plain(#[from] BadPlain),
 }
 
 impl Refused {
@@ -103,15 +97,55 @@ pub(crate) fn route_of(frame: &[u8], ip: Ip, udp: usize) -> Route {
     }
 }
 
-/// What is there of the payload: whole with its check right, whole with its check wrong, or not whole. `body` is what
-/// follows the header, up to where the frame or the IP packet ends, whichever is earlier.
-fn payload_of(body: &[u8], length: usize) -> (Fate, &[u8]) {
-    let Some((check, rest)) = body.split_first_chunk::<4>() else { return (Fate::Trimmed, &[]) };
+/// What is there of the payload, and whether it is damaged: whole with its check right, whole with its check wrong, or not
+/// whole. `body` is what follows the header, up to where the frame or the IP packet ends, whichever is earlier.
+pub(crate) fn payload_of(body: &[u8], length: usize) -> (Fate, bool, &[u8]) {
+    let Some((check, rest)) = body.split_first_chunk::<4>() else { return (Fate::Trimmed, false, &[]) };
     match rest.get(..length) {
-        None => (Fate::Trimmed, &[]),
-        Some(payload) if crate::crc32c(&[payload]) == u32::from_be_bytes(*check) => (Fate::Whole, payload),
-        Some(_) => (Fate::Damaged, &[]),
+        None => (Fate::Trimmed, false, &[]),
+        Some(payload) if crate::crc32c(&[payload]) == u32::from_be_bytes(*check) => {
+            (Fate::Whole, false, payload)
+        }
+        Some(_) => (Fate::Trimmed, true, &[]),
     }
+}
+
+/// A frame for us, opened as far as all transports have it alike.
+pub(crate) struct Opened<'a> {
+    pub route: Route,
+    pub mark: Option<Mark>,
+    /// Whether a switch has sent it back.
+    pub returned: bool,
+    /// Whether a switch has marked it.
+    pub ce: bool,
+    /// What UDP carries and what follows; at least a header.
+    pub datagram: &'a [u8],
+    /// Where it ends by what the IP header says.
+    pub end: usize,
+    /// The addresses of the host that made the packet and of the one that it is for.
+    pub addresses: (&'a [u8], &'a [u8]),
+}
+
+pub(crate) fn open<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Opened<'a>, Refused> {
+    let (ip, udp) = find_udp(frame, port)?;
+    let datagram = frame.get(udp + UDP..).unwrap_or(&[]);
+    if datagram.len() < HEADER {
+        return Err(Refused::Short(datagram.len()));
+    }
+    let mark = marks.mark(ip.dscp(frame));
+    let (from, to) = ip.addresses(frame);
+    // A switch that sends a header back has exchanged the addresses.
+    let returned = mark == Some(Mark::Returned);
+    Ok(Opened {
+        route: route_of(frame, ip, udp),
+        mark,
+        returned,
+        ce: is_marked(ip.traffic_class(frame)),
+        datagram,
+        // Where a switch has corrected the length, padding may follow.
+        end: ip.end(frame).saturating_sub(udp + UDP).min(datagram.len()),
+        addresses: if returned { (to, from) } else { (from, to) },
+    })
 }
 
 /// Reads a frame that is for UDP port `port`.
@@ -123,27 +157,17 @@ fn payload_of(body: &[u8], length: usize) -> (Fate, &[u8]) {
 /// # Errors
 /// If the frame is somebody else's, or not what any host sends. Nothing of such a frame can be believed.
 pub fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrived<'a>, Refused> {
-    let (ip, udp) = find_udp(frame, port)?;
-    let datagram = frame.get(udp + UDP..).unwrap_or(&[]);
+    let Opened { route, mark, returned, datagram, end, addresses, .. } = open(frame, marks, port)?;
     let (header, rest) = datagram.split_first_chunk::<HEADER>().ok_or(Refused::Short(datagram.len()))?;
-    let mark = marks.mark(ip.dscp(frame));
-    let (from, to) = ip.addresses(frame);
-    // A switch that sends a header back has exchanged the addresses.
-    let returned = mark == Some(Mark::Returned);
-    let (computed, carried) =
-        (header_check(header, if returned { (to, from) } else { (from, to) }), carried_check(header));
+    let (computed, carried) = (header_check(header, addresses), carried_check(header));
     if computed != carried {
         return Err(Refused::Check { carried, computed });
     }
     let packet = Packet::decode(header)?;
-    let (fate, payload) = match packet.shape.is_data() {
-        _ if returned => (Fate::Returned, &[][..]),
-        false => (Fate::Whole, &[][..]),
-        true => {
-            // Where a switch has corrected the length, padding may follow.
-            let end = ip.end(frame).saturating_sub(udp + UDP + HEADER).min(rest.len());
-            payload_of(&rest[..end], packet.shape.length().into())
-        }
+    let (fate, damaged, payload) = match packet.shape.is_data() {
+        _ if returned => (Fate::Returned, false, &[][..]),
+        false => (Fate::Whole, false, &[][..]),
+        true => payload_of(&rest[..end.saturating_sub(HEADER)], packet.shape.length().into()),
     };
-    Ok(Arrived { route: route_of(frame, ip, udp), packet, fate, payload, mark })
+    Ok(Arrived { route, packet, fate, damaged, payload, mark })
 }

@@ -37,10 +37,10 @@ pub fn datagram(frame: &[u8]) -> Option<(Route, &[u8])> {
         .then(|| (route_of(frame, ip, udp), carried))
 }
 
-/// Writes a UDP frame that carries `carried`; returns its length, or `None` if it does not fit.
+/// Writes a UDP frame of this traffic class (DSCP and ECN bits) that carries `carried`; returns its length, or `None` if it does not fit.
 #[must_use]
-pub fn put_headers(out: &mut [u8], route: &Route, dscp: u8, carried: &[u8]) -> Option<usize> {
-    let headers = crate::emit::headers(out, route, dscp & 63, carried.len()).ok()?;
+pub fn put_headers(out: &mut [u8], route: &Route, class: u8, carried: &[u8]) -> Option<usize> {
+    let headers = crate::emit::headers(out, route, class, carried.len()).ok()?;
     headers.body.copy_from_slice(carried);
     Some(headers.needed)
 }

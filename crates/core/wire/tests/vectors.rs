@@ -51,7 +51,7 @@ fn outcome(result: &Result<Arrived<'_>, Refused>) -> Value {
     match result {
         Err(refused) => json!({"refused": refused.to_string()}),
         Ok(arrived) => json!({
-            "fate": format!("{:?}", arrived.fate).to_lowercase(),
+            "fate": if arrived.damaged { "damaged".to_owned() } else { format!("{:?}", arrived.fate).to_lowercase() },
             "mark": arrived.mark.map(|mark| format!("{mark:?}").to_lowercase()),
             "from": arrived.route.from.to_string(),
             "to": arrived.route.to.to_string(),

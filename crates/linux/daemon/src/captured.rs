@@ -6,22 +6,40 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Duration, Instant as Clock, SystemTime, UNIX_EPOCH};
 
+use pullnet_capture::{Direction, Writer, WrittenInterface};
 use pullnet_netio::{Counters, Error as IoError, PacketIo};
-use pullnet_switch::capture::{Capture, Captured};
 use pullnet_switch::config::CaptureSettings;
-use pullnet_switch::{Event, Observer};
-use pullnet_units::{BitsPerSec, Instant, PortId};
+use pullnet_units::BitsPerSec;
 
 use crate::Error;
-
-/// The only interface of the file.
-const PORT: PortId = PortId(0);
 
 /// Records what comes in and goes out.
 pub(crate) struct Recorder<I> {
     io: I,
-    capture: Capture<BufWriter<File>>,
+    capture: Tape,
+}
+
+/// The file, with one interface.
+struct Tape {
+    writer: Writer<BufWriter<File>>,
     start: Clock,
+    /// Nanoseconds from 1970 to the start.
+    epoch: u64,
+    failed: Option<std::io::Error>,
+}
+
+impl Tape {
+    /// What cannot be written must not stop traffic; it is told at the end.
+    fn put(&mut self, direction: Direction, frame: &[u8]) {
+        if self.failed.is_none() {
+            let time = self.epoch + times().0.duration_since(self.start).as_nanos() as u64;
+            self.failed = self.writer.packet(time, 0, direction, frame).err();
+        }
+    }
+
+    fn finish(&mut self) -> std::io::Result<()> {
+        self.failed.take().map_or_else(|| self.writer.flush(), Err)
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "captures carry the time of day")]
@@ -36,13 +54,9 @@ impl<I: PacketIo> Recorder<I> {
         let failed = || Error::file(Path::new(&settings.file), "cannot make the capture");
         let out = BufWriter::with_capacity(1 << 20, File::create(&settings.file).map_err(failed())?);
         let (start, epoch) = times();
-        let port = Captured { name: name.to_owned(), rate };
-        let capture = Capture::new(out, &[Some(port)], settings.snap.0 as usize, epoch).map_err(failed())?;
-        Ok(Self { io, capture, start })
-    }
-
-    fn now(start: Clock) -> Instant {
-        Instant((times().0.duration_since(start).as_nanos() as u64).saturating_mul(1000))
+        let interface = WrittenInterface { name: name.to_owned(), rate: rate.get() };
+        let writer = Writer::new(out, &[interface], settings.snap.0 as usize).map_err(failed())?;
+        Ok(Self { io, capture: Tape { writer, start, epoch, failed: None } })
     }
 }
 
@@ -52,19 +66,19 @@ impl<I: PacketIo> PacketIo for Recorder<I> {
     }
 
     fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, IoError> {
-        let (capture, start) = (&mut self.capture, self.start);
+        let capture = &mut self.capture;
         self.io.receive(most, &mut |frame| {
-            capture.event(Self::now(start), PORT, Event::Arrived, frame);
+            capture.put(Direction::In, frame);
             each(frame);
         })
     }
 
     fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, IoError> {
-        let (capture, start) = (&mut self.capture, self.start);
+        let capture = &mut self.capture;
         self.io.send(&mut |room| {
             let long = fill(room);
             if long > 0 {
-                capture.event(Self::now(start), PORT, Event::Sent, &room[..long]);
+                capture.put(Direction::Out, &room[..long]);
             }
             long
         })

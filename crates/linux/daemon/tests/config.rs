@@ -110,6 +110,21 @@ mac = "02"
 }
 
 #[test]
+fn a_transport_that_carries_no_streams_is_refused() {
+    let told = |name: &str| errors(&format!("transport = \"{name}\"\n{GOOD}"));
+    for name in ["tcp", "dctcp", "go-back-n"] {
+        let expected = format!("h.toml:1:13: transport: \"{name}\" carries no streams of services: ");
+        let told = told(name);
+        assert!(
+            told[0].starts_with(&expected) && told[0].contains("use \"ndp\"") && told.len() == 1,
+            "{told:#?}"
+        );
+    }
+    assert_eq!(told("tpc"), ["h.toml:1:13: transport: \"tpc\" is no transport; use \"ndp\""]);
+    assert!(HostFile::read("h.toml", &format!("transport = \"ndp\"\n{GOOD}")).is_ok());
+}
+
+#[test]
 fn settings_without_effect_are_refused() {
     let told = errors(
         "backend = \"udp\"\ninterface = \"eth0\"\naddress = \"127.0.0.1\"\nrate = \"1 Gbps\"\n[limits]\nring = \"4096 B\"\nbacklog = 5000\n",

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use pullnet_config::listing;
 use pullnet_daemon::config::shape;
-use pullnet_scenario::reading::listing;
 
 const BEGIN: &str =
     "<!-- settings: made from the code by BLESS=1 cargo test -p pullnet-daemon --test reference -->\n";

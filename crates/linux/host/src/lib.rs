@@ -5,6 +5,7 @@
 //! - [`Stack`] is what applications call; [`NdpStream`] and [`NdpListener`] are made of it.
 #![forbid(unsafe_code)]
 
+mod carrier;
 mod engine;
 mod error;
 mod guard;
@@ -22,6 +23,7 @@ mod streams;
 pub mod tokio;
 mod wallet;
 
+pub use carrier::{Carrier, Form, Purpose, Times};
 pub use engine::Engine;
 pub use error::StreamError;
 pub use handle::{Notice, Read, StreamId, StreamInfo};

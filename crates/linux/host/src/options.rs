@@ -13,7 +13,7 @@ const MTU: std::ops::RangeInclusive<usize> = 256..=60_000;
 
 /// What an [`crate::Engine`] is made with.
 #[derive(Clone, Debug)]
-pub struct EngineOptions {
+pub struct EngineOptions<T = NdpConfig> {
     /// The host's one IP address; with [`EngineOptions::port`] it is who the host is.
     pub address: IpAddr,
     /// Ethernet address of the interface; anything where the backend writes Ethernet headers itself (UDP sockets).
@@ -24,8 +24,8 @@ pub struct EngineOptions {
     pub mtu: usize,
     /// Rate of the host's link, at which pulls are paced.
     pub rate: BitsPerSec,
-    /// Settings of NDP. `mtu` and `header` are not looked at: they follow from [`EngineOptions::mtu`].
-    pub ndp: NdpConfig,
+    /// Settings of the transport. `mtu` and `header` are not looked at: they follow from [`EngineOptions::mtu`].
+    pub transport: T,
     /// DSCP values of the network.
     pub marks: Marks,
     /// How much the host takes on.
@@ -45,16 +45,24 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// The usual ones for `address`: 1500 B packets, a link of 10 Gb/s, 8 paths.
+    /// The usual ones for `address`: NDP, 1500 B packets, a link of 10 Gb/s, 8 paths.
     #[must_use]
     pub fn new(address: IpAddr) -> Self {
+        Self::over(address, NdpConfig::default())
+    }
+}
+
+impl<T> EngineOptions<T> {
+    /// The same over another transport.
+    #[must_use]
+    pub fn over(address: IpAddr, transport: T) -> Self {
         Self {
             address,
             mac: Mac::default(),
             port: PORT,
             mtu: 1500,
             rate: BitsPerSec::gbps(10),
-            ndp: NdpConfig::default(),
+            transport,
             marks: Marks::default(),
             limits: Limits::default(),
             neighbours: Vec::new(),
@@ -84,8 +92,8 @@ impl EngineOptions {
         payload_room(self.mtu, self.address.is_ipv6())
     }
 
-    /// NDP's settings with the sizes that packets have on the line.
-    pub(crate) fn protocol(&self) -> Result<NdpConfig, StreamError> {
+    /// Payload of a full packet, and bytes on the line beside it.
+    pub(crate) fn sizes(&self) -> Result<(Bytes, Bytes), StreamError> {
         if !MTU.contains(&self.mtu) || self.paths == 0 || self.paths > pullnet_wire::LABELS {
             return Err(StreamError::Options(format!(
                 "mtu = {} and paths = {}: an MTU of {} to {} B and 1 to {} paths work",
@@ -98,8 +106,7 @@ impl EngineOptions {
         }
         let ip = if self.address.is_ipv6() { IPV6 } else { IPV4 };
         let overhead = ETHERNET + ip + UDP + pullnet_wire::DATA_HEADER + LINE;
-        let (mtu, header) = (Bytes(self.payload_room() as u64), Bytes(overhead as u64));
-        Ok(NdpConfig { mtu, header, ..self.ndp.clone() })
+        Ok((Bytes(self.payload_room() as u64), Bytes(overhead as u64)))
     }
 }
 

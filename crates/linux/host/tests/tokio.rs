@@ -21,9 +21,9 @@ fn host() -> Host {
     engine.limits.send_buffer = 20_000;
     // The first windows of all streams fit into the least receive buffer that a kernel gives: in its first seconds a host
     // does not take packets that were sent again for the beginning of a stream.
-    engine.ndp.initial_window = Packets(4);
+    engine.transport.initial_window = Packets(4);
     // A host that the machine has no time for is not given up.
-    engine.ndp.give_up = Picos::from_secs(120);
+    engine.transport.give_up = Picos::from_secs(120);
     Host::start(sockets, HostOptions::new(engine)).unwrap()
 }
 

@@ -22,7 +22,7 @@ fn host_at(address: IpAddr, wait: Wait, change: impl FnOnce(&mut EngineOptions))
     let sockets = UdpSockets::open(&UdpOptions { port: 0, ..UdpOptions::new(address) }).unwrap();
     let port = sockets.local().port();
     let mut engine = EngineOptions { port, ..EngineOptions::new(address) };
-    engine.ndp.give_up = GIVE_UP;
+    engine.transport.give_up = GIVE_UP;
     change(&mut engine);
     Host::start(sockets, HostOptions { wait, ..HostOptions::new(engine) }).unwrap()
 }

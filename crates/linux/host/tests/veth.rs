@@ -41,7 +41,7 @@ fn host(veth: &Veth, side: usize, family: Family, mtu: usize) -> (Host, PortGuar
         let (mac, io) = (Interface::find("eth")?.mac, PacketSocket::open("eth", &options)?);
         let mut engine = EngineOptions { mac, mtu, ..EngineOptions::new(address(side, family)) };
         // A host that the machine has no time for is not given up.
-        engine.ndp.give_up = Picos::from_secs(120);
+        engine.transport.give_up = Picos::from_secs(120);
         let neighbours = Neighbours::Kernel("eth".to_string());
         Ok((Host::start(io, HostOptions { neighbours, ..HostOptions::new(engine) }).unwrap(), guard))
     };

@@ -194,7 +194,7 @@ fn put_together(frame: &mut [u8], local: SocketAddr, incoming: &sys::Incoming<'_
         from_port: incoming.from.port(),
         to_port: local.port(),
     };
-    switch::put_headers(frame, &route, incoming.traffic_class.unwrap_or(0) >> 2, incoming.payload)
+    switch::put_headers(frame, &route, incoming.traffic_class.unwrap_or(0), incoming.payload)
 }
 
 impl PacketIo for UdpSockets {

@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use pullnet_qdisc::{Trim, TrimConfig};
 use pullnet_switch::{
-    Direction, Effect, Entry, Fabric, FabricSettings, Fault, Mac, Ndp, PortSettings, Selection, Silent, Slot,
+    Direction, Effect, Entry, Fabric, FabricSettings, Fault, Mac, Ndp, PortLine, PortSettings, Selection,
+    Silent, Slot,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
 use pullnet_wire::{Marks, Shape, parse, switch};
@@ -88,12 +89,9 @@ fn switches(condition: Condition, seed: u64) -> Switches {
         Condition::Corruption => Some(Effect::Corrupt(0.001)),
         _ => None,
     };
-    let always = |port, effect| Fault {
-        port,
-        direction: Direction::In,
-        from: Instant::ZERO,
-        until: Instant::NEVER,
-        effect,
+    let always = |port, effect| {
+        let place = PortLine { port, direction: Direction::In };
+        Fault { place, from: Instant::ZERO, until: None, effect }
     };
     for host in 0..HOSTS {
         share.into_iter().for_each(|effect| fabric.fault(always(PortId(host), effect)));
@@ -208,8 +206,8 @@ impl Network {
             if is_up {
                 self.fabric.clear_faults(port);
             } else {
-                let (direction, until) = (Direction::Both, Instant::NEVER);
-                self.fabric.fault(Fault { port, direction, from: now, until, effect: Effect::Down });
+                let place = PortLine { port, direction: Direction::Both };
+                self.fabric.fault(Fault { place, from: now, until: None, effect: Effect::Down });
             }
         }
     }

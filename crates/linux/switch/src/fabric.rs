@@ -81,8 +81,8 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             coin: None,
             draw: None,
             leaving: VecDeque::new(),
-            out: Line::default(),
-            inward: Line::default(),
+            out: Line::new(port.rate),
+            inward: Line::new(port.rate),
             chance: seed.small_stream("switch.port", number),
             counters: PortCounters::default(),
         };

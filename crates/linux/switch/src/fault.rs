@@ -1,4 +1,5 @@
 use pullnet_settings::choice;
+use pullnet_topology::LinkState;
 use pullnet_units::{BitsPerSec, Instant, PortId};
 
 choice! {
@@ -13,69 +14,17 @@ choice! {
     }
 }
 
-/// What goes wrong with a line.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Effect {
-    /// Nothing passes.
-    Down,
-    /// It works at this rate if that is lower than its own; outwards only.
-    Rate(BitsPerSec),
-    /// A frame vanishes with this probability.
-    Loss(f64),
-    /// A frame has one of its bits turned with this probability, and goes on.
-    Corrupt(f64),
-    /// A frame arrives twice with this probability.
-    Duplicate(f64),
-}
-
-/// Something that goes wrong with the line of a port for a time.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Fault {
-    /// Where.
+/// The line of a port, in one direction or both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PortLine {
+    /// The port.
     pub port: PortId,
     /// Which way.
     pub direction: Direction,
-    /// Since when.
-    pub from: Instant,
-    /// When it is over; [`Instant::NEVER`] for never.
-    pub until: Instant,
-    /// What.
-    pub effect: Effect,
 }
 
-/// How one direction of a line works at the moment.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct LineState {
-    /// Whether anything passes.
-    pub up: bool,
-    /// Most bits per second; `None` for its own rate.
-    pub rate: Option<BitsPerSec>,
-    /// Probability that a frame vanishes.
-    pub loss: f64,
-    /// Probability that a frame has a bit turned.
-    pub corrupt: f64,
-    /// Probability that a frame arrives twice.
-    pub duplicate: f64,
-}
-
-impl LineState {
-    /// Nothing is wrong.
-    pub const SOUND: Self = Self { up: true, rate: None, loss: 0.0, corrupt: 0.0, duplicate: 0.0 };
-
-    /// With one more effect: down wins, the lowest rate counts, probabilities are independent. As the simulator has it.
-    #[must_use]
-    fn with(mut self, effect: Effect) -> Self {
-        let either = |p: f64, q: f64| 1.0 - (1.0 - p) * (1.0 - q);
-        match effect {
-            Effect::Down => self.up = false,
-            Effect::Rate(rate) => self.rate = Some(self.rate.map_or(rate, |own| own.min(rate))),
-            Effect::Loss(p) => self.loss = either(self.loss, p),
-            Effect::Corrupt(p) => self.corrupt = either(self.corrupt, p),
-            Effect::Duplicate(p) => self.duplicate = either(self.duplicate, p),
-        }
-        self
-    }
-}
+/// Something that goes wrong with the line of a port for a time.
+pub type Fault = pullnet_topology::Fault<PortLine>;
 
 /// All faults of a fabric, past ones forgotten.
 #[derive(Clone, Debug, Default)]
@@ -90,30 +39,29 @@ impl Faults {
 
     /// Forgets every fault of a port.
     pub fn clear(&mut self, port: PortId) {
-        self.known.retain(|fault| fault.port != port);
+        self.known.retain(|fault| fault.place.port != port);
     }
 
     /// Forgets what is over at `now`.
     pub fn forget(&mut self, now: Instant) {
-        self.known.retain(|fault| fault.until > now);
+        self.known.retain(|fault| fault.until.is_none_or(|until| until > now));
     }
 
     /// The next time after `now` at which something begins or ends.
     pub fn next_change(&self, now: Instant) -> Instant {
-        let times = self.known.iter().flat_map(|fault| [fault.from, fault.until]);
+        let times = self.known.iter().flat_map(|fault| [Some(fault.from), fault.until]).flatten();
         times.filter(|at| *at > now).min().unwrap_or(Instant::NEVER)
     }
 
-    /// How the line of `port` works at `now`: outwards and inwards.
-    pub fn state(&self, port: PortId, now: Instant) -> [LineState; 2] {
+    /// How the line of `port`, which is of this rate, works at `now`: outwards and inwards.
+    pub fn state(&self, port: PortId, rate: BitsPerSec, now: Instant) -> [LinkState; 2] {
         [Direction::Out, Direction::In].map(|way| {
+            let ways = [way, Direction::Both];
             let here = |fault: &&Fault| {
-                fault.port == port
-                    && (fault.direction == way || fault.direction == Direction::Both)
-                    && fault.from <= now
-                    && now < fault.until
+                fault.place.port == port && ways.contains(&fault.place.direction) && fault.is_active(now)
             };
-            self.known.iter().filter(here).fold(LineState::SOUND, |state, fault| state.with(fault.effect))
+            let sound = LinkState::sound(rate);
+            self.known.iter().filter(here).fold(sound, |state, fault| state.with(fault.effect))
         })
     }
 }

@@ -1,25 +1,12 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use pullnet_config::Forwarding;
 use pullnet_settings::choice;
 use pullnet_units::{Instant, NodeId, Picos, PortId};
 
 use crate::codec::Class;
 use crate::mac::Mac;
-
-choice! {
-    /// Who chooses among equal ports. The words are those of a scenario.
-    pub enum Forwarding {
-        /// The sender: the label that it wrote decides. Frames without a label go by their flow.
-        Path = "path",
-        /// The switch, at random for every frame.
-        Random = "random",
-        /// The switch, by a hash of the flow.
-        Ecmp = "ecmp",
-        /// The switch: the port that holds the fewest frames, by chance among several.
-        LeastLoaded = "least-loaded",
-    }
-}
 
 choice! {
     /// What happens to a frame whose destination is not known, or is a group.
@@ -169,7 +156,7 @@ impl Table {
     }
 }
 
-/// The position among `count` equal ports that a frame begins its search at.
+/// The position among `count` equal ports that a frame begins its search at. Frames without a label go by their flow.
 #[inline]
 pub(crate) fn choose(
     forwarding: Forwarding,

@@ -109,7 +109,6 @@ impl<Q> Port<Q> {
     /// Time on the wire at the rate that the line has now.
     #[inline]
     pub fn time(&self, wire: u32) -> Picos {
-        let rate = self.out.state().rate.map_or(self.rate, |slow| slow.min(self.rate));
-        rate.serialization(Bytes(wire.into()))
+        self.out.state().rate.serialization(Bytes(wire.into()))
     }
 }

@@ -1,6 +1,7 @@
+use pullnet_config::Forwarding;
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 
-use crate::forward::{Forwarding, Unknown};
+use crate::forward::Unknown;
 use crate::frame::FrameId;
 use crate::size::Counting;
 

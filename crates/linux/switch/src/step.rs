@@ -142,7 +142,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     pub(crate) fn change_lines(&mut self) {
         self.faults.forget(self.now);
         for id in self.ports.ids() {
-            let [out, inward] = self.faults.state(id, self.now);
+            let [out, inward] = self.faults.state(id, self.ports[id].rate, self.now);
             let port = &mut self.ports[id];
             port.out.set(self.now, out);
             port.inward.set(self.now, inward);

@@ -1,5 +1,6 @@
 //! The way of a frame through a switch: from the port that it came by to the queue of the port that it leaves by.
 
+use pullnet_config::Forwarding;
 use pullnet_qdisc::Discipline;
 use pullnet_units::PortId;
 
@@ -7,7 +8,7 @@ use crate::codec::{Class, Codec};
 use crate::counters::PortCounters;
 use crate::event::{Dropped, Event, Observer};
 use crate::fabric::Fabric;
-use crate::forward::{Forwarding, Ways, choose};
+use crate::forward::{Ways, choose};
 use crate::frame::{FrameId, Frames};
 use crate::item::Slot;
 use crate::mac::Mac;

@@ -1,6 +1,6 @@
 //! Switch files: what they come to, and what is said of wrong ones. Every error comes at once.
 
-use pullnet_scenario::Disk;
+use pullnet_config::Disk;
 use pullnet_switch::config::{SwitchFile, Wait};
 use pullnet_switch::{Effect, Unknown};
 use pullnet_units::{NodeId, PortId};
@@ -70,7 +70,7 @@ fn a_file_comes_to_ports_entries_and_faults() {
     assert_eq!((file.ports[0].interface.as_deref(), file.ports[0].settings.paced), (Some("veth0"), true));
     assert_eq!((file.ports[2].settings.node, file.ports[2].settings.peer), (NodeId(1), Some(PortId(1))));
     assert_eq!((file.entries.len(), file.fabric.unknown), (2, Unknown::Flood));
-    let effects: Vec<_> = file.faults.iter().map(|fault| (fault.port, fault.effect)).collect();
+    let effects: Vec<_> = file.faults.iter().map(|fault| (fault.place.port, fault.effect)).collect();
     assert_eq!(effects, [(PortId(1), Effect::Down), (PortId(1), Effect::Loss(0.01))]);
     assert_eq!((file.port("down"), file.port("nobody")), (Some(PortId(2)), None));
 }

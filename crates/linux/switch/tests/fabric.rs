@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use pullnet_qdisc::{DropTail, DropTailConfig, Pfc, PfcConfig, Trim, TrimConfig};
 use pullnet_switch::{
     Counting, Direction, Dropped, Effect, Entry, Event, Fabric, FabricSettings, Fault, Forwarding, Kind, Mac,
-    PortSettings, Selection, Slot, Unknown, WrongPort,
+    PortLine, PortSettings, Selection, Slot, Unknown, WrongPort,
 };
 use pullnet_units::{BitsPerSec, Instant, NodeId, Packets, Picos, PortId, QueueSize};
 
@@ -55,8 +55,8 @@ fn dropped(fabric: &mut Trims) -> Vec<(u64, Dropped)> {
 }
 
 fn fault(port: u32, direction: Direction, from_ns: u64, until_ns: u64, effect: Effect) -> Fault {
-    let (from, until) = (Instant(from_ns * 1000), Instant(until_ns * 1000));
-    Fault { port: PortId(port), direction, from, until, effect }
+    let (from, until) = (Instant(from_ns * 1000), Some(Instant(until_ns * 1000)));
+    Fault { place: PortLine { port: PortId(port), direction }, from, until, effect }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use pullnet_scenario::reading::listing;
+use pullnet_config::listing;
 use pullnet_switch::config::shape;
 
 const BEGIN: &str =

@@ -6,14 +6,25 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum PlayError {
     /// The transport does not exist on Linux.
-    #[error("transport.kind: \"{0}\" runs in the simulator only; use \"ndp\"")]
+    #[error(
+        "transport.kind: \"{0}\" has no form on the wire and runs in the simulator only; use one of {list}",
+        list = pullnet_protocols::FRAMED.join(", ")
+    )]
     Transport(&'static str),
     /// Only the simulator runs several transports.
-    #[error("transport: {0} transports run in the simulator only; use one, of kind \"ndp\"")]
+    #[error(
+        "transport: {0} transports in one run are for the simulator only; use one, of kind {list}",
+        list = pullnet_protocols::FRAMED.join(", ")
+    )]
     Transports(usize),
+    /// Frames do not say which class of the switches' queues they are for.
+    #[error(
+        "transport.class: {0} is for the simulator only: frames of a testbed are all of class 0; leave it out"
+    )]
+    Class(u8),
     /// The network is too large.
     #[error(transparent)]
-    Plan(#[from] pullnet_switch::plan::NoPlan),
+    Plan(#[from] crate::plan::NoPlan),
     /// Not one socket for each host.
     #[error("{sockets} sockets for {hosts} hosts")]
     Sockets {

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use pullnet_protocols::with_framed;
 use pullnet_record::RunRecord;
 use pullnet_scenario::Scenario;
 use pullnet_session::{Director, News, Report};
 use pullnet_units::{Id, Instant, Picos};
+use pullnet_wire::Framed;
 
-use crate::site::Site;
+use crate::site::{self, Site};
 use crate::station::{Socket, Station};
 use crate::{PlayError, PortCounts, finish};
 
@@ -26,13 +28,7 @@ pub trait Clock {
 const SIGNAL: Picos = Picos::from_nanos(1);
 
 /// The hosts of a scenario on their sockets.
-pub struct Field {
-    site: Site,
-    stations: Vec<Station>,
-    director: Director,
-    reports: Vec<Report>,
-    now: Instant,
-}
+pub struct Field(Box<dyn Round + Send>);
 
 impl Field {
     /// The hosts at rest, each on its socket, in the scenario's order. Round `number` keeps apart what is played one after
@@ -41,22 +37,79 @@ impl Field {
     /// # Errors
     /// If the scenario cannot be played on these sockets.
     pub fn new(scenario: &Arc<Scenario>, sockets: Vec<Socket>, number: u32) -> Result<Self, PlayError> {
-        let site = Site::new(scenario, number)?;
-        let hosts = &scenario.topology.hosts;
-        if sockets.len() != hosts.len() {
-            return Err(PlayError::Sockets { sockets: sockets.len(), hosts: hosts.len() });
-        }
-        let stations = hosts.ids().zip(sockets).map(|(host, io)| Station::new(&site, host, io));
-        let stations = stations.collect::<Result<_, _>>()?;
-        let director = Director::new(Arc::clone(scenario), vec![site.framing()], SIGNAL);
-        Ok(Self { site, stations, director, reports: Vec::new(), now: Instant::ZERO })
+        with_framed!(site::transport(scenario)?, |config: P| {
+            Ok(Self(Box::new(Hosts::<P>::new(scenario, config, sockets, number)?)))
+        }, else Err(PlayError::Transport(site::transport(scenario)?.name())))
     }
 
     /// Gives every host a turn. True if the run has ended.
     ///
     /// # Errors
     /// If an interface fails, or something arrives that was not sent.
-    pub fn turn(&mut self, clock: &impl Clock) -> Result<bool, PlayError> {
+    pub fn turn(&mut self, clock: &dyn Clock) -> Result<bool, PlayError> {
+        self.0.turn(clock)
+    }
+
+    /// When something is to be done that no frame brings; [`Instant::NEVER`] for nothing.
+    pub fn next_due(&self) -> Instant {
+        self.0.next_due()
+    }
+
+    /// Whether there is nothing to do before this time; `None` while flows are open.
+    pub fn rests_until(&self) -> Option<Instant> {
+        self.0.rests_until()
+    }
+
+    /// The socket of the first host, to wait at.
+    pub(crate) fn first_socket(&mut self) -> Option<&mut Socket> {
+        self.0.first_socket()
+    }
+
+    /// The record of the run so far, and the sockets. `ports`: what the switches counted meanwhile.
+    pub fn finish(self, ports: &[PortCounts]) -> (RunRecord, Vec<Socket>) {
+        self.0.finish(ports)
+    }
+}
+
+/// The hosts of a scenario, whatever their transport.
+trait Round {
+    fn turn(&mut self, clock: &dyn Clock) -> Result<bool, PlayError>;
+    fn next_due(&self) -> Instant;
+    fn rests_until(&self) -> Option<Instant>;
+    fn first_socket(&mut self) -> Option<&mut Socket>;
+    fn finish(self: Box<Self>, ports: &[PortCounts]) -> (RunRecord, Vec<Socket>);
+}
+
+/// The hosts of a scenario with transport `P`.
+struct Hosts<P: Framed> {
+    site: Site<P>,
+    stations: Vec<Station<P>>,
+    director: Director,
+    reports: Vec<Report>,
+    now: Instant,
+}
+
+impl<P: Framed> Hosts<P> {
+    fn new(
+        scenario: &Arc<Scenario>,
+        config: &P::Config,
+        sockets: Vec<Socket>,
+        number: u32,
+    ) -> Result<Self, PlayError> {
+        let site = Site::new(scenario, config, number)?;
+        let hosts = &scenario.topology.hosts;
+        if sockets.len() != hosts.len() {
+            return Err(PlayError::Sockets { sockets: sockets.len(), hosts: hosts.len() });
+        }
+        let stations = hosts.ids().zip(sockets).map(|(host, io)| Station::new(&site, host, io));
+        let stations = stations.collect::<Result<_, _>>()?;
+        let director = Director::new(Arc::clone(scenario), vec![site.framing], SIGNAL);
+        Ok(Self { site, stations, director, reports: Vec::new(), now: Instant::ZERO })
+    }
+}
+
+impl<P: Framed> Round for Hosts<P> {
+    fn turn(&mut self, clock: &dyn Clock) -> Result<bool, PlayError> {
         let now = clock.now();
         self.now = now;
         let Self { site, stations, director, reports, .. } = self;
@@ -74,26 +127,22 @@ impl Field {
         Ok(director.ended.is_some())
     }
 
-    /// When something is to be done that no frame brings; [`Instant::NEVER`] for nothing.
-    pub fn next_due(&self) -> Instant {
+    fn next_due(&self) -> Instant {
         let start = self.director.next_start().map_or(Instant::NEVER, Instant);
         let end = Instant(self.director.end());
         self.stations.iter().map(Station::next_due).fold(start.min(end), Instant::min)
     }
 
-    /// Whether there is nothing to do before this time; `None` while flows are open.
-    pub fn rests_until(&self) -> Option<Instant> {
+    fn rests_until(&self) -> Option<Instant> {
         let next = self.director.next_start().unwrap_or(self.director.end());
         self.director.is_quiet().then_some(Instant(next))
     }
 
-    /// The socket of the first host, to wait at.
-    pub(crate) fn first_socket(&mut self) -> Option<&mut Socket> {
+    fn first_socket(&mut self) -> Option<&mut Socket> {
         self.stations.first_mut().map(|station| &mut station.io)
     }
 
-    /// The record of the run so far, and the sockets. `ports`: what the switches counted meanwhile.
-    pub fn finish(mut self, ports: &[PortCounts]) -> (RunRecord, Vec<Socket>) {
+    fn finish(mut self: Box<Self>, ports: &[PortCounts]) -> (RunRecord, Vec<Socket>) {
         let now = self.now;
         self.stations.iter_mut().for_each(|station| station.stack.finish(now));
         let reports = self.stations.iter_mut().flat_map(|station| station.stack.reports.drain(..));
@@ -104,7 +153,11 @@ impl Field {
 }
 
 /// A pull that falls due while the next host has its turn would leave late: it is waited for, and goes first.
-fn punctual(stations: &mut [Station], clock: &impl Clock, site: &Site) -> Result<(), PlayError> {
+fn punctual<P: Framed>(
+    stations: &mut [Station<P>],
+    clock: &dyn Clock,
+    site: &Site<P>,
+) -> Result<(), PlayError> {
     let now = clock.now();
     let soon = now..now + clock.turn();
     let Some(station) = stations.iter_mut().find(|station| soon.contains(&station.timer())) else {
@@ -117,7 +170,7 @@ fn punctual(stations: &mut [Station], clock: &impl Clock, site: &Site) -> Result
 }
 
 /// While one host sends, pulls of others fall due: they do not wait until everybody had a turn.
-fn catch_up(stations: &mut [Station], now: Instant, site: &Site) -> Result<(), PlayError> {
+fn catch_up<P: Framed>(stations: &mut [Station<P>], now: Instant, site: &Site<P>) -> Result<(), PlayError> {
     let mut due = stations.iter_mut().filter(|station| station.timer() <= now);
     due.try_for_each(|station| station.turn(now, site).map(drop))
 }

@@ -4,6 +4,7 @@ use pullnet_record::RunRecord;
 use pullnet_session::{Director, RecordBuilder, Report};
 use pullnet_transport::Transport;
 use pullnet_units::Instant;
+use pullnet_wire::Framed;
 
 use crate::PortCounts;
 use crate::ports;
@@ -11,10 +12,10 @@ use crate::site::Site;
 use crate::stack::Stack;
 
 /// The record of a run that stopped at `now`.
-pub(crate) fn record(
-    site: &Site,
+pub(crate) fn record<P: Framed>(
+    site: &Site<P>,
     director: Director,
-    stacks: Vec<Stack>,
+    stacks: Vec<Stack<P>>,
     reports: &[Report],
     now: Instant,
     counted: &[PortCounts],

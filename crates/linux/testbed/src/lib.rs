@@ -15,6 +15,7 @@ mod finish;
 mod incoming;
 mod line;
 mod live;
+pub mod plan;
 mod ports;
 pub mod rpc;
 mod site;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant as WallClock};
 use pullnet_netio::{Error, PacketIo, PacketOptions, PacketSocket, in_namespace};
 use pullnet_record::RunRecord;
 use pullnet_scenario::Scenario;
-use pullnet_switch::plan::Plan;
 use pullnet_units::{Instant, Picos};
 
 use crate::field::{Clock, Field};
+use crate::plan::Plan;
 use crate::station::Socket;
 use crate::{PlayError, PortCounts};
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use pullnet_record::PortRow;
-use pullnet_switch::plan::{host_names, port_names};
 use pullnet_topology::{LinkRef, Topology};
 use pullnet_units::{Bytes, HostId, Picos, PortId};
 use serde_json::Value;
+
+use crate::plan::{host_names, port_names};
 
 /// What one port of the switches counted during a run: counters by their names (`pullnet_switch::PortCounters`).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -120,6 +121,7 @@ fn port(topology: &Topology, id: PortId, found: Option<&PortCounts>) -> PortRow 
         packets: counts.get("if_out_ucast_pkts") + counts.get("if_out_non_ucast_pkts"),
         bytes: counts.get("if_out_octets"),
         data_packets: counts.get("tx_data_packets"),
+        marked: counts.get("ecn_marked_packets"),
         trimmed: counts.get("trim_packets"),
         returned: counts.get("returned_packets"),
         dropped: counts.get("if_out_discards") + counts.get("if_in_discards"),

@@ -3,19 +3,18 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use pullnet_ndp::NdpConfig;
-use pullnet_ndp::wire::Carriage;
-use pullnet_protocols::ProtocolConfig;
+use pullnet_protocols::{FRAMED, ProtocolConfig};
 use pullnet_scenario::{CarriedBy, Scenario};
-use pullnet_switch::plan::Plan;
+use pullnet_settings::{Settings, Value};
 use pullnet_transport::{Framing, HostAddr};
-use pullnet_units::{Bytes, HostId, Id};
-use pullnet_wire::{DATA_HEADER, ETHERNET, IPV4, Mac, Marks, PORT, Route, UDP};
+use pullnet_units::{HostId, Id};
+use pullnet_wire::{FRAME_HEADERS, Framed, Mac, Marks, PORT, Route};
 
+use crate::plan::{HostPlan, Plan};
 use crate::{PlayError, content};
 
-/// Bytes of a frame beside the payload, as the testbed's switches count them: Ethernet, IPv4, UDP, NDP.
-pub const HEADERS: usize = ETHERNET + IPV4 + UDP + DATA_HEADER;
+/// Bytes of a frame beside the payload, as the testbed's switches count them: Ethernet, IPv4, UDP, the transport.
+pub const HEADERS: usize = FRAME_HEADERS;
 
 /// Rounds take these ports by turns, so that late packets of a round are strangers to the next.
 const PORTS: std::ops::Range<u16> = PORT..PORT + 8;
@@ -23,17 +22,35 @@ const PORTS: std::ops::Range<u16> = PORT..PORT + 8;
 /// Longest frame of the scenario, without check sequence.
 ///
 /// # Errors
-/// If its transport does not exist on Linux.
+/// If its transport does not exist on Linux, or it has several or one of another class than 0.
 pub fn frame_room(scenario: &Scenario) -> Result<usize, PlayError> {
-    Ok(config(scenario)?.mtu.0 as usize + HEADERS)
+    let config = transport(scenario)?;
+    if !FRAMED.contains(&config.name()) {
+        return Err(PlayError::Transport(config.name()));
+    }
+    Ok(config.framing().mtu as usize + HEADERS)
 }
 
-fn config(scenario: &Scenario) -> Result<&NdpConfig, PlayError> {
+/// The transport of every host. Hosts of a testbed have one each, whose frames are of class 0.
+pub(crate) fn transport(scenario: &Scenario) -> Result<&ProtocolConfig, PlayError> {
     match &scenario.transports[..] {
-        [CarriedBy { config: ProtocolConfig::Ndp(config), .. }] => Ok(config),
-        [other] => Err(PlayError::Transport(other.config.name())),
+        [CarriedBy { class: Some(class @ 1..), .. }] => Err(PlayError::Class(*class)),
+        [only] => Ok(&only.config),
         several => Err(PlayError::Transports(several.len())),
     }
+}
+
+/// The scenario's settings with the headers of the wire.
+fn with_headers<P: Framed>(config: &P::Config) -> P::Config {
+    let mut config = config.clone();
+    let size = format!("{HEADERS} B");
+    let set = config.set("header", Value::Text(&size));
+    assert_eq!(
+        set,
+        Some(Ok(())),
+        "a transport with a form on the wire has a setting \"header\" that may be {size}"
+    );
+    config
 }
 
 /// A host's addresses.
@@ -45,12 +62,14 @@ struct Place {
 }
 
 /// The network and how its packets look.
-#[derive(Debug)]
-pub(crate) struct Site {
+pub(crate) struct Site<P: Framed> {
     pub scenario: Arc<Scenario>,
     /// The scenario's settings with the headers of the wire.
-    pub config: NdpConfig,
-    pub carriage: Carriage,
+    pub config: P::Config,
+    /// How data is cut into packets.
+    pub framing: Framing,
+    /// Port that every host listens on.
+    pub home: u16,
     pub marks: Marks,
     /// Payload bytes by place.
     pub payload_bytes: Vec<u8>,
@@ -60,15 +79,15 @@ pub(crate) struct Site {
     by_ip: Vec<(u32, HostId)>,
 }
 
-impl Site {
+impl<P: Framed> Site<P> {
     /// The site of round number `round`.
-    pub fn new(scenario: &Arc<Scenario>, round: u32) -> Result<Self, PlayError> {
-        let header = Bytes(HEADERS as u64);
-        let config = NdpConfig { header, ..config(scenario)?.clone() };
-        let payload_bytes = content::places(config.mtu.0 as usize);
+    pub fn new(scenario: &Arc<Scenario>, config: &P::Config, round: u32) -> Result<Self, PlayError> {
+        let config = with_headers::<P>(config);
+        let framing = P::framing(&config);
+        let payload_bytes = content::places(framing.mtu as usize);
         let home = PORTS.start + (round % PORTS.len() as u32) as u16;
         let plan = Plan::of(scenario)?;
-        let place = |(number, host): (u32, &pullnet_switch::plan::HostPlan)| {
+        let place = |(number, host): (u32, &HostPlan)| {
             let addr = scenario.topology.addr(HostId(number));
             Place { mac: Mac(host.stack_mac.bytes()), ip: IpAddr::V4(host.ip), addr }
         };
@@ -79,17 +98,13 @@ impl Site {
         Ok(Self {
             scenario: Arc::clone(scenario),
             config,
-            carriage: Carriage { home, header: HEADERS as u16 },
+            framing,
+            home,
             marks: Marks::default(),
             payload_bytes,
             places,
             by_ip,
         })
-    }
-
-    /// How data is cut into packets.
-    pub fn framing(&self) -> Framing {
-        Framing { mtu: self.config.mtu.0 as u32, header: HEADERS as u32 }
     }
 
     /// The host with this IP address.
@@ -128,7 +143,7 @@ impl Site {
             from: here.ip,
             to: there.ip,
             from_port: Route::port_of(label),
-            to_port: self.carriage.home,
+            to_port: self.home,
         }
     }
 }

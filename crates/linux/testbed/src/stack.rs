@@ -1,14 +1,13 @@
 //! A host without its link: the endpoint and what is known of its flows.
 
-use pullnet_ndp::{Ndp, NdpEndpoint, NdpHeader};
 use pullnet_record::{ControlRow, LatencyRow};
 use pullnet_rng::Seed;
 use pullnet_session::{HostCounts, HostLog, News, Report, kind_of, packet_received, packet_sent};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Protocol, Received, Transmit, Transport,
+    Class, ConnId, Event, Fate, FlowSpec, Header, HostAddr, HostInfo, Received, Transmit, Transport,
 };
 use pullnet_units::{HostId, Instant, Picos};
-use pullnet_wire::{Packet, Shape, parse};
+use pullnet_wire::{Framed, HeaderOf, Refused};
 use pullnet_workload::FlowStart;
 
 use crate::incoming::IncomingFlows;
@@ -22,10 +21,10 @@ use crate::{PlayError, content};
 const CATCH_UP: Picos = Picos::from_micros(200);
 
 /// One host.
-pub(crate) struct Stack {
+pub(crate) struct Stack<P: Framed> {
     pub host: HostId,
     addr: HostAddr,
-    pub endpoint: NdpEndpoint,
+    pub endpoint: P::Endpoint,
     pub incoming: IncomingFlows,
     pub counts: HostCounts,
     /// Frames for our port that are none of ours: a wrong check, nonsense.
@@ -38,16 +37,16 @@ pub(crate) struct Stack {
     latest_hops: (HostAddr, u64),
 }
 
-impl Stack {
+impl<P: Framed> Stack<P> {
     /// The host `host` at rest: with the chance that it has in the simulator.
-    pub fn new(site: &Site, host: HostId) -> Self {
+    pub fn new(site: &Site<P>, host: HostId) -> Self {
         let addr = site.addr(host);
         let info = HostInfo { addr, rate: site.scenario.topology.hosts[host].link.rate };
         let chance = Seed(site.scenario.seed).stream("host.transport", host.0.into());
         Self {
             host,
             addr,
-            endpoint: Ndp::endpoint(&site.config, info, chance),
+            endpoint: P::endpoint(&site.config, info, chance),
             incoming: IncomingFlows::default(),
             counts: HostCounts::default(),
             refused: 0,
@@ -59,7 +58,7 @@ impl Stack {
     }
 
     /// The application offers data.
-    pub fn open(&mut self, now: Instant, site: &Site, start: &FlowStart) {
+    pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
         let to = site.addr(start.dst);
         let (conn, paths) = (ConnId(start.flow), site.paths(self.addr, to));
         let FlowStart { size, priority, deadline, tenant, .. } = *start;
@@ -69,37 +68,35 @@ impl Stack {
     }
 
     /// A frame has arrived. Those of others are passed over.
-    pub fn arrive(&mut self, now: Instant, site: &Site, frame: &[u8]) {
-        let arrived = match parse(frame, &site.marks, site.carriage.home) {
+    pub fn arrive(&mut self, now: Instant, site: &Site<P>, frame: &[u8]) {
+        let arrived = match P::parse(frame, &site.marks, site.home) {
             Ok(arrived) => arrived,
-            Err(pullnet_wire::Refused::Foreign) => return,
+            Err(Refused::Foreign) => return,
             Err(_) => return self.refused += 1,
         };
         let Some(peer) = site.host(arrived.route.from) else { return self.refused += 1 };
         let from = site.addr(peer);
-        let Some(received) = site.carriage.received(&arrived, from, site.paths(from, self.addr)) else {
-            return;
-        };
-        if arrived.packet.shape.is_data() {
+        let received = arrived.received(from, site.paths(from, self.addr));
+        if let Some(packet) = P::data(&arrived.header) {
             self.count(site, from, received.fate);
             if received.fate == Fate::Whole {
-                self.check(site, &arrived.packet, arrived.payload);
+                self.check(site, packet, arrived.payload);
             }
         }
         if site.scenario.probes.packets {
-            let packed = received.map(NdpHeader::pack);
-            let kind = kind_of::<NdpHeader>(&packed.header);
+            let packed = received.map(Header::pack);
+            let kind = kind_of::<HeaderOf<P>>(&packed.header);
             self.log.packets.push(packet_received(now, (self.host, peer), kind, &packed));
         }
         self.handle(now, site, received);
     }
 
-    fn handle(&mut self, now: Instant, site: &Site, received: Received<NdpHeader>) {
+    fn handle(&mut self, now: Instant, site: &Site<P>, received: Received<HeaderOf<P>>) {
         self.endpoint.handle(now, received);
         self.report(now, site);
     }
 
-    fn count(&mut self, site: &Site, from: HostAddr, fate: Fate) {
+    fn count(&mut self, site: &Site<P>, from: HostAddr, fate: Fate) {
         match fate {
             Fate::Whole => {
                 if self.latest_hops.0 != from {
@@ -113,15 +110,14 @@ impl Stack {
         }
     }
 
-    fn check(&mut self, site: &Site, packet: &Packet, payload: &[u8]) {
-        let (Shape::Data { seq, .. }, flow) = (packet.shape, packet.conn) else { return };
+    fn check(&mut self, site: &Site<P>, (ConnId(flow), seq): (ConnId, u32), payload: &[u8]) {
         if !content::is_right(flow, seq, payload, &site.payload_bytes) {
             self.fault = Some(PlayError::Content { flow, host: self.host.0 });
         }
     }
 
     /// Lets every timer run out that is due. What was due a moment ago counts as handled then.
-    pub fn timers(&mut self, now: Instant, site: &Site) {
+    pub fn timers(&mut self, now: Instant, site: &Site<P>) {
         let earliest = Instant(now.0.saturating_sub(CATCH_UP.0));
         while let Some(deadline) = self.endpoint.poll_timeout().filter(|deadline| deadline.at <= now) {
             self.endpoint.handle_timeout(deadline.at.max(earliest));
@@ -130,7 +126,7 @@ impl Stack {
     }
 
     /// Takes down a packet that leaves.
-    pub fn sent(&mut self, now: Instant, site: &Site, peer: HostId, packet: &Transmit<NdpHeader>) {
+    pub fn sent(&mut self, now: Instant, site: &Site<P>, peer: HostId, packet: &Transmit<HeaderOf<P>>) {
         let probes = &site.scenario.probes;
         if packet.class == Class::Data {
             self.counts.data_sent += 1;
@@ -139,8 +135,8 @@ impl Stack {
         if !probes.control && !probes.packets {
             return;
         }
-        let packed = packet.map(NdpHeader::pack);
-        let row = packet_sent(now, (self.host, peer), kind_of::<NdpHeader>(&packed.header), &packed);
+        let packed = packet.map(Header::pack);
+        let row = packet_sent(now, (self.host, peer), kind_of::<HeaderOf<P>>(&packed.header), &packed);
         if probes.control && packet.class == Class::Control {
             self.log.control.push(ControlRow { host: self.host, at: now, kind: row.kind });
         }
@@ -150,13 +146,13 @@ impl Stack {
     }
 
     /// Passes on what the endpoint reports.
-    fn report(&mut self, now: Instant, site: &Site) {
+    fn report(&mut self, now: Instant, site: &Site<P>) {
         while let Some(event) = self.endpoint.poll_event() {
             self.note(now, site, event);
         }
     }
 
-    fn note(&mut self, now: Instant, site: &Site, event: Event) {
+    fn note(&mut self, now: Instant, site: &Site<P>, event: Event) {
         let news = |flow, news| Report { at: now.0, flow, news };
         match event {
             Event::Opened { slot, conn, .. } => {

@@ -1,15 +1,13 @@
 //! A host on its interface.
 
-use pullnet_ndp::NdpHeader;
-use pullnet_ndp::wire::Label;
 use pullnet_netio::PacketIo;
 use pullnet_transport::{Transmit, Transport};
 use pullnet_units::{HostId, Instant};
-use pullnet_wire::emit;
+use pullnet_wire::{Framed, HeaderOf};
 use pullnet_workload::FlowStart;
 
 use crate::line::Line;
-use crate::site::Site;
+use crate::site::{HEADERS, Site};
 use crate::stack::Stack;
 use crate::{PlayError, content};
 
@@ -20,24 +18,25 @@ const BURST: usize = 32;
 pub type Socket = Box<dyn PacketIo + Send>;
 
 /// One host with its socket and its link.
-pub(crate) struct Station {
-    pub stack: Stack,
+pub(crate) struct Station<P: Framed> {
+    pub stack: Stack<P>,
     pub io: Socket,
     line: Line,
     /// Bytes of a full payload by place, and in front those of the latest packet's name.
     payload: Vec<u8>,
     /// A packet that found no room in the socket.
-    unsent: Option<(HostId, Transmit<NdpHeader>)>,
+    unsent: Option<(HostId, Transmit<HeaderOf<P>>)>,
     /// Whether the endpoint was asked and had nothing to send.
     idle: bool,
 }
 
-impl Station {
+impl<P: Framed> Station<P> {
     /// The host `host` at rest.
-    pub fn new(site: &Site, host: HostId, io: Socket) -> Result<Self, PlayError> {
-        let (needed, room) = (site.framing().mtu as usize + site.framing().header as usize, io.frame_room());
+    pub fn new(site: &Site<P>, host: HostId, io: Socket) -> Result<Self, PlayError> {
+        let mtu = site.framing.mtu;
+        let (needed, room) = (mtu as usize + HEADERS, io.frame_room());
         if needed > room {
-            return Err(PlayError::Mtu { mtu: site.config.mtu.0, needed, host: host.0, room });
+            return Err(PlayError::Mtu { mtu: mtu.into(), needed, host: host.0, room });
         }
         let line = Line::new(site.scenario.topology.hosts[host].link.rate, needed);
         let payload = site.payload_bytes.clone();
@@ -45,7 +44,7 @@ impl Station {
     }
 
     /// The application offers data.
-    pub fn open(&mut self, now: Instant, site: &Site, start: &FlowStart) {
+    pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
         self.stack.open(now, site, start);
         self.idle = false;
     }
@@ -56,7 +55,7 @@ impl Station {
     }
 
     /// Takes what has arrived, handles what is due, and sends what may leave. True if it has sent, which takes time.
-    pub fn turn(&mut self, now: Instant, site: &Site) -> Result<bool, PlayError> {
+    pub fn turn(&mut self, now: Instant, site: &Site<P>) -> Result<bool, PlayError> {
         let Self { stack, io, .. } = self;
         let host = stack.host.0;
         let got = io.receive(BURST, &mut |frame| stack.arrive(now, site, frame));
@@ -66,7 +65,7 @@ impl Station {
     }
 
     /// Handles what is due, and sends what may leave. True if it has sent.
-    pub fn depart(&mut self, now: Instant, site: &Site) -> Result<bool, PlayError> {
+    pub fn depart(&mut self, now: Instant, site: &Site<P>) -> Result<bool, PlayError> {
         if self.timer() <= now {
             self.stack.timers(now, site);
             self.idle = false;
@@ -79,7 +78,7 @@ impl Station {
         Ok(true)
     }
 
-    fn transmit(&mut self, now: Instant, site: &Site) -> Result<(), PlayError> {
+    fn transmit(&mut self, now: Instant, site: &Site<P>) -> Result<(), PlayError> {
         while self.line.free_at() <= now {
             let next = self.unsent.take().or_else(|| {
                 let packet = self.stack.endpoint.poll_transmit(now)?;
@@ -102,20 +101,19 @@ impl Station {
     /// Hands a packet to the socket and returns the length of its frame; `None` if there is no room.
     fn send(
         &mut self,
-        site: &Site,
+        site: &Site<P>,
         peer: HostId,
-        packet: &Transmit<NdpHeader>,
+        packet: &Transmit<HeaderOf<P>>,
     ) -> Result<Option<usize>, PlayError> {
         let host = self.stack.host;
-        let payload = &mut self.payload[..site.carriage.payload(packet).into()];
-        if let NdpHeader::Data { conn, seq, .. } = packet.header {
+        let payload = &mut self.payload[..P::payload(packet)];
+        if let Some((conn, seq)) = P::data(&packet.header) {
             content::label(conn.0, seq, payload);
         }
-        let (route, header) =
-            (site.route(host, peer, packet.path), site.carriage.packet(packet, &Label::default()));
+        let route = site.route(host, peer, packet.path);
         let mut written = Ok(0);
         let mut fill = |room: &mut [u8]| {
-            written = emit(room, &route, &site.marks, &header, payload);
+            written = P::emit(room, &route, &site.marks, site.home, packet, payload);
             *written.as_ref().unwrap_or(&0)
         };
         let fits = self.io.send(&mut fill).map_err(|error| PlayError::Io { host: host.0, error })?;

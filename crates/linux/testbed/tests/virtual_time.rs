@@ -9,10 +9,11 @@ use pullnet_qdisc::{Discipline, with_discipline};
 use pullnet_record::RunRecord;
 use pullnet_scenario::{Scenario, compile};
 use pullnet_switch::config::SwitchFile;
-use pullnet_switch::plan::Plan;
 use pullnet_switch::{Fabric, Ndp, Silent, Slot};
-use pullnet_testbed::{Clock, Field, PlayError};
+use pullnet_testbed::plan::Plan;
+use pullnet_testbed::{Clock, Field, PlayError, PortCounts};
 use pullnet_units::{Instant, PortId};
+use serde_json::{Map, Value, json};
 
 struct Virtual(Cell<Instant>);
 
@@ -38,6 +39,17 @@ impl<Q: Discipline<Slot>> Switches<Q> {
         }
         let port = |host: usize| file.port(&format!("h{host}")).unwrap();
         Self { fabric, ends: ends.into_iter().enumerate().map(|(host, end)| (port(host), end)).collect() }
+    }
+
+    /// What the ports have counted, as switches answer to `status`.
+    fn status(&self, file: &SwitchFile, count: impl Fn(u64) -> u64) -> Value {
+        let ports = (0..).zip(&file.ports).map(|(number, port)| {
+            let rows = self.fabric.counters(PortId(number)).rows();
+            let counters: Map<_, _> =
+                rows.map(|(name, value)| (name.to_owned(), count(value).into())).collect();
+            json!({ "name": port.name, "switch": port.switch, "counters": counters })
+        });
+        json!({ "ports": ports.collect::<Vec<_>>() })
     }
 
     /// Takes what hosts have sent until `now`, and hands them what is due. Whether there was anything to hand out.
@@ -76,7 +88,9 @@ fn play<Q: Discipline<Slot>>(scenario: &Arc<Scenario>, file: &SwitchFile, config
             clock.0.set(field.next_due().min(switches.fabric.next_event()).max(now));
         }
     }
-    field.finish(&[]).0
+    let before = switches.status(file, |_| 0);
+    let after = switches.status(file, |count| count);
+    field.finish(&PortCounts::between(&before, &after).unwrap()).0
 }
 
 fn scenario(text: &str) -> Arc<Scenario> {
@@ -97,12 +111,16 @@ fn simulated(scenario: &Arc<Scenario>) -> RunRecord {
     run.finish()
 }
 
-fn incast(topology: &str, switch: &str, traffic: &str) -> String {
+fn with(transport: &str, topology: &str, switch: &str, traffic: &str) -> String {
     format!(
         "name = \"test\"\nseed = 3\nuntil = \"all flows done\"\n[topology]\n{topology}\n\
-         link = {{ rate = \"1 Gbps\", delay = \"1 us\" }}\n[transport]\nkind = \"ndp\"\nmtu = \"1436 B\"\n\
-         initial_window = \"12 packets\"\n[switch]\n{switch}\n[probes]\npackets = true\n[[traffic]]\n{traffic}\n"
+         link = {{ rate = \"1 Gbps\", delay = \"1 us\" }}\n[transport]\n{transport}\nmtu = \"1436 B\"\n\
+         [switch]\n{switch}\n[probes]\npackets = true\n[[traffic]]\n{traffic}\n"
     )
+}
+
+fn incast(topology: &str, switch: &str, traffic: &str) -> String {
+    with("kind = \"ndp\"\ninitial_window = \"12 packets\"", topology, switch, traffic)
 }
 
 const STAR: &str = "kind = \"star\"\nhosts = 8";
@@ -149,7 +167,23 @@ fn what_a_switch_drops_is_sent_again() {
 #[test]
 fn two_hosts_on_a_line_do_the_same_as_in_the_simulator_packet_by_packet() {
     let traffic = "kind = \"incast\"\ndegree = 1\nsize = \"200 kB\"\nto = 0";
-    let scenario = scenario(&incast("kind = \"back-to-back\"", "kind = \"trim\"", traffic));
+    let line = "kind = \"back-to-back\"";
+    same_packets(&incast(line, "kind = \"trim\"", traffic));
+    for transport in OTHERS {
+        same_packets(&with(transport, line, "kind = \"drop-tail\"", traffic));
+    }
+}
+
+/// The other transports, with headers as long as they are on the wire.
+const OTHERS: [&str; 4] = [
+    "kind = \"tcp\"\nheader = \"78 B\"",
+    "kind = \"tcp\"\nheader = \"78 B\"\nsack = false",
+    "kind = \"dctcp\"\nheader = \"78 B\"",
+    "kind = \"go-back-n\"\nheader = \"78 B\"",
+];
+
+fn same_packets(text: &str) {
+    let scenario = scenario(text);
     let (rings, simulated) = (on_rings(&scenario), simulated(&scenario));
     let sequence = |record: &RunRecord| -> Vec<_> {
         let of = |host| record.packets.iter().filter(move |row| row.host.0 == host);
@@ -162,7 +196,57 @@ fn two_hosts_on_a_line_do_the_same_as_in_the_simulator_packet_by_packet() {
     };
     let (rings, simulated) = (sequence(&rings), sequence(&simulated));
     let parts = rings.iter().zip(&simulated).find(|(ring, simulated)| ring != simulated);
-    assert_eq!((parts, rings.len()), (None, simulated.len()));
+    assert_eq!((parts, rings.len()), (None, simulated.len()), "{text}");
+}
+
+/// Timeouts that suit the round trips of a star.
+const LEAST_RTO: &str = "\nmin_rto = \"1 ms\"\ninitial_rto = \"3 ms\"\nrto_granularity = \"10 us\"";
+
+/// Three flows of 1 MB into one host through a switch with `switch`: every byte arrives, and in the time that the simulator
+/// says.
+fn three_to_one(transport: &str, switch: &str) -> (RunRecord, RunRecord) {
+    let traffic = "kind = \"incast\"\ndegree = 3\nsize = \"1 MB\"\nto = 0";
+    let scenario = scenario(&with(transport, "kind = \"star\"\nhosts = 4", switch, traffic));
+    let (rings, simulated) = (on_rings(&scenario), simulated(&scenario));
+    for record in [&rings, &simulated] {
+        assert!(
+            record.complete && record.flows.iter().all(|flow| flow.delivered == 1_000_000),
+            "{transport}"
+        );
+    }
+    (rings, simulated)
+}
+
+#[test]
+fn every_transport_recovers_what_a_switch_drops() {
+    for (transport, timers) in OTHERS.into_iter().zip([LEAST_RTO, LEAST_RTO, LEAST_RTO, ""]) {
+        let (rings, simulated) =
+            three_to_one(&format!("{transport}{timers}"), "kind = \"drop-tail\"\nqueue = \"16 packets\"");
+        for record in [&rings, &simulated] {
+            assert!(record.totals.dropped > 0 && record.totals.retransmitted > 0, "{transport}");
+        }
+        let ratio = last_us(&rings) / last_us(&simulated);
+        assert!((0.8..1.25).contains(&ratio), "{transport}: {ratio}");
+    }
+}
+
+#[test]
+fn dctcp_answers_marks_in_the_ip_header_as_in_the_simulator() {
+    let switch = "kind = \"drop-tail\"\nqueue = \"200 packets\"\nmark_above = \"20 packets\"";
+    let (rings, simulated) = three_to_one("kind = \"dctcp\"\nheader = \"78 B\"", switch);
+    for record in [&rings, &simulated] {
+        assert_eq!((record.totals.dropped, record.totals.retransmitted), (0, 0));
+        assert!(record.totals.marked > 0);
+        // DCTCP keeps the queue near the threshold; without marks it would fill.
+        let peak = record.ports.iter().map(|port| port.peak_data).max();
+        assert!(peak.is_some_and(|peak| (20..100).contains(&peak)), "{peak:?}");
+    }
+    let marks = rings.totals.marked as f64 / simulated.totals.marked as f64;
+    assert!((0.8..1.25).contains(&marks), "{marks} times as many marks");
+    assert!((0.99..1.01).contains(&(last_us(&rings) / last_us(&simulated))));
+    // TCP does not say that it can be told of congestion, and is not told.
+    let (tcp, _) = three_to_one("kind = \"tcp\"\nheader = \"78 B\"", switch);
+    assert_eq!(tcp.totals.marked, 0);
 }
 
 #[test]
@@ -178,4 +262,33 @@ fn what_cannot_be_played_is_refused_with_a_remedy() {
     );
     let missing = Field::new(&scenario, Vec::new(), 0).err();
     assert!(matches!(missing, Some(PlayError::Sockets { sockets: 0, hosts: 8 })));
+}
+
+/// Why a testbed does not play the scenario `text`, as whoever opens the sockets and whoever plays are told.
+fn refusal(text: &str) -> String {
+    let scenario = scenario(text);
+    let sockets = (0..8).map(|_| Box::new(Rings::pair(RingOptions::default()).0) as _).collect();
+    let refused = Field::new(&scenario, sockets, 0).err().expect("a refusal").to_string();
+    let room = pullnet_testbed::frame_room(&scenario).expect_err("a refusal").to_string();
+    assert_eq!(refused, room);
+    refused
+}
+
+#[test]
+fn what_only_the_simulator_can_do_with_transports_is_refused() {
+    let switch = "kind = \"split\"";
+    let first = "kind = \"ndp\"\nclass = 0\nmtu = \"1436 B\"\n[[transport]]\nkind = \"dctcp\"\nclass = 1";
+    let (ndp, dctcp) = (format!("{SEVEN}\ntransport = \"ndp\""), format!("{SEVEN}\ntransport = \"dctcp\""));
+    let both = with(first, STAR, switch, &format!("{ndp}\n[[traffic]]\n{dctcp}"));
+    assert_eq!(
+        refusal(&both.replacen("[transport]", "[[transport]]", 1)),
+        format!(
+            "transport: 2 transports in one run are for the simulator only; use one, of kind {}",
+            pullnet_protocols::FRAMED.join(", ")
+        )
+    );
+    assert_eq!(
+        refusal(&with("kind = \"dctcp\"\nclass = 1", STAR, switch, SEVEN)),
+        "transport.class: 1 is for the simulator only: frames of a testbed are all of class 0; leave it out"
+    );
 }

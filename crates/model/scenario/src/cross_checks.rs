@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pullnet_config::{Reader, Unread};
 use pullnet_qdisc::{Capacity, SwitchConfig};
 use pullnet_topology::{LinkRef, Schedules, Topology};
 use pullnet_transport::Framing;
 use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
 use pullnet_workload::TrafficSpec;
 
-use crate::table::{Reader, Unread};
 use crate::transport::Transport;
 
 /// Lengths of a transport's packets on the wire; `None` where a setting was refused and stands at its default.
@@ -28,7 +28,7 @@ impl Lengths {
         let Framing { mtu, header } = carried.config.framing();
         let known = |keys: &[&str]| !keys.iter().any(|key| unread.contains(key));
         Self {
-            table: reader.path.clone(),
+            table: reader.path().to_owned(),
             header: known(&["header"]).then_some(Bytes(header.into())),
             full: known(&["mtu", "header"]).then_some(Bytes(u64::from(mtu) + u64::from(header))),
         }

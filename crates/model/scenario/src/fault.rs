@@ -1,12 +1,11 @@
 //! `[[fault]]`: what goes wrong where and when.
 
+use pullnet_config::{Located, Reader, Shape, SubTable};
 use pullnet_settings::{Settings, settings};
 use pullnet_topology::{Effect, Fault, FaultError, Place, Schedules, schedules};
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
 use crate::Stop;
-use crate::shape::{Shape, SubTable};
-use crate::table::{Located, Reader};
 use crate::topology::Network;
 
 settings! {
@@ -150,6 +149,8 @@ fn report(reader: &Reader<'_>, error: &FaultError) {
             let key = if reader.has("loss") { "loss" } else { "corrupt" };
             (key, format!("is no probability with an effect ({value}); use more than 0 and at most 1"))
         }
+        // No setting asks for it.
+        FaultError::Duplicate { .. } => ("place", error.to_string()),
         FaultError::Rate { fastest, .. } => {
             ("rate", format!("slows no link there; use less than \"{fastest}\""))
         }

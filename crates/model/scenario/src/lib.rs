@@ -1,7 +1,7 @@
 //! From the text of a scenario to something that can be run, or every error in it.
 //!
-//! The text is TOML. [`compile`] reads it into a tree in which every value knows its place, applies overrides, and
-//! reads tables that are each described once, with [`pullnet_settings::settings!`]. From the same descriptions come
+//! The text is TOML, read by [`pullnet_config`]: [`compile`] applies overrides, and reads tables that are each described
+//! once, with [`pullnet_settings::settings!`]. From the same descriptions come
 //! the JSON schema ([`schema()`]), the reference ([`reference()`]) and the resolved text ([`Resolved`]).
 //!
 //! A [`Scenario`] cannot be made in another way and has no setting left to complain about.
@@ -25,41 +25,25 @@
 //! here changes: their kinds come from the registries of their rooms. To add a topology is to add a line to
 //! `topology::KINDS`.
 
-mod adapt;
 mod cross_checks;
-mod document;
-mod error;
 mod fault;
-mod files;
-mod inputs;
 mod links;
-mod listing;
 mod memory;
-mod nearest;
-mod overrides;
 mod probes;
-pub mod reading;
 mod reference;
-mod report;
-mod resolved;
 mod run;
 mod schema;
-mod shape;
-mod switch;
-mod table;
 mod template;
 mod topology;
 mod traffic;
 mod transport;
 mod warnings;
-mod words;
 
-use std::cell::RefCell;
-
-pub use error::{Origin, Problem, SpecError};
-pub use files::{Disk, Files};
-pub use inputs::Input;
 pub use probes::{Per, PortSeries, Probes, Series};
+pub use pullnet_config::{
+    Disk, Files, Forwarding, Input, Origin, Problem, Resolved, ResolvedTable, ResolvedValue, SpecError,
+};
+use pullnet_config::{Reader, Shape, SubTable, Unread, read_document, read_switch, switch_shape};
 use pullnet_qdisc::SwitchConfig;
 use pullnet_rng::Seed;
 use pullnet_settings::Setting;
@@ -70,18 +54,11 @@ pub use reference::{
     Listed, ReferenceRow, distributions, protocols, reference, switches, topologies,
     traffic as traffic_kinds, warnings as warning_kinds,
 };
-pub use resolved::{Resolved, ResolvedTable, ResolvedValue};
 pub use schema::schema;
-pub use switch::Forwarding;
 pub use template::template;
 pub use transport::CarriedBy;
 pub use warnings::{Warning, WarningSettings};
 
-use crate::document::Table;
-use crate::error::Errors;
-use crate::inputs::Inputs;
-use crate::shape::{Shape, SubTable};
-use crate::table::{Context, Reader, Unread};
 use crate::transport::Transport;
 
 /// What ends a run.
@@ -161,23 +138,9 @@ pub fn compile(
     overrides: &[(String, String)],
     files: &dyn Files,
 ) -> Result<Scenario, Vec<SpecError>> {
-    let resolved = RefCell::new(Resolved { file: name.to_owned(), tables: Vec::new() });
-    let context =
-        Context { file: name, errors: Errors::new(name), resolved, files, inputs: Inputs::default() };
-    let Some(mut table) = document::parse(text, &context.errors) else {
-        return Err(context.errors.into_sorted());
-    };
-    for (path, value) in overrides {
-        overrides::apply(&mut table, path, value, &context.errors);
-    }
-    let scenario = read(&context, &table);
-    match scenario {
-        Some(scenario) if context.errors.is_empty() => {
-            let (resolved, inputs) = (context.resolved.into_inner(), context.inputs.into_inner());
-            Ok(Scenario { resolved, inputs, ..scenario })
-        }
-        _ => Err(context.errors.into_sorted()),
-    }
+    let document = read_document(name, text, overrides, files, &root_shape(), read)?;
+    let (resolved, inputs) = (document.resolved, document.inputs);
+    Ok(Scenario { resolved, inputs, ..document.value })
 }
 
 /// Help for the table `transport`.
@@ -189,33 +152,31 @@ pub(crate) fn root_shape() -> Shape {
     shape
         .with(SubTable::required("topology", "Hosts, switches and links.", topology::shape()))
         .with(SubTable::required("transport", TRANSPORT_HELP, transport::shape()).or_list())
-        .with(SubTable::required("switch", "The discipline of every switch port.", switch::shape()))
+        .with(SubTable::required("switch", "The discipline of every switch port.", switch_shape()))
         .with(SubTable::list("traffic", "Who sends what to whom, and when.", traffic::shape()).and_required())
         .with(fault::table())
         .with(probes::table())
         .with(warnings::table())
 }
 
-fn read(context: &Context<'_>, table: &Table) -> Option<Scenario> {
-    let root = Reader::root(context, table);
-    root.no_other_keys_than(&root_shape());
-    let run = run::read(&root);
+fn read(root: &Reader<'_>) -> Option<Scenario> {
+    let run = run::read(root);
     let stop = run.as_ref().map(|run| run.stop);
-    let network = topology::read(&root);
-    let faults = fault::read(&root, network.as_ref(), stop);
-    let transports = transport::read(&root);
-    let switch = switch::read(&root);
+    let network = topology::read(root);
+    let faults = fault::read(root, network.as_ref(), stop);
+    let transports = transport::read(root);
+    let switch = read_switch(root);
     let seed = run.as_ref().map_or(0, |run| run.seed);
-    let traffic = traffic::read(&root, network.as_ref(), transports.as_deref(), stop, Seed(seed));
-    check_together(&root, network.as_ref(), &faults, transports.as_deref().unwrap_or(&[]), switch.as_ref());
-    let probes = probes::read(&root);
-    let silence = warnings::read(&root);
+    let traffic = traffic::read(root, network.as_ref(), transports.as_deref(), stop, Seed(seed));
+    check_together(root, network.as_ref(), &faults, transports.as_deref().unwrap_or(&[]), switch.as_ref());
+    let probes = probes::read(root);
+    let silence = warnings::read(root);
     if let (Some(stop), Some(network)) = (stop, &network) {
         let hosts = network.topology.hosts.len();
-        probes::check(&root, &probes, stop, hosts, traffic.blocks);
+        probes::check(root, &probes, stop, hosts, traffic.blocks);
     }
     if let Some(network) = &network {
-        probes::check_ports(&root, &probes, stop, &network.topology);
+        probes::check_ports(root, &probes, stop, &network.topology);
     }
     let (run::Run { name, seed, stop, measure }, (switch, forwarding, _)) = (run?, switch?);
     let expected_flows = traffic.expected;

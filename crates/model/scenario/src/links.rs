@@ -1,11 +1,9 @@
 //! The links of a topology: one for all, or one for each class.
 
+use pullnet_config::{Located, Reader, Shape, SubTable};
 use pullnet_settings::{Settings, settings};
 use pullnet_topology::Link;
 use pullnet_units::{BitsPerSec, Picos};
-
-use crate::shape::{Shape, SubTable};
-use crate::table::{Located, Reader};
 
 settings! {
     /// One class of links.

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use pullnet_config::{Reader, Shape, SubTable};
 use pullnet_settings::{Settings, choice, settings};
 use pullnet_topology::Topology;
 use pullnet_units::{Instant, Picos, PortId};
 
 use crate::Stop;
-use crate::shape::{Shape, SubTable};
-use crate::table::Reader;
 
 choice! {
     /// What a time series has one line for.

@@ -1,11 +1,11 @@
 //! Every setting as a row, for help and documentation; and the names that a scenario can use.
 
+use pullnet_config::{Kind, Shape};
 use pullnet_qdisc::SWITCHES;
 use pullnet_settings::{Field, Settings};
 use pullnet_workload::SHIPPED;
 
 use crate::WarningSettings;
-use crate::shape::{Kind, Shape};
 
 /// One setting.
 #[derive(Clone, PartialEq, Debug)]

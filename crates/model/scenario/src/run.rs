@@ -1,12 +1,10 @@
 //! The top of a scenario: its name, its seed, when it ends and what is measured.
 
+use pullnet_config::{Located, Origin, Reader, Shape, SubTable};
 use pullnet_settings::{Setting, Settings, choice, settings};
 use pullnet_units::{Instant, Picos};
 
 use crate::Stop;
-use crate::error::Origin;
-use crate::shape::{Shape, SubTable};
-use crate::table::{Located, Reader};
 
 choice! {
     /// What ends a run that has no fixed duration.
@@ -71,7 +69,7 @@ pub(crate) fn measure_table() -> SubTable {
 /// Reads the settings at the top and `measure`.
 pub(crate) fn read(root: &Reader<'_>) -> Option<Run> {
     let own = root.read::<RunSettings>();
-    let name = own.value.name.clone().unwrap_or_else(|| stem(root.context.file));
+    let name = own.value.name.clone().unwrap_or_else(|| stem(root.file_name()));
     if own.value.name.is_none() {
         root.put("name", name.write(), Origin::Default);
     }
@@ -133,7 +131,7 @@ fn measure(root: &Reader<'_>, stop: Option<Stop>) -> Option<(Instant, Instant)> 
     let from = Instant::ZERO.after(own.value.from);
     let to = own.value.to.map_or(end, |to| Instant::ZERO.after(to));
     let ends = Picos(latest.0);
-    let before = reader.context.errors.count();
+    let before = reader.errors();
     if from >= latest {
         reader.refuse("from", format!("is not before the end of the run; use less than \"{ends}\""));
     } else if from >= to {
@@ -142,5 +140,5 @@ fn measure(root: &Reader<'_>, stop: Option<Stop>) -> Option<(Instant, Instant)> 
         reader.refuse("to", format!("is after the end of the run; use at most \"{ends}\""));
     }
     stop?;
-    (own.good() && reader.context.errors.count() == before).then_some((from, to))
+    (own.good() && reader.errors() == before).then_some((from, to))
 }

@@ -2,12 +2,10 @@
 
 use std::str::FromStr;
 
+use pullnet_config::{Kind, Shape, SubTable, kind_example};
 use pullnet_settings::Field;
 use pullnet_units::{BitsPerSec, Bytes, Packets, ParseError, Picos};
 use serde_json::{Map, Value, json};
-
-use crate::shape::{Kind, Shape, SubTable};
-use crate::words::kind_example;
 
 /// A JSON schema (draft 2020-12) of a scenario file, as editors of TOML understand it.
 pub fn schema() -> Value {

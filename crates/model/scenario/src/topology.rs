@@ -1,11 +1,11 @@
 //! `[topology]`: kinds, their keys and builders. A new kind is one line in [`KINDS`].
 
+use pullnet_config::{Kind, Reader, Shape, SubTable};
 use pullnet_settings::{Settings, choice, settings};
 use pullnet_topology::{
     BackToBack, Dumbbell, FatTree, LeafSpine, Link, LoadOptions, Star, Topology, TopologyError, load,
 };
 
-use crate::shape::{Kind, Shape, SubTable};
 use pullnet_units::{BitsPerSec, Picos};
 use pullnet_workload::FileName;
 
@@ -13,7 +13,6 @@ use crate::links::{
     DUMBBELL_LINKS, FAT_TREE_LINKS, LEAF_SPINE_LINKS, PLACEHOLDER, Unreadable, class_links, link_tables,
     one_link,
 };
-use crate::table::Reader;
 
 settings! {
     /// A k-ary fat tree.
@@ -260,7 +259,7 @@ fn from_file(reader: &Reader<'_>) -> Option<Network> {
     }
     let FileSettings { file: FileName(file), max_paths, delay, host_rate, capacity_unit, host_links } =
         own.value;
-    let errors = reader.context.errors.count();
+    let errors = reader.errors();
     if !file.ends_with(".xml") {
         for key in ["delay", "host_rate", "capacity_unit"] {
             reader.no_effect(key, "only files of SNDlib (.xml) leave it open; leave it out");
@@ -275,7 +274,7 @@ fn from_file(reader: &Reader<'_>) -> Option<Network> {
             "a .topo file describes a tree, all of whose paths are used; leave it out",
         );
     }
-    let text = reader.text_of_file("file", &file).filter(|_| reader.context.errors.count() == errors)?;
+    let text = reader.text_of_file("file", &file).filter(|_| reader.errors() == errors)?;
     let first_host_links = host_links == Some(HostLinks::First);
     let options = LoadOptions { max_paths, delay, host_rate, capacity_unit, first_host_links };
     match load(&file, &text, &options) {

@@ -1,5 +1,6 @@
 //! `[[traffic]]`: who sends what to whom, and when.
 
+use pullnet_config::{Kind, Reader, Shape, SubTable, shortened};
 use pullnet_rng::Seed;
 use pullnet_settings::Settings;
 use pullnet_topology::Topology;
@@ -11,9 +12,6 @@ use pullnet_workload::{
 
 use crate::Stop;
 use crate::cross_checks::{self, Lengths};
-use crate::document::shortened;
-use crate::shape::{Kind, Shape, SubTable};
-use crate::table::Reader;
 use crate::topology::Network as Built;
 use crate::transport::{Transport, carrier, check_use};
 

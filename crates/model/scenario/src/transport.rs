@@ -1,12 +1,8 @@
 //! `[transport]`: the protocol of every host; or `[[transport]]`: several, each with a name.
 
+use pullnet_config::{Chosen, Kind, Reader, Shape, Unread, listed, remedy};
 use pullnet_protocols::{MOST_KINDS, PROTOCOLS, ProtocolConfig, ProtocolEntry};
 use pullnet_settings::{Settings, settings};
-
-use crate::adapt::Chosen;
-use crate::nearest::{listed, remedy};
-use crate::shape::{Kind, Shape};
-use crate::table::{Reader, Unread};
 
 settings! {
     /// What every transport has, whatever its protocol.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use pullnet_config::{Origin, PathSettings, Reader, Shape, SubTable};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Capacity, SWITCHES, SwitchConfig, SwitchEntry};
 use pullnet_settings::{Settings, settings};
@@ -12,10 +13,6 @@ use pullnet_topology::Topology;
 use pullnet_transport::Framing;
 use pullnet_units::{Bytes, HostId, Id, Picos, QueueSize};
 
-use crate::error::Origin;
-use crate::shape::{Shape, SubTable};
-use crate::switch::SwitchSettings;
-use crate::table::Reader;
 use crate::{CarriedBy, Scenario, memory};
 
 settings! {
@@ -136,7 +133,7 @@ impl<'a> Found<'a> {
         let Scenario { switch, resolved, .. } = self.scenario;
         let default = match setting.split_once('.') {
             Some(("transport", _)) => self.default_of_transport(setting),
-            Some(("switch", "forwarding")) => SwitchSettings::default().get("forwarding"),
+            Some(("switch", "forwarding")) => PathSettings::default().get("forwarding"),
             Some(("switch", key)) => row_of(switch).and_then(|row| (row.default)().get(key)),
             _ => None,
         };

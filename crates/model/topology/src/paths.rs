@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use pullnet_transport::HostAddr;
+use pullnet_units::HostAddr;
 use pullnet_units::{HostId, Id, IdVec, NodeId, PortId};
 
 use crate::model::{Host, HostPeer, Node, Peer, Port};

@@ -1,4 +1,4 @@
-use pullnet_transport::HostAddr;
+use pullnet_units::HostAddr;
 use pullnet_units::{HostId, IdVec, NodeId, PortId};
 
 use crate::model::{Hop, Host, HostPeer, Node, NodeKind, Peer, Port};

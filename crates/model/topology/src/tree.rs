@@ -1,6 +1,6 @@
 //! Addresses, labels and forwarding of trees: arithmetic on bit fields, nothing stored per path.
 
-use pullnet_transport::HostAddr;
+use pullnet_units::HostAddr;
 use pullnet_units::{HostId, PortId};
 
 use crate::model::{Link, Node, TreeHop};

@@ -151,6 +151,7 @@ fn impossible_faults_are_refused_with_a_remedy() {
     );
     assert!(down("link core 0 - agg 0 lane 1").ends_with("lane 1 does not exist; use 0 to 0"));
     assert!(text("host 0", 2, Some(at_us(2)), Effect::Down).contains("is not after from"));
+    assert!(text("host 0", 0, None, Effect::Duplicate(0.5)).contains("real frames only; use another effect"));
     assert!(text("host 0", 0, None, Effect::Loss(f64::NAN)).contains("probability NaN is out of range"));
     assert!(text("host 0", 0, None, Effect::Corrupt(1.5)).ends_with("use more than 0 and at most 1"));
     assert_eq!(

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use pullnet_topology::{
     Dumbbell, FatTree, Graph, Hop, HostPeer, Link, NodeKind, Peer, Topology, TopologyError, VertexId,
 };
-use pullnet_transport::HostAddr;
+use pullnet_units::HostAddr;
 use pullnet_units::{BitsPerSec, HostId, Id, NodeId, Picos, PortId};
 
 const LINK: Link = Link { rate: BitsPerSec::gbps(10), delay: Picos::from_micros(1) };

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use common::{assert_paths, assert_wired, first_switch, walk};
 use proptest::prelude::*;
 use pullnet_topology::{BackToBack, FatTree, Hop, HostPeer, LeafSpine, Peer, Star, Topology};
-use pullnet_transport::HostAddr;
+use pullnet_units::HostAddr;
 use pullnet_units::{HostId, Id, PortId};
 
 /// Any regular topology, small enough to look at all of it.

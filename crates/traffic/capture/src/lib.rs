@@ -29,4 +29,5 @@ pub use filter::{Filter, Prefix, Side, Verdict};
 pub use input::{Compression, Consumed};
 pub use losses::{Damage, DamageKind, Losses};
 pub use packet::{Direction, Item, LinkType, Packet, Time};
+pub use pcapng::{Writer, WrittenInterface};
 pub use reader::{Format, Reader};

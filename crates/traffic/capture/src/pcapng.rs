@@ -2,6 +2,9 @@
 
 mod blocks;
 mod interface;
+mod writer;
+
+pub use writer::{Writer, WrittenInterface};
 
 use crate::bytes::Order;
 use crate::error::CaptureError;

@@ -4,6 +4,7 @@
 #![no_std]
 
 mod control;
+mod wire;
 
 pub use control::{Dctcp as DctcpControl, DctcpRules, Reaction};
 use pullnet_rng::Stream;

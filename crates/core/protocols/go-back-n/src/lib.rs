@@ -8,6 +8,7 @@ extern crate alloc;
 mod endpoint;
 mod header;
 mod sender;
+mod wire;
 
 pub use endpoint::GoBackNEndpoint;
 pub use header::GoBackNHeader;

@@ -3,10 +3,12 @@
 //! Both headers carry the same information. The wire format adds the host's port, a service and the payload length, which
 //! an endpoint does not know. An endpoint counts bytes on the line including headers, which the wire format does not carry.
 
-use pullnet_transport::{ConnId, Fate, HostAddr, Received, Transmit};
-use pullnet_wire::{Arrived, Packet, Shape};
+use pullnet_transport::{ConnId, HostAddr, Received, Transmit};
+use pullnet_wire::{
+    Arrival, Arrived, EmitError, FRAME_HEADERS, Framed, Marks, Packet, Refused, Route, Shape, emit, parse,
+};
 
-use crate::NdpHeader;
+use crate::{Ndp, NdpHeader};
 
 /// What the wire format adds to a packet of a stream, which an endpoint does not know.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -61,7 +63,7 @@ impl Carriage {
     pub fn received(&self, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Option<Received<NdpHeader>> {
         let header = header(&arrived.packet)?;
         let wire = self.header.saturating_add(arrived.packet.shape.length());
-        Some(Received { from, paths, wire, fate: fate(arrived.fate), ce: false, header })
+        Some(Received { from, paths, wire, fate: arrived.fate, ce: false, header })
     }
 }
 
@@ -80,12 +82,36 @@ fn header(packet: &Packet) -> Option<NdpHeader> {
     })
 }
 
-/// A damaged payload is as good as none: the header says which packet has to come again.
-fn fate(fate: pullnet_wire::Fate) -> Fate {
-    match fate {
-        pullnet_wire::Fate::Whole => Fate::Whole,
-        pullnet_wire::Fate::Trimmed | pullnet_wire::Fate::Damaged => Fate::Trimmed,
-        pullnet_wire::Fate::Returned => Fate::Returned,
+/// The form that the hosts of a scenario use: packets of no stream, with their label left at 0.
+impl Framed for Ndp {
+    /// NDP has a header of its own, without a number.
+    const NUMBER: u8 = 0;
+
+    fn data(header: &NdpHeader) -> Option<(ConnId, u32)> {
+        match *header {
+            NdpHeader::Data { conn, seq, .. } => Some((conn, seq)),
+            _ => None,
+        }
+    }
+
+    fn emit(
+        out: &mut [u8],
+        route: &Route,
+        marks: &Marks,
+        home: u16,
+        packet: &Transmit<NdpHeader>,
+        payload: &[u8],
+    ) -> Result<usize, EmitError> {
+        let carriage = Carriage { home, header: FRAME_HEADERS as u16 };
+        emit(out, route, marks, &carriage.packet(packet, &Label::default()), payload)
+    }
+
+    /// Packets that are for the owner of a connection, and so for no endpoint, are somebody else's here.
+    fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrival<'a, NdpHeader>, Refused> {
+        let Arrived { route, packet, fate, damaged, payload, .. } = parse(frame, marks, port)?;
+        let header = header(&packet).ok_or(Refused::Foreign)?;
+        let (home, length) = (packet.home, packet.shape.length());
+        Ok(Arrival { route, home, header, fate, damaged, ce: false, length, payload })
     }
 }
 
@@ -94,8 +120,8 @@ mod tests {
     use super::*;
     use core::net::IpAddr;
     use proptest::prelude::*;
-    use pullnet_transport::Class;
-    use pullnet_wire::{Mac, Marks, PORT, Route, emit, parse};
+    use pullnet_transport::{Class, Fate};
+    use pullnet_wire::{Mac, PORT};
 
     const CARRIAGE: Carriage = Carriage { home: PORT, header: 78 };
 

@@ -125,3 +125,42 @@ protocols! {
     Pfabric,
     Homa,
 }
+
+macro_rules! framed {
+    ($($variant:ident),+ $(,)?) => {
+        /// Names of the protocols that have a form on the wire, and so run on Linux.
+        pub static FRAMED: &[&str] = &[$(<$variant>::NAME),+];
+
+        /// As [`with_protocol!`] for protocols with a form on the wire ([`pullnet_wire::Framed`]); `$other` for the rest.
+        #[macro_export]
+        macro_rules! with_framed {
+            ($value:expr, |$config:ident: $P:ident| $body:expr, else $other:expr) => {
+                match $value {
+                    $($crate::ProtocolConfig::$variant($config) => { type $P = $crate::$variant; $body })+
+                    #[allow(unreachable_patterns, reason = "there may be no others")]
+                    _ => $other,
+                }
+            };
+        }
+
+        /// Does `$body` once for each protocol with a form on the wire, which `$P` names.
+        #[macro_export]
+        macro_rules! for_each_framed {
+            (|$P:ident| $body:expr) => {{ $({ type $P = $crate::$variant; $body })+ }};
+        }
+
+        /// Only what has a form on the wire can be listed.
+        const _: () = {
+            const fn is_framed<P: pullnet_wire::Framed>() {}
+            $(is_framed::<$variant>();)+
+        };
+    };
+}
+
+// The protocols with an implementation of `pullnet_wire::Framed`.
+framed! {
+    Dctcp,
+    GoBackN,
+    Ndp,
+    Tcp,
+}

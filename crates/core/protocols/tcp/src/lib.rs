@@ -3,6 +3,8 @@
 //! `README.md` beside this crate lists sources, rules and deviations.
 #![no_std]
 
+mod wire;
+
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 pub use pullnet_window::Segment;

@@ -5,12 +5,13 @@ mod tables;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use pullnet_config::{Disk, Located, Reader, Shape, SpecError, SubTable, read};
 use pullnet_host::Limits;
-use pullnet_ndp::NdpConfig;
-use pullnet_scenario::reading::{Located, Reader, Shape, SubTable, read};
-use pullnet_scenario::{Disk, SpecError};
+use pullnet_ndp::{Ndp, NdpConfig};
+use pullnet_protocols::PROTOCOLS;
 use pullnet_settings::Settings;
 use pullnet_switch::config::{CaptureSettings, MarkSettings, Wait, table};
+use pullnet_transport::Protocol;
 use pullnet_units::{BitsPerSec, Picos};
 use pullnet_wire::{Mac, Marks};
 
@@ -129,6 +130,7 @@ pub fn shape() -> Shape {
 
 fn file(root: &Reader<'_>) -> Option<HostFile> {
     let host = root.read::<HostSettings>();
+    transport(root, &host);
     let address = ip(root, &host, "address", &host.value.address);
     let link = link(root, &host);
     let socket = table::<SocketSettings>(root, "socket");
@@ -159,6 +161,21 @@ fn file(root: &Reader<'_>) -> Option<HostFile> {
         door: door(socket, &limits),
         capture,
     })
+}
+
+/// Only a transport that can carry streams of services is taken.
+fn transport(root: &Reader<'_>, host: &Located<HostSettings>) {
+    let name = host.value.transport.as_str();
+    if name == Ndp::NAME || !host.has_read(&["transport"]) {
+        return;
+    }
+    let reason = if PROTOCOLS.iter().any(|row| row.name == name) {
+        "carries no streams of services: its packets have no secret by which a host knows its peers, and its data opens no \
+         connection; use \"ndp\", or play it in a testbed (pullnet testbed)"
+    } else {
+        "is no transport; use \"ndp\""
+    };
+    root.refuse("transport", reason);
 }
 
 fn ip<S>(reader: &Reader<'_>, read: &Located<S>, key: &str, text: &str) -> Option<IpAddr> {

@@ -35,6 +35,8 @@ choice! {
 settings! {
     /// The host and its interface.
     pub struct HostSettings {
+        /// The transport that carries the streams: ndp. Others have no secret in their packets and no opening by data.
+        transport: String = "ndp",
         /// How frames get in and out.
         backend: Backend = "packet",
         /// The network interface; not with backend = "udp".

@@ -92,7 +92,7 @@ fn options(file: &HostFile, mac: Mac, mtu: usize) -> EngineOptions {
         port: file.port,
         mtu,
         rate: file.rate,
-        ndp: file.ndp.clone(),
+        transport: file.ndp.clone(),
         marks: file.marks,
         limits: file.limits,
         neighbours: file.neighbours.clone(),

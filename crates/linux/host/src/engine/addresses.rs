@@ -8,12 +8,13 @@ use pullnet_units::{Instant, Picos};
 use pullnet_wire::Mac;
 
 use super::Engine;
+use crate::carrier::Carrier;
 use crate::{StreamError, StreamId};
 
 /// So often the kernel is asked again for the Ethernet address of a silent host, before a stream fails.
 const LOOKS: u64 = 32;
 
-impl Engine {
+impl<C: Carrier> Engine<C> {
     /// An address whose Ethernet address (or that of the next hop to it) is needed; each once.
     pub fn poll_unresolved(&mut self) -> Option<IpAddr> {
         self.unresolved.pop_front()

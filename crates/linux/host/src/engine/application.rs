@@ -7,13 +7,14 @@ use pullnet_units::Instant;
 use pullnet_wire::Reason;
 
 use super::{Backlog, Engine};
+use crate::carrier::Carrier;
 use crate::stream::{Owner, Receiving, Sending, Stream};
 use crate::streams::Name;
 use crate::{
     Counts, Notice, Read, Status, StreamError, StreamId, StreamInfo, StreamOptions, StreamStatus, Totals,
 };
 
-impl Engine {
+impl<C: Carrier> Engine<C> {
     /// Takes streams for `service` from now on.
     ///
     /// # Errors
@@ -298,7 +299,7 @@ impl Engine {
             streams: self.streams.len() as u64,
             waiting_bytes: self.waiting as u64,
             sending_bytes: self.sending as u64,
-            remembered: self.transport.remembered() as u64,
+            remembered: C::remembered(&self.transport) as u64,
             peers: self.peers.len() as u64,
             ..totals
         }

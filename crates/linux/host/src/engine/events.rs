@@ -6,10 +6,11 @@ use pullnet_wire::{Reason, Shape};
 
 use super::Engine;
 use crate::StreamError;
+use crate::carrier::Carrier;
 use crate::stream::{Receiving, Sending};
 use crate::streams::Name;
 
-impl Engine {
+impl<C: Carrier> Engine<C> {
     /// Hears every report. `arrived` is the stream and the payload of the packet that was handled just now, if it was
     /// whole.
     pub(super) fn handle_events(&mut self, now: Instant, arrived: Option<(u32, &[u8])>) {

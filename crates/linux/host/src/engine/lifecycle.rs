@@ -8,6 +8,7 @@ use pullnet_units::Instant;
 use pullnet_wire::{Reason, Shape};
 
 use super::Engine;
+use crate::carrier::Carrier;
 use crate::guard::Key;
 use crate::stream::{Owner, Receiving, Sending, Stream};
 use crate::streams::Name;
@@ -28,7 +29,7 @@ pub(super) struct Opening {
     pub whole: bool,
 }
 
-impl Engine {
+impl<C: Carrier> Engine<C> {
     /// Whether the limits allow another stream with `peer`. Streams of which nothing but headers has come hold nobody up.
     pub(super) fn check_room(&self, peer: SocketAddr) -> Result<(), StreamError> {
         let limits = &self.options.limits;
@@ -53,7 +54,7 @@ impl Engine {
     pub(super) fn open_incoming(&mut self, now: Instant, opening: &Opening) -> Result<Option<u32>, Reason> {
         let Opening { from, conn, service, priority, tag, whole } = *opening;
         // Every stream that has been here is remembered for a while, and so is every one that is.
-        if self.transport.remembered() + self.streams.len() >= self.options.limits.remembered {
+        if C::remembered(&self.transport) + self.streams.len() >= self.options.limits.remembered {
             self.totals.refused.too_fast += 1;
             return Ok(None);
         }

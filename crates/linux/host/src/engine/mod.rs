@@ -12,16 +12,15 @@ mod tokens;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::RandomState;
 use std::net::{IpAddr, SocketAddr};
 
-use pullnet_ndp::wire::Carriage;
-use pullnet_ndp::{NdpEndpoint, NdpHeader};
+use pullnet_ndp::Ndp;
 use pullnet_rng::Seed;
 use pullnet_transport::{HostAddr, HostInfo, Transmit, Transport};
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::{Packet, Route};
 
+use crate::carrier::{Carrier, Form, HeaderOf, Times};
 use crate::guard::{Barred, Budget};
 use crate::peers::Peers;
 use crate::proof::Issuer;
@@ -93,15 +92,15 @@ impl Backlog {
     }
 }
 
-/// All streams of one host: bytes, buffers, NDP. No I/O and no clock: frames and time come in as arguments.
+/// All streams of one host: bytes, buffers, transport. No I/O and no clock: frames and time come in as arguments.
 ///
 /// After every call the driver asks for frames ([`Engine::transmit`]) until there is none, for notices
 /// ([`Engine::poll_notice`]), for addresses to resolve ([`Engine::poll_unresolved`]), and for the next deadline.
-pub struct Engine {
-    options: EngineOptions,
-    carriage: Carriage,
+pub struct Engine<C: Carrier = Ndp> {
+    options: EngineOptions<C::Config>,
+    form: Form,
     /// Its hashes are such that nobody can foresee which connection numbers crowd its maps.
-    transport: NdpEndpoint<RandomState>,
+    transport: C::Streams,
     peers: Peers,
     streams: Streams,
     pool: Pool,
@@ -111,7 +110,7 @@ pub struct Engine {
     /// Control packets of the engine itself: RESETs, and what it says of connections that the transport has ended.
     control: VecDeque<(Route, Packet)>,
     /// ACKs without pulls: nobody waits for one, so that they may wait for a frame to leave with.
-    acks: VecDeque<Transmit<NdpHeader>>,
+    acks: VecDeque<Transmit<HeaderOf<C>>>,
     notices: VecDeque<Notice>,
     watch: Watch,
     unresolved: VecDeque<IpAddr>,
@@ -146,21 +145,33 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine without streams.
+    /// An engine without streams, over NDP.
     ///
     /// # Errors
     /// If the options contradict what can be done.
     pub fn new(options: EngineOptions) -> Result<Self, StreamError> {
-        let settings = options.protocol()?;
+        Self::over(options)
+    }
+}
+
+impl<C: Carrier> Engine<C> {
+    /// An engine without streams, over the transport `C`.
+    ///
+    /// # Errors
+    /// If the options contradict what can be done.
+    pub fn over(options: EngineOptions<C::Config>) -> Result<Self, StreamError> {
+        let (mtu, header) = options.sizes()?;
+        let settings = C::sized(&options.transport, mtu, header);
+        let Times { timeout, give_up, time_wait } = C::times(&settings);
         let host = HostInfo { addr: HostAddr(u32::MAX), rate: options.rate };
         let seed = Seed(options.seed);
-        let forgotten = settings.give_up.saturating_add(settings.time_wait.saturating_mul(3));
+        let forgotten = give_up.saturating_add(time_wait.saturating_mul(3));
         // The transport remembers for as long; what is older than that must not open anything.
-        let remembered = settings.give_up.saturating_add(settings.time_wait);
+        let remembered = give_up.saturating_add(time_wait);
         let given = options.neighbours.iter().copied().collect();
         Ok(Self {
-            carriage: Carriage { home: options.port, header: settings.header.0 as u16 },
-            transport: NdpEndpoint::with_hashes(&settings, host, seed.stream("host", 0)),
+            form: Form { home: options.port, header: header.0 as u16 },
+            transport: C::streams(&settings, host, seed.stream("host", 0)),
             peers: Peers::new(forgotten, given),
             streams: Streams::default(),
             pool: Pool::new(options.payload_room()),
@@ -169,14 +180,14 @@ impl Engine {
             control: VecDeque::new(),
             acks: VecDeque::new(),
             notices: VecDeque::new(),
-            watch: Watch::new(settings.give_up),
+            watch: Watch::new(give_up),
             unresolved: VecDeque::new(),
             asked: BTreeSet::new(),
             barred: Barred::new(forgotten),
             strangers: VecDeque::new(),
             untold: VecDeque::new(),
             issuer: Issuer::new(options.secret.with(options.seed), remembered),
-            wallet: Wallet::new(settings.timeout, settings.give_up),
+            wallet: Wallet::new(timeout, give_up),
             past: PastTags::default(),
             answering: 0,
             tokens: Budget::new(options.limits.tokens_per_second),
@@ -196,7 +207,7 @@ impl Engine {
 
     /// What the engine was made with.
     #[must_use]
-    pub fn options(&self) -> &EngineOptions {
+    pub fn options(&self) -> &EngineOptions<C::Config> {
         &self.options
     }
 
@@ -253,7 +264,7 @@ impl Engine {
 
     /// How long nothing may be heard of another host.
     fn give_up(&self) -> Picos {
-        self.options.ndp.give_up
+        C::times(&self.options.transport).give_up
     }
 }
 

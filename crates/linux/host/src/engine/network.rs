@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use pullnet_ndp::NdpHeader;
 use pullnet_ndp::wire::Label;
 use pullnet_transport::{ConnId, HostAddr, Received, Streaming, Transmit, Transport};
 use pullnet_units::Instant;
@@ -10,6 +9,7 @@ use pullnet_wire::{Arrived, Fate, Packet, REPLY, Reason, Route, Shape, emit, par
 
 use super::lifecycle::Opening;
 use super::{Engine, MOST_CONTROL};
+use crate::carrier::{Carrier, HeaderOf, Purpose};
 use crate::guard::Key;
 use crate::stream::{Receiving, Room};
 use crate::streams::Name;
@@ -37,7 +37,7 @@ fn peer_of(arrived: &Arrived<'_>) -> SocketAddr {
     SocketAddr::new(arrived.route.from, port)
 }
 
-impl Engine {
+impl<C: Carrier> Engine<C> {
     /// A frame has arrived. One that is not for this host, or wrong, is counted and changes nothing.
     pub fn receive(&mut self, now: Instant, frame: &[u8]) {
         let arrived = match parse(frame, &self.options.marks, self.options.port) {
@@ -79,8 +79,8 @@ impl Engine {
         let counts = &mut stream.counts;
         match (arrived.packet.shape, arrived.fate) {
             (Shape::Nack { .. }, _) => counts.trimmed_out += 1,
+            (_, Fate::Trimmed) if arrived.damaged => counts.damaged += 1,
             (_, Fate::Trimmed) => counts.trimmed_in += 1,
-            (_, Fate::Damaged) => counts.damaged += 1,
             (_, Fate::Returned) => counts.returned += 1,
             _ => {}
         }
@@ -107,9 +107,9 @@ impl Engine {
     /// Hands a packet of a stream to the transport, and keeps its payload if it is new.
     fn hand_over(&mut self, now: Instant, index: u32, arrived: &Arrived<'_>) {
         let Some(stream) = self.streams.get_mut(index) else { return };
-        let Some(packet) = self.carriage.received(arrived, stream.peer, self.options.paths) else { return };
+        let Some(packet) = C::received(&self.form, arrived, stream.peer, self.options.paths) else { return };
         let limits = &self.options.limits;
-        let window = self.options.ndp.initial_window.0;
+        let window = C::first_window(&self.options.transport);
         let memory = limits.memory.saturating_sub(self.waiting);
         let room = Room::new(limits.receive_buffer, window, self.pool.room(), memory);
         let fits = match arrived.packet.shape {
@@ -121,7 +121,7 @@ impl Engine {
         }
         // Without its payload it is asked for again, when there is room.
         stream.counts.no_room += 1;
-        self.handle(now, Received { fate: pullnet_transport::Fate::Trimmed, ..packet }, None);
+        self.handle(now, Received { fate: Fate::Trimmed, ..packet }, None);
     }
 
     /// A packet of a connection of which everything has arrived: it has, too.
@@ -131,7 +131,7 @@ impl Engine {
         }
     }
 
-    fn handle(&mut self, now: Instant, packet: Received<NdpHeader>, payload: Option<(u32, &[u8])>) {
+    fn handle(&mut self, now: Instant, packet: Received<HeaderOf<C>>, payload: Option<(u32, &[u8])>) {
         self.transport.handle(now, packet);
         self.handle_events(now, payload);
     }
@@ -164,7 +164,7 @@ impl Engine {
         }
         if let Some(peer) = peer.filter(|peer| self.transport.remembers(*peer, conn)) {
             self.peers.touch(now, peer);
-            if self.transport.has_received(peer, conn) {
+            if C::has_received(&self.transport, peer, conn) {
                 return self.answer_late(peer, arrived);
             }
             return self.answer_reset(now, arrived, Reason::UNKNOWN);
@@ -295,18 +295,18 @@ impl Engine {
     /// The transport's next packet but for plain ACKs, which are put aside; `None`: it is not sent now.
     fn transmit_one(&mut self, now: Instant, frame: &mut [u8]) -> Option<usize> {
         let Some(packet) = self.transport.poll_transmit(now) else { return Some(0) };
-        let long = match packet.header {
-            NdpHeader::Data { conn, seq, .. } => self.emit_data(now, &packet, conn, seq, frame),
-            NdpHeader::Probe { conn, .. } => {
+        let long = match C::purpose(&packet.header) {
+            Purpose::Data { conn, seq } => self.emit_data(now, &packet, conn, seq, frame),
+            Purpose::Question { conn } => {
                 let index = self.streams.find(&Name::of(packet.to, conn, false));
                 index.into_iter().for_each(|index| self.doubt(now, index));
                 self.emit_control(&packet, frame)
             }
-            NdpHeader::Ack { pull: None, .. } => {
+            Purpose::Unhurried { .. } => {
                 self.acks.push_back(packet);
                 None
             }
-            _ => self.emit_control(&packet, frame),
+            Purpose::Answer { .. } => self.emit_control(&packet, frame),
         };
         long.filter(|long| *long > 0)
     }
@@ -314,7 +314,7 @@ impl Engine {
     fn emit_data(
         &mut self,
         now: Instant,
-        packet: &Transmit<NdpHeader>,
+        packet: &Transmit<HeaderOf<C>>,
         conn: ConnId,
         seq: u32,
         frame: &mut [u8],
@@ -336,20 +336,23 @@ impl Engine {
         self.emit_packet(packet, &label, stream.out.packet(seq)?, frame)
     }
 
-    fn emit_control(&self, packet: &Transmit<NdpHeader>, frame: &mut [u8]) -> Option<usize> {
-        let theirs = !matches!(packet.header, NdpHeader::Probe { .. });
-        let tag = self.tag(&Name::of(packet.to, packet.header.conn(), theirs))?;
+    fn emit_control(&self, packet: &Transmit<HeaderOf<C>>, frame: &mut [u8]) -> Option<usize> {
+        let (conn, theirs) = match C::purpose(&packet.header) {
+            Purpose::Data { conn, .. } | Purpose::Question { conn } => (conn, false),
+            Purpose::Unhurried { conn } | Purpose::Answer { conn } => (conn, true),
+        };
+        let tag = self.tag(&Name::of(packet.to, conn, theirs))?;
         self.emit_packet(packet, &Label { tag, ..Label::default() }, &[], frame)
     }
 
     fn emit_packet(
         &self,
-        packet: &Transmit<NdpHeader>,
+        packet: &Transmit<HeaderOf<C>>,
         label: &Label,
         payload: &[u8],
         frame: &mut [u8],
     ) -> Option<usize> {
         let route = self.route(packet.to, packet.path)?;
-        emit(frame, &route, &self.options.marks, &self.carriage.packet(packet, label), payload).ok()
+        emit(frame, &route, &self.options.marks, &C::packet(&self.form, packet, label), payload).ok()
     }
 }

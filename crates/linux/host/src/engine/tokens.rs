@@ -7,6 +7,7 @@ use pullnet_wire::{Mac, Packet, Route, Shape};
 
 use super::Engine;
 use crate::StreamError;
+use crate::carrier::Carrier;
 use crate::proof::Token;
 use crate::stream::{Receiving, Sending};
 use crate::wallet::Unanswered;
@@ -14,7 +15,7 @@ use crate::wallet::Unanswered;
 /// Hosts that wait for a token while their Ethernet address is looked up, at most. The oldest gives way and asks again.
 const MOST_STRANGERS: usize = 1024;
 
-impl Engine {
+impl<C: Carrier> Engine<C> {
     /// `from` asks for a token. It gets one at the Ethernet address that is known for it, and nothing is kept. If none is
     /// known, the driver is asked whether the kernel knows one.
     pub(super) fn on_hello(&mut self, now: Instant, from: SocketAddr, nonce: u64, from_mac: Mac) {

@@ -9,6 +9,7 @@ use pullnet_units::{Instant, Picos};
 use pullnet_wire::Shape;
 
 use super::Engine;
+use crate::carrier::Carrier;
 use crate::{StreamError, StreamId};
 
 /// Questions that go unanswered before a stream fails, at least.
@@ -39,7 +40,7 @@ impl Watch {
     }
 }
 
-impl Engine {
+impl<C: Carrier> Engine<C> {
     /// Everything that this host sent is acknowledged: is an answer to come?
     pub(super) fn watch_for_answer(&mut self, now: Instant, index: u32) {
         if let Some(stream) = self.streams.get(index).filter(|stream| stream.waits_for_answer()) {

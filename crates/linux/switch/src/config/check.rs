@@ -1,6 +1,6 @@
 //! What settings say to each other.
 
-use pullnet_scenario::reading::Reader;
+use pullnet_config::Reader;
 use pullnet_units::PortId;
 
 use super::NamedPort;

@@ -7,9 +7,10 @@ mod tables;
 
 use std::collections::BTreeMap;
 
+use pullnet_config::{
+    Disk, Files, Forwarding, Reader, Shape, SpecError, SubTable, read, read_switch, switch_shape,
+};
 use pullnet_qdisc::SwitchConfig;
-use pullnet_scenario::reading::{Reader, Shape, SubTable, read, read_switch, switch_shape};
-use pullnet_scenario::{Disk, Files, Forwarding as Words, SpecError};
 use pullnet_settings::Settings;
 use pullnet_units::{Bytes, NodeId, Picos, PortId};
 use pullnet_wire::Marks;
@@ -20,7 +21,7 @@ pub use tables::{
 };
 
 use crate::fault::Fault;
-use crate::forward::{Entry, Forwarding};
+use crate::forward::Entry;
 use crate::mac::Mac;
 use crate::settings::{FabricSettings, PortSettings};
 
@@ -141,13 +142,7 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
     })
 }
 
-fn fabric(run: &RunSettings, forwarding: Words, learning: &LearningSettings) -> FabricSettings {
-    let forwarding = match forwarding {
-        Words::Path => Forwarding::Path,
-        Words::Random => Forwarding::Random,
-        Words::Ecmp => Forwarding::Ecmp,
-        Words::LeastLoaded => Forwarding::LeastLoaded,
-    };
+fn fabric(run: &RunSettings, forwarding: Forwarding, learning: &LearningSettings) -> FabricSettings {
     FabricSettings {
         seed: run.seed,
         counting: run.counting,

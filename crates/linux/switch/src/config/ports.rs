@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use pullnet_scenario::reading::{Reader, Shape};
+use pullnet_config::{Reader, Shape};
 use pullnet_settings::Settings;
+use pullnet_topology::Effect;
 use pullnet_units::{Instant, NodeId, PortId};
 
 use super::NamedPort;
 use super::tables::{FaultSettings, ForwardSettings, PortFileSettings};
-use crate::fault::{Effect, Fault};
+use crate::fault::{Fault, PortLine};
 use crate::forward::{Entry, Selection};
 use crate::mac::Mac;
 use crate::settings::PortSettings;
@@ -153,15 +154,16 @@ fn one(reader: &Reader<'_>, fault: &FaultSettings, names: &BTreeMap<&str, PortId
         return Vec::new();
     };
     let from = Instant::ZERO.after(fault.from);
-    let until = fault.until.map_or(Instant::NEVER, |until| Instant::ZERO.after(until));
-    if until <= from {
+    let until = fault.until.map(|until| Instant::ZERO.after(until));
+    if until.is_some_and(|until| until <= from) {
         reader.refuse("until", "is not after the beginning; use a later end or none");
     }
     let effects = effects(fault);
     if effects.is_empty() {
         reader.refuse_table("says not what goes wrong; add down = true, rate, loss, corrupt or duplicate");
     }
-    let fault = |effect| Fault { port, direction: fault.direction, from, until, effect };
+    let place = PortLine { port, direction: fault.direction };
+    let fault = |effect| Fault { place, from, until, effect };
     effects.into_iter().map(fault).collect()
 }
 

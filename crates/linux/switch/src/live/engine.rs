@@ -66,7 +66,8 @@ impl<Q: Discipline<Slot>> Engine<Q> {
         match command {
             Command::Fault(mut fault) => {
                 let now = Picos(self.now().0);
-                (fault.from, fault.until) = (fault.from.after(now), fault.until.after(now));
+                fault.from = fault.from.after(now);
+                fault.until = fault.until.map(|until| until.after(now));
                 self.fabric.fault(fault);
             }
             Command::Clear(port) => self.fabric.clear_faults(port),

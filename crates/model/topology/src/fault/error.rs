@@ -71,6 +71,12 @@ pub enum FaultError {
         /// The value.
         value: f64,
     },
+    /// Nothing doubles packets in a simulation.
+    #[error("place \"{place}\": packets are doubled by switches of real frames only; use another effect")]
+    Duplicate {
+        /// The place.
+        place: String,
+    },
     /// No link gets slower.
     #[error("place \"{place}\": rate {rate} slows no link there; use less than {fastest}")]
     Rate {

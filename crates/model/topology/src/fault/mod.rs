@@ -26,19 +26,28 @@ pub enum Effect {
     Loss(f64),
     /// Packets arrive damaged with this probability, above 0 and at most 1.
     Corrupt(f64),
+    /// Packets arrive twice with this probability, above 0 and at most 1. On switches of real frames only.
+    Duplicate(f64),
 }
 
-/// Something that goes wrong.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Fault {
+/// Something that goes wrong at a place, by which a scenario and a switch of real frames each mean something else.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Fault<P = Place> {
     /// Where.
-    pub place: Place,
+    pub place: P,
     /// From when on.
     pub from: Instant,
     /// When it is over; `None`: never.
     pub until: Option<Instant>,
     /// What happens.
     pub effect: Effect,
+}
+
+impl<P> Fault<P> {
+    /// Whether it is there at an instant.
+    pub fn is_active(&self, at: Instant) -> bool {
+        self.from <= at && self.until.is_none_or(|until| at < until)
+    }
 }
 
 /// What the faults make of the links. Faults that overlap combine; see [`LinkState`].
@@ -66,6 +75,7 @@ fn check(topology: &Topology, fault: &Fault, links: &[LinkRef]) -> Result<(), Fa
         });
     }
     match fault.effect {
+        Effect::Duplicate(_) => Err(FaultError::Duplicate { place }),
         Effect::Loss(value) | Effect::Corrupt(value) if !(value > 0.0 && value <= 1.0) => {
             Err(FaultError::Probability { place, value })
         }

@@ -5,7 +5,7 @@ use pullnet_units::{BitsPerSec, Instant};
 use super::{Effect, Fault};
 use crate::names::LinkRef;
 
-/// How a directed link works.
+/// How one direction of a link works.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LinkState {
     /// Whether anything passes.
@@ -16,22 +16,26 @@ pub struct LinkState {
     pub loss: f64,
     /// Probability that a packet that did not vanish arrives damaged, 0 to 1.
     pub corrupt: f64,
+    /// Probability that a packet arrives twice, 0 to 1.
+    pub duplicate: f64,
 }
 
 impl LinkState {
     /// As built.
     pub const fn sound(rate: BitsPerSec) -> Self {
-        Self { up: true, rate, loss: 0.0, corrupt: 0.0 }
+        Self { up: true, rate, loss: 0.0, corrupt: 0.0, duplicate: 0.0 }
     }
 
     /// With one more effect: down wins, the lowest rate counts, probabilities are independent.
-    fn with(mut self, effect: Effect) -> Self {
+    #[must_use]
+    pub fn with(mut self, effect: Effect) -> Self {
         let either = |p: f64, q: f64| 1.0 - (1.0 - p) * (1.0 - q);
         match effect {
             Effect::Down => self.up = false,
             Effect::Rate(rate) => self.rate = self.rate.min(rate),
             Effect::Loss(p) => self.loss = either(self.loss, p),
             Effect::Corrupt(p) => self.corrupt = either(self.corrupt, p),
+            Effect::Duplicate(p) => self.duplicate = either(self.duplicate, p),
         }
         self
     }
@@ -50,9 +54,8 @@ impl LinkSchedule {
         times.sort_unstable();
         times.dedup();
         let sound = LinkState::sound(rate);
-        let active = |fault: &&&Fault, at| fault.from <= at && fault.until.is_none_or(|until| at < until);
-        let state =
-            |at| faults.iter().filter(|fault| active(fault, at)).fold(sound, |s, fault| s.with(fault.effect));
+        let active = |at| faults.iter().filter(move |fault| fault.is_active(at));
+        let state = |at| active(at).fold(sound, |state, fault| state.with(fault.effect));
         let mut changes: Vec<_> = times.into_iter().map(|at| (at, state(at))).collect();
         changes.dedup_by_key(|(_, state)| *state);
         Self { sound, changes }

@@ -77,7 +77,7 @@ pub fn streams(name: &'static str) -> Dialogue {
     let options = EngineOptions {
         mtu: FULL as usize + 1500 - payload_room(1500, false),
         rate: BitsPerSec::gbps(100),
-        ndp: usual(),
+        transport: usual(),
         paths: 1,
         ..EngineOptions::new(address(A))
     };

@@ -12,10 +12,10 @@ use crate::talk::{A, B, FULL};
 /// A receiver pulls a packet in 20 ms, and nobody gets impatient meanwhile.
 fn slowly(dialogue: Dialogue) -> Dialogue {
     dialogue.with(|options| {
-        options.ndp.initial_window.0 = 2;
-        let spacing = options.ndp.set("pull_spacing", Value::Text("20 ms:0, 20 ms:1"));
+        options.transport.initial_window.0 = 2;
+        let spacing = options.transport.set("pull_spacing", Value::Text("20 ms:0, 20 ms:1"));
         assert!(matches!(spacing, Some(Ok(()))));
-        options.ndp.timeout = Picos::from_secs(1);
+        options.transport.timeout = Picos::from_secs(1);
     })
 }
 
@@ -60,7 +60,7 @@ pub fn dialogues() -> Vec<Dialogue> {
                  1 at B: 0 B written, 0 B read",
             ),
         narrow(streams("a held sender that misses the pull that lets it go asks for it"))
-            .with(|options| options.ndp.initial_window.0 = 1)
+            .with(|options| options.transport.initial_window.0 = 1)
             .reads_nothing(B)
             .opens(A)
             .writes(A, 0, 6 * FULL)
@@ -89,7 +89,7 @@ pub fn dialogues() -> Vec<Dialogue> {
                  0 at B: 0 B written, 30 B read",
             ),
         streams("an opener that waits for its answer asks from time to time whether the other host lives")
-            .with(|options| options.ndp.give_up = Picos::from_millis(400))
+            .with(|options| options.transport.give_up = Picos::from_millis(400))
             .opens(A)
             .writes(A, 0, 10)
             .finishes(A, 0)

@@ -43,7 +43,7 @@ pub fn dialogues() -> Vec<Dialogue> {
                  0 at A: 30 B written, 0 B read, reset: the other host does not know the connection",
             ),
         streams("a host that hears nothing gives up, with the reason")
-            .with(|options| options.ndp.give_up = Picos::from_millis(50))
+            .with(|options| options.transport.give_up = Picos::from_millis(50))
             .opens(A)
             .writes(A, 0, 10)
             .loses_every(Kind::Ack)
@@ -55,7 +55,7 @@ pub fn dialogues() -> Vec<Dialogue> {
                  0 at B: 0 B written, 10 B read",
             ),
         streams("a host that is asked by an opener whether it lives, and was started anew, says so")
-            .with(|options| options.ndp.give_up = Picos::from_millis(400))
+            .with(|options| options.transport.give_up = Picos::from_millis(400))
             .opens(A)
             .writes(A, 0, 10)
             .finishes(A, 0)

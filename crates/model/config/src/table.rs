@@ -14,8 +14,8 @@ use crate::resolved::Resolved;
 use crate::shape::Shape;
 use crate::words::{example, kind_in_words, with_remedy};
 
-/// What all readers of one scenario share.
-pub struct Context<'a> {
+/// What all readers of one file share.
+pub(crate) struct Context<'a> {
     pub(crate) file: &'a str,
     pub(crate) errors: Errors,
     pub(crate) resolved: RefCell<Resolved>,
@@ -83,6 +83,21 @@ impl<'a> Reader<'a> {
             table,
             record: true,
         }
+    }
+
+    /// Name of the file.
+    pub fn file_name(&self) -> &str {
+        self.context.file
+    }
+
+    /// How many errors were found in the file so far.
+    pub fn errors(&self) -> usize {
+        self.context.errors.count()
+    }
+
+    /// The path of this table; empty for the top of the file.
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// The path of `key` in this table.

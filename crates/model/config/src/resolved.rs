@@ -1,3 +1,5 @@
+//! Every value in force.
+
 use std::fmt::{self, Write as _};
 
 use crate::error::Origin;
@@ -13,7 +15,7 @@ pub struct ResolvedValue {
     pub origin: Origin,
 }
 
-/// A table of the resolved scenario.
+/// A table of a resolved file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ResolvedTable {
     /// Path with the numbers of list entries, for instance `traffic.0.sizes`; empty for the top.
@@ -22,7 +24,7 @@ pub struct ResolvedTable {
     pub values: Vec<ResolvedValue>,
 }
 
-/// A scenario with every value that is in force, written or not. Its text is a scenario that compiles to the same.
+/// A file with every value that is in force, written or not. Its text is a file that means the same.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Resolved {
     /// Name of the file that the values were read from.
@@ -52,7 +54,7 @@ impl Resolved {
     }
 
     /// Writes another value for the setting `path`, which is there.
-    pub(crate) fn replace(&mut self, path: &str, value: String) {
+    pub fn replace(&mut self, path: &str, value: String) {
         let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
         let table = self.tables.iter_mut().find(|found| found.path == table);
         if let Some(found) = table.and_then(|table| table.values.iter_mut().find(|found| found.key == key)) {

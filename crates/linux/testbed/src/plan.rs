@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use pullnet_scenario::{Forwarding, Scenario};
+use pullnet_scenario::Scenario;
+use pullnet_settings::Setting;
+use pullnet_switch::Mac;
 use pullnet_topology::{Choices, Hop, HostPeer, NodeKind, Peer, Topology};
 use pullnet_units::{BitsPerSec, HostId, NodeId, Picos, PortId};
 use thiserror::Error;
-
-use crate::mac::Mac;
 
 /// Most hosts of a testbed: each is a network namespace.
 pub const MOST_HOSTS: usize = 250;
@@ -101,14 +101,9 @@ fn switch_file(scenario: &Scenario) -> String {
 
 /// The table `[switch]` as the scenario has it.
 fn discipline(text: &mut String, scenario: &Scenario) {
-    let forwarding = match scenario.forwarding {
-        Forwarding::Path => "path",
-        Forwarding::Random => "random",
-        Forwarding::Ecmp => "ecmp",
-        Forwarding::LeastLoaded => "least-loaded",
-    };
+    let forwarding = scenario.forwarding.write();
     let kind = scenario.switch.name();
-    put(text, format_args!("[switch]\nkind = \"{kind}\"\nforwarding = \"{forwarding}\"\n"));
+    put(text, format_args!("[switch]\nkind = \"{kind}\"\nforwarding = {forwarding}\n"));
     let row = pullnet_qdisc::SWITCHES.iter().find(|row| row.name == kind);
     for field in row.into_iter().flat_map(|row| row.fields) {
         if let Some(value) = scenario.switch.get(field.name).filter(|value| !value.is_empty()) {

@@ -1,14 +1,14 @@
-//! The files that a scenario names, kept as they were read, so that a result can carry them.
+//! The files that a file of settings names, kept as they were read, so that a result can carry them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::files::Files;
 
-/// A file that a scenario names, and what was read from it.
+/// A file that another one names, and what was read from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Input {
-    /// Where it was read from: its name as seen from the folder of the scenario.
+    /// Where it was read from: its name as seen from the folder of the file that names it.
     pub path: String,
     /// Paths of the settings that name it, for instance `traffic.0.sizes.file`.
     pub settings: Vec<String>,
@@ -16,7 +16,7 @@ pub struct Input {
     pub bytes: Arc<[u8]>,
 }
 
-/// Collects the files of one scenario; each is read once.
+/// Collects the files that one file names; each is read once.
 #[derive(Default)]
 pub(crate) struct Inputs(RefCell<Vec<Input>>);
 

@@ -1,7 +1,9 @@
+//! Where files are read from.
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where the files that a scenario names are read from.
+/// Where the files that a file of settings names are read from.
 pub trait Files {
     /// The content of `path`, or why it cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
@@ -46,8 +48,8 @@ impl Files for BTreeMap<String, Vec<u8>> {
     }
 }
 
-/// `file` as seen from the folder of `scenario`.
-pub(crate) fn beside(scenario: &str, file: &str) -> String {
-    let folder = Path::new(scenario).parent().unwrap_or(Path::new(""));
+/// `file` as seen from the folder of the file `from`.
+pub(crate) fn beside(from: &str, file: &str) -> String {
+    let folder = Path::new(from).parent().unwrap_or(Path::new(""));
     folder.join(file).to_string_lossy().into_owned()
 }

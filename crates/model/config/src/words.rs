@@ -26,7 +26,7 @@ pub(crate) fn example(field: &Field) -> String {
 }
 
 /// A value of `kind`, for messages and the schema.
-pub(crate) fn kind_example(kind: &str) -> &'static str {
+pub fn kind_example(kind: &str) -> &'static str {
     match kind {
         "time" => "1 us",
         "size" => "9000 B",

@@ -1,12 +1,16 @@
-//! Settings whose type a registry of another room chooses.
+//! Settings whose type a registry chooses.
 
 use pullnet_settings::{AnySettings, Field, Refused, Value};
 
 /// A configuration out of a registry, as a table of settings.
-pub(crate) struct Chosen<C> {
+pub struct Chosen<C> {
+    /// The settings, with their defaults before they are read.
     pub config: C,
+    /// What there is to set.
     pub fields: &'static [Field],
+    /// Sets one; `None`: there is no such setting.
     pub set: fn(&mut C, &str, Value<'_>) -> Option<Result<(), Refused>>,
+    /// One as it would be written.
     pub get: fn(&C, &str) -> Option<String>,
 }
 

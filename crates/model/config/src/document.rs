@@ -82,7 +82,7 @@ impl Node {
 const SHOWN: usize = 80;
 
 /// `text`, or its beginning if it is long.
-pub(crate) fn shortened(text: &str) -> String {
+pub fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Origin {
-    /// The scenario's text. Line and column count from 1, columns in characters.
+    /// The text of the file. Line and column count from 1, columns in characters.
     Text {
         /// Line.
         line: u32,
@@ -19,7 +19,7 @@ pub enum Origin {
     Default,
 }
 
-/// What is wrong with a place in a scenario. The text continues a sentence that begins with the path of the setting.
+/// What is wrong with a place in a file. The text continues a sentence that begins with the path of the setting.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Problem {
     /// The text is not TOML.
@@ -58,7 +58,7 @@ pub enum Problem {
         /// Why not, and what would work.
         reason: String,
     },
-    /// A file that is named in the scenario and cannot be used.
+    /// A file that this one names and that cannot be used.
     #[error("\"{file}\" cannot be used: {reason}")]
     File {
         /// Its name.
@@ -80,12 +80,12 @@ pub enum Problem {
     },
 }
 
-/// One error in a scenario.
+/// One error in a file.
 ///
 /// Its text is `file:line:column: path: what is wrong; what would work`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SpecError {
-    /// Name of the scenario file.
+    /// Name of the file.
     pub file: String,
     /// Where the value comes from.
     pub origin: Origin,

@@ -1,5 +1,6 @@
 //! The testbed of a scenario carries frames as the scenario's network does.
 
+#[path = "../../switch/tests/common/mod.rs"]
 mod common;
 
 use std::collections::BTreeMap;
@@ -7,8 +8,8 @@ use std::collections::BTreeMap;
 use pullnet_qdisc::Trim;
 use pullnet_scenario::{Disk, Scenario, compile};
 use pullnet_switch::config::SwitchFile;
-use pullnet_switch::plan::{NoPlan, Plan};
 use pullnet_switch::{Fabric, Kind, Slot};
+use pullnet_testbed::plan::{NoPlan, Plan};
 use pullnet_units::{HostId, Instant};
 
 fn scenario(topology: &str) -> Scenario {

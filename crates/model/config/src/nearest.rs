@@ -14,7 +14,7 @@ pub(crate) fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
 }
 
 /// "did you mean ...?", or what there is.
-pub(crate) fn remedy(written: &str, names: &[&str]) -> String {
+pub fn remedy(written: &str, names: &[&str]) -> String {
     match nearest(written, names) {
         Some(name) => format!("did you mean \"{name}\"?"),
         None => format!("there is {}", listed(names)),
@@ -22,7 +22,7 @@ pub(crate) fn remedy(written: &str, names: &[&str]) -> String {
 }
 
 /// Names for a sentence, shortened if there are many.
-pub(crate) fn listed(names: &[&str]) -> String {
+pub fn listed(names: &[&str]) -> String {
     let shown = names.iter().take(LISTED).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     if names.len() > LISTED { format!("{shown}, ...") } else { shown }
 }

@@ -23,7 +23,7 @@ choice! {
 
 settings! {
     /// What every switch has, whatever its discipline.
-    pub struct SwitchSettings {
+    pub struct PathSettings {
         /// Who chooses among equal paths: the sender's label (path), the switch at random for every packet (random),
         /// the switch by a hash of the flow (ecmp), or the switch by the packets that its ports hold when the packet
         /// arrives (least-loaded).
@@ -32,21 +32,21 @@ settings! {
 }
 
 /// The table `[switch]` and what it may hold.
-pub fn shape() -> Shape {
+pub fn switch_shape() -> Shape {
     let kind = |row: &'static pullnet_qdisc::SwitchEntry| Kind {
         name: row.name,
         summary: row.summary,
         shape: Shape::of(&[row.fields]),
     };
-    Shape { kinds: SWITCHES.iter().map(kind).collect(), ..Shape::of(&[SwitchSettings::FIELDS]) }
+    Shape { kinds: SWITCHES.iter().map(kind).collect(), ..Shape::of(&[PathSettings::FIELDS]) }
 }
 
 /// Reads `[switch]`: the discipline with its settings, who chooses the path, and the settings that could not be read.
 /// `None`: it is not even known which discipline.
-pub fn read(root: &Reader<'_>) -> Option<(SwitchConfig, Forwarding, Unread)> {
+pub fn read_switch(root: &Reader<'_>) -> Option<(SwitchConfig, Forwarding, Unread)> {
     let reader = root.required_table("switch", "kind = \"trim\"")?;
-    let own = reader.read::<SwitchSettings>();
-    let row = &SWITCHES[reader.kind(&shape(), "trim")?];
+    let own = reader.read::<PathSettings>();
+    let row = &SWITCHES[reader.kind(&switch_shape(), "trim")?];
     let config = (row.default)();
     let mut chosen = Chosen { config, fields: row.fields, set: SwitchConfig::set, get: SwitchConfig::get };
     let (_, unread) = reader.read_into(&mut chosen, &[]);

@@ -1,0 +1,17 @@
+//! Go-back-N on the wire: its packets in headers of version 3 (`docs/wire.md`).
+
+use pullnet_transport::ConnId;
+use pullnet_wire::Framed;
+
+use crate::{GoBackN, GoBackNHeader};
+
+impl Framed for GoBackN {
+    const NUMBER: u8 = 3;
+
+    fn data(header: &GoBackNHeader) -> Option<(ConnId, u32)> {
+        match *header {
+            GoBackNHeader::Data { conn, seq, .. } => Some((conn, seq)),
+            GoBackNHeader::Ack { .. } => None,
+        }
+    }
+}

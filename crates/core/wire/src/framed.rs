@@ -1,0 +1,151 @@
+//! One form on the wire for every transport.
+
+use pullnet_transport::{ConnId, Fate, HostAddr, Protocol, Received, Transmit, Transport};
+
+use crate::emit::{Headers, headers};
+use crate::parse::{Opened, open, payload_of};
+use crate::plain::{Plain, measure};
+use crate::{DATA_HEADER, ETHERNET, EmitError, IPV4, Mark, Marks, Refused, Route, UDP};
+
+/// Bytes of a frame over IPv4 beside the payload of a data packet, as switches count them. Unit: bytes.
+pub const FRAME_HEADERS: usize = ETHERNET + IPV4 + UDP + DATA_HEADER;
+
+/// ECN-capable transport, ECT(0), in the traffic class (RFC 3168, section 5).
+const ECT: u8 = 0b10;
+/// Congestion experienced.
+const CE: u8 = 0b11;
+
+/// The header of a transport's packets.
+pub type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
+
+/// A packet that has arrived in a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival<'a, H> {
+    /// From where to where, as the frame says: in a returned header the sender is whom it was meant for.
+    pub route: Route,
+    /// Where the host that made the packet listens.
+    pub home: u16,
+    /// The header.
+    pub header: H,
+    /// What became of it: a damaged payload is as good as none, for the header says which packet has to come again.
+    pub fate: Fate,
+    /// Whether all of the payload is there and is not what was sent.
+    pub damaged: bool,
+    /// Congestion experienced: a switch marked the packet.
+    pub ce: bool,
+    /// Payload bytes when it was sent.
+    pub length: u16,
+    /// The payload if the packet is whole; else empty.
+    pub payload: &'a [u8],
+}
+
+impl<H: Copy> Arrival<'_, H> {
+    /// The packet as an endpoint takes it: from host `from`, to which there are `paths` paths.
+    #[must_use]
+    pub fn received(&self, from: HostAddr, paths: u16) -> Received<H> {
+        let wire = (FRAME_HEADERS as u16).saturating_add(self.length);
+        Received { from, paths, wire, fate: self.fate, ce: self.ce, header: self.header }
+    }
+}
+
+/// A transport whose packets travel in real frames.
+///
+/// Its endpoint has to count [`FRAME_HEADERS`] as header bytes (the setting `header`), and to number a connection in the
+/// first word of its packed header, by which switches tell flows apart. Everything but the two constants and
+/// [`Framed::data`] has an implementation that serves every transport: the packed header in a header of version 3.
+pub trait Framed: Protocol {
+    /// The number by which packets of this transport are told from those of others. NDP's header has none.
+    const NUMBER: u8;
+
+    /// Connection and packet number of a packet that may carry payload; `None` for all others.
+    fn data(header: &HeaderOf<Self>) -> Option<(ConnId, u32)>;
+
+    /// Payload bytes of a packet that an endpoint sends.
+    #[must_use]
+    fn payload(packet: &Transmit<HeaderOf<Self>>) -> usize {
+        match Self::data(&packet.header) {
+            Some(_) => usize::from(packet.wire).saturating_sub(FRAME_HEADERS),
+            None => 0,
+        }
+    }
+
+    /// Writes the frame of a packet of the host that listens on UDP port `home`, and returns its length.
+    ///
+    /// # Errors
+    /// If it does not fit, or its parts contradict each other.
+    fn emit(
+        out: &mut [u8],
+        route: &Route,
+        marks: &Marks,
+        home: u16,
+        packet: &Transmit<HeaderOf<Self>>,
+        payload: &[u8],
+    ) -> Result<usize, EmitError> {
+        let needed = Self::payload(packet);
+        if payload.len() != needed {
+            return Err(EmitError::Length { header: needed, payload: payload.len() });
+        }
+        let length = u16::try_from(needed).map_err(|_| EmitError::TooLong(needed))?;
+        let is_data = Self::data(&packet.header).is_some();
+        let (protocol, header) = (Self::NUMBER, packet.header);
+        let plain = Plain { protocol, home, payload: is_data.then_some(length), header };
+        let class = traffic_class::<Self>(marks, packet)?;
+        let long = plain.long();
+        let check = if is_data { DATA_CHECK } else { 0 };
+        let Headers { addresses, family, needed, body } =
+            headers(out, route, class, long + check + payload.len())?;
+        let bytes = plain.encode((&addresses[..family], &addresses[family..2 * family]));
+        body[..long].copy_from_slice(bytes.get());
+        if is_data {
+            body[long..long + check].copy_from_slice(&crate::crc32c(&[payload]).to_be_bytes());
+            body[long + check..].copy_from_slice(payload);
+        }
+        Ok(needed)
+    }
+
+    /// Reads a frame that is for UDP port `port`.
+    ///
+    /// # Errors
+    /// If the frame is somebody else's, or not what any host of this transport sends. Nothing of such a frame can be
+    /// believed.
+    fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrival<'a, HeaderOf<Self>>, Refused> {
+        let Opened { route, returned, ce, datagram, end, addresses, .. } = open(frame, marks, port)?;
+        let (long, computed) = measure(datagram, addresses)?;
+        let carried = u32::from_be_bytes([datagram[28], datagram[29], datagram[30], datagram[31]]);
+        if carried != computed {
+            return Err(Refused::Check { carried, computed });
+        }
+        let plain = Plain::<HeaderOf<Self>>::decode(datagram, Self::NUMBER)?;
+        if plain.payload.is_some() != Self::data(&plain.header).is_some() {
+            return Err(crate::BadPlain::Fields { kind: datagram[0] & 0x0f, flags: datagram[1] }.into());
+        }
+        let length = plain.payload.unwrap_or(0);
+        let body = datagram.get(long..end.max(long).min(datagram.len())).unwrap_or(&[]);
+        let (fate, damaged, payload) = match plain.payload {
+            _ if returned => (Fate::Returned, false, &[][..]),
+            None => (Fate::Whole, false, &[][..]),
+            Some(_) => payload_of(body, length.into()),
+        };
+        Ok(Arrival { route, home: plain.home, header: plain.header, fate, damaged, ce, length, payload })
+    }
+}
+
+/// Bytes of the check of a payload.
+const DATA_CHECK: usize = 4;
+
+/// DSCP and ECN bits of a packet.
+fn traffic_class<P: Framed + ?Sized>(marks: &Marks, packet: &Transmit<HeaderOf<P>>) -> Result<u8, EmitError> {
+    if packet.priority != 0 {
+        return Err(EmitError::Priority(packet.priority));
+    }
+    let mark = match packet.class {
+        pullnet_transport::Class::Data => Mark::Data,
+        pullnet_transport::Class::Control => Mark::Control,
+    };
+    Ok(marks.dscp(mark) << 2 | if packet.ect { ECT } else { 0 })
+}
+
+/// Whether a traffic class says that there was congestion.
+pub(crate) fn is_marked(class: u8) -> bool {
+    class & CE == CE
+}

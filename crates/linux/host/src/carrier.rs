@@ -1,0 +1,149 @@
+//! What a transport has to give so that it can carry the streams of services.
+
+use std::hash::RandomState;
+
+use pullnet_ndp::wire::{Carriage, Label};
+use pullnet_ndp::{Ndp, NdpConfig, NdpEndpoint, NdpHeader};
+use pullnet_rng::Stream;
+use pullnet_transport::{ConnId, HostAddr, HostInfo, Protocol, Received, Streaming, Transmit, Transport};
+use pullnet_units::{Bytes, Picos};
+use pullnet_wire::{Arrived, Packet};
+
+/// A transport that carries streams between applications of hosts that do not trust each other.
+///
+/// Beside [`Streaming`] it has to give: packets of the host's own form ([`Packet`]), which carry the stream's secret and the
+/// stamp of its opening, so that nobody else can open, acknowledge or end it; a connection that is opened by its data, so that
+/// a call needs no round trip of its own; and hashes that nobody outside can foresee. TCP, DCTCP and go-back-N have a form
+/// on the wire, but neither of these: they run in testbeds only.
+pub trait Carrier: Protocol {
+    /// The endpoint of one host.
+    type Streams: Streaming;
+
+    /// An endpoint whose hashes nobody can foresee.
+    fn streams(config: &Self::Config, host: HostInfo, chance: Stream) -> Self::Streams;
+
+    /// The settings for packets of `mtu` bytes of payload, with `header` bytes on the line beside it.
+    fn sized(config: &Self::Config, mtu: Bytes, header: Bytes) -> Self::Config;
+
+    /// Its times.
+    fn times(config: &Self::Config) -> Times;
+
+    /// Packets that an opener may send before it hears anything.
+    fn first_window(config: &Self::Config) -> u32;
+
+    /// Whether everything of a connection from `from` has arrived, and that is remembered.
+    fn has_received(streams: &Self::Streams, from: HostAddr, conn: ConnId) -> bool;
+
+    /// Connections that have ended here and are remembered.
+    fn remembered(streams: &Self::Streams) -> usize;
+
+    /// What a packet that the endpoint sends is for.
+    fn purpose(header: &HeaderOf<Self>) -> Purpose;
+
+    /// The packet on the wire, of a host that listens on `home` and counts `header` bytes beside a payload.
+    fn packet(form: &Form, packet: &Transmit<HeaderOf<Self>>, label: &Label) -> Packet;
+
+    /// A packet that has arrived, as the endpoint takes it; `None`: it is for the owner of the stream.
+    fn received(
+        form: &Form,
+        arrived: &Arrived<'_>,
+        from: HostAddr,
+        paths: u16,
+    ) -> Option<Received<HeaderOf<Self>>>;
+}
+
+/// The header of a carrier's packets.
+pub type HeaderOf<C> = <<C as Carrier>::Streams as Transport>::Header;
+
+/// What all packets of a host have in common.
+pub type Form = Carriage;
+
+/// How long a transport waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Times {
+    /// For an answer, before it sends again.
+    pub timeout: Picos,
+    /// For anything of a host, before it gives up.
+    pub give_up: Picos,
+    /// Longest time that a packet can be on its way and back.
+    pub time_wait: Picos,
+}
+
+/// What a packet of an endpoint is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// Data of an own connection.
+    Data {
+        /// The connection.
+        conn: ConnId,
+        /// The packet's number.
+        seq: u32,
+    },
+    /// A question about an own connection, of which nothing was heard for long.
+    Question {
+        /// The connection.
+        conn: ConnId,
+    },
+    /// An answer that nobody waits for: it may wait for a frame to leave with.
+    Unhurried {
+        /// The other host's connection.
+        conn: ConnId,
+    },
+    /// Any other answer.
+    Answer {
+        /// The other host's connection.
+        conn: ConnId,
+    },
+}
+
+impl Carrier for Ndp {
+    type Streams = NdpEndpoint<RandomState>;
+
+    fn streams(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self::Streams {
+        NdpEndpoint::with_hashes(config, host, chance)
+    }
+
+    fn sized(config: &NdpConfig, mtu: Bytes, header: Bytes) -> NdpConfig {
+        NdpConfig { mtu, header, ..config.clone() }
+    }
+
+    fn times(config: &NdpConfig) -> Times {
+        Times { timeout: config.timeout, give_up: config.give_up, time_wait: config.time_wait }
+    }
+
+    fn first_window(config: &NdpConfig) -> u32 {
+        config.initial_window.0
+    }
+
+    fn has_received(streams: &Self::Streams, from: HostAddr, conn: ConnId) -> bool {
+        streams.has_received(from, conn)
+    }
+
+    fn remembered(streams: &Self::Streams) -> usize {
+        streams.remembered()
+    }
+
+    fn purpose(header: &NdpHeader) -> Purpose {
+        match *header {
+            NdpHeader::Data { conn, seq, .. } => Purpose::Data { conn, seq },
+            NdpHeader::Probe { conn, .. } => Purpose::Question { conn },
+            NdpHeader::Ack { conn, pull: None, .. } => Purpose::Unhurried { conn },
+            NdpHeader::Ack { conn, .. } | NdpHeader::Nack { conn, .. } | NdpHeader::Pull { conn, .. } => {
+                Purpose::Answer { conn }
+            }
+        }
+    }
+
+    fn packet(form: &Form, packet: &Transmit<NdpHeader>, label: &Label) -> Packet {
+        form.packet(packet, label)
+    }
+
+    fn received(
+        form: &Form,
+        arrived: &Arrived<'_>,
+        from: HostAddr,
+        paths: u16,
+    ) -> Option<Received<NdpHeader>> {
+        form.received(arrived, from, paths)
+    }
+}

@@ -1,0 +1,157 @@
+//! Every transport on real interfaces: hosts in network namespaces, the software switch between them. Needs root and `ip`.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use pullnet_netio::in_namespace;
+use pullnet_record::RunRecord;
+use pullnet_scenario::{Scenario, compile};
+use pullnet_switch::config::SwitchFile;
+use pullnet_switch::live::Live;
+use pullnet_switch::{Direction, Effect, Fault, PortLine};
+use pullnet_testbed::plan::Plan;
+use pullnet_testbed::{Play, PortCounts};
+use pullnet_units::Instant;
+use serde_json::Value;
+
+static MADE: AtomicU32 = AtomicU32::new(0);
+/// How often it is looked whether a link is up; each time takes some milliseconds.
+const UP_LOOKS: u32 = 20_000;
+/// How long a run may take: hundreds of times what it takes on a machine of its own.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn ip(arguments: &str) -> Result<String, String> {
+    let output = Command::new("ip").args(arguments.split(' ')).output().map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
+    if output.status.success() {
+        return Ok(text(&output.stdout));
+    }
+    Err(format!("ip {arguments}: {}", text(&output.stderr)))
+}
+
+/// The namespaces of a plan: one for the switches, and one for each host. They are removed with it.
+struct Namespaces {
+    switch: String,
+    hosts: Vec<String>,
+}
+
+impl Namespaces {
+    /// `None`, with a message, where the process may not make network namespaces.
+    fn make(plan: &Plan) -> Option<Self> {
+        let name = format!("pn-bed-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let hosts = plan.hosts.iter().map(|host| format!("{name}{}", host.name)).collect();
+        let these = Self { switch: format!("{name}s"), hosts };
+        match these.build(plan) {
+            Ok(()) => Some(these),
+            Err(why) => {
+                println!("skipped: needs root and `ip` to make network namespaces ({why})");
+                None
+            }
+        }
+    }
+
+    fn build(&self, plan: &Plan) -> Result<(), String> {
+        let Self { switch, hosts } = self;
+        ip(&format!("netns add {switch}"))?;
+        for (name, host) in hosts.iter().zip(&plan.hosts) {
+            ip(&format!("netns add {name}"))?;
+            let (port, mac) = (&host.port, host.mac);
+            ip(&format!(
+                "-n {name} link add eth0 address {mac} mtu 1600 type veth peer name {port} mtu 1600 netns {switch}"
+            ))?;
+            for (name, interface) in [(name, "eth0"), (switch, port.as_str())] {
+                // Nothing but the test shall be on this link.
+                ip(&format!("netns exec {name} sysctl -q -w net.ipv6.conf.{interface}.disable_ipv6=1"))?;
+                ip(&format!("-n {name} link set {interface} up"))?;
+            }
+        }
+        for name in hosts {
+            let is_up = || ip(&format!("-n {name} -oneline link show eth0")).unwrap().contains(" state UP ");
+            assert!((0..UP_LOOKS).any(|_| is_up()), "the link never comes up");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        self.hosts.iter().chain([&self.switch]).for_each(|name| drop(ip(&format!("netns del {name}"))));
+    }
+}
+
+/// What the switches have counted, as they answer to `status`.
+fn counted(live: &Live) -> Value {
+    live.status().unwrap().json()
+}
+
+fn play(scenario: &Arc<Scenario>, loss: Option<f64>) -> Option<RunRecord> {
+    let plan = Plan::of(scenario).unwrap();
+    let spaces = Namespaces::make(&plan)?;
+    let file = SwitchFile::read("switches.toml", &plan.switch_file, &BTreeMap::<String, Vec<u8>>::new());
+    let file = file.unwrap_or_else(|errors| panic!("{errors:?}"));
+    let live = in_namespace(&spaces.switch, || Ok(Live::start(&file))).unwrap().unwrap();
+    if let Some(loss) = loss {
+        let (from, until, effect) = (Instant::ZERO, None, Effect::Loss(loss));
+        for host in &plan.hosts {
+            let port = file.port(&host.port).unwrap();
+            let place = PortLine { port, direction: Direction::Out };
+            live.fault(Fault { place, from, until, effect }).unwrap();
+        }
+    }
+    let before = counted(&live);
+    let mut play = Play::open(scenario, &spaces.hosts).unwrap();
+    play.begin().unwrap();
+    let ended = play.advance(PATIENCE).unwrap();
+    let ports = PortCounts::between(&before, &counted(&live)).unwrap();
+    let record = play.finish(&ports).unwrap();
+    live.stop().unwrap();
+    assert!(ended, "{:?}", record.stuck);
+    Some(record)
+}
+
+/// Two flows of 300 kB into one host.
+fn scenario(transport: &str, switch: &str) -> Arc<Scenario> {
+    let text = format!(
+        "name = \"bed\"\nseed = 5\nuntil = \"all flows done\"\nlimit = \"100 s\"\n[topology]\nkind = \"star\"\n\
+         hosts = 3\nlink = {{ rate = \"100 Mbps\", delay = \"10 us\" }}\n[transport]\n{transport}\nmtu = \"1436 B\"\n\
+         [switch]\n{switch}\n[[traffic]]\nkind = \"incast\"\ndegree = 2\nsize = \"300 kB\"\nto = 0\n"
+    );
+    let compiled = compile("bed.toml", &text, &[], &BTreeMap::<String, Vec<u8>>::new());
+    Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors:?}")))
+}
+
+/// Timers for a machine that others use as well.
+const TIMERS: &str = "min_rto = \"20 ms\"\ninitial_rto = \"100 ms\"";
+
+#[test]
+fn every_transport_arrives_over_a_lossy_switch() {
+    let drop_tail = "kind = \"drop-tail\"\nqueue = \"100 packets\"";
+    for (transport, switch) in [
+        ("kind = \"ndp\"".to_owned(), "kind = \"trim\""),
+        (format!("kind = \"tcp\"\n{TIMERS}"), drop_tail),
+        (format!("kind = \"dctcp\"\n{TIMERS}"), drop_tail),
+        ("kind = \"go-back-n\"\ntimeout = \"20 ms\"".to_owned(), drop_tail),
+    ] {
+        let Some(record) = play(&scenario(&transport, switch), Some(0.05)) else { return };
+        assert!(record.complete, "{transport}");
+        assert!(
+            record.flows.iter().all(|flow| flow.delivered == 300_000 && flow.failed.is_none()),
+            "{transport}"
+        );
+        assert!(record.totals.lost > 0 && record.totals.retransmitted > 0, "{transport}");
+    }
+}
+
+#[test]
+fn dctcp_is_marked_and_tcp_is_not() {
+    let switch = "kind = \"drop-tail\"\nqueue = \"300 packets\"\nmark_above = \"5 packets\"";
+    for (kind, marked) in [("dctcp", true), ("tcp", false)] {
+        let transport = format!("kind = \"{kind}\"\n{TIMERS}");
+        let Some(record) = play(&scenario(&transport, switch), None) else { return };
+        assert!(record.complete && record.flows.iter().all(|flow| flow.delivered == 300_000), "{kind}");
+        assert_eq!(record.totals.marked > 0, marked, "{kind}: {} marks", record.totals.marked);
+    }
+}

@@ -1,0 +1,109 @@
+//! Files of settings: TOML to checked values, or every error with its place.
+//!
+//! The text is read into a tree in which every value knows its place. A [`Reader`] takes tables of settings from it, each
+//! described once with [`pullnet_settings::settings!`], and reports whatever is wrong; errors come all at once, in order of
+//! their place. A [`Shape`] says what a file may hold: from it come the refusal of unknown keys and the tables of the
+//! documents. Scenarios, switches and hosts have their files read here.
+//!
+//! ```
+//! use pullnet_config::{Disk, Shape, read};
+//!
+//! pullnet_settings::settings! {
+//!     /// A table of one row.
+//!     pub struct Own {
+//!         /// How long.
+//!         wait: pullnet_units::Picos = "1 ms",
+//!     }
+//! }
+//! let shape = Shape::of(&[<Own as pullnet_settings::Settings>::FIELDS]);
+//! let errors = read("own.toml", "wait = 3", &Disk, &shape, |root| Some(root.read::<Own>().value)).unwrap_err();
+//! assert!(errors[0].to_string().starts_with("own.toml:1:8: wait: 3 has no unit"));
+//! ```
+
+mod adapt;
+mod document;
+mod error;
+mod files;
+mod inputs;
+mod listing;
+mod nearest;
+mod overrides;
+mod report;
+mod resolved;
+mod shape;
+mod switch;
+mod table;
+mod words;
+
+use std::cell::RefCell;
+
+pub use adapt::Chosen;
+pub use document::shortened;
+pub use error::{Origin, Problem, SpecError};
+pub use files::{Disk, Files};
+pub use inputs::Input;
+pub use listing::listing;
+pub use nearest::{listed, remedy};
+pub use resolved::{Resolved, ResolvedTable, ResolvedValue};
+pub use shape::{Kind, Shape, SubTable};
+pub use switch::{Forwarding, PathSettings, read_switch, switch_shape};
+pub use table::{Located, Origins, Reader, Unread};
+pub use words::kind_example;
+
+use crate::error::Errors;
+use crate::inputs::Inputs;
+use crate::table::Context;
+
+/// What a file came to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Document<T> {
+    /// What the reader made of it.
+    pub value: T,
+    /// Every value in force, with its origin.
+    pub resolved: Resolved,
+    /// The files that it names, as they were read.
+    pub inputs: Vec<Input>,
+}
+
+/// Reads the TOML file `text`, called `name`, that may hold what `shape` says. `read` gets the top of it; what it reports
+/// and what it does not return for is an error.
+pub fn read<T>(
+    name: &str,
+    text: &str,
+    files: &dyn Files,
+    shape: &Shape,
+    read: impl FnOnce(&Reader<'_>) -> Option<T>,
+) -> Result<T, Vec<SpecError>> {
+    read_document(name, text, &[], files, shape, read).map(|document| document.value)
+}
+
+/// As [`read()`], with `overrides` as `("topology.k", "8")`, and with the record of what was read. Errors in overrides come
+/// last. Files that the text names are read through `files`, relative to the folder of `name`.
+pub fn read_document<T>(
+    name: &str,
+    text: &str,
+    overrides: &[(String, String)],
+    files: &dyn Files,
+    shape: &Shape,
+    read: impl FnOnce(&Reader<'_>) -> Option<T>,
+) -> Result<Document<T>, Vec<SpecError>> {
+    let resolved = RefCell::new(Resolved { file: name.to_owned(), tables: Vec::new() });
+    let context =
+        Context { file: name, errors: Errors::new(name), resolved, files, inputs: Inputs::default() };
+    let Some(mut table) = document::parse(text, &context.errors) else {
+        return Err(context.errors.into_sorted());
+    };
+    for (path, value) in overrides {
+        overrides::apply(&mut table, path, value, &context.errors);
+    }
+    let root = Reader::root(&context, &table);
+    root.no_other_keys_than(shape);
+    let value = read(&root);
+    match value {
+        Some(value) if context.errors.is_empty() => {
+            let (resolved, inputs) = (context.resolved.into_inner(), context.inputs.into_inner());
+            Ok(Document { value, resolved, inputs })
+        }
+        _ => Err(context.errors.into_sorted()),
+    }
+}
