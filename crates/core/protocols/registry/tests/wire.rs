@@ -232,6 +232,6 @@ fn frames_are_those_of_the_vectors() {
     for (held, made) in held.lines().zip(text.lines()) {
         assert_eq!(held, made);
     }
-    assert_eq!((held.lines().count(), lines.len()), (text.lines().count(), 1 + 2 * (4 + 4 + 2)));
+    assert_eq!((held.lines().count(), lines.len()), (text.lines().count(), 1 + 2 * (5 + 5 + 2)));
     assert!(FRAMED.contains(&"ndp"));
 }
