@@ -199,7 +199,7 @@ def test_a_scenario_is_played_with_the_results_of_a_run(tmp_path: Path) -> None:
     few = [*SMALL, *PATIENT, "--set", "traffic.0.size=20 kB", "--set", "probes.packets=true"]
     played = pullnet("testbed", "play", str(incast), "--name", NAME, *few, "--out", str(tmp_path / "linux"), "--json")
     assert played.returncode == 0, played.stderr
-    summary = json.loads(played.stdout)
+    [summary] = json.loads(played.stdout)
     assert (summary["world"], summary["flows"]["completed"], summary["fingerprint"]) == ("linux", 2, "0" * 16)
     result = load(tmp_path / "linux")
     assert result.flows["delivered_bytes"].to_list() == [20_000, 20_000]

@@ -240,6 +240,8 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
     /// A packet is on its way to the port at `position`.
     #[inline(always)]
     fn expect(&mut self, net: &Network<W>, window: Window, position: u32, packet: &Packet<W>) {
+        let early = packet.time(window) < window.end;
+        debug_assert!(!early, "a packet that arrives in the window in which it was sent");
         let port = &mut self.ports[position as usize];
         let due = port.expect(net, window, packet).max(window.index + 1);
         if self.whole {

@@ -119,15 +119,6 @@ def fair_share_floor(data: Data, experiment: str) -> Measured:
     )
 
 
-def worst_flows(data: Data, experiment: str, share: float, within: float, at: At | None = None) -> Measured:
-    """Whether the slowest tenth of unresponsive flows gets close to the mean. Unit: % of the fair share."""
-    runs = data.runs(experiment, at)
-    rates = [np.sort(run.result.flows["window_gbps"].to_numpy()) for run in runs]
-    worst = mean([float(np.mean(r[: max(1, int(share * len(r)))]) / (10 / len(r))) * 100 for r in rates])
-    average = mean([float(np.mean(r) / (10 / len(r))) * 100 for r in rates])
-    return Measured(holds=average - worst <= within, details={"mean %": average, "worst tenth %": worst})
-
-
 def _shares(data: Data, experiment: str) -> dict[float, tuple[float, float]]:
     """Mean goodput and that of the slowest tenth, in % of the fair share, by number of unresponsive senders."""
     found: dict[float, list[tuple[float, float]]] = {}

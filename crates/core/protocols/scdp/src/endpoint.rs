@@ -217,6 +217,22 @@ impl ScdpEndpoint {
         }
     }
 
+    /// Does everything for which it is time, so that no deadline lies in the past.
+    fn run_due(&mut self, now: Instant) {
+        while let Some(Reverse((at, timer))) =
+            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
+        {
+            self.timers.pop();
+            match timer {
+                Timer::Sender(slot) => self.check_sender(now, slot, at),
+                Timer::Receiver(slot) => self.check_receiver(now, slot, at),
+            }
+        }
+        if !self.pulls.is_empty() && self.pacer.free_at() <= now {
+            self.release_pull(now);
+        }
+    }
+
     /// The pacer lets the next pull go.
     fn release_pull(&mut self, now: Instant) {
         let Some(slot) = self.pulls.take() else { return };
@@ -339,21 +355,11 @@ impl Transport for ScdpEndpoint {
             }
             ScdpHeader::Done { conn } => self.on_done(now, packet.from, conn),
         }
+        self.run_due(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if !self.pulls.is_empty() && self.pacer.free_at() <= now {
-            self.release_pull(now);
-        }
-        while let Some(Reverse((at, timer))) =
-            self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
-        {
-            self.timers.pop();
-            match timer {
-                Timer::Sender(slot) => self.check_sender(now, slot, at),
-                Timer::Receiver(slot) => self.check_receiver(now, slot, at),
-            }
-        }
+        self.run_due(now);
         self.sent.expire(now);
         self.received.expire(now);
     }
