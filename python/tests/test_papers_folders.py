@@ -85,14 +85,16 @@ def test_smoke_stays_short() -> None:
     assert sum(level.seconds for level in levels if level) < 60
 
 
-def quick_seconds(papers: list[str]) -> float:
-    levels = [e.levels.get("quick") for name in papers for e in model.load(name).experiments.values()]
+def quick_seconds(paper: str) -> float:
+    levels = [experiment.levels.get("quick") for experiment in model.load(paper).experiments.values()]
     return sum(level.seconds for level in levels if level)
 
 
-def test_quick_stays_under_twenty_minutes() -> None:
-    assert quick_seconds([name for name in PAPERS if name not in ON_THE_MACHINE]) < 2400, "two cores share it"
-    assert quick_seconds(ON_THE_MACHINE) < 600, "it needs both"
+def test_quick_stays_under_twelve_minutes_for_any_paper() -> None:
+    for name in PAPERS:
+        if name not in ON_THE_MACHINE:
+            assert quick_seconds(name) < 1440, f"{name}: two cores share it"
+    assert sum(map(quick_seconds, ON_THE_MACHINE)) < 600, "it needs both"
 
 
 def test_chance_is_met_with_five_seeds_at_least() -> None:

@@ -15,7 +15,7 @@ use crate::fork::Fork;
 use crate::line::PAUSE_FRAME;
 use crate::outbox::Target;
 use crate::packet::Packet;
-use crate::stack::{About, Looks, View};
+use crate::stack::{About, Concern, Looks, View};
 
 /// Processes are numbered part by part, so that neighbours are neighbours in memory and a thread owns a range.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Switching {
 /// Reads from a header what the engine has to know of it.
 pub enum Headers<W> {
     /// In a run with one transport: [`Header::concerns`] and [`Header::hop_view`].
-    Sole(fn(Packed<W>) -> About, View<W>),
+    Sole(Concern<W>, View<W>),
     /// In a run with several.
     Several(Looks<W>),
 }

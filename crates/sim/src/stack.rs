@@ -151,6 +151,8 @@ impl<W: Words, T: Transport + Send> Member<W> for Narrow<T> {
 
 /// What a header is about, see [`Header::concerns`].
 pub type About = Option<(ConnId, Option<u32>)>;
+/// Reads from a header what it is about.
+pub type Concern<W> = fn(Packed<W>) -> About;
 /// Reads from a header what switches may see that order packets by flow, see [`Header::hop_view`].
 pub type View<W> = fn(Packed<W>) -> Option<HopView>;
 
@@ -162,7 +164,7 @@ struct Look<W> {
     /// Priority of its packets at switches; `None`: as the transport sets it.
     class: Option<u8>,
     /// What a header is about, its type being the protocol's own.
-    about: fn(Packed<W>) -> About,
+    about: Concern<W>,
     /// What switches may see of it.
     view: View<W>,
 }
@@ -209,7 +211,7 @@ impl<W: Words> Looks<W> {
 }
 
 /// Reads what headers of protocol `P` are about, and what switches may see; and the number of its packet types.
-fn readers<P: Protocol, W: Words>() -> (fn(Packed<W>) -> About, View<W>, usize) {
+fn readers<P: Protocol, W: Words>() -> (Concern<W>, View<W>, usize) {
     type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
     let about = |packed| HeaderOf::<P>::unpack(narrow(packed)).concerns();
     let view = |packed| HeaderOf::<P>::unpack(narrow(packed)).hop_view();

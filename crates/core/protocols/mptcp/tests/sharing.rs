@@ -46,11 +46,14 @@ enum Step {
     Look,
 }
 
+/// Packets that wait, with the endpoint that sent each.
+type Queue = VecDeque<(usize, Transmit<MultipathHeader>)>;
+
 /// Host 0 receives from all others; path p of each leads through bottleneck p.
 struct Net {
     now: Instant,
     hosts: Vec<MptcpEndpoint>,
-    queues: Vec<(VecDeque<(usize, Transmit<MultipathHeader>)>, bool)>,
+    queues: Vec<(Queue, bool)>,
     steps: BTreeMap<(Instant, u64), Step>,
     number: u64,
     /// Whether packets are dropped at random before a queue is full: without that, the flow with the largest window meets

@@ -87,11 +87,11 @@ impl<C: Control> MultipathEndpoint<C> {
             found => found,
         };
         let Some(slot) = slot else { return self.stray(now, peer, conn) };
-        self.to_subflow(now, packet, slot, subflow as usize, |conn| Segment::Syn { conn });
+        self.hand_on(now, packet, slot, subflow as usize, |conn| Segment::Syn { conn });
     }
 
     /// Hands a packet to the receiver of its subflow, which this opens. Returns the payload that is new to the subflow.
-    fn to_subflow(
+    fn hand_on(
         &mut self,
         now: Instant,
         packet: &Received<MultipathHeader>,
@@ -159,7 +159,7 @@ impl<C: Control> MultipathEndpoint<C> {
         receiver.note_arrival(index, seq, number);
         // The last data of the connection need not be the last packet of its subflow.
         let segment = |conn| Segment::Data { conn, seq, opens, last: false };
-        let Some(bytes) = self.to_subflow(now, packet, slot, index, segment) else { return };
+        let Some(bytes) = self.hand_on(now, packet, slot, index, segment) else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         if receiver.take(now, number, bytes, last) {
             self.events.push(Event::Delivered { slot, seq: number, bytes });
