@@ -5,7 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use pullnet_qdisc::{Trim, TrimConfig};
 use pullnet_switch::{
-    Direction, Effect, Event, Fabric, FabricSettings, Fault, Mac, Ndp, Observer, PortSettings, Slot, Unknown,
+    Direction, Effect, Event, Fabric, FabricSettings, Fault, Mac, Ndp, Observer, PortLine, PortSettings,
+    Slot, Unknown,
 };
 use pullnet_units::{BitsPerSec, Instant, NodeId, Packets, Picos, PortId, QueueSize};
 
@@ -65,10 +66,9 @@ fuzz_target!(|input: (u8, u8, Vec<Arrival>)| {
     for (number, effect) in effects.into_iter().enumerate().filter(|(number, _)| broken >> number & 1 == 1) {
         let (port, from) = (PortId(number as u32), Instant(u64::from(broken) * 1_000_000));
         fabric.fault(Fault {
-            port,
-            direction: Direction::Both,
+            place: PortLine { port, direction: Direction::Both },
             from,
-            until: from.after(Picos::from_micros(50)),
+            until: Some(from.after(Picos::from_micros(50))),
             effect,
         });
     }
