@@ -43,10 +43,6 @@ counters! {
     tx_data_packets,
     /// Headers sent, trimmed here or before.
     tx_trim_packets,
-    /// Pause frames that arrived (PFC or 802.3x).
-    pause_rx_pkts,
-    /// Pause frames sent.
-    pause_tx_pkts,
     /// Headers sent back to their sender for want of room.
     returned_packets,
     /// Most data frames that the queue held, the one in service included.
@@ -61,4 +57,9 @@ counters! {
     fault_duplicated_packets,
     /// Time in service. Unit: picoseconds.
     busy_ps,
+    // Hardware knows those above by their numbers: new ones come last.
+    /// Pause frames that arrived (PFC or 802.3x).
+    pause_rx_pkts,
+    /// Pause frames sent.
+    pause_tx_pkts,
 }
