@@ -14,7 +14,8 @@ command -v c++ >/dev/null || fail "needs a C++ compiler for libFuzzer: the comma
 # Sanitizers and coverage are behind an unstable option. The pinned stable compiler takes it as well as a nightly one
 # when told so, and then CI and every machine fuzz what the compiler of the project makes.
 export RUSTC_BOOTSTRAP=1
-PATH=$(dirname "$(tools/cargo-tool.sh cargo-fuzz 0.13.2)"):$PATH
+cargo_fuzz=$(tools/cargo-tool.sh cargo-fuzz 0.13.2)
+PATH=$(dirname "$cargo_fuzz"):$PATH
 
 # The crates are safe Rust but for one prefetch, so that a memory sanitizer would only cost speed; overflow checks and
 # debug assertions are on.

@@ -37,7 +37,7 @@ settings! {
         header: Bytes = "64 B" in "1 B" => "128 B",
         /// Rate of each flow, on the wire; the rate of the host's link unless stated. Several flows of a host share its link
         /// packet by packet.
-        rate: Option<BitsPerSec> = "" in "1 bps" => "10 Tbps",
+        rate: Option<BitsPerSec> = "" in "1 kbps" => "10 Tbps",
         /// Each flow begins a random time up to this after it is opened. Flows of one rate keep their phases, and a queue that
         /// is full at the same point of each period drops the packets of the same flows.
         phase: Picos = "0 ps" in "0 ps" => "1 s",
