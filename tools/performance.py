@@ -70,7 +70,7 @@ def run(row: Row) -> dict[str, Any]:
         for key, value in settings.items():
             command += ["--set", f"{key}={value}"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        summary: dict[str, Any] = json.loads(done.stdout)
+        summary: dict[str, Any] = json.loads(done.stdout)[0]
         return summary
 
 

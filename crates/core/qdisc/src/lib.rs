@@ -45,5 +45,5 @@ pub use ring::Ring;
 pub use scdp::{ScdpSwitch, ScdpSwitchConfig, ScdpSwitchRule, ScdpSwitchRules};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferRule, SharedPool};
 pub use split::{Split, SplitConfig, SplitRules};
-pub use switch::{Capacity, QueueSettings, SWITCHES, SwitchConfig, SwitchEntry};
+pub use switch::{Capacity, Divided, QueueSettings, SWITCHES, SwitchConfig, SwitchEntry};
 pub use trim::{Trim, TrimConfig, TrimRule, TrimRules, Victim};

@@ -6,7 +6,7 @@ use pullnet_units::{Bytes, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::drop_tail::drop_reason;
-use crate::{Capacity, Context, Item, QueueSettings, Signal};
+use crate::{Capacity, Context, Divided, Item, QueueSettings, Signal};
 
 /// Number of priorities.
 const PRIORITIES: usize = 8;
@@ -69,9 +69,21 @@ settings! {
     }
 }
 
+impl PfcConfig {
+    /// Memory that each port sets aside.
+    fn set_aside(&self) -> Bytes {
+        Bytes((self.reserve.0 + self.headroom.0) * u64::from(self.priorities))
+    }
+}
+
 impl QueueSettings for PfcConfig {
     fn capacities(&self) -> Vec<Capacity> {
         vec![Capacity { key: "buffer", room: QueueSize::Bytes(self.buffer), of_data: true }]
+    }
+
+    fn divided(&self) -> Option<Divided> {
+        let (key, by) = ("buffer", "reserve and headroom of each priority");
+        Some(Divided { key, memory: self.buffer, per_port: self.set_aside(), by })
     }
 }
 
@@ -265,7 +277,7 @@ impl ClassRule<PRIORITIES> for PfcRule {
             buffer: config.buffer.0,
             reserve: config.reserve.0,
             headroom: config.headroom.0,
-            set_aside: (config.reserve.0 + config.headroom.0) * u64::from(config.priorities),
+            set_aside: config.set_aside().0,
             alpha: config.alpha,
             resume_below: config.resume_below.0,
             pause: config.pause,

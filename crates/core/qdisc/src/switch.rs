@@ -27,10 +27,27 @@ pub trait QueueSettings: Settings {
     fn trim_to(&self) -> Option<Bytes> {
         None
     }
+    /// The memory that the ports of a switch divide; `None` if each has its own.
+    fn divided(&self) -> Option<Divided> {
+        None
+    }
     /// Number of classes that tell packets apart by their priority; 1: all priorities are treated alike.
     fn classes(&self) -> u8 {
         1
     }
+}
+
+/// Memory of a switch of which every port sets a part aside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Divided {
+    /// The setting that says how much it is.
+    pub key: &'static str,
+    /// How much it is.
+    pub memory: Bytes,
+    /// What each port sets aside.
+    pub per_port: Bytes,
+    /// The settings that say so.
+    pub by: &'static str,
 }
 
 /// A row of the list of disciplines.
@@ -76,6 +93,11 @@ macro_rules! switches {
             /// Bytes on the wire that a trim leaves; `None` if nothing is ever trimmed.
             pub fn trim_to(&self) -> Option<Bytes> {
                 match self { $(Self::$variant(config) => config.trim_to()),+ }
+            }
+
+            /// The memory that the ports of a switch divide; `None` if each has its own.
+            pub fn divided(&self) -> Option<Divided> {
+                match self { $(Self::$variant(config) => config.divided()),+ }
             }
 
             /// Number of classes that tell packets apart by their priority.

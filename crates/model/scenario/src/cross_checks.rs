@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pullnet_config::{Reader, Unread};
-use pullnet_qdisc::{Capacity, SwitchConfig};
+use pullnet_qdisc::{Capacity, Divided, SwitchConfig};
 use pullnet_topology::{LinkRef, Schedules, Topology};
 use pullnet_transport::Framing;
 use pullnet_units::{BitsPerSec, Bytes, Picos, QueueSize};
@@ -58,6 +58,25 @@ fn capacity(switch: &Reader<'_>, key: &str, room: Bytes, of_data: bool, packets:
         switch.refuse(key, reason);
     } else if let Some(header) = header.filter(|header| room < *header) {
         switch.refuse(key, format!("has no room for a header of \"{header}\" ({table}.header); use more"));
+    }
+}
+
+/// Reports a switch whose ports set aside all of its memory, or more.
+pub(crate) fn memory(root: &Reader<'_>, topology: &Topology, switch: &SwitchConfig, unread: &Unread) {
+    let Some(reader) = root.table("switch", "") else { return };
+    let Some(Divided { key, memory, per_port, by }) = switch.divided() else { return };
+    let mut ports = BTreeMap::<_, u64>::new();
+    for port in topology.ports.iter() {
+        *ports.entry(port.node).or_default() += 1;
+    }
+    let Some((node, ports)) = ports.into_iter().max_by_key(|(_, ports)| *ports) else { return };
+    let needed = Bytes(per_port.0.saturating_mul(ports));
+    if memory <= needed && !unread.contains(&key) {
+        let reason = format!(
+            "leaves nothing to share: the {ports} ports of {} set \"{per_port}\" aside each ({by}); use more than \"{needed}\"",
+            topology.node_name(node)
+        );
+        reader.refuse(key, reason);
     }
 }
 

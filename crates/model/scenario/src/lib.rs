@@ -209,6 +209,9 @@ fn check_together(
     transports: &[Transport<'_>],
     switch: Option<&(SwitchConfig, Forwarding, Unread)>,
 ) {
+    if let (Some(network), Some((switch, _, unread))) = (network, switch) {
+        cross_checks::memory(root, &network.topology, switch, unread);
+    }
     for transport in transports {
         let packets = cross_checks::Lengths::new(transport);
         if let Some((switch, forwarding, unread)) = switch {
