@@ -15,7 +15,7 @@ use crate::fork::Fork;
 use crate::line::PAUSE_FRAME;
 use crate::outbox::Target;
 use crate::packet::Packet;
-use crate::stack::{About, Concern, Looks, View};
+use crate::stack::{About, AtHop, Concern, Looks, View};
 
 /// Processes are numbered part by part, so that neighbours are neighbours in memory and a thread owns a range.
 #[derive(Debug)]
@@ -90,8 +90,8 @@ impl Switching {
 
 /// Reads from a header what the engine has to know of it.
 pub enum Headers<W> {
-    /// In a run with one transport: [`Header::concerns`] and [`Header::hop_view`].
-    Sole(Concern<W>, View<W>),
+    /// In a run with one transport: [`Header::concerns`], [`Header::hop_view`] and [`Header::at_hop`].
+    Sole(Concern<W>, View<W>, AtHop<W>),
     /// In a run with several.
     Several(Looks<W>),
 }
@@ -99,13 +99,17 @@ pub enum Headers<W> {
 impl<W: Words> Headers<W> {
     /// Headers `H`.
     pub fn sole<H: Header<Words = W>>() -> Self {
-        Self::Sole(|packed| H::unpack(packed).concerns(), |packed| H::unpack(packed).hop_view())
+        Self::Sole(
+            |packed| H::unpack(packed).concerns(),
+            |packed| H::unpack(packed).hop_view(),
+            |packed, hop| H::unpack(packed).at_hop(hop).map(H::pack),
+        )
     }
 
     /// The flow and packet that `packed` is about.
     pub fn about(&self, packed: Packed<W>) -> About {
         match self {
-            Self::Sole(about, _) => about(packed),
+            Self::Sole(about, ..) => about(packed),
             Self::Several(looks) => looks.about(packed),
         }
     }
@@ -113,8 +117,16 @@ impl<W: Words> Headers<W> {
     /// What switches may see of `packed`.
     pub fn view(&self, packed: Packed<W>) -> Option<HopView> {
         match self {
-            Self::Sole(_, view) => view(packed),
+            Self::Sole(_, view, _) => view(packed),
             Self::Several(looks) => looks.view(packed),
+        }
+    }
+
+    /// What `packed` becomes as it leaves by `hop`; `None`: it stays as it is.
+    pub fn at_hop(&self, packed: Packed<W>, hop: &mut dyn pullnet_transport::Hop) -> Option<Packed<W>> {
+        match self {
+            Self::Sole(_, _, at_hop) => at_hop(packed, hop),
+            Self::Several(looks) => looks.at_hop(packed, hop),
         }
     }
 }

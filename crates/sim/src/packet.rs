@@ -142,6 +142,13 @@ impl<W: Words> Packet<W> {
         Packed { kind: (self.ends >> 56) as u8, words: self.words }
     }
 
+    /// A port has written into its header.
+    #[inline]
+    pub fn rewrite(&mut self, packed: Packed<W>) {
+        self.ends = self.ends << 8 >> 8 | u64::from(packed.kind) << 56;
+        self.words = packed.words;
+    }
+
     /// What happened to it.
     #[inline]
     pub fn fate(&self) -> Fate {
@@ -258,6 +265,13 @@ mod tests {
         assert_eq!((packet.priority(), packet.ect(), packet.ce()), (5, true, false));
         packet.mark();
         assert!(packet.ce() && packet.priority() == 5);
+        let written = Packed { kind: 0x12, words: [4, 5, 6] };
+        packet.rewrite(written);
+        assert_eq!(
+            (packet.packed(), packet.to(), packet.from()),
+            (written, HostAddr(0xabcdef), HostAddr(0x123456))
+        );
+        assert_eq!((packet.ce(), packet.priority(), packet.fate()), (true, 5, Fate::Returned));
     }
 
     #[test]

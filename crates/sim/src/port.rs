@@ -5,7 +5,7 @@ use core::mem::offset_of;
 
 use pullnet_qdisc::{Context, Discipline, Item, Outcome, Rank, Ring, Signal, order};
 use pullnet_rng::SmallStream;
-use pullnet_transport::{Fate, Words};
+use pullnet_transport::{Fate, Hop, Words};
 use pullnet_units::{BitsPerSec, Instant, NodeId};
 
 use crate::agenda::NOT_ARMED;
@@ -166,6 +166,12 @@ impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
         let direction = u64::from(packet.was_data()) << 63;
         let flow = direction | u64::from(packet.from().0) << 32 | u64::from(view.conn.0);
         Rank { flow, rank: view.rank }
+    }
+
+    fn show(&mut self, packet: &mut Packet<W>, hop: &mut dyn Hop) {
+        if let Some(written) = self.env.net.headers.at_hop(packet.packed(), hop) {
+            packet.rewrite(written);
+        }
     }
 
     fn wake(&mut self, at: Instant) {

@@ -9,7 +9,7 @@ use pullnet_rng::Stream;
 use pullnet_scenario::CarriedBy;
 use pullnet_session::kind_of;
 use pullnet_transport::{
-    ConnId, Event, FlowSpec, FlowStatus, Framing, Header, HopView, HostInfo, Packed, Protocol, Received,
+    ConnId, Event, FlowSpec, FlowStatus, Framing, Header, Hop, HopView, HostInfo, Packed, Protocol, Received,
     Transmit, Transport, Words,
 };
 use pullnet_units::Instant;
@@ -155,6 +155,8 @@ pub type About = Option<(ConnId, Option<u32>)>;
 pub type Concern<W> = fn(Packed<W>) -> About;
 /// Reads from a header what switches may see that order packets by flow, see [`Header::hop_view`].
 pub type View<W> = fn(Packed<W>) -> Option<HopView>;
+/// What a header becomes at a port that writes into headers, see [`Header::at_hop`].
+pub type AtHop<W> = fn(Packed<W>, &mut dyn Hop) -> Option<Packed<W>>;
 
 /// How the packets of a transport look in a run with several.
 #[derive(Clone, Copy, Debug)]
@@ -167,6 +169,8 @@ struct Look<W> {
     about: Concern<W>,
     /// What switches may see of it.
     view: View<W>,
+    /// What it becomes at a port that writes into it.
+    at_hop: AtHop<W>,
 }
 
 /// The transports of a run with several: how their packets look.
@@ -183,9 +187,9 @@ impl<W: Words> Looks<W> {
         let mut all = Self { looks: Vec::new(), of_kind: [0; MOST_KINDS] };
         let mut first_kind = 0;
         for (number, CarriedBy { config, class, .. }) in (0..).zip(transports) {
-            let (about, view, kinds) = with_protocol!(config, |_config: P| readers::<P, W>());
+            let (about, view, at_hop, kinds) = with_protocol!(config, |_config: P| readers::<P, W>());
             all.of_kind[first_kind..first_kind + kinds].fill(number);
-            all.looks.push(Look { first_kind: first_kind as u8, class: *class, about, view });
+            all.looks.push(Look { first_kind: first_kind as u8, class: *class, about, view, at_hop });
             first_kind += kinds;
         }
         all
@@ -208,14 +212,25 @@ impl<W: Words> Looks<W> {
         let (transport, packed) = self.own(packed);
         (self.looks[transport].view)(packed)
     }
+
+    /// What a header becomes at a port that writes into it.
+    pub fn at_hop(&self, packed: Packed<W>, hop: &mut dyn Hop) -> Option<Packed<W>> {
+        let (transport, own) = self.own(packed);
+        let Look { first_kind, at_hop, .. } = self.looks[transport];
+        at_hop(own, hop).map(|written| Packed { kind: written.kind + first_kind, ..written })
+    }
 }
 
-/// Reads what headers of protocol `P` are about, and what switches may see; and the number of its packet types.
-fn readers<P: Protocol, W: Words>() -> (Concern<W>, View<W>, usize) {
+/// Reads what headers of protocol `P` are about, and what switches may see and write; and the number of its packet types.
+fn readers<P: Protocol, W: Words>() -> (Concern<W>, View<W>, AtHop<W>, usize) {
     type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
     let about = |packed| HeaderOf::<P>::unpack(narrow(packed)).concerns();
     let view = |packed| HeaderOf::<P>::unpack(narrow(packed)).hop_view();
-    (about, view, HeaderOf::<P>::KINDS.len())
+    let at_hop: AtHop<W> = |packed, hop| {
+        let written = HeaderOf::<P>::unpack(narrow(packed)).at_hop(hop)?;
+        Some(widen(written.pack()))
+    };
+    (about, view, at_hop, HeaderOf::<P>::KINDS.len())
 }
 
 /// Several transports on one host. They share its link by turns, packet by packet.

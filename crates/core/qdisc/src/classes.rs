@@ -107,6 +107,17 @@ pub trait ClassRule<const K: usize>: Sized {
         class: usize,
         cx: &mut impl Context<P>,
     ) -> bool;
+    /// The packet goes into service after [`ClassRule::serve`]: a rule that writes into headers shows itself to it
+    /// ([`Context::show`]). The others do nothing and cost nothing.
+    #[inline(always)]
+    fn write<P: Item>(
+        &mut self,
+        _rules: &Self::Rules,
+        _shared: &mut Self::Shared,
+        _departure: (&mut P, u32),
+        _cx: &mut impl Context<P>,
+    ) {
+    }
     /// The packet in service has left.
     fn complete<P: Item>(&mut self, rules: &Self::Rules, shared: &mut Self::Shared, cx: &mut impl Context<P>);
 
@@ -269,6 +280,7 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Discipline<P> for Classes<R, P, K
             packet.mark();
             cx.outcome(Outcome::Marked(packet));
         }
+        self.rule.write(rules, shared, (&mut packet, size), cx);
         Some(packet)
     }
 

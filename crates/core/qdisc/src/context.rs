@@ -1,3 +1,4 @@
+use pullnet_transport::Hop;
 use pullnet_units::{BitsPerSec, Instant};
 
 /// Why a packet was dropped.
@@ -72,6 +73,9 @@ pub trait Context<P> {
     fn rank(&self, _packet: &P) -> Rank {
         Rank::default()
     }
+    /// Lets the header of `packet`, which leaves now, ask `hop` and write down its answers (`Header::at_hop` of its transport).
+    /// Nothing happens where transports ask nothing.
+    fn show(&mut self, _packet: &mut P, _hop: &mut dyn Hop) {}
     /// Priorities that the neighbour behind the link has paused, one bit each.
     fn paused(&self) -> u8 {
         0

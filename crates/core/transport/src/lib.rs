@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod api;
 pub mod channel;
+mod hop;
 mod packed;
 pub mod script;
 mod streaming;
@@ -17,6 +18,7 @@ pub use api::{
     Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostInfo, Protocol, Received,
     SendCounts, Transmit, Transport,
 };
+pub use hop::{Grant, Hop, MOST_RATE, RATE_UNIT, RateAsk, RateUnits};
 pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};
 pub use pullnet_units::{HostAddr, Side};
 pub use streaming::Streaming;

@@ -1,4 +1,4 @@
-use crate::ConnId;
+use crate::{ConnId, Hop};
 
 mod sealed {
     /// Limits [`super::Words`] to the sizes below.
@@ -85,6 +85,12 @@ pub trait Header: Copy + core::fmt::Debug {
     /// What switches that order packets by flow may see. `None`: the protocol states no rank, and its packets are served in
     /// order of arrival.
     fn hop_view(self) -> Option<HopView> {
+        None
+    }
+
+    /// The packet leaves by `hop`, a port of a switch that writes into headers: asks it, and returns the header with what it
+    /// answered. `None`: nothing is changed. Only what the port wrote may be changed, and not the packet's length.
+    fn at_hop(self, _hop: &mut dyn Hop) -> Option<Self> {
         None
     }
 }

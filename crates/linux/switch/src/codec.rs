@@ -1,5 +1,7 @@
 use std::net::Ipv4Addr;
 
+use pullnet_transport::Hop;
+
 /// What a frame is to a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Kind {
@@ -46,4 +48,6 @@ pub trait Codec {
     fn mark(&self, frame: &mut [u8]) -> bool;
     /// Turns a header round to its sender, on every layer, and makes it say so.
     fn turn_round(&self, frame: &mut [u8]);
+    /// Lets a frame that leaves ask `hop`, and writes the answers into it: the checks are right again.
+    fn at_hop(&self, _frame: &mut [u8], _hop: &mut dyn Hop) {}
 }

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 
 use pullnet_qdisc::{Context, Discipline, Item, Outcome, Signal};
 use pullnet_rng::SmallStream;
+use pullnet_transport::Hop;
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 
 use crate::codec::{Class, Codec, Kind};
 use crate::counters::PortCounters;
 use crate::event::{Dropped, Event, Observer};
 use crate::fabric::Fabric;
-use crate::frame::FrameId;
+use crate::frame::{FrameId, Frames};
 use crate::item::Slot;
 use crate::line::Line;
 use crate::mac::Mac;
@@ -31,6 +32,8 @@ pub(crate) struct Surroundings<'a> {
     outcomes: &'a mut Vec<Outcome<Slot>>,
     paused: u8,
     signals: &'a mut Vec<(u16, Signal)>,
+    frames: &'a mut Frames,
+    codec: &'a dyn Codec,
 }
 
 impl Context<Slot> for Surroundings<'_> {
@@ -52,6 +55,10 @@ impl Context<Slot> for Surroundings<'_> {
 
     fn outcome(&mut self, outcome: Outcome<Slot>) {
         self.outcomes.push(outcome);
+    }
+
+    fn show(&mut self, slot: &mut Slot, hop: &mut dyn Hop) {
+        self.codec.at_hop(self.frames.bytes_mut(slot.frame), hop);
     }
 
     fn wake(&mut self, at: Instant) {
@@ -250,6 +257,8 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             outcomes: &mut outcomes,
             paused,
             signals: &mut signals,
+            frames: &mut self.frames,
+            codec: &self.codec,
         };
         let result = act(queue, &self.rules, &mut self.shared[*node], cx);
         outcomes.drain(..).for_each(|outcome| self.note(id, outcome));

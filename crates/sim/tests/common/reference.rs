@@ -10,8 +10,8 @@ use pullnet_rng::{Seed, SmallStream};
 use pullnet_scenario::{CarriedBy, Scenario};
 use pullnet_topology::{HostPeer, Link, NodeKind, Peer, Topology};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, Header, HopView, HostInfo, Large, Protocol, Received, Transmit,
-    Transport, Words,
+    Class, ConnId, Event, Fate, FlowSpec, Header, Hop, HopView, HostInfo, Large, Protocol, Received,
+    Transmit, Transport, Words,
 };
 use pullnet_units::{BitsPerSec, Bytes, HostId, Id, Instant, NodeId, Picos, PortId};
 use pullnet_workload::FlowStart;
@@ -92,6 +92,16 @@ impl Item for Parcel {
     }
 }
 
+/// What headers of a transport become at a port that writes into them.
+type AtHop = fn(Packed, &mut dyn Hop) -> Option<Packed>;
+
+fn at_hop_of<P: Protocol>() -> AtHop {
+    fn at_hop<H: Header>(header: Packed, hop: &mut dyn Hop) -> Option<Packed> {
+        header_of::<H>(header).at_hop(hop).map(packed)
+    }
+    at_hop::<<P::Endpoint as Transport>::Header>
+}
+
 /// Surroundings of a queue: the port's chance, and what the queue reports.
 struct Surroundings<'a> {
     now: u64,
@@ -101,11 +111,16 @@ struct Surroundings<'a> {
     paused: u8,
     /// Pauses that the queue asks for, by the link into the switch.
     signals: Vec<(u16, Signal)>,
+    /// By number of the transport.
+    at_hop: &'a [AtHop],
 }
 
 impl Context<Parcel> for Surroundings<'_> {
     fn rank(&self, parcel: &Parcel) -> Rank {
         parcel.rank
+    }
+    fn show(&mut self, parcel: &mut Parcel, hop: &mut dyn Hop) {
+        parcel.header = self.at_hop[parcel.transport](parcel.header, hop).unwrap_or(parcel.header);
     }
     fn now(&self) -> Instant {
         Instant(self.now)
@@ -315,6 +330,7 @@ pub struct Reference<'a, Q: Discipline<Parcel>> {
     /// How long a returned header takes through the switch.
     recirculation: u64,
     departures: u64,
+    at_hop: Vec<AtHop>,
     pub flows: Vec<Ended>,
 }
 
@@ -353,11 +369,13 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             (topology.ports.ids().map(port).collect(), topology.hosts.ids().map(host).collect());
         let shared =
             topology.nodes.ids().map(|node| Q::shared(&rules, topology.nodes[node].ports.len())).collect();
+        let hop = |carried: &CarriedBy| with_protocol!(&carried.config, |_config: P| at_hop_of::<P>());
+        let at_hop = scenario.transports.iter().map(hop).collect();
         let mut starts = Vec::new();
         scenario.workload.start(Picos(1)).starts_before(Instant(u64::MAX), &mut starts);
         let flows = vec![Ended::default(); starts.len()];
         starts.into_iter().for_each(|start| hosts[start.src.index()].starts.push_back(start));
-        Self { scenario, rules, shared, hosts, ports, recirculation, departures: 0, flows }
+        Self { scenario, rules, shared, hosts, ports, recirculation, departures: 0, at_hop, flows }
     }
 
     fn topology(&self) -> &'a Topology {
@@ -591,7 +609,8 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
         let port = &mut self.ports[number];
         let (chance, outcomes) = (&mut port.chance, Vec::new());
         let paused = port.paused.priorities;
-        let mut cx = Surroundings { now, rate: own.link.rate, chance, outcomes, paused, signals: Vec::new() };
+        let (rate, signals, at_hop) = (own.link.rate, Vec::new(), &self.at_hop[..]);
+        let mut cx = Surroundings { now, rate, chance, outcomes, paused, signals, at_hop };
         let result = act(&mut port.queue, &self.rules, &mut self.shared[own.node.index()], &mut cx);
         let signals = cx.signals;
         for outcome in cx.outcomes {

@@ -1,0 +1,71 @@
+//! What a packet asks of the switches on its way, and what they write into its header.
+//!
+//! The two sides do not know each other: a protocol's [`Header::at_hop`](crate::Header::at_hop) asks whoever forwards the
+//! packet by the methods of [`Hop`], and packs the answers as it likes; a discipline implements the methods that it has an
+//! answer to, and never sees the words of a header.
+
+/// A rate, or a share of one, as headers carry it and ports add it up: a whole number of [`RATE_UNIT`], below 2^24.
+pub type RateUnits = u32;
+
+/// Bits per second of one of [`RateUnits`]. 24 bits of them are 1.6 Tb/s.
+pub const RATE_UNIT: u64 = 100_000;
+
+/// The largest number of [`RateUnits`].
+pub const MOST_RATE: RateUnits = (1 << 24) - 1;
+
+/// What a port granted a flow, as the flow hands it back when it asks again.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Grant {
+    /// The rate.
+    pub rate: RateUnits,
+    /// When it was granted, as the port counts time; 0: never.
+    pub epoch: u8,
+}
+
+impl Grant {
+    /// In one word.
+    #[must_use]
+    pub fn to_word(self) -> u32 {
+        self.rate & MOST_RATE | u32::from(self.epoch) << 24
+    }
+
+    /// The inverse of [`Grant::to_word`].
+    #[must_use]
+    pub fn from_word(word: u32) -> Self {
+        Self { rate: word & MOST_RATE, epoch: (word >> 24) as u8 }
+    }
+}
+
+/// A flow asks a port for a rate (D3, RCP).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RateAsk {
+    /// The rate that it needs for its deadline; 0: as much as is fair.
+    pub desired: RateUnits,
+    /// What it had said in the ask by which it got `granted`.
+    pub before: RateUnits,
+    /// What this port granted it last.
+    pub granted: Grant,
+    /// It ends, and gives its grant back: what it desires does not count.
+    pub ends: bool,
+}
+
+/// A switch's port on the way of a packet, as the header of the packet sees it. Every method is one thing that a port may be
+/// asked for; one that is not overridden has no answer.
+pub trait Hop {
+    /// Allocates a rate, as D3 does. `None`: the port allocates none.
+    fn allocate(&mut self, _ask: RateAsk) -> Option<Grant> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_fits_into_a_word() {
+        for grant in [Grant::default(), Grant { rate: MOST_RATE, epoch: 255 }, Grant { rate: 7, epoch: 1 }] {
+            assert_eq!(Grant::from_word(grant.to_word()), grant);
+        }
+    }
+}
