@@ -14,8 +14,8 @@ pub mod script;
 mod streaming;
 
 pub use api::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostInfo, Protocol, Received,
-    SendCounts, Transmit, Transport,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, GroupMember, HostInfo, Protocol,
+    Received, SendCounts, Source, Transmit, Transport,
 };
 pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};
 pub use pullnet_units::{HostAddr, Side};
