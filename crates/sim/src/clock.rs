@@ -48,12 +48,6 @@ impl Grid {
         at >> self.shift
     }
 
-    /// The first picosecond of the window that `at` lies in.
-    #[inline]
-    pub fn begin(self, at: u64) -> u64 {
-        self.index(at) << self.shift
-    }
-
     /// Window number `index` of a run that ends at `end`.
     pub fn window(self, index: u64, end: u64) -> Window {
         let start = index << self.shift;

@@ -99,14 +99,26 @@ def trims_by_place(data: Data, experiment: str, factor: float, at: At | None = N
 
 
 def idle_between_arrivals(data: Data, experiment: str, at: At | None = None) -> Measured:
-    """Longest time that the receiver's link idled between one packet and the next. Unit: us."""
+    """Time that the receiver's link idled between its first packet and its last. Headers are served, too. Unit: us."""
     runs = data.runs(experiment, at)
-    gaps = [float(np.diff(np.sort(microseconds(run.result.flows, "received_ps"))).max()) - WIRE_US for run in runs]
+    idle = [_idle_us(run) for run in runs]
     trims = [float(run.result.summary.packets.trimmed) for run in runs]
-    # Where nothing is trimmed nothing is fetched again, and the link cannot idle for it.
-    return Measured(
-        max(max(gaps), 0.0), holds=min(trims) > 0, note=f"{span(trims)} packets trimmed, {seeds_text(runs)}"
-    )
+    # Where nothing is trimmed nothing is fetched again, and the link cannot idle for it. Less than no time would mean
+    # that the link served something after the last packet.
+    holds = min(trims) > 0 and min(idle) > -1e-3
+    return Measured(max(*idle, 0.0), holds=holds, note=f"{span(trims)} packets trimmed, {seeds_text(runs)}")
+
+
+def _idle_us(run: Run) -> float:
+    arrived = np.sort(microseconds(run.result.flows, "received_ps"))
+    busy = float(microseconds(_bottleneck(run), "busy_ps")[0])
+    # The first packet was served before it arrived.
+    return round(float(arrived[-1] - arrived[0]) - (busy - WIRE_US), 6)
+
+
+def _bottleneck(run: Run) -> pl.DataFrame:
+    """The port that trimmed most."""
+    return run.result.ports.sort("trimmed").tail(1)
 
 
 def completion_curve(data: Data, experiment: str, first: bool = False) -> Measured:

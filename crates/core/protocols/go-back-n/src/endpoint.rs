@@ -1,12 +1,9 @@
-//! One host: its connections in both directions, its timers, its turns on the link.
+//! The rules of one host: what it does with a packet, with a timer, and with its turn on the link.
 
-use alloc::collections::{BTreeSet, VecDeque};
-
-use pullnet_connections::{Connections, Finished, RoundRobin};
+use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Side,
-    Transmit, Transport,
+    Class, ConnId, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Side, Transmit,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -14,7 +11,7 @@ use crate::sender::Sender;
 use crate::{GoBackNConfig, GoBackNHeader};
 
 /// The receiving half of a connection: it takes packets in order and discards all others.
-struct Receiver {
+pub struct Receiver {
     peer: HostAddr,
     conn: ConnId,
     /// The packet that it waits for.
@@ -25,187 +22,15 @@ struct Receiver {
     due: Instant,
 }
 
-/// A timer of one connection, by its slot.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer {
-    Sender(u32),
-    Receiver(u32),
-}
-
 /// Go-back-N on one host.
-pub struct GoBackNEndpoint {
+pub type GoBackNEndpoint = Endpoint<GoBackNRules>;
+
+/// The state that belongs to no flow.
+pub struct GoBackNRules {
     config: GoBackNConfig,
     chance: Stream,
-    senders: Connections<Sender>,
-    receivers: Connections<Receiver>,
-    /// Ended connections: late packets do not open them again, and their numbers rest.
-    sent: Finished,
-    received: Finished,
-    /// Every deadline of a connection, once.
-    timers: BTreeSet<(Instant, Timer)>,
     /// Senders that have something to send.
     ready: RoundRobin,
-    acks: VecDeque<Transmit<GoBackNHeader>>,
-    events: VecDeque<Event>,
-}
-
-impl GoBackNEndpoint {
-    /// A host without connections.
-    pub fn new(config: &GoBackNConfig, chance: Stream) -> Self {
-        Self {
-            chance,
-            senders: Connections::default(),
-            receivers: Connections::default(),
-            received: Finished::new(patience(config)),
-            // The receiver has forgotten the number by then.
-            sent: Finished::new(patience(config).saturating_mul(2)),
-            timers: BTreeSet::new(),
-            ready: RoundRobin::default(),
-            acks: VecDeque::new(),
-            events: VecDeque::new(),
-            config: config.clone(),
-        }
-    }
-
-    /// Lets `change` happen to a sender; afterwards its timer is right, and it stands in line if it can send.
-    fn with_sender<R>(
-        &mut self,
-        slot: u32,
-        change: impl FnOnce(&mut Sender, &GoBackNConfig) -> R,
-    ) -> Option<R> {
-        let sender = self.senders.get_mut(slot)?;
-        self.timers.remove(&(sender.due, Timer::Sender(slot)));
-        let result = change(sender, &self.config);
-        if sender.due != Instant::NEVER {
-            self.timers.insert((sender.due, Timer::Sender(slot)));
-        }
-        if !sender.queued && sender.can_send(&self.config) {
-            sender.queued = true;
-            self.ready.push(slot, sender.priority);
-        }
-        Some(result)
-    }
-
-    fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
-        let Some(sender) = self.senders.remove(to, conn) else { return SendCounts::default() };
-        self.timers.remove(&(sender.due, Timer::Sender(slot)));
-        self.ready.remove(slot);
-        self.sent.note(now, to, conn);
-        sender.counts
-    }
-
-    fn on_ack(&mut self, now: Instant, to: HostAddr, conn: ConnId, next: u32) {
-        let Some(slot) = self.senders.find(to, conn) else { return };
-        let mut latencies = VecDeque::new();
-        let complete = self.with_sender(slot, |sender, config| {
-            sender.on_ack(now, config, next, |sent| latencies.push_back(now.since(sent)));
-            sender.is_complete()
-        });
-        self.events.extend(latencies.into_iter().map(|latency| Event::Acked { to, conn, latency }));
-        if complete == Some(true) {
-            let counts = self.close_sender(now, to, conn, slot);
-            self.events.push_back(Event::Completed { to, conn, counts });
-        }
-    }
-
-    fn on_timeout(&mut self, now: Instant, slot: u32) {
-        let expired = self.with_sender(slot, |sender, config| {
-            (sender.to, sender.conn, sender.first, sender.go_back(config))
-        });
-        let Some((to, conn, seq, goes_on)) = expired else { return };
-        self.events.push_back(Event::TimedOut { to, conn, seq });
-        if !goes_on {
-            let counts = self.close_sender(now, to, conn, slot);
-            self.events.push_back(Event::Failed { to, conn, reason: "the receiver is silent", counts });
-        }
-    }
-
-    /// Packet 0 opens a connection, unless it has ended before.
-    fn receiver_for(&mut self, now: Instant, peer: HostAddr, conn: ConnId, seq: u32) -> Option<u32> {
-        let slot = self.receivers.find(peer, conn);
-        if slot.is_some() || seq != 0 {
-            return slot;
-        }
-        let receiver = Receiver { peer, conn, next: 0, bytes: 0, last_progress: now, due: Instant::NEVER };
-        let slot = self.receivers.insert(peer, conn, receiver);
-        self.events.push_back(Event::Opened { slot, peer, conn });
-        Some(slot)
-    }
-
-    fn on_data(
-        &mut self,
-        now: Instant,
-        packet: &Received<GoBackNHeader>,
-        conn: ConnId,
-        seq: u32,
-        last: bool,
-    ) {
-        let peer = packet.from;
-        if self.received.contains(peer, conn) {
-            // The last ACKs were lost: the sender learns packet by packet that all are there.
-            self.received.note(now, peer, conn);
-            return self.acknowledge(packet, conn, seq.saturating_add(1), seq);
-        }
-        let Some(slot) = self.receiver_for(now, peer, conn, seq) else {
-            return self.events.push_back(Event::Stray { peer, conn });
-        };
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        self.timers.remove(&(receiver.due, Timer::Receiver(slot)));
-        receiver.due = now.after(patience(&self.config));
-        let in_order = seq == receiver.next;
-        if in_order {
-            let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
-            receiver.next = receiver.next.saturating_add(1);
-            receiver.bytes += u64::from(bytes);
-            receiver.last_progress = now;
-            self.events.push_back(Event::Delivered { slot, seq, bytes });
-        }
-        let next = receiver.next;
-        if in_order && last {
-            self.receivers.remove(peer, conn);
-            self.received.note(now, peer, conn);
-            self.events.push_back(Event::Received { slot });
-        } else {
-            self.timers.insert((receiver.due, Timer::Receiver(slot)));
-        }
-        self.acknowledge(packet, conn, next, seq);
-    }
-
-    /// Every data packet is answered, in order or not: ACKs may be lost, too.
-    fn acknowledge(&mut self, packet: &Received<GoBackNHeader>, conn: ConnId, next: u32, answers: u32) {
-        let path = self.chance.below(packet.paths.into()) as u16;
-        let (to, wire) = (packet.from, self.config.header.0 as u16);
-        let header = GoBackNHeader::Ack { conn, next, answers };
-        let (class, priority) = (Class::Control, 0);
-        self.acks.push_back(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
-    }
-
-    fn on_silence(&mut self, slot: u32) {
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        let (peer, conn) = (receiver.peer, receiver.conn);
-        self.receivers.remove(peer, conn);
-        self.events.push_back(Event::Silent { slot });
-    }
-
-    fn transmit_data(&mut self, now: Instant) -> Option<Transmit<GoBackNHeader>> {
-        loop {
-            let slot = self.ready.pop()?;
-            let packet = self.with_sender(slot, |sender, config| {
-                sender.queued = false;
-                // An ACK or a timeout may have changed what it can send since it stood in line.
-                sender.can_send(config).then(|| {
-                    let (seq, payload, again) = sender.transmit(now, config);
-                    let header = GoBackNHeader::Data { conn: sender.conn, seq, last: sender.is_last(seq) };
-                    let (to, path) = (sender.to, sender.path);
-                    let wire = (payload + config.header.0 as u32) as u16;
-                    Transmit { to, path, wire, class: Class::Data, priority: 0, ect: false, again, header }
-                })
-            });
-            if let Some(Some(packet)) = packet {
-                return Some(packet);
-            }
-        }
-    }
 }
 
 /// Longest time for which a sender repeats packets to a silent receiver, and as long again for packets on their way: so long
@@ -214,77 +39,176 @@ fn patience(config: &GoBackNConfig) -> Picos {
     config.timeout.saturating_mul(2 * (u64::from(config.retries) + 1))
 }
 
-impl Transport for GoBackNEndpoint {
-    type Header = GoBackNHeader;
-
-    fn open(&mut self, now: Instant, flow: FlowSpec) {
-        let (to, conn) = (flow.to, flow.conn);
-        let packets = flow.size.map(|size| size.0.div_ceil(self.config.mtu.0));
-        let in_use = self.senders.find(to, conn).is_some() || self.sent.contains(to, conn);
-        let refusal = match packets {
-            Some(0) => Some("a flow of zero bytes has nothing to send"),
-            Some(packets) if packets >= u64::from(u32::MAX) => Some("a flow has at most 2^32 - 2 packets"),
-            _ if in_use => Some("the connection number is still in use or in time-wait"),
-            _ => None,
-        };
-        if let Some(reason) = refusal {
-            return self.events.push_back(Event::Failed { to, conn, reason, counts: SendCounts::default() });
-        }
-        let path = self.chance.below(flow.paths.into()) as u16;
-        let sender = Sender::open(now, &self.config, &flow, packets.map(|packets| packets as u32), path);
-        let slot = self.senders.insert(to, conn, sender);
-        self.with_sender(slot, |_, _| ());
+impl GoBackNRules {
+    /// A host without connections.
+    pub fn endpoint(config: &GoBackNConfig, chance: Stream) -> GoBackNEndpoint {
+        let rules = Self { config: config.clone(), chance, ready: RoundRobin::default() };
+        Endpoint::new(rules, patience(config))
     }
 
-    fn handle(&mut self, now: Instant, packet: Received<GoBackNHeader>) {
+    /// After every change: the sender's timer runs, and it stands in line if it can send.
+    fn settle(&mut self, flows: &mut Flows<Self>, slot: u32) {
+        let Some(sender) = flows.senders.get_mut(slot) else { return };
+        if !sender.queued && sender.can_send(&self.config) {
+            sender.queued = true;
+            self.ready.push(slot, sender.priority);
+        }
+        let due = sender.due;
+        flows.arm_sender(slot, due);
+    }
+
+    fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, to: HostAddr, conn: ConnId, next: u32) {
+        let Some(slot) = flows.senders.find(to, conn) else { return };
+        let Some(sender) = flows.senders.get_mut(slot) else { return };
+        let events = &mut flows.events;
+        sender.on_ack(now, &self.config, next, |sent| {
+            events.push(Event::Acked { to, conn, latency: now.since(sent) });
+        });
+        let counts = sender.counts;
+        if sender.is_complete() {
+            self.ready.remove(slot);
+            return flows.complete(now, to, conn, counts);
+        }
+        self.settle(flows, slot);
+    }
+
+    fn on_data(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        packet: &Received<GoBackNHeader>,
+        (conn, seq, last): (ConnId, u32, bool),
+    ) {
+        let peer = packet.from;
+        let slot = match flows.known(now, peer, conn) {
+            Known::Open(slot) => slot,
+            // The last ACKs were lost: the sender learns packet by packet that all are there.
+            Known::Finished => return self.acknowledge(flows, packet, conn, seq.saturating_add(1), seq),
+            // Packet 0 opens a connection.
+            Known::New if seq == 0 => {
+                let due = Instant::NEVER;
+                let receiver = Receiver { peer, conn, next: 0, bytes: 0, last_progress: now, due };
+                flows.open_receiver(peer, conn, receiver)
+            }
+            Known::New | Known::Dismissed => return flows.events.push(Event::Stray { peer, conn }),
+        };
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
+        let due = now.after(patience(&self.config));
+        receiver.due = due;
+        let in_order = seq == receiver.next;
+        if in_order {
+            let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
+            receiver.next = receiver.next.saturating_add(1);
+            receiver.bytes += u64::from(bytes);
+            receiver.last_progress = now;
+            flows.events.push(Event::Delivered { slot, seq, bytes });
+        }
+        let next = receiver.next;
+        if in_order && last {
+            flows.finish(now, slot, peer, conn);
+        } else {
+            flows.arm_receiver(slot, due);
+        }
+        self.acknowledge(flows, packet, conn, next, seq);
+    }
+
+    /// Every data packet is answered, in order or not: ACKs may be lost, too.
+    fn acknowledge(
+        &mut self,
+        flows: &mut Flows<Self>,
+        packet: &Received<GoBackNHeader>,
+        conn: ConnId,
+        next: u32,
+        answers: u32,
+    ) {
+        let path = self.chance.below(packet.paths.into()) as u16;
+        let (to, wire) = (packet.from, self.config.header.0 as u16);
+        let header = GoBackNHeader::Ack { conn, next, answers };
+        let (class, priority) = (Class::Control, 0);
+        flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
+    }
+}
+
+impl Rules for GoBackNRules {
+    type Header = GoBackNHeader;
+    type Sender = Sender;
+    type Receiver = Receiver;
+    const SENDER_WAITS: &'static str = "retransmission";
+    const RECEIVER_WAITS: &'static str = "a silent sender";
+
+    fn mtu(&self) -> u64 {
+        self.config.mtu.0
+    }
+
+    fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
+        let path = self.chance.below(flow.paths.into()) as u16;
+        let slot = flows.open_sender(flow.to, flow.conn, Sender::open(now, flow, packets, path));
+        self.settle(flows, slot);
+    }
+
+    fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<GoBackNHeader>) {
         if packet.fate != Fate::Whole {
             return;
         }
         match packet.header {
-            GoBackNHeader::Data { conn, seq, last } => self.on_data(now, &packet, conn, seq, last),
-            GoBackNHeader::Ack { conn, next, .. } => self.on_ack(now, packet.from, conn, next),
+            GoBackNHeader::Data { conn, seq, last } => self.on_data(flows, now, &packet, (conn, seq, last)),
+            GoBackNHeader::Ack { conn, next, .. } => self.on_ack(flows, now, packet.from, conn, next),
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant) {
-        while let Some((at, timer)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
-            self.timers.remove(&(at, timer));
-            match timer {
-                Timer::Sender(slot) => self.on_timeout(now, slot),
-                Timer::Receiver(slot) => self.on_silence(slot),
+    fn sender_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(sender) = flows.senders.get_mut(slot) else { return };
+        if sender.due <= now {
+            let (to, conn, seq) = (sender.to, sender.conn, sender.first);
+            let goes_on = sender.go_back(&self.config);
+            let counts = sender.counts;
+            flows.events.push(Event::TimedOut { to, conn, seq });
+            if !goes_on {
+                self.ready.remove(slot);
+                return flows.fail(now, to, conn, "the receiver is silent", counts);
             }
         }
-        self.sent.expire(now);
-        self.received.expire(now);
+        self.settle(flows, slot);
     }
 
-    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<GoBackNHeader>> {
-        self.acks.pop_front().or_else(|| self.transmit_data(now))
-    }
-
-    fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
-    }
-
-    fn poll_timeout(&self) -> Option<Deadline> {
-        let mut first = Deadline { at: self.sent.due().min(self.received.due()), why: "time-wait" };
-        if let Some((at, timer)) = self.timers.first() {
-            let sender = matches!(timer, Timer::Sender(_));
-            first = first.min_at(*at, if sender { "retransmission" } else { "a silent sender" });
+    fn receiver_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
+        let (peer, conn, due) = (receiver.peer, receiver.conn, receiver.due);
+        if due <= now {
+            flows.dismiss(now, slot, peer, conn);
+        } else {
+            flows.arm_receiver(slot, due);
         }
-        (first.at != Instant::NEVER).then_some(first)
     }
 
-    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
-        for sender in self.senders.iter() {
-            let Sender { to: peer, conn, acked_bytes: bytes, last_progress, counts, .. } = *sender;
-            let waiting_for = if sender.queued { "its turn on the link" } else { "ACKs" };
-            visit(FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts });
+    fn transmit(&mut self, flows: &mut Flows<Self>, now: Instant) -> Option<Transmit<GoBackNHeader>> {
+        loop {
+            let slot = self.ready.pop()?;
+            let Some(sender) = flows.senders.get_mut(slot) else { continue };
+            sender.queued = false;
+            // An ACK or a timeout may have changed what it can send since it stood in line.
+            if !sender.can_send(&self.config) {
+                continue;
+            }
+            let (seq, payload, again) = sender.transmit(now, &self.config);
+            let header = GoBackNHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
+            let (to, path) = (sender.to, sender.path);
+            let wire = (payload + self.config.header.0 as u32) as u16;
+            self.settle(flows, slot);
+            let class = Class::Data;
+            return Some(Transmit { to, path, wire, class, priority: 0, ect: false, again, header });
         }
-        for receiver in self.receivers.iter() {
-            let Receiver { peer, conn, bytes, last_progress, .. } = *receiver;
-            let (waiting_for, counts) = ("data", SendCounts::default());
-            visit(FlowStatus { side: Side::Receiver, peer, conn, bytes, last_progress, waiting_for, counts });
-        }
+    }
+
+    fn sender_status(&self, sender: &Sender) -> FlowStatus {
+        let Sender { to: peer, conn, acked_bytes: bytes, last_progress, counts, .. } = *sender;
+        let waiting_for = if sender.queued { "its turn on the link" } else { "ACKs" };
+        FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
+    }
+
+    fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
+        let Receiver { peer, conn, bytes, last_progress, .. } = *receiver;
+        let (waiting_for, counts) = ("data", SendCounts::default());
+        FlowStatus { side: Side::Receiver, peer, conn, bytes, last_progress, waiting_for, counts }
     }
 }

@@ -10,7 +10,7 @@ mod header;
 mod sender;
 mod wire;
 
-pub use endpoint::GoBackNEndpoint;
+pub use endpoint::{GoBackNEndpoint, GoBackNRules};
 pub use header::GoBackNHeader;
 
 use pullnet_rng::Stream;
@@ -50,6 +50,6 @@ impl Protocol for GoBackN {
     }
 
     fn endpoint(config: &GoBackNConfig, _host: HostInfo, chance: Stream) -> GoBackNEndpoint {
-        GoBackNEndpoint::new(config, chance)
+        GoBackNRules::endpoint(config, chance)
     }
 }

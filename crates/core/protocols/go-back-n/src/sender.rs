@@ -1,20 +1,19 @@
 use alloc::collections::VecDeque;
 
+use pullnet_connections::FlowPackets;
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::Instant;
 
 use crate::GoBackNConfig;
 
 /// The sending half of a connection.
-pub(crate) struct Sender {
+pub struct Sender {
     pub conn: ConnId,
     pub to: HostAddr,
     pub priority: u8,
     /// The one path of the flow.
     pub path: u16,
-    /// Number of packets; `u32::MAX` never ends.
-    total: u32,
-    last_payload: u32,
+    pub packets: FlowPackets,
     /// The oldest packet that is not acknowledged.
     pub first: u32,
     /// The next packet to leave. A timeout sets it back to `first`.
@@ -33,22 +32,14 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// A flow of `packets` packets; `None` never ends.
-    pub fn open(
-        now: Instant,
-        config: &GoBackNConfig,
-        flow: &FlowSpec,
-        packets: Option<u32>,
-        path: u16,
-    ) -> Self {
-        let before_last = u64::from(packets.unwrap_or(1) - 1) * config.mtu.0;
+    /// A flow that has just been opened.
+    pub fn open(now: Instant, flow: &FlowSpec, packets: FlowPackets, path: u16) -> Self {
         Self {
             conn: flow.conn,
             to: flow.to,
             priority: flow.priority,
             path,
-            total: packets.unwrap_or(u32::MAX),
-            last_payload: flow.size.map_or(config.mtu.0, |size| size.0 - before_last) as u32,
+            packets,
             first: 0,
             next: 0,
             sent_at: VecDeque::new(),
@@ -63,7 +54,7 @@ impl Sender {
 
     /// Whether the window has room and a packet is left.
     pub fn can_send(&self, config: &GoBackNConfig) -> bool {
-        self.next < self.total && self.next - self.first < config.window.0
+        self.next < self.packets.number && self.next - self.first < config.window.0
     }
 
     /// The next packet leaves: its number, its payload, and whether it was sent before.
@@ -79,7 +70,7 @@ impl Sender {
         self.next += 1;
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
-        (seq, self.payload(config, seq), again)
+        (seq, self.packets.payload(seq), again)
     }
 
     /// Everything below `next` has arrived: visits when each newly acknowledged packet was first sent. An ACK for packets
@@ -97,7 +88,7 @@ impl Sender {
         }
         for _ in 0..newly {
             self.sent_at.pop_front().into_iter().for_each(&mut visit);
-            self.acked_bytes += u64::from(self.payload(config, self.first));
+            self.acked_bytes += u64::from(self.packets.payload(self.first));
             self.first += 1;
         }
         self.next = self.next.max(self.first);
@@ -116,14 +107,6 @@ impl Sender {
     }
 
     pub fn is_complete(&self) -> bool {
-        self.first == self.total
-    }
-
-    pub fn is_last(&self, seq: u32) -> bool {
-        seq + 1 == self.total
-    }
-
-    fn payload(&self, config: &GoBackNConfig, seq: u32) -> u32 {
-        if self.is_last(seq) { self.last_payload } else { config.mtu.0 as u32 }
+        self.first == self.packets.number
     }
 }

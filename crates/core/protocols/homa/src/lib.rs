@@ -12,7 +12,7 @@ mod receiver;
 mod sender;
 
 pub use config::{Cutoffs, HomaConfig};
-pub use endpoint::HomaEndpoint;
+pub use endpoint::{HomaEndpoint, HomaRules};
 pub use header::HomaHeader;
 
 use pullnet_rng::Stream;
@@ -34,6 +34,6 @@ impl Protocol for Homa {
     }
 
     fn endpoint(config: &HomaConfig, _: HostInfo, chance: Stream) -> HomaEndpoint {
-        HomaEndpoint::new(config, chance)
+        HomaRules::endpoint(config, chance)
     }
 }

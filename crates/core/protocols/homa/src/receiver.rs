@@ -10,7 +10,7 @@ use crate::sender::SILENCE;
 
 /// What a timer found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Check {
+pub enum Check {
     /// Nothing is to be done before this time.
     At(Instant),
     /// These packets are asked for again.
@@ -20,7 +20,7 @@ pub(crate) enum Check {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
+pub struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     packets: u32,
@@ -36,8 +36,6 @@ pub(crate) struct Receiver {
     pub last_heard: Instant,
     /// When packets were asked for again last.
     asked: Instant,
-    /// The earliest entry of the host's timers for this message.
-    pub armed: Instant,
 }
 
 impl Receiver {
@@ -64,7 +62,6 @@ impl Receiver {
             last_progress: now,
             last_heard: now,
             asked: now,
-            armed: Instant::NEVER,
         }
     }
 

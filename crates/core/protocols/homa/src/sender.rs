@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use pullnet_connections::FlowPackets;
 use pullnet_pull::Standing;
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Instant, Picos};
@@ -11,7 +12,7 @@ use crate::header::HomaHeader;
 
 /// What a timer found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Check {
+pub enum Check {
     /// Nothing is to be done yet.
     Early,
     /// Nothing was heard: the receiver is asked.
@@ -22,7 +23,7 @@ pub(crate) enum Check {
 
 /// A packet to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Outgoing {
+pub struct Outgoing {
     pub header: HomaHeader,
     pub payload: u32,
     pub priority: u8,
@@ -31,12 +32,10 @@ pub(crate) struct Outgoing {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
+pub struct Sender {
     pub to: HostAddr,
     pub conn: ConnId,
-    /// Packets of the message; `u32::MAX` if it never ends.
-    pub packets: u32,
-    last_payload: u32,
+    pub packets: FlowPackets,
     priority: u8,
     opened: u64,
     pub paths: u16,
@@ -53,9 +52,8 @@ pub(crate) struct Sender {
     pub counts: SendCounts,
     pub last_progress: Instant,
     last_heard: Instant,
-    /// When the timer is due, and the earliest entry of the host's timers for it.
+    /// When the timer is due.
     pub due: Instant,
-    pub armed: Instant,
 }
 
 /// The receiver is asked when this part of the time since its last word has passed, if that is more than the timeout.
@@ -67,38 +65,34 @@ impl Sender {
         now: Instant,
         config: &HomaConfig,
         flow: &FlowSpec,
-        packets: u32,
+        packets: FlowPackets,
         opened: u64,
         path: u16,
     ) -> Self {
-        let before = u64::from(packets.saturating_sub(1)) * config.mtu.0;
-        let last_payload = flow.size.map_or(config.mtu.0, |size| size.0 - before) as u32;
-        let unscheduled = packets.min(config.unscheduled.0);
+        let unscheduled = packets.number.min(config.unscheduled.0);
         Self {
             to: flow.to,
             conn: flow.conn,
             packets,
-            last_payload,
             priority: flow.priority,
             opened,
             paths: flow.paths,
             path,
             next: 0,
             granted: unscheduled,
-            unscheduled: (unscheduled, config.cutoffs.priority(packets)),
+            unscheduled: (unscheduled, config.cutoffs.priority(packets.number)),
             scheduled_priority: 0,
             again: 0..0,
             counts: SendCounts::default(),
             last_progress: now,
             last_heard: now,
             due: now.after(config.timeout.min(config.give_up)),
-            armed: Instant::NEVER,
         }
     }
 
     /// What the order of messages on the host's link compares (rule S2).
     pub fn standing(&self) -> Standing {
-        let left = self.packets - self.next + (self.again.end - self.again.start);
+        let left = self.packets.number - self.next + (self.again.end - self.again.start);
         Standing { priority: self.priority, left, deadline: None, tenant: 0, opened: self.opened }
     }
 
@@ -109,11 +103,11 @@ impl Sender {
 
     /// Whether every packet has left at least once.
     pub fn all_sent(&self) -> bool {
-        self.next == self.packets
+        self.next == self.packets.number
     }
 
     /// The next packet; those that were asked for again go first.
-    pub fn transmit(&mut self, config: &HomaConfig) -> Option<Outgoing> {
+    pub fn transmit(&mut self) -> Option<Outgoing> {
         let (seq, again) = match self.again.next() {
             Some(seq) => (seq, true),
             None if self.next < self.granted => {
@@ -126,15 +120,15 @@ impl Sender {
         self.counts.again += u32::from(again);
         let (unscheduled, priority) = self.unscheduled;
         let priority = if seq < unscheduled { priority } else { self.scheduled_priority };
-        let payload = if seq + 1 == self.packets { self.last_payload } else { config.mtu.0 as u32 };
-        let header = HomaHeader::Data { conn: self.conn, seq, packets: self.packets };
+        let payload = self.packets.payload(seq);
+        let header = HomaHeader::Data { conn: self.conn, seq, packets: self.packets.number };
         Some(Outgoing { header, payload, priority, again })
     }
 
     /// Rule S3: a grant extends what may leave, and says with which priority.
     pub fn on_grant(&mut self, now: Instant, config: &HomaConfig, until: u32, priority: u8) {
         if until > self.granted {
-            self.granted = until.min(self.packets);
+            self.granted = until.min(self.packets.number);
             self.last_progress = now;
         }
         self.scheduled_priority = priority;
@@ -144,7 +138,7 @@ impl Sender {
     /// Rule S4: packets that were sent leave again. Returns whether there is nothing to repeat: they wait for their turn.
     pub fn on_resend(&mut self, now: Instant, config: &HomaConfig, first: u32, until: u32) -> bool {
         self.on_word(now, config);
-        self.granted = self.granted.max(until.min(self.packets));
+        self.granted = self.granted.max(until.min(self.packets.number));
         let until = until.min(self.next);
         if first < until {
             self.again = first..until;

@@ -11,7 +11,7 @@ mod header;
 mod sender;
 
 pub use config::{PfabricConfig, RankBy};
-pub use endpoint::PfabricEndpoint;
+pub use endpoint::{PfabricEndpoint, PfabricRules};
 pub use header::PfabricHeader;
 
 use pullnet_rng::Stream;
@@ -33,6 +33,6 @@ impl Protocol for Pfabric {
     }
 
     fn endpoint(config: &PfabricConfig, _: HostInfo, chance: Stream) -> PfabricEndpoint {
-        PfabricEndpoint::new(config, chance)
+        PfabricRules::endpoint(config, chance)
     }
 }

@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 
+use pullnet_connections::FlowPackets;
 use pullnet_pull::{ReceivedSet, Standing};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Instant, Picos};
@@ -11,7 +12,7 @@ use crate::header::PfabricHeader;
 
 /// What an ACK says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Ack {
+pub struct Ack {
     pub cumulative: u32,
     pub answers: Option<u32>,
     pub finished: bool,
@@ -19,7 +20,7 @@ pub(crate) struct Ack {
 
 /// What a timer found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Expiry {
+pub enum Expiry {
     /// Nothing is to be done yet.
     Early,
     /// This packet was not acknowledged in time.
@@ -29,15 +30,13 @@ pub(crate) enum Expiry {
 }
 
 /// A packet to be sent: its header, its payload, and whether that was sent before.
-pub(crate) type Outgoing = (PfabricHeader, u32, bool);
+pub type Outgoing = (PfabricHeader, u32, bool);
 
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
+pub struct Sender {
     pub to: HostAddr,
     pub conn: ConnId,
-    /// Packets of the flow; `u32::MAX` if it never ends.
-    total: u32,
-    last_payload: u32,
+    packets: FlowPackets,
     priority: u8,
     deadline: Option<Instant>,
     opened: u64,
@@ -58,9 +57,8 @@ pub(crate) struct Sender {
     pub counts: SendCounts,
     pub last_progress: Instant,
     last_heard: Instant,
-    /// When the timer is due, and the earliest entry of the host's timers for it.
+    /// When the timer is due.
     pub due: Instant,
-    pub armed: Instant,
 }
 
 /// Slow-start threshold of a new flow: it is in slow start until a timeout (public pHost code).
@@ -75,17 +73,14 @@ impl Sender {
         now: Instant,
         config: &PfabricConfig,
         flow: &FlowSpec,
-        total: u32,
+        packets: FlowPackets,
         opened: u64,
         path: u16,
     ) -> Self {
-        let before = u64::from(total.saturating_sub(1)) * config.mtu.0;
-        let last_payload = flow.size.map_or(config.mtu.0, |size| size.0 - before) as u32;
         Self {
             to: flow.to,
             conn: flow.conn,
-            total,
-            last_payload,
+            packets,
             priority: flow.priority,
             deadline: flow.deadline,
             opened,
@@ -103,12 +98,11 @@ impl Sender {
             last_progress: now,
             last_heard: now,
             due: Instant::NEVER,
-            armed: Instant::NEVER,
         }
     }
 
     fn left(&self) -> u32 {
-        self.total - self.acked.count()
+        self.packets.number - self.acked.count()
     }
 
     /// Whether every packet was acknowledged.
@@ -138,7 +132,7 @@ impl Sender {
         }
         let first = self.acked.cumulative();
         let beyond = self.acked.count() - first;
-        let end = first.saturating_add(self.window as u32).saturating_add(beyond).min(self.total);
+        let end = first.saturating_add(self.window as u32).saturating_add(beyond).min(self.packets.number);
         self.next < end && self.acked.reaches(self.next)
     }
 
@@ -169,8 +163,7 @@ impl Sender {
             self.last_heard = self.last_heard.max(now);
             self.due = now.after(config.timeout);
         }
-        let last = seq + 1 == self.total;
-        let payload = if last { self.last_payload } else { config.mtu.0 as u32 };
+        let (last, payload) = (self.packets.is_last(seq), self.packets.payload(seq));
         (PfabricHeader::Data { conn, seq, rank, last }, payload, again)
     }
 
@@ -184,7 +177,7 @@ impl Sender {
         mut acknowledged: impl FnMut(Instant),
     ) {
         let before = (self.acked.cumulative(), self.acked.count());
-        let cumulative = if ack.finished { self.total } else { ack.cumulative };
+        let cumulative = if ack.finished { self.packets.number } else { ack.cumulative };
         let answered = ack.answers.into_iter().chain(before.0..cumulative.min(self.sent_until));
         for seq in answered.filter(|seq| *seq < self.sent_until) {
             if !self.acked.contains(seq) {

@@ -67,7 +67,7 @@ settings! {
 
 /// [`PhostConfig`] in the form in which connections use it.
 #[derive(Clone, Debug)]
-pub(crate) struct Rules {
+pub struct Parameters {
     pub mtu: u32,
     pub header: u32,
     pub free_tokens: u32,
@@ -120,7 +120,7 @@ impl Variant {
 /// Free tokens, and tokens that may be unanswered, in every published form.
 const TOKENS: u32 = 8;
 
-impl Rules {
+impl Parameters {
     pub fn new(config: &PhostConfig, rate: BitsPerSec) -> Self {
         let preset = config.variant.preset();
         let packet_time = rate.serialization(Bytes(config.mtu.0 + config.header.0));
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn variants_fill_in_what_is_absent() {
         let rate = BitsPerSec::gbps(10);
-        let rules = |variant| Rules::new(&PhostConfig { variant, ..PhostConfig::default() }, rate);
+        let rules = |variant| Parameters::new(&PhostConfig { variant, ..PhostConfig::default() }, rate);
         let (paper, authors, ndp) = (rules(Variant::Paper), rules(Variant::Authors), rules(Variant::Ndp));
         assert_eq!(paper.packet_time, Picos::from_nanos(1200));
         assert_eq!((paper.free_tokens_of(1), paper.free_tokens_of(9)), (1, 8));
@@ -177,6 +177,6 @@ mod tests {
         assert_eq!((authors.control_priority(), authors.data_priority(1)), (7, 0));
         assert_eq!((ndp.control_priority(), ndp.data_priority(1)), (0, 0));
         let stated = PhostConfig { variant: Variant::Authors, resend: Some(2.0), ..PhostConfig::default() };
-        assert_eq!(Rules::new(&stated, rate).resend, Picos::from_nanos(2400));
+        assert_eq!(Parameters::new(&stated, rate).resend, Picos::from_nanos(2400));
     }
 }

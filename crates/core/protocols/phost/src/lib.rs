@@ -13,7 +13,7 @@ mod receiver;
 mod sender;
 
 pub use config::{PhostConfig, Variant};
-pub use endpoint::PhostEndpoint;
+pub use endpoint::{PhostEndpoint, PhostRules};
 pub use header::{About, PhostHeader};
 
 use pullnet_rng::Stream;
@@ -34,6 +34,6 @@ impl Protocol for Phost {
     }
 
     fn endpoint(config: &PhostConfig, host: HostInfo, chance: Stream) -> PhostEndpoint {
-        PhostEndpoint::new(config, host, chance)
+        PhostRules::endpoint(config, host, chance)
     }
 }

@@ -4,19 +4,19 @@ use pullnet_pull::{Noted, ReceivedSet, Standing};
 use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::{Instant, Picos};
 
-use crate::config::Rules;
+use crate::config::Parameters;
 use crate::header::{About, PhostHeader};
 
 /// Whether a flow may get a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Eligible {
+pub enum Eligible {
     Now,
     /// Not before this time, unless data arrives.
     At(Instant),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
+pub struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     pub about: About,
@@ -38,8 +38,6 @@ pub(crate) struct Receiver {
     last_token: Instant,
     pub last_progress: Instant,
     pub last_heard: Instant,
-    /// The earliest entry of the host's timers for this flow.
-    pub armed: Instant,
 }
 
 /// A source that is silent for long gets tokens more rarely: when this part of its silence has passed, at the earliest. That
@@ -51,7 +49,7 @@ impl Receiver {
     /// it waits for twice their packet times, and `free_wait`.
     pub fn open(
         now: Instant,
-        rules: &Rules,
+        rules: &Parameters,
         (peer, conn): (HostAddr, ConnId),
         about: About,
         opened: u64,
@@ -77,7 +75,6 @@ impl Receiver {
             last_token: now,
             last_progress: now,
             last_heard: now,
-            armed: Instant::NEVER,
         }
     }
 
@@ -104,7 +101,7 @@ impl Receiver {
 
     /// Rules D4 and D5: when the goal is reached the flow waits for its data, then missing packets get tokens again; a flow
     /// that leaves too many tokens unanswered is downgraded for a while, then it gets one token.
-    pub fn eligible(&mut self, now: Instant, rules: &Rules) -> Eligible {
+    pub fn eligible(&mut self, now: Instant, rules: &Parameters) -> Eligible {
         if self.issued >= self.goal {
             if now < self.resend_at {
                 return Eligible::At(self.resend_at);
@@ -124,7 +121,7 @@ impl Receiver {
 
     /// Rule D3: a token for the next packet that is missing, from the last one on; behind the last packet it begins again
     /// with the first that is missing.
-    pub fn token(&mut self, now: Instant, rules: &Rules) -> PhostHeader {
+    pub fn token(&mut self, now: Instant, rules: &Parameters) -> PhostHeader {
         let seq = self.next_missing();
         let number = self.issued;
         self.cursor = seq.saturating_add(1);

@@ -3,16 +3,17 @@
 use alloc::collections::VecDeque;
 use core::ops::Range;
 
+use pullnet_connections::FlowPackets;
 use pullnet_pull::{ReceivedSet, Standing};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Instant, Picos};
 
-use crate::config::Rules;
+use crate::config::Parameters;
 use crate::header::{About, PhostHeader};
 
 /// What an RTS timer found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Check {
+pub enum Check {
     /// Nothing is to be done yet.
     Early,
     /// The RTS leaves again.
@@ -29,14 +30,13 @@ struct Token {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
+pub struct Sender {
     pub to: HostAddr,
     pub conn: ConnId,
     pub about: About,
     pub paths: u16,
     pub path: u16,
-    /// Payload of the last packet.
-    last_payload: u32,
+    packets: FlowPackets,
     opened: u64,
     /// Packets for which a free token is left: it has the number of its packet.
     free: Range<u32>,
@@ -50,9 +50,8 @@ pub(crate) struct Sender {
     pub last_progress: Instant,
     last_heard: Instant,
     last_token: Instant,
-    /// When the RTS timer is due, and the earliest entry of the host's timers for it.
+    /// When the RTS timer is due.
     pub due: Instant,
-    pub armed: Instant,
 }
 
 /// The RTS is repeated when this part of the time since the last token has passed, at the earliest.
@@ -60,14 +59,18 @@ const PATIENCE: u64 = 8;
 
 impl Sender {
     /// Rules S1 and S2: the RTS leaves at once; free tokens are there from the start and expire.
-    pub fn open(now: Instant, rules: &Rules, flow: &FlowSpec, packets: u32, opened: u64, path: u16) -> Self {
-        let free = rules.free_tokens_of(packets);
+    pub fn open(
+        now: Instant,
+        rules: &Parameters,
+        flow: &FlowSpec,
+        packets: FlowPackets,
+        opened: u64,
+        path: u16,
+    ) -> Self {
+        let free = rules.free_tokens_of(packets.number);
         let life = rules.packet_time.saturating_mul(free.into()).saturating_add(rules.token_life);
-        let size = flow.size.map_or(0, |size| size.0);
-        let before = u64::from(packets.saturating_sub(1)) * u64::from(rules.mtu);
-        let last_payload = if flow.size.is_some() { (size - before) as u32 } else { rules.mtu };
         let about = About {
-            packets,
+            packets: packets.number,
             free: free as u16,
             tenant: flow.tenant,
             priority: flow.priority,
@@ -79,19 +82,18 @@ impl Sender {
             about,
             paths: flow.paths,
             path,
-            last_payload,
+            packets,
             opened,
             free: 0..free,
             free_expires: now.after(life),
             tokens: VecDeque::new(),
-            left: packets,
+            left: packets.number,
             sent: ReceivedSet::default(),
             counts: SendCounts::default(),
             last_progress: now,
             last_heard: now,
             last_token: now,
             due: now.after(rules.rts_timeout.min(rules.give_up)),
-            armed: Instant::NEVER,
         }
     }
 
@@ -118,7 +120,7 @@ impl Sender {
     }
 
     /// Rule S4: the token that expires first; with it a packet and its payload, and whether that was sent before.
-    pub fn transmit(&mut self, now: Instant, rules: &Rules) -> Option<(PhostHeader, u32, bool)> {
+    pub fn transmit(&mut self, now: Instant) -> Option<(PhostHeader, u32, bool)> {
         self.discard_expired(now);
         let expires = self.tokens.front().map_or(Instant::NEVER, |token| token.expires);
         let free = if self.free_expires <= expires { self.free.next() } else { None };
@@ -128,13 +130,12 @@ impl Sender {
         self.sent.insert(seq);
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
-        let is_last = seq.saturating_add(1) == self.about.packets;
-        let payload = if is_last { self.last_payload } else { rules.mtu };
-        Some((PhostHeader::Data { conn: self.conn, seq, number, about: self.about }, payload, again))
+        let header = PhostHeader::Data { conn: self.conn, seq, number, about: self.about };
+        Some((header, self.packets.payload(seq), again))
     }
 
     /// Rule S3: a token is valid for a while. One for a packet that the flow does not have, or too far ahead, is ignored.
-    pub fn on_token(&mut self, now: Instant, rules: &Rules, seq: u32, number: u32, left: u32) {
+    pub fn on_token(&mut self, now: Instant, rules: &Parameters, seq: u32, number: u32, left: u32) {
         self.discard_expired(now);
         let held = self.tokens.len() < usize::from(u16::MAX);
         if seq < self.about.packets && self.sent.reaches(seq) && held {
@@ -145,7 +146,7 @@ impl Sender {
     }
 
     /// The destination is alive and lacks `left` packets.
-    pub fn on_word(&mut self, now: Instant, rules: &Rules, left: u32) {
+    pub fn on_word(&mut self, now: Instant, rules: &Parameters, left: u32) {
         if left < self.left {
             (self.left, self.last_progress) = (left, now);
         }
@@ -153,12 +154,12 @@ impl Sender {
         self.due = now.after(self.patience(now, rules));
     }
 
-    fn patience(&self, now: Instant, rules: &Rules) -> Picos {
+    fn patience(&self, now: Instant, rules: &Parameters) -> Picos {
         rules.rts_timeout.max(Picos(now.since(self.last_token).0 / PATIENCE)).min(rules.give_up)
     }
 
     /// Rule S7: without a token the RTS is repeated, at growing intervals; after a long silence the flow fails.
-    pub fn check(&mut self, now: Instant, rules: &Rules) -> Check {
+    pub fn check(&mut self, now: Instant, rules: &Parameters) -> Check {
         if now < self.due {
             return Check::Early;
         }
@@ -171,7 +172,7 @@ impl Sender {
     }
 
     /// Payload bytes that the destination has, as far as is known.
-    pub fn acknowledged(&self, rules: &Rules) -> u64 {
+    pub fn acknowledged(&self, rules: &Parameters) -> u64 {
         u64::from(self.about.packets - self.left.min(self.about.packets)) * u64::from(rules.mtu)
     }
 }

@@ -10,7 +10,7 @@ mod endpoint;
 mod header;
 mod sender;
 
-pub use endpoint::UnresponsiveEndpoint;
+pub use endpoint::{UnresponsiveEndpoint, UnresponsiveRules};
 pub use header::UnresponsiveHeader;
 
 use pullnet_rng::Stream;
@@ -66,6 +66,6 @@ impl Protocol for Unresponsive {
     }
 
     fn endpoint(config: &UnresponsiveConfig, _host: HostInfo, chance: Stream) -> UnresponsiveEndpoint {
-        UnresponsiveEndpoint::new(config, chance)
+        UnresponsiveRules::endpoint(config, chance)
     }
 }

@@ -1,6 +1,6 @@
 use alloc::collections::VecDeque;
 
-use pullnet_connections::WINDOW;
+use pullnet_connections::{FlowPackets, WINDOW};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Bytes, Instant};
 
@@ -14,15 +14,13 @@ struct Slot {
 }
 
 /// The sending half of a connection.
-pub(crate) struct Sender {
+pub struct Sender {
     pub conn: ConnId,
     pub to: HostAddr,
     pub priority: u8,
     pub path: u16,
     pub paths: u16,
-    /// Number of packets; `u32::MAX` never ends.
-    total: u32,
-    last_payload: u32,
+    pub packets: FlowPackets,
     /// The oldest packet without an ACK.
     first: u32,
     /// The packets from `first` on that were sent.
@@ -38,28 +36,18 @@ pub(crate) struct Sender {
     pub counts: SendCounts,
     /// Whether it stands in line for the link.
     pub queued: bool,
-    /// Its entry among the timers; `NEVER` if there is none.
-    pub due: Instant,
 }
 
 impl Sender {
-    /// A flow of `packets` packets (`None` never ends) that is opened `now` and sends from `begin` on.
-    pub fn open(
-        (now, begin): (Instant, Instant),
-        config: &UnresponsiveConfig,
-        flow: &FlowSpec,
-        packets: Option<u32>,
-        path: u16,
-    ) -> Self {
-        let before_last = u64::from(packets.unwrap_or(1) - 1) * config.mtu.0;
+    /// A flow that is opened `now` and sends from `begin` on.
+    pub fn open((now, begin): (Instant, Instant), flow: &FlowSpec, packets: FlowPackets, path: u16) -> Self {
         Self {
             conn: flow.conn,
             to: flow.to,
             priority: flow.priority,
             path,
             paths: flow.paths.max(1),
-            total: packets.unwrap_or(u32::MAX),
-            last_payload: flow.size.map_or(config.mtu.0, |size| size.0 - before_last) as u32,
+            packets,
             first: 0,
             slots: VecDeque::new(),
             copies: VecDeque::new(),
@@ -69,7 +57,6 @@ impl Sender {
             acked_bytes: 0,
             counts: SendCounts::default(),
             queued: false,
-            due: Instant::NEVER,
         }
     }
 
@@ -84,7 +71,7 @@ impl Sender {
 
     /// When the next packet may leave: a new one as soon as the rate allows it, a repeated one not before its time.
     pub fn next_departure(&self, config: &UnresponsiveConfig) -> Instant {
-        if self.next() < self.total && (self.slots.len() as u32) < WINDOW {
+        if self.next() < self.packets.number && (self.slots.len() as u32) < WINDOW {
             return self.next_at;
         }
         let repeat = self.copies.front().map_or(Instant::NEVER, |(at, _)| at.after(config.repeat_after));
@@ -98,7 +85,7 @@ impl Sender {
 
     /// The next packet leaves, whose time has come: its number and payload, and whether it was sent before.
     pub fn transmit(&mut self, now: Instant, config: &UnresponsiveConfig) -> (u32, u32, bool) {
-        let again = self.next() >= self.total || self.slots.len() as u32 >= WINDOW;
+        let again = self.next() >= self.packets.number || self.slots.len() as u32 >= WINDOW;
         let seq = if again {
             self.copies.pop_front().map_or(self.first, |(_, seq)| seq)
         } else {
@@ -111,7 +98,7 @@ impl Sender {
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
         self.counts.timeouts += u32::from(again);
-        let payload = self.payload(config, seq);
+        let payload = self.packets.payload(seq);
         if let Some(rate) = config.rate {
             // A packet that waited for the link does not slow the flow down.
             let spacing = rate.serialization(Bytes(u64::from(payload) + config.header.0));
@@ -125,20 +112,19 @@ impl Sender {
     pub fn on_ack(
         &mut self,
         now: Instant,
-        config: &UnresponsiveConfig,
         (seq, cumulative, finished): (u32, u32, bool),
         mut visit: impl FnMut(Instant),
     ) {
-        let finished = finished && self.next() == self.total;
-        let cumulative = if finished { self.total } else { cumulative };
+        let finished = finished && self.next() == self.packets.number;
+        let cumulative = if finished { self.packets.number } else { cumulative };
         if cumulative > self.next() || seq >= self.next() {
             return;
         }
         self.last_heard = now;
         let before = self.acked_bytes;
-        self.note(config, seq, &mut visit);
+        self.note(seq, &mut visit);
         while self.slots.front().is_some_and(|slot| slot.acknowledged || self.first < cumulative) {
-            self.note(config, self.first, &mut visit);
+            self.note(self.first, &mut visit);
             self.slots.pop_front();
             self.first += 1;
         }
@@ -156,8 +142,8 @@ impl Sender {
     }
 
     /// Packet `seq` has arrived.
-    fn note(&mut self, config: &UnresponsiveConfig, seq: u32, visit: &mut impl FnMut(Instant)) {
-        let payload = u64::from(self.payload(config, seq));
+    fn note(&mut self, seq: u32, visit: &mut impl FnMut(Instant)) {
+        let payload = u64::from(self.packets.payload(seq));
         let slot = self.slots.get_mut(seq.wrapping_sub(self.first) as usize);
         if let Some(slot) = slot.filter(|slot| !slot.acknowledged) {
             slot.acknowledged = true;
@@ -167,14 +153,6 @@ impl Sender {
     }
 
     pub fn is_complete(&self) -> bool {
-        self.first == self.total
-    }
-
-    pub fn is_last(&self, seq: u32) -> bool {
-        seq.checked_add(1) == Some(self.total)
-    }
-
-    fn payload(&self, config: &UnresponsiveConfig, seq: u32) -> u32 {
-        if self.is_last(seq) { self.last_payload } else { config.mtu.0 as u32 }
+        self.first == self.packets.number
     }
 }

@@ -2,140 +2,135 @@
 
 use alloc::vec::Vec;
 
+use pullnet_connections::{Flows, Known};
 use pullnet_pull::{Noted, Sprayer};
 use pullnet_transport::{ConnId, Event, HostAddr};
 use pullnet_units::Instant;
 
-use super::{HomaEndpoint, Timer};
+use super::HomaRules;
 use crate::header::HomaHeader;
 use crate::receiver::{Check, Receiver};
 
-impl HomaEndpoint {
+impl HomaRules {
     /// Rule R1: finds the message or opens it. A packet of a finished one is answered.
     pub(super) fn receiver_for(
         &mut self,
+        flows: &mut Flows<Self>,
         now: Instant,
         (peer, conn): (HostAddr, ConnId),
         packets: u32,
         paths: u16,
     ) -> Option<u32> {
-        let known = self.receivers.find(peer, conn);
-        if known.is_some() {
-            return known;
+        let known = flows.known(now, peer, conn);
+        if let Known::Open(slot) = known {
+            return Some(slot);
         }
-        let own = Sprayer::own(paths, &mut self.chance);
-        if self.received.contains(peer, conn) {
+        let paths = (paths, Sprayer::own(paths, &mut self.chance));
+        match known {
+            Known::New if packets > 0 => {
+                return Some(self.open_receiver(flows, now, (peer, conn), packets, paths));
+            }
             // The ACK was lost.
-            self.received.note(now, peer, conn);
-            self.due = self.due.min(self.received.due());
-            self.send_control(peer, (paths, own), HomaHeader::Ack { conn });
-            return None;
+            Known::Finished => self.send_control(flows, peer, paths, HomaHeader::Ack { conn }),
+            _ => flows.events.push(Event::Stray { peer, conn }),
         }
-        if packets == 0 || self.dismissed.contains(peer, conn) {
-            self.events.push(Event::Stray { peer, conn });
-            return None;
-        }
+        None
+    }
+
+    fn open_receiver(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        (peer, conn): (HostAddr, ConnId),
+        packets: u32,
+        paths: (u16, u16),
+    ) -> u32 {
         self.opened += 1;
-        let mut receiver =
-            Receiver::open(now, &self.config, (peer, conn), packets, self.opened, (paths, own));
-        let due = now.after(self.config.timeout);
-        receiver.armed = due;
+        let receiver = Receiver::open(now, &self.config, (peer, conn), packets, self.opened, paths);
         let (waits, standing) = (receiver.needs_grants(), receiver.standing());
-        let slot = self.receivers.insert(peer, conn, receiver);
-        self.arm(due, Timer::Receiver(slot));
-        self.events.push(Event::Opened { slot, peer, conn });
+        let slot = flows.open_receiver(peer, conn, receiver);
+        flows.arm_receiver(slot, now.after(self.config.timeout));
         if waits {
             self.waiting.insert(slot, &standing);
         }
-        Some(slot)
+        slot
     }
 
-    pub(super) fn on_data(&mut self, now: Instant, slot: u32, seq: u32, bytes: u32) {
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+    pub(super) fn on_data(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32, seq: u32, bytes: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let Some(noted) = receiver.on_data(now, seq) else { return };
         if noted == Noted::New {
             receiver.bytes += u64::from(bytes);
-            self.events.push(Event::Delivered { slot, seq, bytes });
+            flows.events.push(Event::Delivered { slot, seq, bytes });
         }
         if receiver.is_complete() {
-            self.finish(now, slot);
+            self.finish(flows, now, slot);
         } else if receiver.needs_grants() {
             self.waiting.insert(slot, &receiver.standing());
         }
-        self.give_grants();
+        self.give_grants(flows);
     }
 
     /// Rule R6: one ACK says that everything is there.
-    fn finish(&mut self, now: Instant, slot: u32) {
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+    fn finish(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let (peer, conn, paths) = (receiver.peer, receiver.conn, (receiver.paths, receiver.path));
-        self.close_receiver(slot, peer, conn);
-        self.received.note(now, peer, conn);
-        self.due = self.due.min(self.received.due());
-        self.events.push(Event::Received { slot });
-        self.send_control(peer, paths, HomaHeader::Ack { conn });
-    }
-
-    fn close_receiver(&mut self, slot: u32, peer: HostAddr, conn: ConnId) {
         self.waiting.forget(slot);
-        self.receivers.remove(peer, conn);
+        flows.finish(now, slot, peer, conn);
+        self.send_control(flows, peer, paths, HomaHeader::Ack { conn });
     }
 
     /// Rules R2 to R4: the messages with the fewest packets left are granted, as many as may be at a time; the shortest has
     /// the most urgent of the lowest priorities that suffice.
-    fn give_grants(&mut self) {
+    fn give_grants(&mut self, flows: &mut Flows<Self>) {
         let chosen: Vec<u32> = self.waiting.leading(self.config.degree()).collect();
         let levels = usize::from(self.config.scheduled_levels());
         for (rank, slot) in chosen.iter().enumerate() {
-            let Some(receiver) = self.receivers.get_mut(*slot) else { continue };
+            let Some(receiver) = flows.receivers.get_mut(*slot) else { continue };
             let priority = (chosen.len() - 1 - rank).min(levels - 1) as u8;
             let Some(grant) = receiver.grant(&self.config, priority) else { continue };
             let (to, paths) = (receiver.peer, (receiver.paths, receiver.path));
             if !receiver.needs_grants() {
                 self.waiting.remove(*slot);
             }
-            self.send_control(to, paths, grant);
+            self.send_control(flows, to, paths, grant);
         }
     }
 
     /// The sender has heard nothing. What has not come by now is asked for again: the timer has decided so there.
-    pub(super) fn on_query(&mut self, now: Instant, slot: u32) {
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+    pub(super) fn on_query(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;
         let (to, conn, paths) = (receiver.peer, receiver.conn, (receiver.paths, receiver.path));
         let answer = receiver.missing().unwrap_or(HomaHeader::Busy { conn, by_sender: false });
-        self.send_control(to, paths, answer);
+        self.send_control(flows, to, paths, answer);
     }
 
     /// The sender has not forgotten the message.
-    pub(super) fn on_busy(&mut self, now: Instant, (peer, conn): (HostAddr, ConnId)) {
-        let Some(slot) = self.receivers.find(peer, conn) else { return };
-        if let Some(receiver) = self.receivers.get_mut(slot) {
+    pub(super) fn on_busy(flows: &mut Flows<Self>, now: Instant, (peer, conn): (HostAddr, ConnId)) {
+        let Some(slot) = flows.receivers.find(peer, conn) else { return };
+        if let Some(receiver) = flows.receivers.get_mut(slot) {
             receiver.last_heard = now;
         }
     }
 
-    pub(super) fn check_receiver(&mut self, now: Instant, slot: u32, at: Instant) {
-        let Some(receiver) = self.receivers.get_mut(slot).filter(|receiver| receiver.armed == at) else {
-            return;
-        };
+    pub(super) fn check_receiver(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let (peer, conn, paths) = (receiver.peer, receiver.conn, (receiver.paths, receiver.path));
-        let check = receiver.check(now, &self.config);
-        if check == Check::GiveUp {
-            self.close_receiver(slot, peer, conn);
-            self.dismissed.note(now, peer, conn);
-            self.due = self.due.min(self.dismissed.due());
-            self.events.push(Event::Silent { slot });
-            return self.give_grants();
-        }
-        let next = if let Check::At(next) = check { next } else { now.after(self.config.timeout) };
-        receiver.armed = next;
-        self.arm(next, Timer::Receiver(slot));
-        if let Check::Resend(header) = check {
-            self.send_control(peer, paths, header);
-            // Others are granted until data arrives again.
-            self.waiting.remove(slot);
-            self.give_grants();
+        match receiver.check(now, &self.config) {
+            Check::At(next) => flows.arm_receiver(slot, next),
+            Check::Resend(header) => {
+                flows.arm_receiver(slot, now.after(self.config.timeout));
+                self.send_control(flows, peer, paths, header);
+                // Others are granted until data arrives again.
+                self.waiting.remove(slot);
+                self.give_grants(flows);
+            }
+            Check::GiveUp => {
+                self.waiting.forget(slot);
+                flows.dismiss(now, slot, peer, conn);
+                self.give_grants(flows);
+            }
         }
     }
 }

@@ -1,44 +1,43 @@
 //! The destinations of a host and its token clock.
 
+use pullnet_connections::{Flows, Known};
 use pullnet_pull::{Noted, Sprayer};
 use pullnet_transport::{ConnId, Event, HostAddr};
 use pullnet_units::{Instant, Picos};
 
-use super::{PhostEndpoint, Timer};
+use super::PhostRules;
 use crate::header::{About, PhostHeader};
 use crate::receiver::{Eligible, Receiver};
 
-impl PhostEndpoint {
+impl PhostRules {
     /// Rule D1: finds the connection or opens it. A packet of a finished one is answered; one of a flow without packets is
     /// refused.
     pub(super) fn receiver_for(
         &mut self,
+        flows: &mut Flows<Self>,
         now: Instant,
         (peer, conn): (HostAddr, ConnId),
         about: About,
         paths: u16,
     ) -> Option<u32> {
-        let known = self.receivers.find(peer, conn);
-        if known.is_some() {
-            return known;
-        }
-        if self.received.contains(peer, conn) {
+        match flows.known(now, peer, conn) {
+            Known::Open(slot) => return Some(slot),
             // The ACK was lost.
-            self.received.note(now, peer, conn);
-            self.due = self.due.min(self.received.due());
-            let own = Sprayer::own(paths, &mut self.chance);
-            self.send_control(peer, (paths, own), PhostHeader::Ack { conn });
-            return None;
+            Known::Finished => {
+                let own = Sprayer::own(paths, &mut self.chance);
+                self.send_control(flows, peer, (paths, own), PhostHeader::Ack { conn });
+            }
+            Known::New if about.packets > 0 => {
+                return Some(self.open_receiver(flows, now, (peer, conn), about, paths));
+            }
+            Known::New | Known::Dismissed => flows.events.push(Event::Stray { peer, conn }),
         }
-        if about.packets == 0 || self.dismissed.contains(peer, conn) {
-            self.events.push(Event::Stray { peer, conn });
-            return None;
-        }
-        Some(self.open_receiver(now, (peer, conn), about, paths))
+        None
     }
 
     fn open_receiver(
         &mut self,
+        flows: &mut Flows<Self>,
         now: Instant,
         (peer, conn): (HostAddr, ConnId),
         about: About,
@@ -50,23 +49,19 @@ impl PhostEndpoint {
         // The packets of free tokens come without being asked for: so many tokens are left out. The latest flow decides.
         let held = self.rules.packet_time.saturating_mul(receiver.free().into());
         self.clock.held_until = self.clock.free_at.max(now).after(held);
-        let slot = self.receivers.insert(peer, conn, receiver);
-        self.events.push(Event::Opened { slot, peer, conn });
-        self.settle(now, slot);
+        let slot = flows.open_receiver(peer, conn, receiver);
+        self.settle(flows, now, slot);
         slot
     }
 
     /// A flow that may get a token stands in line for the token clock; another one has a timer.
-    fn settle(&mut self, now: Instant, slot: u32) {
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+    fn settle(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         match receiver.eligible(now, &self.rules) {
             Eligible::Now => self.waiting.insert(slot, &receiver.standing()),
             Eligible::At(at) => {
                 self.waiting.remove(slot);
-                if at < receiver.armed {
-                    receiver.armed = at;
-                    self.arm(at, Timer::Receiver(slot));
-                }
+                flows.arm_receiver(slot, at);
             }
         }
         self.set_clock(now);
@@ -78,50 +73,50 @@ impl PhostEndpoint {
     }
 
     /// A flow is announced. A repeated RTS is answered, unless a token will say the same at once.
-    pub(super) fn on_rts(&mut self, now: Instant, slot: u32, again: bool) {
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+    pub(super) fn on_rts(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32, again: bool) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;
         if again {
             let (to, conn, left) = (receiver.peer, receiver.conn, receiver.left());
             let paths = (receiver.paths, receiver.path);
-            self.send_control(to, paths, PhostHeader::Wait { conn, left });
+            self.send_control(flows, to, paths, PhostHeader::Wait { conn, left });
         }
     }
 
-    pub(super) fn on_data(&mut self, now: Instant, slot: u32, (seq, number): (u32, u32), bytes: u32) {
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+    pub(super) fn on_data(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        slot: u32,
+        (seq, number): (u32, u32),
+        bytes: u32,
+    ) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let Some(noted) = receiver.on_data(now, seq, number) else { return };
         if noted == Noted::New {
             receiver.bytes += u64::from(bytes);
-            self.events.push(Event::Delivered { slot, seq, bytes });
+            flows.events.push(Event::Delivered { slot, seq, bytes });
         }
         if receiver.is_complete() {
-            return self.finish(now, slot);
+            return self.finish(flows, now, slot);
         }
-        self.settle(now, slot);
+        self.settle(flows, now, slot);
     }
 
     /// Rule D6: one ACK says that everything is there.
-    fn finish(&mut self, now: Instant, slot: u32) {
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+    fn finish(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let (peer, conn, paths) = (receiver.peer, receiver.conn, (receiver.paths, receiver.path));
-        self.close_receiver(now, slot, peer, conn);
-        self.received.note(now, peer, conn);
-        self.due = self.due.min(self.received.due());
-        self.events.push(Event::Received { slot });
-        self.send_control(peer, paths, PhostHeader::Ack { conn });
-    }
-
-    fn close_receiver(&mut self, now: Instant, slot: u32, peer: HostAddr, conn: ConnId) {
         self.waiting.forget(slot);
-        self.receivers.remove(peer, conn);
         self.set_clock(now);
+        flows.finish(now, slot, peer, conn);
+        self.send_control(flows, peer, paths, PhostHeader::Ack { conn });
     }
 
     /// The token clock ticks.
-    pub(super) fn give_token(&mut self, now: Instant) {
+    pub(super) fn give_token(&mut self, flows: &mut Flows<Self>, now: Instant) {
         let Some(slot) = self.waiting.first() else { return self.set_clock(now) };
-        let Some(receiver) = self.receivers.get_mut(slot) else {
+        let Some(receiver) = flows.receivers.get_mut(slot) else {
             self.waiting.forget(slot);
             return self.set_clock(now);
         };
@@ -129,8 +124,8 @@ impl PhostEndpoint {
         let (to, paths) = (receiver.peer, (receiver.paths, receiver.path));
         self.waiting.note_served(slot);
         self.clock.free_at = now.after(self.rules.packet_time);
-        self.send_control(to, paths, header);
-        self.settle(now, slot);
+        self.send_control(flows, to, paths, header);
+        self.settle(flows, now, slot);
     }
 
     /// A source that has been silent for longer than it may be is forgotten.
@@ -138,19 +133,14 @@ impl PhostEndpoint {
         self.rules.give_up.saturating_mul(2)
     }
 
-    pub(super) fn check_receiver(&mut self, now: Instant, slot: u32, at: Instant) {
-        let silence = self.silence();
-        let Some(receiver) = self.receivers.get_mut(slot).filter(|receiver| receiver.armed == at) else {
-            return;
-        };
-        receiver.armed = Instant::NEVER;
-        if now.since(receiver.last_heard) < silence {
-            return self.settle(now, slot);
-        }
+    pub(super) fn check_receiver(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let (peer, conn) = (receiver.peer, receiver.conn);
-        self.close_receiver(now, slot, peer, conn);
-        self.dismissed.note(now, peer, conn);
-        self.due = self.due.min(self.dismissed.due());
-        self.events.push(Event::Silent { slot });
+        if now.since(receiver.last_heard) < self.silence() {
+            return self.settle(flows, now, slot);
+        }
+        self.waiting.forget(slot);
+        self.set_clock(now);
+        flows.dismiss(now, slot, peer, conn);
     }
 }

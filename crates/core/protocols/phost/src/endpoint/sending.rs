@@ -1,122 +1,110 @@
 //! The sources of a host.
 
+use pullnet_connections::{FlowPackets, Flows};
 use pullnet_pull::Sprayer;
-use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{Class, ConnId, FlowSpec, HostAddr, Transmit};
 use pullnet_units::Instant;
 
-use super::{PhostEndpoint, Timer};
+use super::PhostRules;
 use crate::header::PhostHeader;
 use crate::sender::{Check, Sender};
 
-/// Most packets of a flow: numbers are 32 bits, and the largest one stands for a flow that never ends.
-const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
-
-impl PhostEndpoint {
-    pub(super) fn open_flow(&mut self, now: Instant, flow: &FlowSpec) {
-        let (to, conn) = (flow.to, flow.conn);
-        let packets = flow.size.map(|size| size.0.div_ceil(u64::from(self.rules.mtu)));
-        let in_use = self.senders.find(to, conn).is_some() || self.sent.contains(to, conn);
-        let refusal = match packets {
-            Some(0) => Some("a flow of zero bytes has nothing to send"),
-            Some(packets) if packets > MOST_PACKETS => {
-                Some("a flow has at most 2^32 - 2 packets: use a larger mtu or several flows")
-            }
-            _ if in_use => Some("the connection number is still in use or in time-wait"),
-            _ => None,
-        };
-        if let Some(reason) = refusal {
-            let counts = SendCounts::default();
-            return self.events.push(Event::Failed { to, conn, reason, counts });
-        }
-        let total = packets.map_or(u32::MAX, |packets| packets as u32);
+impl PhostRules {
+    pub(super) fn open_flow(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        flow: &FlowSpec,
+        packets: FlowPackets,
+    ) {
         let own = Sprayer::own(flow.paths, &mut self.chance);
         self.opened += 1;
-        let sender = Sender::open(now, &self.rules, flow, total, self.opened, own);
-        let header = PhostHeader::Rts { conn, about: sender.about, again: false };
-        let slot = self.senders.insert(to, conn, sender);
-        self.send_control(to, (flow.paths, own), header);
-        self.line_up(now, slot);
+        let sender = Sender::open(now, &self.rules, flow, packets, self.opened, own);
+        let header = PhostHeader::Rts { conn: flow.conn, about: sender.about, again: false };
+        let slot = flows.open_sender(flow.to, flow.conn, sender);
+        self.send_control(flows, flow.to, (flow.paths, own), header);
+        self.line_up(flows, now, slot);
     }
 
     /// A source stands in line while it has a valid token, and its timer runs.
-    fn line_up(&mut self, now: Instant, slot: u32) {
-        let Some(sender) = self.senders.get_mut(slot) else { return };
+    fn line_up(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(sender) = flows.senders.get_mut(slot) else { return };
         if sender.has_token(now) {
             self.ready.insert(slot, &sender.standing());
         }
         let due = sender.due;
-        if due < sender.armed {
-            sender.armed = due;
-            self.arm(due, Timer::Sender(slot));
-        }
+        flows.arm_sender(slot, due);
     }
 
     pub(super) fn on_token(
         &mut self,
+        flows: &mut Flows<Self>,
         now: Instant,
         (peer, conn): (HostAddr, ConnId),
         (seq, number): (u32, u32),
         left: u32,
     ) {
-        let Some(slot) = self.senders.find(peer, conn) else { return };
-        let Some(sender) = self.senders.get_mut(slot) else { return };
+        let Some(slot) = flows.senders.find(peer, conn) else { return };
+        let Some(sender) = flows.senders.get_mut(slot) else { return };
         sender.on_token(now, &self.rules, seq, number, left);
-        self.line_up(now, slot);
+        self.line_up(flows, now, slot);
     }
 
-    pub(super) fn on_wait(&mut self, now: Instant, (peer, conn): (HostAddr, ConnId), left: u32) {
-        let Some(slot) = self.senders.find(peer, conn) else { return };
-        let Some(sender) = self.senders.get_mut(slot) else { return };
+    pub(super) fn on_wait(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        (peer, conn): (HostAddr, ConnId),
+        left: u32,
+    ) {
+        let Some(slot) = flows.senders.find(peer, conn) else { return };
+        let Some(sender) = flows.senders.get_mut(slot) else { return };
         sender.on_word(now, &self.rules, left);
-        self.line_up(now, slot);
+        self.line_up(flows, now, slot);
     }
 
     /// Rule S6: the flow is over.
-    pub(super) fn on_ack(&mut self, now: Instant, (to, conn): (HostAddr, ConnId)) {
-        let Some(slot) = self.senders.find(to, conn) else { return };
-        let complete = |sender: &mut Sender| sender.counts.sent - sender.counts.again == sender.about.packets;
-        if !self.senders.get_mut(slot).is_some_and(complete) {
-            // Nobody can have everything before it was sent.
-            return;
-        }
-        let counts = self.close_sender(now, to, conn, slot);
-        self.events.push(Event::Completed { to, conn, counts });
-    }
-
-    /// The number of an ended connection rests until its destination has forgotten it.
-    fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
+    pub(super) fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, (to, conn): (HostAddr, ConnId)) {
+        let Some(slot) = flows.senders.find(to, conn) else { return };
+        let complete = |sender: &Sender| sender.counts.sent - sender.counts.again == sender.about.packets;
+        // Nobody can have everything before it was sent.
+        let Some(sender) = flows.senders.get_mut(slot).filter(|sender| complete(sender)) else { return };
+        let counts = sender.counts;
         self.ready.forget(slot);
-        self.sent.note(now, to, conn);
-        self.due = self.due.min(self.sent.due());
-        self.senders.remove(to, conn).map_or_else(SendCounts::default, |sender| sender.counts)
+        flows.complete(now, to, conn, counts);
     }
 
-    pub(super) fn check_sender(&mut self, now: Instant, slot: u32, at: Instant) {
-        let Some(sender) = self.senders.get_mut(slot).filter(|sender| sender.armed == at) else { return };
-        sender.armed = Instant::NEVER;
+    pub(super) fn check_sender(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(sender) = flows.senders.get_mut(slot) else { return };
         let (to, conn, about) = (sender.to, sender.conn, sender.about);
         let paths = (sender.paths, sender.path);
         match sender.check(now, &self.rules) {
             Check::Early => {}
-            Check::Again => self.send_control(to, paths, PhostHeader::Rts { conn, about, again: true }),
+            Check::Again => {
+                self.send_control(flows, to, paths, PhostHeader::Rts { conn, about, again: true })
+            }
             Check::GiveUp => {
-                let counts = self.close_sender(now, to, conn, slot);
-                let reason = "the receiver is silent";
-                return self.events.push(Event::Failed { to, conn, reason, counts });
+                let counts = sender.counts;
+                self.ready.forget(slot);
+                return flows.fail(now, to, conn, "the receiver is silent", counts);
             }
         }
-        self.line_up(now, slot);
+        self.line_up(flows, now, slot);
     }
 
     /// A packet of the flow that the policy puts first among those with a valid token.
-    pub(super) fn transmit_data(&mut self, now: Instant) -> Option<Transmit<PhostHeader>> {
+    pub(super) fn transmit_data(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+    ) -> Option<Transmit<PhostHeader>> {
         loop {
             let slot = self.ready.first()?;
-            let Some(sender) = self.senders.get_mut(slot) else {
+            let Some(sender) = flows.senders.get_mut(slot) else {
                 self.ready.forget(slot);
                 continue;
             };
-            let Some((header, payload, again)) = sender.transmit(now, &self.rules) else {
+            let Some((header, payload, again)) = sender.transmit(now) else {
                 self.ready.remove(slot);
                 continue;
             };

@@ -1,0 +1,342 @@
+//! The endpoint of a host, but for its rules: flows in both directions, their timers, and the memory of those that ended.
+//!
+//! A transport writes its rules as [`Rules`], with one type for the sending half of a flow and one for the receiving half.
+
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+use core::ops::{Deref, DerefMut};
+
+use pullnet_transport::{
+    ConnId, Deadline, Event, FlowSpec, FlowStatus, Header, HostAddr, Received, SendCounts, Transmit,
+    Transport,
+};
+use pullnet_units::{Instant, Picos};
+
+use crate::{Connections, Finished, FlowPackets, SmallQueue};
+
+/// The rules of a transport on one host. Every input may change flows, queue control packets, report events and arm timers.
+pub trait Rules: Sized {
+    /// Header of its packets.
+    type Header: Header;
+    /// The sending half of a flow.
+    type Sender;
+    /// The receiving half of a flow.
+    type Receiver;
+    /// What a sender waits for while its timer runs, in few words.
+    const SENDER_WAITS: &'static str;
+    /// What a receiver waits for while its timer runs, in few words.
+    const RECEIVER_WAITS: &'static str;
+
+    /// Payload of a full packet. Bytes.
+    fn mtu(&self) -> u64;
+    /// Opens a flow of these packets, whose connection number is free.
+    fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets);
+    /// A packet has arrived.
+    fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<Self::Header>);
+    /// The timer of a sender is due.
+    fn sender_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32);
+    /// The timer of a receiver is due.
+    fn receiver_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32);
+    /// The next packet of a flow, when no control packet waits for the link.
+    fn transmit(&mut self, flows: &mut Flows<Self>, now: Instant) -> Option<Transmit<Self::Header>>;
+
+    /// When the host's own clock ticks next, which belongs to no flow.
+    #[inline]
+    fn clock(&self) -> Deadline {
+        Deadline { at: Instant::NEVER, why: "nothing" }
+    }
+    /// The host's own clock is due.
+    #[inline]
+    fn tick(&mut self, _flows: &mut Flows<Self>, _now: Instant) {}
+
+    /// How a sender stands.
+    fn sender_status(&self, sender: &Self::Sender) -> FlowStatus;
+    /// How a receiver stands.
+    fn receiver_status(&self, receiver: &Self::Receiver) -> FlowStatus;
+}
+
+/// Half of a flow, with its timer.
+#[derive(Clone, Debug)]
+pub struct Armed<T> {
+    half: T,
+    /// The earliest entry of the host's timers for it; [`Instant::NEVER`] if there is none.
+    at: Instant,
+}
+
+impl<T> Deref for Armed<T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.half
+    }
+}
+
+impl<T> DerefMut for Armed<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.half
+    }
+}
+
+/// A timer of one flow. Entries are not removed: one that its flow does not count on any more is ignored, so that moving a
+/// timer to a later time costs nothing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Timer {
+    Sender(u32),
+    Receiver(u32),
+}
+
+/// What is known of the flow that a packet names, at its receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// It is open, in this slot.
+    Open(u32),
+    /// Everything has arrived: the sender has not heard of it.
+    Finished,
+    /// It was given up; nothing answers its packets.
+    Dismissed,
+    /// Nothing.
+    New,
+}
+
+/// The flows of a host: what every transport keeps of them.
+pub struct Flows<R: Rules> {
+    /// What the application is told.
+    pub events: SmallQueue<Event>,
+    /// Control packets that wait for the link.
+    pub control: SmallQueue<Transmit<R::Header>>,
+    /// No later than the first timer and the first time-wait.
+    due: Instant,
+    /// Sending halves.
+    pub senders: Connections<Armed<R::Sender>>,
+    /// Receiving halves.
+    pub receivers: Connections<Armed<R::Receiver>>,
+    timers: BinaryHeap<Reverse<(Instant, Timer)>>,
+    /// Complete flows, which late packets may not open again.
+    received: Finished,
+    /// Flows that were given up here.
+    dismissed: Finished,
+    /// Ended flows whose number may not be used again yet.
+    sent: Finished,
+}
+
+impl<R: Rules> Flows<R> {
+    /// None yet. A receiver remembers an ended flow for `remembered`, a sender for twice as long, so that the receiver has
+    /// forgotten a number before it is used again.
+    fn new(remembered: Picos) -> Self {
+        Self {
+            events: SmallQueue::new(),
+            control: SmallQueue::new(),
+            due: Instant::NEVER,
+            senders: Connections::default(),
+            receivers: Connections::default(),
+            timers: BinaryHeap::new(),
+            received: Finished::new(remembered),
+            dismissed: Finished::new(remembered),
+            sent: Finished::new(remembered.saturating_mul(2)),
+        }
+    }
+
+    fn arm(&mut self, at: Instant, timer: Timer) {
+        self.timers.push(Reverse((at, timer)));
+        self.due = self.due.min(at);
+    }
+
+    /// Has the sender checked at a time, or earlier if its timer is earlier already.
+    pub fn arm_sender(&mut self, slot: u32, at: Instant) {
+        let Some(sender) = self.senders.get_mut(slot).filter(|sender| at < sender.at) else { return };
+        sender.at = at;
+        self.arm(at, Timer::Sender(slot));
+    }
+
+    /// As [`Flows::arm_sender`].
+    pub fn arm_receiver(&mut self, slot: u32, at: Instant) {
+        let Some(receiver) = self.receivers.get_mut(slot).filter(|receiver| at < receiver.at) else { return };
+        receiver.at = at;
+        self.arm(at, Timer::Receiver(slot));
+    }
+
+    /// Adds a sender.
+    pub fn open_sender(&mut self, to: HostAddr, conn: ConnId, half: R::Sender) -> u32 {
+        self.senders.insert(to, conn, Armed { half, at: Instant::NEVER })
+    }
+
+    fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId) {
+        self.senders.remove(to, conn);
+        self.sent.note(now, to, conn);
+        self.due = self.due.min(self.sent.due());
+    }
+
+    /// The receiver has everything: the flow ends, and its number rests.
+    pub fn complete(&mut self, now: Instant, to: HostAddr, conn: ConnId, counts: SendCounts) {
+        self.close_sender(now, to, conn);
+        self.events.push(Event::Completed { to, conn, counts });
+    }
+
+    /// The sender gives the flow up.
+    pub fn fail(
+        &mut self,
+        now: Instant,
+        to: HostAddr,
+        conn: ConnId,
+        reason: &'static str,
+        counts: SendCounts,
+    ) {
+        self.close_sender(now, to, conn);
+        self.events.push(Event::Failed { to, conn, reason, counts });
+    }
+
+    /// What is known of the flow that a packet from `peer` names. The memory of an ended one is renewed.
+    pub fn known(&mut self, now: Instant, peer: HostAddr, conn: ConnId) -> Known {
+        if let Some(slot) = self.receivers.find(peer, conn) {
+            return Known::Open(slot);
+        }
+        if self.received.contains(peer, conn) {
+            self.received.note(now, peer, conn);
+            return Known::Finished;
+        }
+        if self.dismissed.contains(peer, conn) { Known::Dismissed } else { Known::New }
+    }
+
+    /// Adds a receiver.
+    pub fn open_receiver(&mut self, peer: HostAddr, conn: ConnId, half: R::Receiver) -> u32 {
+        let slot = self.receivers.insert(peer, conn, Armed { half, at: Instant::NEVER });
+        self.events.push(Event::Opened { slot, peer, conn });
+        slot
+    }
+
+    /// Everything has arrived: the receiver ends.
+    pub fn finish(&mut self, now: Instant, slot: u32, peer: HostAddr, conn: ConnId) {
+        self.receivers.remove(peer, conn);
+        self.received.note(now, peer, conn);
+        self.due = self.due.min(self.received.due());
+        self.events.push(Event::Received { slot });
+    }
+
+    /// The receiver gives its silent sender up.
+    pub fn dismiss(&mut self, now: Instant, slot: u32, peer: HostAddr, conn: ConnId) {
+        self.receivers.remove(peer, conn);
+        self.dismissed.note(now, peer, conn);
+        self.due = self.due.min(self.dismissed.due());
+        self.events.push(Event::Silent { slot });
+    }
+
+    /// The next flow whose timer is due. Its timer runs no longer.
+    fn next_due(&mut self, now: Instant) -> Option<Timer> {
+        while let Some(Reverse((at, timer))) = self.timers.peek().copied().filter(|first| first.0.0 <= now) {
+            self.timers.pop();
+            let armed = match timer {
+                Timer::Sender(slot) => self.senders.get_mut(slot).map(|sender| &mut sender.at),
+                Timer::Receiver(slot) => self.receivers.get_mut(slot).map(|receiver| &mut receiver.at),
+            };
+            if let Some(armed) = armed.filter(|armed| **armed == at) {
+                *armed = Instant::NEVER;
+                return Some(timer);
+            }
+        }
+        None
+    }
+
+    fn expire(&mut self, now: Instant) {
+        self.sent.expire(now);
+        self.received.expire(now);
+        self.dismissed.expire(now);
+        self.due = self.first_timer().at;
+    }
+
+    fn first_timer(&self) -> Deadline {
+        let rest = self.sent.due().min(self.received.due()).min(self.dismissed.due());
+        let first = Deadline { at: rest, why: "time-wait" };
+        match self.timers.peek() {
+            Some(Reverse((at, Timer::Sender(_)))) => first.min_at(*at, R::SENDER_WAITS),
+            Some(Reverse((at, Timer::Receiver(_)))) => first.min_at(*at, R::RECEIVER_WAITS),
+            None => first,
+        }
+    }
+}
+
+/// A transport on one host: its rules, and the flows that they govern.
+pub struct Endpoint<R: Rules> {
+    flows: Flows<R>,
+    rules: R,
+}
+
+impl<R: Rules> Endpoint<R> {
+    /// A host without flows. Its receivers remember an ended flow for `remembered`: longer than any packet of it can be
+    /// under way or be repeated.
+    pub fn new(rules: R, remembered: Picos) -> Self {
+        Self { flows: Flows::new(remembered), rules }
+    }
+
+    /// The rules, with their state.
+    pub fn rules(&self) -> &R {
+        &self.rules
+    }
+}
+
+impl<R: Rules> Transport for Endpoint<R> {
+    type Header = R::Header;
+
+    fn open(&mut self, now: Instant, flow: FlowSpec) {
+        let (to, conn) = (flow.to, flow.conn);
+        let in_use = self.flows.senders.find(to, conn).is_some() || self.flows.sent.contains(to, conn);
+        let packets = FlowPackets::of(&flow, self.rules.mtu());
+        let refused =
+            packets.err().or(in_use.then_some("the connection number is still in use or in time-wait"));
+        match (packets, refused) {
+            (Ok(packets), None) => self.rules.open(&mut self.flows, now, &flow, packets),
+            (_, reason) => {
+                let (reason, counts) = (reason.unwrap_or_default(), SendCounts::default());
+                self.flows.events.push(Event::Failed { to, conn, reason, counts });
+            }
+        }
+    }
+
+    fn handle(&mut self, now: Instant, packet: Received<R::Header>) {
+        self.rules.handle(&mut self.flows, now, packet);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(timer) = self.flows.next_due(now) {
+            match timer {
+                Timer::Sender(slot) => self.rules.sender_due(&mut self.flows, now, slot),
+                Timer::Receiver(slot) => self.rules.receiver_due(&mut self.flows, now, slot),
+            }
+        }
+        self.flows.expire(now);
+        if self.rules.clock().at <= now {
+            self.rules.tick(&mut self.flows, now);
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<R::Header>> {
+        match self.flows.control.pop() {
+            Some(packet) => Some(packet),
+            None => self.rules.transmit(&mut self.flows, now),
+        }
+    }
+
+    #[inline]
+    fn poll_event(&mut self) -> Option<Event> {
+        self.flows.events.pop()
+    }
+
+    #[inline]
+    fn poll_timeout(&self) -> Option<Deadline> {
+        let clock = self.rules.clock();
+        if clock.at <= self.flows.due {
+            return (clock.at != Instant::NEVER).then_some(clock);
+        }
+        Some(Deadline { at: self.flows.due, why: self.flows.first_timer().why })
+    }
+
+    fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
+        for sender in self.flows.senders.iter() {
+            visit(self.rules.sender_status(sender));
+        }
+        for receiver in self.flows.receivers.iter() {
+            visit(self.rules.receiver_status(receiver));
+        }
+    }
+}

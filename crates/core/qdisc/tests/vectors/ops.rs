@@ -1,0 +1,189 @@
+//! What the files are made from.
+
+use pullnet_rng::{Seed, Stream};
+use serde_json::{Value, json};
+
+use crate::switch::run;
+
+pub fn put(id: u64, len: u32, class: &str) -> Value {
+    json!({ "op": "enqueue", "pkt": { "id": id, "len": len, "class": class } })
+}
+
+pub fn toss(id: u64, len: u32, coin: &str) -> Value {
+    json!({ "op": "enqueue", "pkt": { "id": id, "len": len, "class": "data" }, "coin": coin })
+}
+
+/// Full data packets.
+pub fn full(ids: std::ops::Range<u64>) -> Vec<Value> {
+    ids.map(|id| put(id, 9064, "data")).collect()
+}
+
+/// Full data packets of ECN-capable transports.
+pub fn capable(ids: std::ops::Range<u64>) -> Vec<Value> {
+    let pkt = |id: u64| json!({ "id": id, "len": 9064, "class": "data", "ect": true });
+    ids.map(|id| json!({ "op": "enqueue", "pkt": pkt(id) })).collect()
+}
+
+/// A number for each packet, and times a microsecond apart.
+pub fn drawn(lines: Vec<Value>, seed: u64) -> Vec<Value> {
+    let mut chance = Seed(seed).stream("vectors.draw", 0);
+    let timed = |(number, mut line): (u64, Value)| {
+        line["at"] = (number * 1_000_000).into();
+        if line["op"] == "enqueue" {
+            line["draw"] = ((chance.unit() * 1e6).round() / 1e6).into();
+        }
+        line
+    };
+    (0..).zip(lines).map(timed).collect()
+}
+
+pub fn control(ids: std::ops::Range<u64>) -> Vec<Value> {
+    ids.map(|id| put(id, 64, "control")).collect()
+}
+
+/// The packets of `lines` with these priorities, again and again.
+pub fn urgent(mut lines: Vec<Value>, priorities: &[u8]) -> Vec<Value> {
+    let each = lines.iter_mut().zip(priorities.iter().cycle());
+    each.for_each(|(line, priority)| line["pkt"]["priority"] = (*priority).into());
+    lines
+}
+
+/// The packets of `lines` with these flows and ranks, again and again.
+pub fn ranked(mut lines: Vec<Value>, ranks: &[(u64, u32)]) -> Vec<Value> {
+    for (line, (flow, rank)) in lines.iter_mut().zip(ranks.iter().cycle()) {
+        (line["pkt"]["flow"], line["pkt"]["rank"]) = ((*flow).into(), (*rank).into());
+    }
+    lines
+}
+
+/// `packets` packets are served one after the other.
+pub fn serve(packets: usize) -> Vec<Value> {
+    (0..packets).flat_map(|_| [json!({ "op": "dequeue" }), json!({ "op": "complete" })]).collect()
+}
+
+pub fn on(port: u64, mut lines: Vec<Value>) -> Vec<Value> {
+    lines.iter_mut().for_each(|line| line["port"] = port.into());
+    lines
+}
+
+/// Full packets of ECN-capable transports for `port` with a priority, which came by link `ingress`.
+pub fn from(ingress: u16, port: u64, priority: u8, ids: std::ops::Range<u64>) -> Vec<Value> {
+    let pkt = |id: u64| {
+        let mut pkt = json!({ "id": id, "len": 1500, "class": "data", "ect": true });
+        for (name, number) in [("priority", priority.into()), ("ingress", ingress)] {
+            if number != 0 {
+                pkt[name] = number.into();
+            }
+        }
+        pkt
+    };
+    on(port, ids.map(|id| json!({ "op": "enqueue", "pkt": pkt(id) })).collect())
+}
+
+pub fn paused(port: u64, mask: u8) -> Vec<Value> {
+    vec![json!({ "op": "paused", "port": port, "paused": mask })]
+}
+
+/// What happens at lossless switches with three ports.
+pub fn lossless() -> Vec<(&'static str, Value, Vec<Value>)> {
+    let memory = json!({ "buffer": "60 kB", "reserve": "2 kB", "headroom": "6 kB", "alpha": 0.5 });
+    let mut whole = memory.clone();
+    (whole["pause"], whole["quanta"], whole["schedule"]) = (json!("link"), json!(0), json!("round-robin"));
+    let mut marks = memory.clone();
+    (marks["mark_low"], marks["mark_high"], marks["mark_probability"]) =
+        (json!("3 kB"), json!("9 kB"), json!(0.5));
+    vec![
+        (
+            "pfc-priority",
+            head(
+                "pfc",
+                "a link that fills its share pauses one priority, then its headroom, then drops",
+                3,
+                memory,
+            ),
+            [
+                from(1, 0, 3, 0..14),
+                from(2, 0, 3, 14..16),
+                from(1, 0, 5, 16..20),
+                on(0, serve(8)),
+                from(1, 2, 3, 20..24),
+                on(0, serve(9)),
+                on(2, serve(4)),
+            ]
+            .concat(),
+        ),
+        (
+            "pfc-obeys",
+            head("pfc", "a paused priority waits while others are served", 3, json!({})),
+            [
+                from(1, 0, 0, 0..2),
+                from(1, 0, 6, 2..4),
+                paused(0, 0x40),
+                on(0, serve(1)),
+                paused(0, 0x41),
+                on(0, vec![json!({ "op": "dequeue" })]),
+                paused(0, 0),
+                on(0, serve(3)),
+            ]
+            .concat(),
+        ),
+        (
+            "pfc-link",
+            head("pfc", "pauses of whole links without a timer; priorities take turns", 3, whole),
+            [from(1, 0, 3, 0..8), from(1, 0, 1, 8..14), on(0, serve(10))].concat(),
+        ),
+        (
+            "pfc-mark",
+            head("pfc", "marks as packets leave, more of them where more waits behind", 3, marks),
+            [from(1, 0, 2, 0..8), drawn_dequeues(8)].concat(),
+        ),
+    ]
+}
+
+/// `packets` packets are served at port 0, with a number for each.
+pub fn drawn_dequeues(packets: u64) -> Vec<Value> {
+    let dequeue = |n: u64| json!({ "op": "dequeue", "port": 0, "draw": n as f64 / packets as f64 });
+    (0..packets).flat_map(|n| [dequeue(n), json!({ "op": "complete", "port": 0 })]).collect()
+}
+
+/// `count` ops by chance; never a dequeue while a packet is in service, and a complete only then.
+pub fn any_ops(head: &Value, count: usize, seed: u64) -> Vec<Value> {
+    let mut chance = Seed(seed).stream("vectors", 0);
+    let ports = head["ports"].as_u64().unwrap() as u32;
+    let (mut lines, mut serving): (Vec<Value>, Vec<bool>) = (Vec::new(), vec![false; ports as usize]);
+    for id in 0..count {
+        let port = chance.below(ports) as usize;
+        let line = match chance.below(5) {
+            0 | 1 if serving[port] => json!({ "op": "complete" }),
+            0 | 1 => json!({ "op": "dequeue" }),
+            _ if head["discipline"] == "priority" => {
+                let priority = chance.below(8) as u8;
+                urgent(vec![any_packet(id as u64, &mut chance)], &[priority]).remove(0)
+            }
+            _ if head["discipline"] == "pfabric" => {
+                let rank = (1 + u64::from(chance.below(4)), 1 + chance.below(9));
+                ranked(vec![any_packet(id as u64, &mut chance)], &[rank]).remove(0)
+            }
+            _ => any_packet(id as u64, &mut chance),
+        };
+        lines.extend(on(port as u64, vec![line]));
+        // Only the queue knows whether a dequeue found a packet.
+        serving[port] = match run(head, &lines).last() {
+            Some(done) if done["op"] == "dequeue" => !done["pkt"].is_null(),
+            Some(done) if done["op"] == "complete" => false,
+            _ => serving[port],
+        };
+    }
+    lines
+}
+
+pub fn any_packet(id: u64, chance: &mut Stream) -> Value {
+    let class = ["data", "data", "data", "control", "header", "returned"][chance.below(6) as usize];
+    let len = if class == "data" { 65 + chance.below(3000) } else { 64 };
+    let coin = if chance.coin() { "arriving" } else { "tail" };
+    json!({ "op": "enqueue", "pkt": { "id": id, "len": len, "class": class }, "coin": coin })
+}
+
+pub fn head(discipline: &str, about: &str, ports: u64, config: Value) -> Value {
+    json!({ "format": "pullnet-qdisc", "version": 1, "discipline": discipline, "about": about, "ports": ports, "config": config })
+}
