@@ -53,8 +53,8 @@ class Goodput:
 class PacketCounts:
     """Packets over the whole run.
 
-    Each data packet that was sent is one of these in the end: `data_sent = data_delivered + headers_delivered +
-    headers_returned + data_dropped + data_lost + in_flight`.
+    Each data packet that was sent or copied is one of these in the end: `data_sent + copied = data_delivered +
+    headers_delivered + headers_returned + data_dropped + data_lost + in_flight`.
     """
 
     data_sent: int
@@ -75,6 +75,8 @@ class PacketCounts:
     """Packets of any kind lost on links: down, lossy or corrupting."""
     retransmitted: int
     """Data packets that hosts sent again."""
+    copied: int
+    """Data packets that switches made beside those that hosts sent: copies for several receivers."""
     in_flight: int
     """Data packets, whole or as headers, still in the network at the end."""
     headers_delivered: int

@@ -4,7 +4,7 @@ use pullnet_record::{FlowRow, PortRow, PortSeriesRow, RunRecord, StuckFlow};
 use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{Side, Words};
-use pullnet_units::{Instant, Picos};
+use pullnet_units::{HostId, Instant, Picos};
 
 use crate::fingerprint::Fingerprint;
 use crate::hosts::HostView;
@@ -33,7 +33,7 @@ pub fn record<W: Words>(
     each_host(&shards, |host| builder.add_host(host.id, host.counts));
     builder.open_flows(|visit| shards.iter().for_each(|shard| shard.hosts.open_flows(visit)));
     enter_losses(&shards, &mut builder);
-    enter_ideals(net, builder.flows_mut());
+    enter_ideals(net, &mut builder);
     builder.port_series = port_series(net, &shards);
     let ports = port_rows(net, &shards, now);
     builder.add_ports(&ports);
@@ -63,17 +63,22 @@ fn enter_losses<W: Words>(shards: &[Shard<W>], builder: &mut RecordBuilder) {
 
 /// Where links have faults, the least time of a completed flow is that under the best rate which each link had while the flow
 /// lasted: no flow is faster, and one that had a slow link to itself is not called slow.
-fn enter_ideals<W: Words>(net: &Network<W>, flows: &mut [FlowRow]) {
+fn enter_ideals<W: Words>(net: &Network<W>, builder: &mut RecordBuilder) {
     if net.scenario.faults.is_empty() {
         return;
     }
-    for row in flows {
+    for number in 0..builder.flows().len() {
+        let senders = builder.senders(number as u32);
+        let row = &mut builder.flows_mut()[number];
         if let (Some(size), Some(received)) = (row.size, row.received) {
             let (topology, faults) = (net.topology(), &net.scenario.faults);
             let framing = net.framings[usize::from(row.transport)];
-            let ends = (row.src, row.dst);
-            let span = (row.start, received);
-            row.ideal = Some(topology.ideal_fct_under(faults, span, ends, size, framing.mtu, framing.header));
+            let (span, part) = ((row.start, received), size.div_ceil(senders.len() as u64));
+            let ideal = |src: &HostId| {
+                topology.ideal_fct_under(faults, span, (*src, row.dst), part, framing.mtu, framing.header)
+            };
+            // One of several senders carries its part or more.
+            row.ideal = senders.iter().map(ideal).min();
         }
     }
 }
@@ -110,11 +115,15 @@ fn fingerprint<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> u64 {
 fn add_totals<W: Words>(builder: &mut RecordBuilder, shards: &[Shard<W>]) {
     let totals = &mut builder.totals;
     totals.data_in_flight = data_in_flight(shards);
-    each_host(shards, |host| totals.data_lost += host.line.data_lost());
+    each_host(shards, |host| {
+        totals.data_lost += host.line.data_lost();
+        totals.data_copied += host.line.copied();
+    });
     each_port(shards, |port| {
         totals.data_dropped += port.counts.data_dropped;
         totals.returned_dropped += port.counts.returned_dropped;
         totals.data_lost += port.line.data_lost();
+        totals.data_copied += port.line.copied();
     });
 }
 

@@ -1,16 +1,18 @@
 //! A host: its transport and its NIC.
 
+use core::hint::cold_path;
 use core::mem::offset_of;
 use std::collections::VecDeque;
 
 use pullnet_qdisc::{Item, Ring};
 use pullnet_record::ControlRow;
-use pullnet_session::{HostCounts, HostLog, Report, packet_received, packet_sent};
+use pullnet_session::{HostCounts, HostLog, News, Report, packet_received, packet_sent};
 use pullnet_transport::{
-    Class, ConnId, Fate, FlowSpec, Header, HostAddr, Packed, Received, Transmit, Transport, Words,
+    Class, ConnId, Fate, FlowSpec, GroupMember, Header, HostAddr, Packed, Received, SendCounts, Source,
+    Transmit, Transport, Words,
 };
 use pullnet_units::{HostId, Instant};
-use pullnet_workload::FlowStart;
+use pullnet_workload::{FlowStart, Join, Part};
 
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
@@ -199,8 +201,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     fn start(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
         let Some(start) = self.starts.pop_front() else { return };
         self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
-        let to = cx.env.net.topology().addr(start.dst);
-        let paths = cx.env.net.topology().path_count(self.addr, to);
+        let GroupMember { addr: to, paths } = self.member(cx.env.net, start.dst);
         let flow = FlowSpec {
             conn: ConnId(start.flow),
             to,
@@ -210,7 +211,48 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             deadline: start.deadline,
             tenant: start.tenant,
         };
-        self.transport.open(Instant(now), start.transport, flow);
+        match start.part {
+            Some(Part { join: Join::Multicast, of, .. }) => {
+                self.start_group(cx, now, (start.transport, flow), of.into());
+            }
+            Some(Part { join: Join::Sources, index, of }) => {
+                self.transport.open_source(Instant(now), start.transport, flow, Source { index, of });
+            }
+            _ => self.transport.open(Instant(now), start.transport, flow),
+        }
+    }
+
+    /// A host as one of several receivers sees it.
+    fn member(&self, net: &Network<W>, host: HostId) -> GroupMember {
+        let addr = net.topology().addr(host);
+        GroupMember { addr, paths: net.topology().path_count(self.addr, addr) }
+    }
+
+    /// `flow` and those that follow it, `of` in all, go to the receivers of one group.
+    fn start_group(
+        &mut self,
+        cx: &mut HostContext<'_, W>,
+        now: u64,
+        (transport, flow): (u8, FlowSpec),
+        of: usize,
+    ) {
+        self.starts.drain(..of - 1);
+        self.next_start = self.starts.front().map_or(u64::MAX, |start| start.at.0);
+        let net = cx.env.net;
+        let Some((to, group)) = net.groups.as_ref().and_then(|groups| groups.of_flow(flow.conn.0)) else {
+            for row in (flow.conn.0..).take(of) {
+                let news = News::Failed("no address is left for its group", SendCounts::default());
+                cx.reports.push(Report { at: now, flow: row, news });
+            }
+            return;
+        };
+        let members: Vec<_> = group.receivers.iter().map(|host| self.member(net, *host)).collect();
+        self.transport.open_group(
+            Instant(now),
+            transport,
+            FlowSpec { to, paths: group.trees, ..flow },
+            &members,
+        );
     }
 
     #[inline]
@@ -219,7 +261,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         if cx.env.net.probes().packets {
             self.log_arrival(cx, now, &packet);
         }
-        let (from, fate, data) = (packet.from(), packet.fate(), packet.was_data());
+        let (from, data) = (packet.from(), packet.was_data());
         let peer = &mut self.latest[usize::from(data)];
         if peer.addr != from {
             let paths = cx.env.net.topology().path_count(from, self.addr);
@@ -227,7 +269,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
         let paths = peer.paths;
         if data {
-            self.count_arrival(cx, fate);
+            self.count_arrival(cx, &packet);
         } else if let Some(signal) = packet.as_signal() {
             // After an input the link is asked anew.
             return self.line.obey(signal, now);
@@ -237,11 +279,14 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     /// A data packet has come, or come back, from the latest host that one came from.
     #[inline]
-    fn count_arrival(&mut self, cx: &HostContext<'_, W>, fate: Fate) {
-        match fate {
+    fn count_arrival(&mut self, cx: &HostContext<'_, W>, packet: &Packet<W>) {
+        match packet.fate() {
             Fate::Whole => {
                 self.counts.data_delivered += 1;
                 self.counts.packet_hops += match self.latest[1].hops {
+                    _ if cx.env.net.groups.is_some() && packet.to() != self.addr => {
+                        self.count_links(cx, packet)
+                    }
                     0 => self.count_hops(cx),
                     hops => hops.into(),
                 };
@@ -249,6 +294,18 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             Fate::Trimmed => self.counts.headers_delivered += 1,
             Fate::Returned => self.counts.headers_returned += 1,
         }
+    }
+
+    /// Links of its tree that a packet for a group has crossed for this host's sake: each link counts once.
+    #[cold]
+    fn count_links(&self, cx: &HostContext<'_, W>, packet: &Packet<W>) -> u64 {
+        let net = cx.env.net;
+        let links = net.groups.as_ref().and_then(|groups| {
+            let group = groups.at(packet.to())?;
+            let index = group.receivers.iter().position(|receiver| *receiver == self.id)?;
+            groups.tree(&net.scenario, group, packet.label(), packet.time(cx.env.window)).links(index)
+        });
+        links.unwrap_or(1).into()
     }
 
     /// Number of links from the latest host that data came from.
@@ -300,19 +357,27 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             self.log_departure(cx, now, &packet);
         }
         self.check_departure(cx.env.net, &packet);
-        let label = cx.env.net.topology().label(self.addr, packet.to, packet.path);
+        let label = self.label(cx.env.net, &packet);
         Some(Packet::new(self.addr, packet.to, Sent::of(&packet, label), packet.header))
+    }
+
+    /// The label of a packet's path; for a group it is the number of a tree.
+    #[inline(always)]
+    fn label(&self, net: &Network<W>, packet: &Transmit<Packed<W>>) -> u16 {
+        if net.groups.is_some() && packet.to.group_number().is_some() {
+            cold_path();
+            return packet.path;
+        }
+        net.topology().label(self.addr, packet.to, packet.path)
     }
 
     /// What the engine takes for granted of a packet that a transport sends, in builds with assertions.
     #[inline(always)]
     fn check_departure(&self, net: &Network<W>, packet: &Transmit<Packed<W>>) {
-        debug_assert!(
-            packet.path < net.topology().path_count(self.addr, packet.to),
-            "path {} of {}",
-            packet.path,
-            net.topology().path_count(self.addr, packet.to)
-        );
+        let group = net.groups.as_ref().and_then(|groups| groups.at(packet.to));
+        let paths =
+            || group.map_or_else(|| net.topology().path_count(self.addr, packet.to), |group| group.trees);
+        debug_assert!(packet.path < paths(), "path {} of {}", packet.path, paths());
         let most =
             if packet.class == Class::Control { net.largest.max(LONGEST_CONTROL) } else { net.largest };
         let bounds = net.shortest..=most;

@@ -11,6 +11,7 @@ mod clock;
 mod fingerprint;
 mod finish;
 mod fork;
+mod groups;
 mod host;
 mod hosts;
 mod huge;

@@ -11,7 +11,7 @@ use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use crate::clock::Pace;
 use crate::losses::LostPackets;
 use crate::network::{Network, Next};
-use crate::outbox::Outbox;
+use crate::outbox::{Outbox, Target};
 use crate::packet::Packet;
 
 /// Bytes of a pause frame on the wire: the least that Ethernet sends.
@@ -36,7 +36,7 @@ pub struct Line {
     /// Data and control packets sent.
     packets: [u64; 2],
     delay: u64,
-    /// [`Pace::NONE`] for a link that does not stay sound.
+    /// [`Pace::NONE`] for a link that does not stay sound, and in a run with groups of receivers.
     pace: Pace,
     /// Index of this link at its other end.
     ingress: u16,
@@ -64,6 +64,8 @@ pub struct Pause {
 struct Trouble {
     /// Packets lost on the link.
     lost: u64,
+    /// Data packets that came into being as copies at the other end.
+    copied: u64,
     /// Time in service beyond what the bytes need at the built rate: the link was slower for a while.
     slower: u64,
     /// Packets lost on the link or dropped in front of it.
@@ -88,7 +90,12 @@ impl Line {
         Self {
             salt,
             delay: built.delay.0,
-            pace: if net.schedule(link).is_some() { Pace::NONE } else { Pace::new(built.rate) },
+            // What may have to be copied takes the way of packets on links that do not stay sound: others pay nothing for it.
+            pace: if net.schedule(link).is_some() || net.groups.is_some() {
+                Pace::NONE
+            } else {
+                Pace::new(built.rate)
+            },
             ingress,
             next,
             chance,
@@ -192,10 +199,44 @@ impl Line {
         let until = start + self.time_at(net, start, size);
         if faults.is_some_and(|faults| self.loses(faults, start, until + self.delay)) {
             self.note_loss(net, &packet);
+        } else if packet.to().group_number().is_some()
+            && net.groups.is_some()
+            && !matches!(self.next, Next::Host(_))
+        {
+            self.emit_copies(net, until, packet, out);
         } else {
             self.emit(net, until, packet, out);
         }
         until
+    }
+
+    /// `packet` has left at `until`, and the switch that it goes to copies it for each of its ports that lead to receivers.
+    fn emit_copies<W: Words>(
+        &mut self,
+        net: &Network<W>,
+        until: u64,
+        mut packet: Packet<W>,
+        out: &mut Outbox<W>,
+    ) {
+        let arrival = until + self.delay;
+        packet.arrives(arrival, order::place(arrival, self.salt, self.ingress));
+        let mut copies = 0;
+        for port in net.copies(self.link, &packet, arrival) {
+            copies += 1;
+            out.push(Target::Port(port), packet);
+        }
+        if copies == 0 {
+            // No receiver is behind that switch any more: the tree has changed while the packet was on its way.
+            return self.note_loss(net, &packet);
+        }
+        if packet.was_data() {
+            self.trouble.get_or_insert_default().copied += copies - 1;
+        }
+    }
+
+    /// Data packets that came into being as copies at the other end.
+    pub fn copied(&self) -> u64 {
+        self.trouble.as_ref().map_or(0, |trouble| trouble.copied)
     }
 
     /// The other end shall know as soon as the link is free that it may not send what `signal` says.

@@ -122,6 +122,8 @@ mod tests {
             deadline: None,
             tenant: 0,
             coflow: None,
+            session: 0,
+            senders: 1,
             packets_sent: 0,
             retransmitted: 0,
             timeouts: 0,

@@ -12,6 +12,7 @@ use pullnet_units::{HostId, Id, Instant, NodeId, Picos, PortId};
 
 use crate::clock::Grid;
 use crate::fork::Fork;
+use crate::groups::Groups;
 use crate::line::PAUSE_FRAME;
 use crate::outbox::Target;
 use crate::packet::Packet;
@@ -162,6 +163,8 @@ pub struct Network<W> {
     pub headers: Headers<W>,
     /// Bytes on the wire of the largest packet.
     pub largest: u32,
+    /// Groups of receivers; `None` in a run that never has any.
+    pub groups: Option<Groups>,
     /// Measurement window in picoseconds.
     pub measure: (u64, u64),
     /// Whether ports record how many packets they hold.
@@ -192,6 +195,7 @@ impl<W: Words> Network<W> {
             || scenario.probes.port_series.is_some();
         let largest = framings.iter().map(|framing| framing.mtu + framing.header).max().unwrap_or(1);
         Self {
+            groups: Groups::new(&scenario),
             scenario,
             numbering,
             salts,
@@ -414,6 +418,14 @@ impl<W: Words> Network<W> {
         let port = LinkRef::Port(self.numbering.port[process as usize]);
         self.scenario.faults.is_empty()
             || self.schedule(port).is_none_or(|schedule| schedule.at(Instant(at)).up)
+    }
+
+    /// The ports, as process numbers, by which the switch that `link` leads to sends copies of `packet`, which arrives there at
+    /// `at`.
+    pub fn copies(&self, link: LinkRef, packet: &Packet<W>, at: u64) -> impl Iterator<Item = u32> + '_ {
+        let (to, node) = ((packet.to(), packet.label()), self.topology().link_ends(link).1);
+        let ports = self.groups.iter().flat_map(move |groups| groups.branches(&self.scenario, to, node, at));
+        ports.map(|port| self.numbering.of_port[port.index()])
     }
 
     /// Number of links on the way between two hosts.

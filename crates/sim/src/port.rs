@@ -334,8 +334,10 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     /// The next thing that happens here, if that is the arrival of a packet: the packet, taken out of the inbox.
     pub fn take_arrival(&mut self, window: Window) -> Option<Packet<W>> {
         let Ahead { arrival, bound } = self.ahead(window);
-        let is_packet = self.inbox.front().is_some_and(|first| first.as_signal().is_none());
-        if arrival < bound && is_packet { self.inbox.pop() } else { None }
+        // Copies for receivers of a group go where their tree leads.
+        let free = |first: &Packet<W>| first.as_signal().is_none() && first.to().group_number().is_none();
+        let is_free = self.inbox.front().is_some_and(free);
+        if arrival < bound && is_free { self.inbox.pop() } else { None }
     }
 
     /// `packet` arrives now, at its switch and for this port.

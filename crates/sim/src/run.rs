@@ -117,6 +117,9 @@ impl<W: Words> Shared<W> {
         let next = if reports.is_empty() { busy.min(start).clamp(next, last) } else { next };
         let Window { start, end, .. } = self.window(next);
         director.decide(start, end, &mut reports, |start| {
+            if let Some(groups) = &self.net.groups {
+                groups.note(&self.net.scenario, &start);
+            }
             let process = self.net.numbering.of_host[start.src.index()];
             let owner = self.owner(|bound| process < bound.0);
             if start.watch != Watch::Nothing {

@@ -9,8 +9,8 @@ use pullnet_rng::Stream;
 use pullnet_scenario::CarriedBy;
 use pullnet_session::kind_of;
 use pullnet_transport::{
-    ConnId, Event, FlowSpec, FlowStatus, Framing, Header, Hop, HopView, HostInfo, Packed, Protocol, Received,
-    Transmit, Transport, Words,
+    ConnId, Event, FlowSpec, FlowStatus, Framing, GroupMember, Header, Hop, HopView, HostInfo, Packed,
+    Protocol, Received, Source, Transmit, Transport, Words,
 };
 use pullnet_units::Instant;
 
@@ -21,6 +21,10 @@ pub trait Stack<W: Words>: Send {
 
     /// The application offers data to the transport of number `transport`.
     fn open(&mut self, now: Instant, transport: u8, flow: FlowSpec);
+    /// See [`Transport::open_group`].
+    fn open_group(&mut self, now: Instant, transport: u8, flow: FlowSpec, receivers: &[GroupMember]);
+    /// See [`Transport::open_source`].
+    fn open_source(&mut self, now: Instant, transport: u8, flow: FlowSpec, source: Source);
     /// A packet has arrived.
     fn handle(&mut self, now: Instant, packet: Received<Packed<W>>);
     /// The time of [`Stack::next_timeout`] has come.
@@ -45,6 +49,14 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Stack<W> for T {
     #[inline(always)]
     fn open(&mut self, now: Instant, _: u8, flow: FlowSpec) {
         Transport::open(self, now, flow);
+    }
+
+    fn open_group(&mut self, now: Instant, _: u8, flow: FlowSpec, receivers: &[GroupMember]) {
+        Transport::open_group(self, now, flow, receivers);
+    }
+
+    fn open_source(&mut self, now: Instant, _: u8, flow: FlowSpec, source: Source) {
+        Transport::open_source(self, now, flow, source);
     }
 
     #[inline(always)]
@@ -89,6 +101,8 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Stack<W> for T {
 /// One of several transports of a host. Headers are packed as that of the protocol in the words of the run.
 trait Member<W>: Send {
     fn open(&mut self, now: Instant, flow: FlowSpec);
+    fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]);
+    fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source);
     fn handle(&mut self, now: Instant, packet: Received<Packed<W>>);
     fn handle_timeout(&mut self, now: Instant);
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed<W>>>;
@@ -118,6 +132,14 @@ fn widen<V: Words, W: Words>(packed: Packed<V>) -> Packed<W> {
 impl<W: Words, T: Transport + Send> Member<W> for Narrow<T> {
     fn open(&mut self, now: Instant, flow: FlowSpec) {
         self.0.open(now, flow);
+    }
+
+    fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]) {
+        self.0.open_group(now, flow, receivers);
+    }
+
+    fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source) {
+        self.0.open_source(now, flow, source);
     }
 
     fn handle(&mut self, now: Instant, packet: Received<Packed<W>>) {
@@ -264,6 +286,14 @@ impl<W: Words> Stack<W> for Several<W> {
 
     fn open(&mut self, now: Instant, transport: u8, flow: FlowSpec) {
         self.members[usize::from(transport)].open(now, flow);
+    }
+
+    fn open_group(&mut self, now: Instant, transport: u8, flow: FlowSpec, receivers: &[GroupMember]) {
+        self.members[usize::from(transport)].open_group(now, flow, receivers);
+    }
+
+    fn open_source(&mut self, now: Instant, transport: u8, flow: FlowSpec, source: Source) {
+        self.members[usize::from(transport)].open_source(now, flow, source);
     }
 
     fn handle(&mut self, now: Instant, packet: Received<Packed<W>>) {

@@ -44,6 +44,24 @@ impl Default for FlowSpec {
     }
 }
 
+/// One of several receivers of the same data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupMember {
+    /// Its own address.
+    pub addr: HostAddr,
+    /// Number of equal-cost paths to it, at least 1.
+    pub paths: u16,
+}
+
+/// The place of a host among several senders of the same data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// Its number, from 0.
+    pub index: u16,
+    /// How many there are.
+    pub of: u16,
+}
+
 /// How a switch sees a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
@@ -259,6 +277,23 @@ pub trait Transport: Sized {
 
     /// The application offers data.
     fn open(&mut self, now: Instant, flow: FlowSpec);
+    /// The application offers data to several receivers at once; only for a protocol that multicasts
+    /// ([`Protocol::MULTICASTS`]). What is sent to `flow.to`, the address of a group, reaches all of them, by one of
+    /// `flow.paths` trees. The flow to receiver i has the number `flow.conn + i`: so are reports of it called, while packets
+    /// carry `flow.conn`.
+    fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]) {
+        debug_assert!(false, "a group for a transport that does not multicast");
+        for (conn, member) in (flow.conn.0..).zip(receivers) {
+            let GroupMember { addr, paths } = *member;
+            self.open(now, FlowSpec { conn: ConnId(conn), to: addr, paths, ..flow });
+        }
+    }
+    /// The application offers data that other hosts hold and offer to the same receiver too, under the same number, which
+    /// no other flow to the receiver has; only for a protocol that joins senders ([`Protocol::JOINS_SENDERS`]).
+    fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source) {
+        debug_assert!(false, "one of {} senders for a transport that does not join them", source.of);
+        self.open(now, flow);
+    }
     /// A packet has arrived.
     fn handle(&mut self, now: Instant, packet: Received<Self::Header>);
     /// The deadline of [`Transport::poll_timeout`] has come.
@@ -308,6 +343,10 @@ pub trait Protocol {
     const TIMEOUT_SETTING: Option<&'static str> = None;
     /// Whether all its packets are not ECN-capable, so that no switch marks them.
     const IGNORES_MARKS: bool = false;
+    /// Whether one sender can serve several receivers with packets that switches copy.
+    const MULTICASTS: bool = false;
+    /// Whether several senders of the same data can serve one receiver together.
+    const JOINS_SENDERS: bool = false;
     /// Its settings; one that exists is valid.
     type Config: Settings + Clone;
     /// Its state machine.

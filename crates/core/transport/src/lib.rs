@@ -15,8 +15,8 @@ pub mod script;
 mod streaming;
 
 pub use api::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, HostInfo, Protocol, Received,
-    SendCounts, Transmit, Transport,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, GroupMember, HostInfo, Protocol,
+    Received, SendCounts, Source, Transmit, Transport,
 };
 pub use hop::{Grant, Hop, MOST_RATE, RATE_UNIT, RateAsk, RateUnits};
 pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};

@@ -35,6 +35,10 @@ pub struct FlowRow {
     pub tenant: u16,
     /// Number of the coflow that it is part of.
     pub coflow: Option<u32>,
+    /// Number of the first flow of its session: its own if it is the whole session.
+    pub session: u32,
+    /// Hosts that send it.
+    pub senders: u16,
     /// Data packets that were sent, repetitions included.
     pub packets_sent: u32,
     /// Data packets that were sent again.
@@ -227,6 +231,8 @@ pub struct Totals {
     pub lost: u64,
     /// Data packets that hosts sent again.
     pub retransmitted: u64,
+    /// Data packets that switches made beside those that hosts sent: copies for the receivers of a group.
+    pub data_copied: u64,
     /// Data packets (whole or as headers) still in the network at the end.
     pub data_in_flight: u64,
     /// Headers of trimmed data packets that arrived at the receiver.

@@ -192,6 +192,8 @@ pub struct PacketCounts {
     pub lost: u64,
     /// Data packets that hosts sent again.
     pub retransmitted: u64,
+    /// Data packets that switches made beside those that hosts sent: copies for several receivers.
+    pub copied: u64,
     /// Data packets, whole or as headers, still in the network at the end.
     pub in_flight: u64,
     /// Headers of trimmed packets that arrived at the receiver.
@@ -412,6 +414,7 @@ fn packets(record: &RunRecord) -> PacketCounts {
         dropped: totals.dropped,
         lost: totals.lost,
         retransmitted: totals.retransmitted,
+        copied: totals.data_copied,
         in_flight: totals.data_in_flight,
         headers_delivered: totals.headers_delivered,
         headers_returned: totals.headers_returned,

@@ -91,6 +91,8 @@ fn flows(record: &RunRecord) -> Table {
         .text(["transport", "", "Name of the transport that carried it."], |(row, _)| transport(row))
         .maybe_text(["tenant", "", "Whose flow it is; missing for nobody's."], |(row, _)| tenant(row))
         .maybe_id(["coflow", "", "Number of the coflow that it is part of; missing if of none."], |(row, _)| row.coflow)
+        .id(["session", "", "Number of the first flow of its session: flows to several receivers, or from several senders, that began as one."], |(row, _)| row.session)
+        .id(["senders", "", "Hosts that send it; src is the first of them."], |(row, _)| row.senders.into())
         .maybe_count(["deadline_ps", "ps", "When all of it should have arrived; missing if there is no deadline."], |(row, _)| {
             ps(row.deadline)
         })

@@ -24,6 +24,8 @@ fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str
         deadline: None,
         tenant: 0,
         coflow: None,
+        session: 0,
+        senders: 1,
         packets_sent: 3,
         retransmitted: 1,
         timeouts: 0,

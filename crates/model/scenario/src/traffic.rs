@@ -1,10 +1,11 @@
 //! `[[traffic]]`: who sends what to whom, and when.
 
 use pullnet_config::{Kind, Reader, Shape, SubTable, shortened};
+use pullnet_protocols::{PROTOCOLS, ProtocolEntry};
 use pullnet_rng::Seed;
 use pullnet_settings::Settings;
-use pullnet_topology::Topology;
-use pullnet_units::{BitsPerSec, Instant, Picos};
+use pullnet_topology::{HostPeer, Topology};
+use pullnet_units::{BitsPerSec, HostId, Instant, Picos};
 use pullnet_workload::{
     CheckedWorkload, Common, Network, PATTERNS, Pattern, Problem as Fault, Sizes, TrafficSpec, WorkloadError,
     WorkloadSpec,
@@ -91,6 +92,9 @@ pub(crate) fn read(
     };
     let workload = CheckedWorkload::new(&spec, &network_of(&built.topology), seed);
     let workload = workload.map_err(|found| found.iter().for_each(|error| report(&blocks, error)));
+    if let (Ok(workload), Some(transports)) = (&workload, transports) {
+        check_sessions(&blocks, workload, transports, &built.topology);
+    }
     let end = spec.end.unwrap_or(Instant::NEVER);
     let expected = workload.as_ref().map_or(0.0, |workload| workload.expected(end));
     Traffic { blocks: blocks.len(), workload: workload.ok(), expected }
@@ -172,6 +176,46 @@ fn carry(blocks: &mut [Block<'_>], transports: &[Transport<'_>], count: usize) {
     }
 }
 
+/// Sessions that not every transport can carry need one that can.
+fn check_sessions(
+    blocks: &[Block<'_>],
+    workload: &CheckedWorkload,
+    transports: &[Transport<'_>],
+    topology: &Topology,
+) {
+    let crowded = topology.hosts.ids().any(|host| topology.addr(host).group_number().is_some());
+    let names = |able: fn(&ProtocolEntry) -> bool| {
+        PROTOCOLS.iter().filter(|row| able(row)).map(|row| row.name).collect::<Vec<_>>().join(" or ")
+    };
+    for (number, Block { reader, spec }) in blocks.iter().enumerate() {
+        let Some(carrier) = transports.get(usize::from(spec.carrier)) else { continue };
+        let (joins, protocol) = (workload.joins(number), carrier.carried.config.entry());
+        if joins.multicast && crowded {
+            let reason = "needs addresses for groups, of which hosts of this topology have some; write copies = \"unicast\", or use \
+                          a smaller topology";
+            reader.refuse_as("copies", "\"multicast\"".to_owned(), reason);
+        }
+        if joins.multicast && !protocol.multicasts {
+            let able = names(|row| row.multicasts);
+            let reason = format!(
+                "needs a transport whose packets serve several receivers, which {} is not; write copies = \"unicast\", or \
+                 use the transport {able}",
+                protocol.name
+            );
+            reader.refuse_as("copies", "\"multicast\"".to_owned(), reason);
+        }
+        if joins.sources && !protocol.joins_senders {
+            let able = names(|row| row.joins_senders);
+            let reason = format!(
+                "needs a transport that joins the symbols of several senders, which {} does not; write parts = \"plain\", or \
+                 use the transport {able}",
+                protocol.name
+            );
+            reader.refuse_as("parts", "\"coded\"".to_owned(), reason);
+        }
+    }
+}
+
 /// Where the topology is wrong: what is wrong with the traffic whatever hosts there are, such as an error in a file.
 fn report_without_hosts(blocks: &[Block<'_>], spec: &WorkloadSpec) {
     let mut spec = WorkloadSpec { end: None, ..spec.clone() };
@@ -222,5 +266,12 @@ fn is_same(shown: &str, value: &str) -> bool {
 
 /// What a workload has to know of `topology`.
 pub(crate) fn network_of(topology: &Topology) -> Network {
-    Network { rates: topology.hosts.iter().map(|host| host.link.rate).collect() }
+    let rack = |host: HostId| match topology.hosts[host].peer {
+        HostPeer::Switch { switch, .. } => switch.0,
+        HostPeer::Host(_) => host.0,
+    };
+    Network {
+        rates: topology.hosts.iter().map(|host| host.link.rate).collect(),
+        racks: topology.hosts.ids().map(rack).collect(),
+    }
 }

@@ -89,6 +89,11 @@ impl RecordBuilder {
         &mut self.director.flows
     }
 
+    /// Hosts that send a flow.
+    pub fn senders(&self, flow: u32) -> Vec<HostId> {
+        self.director.senders(flow)
+    }
+
     /// What hosts recorded.
     pub fn log(&self) -> &HostLog {
         &self.log
@@ -120,6 +125,7 @@ impl RecordBuilder {
 
     /// Enters every open flow that `each` visits: packets sent for it, and whether it is stuck.
     pub fn open_flows(&mut self, each: impl FnOnce(&mut dyn FnMut(HostId, FlowStatus))) {
+        self.director.enter_counts_so_far();
         let flows = &mut self.director.flows;
         let mut stuck = StuckFlows::new(&self.scenario.topology, self.now);
         each(&mut |host, status| {
@@ -129,8 +135,10 @@ impl RecordBuilder {
             stuck.add(flows, host, status);
             if let Some(row) = flows.get_mut(status.conn.0 as usize) {
                 let counts = status.counts;
-                (row.packets_sent, row.retransmitted) = (counts.sent, counts.again);
-                row.timeouts = counts.timeouts;
+                // A flow may have several senders, each with counts of its own.
+                row.packets_sent = row.packets_sent.saturating_add(counts.sent);
+                row.retransmitted = row.retransmitted.saturating_add(counts.again);
+                row.timeouts = row.timeouts.saturating_add(counts.timeouts);
             }
         });
         self.stuck = stuck.longest(MOST_STUCK);

@@ -9,6 +9,8 @@ use pullnet_transport::{Framing, SendCounts, Side};
 use pullnet_units::{HostId, Instant, Picos};
 use pullnet_workload::{Completion, FlowStart, Workload};
 
+use crate::sources::Sources;
+
 /// Something about a flow that the rest of the run has to know.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Report {
@@ -74,6 +76,8 @@ pub struct Director {
     earliest_end: u64,
     /// Whether a flow failed, perhaps before its time.
     failed_early: bool,
+    /// Flows with several senders.
+    sources: Sources,
     /// Flows received.
     pub received: u64,
     /// Flows failed.
@@ -100,6 +104,7 @@ impl Director {
             endless: false,
             earliest_end: 0,
             failed_early: false,
+            sources: Sources::default(),
             received: 0,
             failed: 0,
             starts: Vec::new(),
@@ -168,8 +173,16 @@ impl Director {
             return;
         }
         self.workload.starts_before(Instant(until), &mut self.starts);
-        for flow in core::mem::take(&mut self.starts) {
-            let row = self.row(&flow);
+        let starts = core::mem::take(&mut self.starts);
+        for (next, flow) in (1..).zip(starts.iter().copied()) {
+            if flow.is_further_sender() {
+                start(flow);
+                continue;
+            }
+            let further = starts[next..].iter().take_while(|start| start.is_further_sender());
+            let sources: Vec<_> = core::iter::once(flow.src).chain(further.map(|start| start.src)).collect();
+            let row = self.row(&flow, &sources);
+            self.sources.begin(flow.flow, sources);
             let ideal = row.ideal.unwrap_or_default();
             self.earliest_end = self.earliest_end.max(row.start.after(ideal).0);
             self.flows.push(row);
@@ -184,9 +197,27 @@ impl Director {
         }
     }
 
-    fn row(&self, start: &FlowStart) -> FlowRow {
+    /// Enters what those senders counted that are done with flows of which others are not.
+    pub(crate) fn enter_counts_so_far(&mut self) {
+        for (number, row) in (0..).zip(&mut self.flows) {
+            if row.senders > 1 && row.acknowledged.is_none() && row.failed.is_none() {
+                row.count(self.sources.so_far(number));
+            }
+        }
+    }
+
+    /// Hosts that send a flow.
+    pub fn senders(&self, flow: u32) -> Vec<HostId> {
+        self.sources.of(flow).map_or_else(|| vec![self.flows[flow as usize].src], <[HostId]>::to_vec)
+    }
+
+    fn row(&self, start: &FlowStart, sources: &[HostId]) -> FlowRow {
         let Framing { mtu, header } = self.framings[usize::from(start.transport)];
-        let ideal = |size| self.scenario.topology.ideal_fct(start.src, start.dst, size, mtu, header);
+        let topology = &self.scenario.topology;
+        let ideal = |size| match sources {
+            [src] => topology.ideal_fct(*src, start.dst, size, mtu, header),
+            sources => topology.ideal_fetch(sources, start.dst, size, mtu, header),
+        };
         FlowRow {
             src: start.src,
             dst: start.dst,
@@ -204,6 +235,8 @@ impl Director {
             deadline: start.deadline,
             tenant: start.tenant,
             coflow: start.coflow,
+            session: start.session,
+            senders: sources.len() as u16,
             packets_sent: 0,
             retransmitted: 0,
             timeouts: 0,
@@ -226,8 +259,9 @@ impl Director {
     /// Enters one piece of news.
     pub fn enter(&mut self, report: &Report) {
         let at = Instant(report.at);
+        let Some(news) = self.sources.join(report.flow, report.news) else { return };
         let row = &mut self.flows[report.flow as usize];
-        let (side, failed) = match report.news {
+        let (side, failed) = match news {
             News::Received { delivered, in_window } => {
                 (row.received, row.delivered, row.delivered_in_window) = (Some(at), delivered, in_window);
                 self.received += 1;

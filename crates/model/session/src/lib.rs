@@ -8,6 +8,7 @@ mod builder;
 mod counts;
 mod director;
 mod packets;
+mod sources;
 
 pub use builder::{RecordBuilder, StuckFlows};
 pub use counts::{HostCounts, HostLog, Share};

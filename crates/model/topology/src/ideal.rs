@@ -52,7 +52,21 @@ impl Topology {
         self.over(&stages, (src, dst), Train::new(payload, mtu, header), &|link| self.link(link))
     }
 
-    /// The same for a flow between `ends` that lasted over `span` while links had `faults`: each link with the best rate
+    /// The same for data that all of `sources` hold and send together: a bound. One of them carries its part or more, and the
+    /// link to the receiver carries everything after the first packet has come that far.
+    pub fn ideal_fetch(&self, sources: &[HostId], dst: HostId, payload: u64, mtu: u32, header: u32) -> Picos {
+        let least = |payload| {
+            let alone = sources.iter().map(|src| self.ideal_fct(*src, dst, payload, mtu, header));
+            alone.min().unwrap_or(Picos::ZERO)
+        };
+        let (rate, header_bytes) = (self.inbound(dst).rate, u64::from(header));
+        let wire = payload.saturating_add(payload.div_ceil(mtu.max(1).into()).saturating_mul(header_bytes));
+        let begins = least(1).0.saturating_sub(rate.serialization(Bytes(1 + header_bytes)).0);
+        let drained = rate.serialization(Bytes(wire)).saturating_add(Picos(begins));
+        drained.max(least(payload.div_ceil(sources.len().max(1) as u64)))
+    }
+
+    /// [`Topology::ideal_fct`] for a flow between `ends` that lasted over `span` while links had `faults`: each link with the best rate
     /// that it had meanwhile, without those that were down all the time.
     pub fn ideal_fct_under(
         &self,

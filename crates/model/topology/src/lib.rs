@@ -11,6 +11,7 @@ mod files;
 mod graph;
 mod ideal;
 mod model;
+mod multicast;
 mod names;
 mod paths;
 mod regular;
@@ -22,6 +23,7 @@ pub use fault::{Effect, Fault, FaultError, LinkSchedule, LinkState, Place, Sched
 pub use files::{LoadErrors, LoadOptions, load};
 pub use graph::{Graph, VertexId};
 pub use model::{Hop, Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port, TreeHop};
+pub use multicast::{Distances, MulticastTree};
 pub use names::LinkRef;
 pub use regular::{BackToBack, Dumbbell, FatTree, LeafSpine, Star};
 pub use topology::{Choices, Topology};

@@ -40,6 +40,47 @@ impl Watch {
     }
 }
 
+/// How the flows of a session with several senders or receivers belong together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Join {
+    /// Each is a flow of its own; only results bring them together.
+    Apart,
+    /// One sender offers the same data to several receivers: a packet is sent once, and switches copy it. A flow for each
+    /// receiver.
+    Multicast,
+    /// Several senders hold the same data, and any of their packets serves the one receiver. A planned flow for each sender,
+    /// all of which are one flow in results.
+    Sources,
+}
+
+/// The place of a flow in a session with several senders or receivers. The flows of a session are planned for the same time
+/// on neighbouring lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// How they belong together.
+    pub join: Join,
+    /// Number of this one, from 0.
+    pub index: u16,
+    /// How many there are.
+    pub of: u16,
+}
+
+/// Which kinds of sessions a block has that not every transport can carry.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Joins {
+    /// [`Join::Multicast`].
+    pub multicast: bool,
+    /// [`Join::Sources`].
+    pub sources: bool,
+}
+
+impl Joins {
+    /// Of sessions of one kind.
+    pub fn of(join: Join) -> Self {
+        Self { multicast: join == Join::Multicast, sources: join == Join::Sources }
+    }
+}
+
 /// A flow as a pattern plans it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flow {
@@ -59,6 +100,8 @@ pub struct Flow {
     pub tenant: Option<u16>,
     /// Flows of a block with the same number here are a coflow; `None`: the setting `coflow` of the block decides.
     pub coflow: Option<u32>,
+    /// Its place in a session of several flows; `None`: it is the whole session.
+    pub part: Option<Part>,
     /// Which ends the pattern wants to hear of.
     pub watch: Watch,
 }
@@ -75,8 +118,14 @@ impl Flow {
             deadline: None,
             tenant: None,
             coflow: None,
+            part: None,
             watch: Watch::Nothing,
         }
+    }
+
+    /// The same as a part of a session.
+    pub const fn joined(self, part: Part) -> Self {
+        Self { part: Some(part), ..self }
     }
 
     /// The same, watched.

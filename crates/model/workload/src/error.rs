@@ -255,6 +255,32 @@ pub enum ListFault {
     /// A flow to its own sender.
     #[error("src and dst are both {0}; a flow needs two hosts")]
     Self_(u32),
+    /// A host that a session has more than once.
+    #[error("{column} names host {host} twice; name every host of a session once")]
+    HostTwice {
+        /// The column.
+        column: &'static str,
+        /// The host.
+        host: u32,
+    },
+    /// More hosts than a session has.
+    #[error("{column} names {count} hosts; a session has 65535 at most")]
+    TooMany {
+        /// The column.
+        column: &'static str,
+        /// How many.
+        count: usize,
+    },
+    /// Several senders and several receivers.
+    #[error(
+        "src names {sources} hosts and dst {sinks}; a session has one sender or one receiver, so write a line for each sender"
+    )]
+    ManyToMany {
+        /// Senders.
+        sources: usize,
+        /// Receivers.
+        sinks: usize,
+    },
     /// A host that is not there.
     #[error("host {host} is beyond the block's {count} hosts; use 0 to {}", count.saturating_sub(1))]
     Host {

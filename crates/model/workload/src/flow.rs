@@ -1,12 +1,13 @@
 use pullnet_transport::Side;
 use pullnet_units::{Bytes, HostId, Instant};
 
-use crate::Watch;
+use crate::{Join, Part, Watch};
 
 /// A flow that starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowStart {
-    /// Dense number, from 0, in the order in which starts are given out.
+    /// Dense number, from 0, in the order in which starts are given out; the senders of one session ([`Join::Sources`]) have
+    /// the same.
     pub flow: u32,
     /// When the application offers the data.
     pub at: Instant,
@@ -28,8 +29,19 @@ pub struct FlowStart {
     pub tenant: u16,
     /// Number of the coflow that it is part of, from 0 in order of their first flows.
     pub coflow: Option<u32>,
+    /// Number of the first flow of its session: its own if it is the whole session.
+    pub session: u32,
+    /// Its place in a session of several flows, whose starts are given out one after the other.
+    pub part: Option<Part>,
     /// Which ends of it may cause something: a driver reports these without delay, and failures of such flows too.
     pub watch: Watch,
+}
+
+impl FlowStart {
+    /// Whether it is one more sender of a flow that was given out before.
+    pub fn is_further_sender(&self) -> bool {
+        self.part.is_some_and(|part| part.join == Join::Sources && part.index > 0)
+    }
 }
 
 /// One end of a flow that is done.

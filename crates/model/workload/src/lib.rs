@@ -36,15 +36,15 @@ mod spec;
 mod text;
 mod workload;
 
-pub use agenda::{Ended, Flow, Planner, Watch};
+pub use agenda::{Ended, Flow, Join, Joins, Part, Planner, Watch};
 pub use distribution::{Reading, SizeDistribution};
 pub use error::{Fault, FileError, ListFault, MatrixFault, Problem, SizesFault, VolumesFault, WorkloadError};
 pub use faults::FileErrors;
 pub use flow::{Completion, FlowStart};
 pub use hosts::{Hosts, HostsError};
 pub use import::{
-    Begin, Counts, FailedSwitch, Failure, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow,
-    StartUnit, Trigger, TriggerKind, VolumeList, parse_flow_list, parse_hpcc_flows, parse_matrix,
+    Begin, Counts, FailedSwitch, Failure, Many, MatrixFormat, MatrixOptions, OtherTriggers, Script,
+    ScriptFlow, StartUnit, Trigger, TriggerKind, VolumeList, parse_flow_list, parse_hpcc_flows, parse_matrix,
     parse_volumes,
 };
 pub use pattern::{Ends, Noted, Pattern, Scene, Traffic};

@@ -6,7 +6,7 @@ use pullnet_rng::{Seed, Stream};
 use pullnet_settings::AnySettings;
 use pullnet_units::{BitsPerSec, HostId, Id, Instant};
 
-use crate::agenda::{Ended, Planner};
+use crate::agenda::{Ended, Joins, Planner};
 use crate::faults::FileErrors;
 use crate::hosts::Hosts;
 use crate::sizes::{FileName, FlowSize};
@@ -126,6 +126,11 @@ pub trait Traffic: Copied + Send + Sync {
         0.0
     }
 
+    /// Which kinds of sessions it has that not every transport can carry.
+    fn joins(&self) -> Joins {
+        Joins::default()
+    }
+
     /// The flow on `lane` starts at `at`.
     fn started(&mut self, _lane: u64, _at: Instant, _planner: &mut Planner<'_>) {}
 
@@ -178,6 +183,11 @@ impl Scene<'_> {
     /// The link rate of `host`.
     pub fn rate(&self, host: HostId) -> BitsPerSec {
         self.network.rates[host]
+    }
+
+    /// The rack of `host`: a number that hosts of one switch have in common.
+    pub fn rack(&self, host: HostId) -> u32 {
+        self.network.racks[host]
     }
 
     /// Notes what is wrong. Nothing is said of a setting that could not even be read: that was said already.

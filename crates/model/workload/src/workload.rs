@@ -4,7 +4,7 @@ use std::fmt;
 use pullnet_rng::Seed;
 use pullnet_units::{Instant, Picos};
 
-use crate::agenda::{Agenda, Ended, Planned, Planner, Watch};
+use crate::agenda::{Agenda, Ended, Join, Joins, Part, Planned, Planner, Watch};
 use crate::pattern::Traffic;
 use crate::spec::{self, Coflow, Network, WorkloadSpec};
 use crate::{Completion, FlowStart, WorkloadError};
@@ -97,6 +97,16 @@ impl CheckedWorkload {
         self.blocks.len()
     }
 
+    /// Which kinds of sessions block `number` has that not every transport can carry.
+    pub fn joins(&self, number: usize) -> Joins {
+        self.blocks.get(number).map_or_else(Joins::default, |block| block.traffic.joins())
+    }
+
+    /// Whether any block has packets for several receivers.
+    pub fn multicasts(&self) -> bool {
+        self.blocks.iter().any(|block| block.traffic.joins().multicast)
+    }
+
     /// About how many flows start before `end`, of the patterns whose number of flows does not depend on how long flows take.
     pub fn expected(&self, end: Instant) -> f64 {
         let counts = self.blocks.iter().map(|block| block.traffic.expected(end));
@@ -116,6 +126,7 @@ impl CheckedWorkload {
             coflows: Coflows::default(),
             signal,
             next_flow: 0,
+            session: 0,
             horizon: Instant::ZERO,
         };
         for (number, block) in (0u32..).zip(&mut workload.blocks) {
@@ -142,6 +153,8 @@ pub struct Workload {
     coflows: Coflows,
     signal: Picos,
     next_flow: u32,
+    /// Number of the first flow of the latest session.
+    session: u32,
     /// Everything before this has been given out.
     horizon: Instant,
 }
@@ -170,8 +183,7 @@ impl Workload {
 
     fn start(&mut self, planned: &Planned) -> FlowStart {
         let Planned { at, block, lane, flow } = *planned;
-        let number = self.next_flow;
-        self.next_flow += 1;
+        let number = self.number(flow.part);
         if flow.watch != Watch::Nothing {
             self.open.insert(number, Open { block, lane, watch: flow.watch });
         }
@@ -188,8 +200,28 @@ impl Workload {
             deadline: flow.deadline.or(common.deadline).map(|deadline| at.after(deadline)),
             tenant: flow.tenant.unwrap_or(common.tenant),
             coflow: self.coflows.number(block, common.coflow, at, flow.coflow),
+            session: self.session,
+            part: flow.part,
             watch: flow.watch,
         }
+    }
+
+    /// Number of the flow that starts now. The parts of a session follow each other: they were planned for one time and on
+    /// neighbouring lanes.
+    fn number(&mut self, part: Option<Part>) -> u32 {
+        match part {
+            Some(Part { join: Join::Sources, index, .. }) if index > 0 => return self.session,
+            Some(Part { index, .. }) if index > 0 => {
+                debug_assert_eq!(
+                    self.session + u32::from(index),
+                    self.next_flow,
+                    "a part of another session"
+                );
+            }
+            _ => self.session = self.next_flow,
+        }
+        self.next_flow += 1;
+        self.next_flow - 1
     }
 
     /// One end of a flow is done. Completions come in order of time and flow; one of a flow that nobody watches, or

@@ -52,7 +52,7 @@ fn coflows_are_blocks_or_rounds() {
 #[test]
 fn a_list_states_them_for_each_flow() {
     let list = "src,dst,bytes,start_us,deadline,tenant,coflow\n0,1,9,0,2 us,red,7\n1,2,9,1,,,\n2,3,9,1,,blue,7\n3,4,9,1,1 ms,red,0\n";
-    let block = TrafficSpec::new(Flows { file: FileName("f.csv".into()) })
+    let block = TrafficSpec::new(Flows { file: FileName("f.csv".into()), ..Flows::default() })
         .with(|common| (common.deadline, common.coflow) = (Some(Picos::from_micros(50)), Coflow::Start));
     let (starts, tenants) = starts(&WorkloadSpec::of([block]).with_file("f.csv", list));
     assert_eq!(tenants, ["", "red", "blue"]);
@@ -67,7 +67,7 @@ fn a_list_states_them_for_each_flow() {
 fn a_wrong_deadline_or_coflow_names_its_line() {
     for (value, told) in [("0 us,1", "deadline"), ("5,1", "deadline"), ("5 us,x", "coflow")] {
         let list = format!("src,dst,bytes,start_us,deadline,coflow\n0,1,9,0,1 us,1\n0,1,9,0,{value}\n");
-        let block = TrafficSpec::new(Flows { file: FileName("f.csv".into()) });
+        let block = TrafficSpec::new(Flows { file: FileName("f.csv".into()), ..Flows::default() });
         let refused = refusal_of(&WorkloadSpec::of([block]).with_file("f.csv", list), 8);
         assert!(refused.contains("f.csv:3:") && refused.contains(told), "{refused}");
     }

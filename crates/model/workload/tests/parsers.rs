@@ -154,7 +154,8 @@ proptest! {
 }
 
 fn list(text: &str) -> WorkloadSpec {
-    WorkloadSpec::of([TrafficSpec::new(Flows { file: FileName("f.csv".into()) })]).with_file("f.csv", text)
+    WorkloadSpec::of([TrafficSpec::new(Flows { file: FileName("f.csv".into()), ..Flows::default() })])
+        .with_file("f.csv", text)
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn a_list_runs_in_order_of_time() {
 
 #[test]
 fn host_numbers_count_within_the_selection() {
-    let block = TrafficSpec::new(Flows { file: FileName("f.csv".into()) })
+    let block = TrafficSpec::new(Flows { file: FileName("f.csv".into()), ..Flows::default() })
         .with(|c| c.hosts = "last 2".parse().unwrap());
     let spec = WorkloadSpec::of([block]).with_file("f.csv", "src,dst,bytes,start_us\n0,1,5,0.5\n");
     let starts = common::run(&spec, 8, 1, Instant(100_000_000));
@@ -218,7 +219,8 @@ fn refusals_of_a_list_name_line_column_and_remedy() {
             .starts_with("f.csv:1: the column \"colour\" is unknown; use src, dst")
     );
     assert_eq!(refused("src,dst,bytes,start,src\n"), "f.csv:1: the column \"src\" is there twice; keep one");
-    let absent = WorkloadSpec::of([TrafficSpec::new(Flows { file: FileName("f.csv".into()) })]);
+    let absent =
+        WorkloadSpec::of([TrafficSpec::new(Flows { file: FileName("f.csv".into()), ..Flows::default() })]);
     assert_eq!(
         refusal_of(&absent, 8),
         "traffic[0] (flows): file = \"f.csv\" was not read; name a file that exists"

@@ -6,7 +6,19 @@ use pullnet_transport::{Event, Words};
 use pullnet_units::{Instant, Picos};
 
 use super::{Host, HostContext};
+use crate::network::Network;
 use crate::stack::Stack;
+
+/// Why a flow to a receiver of a group failed to which no tree leads.
+const UNREACHABLE: &str = "no working path leads to this receiver of the group";
+
+/// Whether flow `flow` is one to a receiver of a group to whom no working path leads at `now`.
+fn unreachable<W: Words>(net: &Network<W>, now: u64, flow: u32) -> bool {
+    let Some(groups) = &net.groups else { return false };
+    groups.around(flow).is_some_and(|group| {
+        groups.tree(&net.scenario, group, 0, now).links((flow - group.first) as usize).is_none()
+    })
+}
 
 /// A flow that arrives here: a cache line of its own.
 #[derive(Clone, Copy, Default, Debug)]
@@ -27,12 +39,18 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         match event {
             Event::Delivered { slot, bytes, .. } => self.delivered(cx, now, slot, bytes.into()),
             Event::Acked { conn, latency, .. } => self.acked(cx, now, conn.0, latency),
-            Event::Opened { slot, conn, .. } => self.opened(cx, now, slot, conn.0),
+            Event::Opened { slot, conn, .. } => {
+                // All receivers of a group know the session by the number of its first flow.
+                let groups = cx.env.net.groups.as_ref();
+                let flow = groups.map_or(conn.0, |groups| groups.row(conn.0, self.id));
+                self.opened(cx, now, slot, flow);
+            }
             Event::Received { slot } => self.received(cx, now, slot),
             Event::Completed { conn, counts, .. } => {
                 self.ended(cx, now, conn.0, 6, News::Acknowledged(counts));
             }
             Event::Failed { conn, reason, counts, .. } => {
+                let reason = if unreachable(cx.env.net, now, conn.0) { UNREACHABLE } else { reason };
                 self.ended(cx, now, conn.0, 7, News::Failed(reason, counts));
             }
             Event::TimedOut { conn, seq, .. } => {

@@ -80,7 +80,10 @@ fn packets_are_conserved(record: &RunRecord) -> Verdict {
     let t = &record.totals;
     ensure!(t.data_unique <= t.data_delivered, "more packets are taken than arrive");
     let found = t.data_delivered + t.headers_delivered + t.headers_returned + t.data_dropped + t.data_lost;
-    ensure!(t.data_sent == found + t.data_in_flight, "packets sent are not packets found: {t:?}");
+    ensure!(
+        t.data_sent + t.data_copied == found + t.data_in_flight,
+        "packets sent are not packets found: {t:?}"
+    );
     let headers = t.headers_delivered + t.headers_returned + t.data_dropped + t.data_lost + t.data_in_flight;
     ensure!(t.trimmed <= headers, "more packets are trimmed than headers are found: {t:?}");
     ensure!(t.data_dropped <= t.dropped && t.data_lost <= t.lost, "parts exceed the whole: {t:?}");

@@ -36,6 +36,10 @@ pub struct ProtocolEntry {
     pub timeout_setting: Option<&'static str>,
     /// Whether its packets are not ECN-capable.
     pub ignores_marks: bool,
+    /// Whether one sender can serve several receivers with packets that switches copy.
+    pub multicasts: bool,
+    /// Whether several senders of the same data can serve one receiver together.
+    pub joins_senders: bool,
 }
 
 /// Packet types that all transports of a run may have together: a packed header has four bits for them
@@ -61,6 +65,8 @@ macro_rules! protocols {
             path_settings: <$variant>::PATH_SETTINGS,
             timeout_setting: <$variant>::TIMEOUT_SETTING,
             ignores_marks: <$variant>::IGNORES_MARKS,
+            multicasts: <$variant>::MULTICASTS,
+            joins_senders: <$variant>::JOINS_SENDERS,
         }),+];
 
         impl ProtocolConfig {

@@ -10,8 +10,13 @@ settings! {
         mtu: Bytes = "1436 B" in "1 B" => "60000 B",
         /// Bytes on the wire of a control packet, and of the header of a symbol.
         header: Bytes = "64 B" in "1 B" => "128 B",
-        /// Symbols that a sender pushes before the first pull. Source: SCDP evaluation, 12; 6 per sender in many-to-one.
+        /// Symbols that a sender pushes before the first pull. Source: SCDP evaluation, 12.
         initial_window: Packets = "12 packets" in "1 packets" => "65535 packets",
+        /// The same where several hosts send the same data. Source: SCDP evaluation, 6.
+        source_window: Packets = "6 packets" in "1 packets" => "65535 packets",
+        /// Time that a sender to several receivers waits for those that do not pull while others do, before it serves them in
+        /// a session of their own. Source: SCDP leaves it to the application.
+        straggler: Picos = "10 ms" in "1 us" => "100 s",
         /// Source symbols of a source block at most. Source: SCDP evaluation, 100; RFC 6330, 56,403 at most.
         block: Packets = "100 packets" in "1 packets" => "56403 packets",
         /// Symbols beyond those of the block that are asked for after a loss. Source: SCDP, 2.
@@ -59,6 +64,8 @@ pub(crate) struct Rules {
     pub mtu: u16,
     pub header: u16,
     pub initial_window: u32,
+    pub source_window: u32,
+    pub straggler: Picos,
     pub block: u32,
     pub spare: u32,
     pub odds: FailureOdds,
@@ -85,6 +92,8 @@ impl Rules {
             mtu: config.mtu.0 as u16,
             header: config.header.0 as u16,
             initial_window: config.initial_window.0,
+            source_window: config.source_window.0,
+            straggler: config.straggler,
             block: config.block.0,
             spare: config.spare,
             odds: FailureOdds::new(config.failure),

@@ -1,21 +1,24 @@
 //! One host: its sessions in both directions, its one pull queue, its timers.
 
-use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
+use alloc::vec::Vec;
 use core::cmp::Reverse;
 
+use pullnet_codes::Share;
 use pullnet_connections::{Connections, Finished, RoundRobin};
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
-    Side, Transmit, Transport,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, GroupMember, HostAddr, HostInfo, Received,
+    SendCounts, Side, Source, Transmit, Transport,
 };
 use pullnet_units::Instant;
 
 use crate::ScdpConfig;
 use crate::config::Rules;
+use crate::group::{Group, Word};
 use crate::header::{ScdpHeader, Symbol};
-use crate::receiver::{Arrival, Receiver};
+use crate::receiver::{Arrival, Receiver, key};
 use crate::sender::Sender;
 use crate::shape::Cut;
 
@@ -32,6 +35,8 @@ pub struct ScdpEndpoint {
     chance: Stream,
     senders: Connections<Sender>,
     receivers: Connections<Receiver>,
+    /// Senders to groups: the address of the group by the number of the session, which its receivers know it by.
+    groups: BTreeMap<ConnId, HostAddr>,
     /// Ended sessions: late packets do not open them again, and their numbers rest.
     sent: Finished,
     received: Finished,
@@ -57,6 +62,7 @@ impl ScdpEndpoint {
             chance,
             senders: Connections::default(),
             receivers: Connections::default(),
+            groups: BTreeMap::new(),
             pulls: PullQueue::default(),
             pacer: Pacer::default(),
             timers: BinaryHeap::new(),
@@ -101,16 +107,97 @@ impl ScdpEndpoint {
         self.events.push_back(Event::Failed { to, conn, reason, counts });
     }
 
-    fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
+    /// Whether a flow can be opened; if not, that is reported.
+    fn admits(&mut self, flow: &FlowSpec) -> bool {
+        let reason =
+            if self.senders.find(flow.to, flow.conn).is_some() || self.sent.contains(flow.to, flow.conn) {
+                "the connection number is still in use or in time-wait"
+            } else if flow.size.is_some_and(|size| size.0 == 0) {
+                "a flow of zero bytes has nothing to send"
+            } else {
+                return true;
+            };
+        self.refuse(flow, reason);
+        false
+    }
+
+    /// Opens a flow whose symbols are the part `share`, to the receivers `members` if they are several.
+    fn open_any(&mut self, now: Instant, flow: &FlowSpec, share: Share, members: &[GroupMember]) -> bool {
+        if !self.admits(flow) {
+            return false;
+        }
+        let Some(sender) = Sender::open(now, &self.rules, flow, share, &mut self.chance) else {
+            self.refuse(flow, "a flow has at most 2^32 - 2 symbols");
+            return false;
+        };
+        let sender = if members.is_empty() { sender } else { sender.with_group(members) };
+        let slot = self.senders.insert(flow.to, flow.conn, sender);
+        self.with_sender(slot, |_, _, _| ());
+        true
+    }
+
+    /// `key` is what the sender is known by: its receiver's address, or that of a group.
+    fn close_sender(&mut self, now: Instant, key: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
         self.ready.remove(slot);
-        self.sent.note(now, to, conn);
-        self.senders.remove(to, conn).map_or_else(SendCounts::default, |sender| sender.counts)
+        self.sent.note(now, key, conn);
+        if self.groups.get(&conn) == Some(&key) {
+            self.groups.remove(&conn);
+        }
+        self.senders.remove(key, conn).map_or_else(SendCounts::default, |mut sender| sender.take_counts())
+    }
+
+    /// The session in which the receiver `from` is one of several.
+    fn group_slot(&mut self, conn: ConnId) -> Option<(HostAddr, u32)> {
+        let key = *self.groups.get(&conn)?;
+        Some((key, self.senders.find(key, conn)?))
     }
 
     fn on_done(&mut self, now: Instant, to: HostAddr, conn: ConnId) {
-        let Some(slot) = self.senders.find(to, conn) else { return };
+        let Some(slot) = self.senders.find(to, conn) else { return self.on_group_done(now, to, conn) };
+        let row = self.senders.get_mut(slot).map_or(0, |sender| sender.row);
         let counts = self.close_sender(now, to, conn, slot);
-        self.events.push_back(Event::Completed { to, conn, counts });
+        self.events.push_back(Event::Completed { to, conn: ConnId(conn.0 + row), counts });
+    }
+
+    /// One of several receivers has everything.
+    fn on_group_done(&mut self, now: Instant, to: HostAddr, conn: ConnId) {
+        let Some((key, slot)) = self.group_slot(conn) else { return };
+        let done = self.with_sender(slot, |sender, rules, chance| {
+            let row = sender.on_group_done(now, to, rules, chance)?;
+            Some((row, sender.take_counts(), sender.group.as_ref().is_none_or(Group::is_empty)))
+        });
+        let Some(Some((row, counts, over))) = done else { return };
+        self.events.push_back(Event::Completed { to, conn: ConnId(conn.0 + row), counts });
+        if over {
+            self.close_sender(now, key, conn, slot);
+        }
+    }
+
+    /// Receivers that have kept the others of their group waiting go on by themselves.
+    fn detach(&mut self, now: Instant, slot: u32) {
+        let alone = self.with_sender(slot, |sender, rules, chance| sender.detach(now, rules, chance));
+        for sender in alone.unwrap_or_default() {
+            let slot = self.senders.insert(sender.to, sender.conn, sender);
+            self.with_sender(slot, |_, _, _| ());
+        }
+    }
+
+    /// The receivers of a sender to a group are silent, all of them.
+    fn fail_group(&mut self, now: Instant, conn: ConnId, reason: &'static str) {
+        let Some((key, slot)) = self.group_slot(conn) else { return };
+        let members: Vec<_> = self.senders.get_mut(slot).map_or_else(Vec::new, |sender| {
+            sender
+                .group
+                .iter()
+                .flat_map(|group| group.members())
+                .map(|member| (member.addr, member.row))
+                .collect()
+        });
+        let mut counts = self.close_sender(now, key, conn, slot);
+        for (to, row) in members {
+            let counts = core::mem::take(&mut counts);
+            self.events.push_back(Event::Failed { to, conn: ConnId(conn.0 + row), reason, counts });
+        }
     }
 
     fn send_control(&mut self, to: HostAddr, path: u16, header: ScdpHeader) {
@@ -135,8 +222,8 @@ impl ScdpEndpoint {
         conn: ConnId,
         symbol: &Symbol,
     ) -> Option<u32> {
-        let peer = packet.from;
-        let slot = self.receivers.find(peer, conn);
+        let (peer, key) = (packet.from, key(packet.from, symbol));
+        let slot = self.receivers.find(key, conn);
         if slot.is_some() {
             return slot;
         }
@@ -150,21 +237,25 @@ impl ScdpEndpoint {
         if !receiver.accepts(symbol, payload(packet, &self.rules)?) {
             return None;
         }
-        let slot = self.receivers.insert(peer, conn, receiver);
+        let slot = self.receivers.insert(key, conn, receiver);
         self.events.push_back(Event::Opened { slot, peer, conn });
         Some(slot)
     }
 
-    /// What comes for a session that has everything is answered: its sender has not heard of the end.
-    fn answer_late(&mut self, now: Instant, packet: &Received<ScdpHeader>, conn: ConnId) {
-        self.received.note(now, packet.from, conn);
+    /// What comes for a session that has everything is answered: its sender has not heard of the end. One of a group may
+    /// be for others, unless its sender asks.
+    fn answer_late(&mut self, now: Instant, packet: &Received<ScdpHeader>, conn: ConnId, symbol: &Symbol) {
+        self.received.note(now, key(packet.from, symbol), conn);
+        if symbol.group && !symbol.unasked() && !symbol.fin {
+            return;
+        }
         let path = self.chance.below(packet.paths.into()) as u16;
         self.send_control(packet.from, path, ScdpHeader::Done { conn });
     }
 
     fn on_symbol(&mut self, now: Instant, packet: &Received<ScdpHeader>, conn: ConnId, symbol: &Symbol) {
-        if self.received.contains(packet.from, conn) {
-            return self.answer_late(now, packet, conn);
+        if self.received.contains(key(packet.from, symbol), conn) {
+            return self.answer_late(now, packet, conn, symbol);
         }
         let Some(slot) = self.receiver_for(now, packet, conn, symbol) else { return };
         let (rules, chance) = (&self.rules, &mut self.chance);
@@ -174,7 +265,9 @@ impl ScdpEndpoint {
             return;
         };
         let whole = packet.fate == Fate::Whole;
-        let Arrival { bytes, add, remove } = receiver.on_symbol(now, (symbol, payload, whole), rules, chance);
+        let peer = (packet.from, packet.paths);
+        let Arrival { bytes, add, remove } =
+            receiver.on_symbol(now, peer, (symbol, payload, whole), rules, chance);
         let (pending, priority, complete) = (receiver.pending, receiver.priority, receiver.complete());
         if let Some(bytes) = bytes {
             self.events.push_back(Event::Delivered { slot, seq: symbol.number, bytes });
@@ -209,11 +302,16 @@ impl ScdpEndpoint {
     fn hand_over(&mut self, now: Instant, slot: u32) {
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         if receiver.complete() && receiver.decoded_at() <= now {
-            let (peer, conn, path) = (receiver.peer, receiver.conn, receiver.control_path(&mut self.chance));
-            self.receivers.remove(peer, conn);
-            self.received.note(now, peer, conn);
+            let (key, conn) = (receiver.key, receiver.conn);
+            let chance = &mut self.chance;
+            let ends: Vec<_> =
+                receiver.sources.iter_mut().map(|source| (source.peer, source.path(chance))).collect();
+            self.receivers.remove(key, conn);
+            self.received.note(now, key, conn);
             self.events.push_back(Event::Received { slot });
-            self.send_control(peer, path, ScdpHeader::Done { conn });
+            for (peer, path) in ends {
+                self.send_control(peer, path, ScdpHeader::Done { conn });
+            }
         }
     }
 
@@ -237,11 +335,12 @@ impl ScdpEndpoint {
     fn release_pull(&mut self, now: Instant) {
         let Some(slot) = self.pulls.take() else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
-        let header = receiver.next_pull(now);
+        let (header, to) = receiver.next_pull(now);
         if receiver.pending > 0 {
             self.pulls.keep(slot, receiver.priority);
         }
-        let (to, path, wire) = (receiver.peer, receiver.control_path(&mut self.chance), receiver.wire);
+        let source = &mut receiver.sources[to];
+        let (to, path, wire) = (source.peer, source.path(&mut self.chance), receiver.wire);
         self.pacer.spend(now, self.rules.pull_interval(wire), &self.rules.spacing, &mut self.chance);
         self.send_control(to, path, header);
         self.arm_receiver(slot);
@@ -259,37 +358,58 @@ impl ScdpEndpoint {
         if receiver.complete() {
             return self.hand_over(now, slot);
         }
-        let (peer, conn, priority) = (receiver.peer, receiver.conn, receiver.priority);
+        let (key, conn, priority) = (receiver.key, receiver.conn, receiver.priority);
         if receiver.is_silent(now, rules) {
             if receiver.pending > 0 {
                 self.pulls.remove(slot, receiver.pending, 0);
             }
-            self.receivers.remove(peer, conn);
+            self.receivers.remove(key, conn);
             self.events.push_back(Event::Silent { slot });
             return;
         }
-        let add = receiver.on_timeout(now, chance);
+        let add = receiver.on_timeout(now, rules, chance);
         let pending = receiver.pending;
         self.add_pulls(now, slot, priority, pending, add);
         self.arm_receiver(slot);
     }
 
     fn check_sender(&mut self, now: Instant, slot: u32, at: Instant) {
-        let checked = self.with_sender(slot, |sender, rules, _| {
+        let due = self.with_sender(slot, |sender, rules, _| {
             let current = sender.armed == at;
             if current {
                 sender.armed = Instant::NEVER;
             }
-            (current && sender.due(rules) <= now)
-                .then(|| (sender.to, sender.conn, sender.on_timeout(now, rules)))
+            (current && sender.due(rules) <= now).then(|| sender.must_detach(now, rules))
         });
-        match checked.flatten() {
-            Some((to, conn, Ok(seq))) => self.events.push_back(Event::TimedOut { to, conn, seq }),
-            Some((to, conn, Err(()))) => {
-                let counts = self.close_sender(now, to, conn, slot);
-                self.events.push_back(Event::Failed { to, conn, reason: "the receiver is silent", counts });
-            }
+        match due.flatten() {
+            Some(true) => self.detach(now, slot),
+            Some(false) => self.ask(now, slot),
             None => {}
+        }
+    }
+
+    /// A sender has waited in vain.
+    fn ask(&mut self, now: Instant, slot: u32) {
+        const SILENT: &str = "the receiver is silent";
+        let asked = self.with_sender(slot, |sender, rules, _| {
+            let (to, conn, row) = (sender.to, sender.conn, sender.row);
+            (to, conn, row, sender.group.is_some(), sender.on_timeout(now, rules))
+        });
+        match asked {
+            Some((_, conn, _, true, Err(()))) => self.fail_group(now, conn, SILENT),
+            Some((to, conn, row, false, Err(()))) => {
+                let counts = self.close_sender(now, to, conn, slot);
+                self.events.push_back(Event::Failed {
+                    to,
+                    conn: ConnId(conn.0 + row),
+                    reason: SILENT,
+                    counts,
+                });
+            }
+            Some((to, conn, row, false, Ok(seq))) => {
+                self.events.push_back(Event::TimedOut { to, conn: ConnId(conn.0 + row), seq });
+            }
+            Some((.., true, Ok(_))) | None => {}
         }
     }
 
@@ -326,17 +446,26 @@ impl Transport for ScdpEndpoint {
     type Header = ScdpHeader;
 
     fn open(&mut self, now: Instant, flow: FlowSpec) {
-        if self.senders.find(flow.to, flow.conn).is_some() || self.sent.contains(flow.to, flow.conn) {
-            return self.refuse(&flow, "the connection number is still in use or in time-wait");
+        self.open_any(now, &flow, Share::default(), &[]);
+    }
+
+    fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]) {
+        if self.open_any(now, &flow, Share::default(), receivers) {
+            self.groups.insert(flow.conn, flow.to);
+            return;
         }
-        if flow.size.is_some_and(|size| size.0 == 0) {
-            return self.refuse(&flow, "a flow of zero bytes has nothing to send");
+        // The flow to the first receiver has been refused: so are the others.
+        let Some(Event::Failed { reason, .. }) = self.events.back().copied() else { return };
+        for (conn, member) in (flow.conn.0..).zip(receivers).skip(1) {
+            self.refuse(&FlowSpec { conn: ConnId(conn), to: member.addr, ..flow }, reason);
         }
-        let Some(sender) = Sender::open(now, &self.rules, &flow, &mut self.chance) else {
-            return self.refuse(&flow, "a flow has at most 2^32 - 2 symbols");
-        };
-        let slot = self.senders.insert(flow.to, flow.conn, sender);
-        self.with_sender(slot, |_, _, _| ());
+    }
+
+    fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source) {
+        match Share::new(source.index, source.of) {
+            Ok(share) => drop(self.open_any(now, &flow, share, &[])),
+            Err(_) => self.refuse(&flow, "a sender's number is below the number of senders"),
+        }
     }
 
     fn handle(&mut self, now: Instant, packet: Received<ScdpHeader>) {
@@ -350,6 +479,11 @@ impl Transport for ScdpEndpoint {
                 if let Some(slot) = self.senders.find(packet.from, conn) {
                     self.with_sender(slot, |sender, _, _| {
                         sender.on_pull(now, number, first, (block, extra), fin)
+                    });
+                } else if let Some((_, slot)) = self.group_slot(conn) {
+                    let pull = Word { number, first, fin };
+                    self.with_sender(slot, |sender, _, _| {
+                        sender.on_group_pull(now, packet.from, pull, (block, extra));
                     });
                 }
             }
@@ -381,21 +515,31 @@ impl Transport for ScdpEndpoint {
     }
 
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
-        for sender in self.senders.iter() {
+        let mut status = |sender: &Sender, peer: HostAddr, row: u32, counts: SendCounts| {
             visit(FlowStatus {
                 side: Side::Sender,
-                peer: sender.to,
-                conn: sender.conn,
+                peer,
+                conn: ConnId(sender.conn.0 + row),
                 bytes: sender.acked_bytes,
                 last_progress: sender.last_progress,
                 waiting_for: sender.waiting_for(),
-                counts: sender.counts,
+                counts,
             });
+        };
+        for sender in self.senders.iter() {
+            let Some(group) = &sender.group else {
+                status(sender, sender.to, sender.row, sender.unreported());
+                continue;
+            };
+            for (index, member) in group.members().iter().enumerate() {
+                let counts = if index == 0 { sender.unreported() } else { SendCounts::default() };
+                status(sender, member.addr, member.row, counts);
+            }
         }
         for receiver in self.receivers.iter() {
             visit(FlowStatus {
                 side: Side::Receiver,
-                peer: receiver.peer,
+                peer: receiver.sources[0].peer,
                 conn: receiver.conn,
                 bytes: receiver.bytes,
                 last_progress: receiver.last_progress,

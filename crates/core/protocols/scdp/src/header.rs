@@ -1,3 +1,4 @@
+use pullnet_codes::Share;
 use pullnet_transport::{ConnId, Header, Medium, Packed};
 
 use crate::Shape;
@@ -23,6 +24,10 @@ pub struct Symbol {
     pub served: u32,
     /// What the application asked for: the receiver pulls higher numbers first.
     pub priority: u8,
+    /// Which part of the symbols its sender sends, if several hold the data.
+    pub share: Share,
+    /// Sent to several receivers at once.
+    pub group: bool,
 }
 
 impl Symbol {
@@ -90,15 +95,15 @@ fn pack_symbol(conn: ConnId, symbol: Symbol) -> Packed<Medium> {
         symbol.number,
         symbol.pushed.into(),
         symbol.served,
-        0,
-        0,
+        u32::from(symbol.share.sender()) << 16 | u32::from(symbol.share.of()),
+        symbol.group.into(),
     ];
     let flags = flag(symbol.syn, SYN) | flag(symbol.fin, FIN) | flag(bytes.is_none(), ENDLESS);
     Packed { kind: SYMBOL | flags, words }
 }
 
 fn unpack_symbol(kind: u8, words: &Medium) -> Symbol {
-    let [_, block, esi, low, high, sizes, number, pushed, served, ..] = *words;
+    let [_, block, esi, low, high, sizes, number, pushed, served, share, group] = *words;
     let bytes = (kind & ENDLESS == 0).then_some(u64::from(high) << 32 | u64::from(low));
     Symbol {
         shape: Shape { bytes, symbol: (sizes >> 16) as u16, most: sizes as u16 },
@@ -110,6 +115,8 @@ fn unpack_symbol(kind: u8, words: &Medium) -> Symbol {
         fin: kind & FIN != 0,
         served,
         priority: (esi >> 24) as u8,
+        share: Share::new((share >> 16) as u16, share as u16).unwrap_or_default(),
+        group: group != 0,
     }
 }
 
@@ -154,12 +161,13 @@ mod tests {
     proptest! {
         #[test]
         fn packing_loses_nothing(
-            words: [u32; 5], bytes: Option<u64>, small: [u16; 3], flags: [bool; 2], priority: u8, esi in 0u32..1 << 24,
+            words: [u32; 5], bytes: Option<u64>, small: [u16; 3], flags: [bool; 3], priority: u8, esi in 0u32..1 << 24,
+            of in 1u16.., sender: u16,
         ) {
             let [conn, block, number, served, extra] = words;
-            let (conn, [syn, fin]) = (ConnId(conn), flags);
+            let (conn, [syn, fin, group], share) = (ConnId(conn), flags, Share::new(sender % of, of).unwrap());
             let shape = Shape { bytes, symbol: small[0], most: small[1] };
-            let symbol = Symbol { shape, block, esi, number, pushed: small[2], syn, fin, served, priority };
+            let symbol = Symbol { shape, block, esi, number, pushed: small[2], syn, fin, served, priority, share, group };
             for header in [
                 ScdpHeader::Symbol { conn, symbol },
                 ScdpHeader::Pull { conn, number, first: served, block, extra, fin },

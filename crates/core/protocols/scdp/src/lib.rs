@@ -9,6 +9,7 @@ extern crate alloc;
 mod blocks;
 mod config;
 mod endpoint;
+mod group;
 mod header;
 mod receiver;
 mod sender;
@@ -30,6 +31,8 @@ impl Protocol for Scdp {
     const SUMMARY: &'static str =
         "SCDP: receiver-driven, RaptorQ symbols instead of retransmissions, priority by bytes sent";
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
+    const MULTICASTS: bool = true;
+    const JOINS_SENDERS: bool = true;
     type Config = ScdpConfig;
     type Endpoint = ScdpEndpoint;
 

@@ -1,6 +1,8 @@
 //! The receiving half of a session: what an arrival is worth, and how many pulls it earns.
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
 
 use pullnet_pull::PathSet;
 use pullnet_rng::Stream;
@@ -17,33 +19,75 @@ const MAX_DOUBLINGS: u32 = 6;
 /// Timeouts at least before a silent sender is forgotten.
 const LEAST_TIMEOUTS: u64 = 32;
 
+/// A sender of the session's data.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub peer: HostAddr,
+    paths: PathSet,
+    /// Symbols that should be on their way.
+    expected: u32,
+    /// Pulls sent: the number of the last one.
+    pulled: u32,
+    last_heard: Instant,
+    /// Where there are several: symbols beyond its source symbols that it was asked for, by block.
+    extra: BTreeMap<u32, u32>,
+}
+
+impl Source {
+    fn new(
+        now: Instant,
+        (peer, paths): (HostAddr, u16),
+        pushed: u16,
+        rules: &Rules,
+        chance: &mut Stream,
+    ) -> Self {
+        let paths = PathSet::new(paths, rules.spread, false, chance);
+        Self { peer, paths, expected: pushed.into(), pulled: 0, last_heard: now, extra: BTreeMap::new() }
+    }
+
+    /// A path for a control packet.
+    pub fn path(&mut self, chance: &mut Stream) -> u16 {
+        self.paths.next(chance)
+    }
+}
+
+/// Stands for the sender where a session has several: the session's number is known to all of them.
+const ANY: HostAddr = HostAddr(u32::MAX);
+
+/// By which sender a session is known here.
+pub(crate) fn key(from: HostAddr, symbol: &Symbol) -> HostAddr {
+    if symbol.share.of() > 1 { ANY } else { from }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
-    pub peer: HostAddr,
+    /// By which sender it is known, see [`key`].
+    pub key: HostAddr,
     pub conn: ConnId,
+    /// The senders that were heard of, at least one.
+    pub sources: Vec<Source>,
+    /// How many there are in all.
+    of: u16,
+    /// Where there are several: which of them each of the `pending` pulls is for.
+    turns: VecDeque<u16>,
     pub priority: u8,
     blocks: Blocks,
     /// Symbols of the first window.
     window: u32,
-    /// Symbols that should be on their way.
-    expected: u32,
     /// Pulls that wait in the host's pull queue.
     pub pending: u32,
     /// Blocks that the next pulls ask for symbols of, beyond the source symbols.
     directed: VecDeque<u32>,
-    /// Pulls sent: the number of the last one.
-    pulled: u32,
     /// Bytes on the wire of a full symbol: what a pull will bring.
     pub wire: u16,
-    paths: PathSet,
     pub bytes: u64,
     pub last_progress: Instant,
     last_heard: Instant,
     /// When a symbol arrived or a pull left.
     last_moved: Instant,
     timeouts: u32,
-    /// A pull whose round trip is being measured, and when it left.
-    timed: Option<(u32, Instant)>,
+    /// A pull whose round trip is being measured, to which sender it went, and when.
+    timed: Option<(u32, usize, Instant)>,
     /// Mean and deviation of round trips of pulls. Unit: ps.
     round_trip: (u64, u64),
     /// When the host has decoded all blocks that lost a symbol.
@@ -73,17 +117,17 @@ impl Receiver {
         chance: &mut Stream,
     ) -> Self {
         Self {
-            peer,
+            key: key(peer, symbol),
             conn,
+            sources: vec![Source::new(now, (peer, paths), symbol.pushed, rules, chance)],
+            of: symbol.share.of(),
+            turns: VecDeque::new(),
             priority: symbol.priority,
             blocks: Blocks::new(cut, rules.spare, rules.odds),
             window: symbol.pushed.max(1).into(),
-            expected: symbol.pushed.into(),
             pending: 0,
             directed: VecDeque::new(),
-            pulled: 0,
             wire: symbol.shape.symbol.saturating_add(rules.header),
-            paths: PathSet::new(paths, rules.spread, false, chance),
             bytes: 0,
             last_progress: now,
             last_heard: now,
@@ -113,25 +157,51 @@ impl Receiver {
         self.decoded_at
     }
 
-    /// A symbol arrives, or its header. Each makes room for a pull while more is needed than is on its way.
+    /// The number of the sender `from`, of which a symbol has come; `None` if there cannot be another one.
+    fn source(
+        &mut self,
+        now: Instant,
+        (from, paths): (HostAddr, u16),
+        pushed: u16,
+        rules: &Rules,
+        chance: &mut Stream,
+    ) -> Option<usize> {
+        let known = self.sources.iter().position(|source| source.peer == from);
+        if known.is_none() && self.sources.len() < self.of.into() {
+            self.sources.push(Source::new(now, (from, paths), pushed, rules, chance));
+            self.window += u32::from(pushed);
+            return Some(self.sources.len() - 1);
+        }
+        known
+    }
+
+    /// A symbol arrives from `(from, paths)`, or its header. Each makes room for a pull while more is needed than is on its
+    /// way.
     pub fn on_symbol(
         &mut self,
         now: Instant,
+        peer: (HostAddr, u16),
         (symbol, payload, whole): (&Symbol, u16, bool),
         rules: &Rules,
         chance: &mut Stream,
     ) -> Arrival {
+        let Some(from) = self.source(now, peer, symbol.pushed, rules, chance) else {
+            return Arrival::default();
+        };
+        self.sources[from].last_heard = now;
         (self.last_heard, self.priority) = (now, symbol.priority);
         let change = self.blocks.arrive(symbol.block, symbol.esi, payload, whole, || chance.unit());
         if change == Change::Copy {
             return Arrival::default();
         }
-        self.measure(now, symbol);
+        self.measure(now, symbol, from);
         if !symbol.unasked() {
-            self.expected = self.expected.saturating_sub(1);
+            self.sources[from].expected = self.sources[from].expected.saturating_sub(1);
         }
         (self.last_moved, self.timeouts) = (now, 0);
-        let Change::Counts { bytes, allow, extra, decoded } = change else { return self.settle(1, None) };
+        let Change::Counts { bytes, allow, extra, decoded } = change else {
+            return self.settle(1, None, from);
+        };
         self.directed.extend((0..extra).map(|_| symbol.block));
         if let Some(new) = bytes {
             self.last_progress = now;
@@ -143,22 +213,32 @@ impl Receiver {
             let time = rules.decode_time(cut.symbols(symbol.block), cut.shape.symbol);
             self.decoded_at = self.decoded_at.max(now).after(time);
         }
-        self.settle(allow, bytes)
+        self.settle(allow, bytes, from)
     }
 
-    /// Adds at most `allow` pulls while more is needed than is on its way or asked for, and takes back those beyond it.
-    fn settle(&mut self, allow: u32, bytes: Option<u32>) -> Arrival {
-        let (needed, wanted) = (self.blocks.needed(), u64::from(self.expected) + u64::from(self.pending));
+    /// Symbols that should be on their way.
+    fn expected(&self) -> u64 {
+        self.sources.iter().map(|source| u64::from(source.expected)).sum()
+    }
+
+    /// Adds at most `allow` pulls of the sender number `from` while more is needed than is on its way or asked for, and takes
+    /// back those beyond it.
+    fn settle(&mut self, allow: u32, bytes: Option<u32>, from: usize) -> Arrival {
+        let (needed, wanted) = (self.blocks.needed(), self.expected() + u64::from(self.pending));
         let add = u64::from(allow).min(needed.saturating_sub(wanted)) as u32;
         let remove = u64::from(self.pending).min(wanted.saturating_sub(needed)) as u32;
         self.pending = self.pending + add - remove;
+        if self.of > 1 {
+            self.turns.extend((0..add).map(|_| from as u16));
+            self.turns.truncate(self.pending as usize);
+        }
         Arrival { bytes, add, remove }
     }
 
     /// Mean and deviation of the round trip, from one pull at a time (RFC 6298).
-    fn measure(&mut self, now: Instant, symbol: &Symbol) {
-        let Some((number, left)) = self.timed else { return };
-        if symbol.served.wrapping_sub(number) > u32::MAX / 2 {
+    fn measure(&mut self, now: Instant, symbol: &Symbol, from: usize) {
+        let Some((number, asked, left)) = self.timed else { return };
+        if asked != from || symbol.served.wrapping_sub(number) > u32::MAX / 2 {
             return;
         }
         self.timed = None;
@@ -169,26 +249,31 @@ impl Receiver {
         };
     }
 
-    /// The pull that leaves now.
-    pub fn next_pull(&mut self, now: Instant) -> ScdpHeader {
+    /// The pull that leaves now, and the number of the sender that it is for.
+    pub fn next_pull(&mut self, now: Instant) -> (ScdpHeader, usize) {
         self.pending -= 1;
-        self.pulled = self.pulled.wrapping_add(1);
-        self.expected = self.expected.saturating_add(1);
+        let to = self.turns.pop_front().map_or(0, usize::from);
+        let source = &mut self.sources[to];
+        source.pulled = source.pulled.wrapping_add(1);
+        source.expected = source.expected.saturating_add(1);
         self.last_moved = now;
         if self.timed.is_none() {
-            self.timed = Some((self.pulled, now));
+            self.timed = Some((source.pulled, to, now));
         }
-        let first = self.blocks.first();
+        let (first, number) = (self.blocks.first(), source.pulled);
         let directed = core::iter::from_fn(|| self.directed.pop_front()).find(|block| *block >= first);
         let block = directed.unwrap_or(first);
-        let fin = self.pending == 0 && u64::from(self.expected) >= self.blocks.needed();
-        let extra = self.blocks.extra(block);
-        ScdpHeader::Pull { conn: self.conn, number: self.pulled, first, block, extra, fin }
-    }
-
-    /// A path for a control packet.
-    pub fn control_path(&mut self, chance: &mut Stream) -> u16 {
-        self.paths.next(chance)
+        let extra = if self.of > 1 {
+            // Each sender is asked for its part of what is lost.
+            source.extra = source.extra.split_off(&first);
+            let extra = source.extra.entry(block).or_default();
+            *extra += u32::from(directed.is_some());
+            *extra
+        } else {
+            self.blocks.extra(block)
+        };
+        let fin = self.pending == 0 && self.expected() >= self.blocks.needed();
+        (ScdpHeader::Pull { conn: self.conn, number, first, block, extra, fin }, to)
     }
 
     /// When something has to happen without an arrival.
@@ -213,12 +298,24 @@ impl Receiver {
         now >= self.last_heard.after(rules.give_up.saturating_mul(2))
     }
 
-    /// The simple timeout: everything on its way was lost, and is pulled again, a first window at most. Returns the pulls to
-    /// be added to the pull queue.
-    pub fn on_timeout(&mut self, now: Instant, chance: &mut Stream) -> u32 {
+    /// The simple timeout: everything on its way was lost, and is pulled again, a first window at most, from those senders
+    /// that were heard of last. Returns the pulls to be added to the pull queue.
+    pub fn on_timeout(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) -> u32 {
         self.timeouts = self.timeouts.saturating_add(1);
-        (self.expected, self.last_moved, self.timed) = (0, now, None);
+        (self.last_moved, self.timed) = (now, None);
+        self.sources.iter_mut().for_each(|source| source.expected = 0);
         self.directed = self.blocks.lost(self.window, || chance.unit()).into();
-        self.settle(self.window, None).add
+        // Who was silent while others were not may be dead; if the others are too, everybody is asked.
+        let latest = self.sources.iter().map(|source| source.last_heard).max().unwrap_or(now);
+        let alive = |source: &Source| self.timeouts > 1 || latest <= source.last_heard.after(rules.timeout);
+        let from: Vec<_> = (0..self.sources.len()).filter(|at| alive(&self.sources[*at])).collect();
+        let (mut added, mut window) = (0, self.window);
+        while window > 0 {
+            for from in &from {
+                added += self.settle(window.min(1), None, *from).add;
+                window = window.saturating_sub(1);
+            }
+        }
+        added
     }
 }

@@ -1,14 +1,16 @@
 //! The sending half of a session: which symbol leaves next, and what a sender does when it hears nothing.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use pullnet_codes::Share;
 use pullnet_pull::PathSet;
 use pullnet_rng::Stream;
-use pullnet_transport::{Class, ConnId, FlowSpec, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{Class, ConnId, FlowSpec, GroupMember, HostAddr, SendCounts, Transmit};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::{Rules, TOP};
+use crate::group::{Group, Word};
 use crate::header::{ScdpHeader, Symbol};
 use crate::shape::{Cut, Shape};
 
@@ -20,6 +22,10 @@ const PATIENCE: u64 = 16;
 const LEAST_ASKS: u64 = 32;
 /// Symbols at most that pulls can be ahead: more is no receiver's.
 const MOST_CREDIT: u32 = 1 << 16;
+
+/// Encoding symbol ids from here on are sent only to receivers that left their group, so that they are none of those that
+/// the group sends.
+const APART: u32 = 1 << 23;
 
 /// A block that symbols may still have to be sent of.
 #[derive(Clone, Copy, Default, Debug)]
@@ -35,6 +41,12 @@ pub(crate) struct Sender {
     pub to: HostAddr,
     pub conn: ConnId,
     pub priority: u8,
+    /// Number of the flow in reports is that of the session and this.
+    pub row: u32,
+    /// The receivers, if there are several.
+    pub group: Option<Group>,
+    /// Whether its receiver has left a group that goes on.
+    apart: bool,
     cut: Cut,
     share: Share,
     paths: PathSet,
@@ -57,6 +69,8 @@ pub(crate) struct Sender {
     sent_bytes: u64,
     pub acked_bytes: u64,
     pub counts: SendCounts,
+    /// What was reported of them.
+    reported: SendCounts,
     pub last_progress: Instant,
     heard: bool,
     last_heard: Instant,
@@ -70,16 +84,26 @@ pub(crate) struct Sender {
 
 impl Sender {
     /// `None` for a flow that cannot be cut into symbols.
-    pub fn open(now: Instant, rules: &Rules, flow: &FlowSpec, chance: &mut Stream) -> Option<Self> {
+    pub fn open(
+        now: Instant,
+        rules: &Rules,
+        flow: &FlowSpec,
+        share: Share,
+        chance: &mut Stream,
+    ) -> Option<Self> {
         let bytes = flow.size.map(|size| size.0);
         let cut = Cut::new(Shape { bytes, symbol: rules.mtu, most: rules.block as u16 })?;
-        let push = cut.total.map_or(rules.initial_window, |total| total.min(rules.initial_window));
+        let window = if share.of() > 1 { rules.source_window } else { rules.initial_window };
+        let push = cut.total.map_or(window, |total| total.div_ceil(share.of().into()).min(window));
         Some(Self {
             to: flow.to,
             conn: flow.conn,
             priority: flow.priority,
+            row: 0,
+            group: None,
+            apart: false,
             cut,
-            share: Share::default(),
+            share,
             paths: PathSet::new(flow.paths, rules.spread, false, chance),
             first: 0,
             blocks: VecDeque::from([Out::default()]),
@@ -93,6 +117,7 @@ impl Sender {
             sent_bytes: 0,
             acked_bytes: 0,
             counts: SendCounts::default(),
+            reported: SendCounts::default(),
             last_progress: now,
             heard: false,
             last_heard: now,
@@ -101,6 +126,120 @@ impl Sender {
             queued: false,
             armed: Instant::NEVER,
         })
+    }
+
+    /// A session with several receivers.
+    pub fn with_group(self, members: &[GroupMember]) -> Self {
+        Self { group: Some(Group::new(members)), ..self }
+    }
+
+    /// What was counted since the last call: each receiver of a group is told of a part.
+    pub fn take_counts(&mut self) -> SendCounts {
+        let before = core::mem::replace(&mut self.reported, self.counts);
+        SendCounts {
+            sent: self.counts.sent - before.sent,
+            again: self.counts.again - before.again,
+            timeouts: self.counts.timeouts - before.timeouts,
+        }
+    }
+
+    /// What was counted and not reported yet.
+    pub fn unreported(&self) -> SendCounts {
+        let (all, before) = (self.counts, self.reported);
+        SendCounts {
+            sent: all.sent - before.sent,
+            again: all.again - before.again,
+            timeouts: all.timeouts - before.timeouts,
+        }
+    }
+
+    /// A pull of one receiver of a group: what all of them have pulled is sent.
+    pub fn on_group_pull(&mut self, now: Instant, from: HostAddr, pull: Word, (block, extra): (u32, u32)) {
+        let Some(group) = &mut self.group else { return };
+        if group.note(from, pull) {
+            self.serve_group(now, (block, extra));
+        }
+    }
+
+    /// Sends what all receivers of the group have pulled.
+    fn serve_group(&mut self, now: Instant, directed: (u32, u32)) {
+        let Some(Word { number, first, fin }) = self.group.as_ref().and_then(Group::all) else { return };
+        if number != self.served
+            && let Some(group) = &mut self.group
+        {
+            group.asked = false;
+        }
+        self.on_pull(now, number, first, directed, fin);
+    }
+
+    /// The receiver `from` has everything. Gives the number of its flow, counted from that of the session.
+    pub fn on_group_done(
+        &mut self,
+        now: Instant,
+        from: HostAddr,
+        rules: &Rules,
+        chance: &mut Stream,
+    ) -> Option<u32> {
+        let row = self.group.as_mut()?.remove(from)?;
+        self.last_heard = now;
+        self.without_others(rules, chance);
+        self.serve_group(now, (0, 0));
+        Some(row)
+    }
+
+    /// The only receiver that is left needs no copies.
+    fn without_others(&mut self, rules: &Rules, chance: &mut Stream) {
+        if let Some([last]) = self.group.as_ref().map(Group::members)
+            && self.to != last.addr
+        {
+            self.to = last.addr;
+            self.paths = PathSet::new(last.paths, rules.spread, false, chance);
+        }
+    }
+
+    /// Receivers of a group for which the others have waited too long: each goes on by itself.
+    pub fn detach(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) -> Vec<Self> {
+        let Some(group) = &mut self.group else { return Vec::new() };
+        let apart: Vec<_> = group.take_behind(self.served);
+        let mut alone = Vec::new();
+        for member in apart {
+            alone.push(Self {
+                to: member.addr,
+                row: member.row,
+                group: None,
+                apart: true,
+                paths: PathSet::new(member.paths, rules.spread, false, chance),
+                blocks: self.blocks.clone(),
+                push: 0,
+                credit: 0,
+                served: member.pulled.number,
+                fin: false,
+                // Whatever it knows, it answers.
+                ask: true,
+                counts: SendCounts::default(),
+                reported: SendCounts::default(),
+                heard: member.heard,
+                last_heard: now,
+                asks: 0,
+                queued: false,
+                armed: Instant::NEVER,
+                ..*self
+            });
+        }
+        self.without_others(rules, chance);
+        self.serve_group(now, (0, 0));
+        alone
+    }
+
+    /// When the others have waited long enough for receivers that are behind.
+    fn patient_until(&self, wait: Picos) -> Option<Instant> {
+        let group = self.group.as_ref().filter(|group| !self.can_send() && group.waits(self.served))?;
+        (!group.is_empty()).then(|| self.last_progress.max(self.last_sent).after(wait))
+    }
+
+    /// Whether receivers are to go on by themselves now.
+    pub fn must_detach(&self, now: Instant, rules: &Rules) -> bool {
+        self.patient_until(rules.straggler).is_some_and(|until| until <= now)
     }
 
     /// Whether it has a symbol for the link.
@@ -168,7 +307,12 @@ impl Sender {
         let at = self.next_block();
         let block = self.first + at as u32;
         let (symbols, source, index) = (self.cut.symbols(block), self.source(block), self.blocks[at].sent);
-        let Some(esi) = self.share.esi(symbols, index) else {
+        let esi = if self.apart {
+            (index < APART).then_some(APART | index)
+        } else {
+            self.share.esi(symbols, index)
+        };
+        let Some(esi) = esi else {
             // Every symbol of the block that there is has been sent; the flow ends when its receiver stays silent.
             (self.ask, self.push, self.credit) = (false, 0, 0);
             return None;
@@ -192,6 +336,8 @@ impl Sender {
             fin,
             served: self.served,
             priority: self.priority,
+            share: self.share,
+            group: self.group.is_some(),
         };
         let again = index >= source;
         if self.counts.sent == 0 {
@@ -220,7 +366,11 @@ impl Sender {
         };
         let most = rules.timeout.max(Picos(rules.give_up.0 / LEAST_ASKS));
         let wait = wait.saturating_mul(1 << self.asks.min(MAX_DOUBLINGS)).min(most);
-        self.last_heard.max(self.last_sent).after(wait)
+        let silence = self.last_heard.max(self.last_sent).after(wait);
+        let asked = self.group.as_ref().is_some_and(|group| group.asked);
+        let patience =
+            self.patient_until(if asked { rules.straggler } else { rules.timeout.min(rules.straggler) });
+        patience.map_or(silence, |until| until.min(silence))
     }
 
     /// The wait is over. A symbol leaves unasked: whatever its receiver knows, it answers. `Err` if it was silent for too
@@ -230,7 +380,11 @@ impl Sender {
             return Err(());
         }
         self.asks += 1;
-        self.counts.timeouts += 1;
+        match &mut self.group {
+            // A question to all receivers is no timer of one flow.
+            Some(group) => group.asked = true,
+            None => self.counts.timeouts += 1,
+        }
         self.ask = true;
         Ok(self.next_number.wrapping_sub(1))
     }

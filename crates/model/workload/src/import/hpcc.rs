@@ -58,6 +58,7 @@ fn flow(line: u64, content: &str) -> Result<ScriptFlow, MatrixFault> {
         deadline: None,
         tenant: None,
         coflow: None,
+        part: None,
         when_sent: None,
         when_received: None,
     })

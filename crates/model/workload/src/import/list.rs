@@ -2,7 +2,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use pullnet_settings::{Setting, Value};
 use pullnet_units::{Bytes, Instant, Picos};
 
-use super::script::{Begin, Script, ScriptFlow};
+use super::script::{Begin, Many, Script, ScriptFlow};
 use crate::error::{FileError, ListFault};
 use crate::faults::{Faults, FileErrors};
 use crate::text::{scaled, shown, utf8};
@@ -24,7 +24,8 @@ const STARTS: [(&str, u64); 6] = [
 /// `start` carries its unit (`10 us`); `start_ps` to `start_s` are plain numbers, rounded to a picosecond. `bytes` is
 /// a whole number, a size with its unit, or `endless`. `priority`, `tag`, `deadline` (a time after
 /// the start, with its unit) and `tenant` replace those of the block where they are not empty; flows with the same number
-/// in the column `coflow` are one coflow. Lines that begin with `#` are left out.
+/// in the column `coflow` are one coflow. Several hosts, separated by `;`, in `dst` or in `src` are the receivers or the senders
+/// of one session: such a line is a flow for each of them. Lines that begin with `#` are left out.
 pub fn parse_flow_list(file: &str, contents: &[u8]) -> Result<Script, FileErrors> {
     let text = utf8(file, contents)?;
     let mut reader =
@@ -36,7 +37,7 @@ pub fn parse_flow_list(file: &str, contents: &[u8]) -> Result<Script, FileErrors
         match record {
             Ok(record) => {
                 let line = record.position().map_or(1, csv::Position::line);
-                flows.extend(faults.keep(line, columns.flow(line, &record)));
+                flows.extend(faults.keep(line, columns.flows(line, &record)).into_iter().flatten());
             }
             Err(error) => faults.add(row_error(file, &error)),
         }
@@ -106,12 +107,37 @@ impl Columns {
         })
     }
 
-    fn flow(&self, line: u64, record: &StringRecord) -> Result<ScriptFlow, ListFault> {
+    /// The flows of a line: one for each pair of a sender and a receiver.
+    fn flows(&self, line: u64, record: &StringRecord) -> Result<Vec<ScriptFlow>, ListFault> {
         let value = |column: usize| record.get(column).unwrap_or("");
-        let (src, dst) = (host("src", value(self.src))?, host("dst", value(self.dst))?);
-        if src == dst {
-            return Err(ListFault::Self_(src));
+        let (sources, sinks) = (hosts("src", value(self.src))?, hosts("dst", value(self.dst))?);
+        if let Some(both) = sources.iter().find(|src| sinks.contains(src)) {
+            return Err(ListFault::Self_(*both));
         }
+        let many = match (sources.len(), sinks.len()) {
+            (1, 1) => None,
+            (1, _) => Some(Many::Receivers),
+            (_, 1) => Some(Many::Senders),
+            (sources, sinks) => return Err(ListFault::ManyToMany { sources, sinks }),
+        };
+        let flow = self.flow(line, record, (sources[0], sinks[0]))?;
+        let of = (sources.len().max(sinks.len())) as u16;
+        let pair = |index: u16| {
+            let nth = |hosts: &[u32]| hosts[usize::from(index) % hosts.len()];
+            let part = many.map(|many| (many, index, of));
+            ScriptFlow { src: nth(&sources), dst: nth(&sinks), part, ..flow.clone() }
+        };
+        Ok((0..of).map(pair).collect())
+    }
+
+    /// What a line says of the flow between `src` and `dst`.
+    fn flow(
+        &self,
+        line: u64,
+        record: &StringRecord,
+        (src, dst): (u32, u32),
+    ) -> Result<ScriptFlow, ListFault> {
+        let value = |column: usize| record.get(column).unwrap_or("");
         let optional = |column: Option<usize>| column.map(value).filter(|text| !text.is_empty());
         Ok(ScriptFlow {
             line,
@@ -124,10 +150,25 @@ impl Columns {
             deadline: optional(self.deadline).map(deadline).transpose()?,
             tenant: optional(self.tenant).map(str::to_string),
             coflow: optional(self.coflow).map(coflow).transpose()?,
+            part: None,
             when_sent: None,
             when_received: None,
         })
     }
+}
+
+/// The hosts that a column names, at least one and each once.
+fn hosts(column: &'static str, text: &str) -> Result<Vec<u32>, ListFault> {
+    let hosts: Vec<u32> = text.split(';').map(|text| host(column, text.trim())).collect::<Result<_, _>>()?;
+    let mut sorted = hosts.clone();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(ListFault::HostTwice { column, host: pair[0] });
+    }
+    if hosts.len() > usize::from(u16::MAX) {
+        return Err(ListFault::TooMany { column, count: hosts.len() });
+    }
+    Ok(hosts)
 }
 
 fn wrong(column: &'static str, text: &str, wanted: &'static str) -> ListFault {
@@ -135,7 +176,9 @@ fn wrong(column: &'static str, text: &str, wanted: &'static str) -> ListFault {
 }
 
 fn host(column: &'static str, text: &str) -> Result<u32, ListFault> {
-    text.parse().map_err(|_| wrong(column, text, "a host number; write a whole number from 0"))
+    text.parse().map_err(|_| {
+        wrong(column, text, "a host number; write a whole number from 0, or several separated by ;")
+    })
 }
 
 fn priority(text: &str) -> Result<u8, ListFault> {

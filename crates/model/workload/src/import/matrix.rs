@@ -114,6 +114,7 @@ impl Reader {
             deadline: None,
             tenant: None,
             coflow: None,
+            part: None,
             when_sent: None,
             when_received: None,
         });

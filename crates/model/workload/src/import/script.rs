@@ -93,6 +93,15 @@ pub enum Begin {
     Trigger(usize),
 }
 
+/// Which ends of a session there are several of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Many {
+    /// One sender, several receivers.
+    Receivers,
+    /// Several senders, one receiver.
+    Senders,
+}
+
 /// A flow of a script.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ScriptFlow {
@@ -116,6 +125,8 @@ pub struct ScriptFlow {
     pub tenant: Option<String>,
     /// Flows with the same number are one coflow.
     pub coflow: Option<u32>,
+    /// Its place among the flows that one line states, and which end they have in common.
+    pub part: Option<(Many, u16, u16)>,
     /// The trigger that it activates when all was acknowledged.
     pub when_sent: Option<usize>,
     /// The trigger that it activates when all was received.

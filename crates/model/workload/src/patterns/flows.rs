@@ -2,25 +2,30 @@ use std::sync::Arc;
 
 use pullnet_settings::settings;
 use pullnet_transport::Side;
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{Bytes, HostId, Instant, Picos};
 
+use super::sessions::{Copies, Parts, share};
 use crate::agenda::{Ended, Planner};
 use crate::error::{Fault, ListFault, MatrixFault};
 use crate::faults::{Faults, FileErrors};
 use crate::import::{
-    Begin, Counts, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow, StartUnit, TriggerKind,
-    fired, parse_flow_list, parse_hpcc_flows, parse_matrix,
+    Begin, Counts, Many, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow, StartUnit,
+    TriggerKind, fired, parse_flow_list, parse_hpcc_flows, parse_matrix,
 };
 use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::sizes::FileName;
-use crate::{Flow, Problem, Watch};
+use crate::{Flow, Join, Joins, Part, Problem, Watch};
 
 settings! {
     /// Flows from a list: CSV with the columns src,dst,bytes,start and perhaps priority,tag,deadline,tenant,coflow. Host
-    /// numbers count within the block's hosts.
+    /// numbers count within the block's hosts; several of them, as 3;7;9, in dst or src are one session.
     pub struct Flows {
         /// The list.
         file: FileName = "flows.csv"; required,
+        /// How data gets to several receivers (a line whose dst is \"3;7;9\").
+        copies: Copies = "multicast",
+        /// How data comes from several senders (a line whose src is \"3;7;9\").
+        parts: Parts = "coded",
     }
 }
 
@@ -64,7 +69,13 @@ impl Pattern for Flows {
         let script = parse_flow_list(&self.file.0, scene.file("file", &self.file)?);
         let script = scene.read("file", script)?;
         let beyond = |host, count| ListFault::Host { host, count }.into();
-        Scripted::build(scene, &self.file, &script, beyond, ListFault::Endless.into())
+        Scripted::build(
+            scene,
+            &self.file,
+            &script,
+            beyond,
+            (ListFault::Endless.into(), self.copies, self.parts),
+        )
     }
 }
 
@@ -99,7 +110,8 @@ impl Pattern for Matrix {
         }
         scene.read("file", failures.end())?;
         let beyond = |host, count| MatrixFault::Host { host, count }.into();
-        Scripted::build(scene, &self.file, &script, beyond, MatrixFault::Endless.into())
+        let rules = (MatrixFault::Endless.into(), Copies::Multicast, Parts::Coded);
+        Scripted::build(scene, &self.file, &script, beyond, rules)
     }
 }
 
@@ -157,6 +169,8 @@ struct Scripted {
     /// Start and lane of the flows with a start time, in order.
     timed: Arc<Vec<(Instant, u32)>>,
     next: usize,
+    copies: Copies,
+    parts: Parts,
 }
 
 /// Checks the flows of `script` against the network and the end of the run.
@@ -186,7 +200,7 @@ impl Scripted {
         file: &FileName,
         script: &Script,
         beyond: fn(u32, usize) -> Fault,
-        endless: Fault,
+        (endless, copies, parts): (Fault, Copies, Parts),
     ) -> Result<Box<dyn Traffic>, Noted> {
         let triggers = script.triggers.iter();
         let triggers = triggers.map(|t| Firing { kind: t.kind, activations: 0, targets: Vec::new() });
@@ -196,6 +210,8 @@ impl Scripted {
             triggers: triggers.collect(),
             timed: Arc::default(),
             next: 0,
+            copies,
+            parts,
         };
         check(scene, file, script, beyond, &endless)?;
         let start = Picos(scene.start().0);
@@ -228,10 +244,23 @@ impl Scripted {
             (Some(_), Some(_)) => Watch::Both,
         };
         let ScriptFlow { size, priority, deadline, coflow, when_sent, when_received, .. } = *flow;
-        let flow = Flow { src, dst, size, priority, tag, deadline, tenant, coflow, watch };
+        let (part, size) = self.part(flow.part, size);
+        let flow = Flow { src, dst, size, priority, tag, deadline, tenant, coflow, part, watch };
         Arc::make_mut(&mut self.flows).push(flow);
         let links = Links { when_sent, when_received };
         Arc::make_mut(&mut self.links).push(links);
+    }
+
+    /// The place of a flow in the session that its line states, and how much it carries of `size`.
+    fn part(&self, part: Option<(Many, u16, u16)>, size: Option<Bytes>) -> (Option<Part>, Option<Bytes>) {
+        let Some((many, index, of)) = part else { return (None, size) };
+        let join = match many {
+            Many::Receivers => self.copies.join(),
+            Many::Senders => self.parts.join(),
+        };
+        let apart = many == Many::Senders && join == Join::Apart;
+        let size = if apart { size.map(|size| share(size, index, of)) } else { size };
+        (Some(Part { join, index, of }), size)
     }
 
     fn plan_timed(&mut self, planner: &mut Planner<'_>) {
@@ -243,6 +272,15 @@ impl Scripted {
 }
 
 impl Traffic for Scripted {
+    fn joins(&self) -> Joins {
+        let mut joins = Joins::default();
+        for part in self.flows.iter().filter_map(|flow| flow.part) {
+            joins.multicast |= part.join == Join::Multicast;
+            joins.sources |= part.join == Join::Sources;
+        }
+        joins
+    }
+
     fn begin(&mut self, planner: &mut Planner<'_>) {
         self.plan_timed(planner);
     }

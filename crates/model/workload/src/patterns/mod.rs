@@ -12,10 +12,12 @@ mod plan;
 mod poisson;
 mod random;
 mod request_response;
+mod sessions;
 mod volume_model;
 
 pub use partners::Pairs;
 pub use plan::{Choose, Spread, WaitFor, at_once};
+pub use sessions::{Copies, Parts};
 
 use crate::pattern::Pattern;
 
@@ -45,6 +47,8 @@ patterns! {
     volume_model::VolumeModel,
     closed_loop::ClosedLoop,
     request_response::RequestResponse,
+    sessions::Replicate,
+    sessions::Fetch,
     flows::Flows,
     flows::Matrix,
 }

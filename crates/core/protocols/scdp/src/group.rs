@@ -1,0 +1,95 @@
+//! The receivers of one session as their sender sees them.
+
+use alloc::vec::Vec;
+
+use pullnet_transport::{GroupMember, HostAddr};
+
+/// What a receiver's latest pull says, or what the pulls of all receivers say together.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Word {
+    /// Pulls sent so far.
+    pub number: u32,
+    /// The first block that cannot be decoded.
+    pub first: u32,
+    /// Whether no further symbol is needed.
+    pub fin: bool,
+}
+
+/// A receiver that does not have everything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    pub addr: HostAddr,
+    pub paths: u16,
+    /// Its number among all receivers of the session.
+    pub row: u32,
+    pub pulled: Word,
+    pub heard: bool,
+}
+
+/// Receivers that do not have everything and have not been left to themselves.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    members: Vec<Member>,
+    /// Whether receivers that are behind were asked for a sign of life since symbols last went out.
+    pub asked: bool,
+}
+
+impl Group {
+    pub fn new(members: &[GroupMember]) -> Self {
+        let member = |(row, member): (u32, &GroupMember)| Member {
+            addr: member.addr,
+            paths: member.paths,
+            row,
+            pulled: Word::default(),
+            heard: false,
+        };
+        Self { members: (0..).zip(members).map(member).collect(), asked: false }
+    }
+
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Takes note of a pull. Whether it is one of a member; what it says beside its number holds even if it is an old one.
+    pub fn note(&mut self, from: HostAddr, pull: Word) -> bool {
+        let Some(member) = self.members.iter_mut().find(|member| member.addr == from) else { return false };
+        member.heard = true;
+        let ahead = pull.number.wrapping_sub(member.pulled.number);
+        if ahead > 0 && ahead <= u32::MAX / 2 {
+            (member.pulled.number, member.pulled.fin) = (pull.number, pull.fin);
+        }
+        member.pulled.first = member.pulled.first.max(pull.first);
+        true
+    }
+
+    /// What all of them have pulled; `None` if nobody is left.
+    pub fn all(&self) -> Option<Word> {
+        let pulls = || self.members.iter().map(|member| member.pulled);
+        Some(Word {
+            number: pulls().map(|pull| pull.number).min()?,
+            first: pulls().map(|pull| pull.first).min()?,
+            fin: pulls().all(|pull| pull.fin),
+        })
+    }
+
+    /// Whether some receivers have pulled more than the `served` symbols and others have not.
+    pub fn waits(&self, served: u32) -> bool {
+        let ahead = |member: &Member| member.pulled.number > served;
+        self.members.iter().any(ahead) && !self.members.iter().all(ahead)
+    }
+
+    /// Takes out those that have pulled no more than the `served` symbols.
+    pub fn take_behind(&mut self, served: u32) -> Vec<Member> {
+        self.members.extract_if(.., |member| member.pulled.number <= served).collect()
+    }
+
+    /// Takes out the receiver `addr`, and gives its number in the session.
+    pub fn remove(&mut self, addr: HostAddr) -> Option<u32> {
+        let at = self.members.iter().position(|member| member.addr == addr)?;
+        Some(self.members.remove(at).row)
+    }
+}

@@ -1,0 +1,98 @@
+//! Flows with several senders: what they report is one piece of news once the last of them is done.
+
+use std::collections::BTreeMap;
+
+use pullnet_transport::SendCounts;
+use pullnet_units::HostId;
+
+use crate::News;
+
+/// What is known of the senders of one flow.
+struct Senders {
+    hosts: Vec<HostId>,
+    /// Senders that have not said how it ended.
+    left: u16,
+    /// Whether any of them knows that the receiver has everything.
+    acknowledged: bool,
+    counts: SendCounts,
+}
+
+/// Flows with several senders, by number.
+#[derive(Default)]
+pub(crate) struct Sources {
+    flows: BTreeMap<u32, Senders>,
+}
+
+impl Sources {
+    /// `hosts` send flow `flow`. Nothing is kept of a flow with one sender.
+    pub fn begin(&mut self, flow: u32, hosts: Vec<HostId>) {
+        if hosts.len() > 1 {
+            let left = hosts.len() as u16;
+            let senders = Senders { hosts, left, acknowledged: false, counts: SendCounts::default() };
+            self.flows.insert(flow, senders);
+        }
+    }
+
+    /// The senders of `flow`, if it has several.
+    pub fn of(&self, flow: u32) -> Option<&[HostId]> {
+        self.flows.get(&flow).map(|senders| &*senders.hosts)
+    }
+
+    /// What news of `flow` comes to: `None` as long as others of its senders have still to report. It has failed if all of
+    /// them gave up.
+    pub fn join(&mut self, flow: u32, news: News) -> Option<News> {
+        let Some(senders) = self.flows.get_mut(&flow) else { return Some(news) };
+        let (acknowledged, counts, reason) = match news {
+            News::Acknowledged(counts) => (true, counts, None),
+            News::Failed(reason, counts) => (false, counts, Some(reason)),
+            News::Received { .. } | News::Unfinished { .. } => return Some(news),
+        };
+        senders.left = senders.left.saturating_sub(1);
+        senders.acknowledged |= acknowledged;
+        let sum = &mut senders.counts;
+        sum.sent = sum.sent.saturating_add(counts.sent);
+        sum.again = sum.again.saturating_add(counts.again);
+        sum.timeouts = sum.timeouts.saturating_add(counts.timeouts);
+        if senders.left > 0 {
+            return None;
+        }
+        let counts = senders.counts;
+        Some(match reason {
+            Some(reason) if !senders.acknowledged => News::Failed(reason, counts),
+            _ => News::Acknowledged(counts),
+        })
+    }
+
+    /// What the senders of `flow` counted that have reported, as long as others have not.
+    pub fn so_far(&self, flow: u32) -> SendCounts {
+        let open = self.flows.get(&flow).filter(|senders| senders.left > 0);
+        open.map_or_else(SendCounts::default, |senders| senders.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(sent: u32) -> SendCounts {
+        SendCounts { sent, again: 1, timeouts: 0 }
+    }
+
+    #[test]
+    fn the_last_sender_decides_when_and_any_success_decides_how() {
+        let mut sources = Sources::default();
+        for flow in [3, 4] {
+            sources.begin(flow, vec![HostId(1), HostId(2)]);
+        }
+        assert_eq!(sources.of(3), Some(&[HostId(1), HostId(2)][..]));
+        assert_eq!(sources.join(3, News::Failed("silent", counts(5))), None);
+        assert_eq!(sources.so_far(3), counts(5));
+        let both = SendCounts { sent: 12, again: 2, timeouts: 0 };
+        assert_eq!(sources.join(3, News::Acknowledged(counts(7))), Some(News::Acknowledged(both)));
+        assert_eq!(sources.join(4, News::Failed("silent", counts(5))), None);
+        assert_eq!(sources.join(4, News::Failed("silent", counts(7))), Some(News::Failed("silent", both)));
+        let received = News::Received { delivered: 1, in_window: 1 };
+        assert_eq!(sources.join(4, received), Some(received), "the receiver is one");
+        assert_eq!(sources.join(5, News::Acknowledged(counts(1))), Some(News::Acknowledged(counts(1))));
+    }
+}

@@ -1,0 +1,338 @@
+//! Sessions with several receivers, or several senders: how a storage system writes copies and reads them.
+
+use std::collections::BTreeMap;
+
+use pullnet_rng::Stream;
+use pullnet_settings::{choice, settings};
+use pullnet_units::{Bytes, HostId, Instant};
+
+use super::plan::{below, exponential, some_of};
+use super::{Choose, plan::affordable};
+use crate::agenda::Planner;
+use crate::hosts::Hosts;
+use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::{Flow, FlowSize, Join, Joins, Part, Problem};
+
+choice! {
+    /// How data gets from one sender to several receivers.
+    pub enum Copies {
+        /// A packet is sent once and copied by switches; the transport has to know how.
+        Multicast = "multicast",
+        /// In a flow of its own to each receiver, by any transport (multi-unicast).
+        Unicast = "unicast",
+    }
+}
+
+impl Copies {
+    pub(crate) const fn join(self) -> Join {
+        match self {
+            Self::Multicast => Join::Multicast,
+            Self::Unicast => Join::Apart,
+        }
+    }
+}
+
+choice! {
+    /// How data comes from several senders to one receiver.
+    pub enum Parts {
+        /// Each sends symbols of a code, of which any serve, as fast as it can; the transport has to know how.
+        Coded = "coded",
+        /// Each sends its part, all of one size, in a flow of its own, by any transport.
+        Plain = "plain",
+    }
+}
+
+impl Parts {
+    pub(crate) const fn join(self) -> Join {
+        match self {
+            Self::Coded => Join::Sources,
+            Self::Plain => Join::Apart,
+        }
+    }
+}
+
+/// What the `index`-th of `of` senders carries of `size` bytes where each has a part of its own. At least one byte: data
+/// smaller than the number of its senders grows by that.
+pub(crate) fn share(size: Bytes, index: u16, of: u16) -> Bytes {
+    let (each, more) = (size.0 / u64::from(of), size.0 % u64::from(of));
+    Bytes((each + u64::from(u64::from(index) < more)).max(1))
+}
+
+settings! {
+    /// One-to-many: hosts store data, each piece on several hosts, drawn anew for each session.
+    pub struct Replicate {
+        /// Receivers of a session.
+        receivers: u32 = 3 in 1 => 65535,
+        /// Payload bytes of a session, which every receiver gets, or "endless".
+        size: FlowSize = "1 MB"; required,
+        /// Whether switches copy packets (multicast), or each receiver has a flow of its own (unicast).
+        copies: Copies = "multicast",
+        /// Hosts that store.
+        from: Hosts = "all",
+        /// Hosts that receivers are drawn from.
+        to: Hosts = "all",
+        /// Whether no receiver is in the rack of the sender.
+        outside_rack: bool = true,
+        /// Sessions in all; by default one of each host that stores.
+        sessions: Option<u32> = "" in 1 => 2000000000,
+        /// Sessions per second of all hosts together, which begin at random times (Poisson), each at a random host. If left out,
+        /// all begin at once, those of one host after another.
+        rate: Option<f64> = "" in 0.000001 => 1000000000000.0,
+    }
+}
+
+settings! {
+    /// Many-to-one: hosts read data of which several hosts, drawn anew for each session, have a copy.
+    pub struct Fetch {
+        /// Senders of a session.
+        sources: u32 = 3 in 1 => 65535,
+        /// Payload bytes of a session, or "endless".
+        size: FlowSize = "1 MB"; required,
+        /// Whether any symbols of any sender serve (coded), or each sends a part of one size in a flow of its own (plain).
+        parts: Parts = "coded",
+        /// Hosts that senders are drawn from.
+        from: Hosts = "all",
+        /// Hosts that read.
+        to: Hosts = "all",
+        /// Whether no sender is in the rack of the receiver.
+        outside_rack: bool = true,
+        /// Sessions in all; by default one of each host that reads.
+        sessions: Option<u32> = "" in 1 => 2000000000,
+        /// Sessions per second of all hosts together, which begin at random times (Poisson), each at a random host. If left out,
+        /// all begin at once, those of one host after another.
+        rate: Option<f64> = "" in 0.000001 => 1000000000000.0,
+    }
+}
+
+impl Pattern for Replicate {
+    fn name(&self) -> &'static str {
+        "replicate"
+    }
+
+    fn summary(&self) -> &'static str {
+        "hosts send the same data to several others each (one-to-many)"
+    }
+
+    fn ends(&self) -> Ends {
+        Ends::with_flows_of(self.size)
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
+        let (hubs, pool) = (scene.select("from", &self.from), scene.select("to", &self.to));
+        let many = ("receivers", self.receivers);
+        let build = Build { many, outside: self.outside_rack, sessions: self.sessions, rate: self.rate };
+        build.traffic(scene, hubs?, pool?, Kind::Replicate(self.copies.join()), self.size)
+    }
+}
+
+impl Pattern for Fetch {
+    fn name(&self) -> &'static str {
+        "fetch"
+    }
+
+    fn summary(&self) -> &'static str {
+        "hosts get data from several others each (many-to-one)"
+    }
+
+    fn ends(&self) -> Ends {
+        Ends::with_flows_of(self.size)
+    }
+
+    fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
+        let (hubs, pool) = (scene.select("to", &self.to), scene.select("from", &self.from));
+        let many = ("sources", self.sources);
+        let build = Build { many, outside: self.outside_rack, sessions: self.sessions, rate: self.rate };
+        let (hubs, pool) = (hubs?, pool?);
+        let size = self.size.0.map_or(u64::MAX, |size| size.0);
+        if size < self.sources.into() && scene.reads(&["size", "sources"]) {
+            let reason = format!("is less than a byte for each of {} senders; use more bytes", self.sources);
+            return Err(scene.note(Problem::new("size", size.to_string(), reason)));
+        }
+        build.traffic(scene, hubs, pool, Kind::Fetch(self.parts.join()), self.size)
+    }
+}
+
+/// Which end of a session is the one host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Replicate(Join),
+    Fetch(Join),
+}
+
+impl Kind {
+    fn join(self) -> Join {
+        let (Self::Replicate(join) | Self::Fetch(join)) = self;
+        join
+    }
+
+    /// The flow between the one host and number `index` of `of` others.
+    fn flow(self, hub: HostId, other: HostId, size: Option<Bytes>, (index, of): (u16, u16)) -> Flow {
+        let flow = match self {
+            Self::Replicate(_) => Flow::new(hub, other, size),
+            Self::Fetch(Join::Apart) => Flow::new(other, hub, size.map(|size| share(size, index, of))),
+            Self::Fetch(_) => Flow::new(other, hub, size),
+        };
+        if of == 1 { flow } else { flow.joined(Part { join: self.join(), index, of }) }
+    }
+}
+
+/// What both patterns state.
+struct Build {
+    /// Hosts at the other end of a session, and the setting that says so.
+    many: (&'static str, u32),
+    outside: bool,
+    sessions: Option<u32>,
+    rate: Option<f64>,
+}
+
+impl Build {
+    fn traffic(
+        self,
+        scene: &Scene<'_>,
+        hubs: Vec<HostId>,
+        pool: Vec<HostId>,
+        kind: Kind,
+        size: FlowSize,
+    ) -> Result<Box<dyn Traffic>, Noted> {
+        let partners = Partners::new(scene, &hubs, pool, self.many.1 as usize, self.outside);
+        let partners = partners.map_err(|(host, count)| scene.note(self.too_few(host, count)))?;
+        if size == FlowSize::ENDLESS {
+            scene.noted(affordable(self.many.0, self.many.1, hubs.len()))?;
+        }
+        let left = self.sessions.map_or(hubs.len() as u64, u64::from);
+        let gap = self.rate.map(|rate| 1e12 / rate);
+        let (at, chance) = (scene.start(), [0, 1, 2].map(|index| scene.stream(index)));
+        Ok(Box::new(Sessions { kind, size: size.0, hubs, partners, left, gap, at, begun: 0, chance }))
+    }
+
+    /// Host `host` has only `count` others.
+    fn too_few(&self, host: HostId, count: usize) -> Problem {
+        let (key, wanted) = self.many;
+        let remedy = if self.outside { "other racks" } else { "other hosts" };
+        let more = if self.outside { ", or state outside_rack = false" } else { "" };
+        let use_less = if count > 0 { format!("use at most {count}, or ") } else { String::new() };
+        let reason = format!(
+            "is more than the {count} hosts in {remedy} that host {} has; {use_less}select more hosts{more}",
+            host.0
+        );
+        Problem::here(key, wanted.to_string(), reason)
+    }
+}
+
+/// Who can be at the other end of a host's sessions.
+#[derive(Clone)]
+struct Partners {
+    pool: Vec<HostId>,
+    /// Rack of each host in `pool`; a number of its own for each host where racks do not matter.
+    racks: Vec<u32>,
+    /// Rack of each of the hubs, in the same numbers.
+    homes: Vec<u32>,
+    /// Hosts in `pool` by rack.
+    in_rack: BTreeMap<u32, usize>,
+    many: usize,
+}
+
+impl Partners {
+    /// `many` partners for each session of `hubs`; otherwise a hub that has too few, and how many it has.
+    fn new(
+        scene: &Scene<'_>,
+        hubs: &[HostId],
+        pool: Vec<HostId>,
+        many: usize,
+        outside: bool,
+    ) -> Result<Self, (HostId, usize)> {
+        let rack = |host: &HostId| if outside { scene.rack(*host) } else { host.0 };
+        let (racks, homes): (Vec<_>, Vec<_>) =
+            (pool.iter().map(rack).collect(), hubs.iter().map(rack).collect());
+        let mut in_rack = BTreeMap::new();
+        racks.iter().for_each(|rack| *in_rack.entry(*rack).or_default() += 1);
+        let partners = Self { pool, racks, homes, in_rack, many };
+        let short = (0..hubs.len()).find(|hub| partners.count(*hub) < many);
+        short.map_or(Ok(()), |hub| Err((hubs[hub], partners.count(hub))))?;
+        Ok(partners)
+    }
+
+    /// How many hosts can be at the other end of a session of hub number `hub`.
+    fn count(&self, hub: usize) -> usize {
+        self.pool.len() - self.in_rack.get(&self.homes[hub]).copied().unwrap_or(0)
+    }
+
+    /// Partners for a session of hub number `hub`, each set equally likely.
+    fn draw(&self, hub: usize, chance: &mut Stream) -> Vec<HostId> {
+        let elsewhere = |at: &usize| self.racks[*at] != self.homes[hub];
+        if self.count(hub) < 4 * self.many || self.count(hub) < self.pool.len() / 2 {
+            let eligible: Vec<_> = (0..self.pool.len()).filter(elsewhere).map(|at| self.pool[at]).collect();
+            return some_of(&eligible, self.many, Choose::Random, chance);
+        }
+        // Most draws are good ones.
+        let mut drawn = Vec::with_capacity(self.many);
+        while drawn.len() < self.many {
+            let at = below(self.pool.len(), chance);
+            if elsewhere(&at) && !drawn.contains(&self.pool[at]) {
+                drawn.push(self.pool[at]);
+            }
+        }
+        drawn
+    }
+}
+
+/// Sessions one after the other: the next one is planned when the last flow of the one before has started. Lane: number of
+/// the flow.
+#[derive(Clone)]
+struct Sessions {
+    kind: Kind,
+    size: Option<Bytes>,
+    hubs: Vec<HostId>,
+    partners: Partners,
+    left: u64,
+    /// Mean time between two sessions in picoseconds; `None`: all at once.
+    gap: Option<f64>,
+    at: Instant,
+    begun: u64,
+    /// Chance of gaps, hubs and partners.
+    chance: [Stream; 3],
+}
+
+impl Sessions {
+    fn plan_next(&mut self, planner: &mut Planner<'_>) {
+        if self.begun == self.left {
+            return;
+        }
+        let [gaps, hubs, partners] = &mut self.chance;
+        let hub = match self.gap {
+            Some(gap) => {
+                self.at = self.at.after(exponential(gap, gaps));
+                below(self.hubs.len(), hubs)
+            }
+            None => (self.begun % self.hubs.len() as u64) as usize,
+        };
+        let others = self.partners.draw(hub, partners);
+        let (first, of) = (self.begun * others.len() as u64, others.len() as u16);
+        self.begun += 1;
+        for (index, other) in (0..).zip(others) {
+            let flow = self.kind.flow(self.hubs[hub], other, self.size, (index, of));
+            planner.plan(self.at, first + u64::from(index), flow);
+        }
+    }
+}
+
+impl Traffic for Sessions {
+    fn begin(&mut self, planner: &mut Planner<'_>) {
+        self.plan_next(planner);
+    }
+
+    fn expected(&self, end: Instant) -> f64 {
+        let in_time = self.gap.map_or(f64::MAX, |gap| end.since(self.at).0 as f64 / gap);
+        in_time.min(self.left as f64) * self.partners.many as f64
+    }
+
+    fn joins(&self) -> Joins {
+        if self.partners.many > 1 { Joins::of(self.kind.join()) } else { Joins::default() }
+    }
+
+    fn started(&mut self, lane: u64, _at: Instant, planner: &mut Planner<'_>) {
+        if lane + 1 == self.begun * self.partners.many as u64 {
+            self.plan_next(planner);
+        }
+    }
+}
