@@ -5,6 +5,7 @@ extern crate alloc;
 
 use alloc::string::String;
 
+pub use pullnet_dcqcn::Dcqcn;
 pub use pullnet_dctcp::Dctcp;
 pub use pullnet_go_back_n::GoBackN;
 pub use pullnet_homa::Homa;
@@ -13,9 +14,11 @@ pub use pullnet_mptcp::Mptcp;
 pub use pullnet_ndp::Ndp;
 pub use pullnet_pfabric::Pfabric;
 pub use pullnet_phost::Phost;
+pub use pullnet_roce::Roce;
 pub use pullnet_scdp::Scdp;
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
+pub use pullnet_timely::Timely;
 use pullnet_transport::{Framing, Header, Protocol, Transport, Words};
 pub use pullnet_unresponsive::Unresponsive;
 
@@ -130,6 +133,9 @@ protocols! {
     Phost,
     Pfabric,
     Homa,
+    Roce,
+    Dcqcn,
+    Timely,
 }
 
 macro_rules! framed {

@@ -1,0 +1,96 @@
+use pullnet_transport::{ConnId, Header, Packed, Small};
+
+/// A packet of a RoCE host. Packets are numbered from 0 within a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RdmaHeader {
+    /// Payload; any packet opens the connection.
+    Data {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Packet number.
+        seq: u32,
+        /// The last packet of the flow.
+        last: bool,
+    },
+    /// A packet has arrived.
+    Ack {
+        /// The sender's connection.
+        conn: ConnId,
+        /// The packet that is answered.
+        seq: u32,
+        /// Every packet below this number has arrived.
+        cumulative: u32,
+        /// The whole flow has arrived.
+        finished: bool,
+        /// A switch has marked the packet that is answered.
+        marked: bool,
+    },
+    /// A packet has arrived while an earlier one is missing.
+    Nack {
+        /// The sender's connection.
+        conn: ConnId,
+        /// The packet that is answered.
+        seq: u32,
+        /// The oldest missing packet.
+        cumulative: u32,
+        /// A switch has marked the packet that is answered.
+        marked: bool,
+    },
+    /// Congestion notification: packets of the connection arrive marked.
+    Cnp {
+        /// The sender's connection.
+        conn: ConnId,
+    },
+}
+
+const DATA: u8 = 0;
+const ACK: u8 = 1;
+const NACK: u8 = 2;
+const CNP: u8 = 3;
+/// Flags share a byte with the kind: they are the high nibble. On data: the last packet; on an ACK: finished.
+const END: u8 = 0x10;
+/// On an ACK or a NACK: the packet that is answered was marked.
+const MARKED: u8 = 0x20;
+
+fn flag(set: bool, bit: u8) -> u8 {
+    if set { bit } else { 0 }
+}
+
+impl Header for RdmaHeader {
+    const KINDS: &'static [&'static str] = &["data", "ack", "nack", "cnp"];
+    type Words = Small;
+
+    fn pack(self) -> Packed<Small> {
+        let (kind, words) = match self {
+            Self::Data { conn, seq, last } => (DATA | flag(last, END), [conn.0, seq, 0]),
+            Self::Ack { conn, seq, cumulative, finished, marked } => {
+                (ACK | flag(finished, END) | flag(marked, MARKED), [conn.0, seq, cumulative])
+            }
+            Self::Nack { conn, seq, cumulative, marked } => {
+                (NACK | flag(marked, MARKED), [conn.0, seq, cumulative])
+            }
+            Self::Cnp { conn } => (CNP, [conn.0, 0, 0]),
+        };
+        Packed { kind, words }
+    }
+
+    fn unpack(packed: Packed<Small>) -> Self {
+        let [conn, seq, cumulative] = packed.words;
+        let (conn, end, marked) = (ConnId(conn), packed.kind & END != 0, packed.kind & MARKED != 0);
+        match packed.kind & 0x0f {
+            DATA => Self::Data { conn, seq, last: end },
+            ACK => Self::Ack { conn, seq, cumulative, finished: end, marked },
+            NACK => Self::Nack { conn, seq, cumulative, marked },
+            _ => Self::Cnp { conn },
+        }
+    }
+
+    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+        Some(match self {
+            Self::Data { conn, seq, .. } | Self::Ack { conn, seq, .. } => (conn, Some(seq)),
+            // The sender's timer runs for the packet that is missing.
+            Self::Nack { conn, cumulative, .. } => (conn, Some(cumulative)),
+            Self::Cnp { conn } => (conn, None),
+        })
+    }
+}

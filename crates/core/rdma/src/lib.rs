@@ -1,0 +1,19 @@
+//! What hosts of RDMA over Converged Ethernet (RoCE) share: paced senders, loss recovery by NACK, the notification of marks,
+//! and rate control as a trait.
+//!
+//! `README.md` beside this crate lists the rules.
+#![no_std]
+
+extern crate alloc;
+
+mod control;
+mod endpoint;
+mod header;
+mod receiver;
+mod rules;
+mod sender;
+
+pub use control::{Acked, Control, LineRate};
+pub use endpoint::Endpoint;
+pub use header::RdmaHeader;
+pub use rules::{Notification, Paths, Recovery, Rules};

@@ -1,0 +1,112 @@
+use pullnet_connections::{Noted, ReceivedSet};
+use pullnet_transport::{ConnId, HostAddr};
+use pullnet_units::Instant;
+
+use crate::rules::{Recovery, Rules};
+
+/// A data packet as it arrives.
+#[derive(Clone, Copy)]
+pub(crate) struct Data {
+    pub conn: ConnId,
+    pub seq: u32,
+    pub last: bool,
+    pub marked: bool,
+}
+
+/// What a receiver answers to a data packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Answer {
+    Ack,
+    Nack,
+    Nothing,
+}
+
+/// The receiving half of a connection.
+pub(crate) struct Receiver {
+    pub peer: HostAddr,
+    pub conn: ConnId,
+    received: ReceivedSet,
+    /// Number of packets, once the last one was taken.
+    total: Option<u32>,
+    pub bytes: u64,
+    pub last_progress: Instant,
+    pub last_heard: Instant,
+    /// Its entry among the timers: when it is to be seen whether the sender is silent.
+    pub due: Instant,
+    /// The missing packet that the latest NACK named, and when it may be named again.
+    nacked: (u32, Instant),
+    /// No CNP leaves before this time.
+    next_cnp: Instant,
+}
+
+impl Receiver {
+    pub fn open(now: Instant, peer: HostAddr, conn: ConnId) -> Self {
+        Self {
+            peer,
+            conn,
+            received: ReceivedSet::default(),
+            total: None,
+            bytes: 0,
+            last_progress: now,
+            last_heard: now,
+            due: Instant::NEVER,
+            nacked: (u32::MAX, Instant::ZERO),
+            next_cnp: Instant::ZERO,
+        }
+    }
+
+    /// Every packet below this number has arrived.
+    pub fn cumulative(&self) -> u32 {
+        self.received.cumulative()
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.total.is_some_and(|total| self.cumulative() >= total)
+    }
+
+    /// Takes a packet with `bytes` bytes of payload, or does not: the answer, and whether its payload is new.
+    pub fn on_data(&mut self, now: Instant, rules: &Rules, data: Data, bytes: u32) -> (Answer, bool) {
+        let expected = self.cumulative();
+        if data.seq < expected {
+            // The ACK may have been lost.
+            return (Answer::Ack, false);
+        }
+        let noted = match rules.recovery {
+            Recovery::GoBackN if data.seq > expected => return (self.nack(now, rules), false),
+            _ => self.received.insert(data.seq),
+        };
+        if noted == Noted::TooFar {
+            return (Answer::Nothing, false);
+        }
+        if data.last {
+            self.total = Some(data.seq.saturating_add(1));
+        }
+        if noted == Noted::New {
+            self.bytes += u64::from(bytes);
+            self.last_progress = now;
+        }
+        // Selective repeat answers every packet, so that the sender learns of each that has arrived.
+        let answer = if data.seq < self.cumulative() { Answer::Ack } else { Answer::Nack };
+        (answer, noted == Noted::New)
+    }
+
+    /// A NACK for the oldest missing packet, unless one has just left.
+    fn nack(&mut self, now: Instant, rules: &Rules) -> Answer {
+        let (missing, again) = self.nacked;
+        if missing == self.cumulative() && now < again {
+            return Answer::Nothing;
+        }
+        self.nacked = (self.cumulative(), now.after(rules.nack_interval));
+        Answer::Nack
+    }
+
+    /// Whether a CNP leaves for a marked packet.
+    pub fn notifies(&mut self, now: Instant, rules: &Rules) -> bool {
+        let Some(interval) = rules.cnp_interval else { return false };
+        let notifies = now >= self.next_cnp;
+        if notifies {
+            self.next_cnp = now.after(interval);
+        }
+        notifies
+    }
+}

@@ -1,0 +1,130 @@
+use pullnet_settings::choice;
+use pullnet_units::Picos;
+
+choice! {
+    /// How lost packets are repeated.
+    pub enum Recovery {
+        /// The receiver takes packets in order only; a NACK has the sender go on from the missing one.
+        GoBackN = "go-back-n",
+        /// The receiver keeps what it has; only missing packets are repeated.
+        Selective = "selective",
+    }
+}
+
+choice! {
+    /// How a host spreads the packets of a flow over the paths to its peer.
+    pub enum Paths {
+        /// One random path for the whole flow.
+        Single = "single",
+        /// An independent random path for each packet.
+        Scatter = "scatter",
+    }
+}
+
+choice! {
+    /// How a receiver tells the sender of marked packets.
+    pub enum Notification {
+        /// By congestion notification packets, a limited number of them.
+        Cnp = "cnp",
+        /// By a bit in the ACK of each marked packet.
+        Ack = "ack",
+    }
+}
+
+/// Settings that all RoCE hosts have, in the form in which flows use them. Rate control has its own.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rules {
+    /// Payload of a full packet, bytes.
+    pub mtu: u32,
+    /// Bytes on the wire beside the payload.
+    pub header: u32,
+    /// Bytes on the wire of an ACK, a NACK and a CNP.
+    pub ack: u32,
+    /// How lost packets are repeated.
+    pub recovery: Recovery,
+    /// Payload bytes that may be outstanding; `None`: no limit.
+    pub window: Option<u64>,
+    /// Whether the window shrinks with the rate.
+    pub window_scales: bool,
+    /// Least time between two NACKs for the same missing packet.
+    pub nack_interval: Picos,
+    /// Time without an ACK, once nothing is left to send, after which packets are repeated.
+    pub timeout: Picos,
+    /// Time without any answer to outstanding packets after which a flow fails.
+    pub give_up: Picos,
+    /// Priority of data packets at switches.
+    pub data_priority: u8,
+    /// Priority of ACKs, NACKs and CNPs at switches.
+    pub control_priority: u8,
+    /// Path of each packet.
+    pub paths: Paths,
+    /// Whether data packets are ECN-capable.
+    pub ecn: bool,
+    /// Least time between two CNPs of one flow; `None`: marks are echoed in ACKs.
+    pub cnp_interval: Option<Picos>,
+}
+
+/// A settings table of RoCE hosts: what all of them have, and after it the rows of its own.
+///
+/// It also gets a method `rules`, which returns the common part as [`Rules`](crate::Rules) without ECN.
+#[macro_export]
+macro_rules! rdma_settings {
+    ($(#[$doc:meta])* pub struct $name:ident { $($own:tt)* }) => {
+        pullnet_settings::settings! {
+            $(#[$doc])*
+            pub struct $name {
+                /// Payload of a full packet. Bytes. Source: simulators of RoCE, 1000 B; InfiniBand: 256 B to 4096 B.
+                mtu: pullnet_units::Bytes = "1000 B" in "1 B" => "60000 B",
+                /// Bytes on the wire of a data packet beside its payload. Source: HPCC simulator, 14 link, 20 IP, 8 UDP, 6
+                /// sequence.
+                header: pullnet_units::Bytes = "48 B" in "1 B" => "128 B",
+                /// Bytes on the wire of an ACK, a NACK and a CNP; not less than `header`. Source: HPCC simulator.
+                ack: pullnet_units::Bytes = "60 B" in "1 B" => "128 B",
+                /// How lost packets are repeated. Source: go-back-n, DCQCN section 2; selective, IRN (Mittal et al., SIGCOMM
+                /// 2018) section 3.1.
+                recovery: $crate::Recovery = "go-back-n",
+                /// Payload that may be outstanding. Bytes; no limit unless stated.
+                window: Option<pullnet_units::Bytes> = "" in "1 B" => "1 TB",
+                /// Whether the window is in proportion to the rate: stated for the rate of the link. Without effect where
+                /// there is no window. Source: HPCC simulator, VAR_WIN.
+                window_scales: bool = false,
+                /// Least time between two NACKs for the same missing packet. Source: HPCC simulator, 500 us.
+                nack_interval: pullnet_units::Picos = "500 us" in "1 ns" => "1 s",
+                /// Time without an ACK, once nothing is left to send, after which packets are repeated. Larger than the
+                /// largest round-trip time, pauses included.
+                timeout: pullnet_units::Picos = "4 ms" in "1 us" => "100 s",
+                /// Time without any answer to outstanding packets after which a flow fails.
+                give_up: pullnet_units::Picos = "1 s" in "10 us" => "10000 s",
+                /// Priority of data packets at switches.
+                data_priority: u32 = 0 in 0 => 7,
+                /// Priority of ACKs, NACKs and CNPs at switches.
+                control_priority: u32 = 0 in 0 => 7,
+                /// How the packets of a flow are spread over the paths. Go-back-N needs packets in order.
+                paths: $crate::Paths = "single",
+                $($own)*
+            }
+        }
+
+        impl $name {
+            /// The settings that all RoCE hosts have, without ECN.
+            pub fn rules(&self) -> $crate::Rules {
+                $crate::Rules {
+                    mtu: self.mtu.0 as u32,
+                    header: self.header.0 as u32,
+                    ack: self.ack.0.max(self.header.0) as u32,
+                    recovery: self.recovery,
+                    window: self.window.map(|bytes| bytes.0),
+                    window_scales: self.window_scales,
+                    nack_interval: self.nack_interval,
+                    timeout: self.timeout,
+                    give_up: self.give_up,
+                    data_priority: self.data_priority as u8,
+                    control_priority: self.control_priority as u8,
+                    paths: self.paths,
+                    ecn: false,
+                    cnp_interval: None,
+                }
+            }
+        }
+    };
+}

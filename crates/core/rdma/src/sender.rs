@@ -1,0 +1,288 @@
+use alloc::collections::VecDeque;
+
+use pullnet_connections::WINDOW;
+use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+
+use crate::control::{Acked, Control};
+use crate::rules::{Recovery, Rules};
+
+/// A packet that was sent and is not below the cumulative point.
+#[derive(Clone, Copy)]
+struct Slot {
+    first_sent: Instant,
+    /// Sent more than once.
+    again: bool,
+    acknowledged: bool,
+    /// Waits in `lost`.
+    lost: bool,
+}
+
+/// What an ACK or a NACK says.
+#[derive(Clone, Copy)]
+pub(crate) struct Answered {
+    pub seq: u32,
+    pub cumulative: u32,
+    pub finished: bool,
+    pub marked: bool,
+    pub missing: bool,
+}
+
+/// The sending half of a connection.
+pub(crate) struct Sender<C> {
+    pub conn: ConnId,
+    pub to: HostAddr,
+    pub priority: u8,
+    pub path: u16,
+    pub paths: u16,
+    pub control: C,
+    line: BitsPerSec,
+    /// Number of packets; `u32::MAX` never ends.
+    total: u32,
+    last_payload: u32,
+    /// The oldest packet without an ACK.
+    first: u32,
+    /// The packet that leaves next: below `sent()` after a go-back.
+    next: u32,
+    /// The packets from `first` on that were sent.
+    slots: VecDeque<Slot>,
+    /// Packets to be repeated one by one (selective repeat).
+    lost: VecDeque<u32>,
+    /// Packets below this number were looked at for losses since the last timeout (selective repeat).
+    scanned: u32,
+    /// Pacing allows the next packet at this time.
+    next_at: Instant,
+    last_sent: Instant,
+    last_heard: Instant,
+    pub last_progress: Instant,
+    pub acked_bytes: u64,
+    pub counts: SendCounts,
+    /// Whether it stands in line for the link.
+    pub queued: bool,
+    /// Its entry among the timers; `NEVER` if there is none.
+    pub due: Instant,
+}
+
+impl<C: Control> Sender<C> {
+    /// A flow of `packets` packets (`None` never ends) that is opened `now`.
+    pub fn open(
+        now: Instant,
+        rules: &Rules,
+        (control, line): (C, BitsPerSec),
+        flow: &FlowSpec,
+        packets: Option<u32>,
+    ) -> Self {
+        let mtu = u64::from(rules.mtu);
+        let before_last = u64::from(packets.unwrap_or(1) - 1) * mtu;
+        Self {
+            conn: flow.conn,
+            to: flow.to,
+            priority: flow.priority,
+            path: 0,
+            paths: flow.paths.max(1),
+            control,
+            line,
+            total: packets.unwrap_or(u32::MAX),
+            last_payload: flow.size.map_or(mtu, |size| size.0 - before_last) as u32,
+            first: 0,
+            next: 0,
+            slots: VecDeque::new(),
+            lost: VecDeque::new(),
+            scanned: 0,
+            next_at: now,
+            last_sent: now,
+            last_heard: now,
+            last_progress: now,
+            acked_bytes: 0,
+            counts: SendCounts::default(),
+            queued: false,
+            due: Instant::NEVER,
+        }
+    }
+
+    /// Number of packets that were sent at least once.
+    fn sent(&self) -> u32 {
+        self.first + self.slots.len() as u32
+    }
+
+    /// Whether window and flow have a packet that may leave.
+    fn has_packet(&mut self, now: Instant, rules: &Rules, own: &C::Rules) -> bool {
+        if !self.lost.is_empty() {
+            return true;
+        }
+        if self.next >= self.total || self.next - self.first >= WINDOW {
+            return false;
+        }
+        let Some(window) = rules.window else { return true };
+        let share = if rules.window_scales { self.control.rate(own, now) / self.line.get() as f64 } else { 1.0 };
+        let outstanding = u64::from(self.next - self.first) * u64::from(rules.mtu);
+        outstanding < ((window as f64 * share) as u64).max(1)
+    }
+
+    /// When the next packet may leave; `NEVER` if only an answer or a timeout can change that.
+    pub fn next_departure(&mut self, now: Instant, rules: &Rules, own: &C::Rules) -> Instant {
+        if self.has_packet(now, rules, own) { self.next_at } else { Instant::NEVER }
+    }
+
+    /// When outstanding packets are repeated, or the flow fails: whichever comes first. `idle`: nothing is left to send.
+    pub fn timer(&self, rules: &Rules, idle: bool) -> Instant {
+        if self.slots.is_empty() {
+            return Instant::NEVER;
+        }
+        let repeat = if idle { self.last_sent.after(rules.timeout) } else { Instant::NEVER };
+        repeat.min(self.gives_up_at(rules))
+    }
+
+    /// When the flow fails unless something is heard.
+    pub fn gives_up_at(&self, rules: &Rules) -> Instant {
+        if self.slots.is_empty() { Instant::NEVER } else { self.last_heard.after(rules.give_up) }
+    }
+
+    /// The timer has run out at `now`: if it was that of repetition, the packet that it ran for. Everything without an
+    /// ACK is repeated.
+    pub fn on_timer(&mut self, now: Instant, rules: &Rules, own: &C::Rules) -> Option<u32> {
+        let idle = !self.queued && self.next_departure(now, rules, own) == Instant::NEVER;
+        if !idle || self.slots.is_empty() || now < self.last_sent.after(rules.timeout) {
+            return None;
+        }
+        self.counts.timeouts += 1;
+        match rules.recovery {
+            Recovery::GoBackN => self.next = self.first,
+            Recovery::Selective => {
+                self.scanned = self.first;
+                self.find_lost(self.sent());
+            }
+        }
+        Some(self.first)
+    }
+
+    /// Every packet below `until` that has no ACK and was not looked at is lost (selective repeat).
+    fn find_lost(&mut self, until: u32) {
+        for seq in self.scanned.max(self.first)..until {
+            let slot = &mut self.slots[(seq - self.first) as usize];
+            if !slot.acknowledged && !slot.lost {
+                slot.lost = true;
+                self.lost.push_back(seq);
+            }
+        }
+        self.scanned = self.scanned.max(until);
+    }
+
+    /// The next packet leaves, whose time has come: its number and payload, and whether it was sent before.
+    pub fn transmit(&mut self, now: Instant, rules: &Rules, own: &C::Rules) -> (u32, u32, bool) {
+        if self.slots.is_empty() {
+            self.last_heard = now;
+        }
+        let seq = self.lost.pop_front().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        });
+        self.prune();
+        let again = seq < self.sent();
+        if again {
+            let slot = &mut self.slots[(seq - self.first) as usize];
+            (slot.again, slot.lost) = (true, false);
+        } else {
+            self.slots.push_back(Slot { first_sent: now, again, acknowledged: false, lost: false });
+        }
+        self.counts.sent += 1;
+        self.counts.again += u32::from(again);
+        let payload = self.payload(rules, seq);
+        self.pace(now, rules, own, payload);
+        (seq, payload, again)
+    }
+
+    /// The rate at which a packet leaves says when the next one may.
+    fn pace(&mut self, now: Instant, rules: &Rules, own: &C::Rules, payload: u32) {
+        let wire = payload + rules.header;
+        self.control.on_sent(own, now, wire);
+        let rate = self.control.rate(own, now);
+        let gap = if rate >= self.line.get() as f64 {
+            self.line.serialization(Bytes(wire.into()))
+        } else {
+            Picos((f64::from(wire) * 8e12 / rate) as u64)
+        };
+        (self.last_sent, self.next_at) = (now, now.after(gap));
+    }
+
+    /// An ACK or a NACK. Visits when each newly acknowledged packet was first sent. One of packets that were never sent is
+    /// not for this connection.
+    pub fn on_answer(
+        &mut self,
+        now: Instant,
+        (rules, own): (&Rules, &C::Rules),
+        answered: Answered,
+        mut visit: impl FnMut(Instant),
+    ) {
+        let finished = answered.finished && self.sent() == self.total;
+        let cumulative = if finished { self.total } else { answered.cumulative };
+        if cumulative > self.sent() || answered.seq >= self.sent() {
+            return;
+        }
+        self.last_heard = now;
+        let before = self.acked_bytes;
+        let rtt = self.slots.get(answered.seq.wrapping_sub(self.first) as usize);
+        let rtt = rtt.filter(|slot| !slot.again).map(|slot| now.since(slot.first_sent));
+        let selective = rules.recovery == Recovery::Selective;
+        if selective {
+            self.note(rules, answered.seq, &mut visit);
+        }
+        while self.slots.front().is_some_and(|slot| slot.acknowledged || self.first < cumulative) {
+            self.note(rules, self.first, &mut visit);
+            self.slots.pop_front();
+            self.first += 1;
+        }
+        self.recover(answered, cumulative, selective);
+        if self.acked_bytes > before {
+            self.last_progress = now;
+        }
+        let (bytes, marked) = (self.acked_bytes - before, answered.marked);
+        let ack = Acked { now, bytes, marked, rtt, first: self.first, next: self.next };
+        self.control.on_ack(own, &ack);
+    }
+
+    /// Decides what is repeated after an answer.
+    fn recover(&mut self, answered: Answered, cumulative: u32, selective: bool) {
+        if selective {
+            if answered.missing {
+                self.find_lost(answered.seq);
+            }
+            self.prune();
+        } else if answered.missing && cumulative == self.first {
+            self.next = self.first;
+        }
+        self.next = self.next.max(self.first);
+    }
+
+    /// Passes over packets that were acknowledged before they could be repeated.
+    fn prune(&mut self) {
+        let (slots, first) = (&self.slots, self.first);
+        let settled = |seq: u32| slots.get(seq.wrapping_sub(first) as usize).is_none_or(|slot| slot.acknowledged);
+        while self.lost.front().is_some_and(|seq| settled(*seq)) {
+            self.lost.pop_front();
+        }
+    }
+
+    /// Packet `seq` has arrived.
+    fn note(&mut self, rules: &Rules, seq: u32, visit: &mut impl FnMut(Instant)) {
+        let payload = u64::from(self.payload(rules, seq));
+        let slot = self.slots.get_mut(seq.wrapping_sub(self.first) as usize);
+        if let Some(slot) = slot.filter(|slot| !slot.acknowledged) {
+            slot.acknowledged = true;
+            self.acked_bytes += payload;
+            visit(slot.first_sent);
+        }
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.first == self.total
+    }
+
+    pub fn is_last(&self, seq: u32) -> bool {
+        seq.checked_add(1) == Some(self.total)
+    }
+
+    fn payload(&self, rules: &Rules, seq: u32) -> u32 {
+        if self.is_last(seq) { self.last_payload } else { rules.mtu }
+    }
+}
