@@ -206,6 +206,7 @@ impl Sender {
     /// Rule S7: without an arbiter a small window has to do.
     pub fn fall_back(&mut self, now: Instant, rules: &Rules) {
         self.fallback = Some(rules.fallback_window);
+        self.pass_over_acknowledged();
         self.request.outstanding = 0;
         self.due = now.after(rules.fallback_timeout);
     }

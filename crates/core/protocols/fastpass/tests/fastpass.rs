@@ -247,6 +247,18 @@ fn a_silent_arbiter_is_replaced_by_the_backup_then_by_a_window() {
 }
 
 #[test]
+fn without_an_arbiter_nothing_leaves_that_is_acknowledged() {
+    let mut s = host(&simple());
+    s.opens(flow(3)).receives(from_arbiter(schedule(0, 3))).at(us(5)).sent();
+    s.receives(ack(0, 1)).at(us(60)).sends([request(2, 2)]);
+    // Packet 0 leaves again; the arbiter dies before the slot for packet 2, and packet 1 is there.
+    s.receives(from_arbiter(schedule(6, 1))).sends([data(0, false)]);
+    s.at(us(1_500));
+    let left: Vec<_> = s.sent().into_iter().filter(|sent| sent.packet.to == THERE).collect();
+    assert_eq!(left.iter().map(|sent| sent.packet.header).collect::<Vec<_>>(), [data(2, true)]);
+}
+
+#[test]
 fn a_host_without_flows_asks_nobody() {
     let mut s = host(&simple());
     s.opens(flow(1)).at(us(1100)).receives(ack(1, 0)).sent();
