@@ -14,6 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use pullnet_connections::ReceivedSet;
 use pullnet_dctcp::Dctcp;
+use pullnet_fastpass::Fastpass;
 use pullnet_go_back_n::GoBackN;
 use pullnet_homa::Homa;
 use pullnet_mdtcp::Mdtcp;
@@ -195,6 +196,7 @@ extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
         && begins::<Unresponsive>()
         && begins::<Phost>()
         && begins::<Pfabric>()
+        && begins::<Fastpass>()
         && begins::<Homa>();
     let right = begins && first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
     i32::from(!right)

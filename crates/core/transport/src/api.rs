@@ -341,6 +341,11 @@ pub trait Protocol {
     const PATH_SETTINGS: &'static [&'static str] = &[];
     /// Name of the setting that states the first retransmission timeout; `None` if no setting does.
     const TIMEOUT_SETTING: Option<&'static str> = None;
+    /// Names of settings that name a host by its number: where there is a topology they are checked and become addresses.
+    const HOST_SETTINGS: &'static [&'static str] = &[];
+    /// Name of the setting that states how many addresses a rack has. If it is absent, it is set where racks are ranges of
+    /// addresses.
+    const RACK_SETTING: Option<&'static str> = None;
     /// Whether all its packets are not ECN-capable, so that no switch marks them.
     const IGNORES_MARKS: bool = false;
     /// Whether one sender can serve several receivers with packets that switches copy.

@@ -29,6 +29,7 @@ mod cross_checks;
 mod fault;
 mod links;
 mod memory;
+mod places;
 mod probes;
 mod reference;
 mod run;
@@ -164,7 +165,10 @@ fn read(root: &Reader<'_>) -> Option<Scenario> {
     let stop = run.as_ref().map(|run| run.stop);
     let network = topology::read(root);
     let faults = fault::read(root, network.as_ref(), stop);
-    let transports = transport::read(root);
+    let mut transports = transport::read(root);
+    if let (Some(transports), Some(network)) = (&mut transports, &network) {
+        places::resolve(transports, &network.topology);
+    }
     let switch = read_switch(root);
     let seed = run.as_ref().map_or(0, |run| run.seed);
     let traffic = traffic::read(root, network.as_ref(), transports.as_deref(), stop, Seed(seed));

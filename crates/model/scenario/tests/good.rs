@@ -53,6 +53,27 @@ fn values(resolved: &Resolved) -> Vec<(String, String, String)> {
 }
 
 #[test]
+fn settings_that_name_hosts_become_addresses_and_racks_are_those_of_the_topology() {
+    let config = |topology: &str, keys: &str| {
+        let text = format!(
+            "duration = \"1 ms\"\n[topology]\n{topology}\n[transport]\nkind = \"fastpass\"\n{keys}\n\
+             [switch]\nkind = \"drop-tail\"\n[[traffic]]\nkind = \"permutation\"\nsize = \"1 kB\"\n"
+        );
+        let scenario = compiled(&text);
+        let written = values(&scenario.resolved).into_iter().find(|(_, key, _)| key == "arbiter");
+        let value = |key: &str| scenario.transports[0].config.get(key).unwrap();
+        (written.unwrap().2, value("arbiter"), value("backup"), value("rack"))
+    };
+    // Three hosts to a rack have four addresses: host 4 is the second one of rack 1.
+    let tree = "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3";
+    let own = |values: [&str; 4]| values.map(ToOwned::to_owned).into();
+    assert_eq!(config(tree, "arbiter = 4"), own(["4", "5", "", "4"]));
+    assert_eq!(config(tree, "arbiter = 8\nbackup = 3\nrack = 2"), own(["8", "10", "4", "2"]));
+    let graph = "kind = \"dumbbell\"\nleft = 2\nright = 2";
+    assert_eq!(config(graph, "arbiter = 3"), own(["3", "3", "", ""]));
+}
+
+#[test]
 fn the_example_says_what_it_says() {
     let scenario = compiled(EXAMPLE);
     assert_eq!(scenario.name, "NDP, 432-host permutation");

@@ -48,6 +48,14 @@ impl Topology {
         }
     }
 
+    /// How many consecutive addresses a rack has, not all of which need to be hosts; `None` where racks are no ranges of addresses.
+    pub fn rack_addresses(&self) -> Option<u32> {
+        match &self.routing {
+            Routing::Tree(tree) => Some(tree.rack_addresses()),
+            Routing::Graph(_) | Routing::Direct => None,
+        }
+    }
+
     /// The host at `addr`, or `None` if there is none.
     pub fn host(&self, addr: HostAddr) -> Option<HostId> {
         match &self.routing {

@@ -127,6 +127,10 @@ impl Tree {
         HostAddr(pod << (self.rack_bits + self.host_bits) | rack << self.host_bits | place)
     }
 
+    pub fn rack_addresses(&self) -> u32 {
+        1 << self.host_bits
+    }
+
     pub fn host(&self, addr: HostAddr) -> Option<HostId> {
         let place = addr.0 & ones(self.host_bits);
         let rack = (addr.0 >> self.host_bits) & ones(self.rack_bits);

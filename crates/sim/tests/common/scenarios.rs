@@ -191,6 +191,12 @@ const VALUES: &[(&str, &[&str])] = &[
     ("overcommitment", &["0", "1", "3"]),
     ("probe_after", &["0", "1", "5"]),
     ("ecn_handshake", &["true", "false"]),
+    ("arbiter", &["0", "1"]),
+    ("backup", &["0", "1"]),
+    ("matching", &["srpt", "max-min", "edf"]),
+    ("start", &["aligned", "receipt"]),
+    ("lead", &["0 us", "8 us", "100 us"]),
+    ("clock_offset", &["0 us", "1 us", "50 us"]),
 ];
 /// The same of settings that count only where the sender chooses the path.
 const PATHS: &[(&str, &[&str])] =

@@ -7,6 +7,7 @@ use alloc::string::String;
 
 pub use pullnet_dcqcn::Dcqcn;
 pub use pullnet_dctcp::Dctcp;
+pub use pullnet_fastpass::Fastpass;
 pub use pullnet_go_back_n::GoBackN;
 pub use pullnet_homa::Homa;
 pub use pullnet_mdtcp::Mdtcp;
@@ -37,6 +38,10 @@ pub struct ProtocolEntry {
     pub path_settings: &'static [&'static str],
     /// Name of the setting that states the first retransmission timeout.
     pub timeout_setting: Option<&'static str>,
+    /// Settings that name a host by its number in the topology, and become its address.
+    pub host_settings: &'static [&'static str],
+    /// Name of the setting that states how many addresses a rack has.
+    pub rack_setting: Option<&'static str>,
     /// Whether its packets are not ECN-capable.
     pub ignores_marks: bool,
     /// Whether one sender can serve several receivers with packets that switches copy.
@@ -67,6 +72,8 @@ macro_rules! protocols {
             default: || ProtocolConfig::$variant(Default::default()),
             path_settings: <$variant>::PATH_SETTINGS,
             timeout_setting: <$variant>::TIMEOUT_SETTING,
+            host_settings: <$variant>::HOST_SETTINGS,
+            rack_setting: <$variant>::RACK_SETTING,
             ignores_marks: <$variant>::IGNORES_MARKS,
             multicasts: <$variant>::MULTICASTS,
             joins_senders: <$variant>::JOINS_SENDERS,
@@ -136,6 +143,7 @@ protocols! {
     Roce,
     Dcqcn,
     Timely,
+    Fastpass,
 }
 
 macro_rules! framed {

@@ -13,8 +13,8 @@ use pullnet_transport::{
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
-/// The two hosts.
-pub const HOSTS: [HostAddr; 2] = [HostAddr(1), HostAddr(2)];
+/// The two hosts. Number 0 is among them: settings that name a host do so by default.
+pub const HOSTS: [HostAddr; 2] = [HostAddr(0), HostAddr(1)];
 /// Equal-cost paths between them.
 pub const PATHS: u16 = 4;
 /// Payload of a full packet.

@@ -1,0 +1,323 @@
+//! The sending half of a connection: the rules S1 to S7 of the README in its order.
+
+use alloc::collections::VecDeque;
+
+use pullnet_pull::{ReceivedSet, Standing};
+use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_units::{Instant, Picos};
+
+use crate::config::Rules;
+use crate::header::{Demand, FastpassHeader};
+
+/// What an ACK says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ack {
+    pub cumulative: u32,
+    pub answers: u32,
+    pub finished: bool,
+}
+
+/// What a timer found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Check {
+    /// Nothing is to be done yet.
+    Early,
+    /// The arbiter has not answered: the request is repeated.
+    Repeat,
+    /// This packet was not acknowledged in time; a new request asks for what is missing.
+    Anew(u32),
+    /// This packet was not acknowledged in time, and no arbiter is there.
+    Timeout(u32),
+    /// The receiver is silent.
+    GiveUp(u32),
+}
+
+/// A packet to be sent: its header, its payload, and whether that was sent before.
+pub(crate) type Outgoing = (FastpassHeader, u32, bool);
+
+/// A request and what has come of it.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    round: u32,
+    /// Slots that are still to come.
+    outstanding: u32,
+    /// Slots that have come and were not used yet.
+    unused: u32,
+    /// When it was made, and when the arbiter last spoke of it.
+    made: Instant,
+    last_word: Instant,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub to: HostAddr,
+    pub conn: ConnId,
+    /// Packets of the flow; `u32::MAX` if it never ends.
+    total: u32,
+    last_payload: u32,
+    priority: u8,
+    deadline: Option<Instant>,
+    opened: u64,
+    pub paths: u16,
+    pub path: u16,
+    acked: ReceivedSet,
+    /// The packet that leaves next, unless it is acknowledged by then.
+    next: u32,
+    /// One past the highest packet that was sent.
+    sent_until: u32,
+    /// When packets were first sent, from the oldest unacknowledged one on.
+    sent_at: VecDeque<Instant>,
+    request: Request,
+    /// Window while no arbiter answers.
+    fallback: Option<u32>,
+    /// Since when data has been sent without any answer.
+    unanswered: Option<Instant>,
+    pub counts: SendCounts,
+    pub last_progress: Instant,
+    /// When the timer is due, and the earliest entry of the host's timers for it.
+    pub due: Instant,
+    pub armed: Instant,
+}
+
+/// A request that was answered is repeated when this part of the time that it has waited has passed, at the earliest.
+const PATIENCE: u64 = 8;
+/// Towards a silent receiver timers wait for this part of its silence, if that is more than they would.
+const SILENCE: u64 = 16;
+
+impl Sender {
+    pub fn open(now: Instant, rules: &Rules, flow: &FlowSpec, total: u32, opened: u64, path: u16) -> Self {
+        let before = u64::from(total.saturating_sub(1)) * u64::from(rules.mtu);
+        let last_payload = flow.size.map_or(u64::from(rules.mtu), |size| size.0 - before) as u32;
+        Self {
+            to: flow.to,
+            conn: flow.conn,
+            total,
+            last_payload,
+            priority: flow.priority,
+            deadline: flow.deadline,
+            opened,
+            paths: flow.paths,
+            path,
+            acked: ReceivedSet::default(),
+            next: 0,
+            sent_until: 0,
+            sent_at: VecDeque::new(),
+            request: Request { round: 0, outstanding: 0, unused: 0, made: now, last_word: now },
+            fallback: None,
+            unanswered: None,
+            counts: SendCounts::default(),
+            last_progress: now,
+            due: Instant::NEVER,
+            armed: Instant::NEVER,
+        }
+    }
+
+    fn left(&self) -> u32 {
+        self.total - self.acked.count()
+    }
+
+    /// Whether every packet was acknowledged.
+    pub fn is_complete(&self) -> bool {
+        self.left() == 0
+    }
+
+    /// What the order of flows on the host's link compares where slots do not order them.
+    pub fn standing(&self) -> Standing {
+        let (priority, deadline) = (self.priority, self.deadline);
+        Standing { priority, left: self.left(), deadline, tenant: 0, opened: self.opened }
+    }
+
+    /// For how long data has been sent without any answer.
+    fn silence(&self, now: Instant) -> Picos {
+        self.unanswered.map_or(Picos(0), |since| now.since(since))
+    }
+
+    /// Rules S1 and S5: asks for a slot for each packet that is not acknowledged; for one only, if nothing has answered the data
+    /// that was sent before.
+    pub fn ask(&mut self, now: Instant, rules: &Rules, handle: u32, round: u32) -> FastpassHeader {
+        let outstanding = if self.silence(now) > rules.resend { 1 } else { self.left() };
+        let unused = self.request.unused;
+        self.request = Request { round, outstanding, unused, made: now, last_word: now };
+        self.fallback = None;
+        self.due = now.after(rules.request_timeout);
+        self.request(handle)
+    }
+
+    /// The request, for what is still to come of it.
+    pub fn request(&self, handle: u32) -> FastpassHeader {
+        let demand = Demand {
+            to: self.to,
+            packets: self.request.outstanding,
+            paths: self.paths,
+            priority: self.priority,
+            deadline: self.deadline,
+        };
+        FastpassHeader::Request { handle, round: self.request.round, demand }
+    }
+
+    /// Rule S2: the arbiter has given a slot.
+    pub fn on_slot(&mut self, now: Instant, rules: &Rules) {
+        let request = &mut self.request;
+        request.outstanding = request.outstanding.saturating_sub(1);
+        request.unused += 1;
+        request.last_word = now;
+        if self.fallback.is_none() {
+            self.due = now.after(rules.request_timeout);
+        }
+    }
+
+    /// Rule S4: the arbiter says what is still to come of a request.
+    pub fn on_status(&mut self, now: Instant, rules: &Rules, round: u32, left: u32) {
+        if round != self.request.round || self.fallback.is_some() {
+            return;
+        }
+        self.request.last_word = now;
+        // What was given and has not arrived is lost, or late: then its slots are used all the same.
+        self.request.outstanding = self.request.outstanding.min(left);
+        self.due = now.after(self.patience(rules));
+        self.settle(now, rules);
+    }
+
+    /// Rule S5: with the last slot the wait for ACKs begins.
+    fn settle(&mut self, now: Instant, rules: &Rules) {
+        if self.request.outstanding == 0 && self.request.unused == 0 && self.fallback.is_none() {
+            self.due = now.after(rules.resend.max(Picos(self.silence(now).0 / SILENCE)));
+        }
+    }
+
+    /// An arbiter that answers, but has no slots, is asked at growing intervals.
+    fn patience(&self, rules: &Rules) -> Picos {
+        let waited = self.request.last_word.since(self.request.made);
+        rules.request_timeout.max(Picos(waited.0 / PATIENCE))
+    }
+
+    /// Rule S3: a slot has come, and a packet leaves: the next one that is not acknowledged, behind the last one the first.
+    pub fn use_slot(&mut self, now: Instant, rules: &Rules) -> Option<Outgoing> {
+        self.request.unused = self.request.unused.saturating_sub(1);
+        self.pass_over_acknowledged();
+        if self.next >= self.total || !self.acked.reaches(self.next) {
+            self.next = self.acked.cumulative();
+        }
+        let packet = (!self.is_complete()).then(|| self.transmit(now, rules));
+        self.settle(now, rules);
+        packet
+    }
+
+    /// Rule S7: without an arbiter a small window has to do.
+    pub fn fall_back(&mut self, now: Instant, rules: &Rules) {
+        self.fallback = Some(rules.fallback_window);
+        self.pass_over_acknowledged();
+        self.request.outstanding = 0;
+        self.due = now.after(rules.fallback_timeout);
+    }
+
+    /// Whether a packet may leave without a slot.
+    pub fn can_send(&self) -> bool {
+        let Some(window) = self.fallback else { return false };
+        let first = self.acked.cumulative();
+        let beyond = self.acked.count() - first;
+        let end = first.saturating_add(window).saturating_add(beyond).min(self.total);
+        self.next < end && self.acked.reaches(self.next)
+    }
+
+    /// A packet without a slot; [`Sender::can_send`] has said that there is one.
+    pub fn send_unscheduled(&mut self, now: Instant, rules: &Rules) -> Outgoing {
+        if self.due == Instant::NEVER {
+            self.due = now.after(rules.fallback_timeout);
+        }
+        let packet = self.transmit(now, rules);
+        self.pass_over_acknowledged();
+        packet
+    }
+
+    fn pass_over_acknowledged(&mut self) {
+        if self.acked.contains(self.next) {
+            self.next = self.acked.run_around(self.next).1;
+        }
+    }
+
+    fn transmit(&mut self, now: Instant, rules: &Rules) -> Outgoing {
+        let seq = self.next;
+        let again = seq < self.sent_until;
+        if !again {
+            self.sent_until = seq + 1;
+            self.sent_at.push_back(now);
+        }
+        self.next = seq + 1;
+        self.counts.sent += 1;
+        self.counts.again += u32::from(again);
+        self.unanswered = self.unanswered.or(Some(now));
+        let last = seq + 1 == self.total;
+        let payload = if last { self.last_payload } else { rules.mtu };
+        (FastpassHeader::Data { conn: self.conn, seq, last }, payload, again)
+    }
+
+    /// Rule S6: an ACK names the packet that it answers, and all packets up to a point. `acknowledged` is told when each one was
+    /// first sent.
+    pub fn on_ack(&mut self, now: Instant, rules: &Rules, ack: Ack, mut acknowledged: impl FnMut(Instant)) {
+        let before = (self.acked.cumulative(), self.acked.count());
+        let cumulative = if ack.finished { self.total } else { ack.cumulative };
+        let answered = core::iter::once(ack.answers).chain(before.0..cumulative.min(self.sent_until));
+        for seq in answered.filter(|seq| *seq < self.sent_until) {
+            if !self.acked.contains(seq) {
+                acknowledged(self.sent_at[(seq - before.0) as usize]);
+                self.acked.insert(seq);
+            }
+        }
+        let first = self.acked.cumulative();
+        self.sent_at.drain(..(first - before.0) as usize);
+        self.unanswered = None;
+        if self.acked.count() > before.1 {
+            self.last_progress = now;
+        }
+        self.next = self.next.max(first);
+        if let Some(window) = self.fallback {
+            self.pass_over_acknowledged();
+            let grown = window + u32::from(first > before.0);
+            self.fallback = Some(grown.min(rules.fallback_window));
+            let in_flight = self.sent_until > first;
+            self.due = if in_flight { now.after(rules.fallback_timeout) } else { Instant::NEVER };
+        }
+    }
+
+    pub fn check(&mut self, now: Instant, rules: &Rules) -> Check {
+        if now < self.due {
+            return Check::Early;
+        }
+        let waits_for_arbiter = self.fallback.is_none() && self.request.outstanding > 0;
+        if waits_for_arbiter {
+            self.due = now.after(self.patience(rules));
+            return Check::Repeat;
+        }
+        if self.fallback.is_none() && self.request.unused > 0 {
+            self.due = now.after(rules.request_timeout);
+            return Check::Early;
+        }
+        let (first, silence) = (self.acked.cumulative(), self.silence(now));
+        self.counts.timeouts += 1;
+        if silence >= rules.give_up {
+            return Check::GiveUp(first);
+        }
+        if self.fallback.is_none() {
+            return Check::Anew(first);
+        }
+        (self.fallback, self.next) = (Some(1), first);
+        self.due = now.after(rules.fallback_timeout.max(Picos(silence.0 / SILENCE)));
+        Check::Timeout(first)
+    }
+
+    /// What it waits for, in words.
+    pub fn waiting_for(&self) -> &'static str {
+        match self.fallback {
+            Some(_) if self.can_send() => "its turn on the link",
+            None if self.request.outstanding > 0 => "the arbiter",
+            None if self.request.unused > 0 => "its timeslot",
+            _ => "ACKs",
+        }
+    }
+
+    /// Payload bytes that are acknowledged.
+    pub fn acknowledged(&self, rules: &Rules) -> u64 {
+        u64::from(self.acked.count()) * u64::from(rules.mtu)
+    }
+}
