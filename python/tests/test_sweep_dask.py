@@ -83,7 +83,7 @@ def test_a_worker_killed_half_way_costs_nothing_and_counts_nothing_twice(dask: S
     address = scheduler(dask)
     workers = [worker(dask, address, name) for name in ("one", "two")]
     process = sweep(tmp_path, address, "--over", "traffic.1.degree=4,8", "--seeds", "1..6", "--keep", "flows")
-    wait_until(lambda: len(records(tmp_path / "out")) >= 5)
+    wait_until(lambda: len(records(tmp_path / "out")) >= 5 or process.poll() is not None)
     workers[0].send_signal(signal.SIGKILL)
     kept = records(tmp_path / "out")
     output, told = process.communicate(timeout=WATCHDOG_S)
@@ -123,7 +123,7 @@ def test_an_interruption_and_a_lost_scheduler_keep_what_is_done(dask: Start, tmp
     address = scheduler(dask)
     worker(dask, address, "one")
     process = sweep(tmp_path, address, "--seeds", "1..20")
-    wait_until(lambda: len(records(tmp_path / "out")) >= 2)
+    wait_until(lambda: len(records(tmp_path / "out")) >= 2 or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=WATCHDOG_S)
     kept = records(tmp_path / "out")

@@ -18,67 +18,74 @@ if TYPE_CHECKING:
 
 Many = list[str] | None
 
+File = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="A scenario file; - is standard input.", show_default=False)
+]
+Over = Annotated[
+    Many,
+    typer.Option(
+        "--over",
+        metavar="PATH=VALUES",
+        help="Vary a setting: values with commas, or a range FIRST..LAST or FIRST..LAST..STEP. "
+        "Given several times, every combination is run.",
+        show_default=False,
+    ),
+]
+Seeds = Annotated[
+    str | None, typer.Option(metavar="LIST", help="Seeds, such as 1,2,5 or 1..50; that of the file if not given.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Where the sweep goes; results/NAME-sweep if not given. Runs that are there are not repeated.",
+        show_default=False,
+    ),
+]
+Keep = Annotated[
+    Many,
+    typer.Option("--keep", metavar="TABLE", help="Keep a table of all runs, such as flows, in DIR/TABLE.parquet."),
+]
+Metrics = Annotated[
+    Many,
+    typer.Option(
+        "--metric", metavar="NAME", help="What to show and draw, such as fct_us.p99; a column of DIR/runs.parquet."
+    ),
+]
+Confidence = Annotated[float, typer.Option(help="Level of the confidence intervals.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, max=256, help="Runs side by side; as many as there are processors."),
+]
+On = Annotated[
+    str | None, typer.Option("--on", metavar="dask://HOST:PORT", help="Run on the workers of a dask scheduler.")
+]
+Slurm = Annotated[bool, typer.Option("--slurm", help="Submit the runs to Slurm as one array job.")]
+SlurmOptions = Annotated[
+    Many, typer.Option("--slurm-option", metavar="OPTION", help="Hand an option to sbatch, such as --partition=long.")
+]
+Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="With --slurm: stay until the job is done, or leave.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, say what would be run, and run nothing.")]
+
 
 def sweep(
-    scenario: Annotated[
-        Path, typer.Argument(metavar="SCENARIO", help="A scenario file; - is standard input.", show_default=False)
-    ],
-    over: Annotated[
-        Many,
-        typer.Option(
-            "--over",
-            metavar="PATH=VALUES",
-            help="Vary a setting: values with commas, or a range FIRST..LAST or FIRST..LAST..STEP. "
-            "Given several times, every combination is run.",
-            show_default=False,
-        ),
-    ] = None,
-    seeds: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="Seeds, such as 1,2,5 or 1..50; that of the file if not given."),
-    ] = None,
+    scenario: File,
+    over: Over = None,
+    seeds: Seeds = None,
     settings: Settings = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="DIR",
-            help="Where the sweep goes; results/NAME-sweep if not given. Runs that are there are not repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    keep: Annotated[
-        Many,
-        typer.Option("--keep", metavar="TABLE", help="Keep a table of all runs, such as flows, in DIR/TABLE.parquet."),
-    ] = None,
-    metrics: Annotated[
-        Many,
-        typer.Option(
-            "--metric", metavar="NAME", help="What to show and draw, such as fct_us.p99; a column of DIR/runs.parquet."
-        ),
-    ] = None,
-    confidence: Annotated[float, typer.Option(help="Level of the confidence intervals.")] = 0.95,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, max=256, help="Runs side by side; as many as there are processors."),
-    ] = None,
+    out: Out = None,
+    keep: Keep = None,
+    metrics: Metrics = None,
+    confidence: Confidence = 0.95,
+    jobs: Jobs = None,
     threads: Annotated[int, typer.Option(min=1, max=256, help="Threads of each run.")] = 1,
-    on: Annotated[
-        str | None,
-        typer.Option("--on", metavar="dask://HOST:PORT", help="Run on the workers of a dask scheduler."),
-    ] = None,
-    slurm: Annotated[bool, typer.Option("--slurm", help="Submit the runs to Slurm as one array job.")] = False,
-    slurm_options: Annotated[
-        Many,
-        typer.Option("--slurm-option", metavar="OPTION", help="Hand an option to sbatch, such as --partition=long."),
-    ] = None,
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="With --slurm: stay until the job is done, or leave.")
-    ] = True,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, say what would be run, and run nothing.")
-    ] = False,
+    on: On = None,
+    slurm: Slurm = False,
+    slurm_options: SlurmOptions = None,
+    wait: Wait = True,
+    dry_run: DryRun = False,
     silence: Silence = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print points with their means as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors, and JSON if asked for.")] = False,

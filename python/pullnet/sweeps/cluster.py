@@ -1,6 +1,8 @@
 """Runs on a cluster of dask.distributed: workers need pullnet, but no disk that they share."""
 
+import contextlib
 import re
+import time
 from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -64,13 +66,11 @@ def _work_off(
             task = waiting.popleft()
             # Not remembered by its arguments: the record is what says that a run has been made.
             running[client.submit(carry_out, task, key=f"pullnet-{task.key}", pure=False, retries=2)] = task
-        try:
-            if running:
+        if running:
+            with client.as_current(), contextlib.suppress(TimeoutError):
                 wait(list(running), timeout=LOOK_EVERY_S, return_when="FIRST_COMPLETED")
-            else:
-                link.rest()
-        except TimeoutError:
-            pass
+        else:
+            time.sleep(LOOK_EVERY_S)
         for future in [future for future in running if future.done()]:
             yield _collected(future, running.pop(future), store, on)
         tally.tick()
@@ -128,9 +128,3 @@ class _Link:
             raise InputError(
                 f"--on {self._on}: the scheduler is gone; runs that are done are kept, run the same command again"
             )
-
-    def rest(self) -> None:
-        """Wait a little for workers."""
-        import time
-
-        time.sleep(LOOK_EVERY_S)
