@@ -53,13 +53,15 @@ def free_port() -> int:
         return port
 
 
-def scheduler(start: Start) -> str:
+def scheduler(start: Start) -> tuple[str, Process]:
     """Start a scheduler and return its address."""
     address = f"127.0.0.1:{free_port()}"
     port = address.partition(":")[2]
-    start("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+    process = start(
+        "scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard", "--dashboard-address", "127.0.0.1:0"
+    )
     wait_until(lambda: listens(int(port)))
-    return address
+    return address, process
 
 
 def listens(port: int) -> bool:
@@ -80,7 +82,7 @@ def sweep(folder: Path, address: str, *arguments: str) -> Process:
 
 def test_a_worker_killed_half_way_costs_nothing_and_counts_nothing_twice(dask: Start, tmp_path: Path) -> None:
     (tmp_path / "it.toml").write_text(SLOW)
-    address = scheduler(dask)
+    address, _ = scheduler(dask)
     workers = [worker(dask, address, name) for name in ("one", "two")]
     process = sweep(tmp_path, address, "--over", "traffic.1.degree=4,8", "--seeds", "1..6", "--keep", "flows")
     wait_until(lambda: len(records(tmp_path / "out")) >= 5 or process.poll() is not None)
@@ -104,7 +106,7 @@ def test_files_of_a_scenario_go_along_and_runs_that_are_there_do_not(dask: Start
     (tmp_path / "it.toml").write_text(PLAIN)
     (tmp_path / "flows.csv").write_text("src,dst,bytes,start_ps\n0,1,9000,0\n")
     file = 'traffic.0={ kind = "flows", file = "flows.csv" }'
-    address = scheduler(dask)
+    address, _ = scheduler(dask)
     process = sweep(tmp_path, address, "--seeds", "1..3", "--set", file)
     assert process.stderr is not None
     assert re.match(r"dask://.* has no workers; waiting for one", process.stderr.readline())
@@ -120,7 +122,7 @@ def test_files_of_a_scenario_go_along_and_runs_that_are_there_do_not(dask: Start
 
 def test_an_interruption_and_a_lost_scheduler_keep_what_is_done(dask: Start, tmp_path: Path) -> None:
     (tmp_path / "it.toml").write_text(SLOW)
-    address = scheduler(dask)
+    address, serving = scheduler(dask)
     worker(dask, address, "one")
     process = sweep(tmp_path, address, "--seeds", "1..20")
     wait_until(lambda: len(records(tmp_path / "out")) >= 2 or process.poll() is not None)
@@ -129,6 +131,15 @@ def test_an_interruption_and_a_lost_scheduler_keep_what_is_done(dask: Start, tmp
     kept = records(tmp_path / "out")
     assert (process.returncode, 2 <= len(kept) < 20) == (3, True)
     assert rows(tmp_path / "out").height == len(kept)
+    process = sweep(tmp_path, address, "--seeds", "1..20")
+    wait_until(lambda: len(records(tmp_path / "out")) > len(kept) or process.poll() is not None)
+    serving.kill()
+    _, told = process.communicate(timeout=WATCHDOG_S)
+    gone = (
+        f"error: --on dask://{address}: the scheduler is gone; runs that are done are kept, run the same command again"
+    )
+    assert (process.returncode, told.splitlines()[-1]) == (2, gone)
+    assert records(tmp_path / "out").items() > kept.items()
 
 
 def test_nobody_answers(pullnet: Pullnet, tmp_path: Path) -> None:

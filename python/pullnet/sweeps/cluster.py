@@ -5,6 +5,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
 from pullnet.errors import InputError
@@ -67,10 +68,11 @@ def _work_off(
             # Not remembered by its arguments: the record is what says that a run has been made.
             running[client.submit(carry_out, task, key=f"pullnet-{task.key}", pure=False, retries=2)] = task
         if running:
-            with client.as_current(), contextlib.suppress(TimeoutError):
+            with client.as_current(), contextlib.suppress(TimeoutError, CancelledError):
                 wait(list(running), timeout=LOOK_EVERY_S, return_when="FIRST_COMPLETED")
         else:
             time.sleep(LOOK_EVERY_S)
+        link.look_after()
         for future in [future for future in running if future.done()]:
             yield _collected(future, running.pop(future), store, on)
         tally.tick()
@@ -108,7 +110,6 @@ class _Link:
 
     def room(self) -> int:
         """How many runs may be under way. Tells what slows them down."""
-        self._look_after()
         threads = self._client.scheduler_info(n_workers=-1).get("workers", {})
         counts = [int(worker["nthreads"]) for worker in threads.values()]
         if not counts and not self._said_none:
@@ -119,7 +120,8 @@ class _Link:
             self._said_threads = True
         return _AHEAD * sum(counts)
 
-    def _look_after(self) -> None:
+    def look_after(self) -> None:
+        """Refuse to go on without a scheduler; one that is away for a moment may come back."""
         if self._client.status == "running":
             self._away_s = 0.0
             return
