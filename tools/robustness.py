@@ -18,6 +18,7 @@ from pages import put
 from pullnet.papers import model
 from pullnet.papers.model import Experiment, Point
 from pullnet.papers.runs import Task, execute, plan
+from pullnet.seeds import parse_seeds
 from pullnet.summary import Summary
 
 PAPER = "ndp-artifact-evaluation"
@@ -82,7 +83,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results") / f"{PAPER}-full")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
-    found = table(arguments.duration, model.parse_seeds(arguments.seeds), arguments.out, arguments.jobs)
+    found = table(arguments.duration, parse_seeds(arguments.seeds), arguments.out, arguments.jobs)
     if arguments.write:
         put(PAGE, "robustness", found)
     else:

@@ -15,6 +15,7 @@ from pullnet.result import ColumnInfo, Result, load
 from pullnet.runner import run
 from pullnet.scenario import Checked, Overrides, ScenarioSource, catalogue, check, paths, schema
 from pullnet.summary import Notice, Summary
+from pullnet.sweeps.sweep import Sweep, load_sweep, sweep
 
 __all__ = [
     "Checked",
@@ -31,13 +32,16 @@ __all__ = [
     "Result",
     "ScenarioSource",
     "Summary",
+    "Sweep",
     "__version__",
     "catalogue",
     "check",
     "iter_many",
     "load",
+    "load_sweep",
     "paths",
     "run",
     "run_many",
     "schema",
+    "sweep",
 ]

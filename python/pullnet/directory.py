@@ -25,12 +25,20 @@ def default_directory(
 
     Where `settings` replace those of the file, a short hash of them follows, so that variants have places of their own.
     """
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].rstrip("-")
     changed = sorted(
         f"{path}={value}" for path, value in settings if path != "seed" and not path.startswith("warnings.")
     )
     variant = f"-{zlib.crc32(chr(0).join(changed).encode('utf-8', 'surrogateescape')):08x}" if changed else ""
-    return parent / f"{slug or 'run'}-{seed}{variant}"
+    return parent / f"{_slug(name) or 'run'}-{seed}{variant}"
+
+
+def sweep_directory(name: str, parent: Path = Path("results")) -> Path:
+    """Return results/<name>-sweep."""
+    return parent / f"{_slug(name) or 'run'}-sweep"
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].rstrip("-")
 
 
 def unfinished(folder: Path) -> list[Path]:

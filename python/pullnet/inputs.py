@@ -1,5 +1,6 @@
 """Files that a scenario names: reading those that Rust does not read itself, and keeping all of them with a result."""
 
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from pullnet import _core, files
@@ -39,14 +40,25 @@ def parquet_as_csv(path: str) -> bytes:
 
 def carry(scenario: _core.Scenario, folder: Path) -> str:
     """Put what `scenario` has read from files into `folder`. Returns its text, which names them there."""
-    names: list[str] = []
+    text, contents = packed(scenario)
+    unpack(contents, folder)
+    _write_sums(folder, [f"{_sha256(folder / FOLDER / name)}  {name}\n" for name in contents])
+    return text
+
+
+def packed(scenario: _core.Scenario) -> tuple[str, dict[str, bytes]]:
+    """Return the text of `scenario` as it names its files in `FOLDER`, and what each of them holds."""
+    contents: dict[str, bytes] = {}
     for source in scenario.inputs:
-        name = _free_name(source.path, names)
+        contents[_free_name(source.path, list(contents))] = source.data
+    return scenario.with_inputs_at([f"{FOLDER}/{name}" for name in contents]), contents
+
+
+def unpack(contents: Mapping[str, bytes], folder: Path) -> None:
+    """Write files of a scenario where its text looks for them if it lies in `folder`."""
+    for name, data in contents.items():
         (folder / FOLDER / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / FOLDER / name).write_bytes(source.data)
-        names.append(name)
-    _write_sums(folder, [f"{_sha256(folder / FOLDER / name)}  {name}\n" for name in names])
-    return scenario.with_inputs_at([f"{FOLDER}/{name}" for name in names])
+        (folder / FOLDER / name).write_bytes(data)
 
 
 def refer(scenario: _core.Scenario, folder: Path) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-_PROBES = {
+PROBES = {
     "occupancy": "ports = true",
     "series": 'series = { interval = "10 us", per = "total" }',
     "port_series": 'port_series = { interval = "10 us" }',
@@ -23,6 +23,7 @@ _PROBES = {
     "control": "control = true",
     "packets": "packets = true",
 }
+"""How a scenario asks for the tables that not every run has."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +162,8 @@ class Result:
     def _why_missing(self, name: str) -> str:
         if name in self.left_out:
             return f"the table `{name}` was left out: {self.left_out[name]}"
-        if name in _PROBES:
-            return f"the run kept no table `{name}`; ask for it under [probes] with {_PROBES[name]}"
+        if name in PROBES:
+            return f"the run kept no table `{name}`; ask for it under [probes] with {PROBES[name]}"
         return f"there is no table `{name}`; there are {', '.join(self.table_names)}"
 
 

@@ -33,6 +33,14 @@ class Watcher(Protocol):
         """Called about ten times a second."""
 
 
+class Asked(Protocol):
+    """Who knows whether a run is to stop before its end."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is to stop."""
+
+
 def run(
     scenario: ScenarioSource,
     *,
@@ -90,12 +98,12 @@ def execute(
     if not 1 <= threads <= MAX_THREADS:
         raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
     with interruptible() as interruption:  # until everything is written
-        simulate = partial(_simulate, scenario, threads, stall_after_ps, list(watchers), interruption)
+        run_it = partial(simulate, scenario, threads, stall_after_ps, list(watchers), interruption)
         if out is None:
-            return simulate(scenario.resolved)
+            return run_it(scenario.resolved)
         with staged(out, force=force) as staging:
             text = staging.carry(scenario, copy=copy_inputs)
-            result = simulate(text)
+            result = run_it(text)
             result = unchanged.checked(result, out.parent, *siblings)
             result = staging.place(result)
     if interruption.asked and not result.summary.interrupted:
@@ -103,14 +111,15 @@ def execute(
     return result
 
 
-def _simulate(
+def simulate(
     scenario: _core.Scenario,
     threads: int,
     stall_after_ps: int,
     watchers: list[Watcher],
-    interruption: "Interruption",
+    interruption: Asked,
     text: str,
 ) -> Result:
+    """Run a compiled scenario to its end, or until `interruption` says so; signals are the caller's affair."""
     meter = Meter()
     simulation = _core.Simulation(scenario, threads, available_bytes())
     drive(simulation, watchers, interruption)
@@ -127,7 +136,7 @@ def result_of(record: _core.Record, text: str) -> Result:
     return Result(record.summary, text, arrow, left_out=dict(record.left_out))
 
 
-def drive(simulation: _core.Simulation, watchers: list[Watcher], interruption: "Interruption") -> None:
+def drive(simulation: _core.Simulation, watchers: list[Watcher], interruption: Asked) -> None:
     """Advance to the end, or until somebody asks to stop."""
     while True:
         progress = simulation.advance(SLICE_S)
@@ -151,9 +160,9 @@ class Interruption:
 
 
 @contextmanager
-def interruptible() -> Iterator[Interruption]:
+def interruptible(interruption: Interruption | None = None) -> Iterator[Interruption]:
     """Turn Ctrl-C, a request to terminate and the loss of the terminal into a flag, where signals can be caught."""
-    interruption = Interruption()
+    interruption = interruption or Interruption()
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return
@@ -164,6 +173,6 @@ def interruptible() -> Iterator[Interruption]:
 
 
 def _requests() -> list[signal.Signals]:
-    """Signals that ask to stop. A lost terminal is none to who was told not to mind it, as by nohup."""
-    minds_terminal = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
-    return [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if minds_terminal else [])]
+    """Signals that ask to stop; none to who was told not to mind them, as by nohup."""
+    minded = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    return [*minded, signal.SIGTERM]

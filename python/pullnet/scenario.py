@@ -91,15 +91,15 @@ def compiled(
     scenario: ScenarioSource, *, set: Overrides = (), seed: int | None = None, silence: Iterable[str] = ()
 ) -> _core.Scenario:
     """Compile a scenario."""
-    path, text = _read(scenario)
+    path, text = read(scenario)
     inputs.verify(Path(path).parent)
-    replaced = override_pairs(set) + _silenced(silence)
+    replaced = override_pairs(set) + silenced(silence)
     if seed is not None:
         replaced.append(("seed", toml_value(seed)))
     return _core.Scenario.compile(path, text, replaced)
 
 
-def _read(scenario: ScenarioSource) -> tuple[str, str]:
+def read(scenario: ScenarioSource) -> tuple[str, str]:
     """Name and text of a scenario; files that it names lie beside the name."""
     if isinstance(scenario, str) and "\n" in scenario:
         return "scenario", scenario
@@ -116,7 +116,7 @@ def _read(scenario: ScenarioSource) -> tuple[str, str]:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _silenced(names: Iterable[str]) -> list[tuple[str, str]]:
+def silenced(names: Iterable[str]) -> list[tuple[str, str]]:
     """Overrides that silence warnings."""
     listed = [names] if isinstance(names, str) else list(names)
     known = catalogue("warnings")

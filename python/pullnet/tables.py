@@ -46,9 +46,9 @@ def _texts(words: list[str]) -> Any:
     return pa.Array.from_buffers(pa.string(), len(data), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(data))])
 
 
-def write(table: Any, path: Path) -> None:
-    """Write a table as Parquet."""
-    pq.write_table(table, path, compression="zstd")
+def write(table: Any, to: Any) -> None:
+    """Write a table as Parquet, to a path or to what pyarrow writes to."""
+    pq.write_table(table, to, compression="zstd")
 
 
 def read(path: Path) -> Any:

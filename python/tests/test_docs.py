@@ -29,6 +29,16 @@ def test_the_examples_of_the_python_guide_run(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_example_of_the_sweep_guide_runs(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "sweep.md").read_text(), re.DOTALL)
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    (tmp_path / "guide.py").write_text(text)
+    command = [sys.executable, "guide.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "windows.svg").is_file()
+
+
 def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     (tmp_path / "guide.py").write_text(text)

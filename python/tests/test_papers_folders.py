@@ -10,6 +10,7 @@ from pullnet.errors import InputError
 from pullnet.papers import calculations, model
 from pullnet.papers.measures import ALL
 from pullnet.papers.reproduce import used_by
+from pullnet.seeds import parse_seeds
 
 PAPERS = model.names()
 ON_THE_MACHINE = ["ndp-hardware", "ndp-linux"]
@@ -118,13 +119,13 @@ def test_unknown_papers_are_refused_with_those_there_are() -> None:
     ("text", "seeds"), [("1", [1]), ("1,2,5", [1, 2, 5]), ("1..4", [1, 2, 3, 4]), ("3,8..9", [3, 8, 9])]
 )
 def test_seeds(text: str, seeds: list[int]) -> None:
-    assert model.parse_seeds(text) == seeds
+    assert parse_seeds(text) == seeds
 
 
 @pytest.mark.parametrize("text", ["", "a", "1..", "5..1", "1,,2", "-1"])
 def test_wrong_seeds_are_refused(text: str) -> None:
     with pytest.raises(InputError, match="for instance"):
-        model.parse_seeds(text)
+        parse_seeds(text)
 
 
 def test_points_are_combined_and_bring_their_settings(tmp_path: Path) -> None:

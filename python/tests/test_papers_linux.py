@@ -13,6 +13,7 @@ from pullnet.papers.measures import ALL
 from pullnet.papers.measures.data import Data, MissingRunsError
 from pullnet.papers.reproduce import Order, reproduce
 from pullnet.papers.runs import Run
+from pullnet.sweeps.progress import Tally
 
 from .conftest import Pullnet
 from .test_testbed import needs_namespaces
@@ -34,7 +35,8 @@ def test_without_namespaces_every_claim_is_not_run_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "missing", lambda: "a testbed needs root")
-    outcomes = reproduce(Order(model.load("ndp-linux"), None, "smoke", None, tmp_path), lambda _: None)
+    order = Order(model.load("ndp-linux"), None, "smoke", None, tmp_path)
+    outcomes = reproduce(order, Tally("", 0, 0, quiet=True))
     assert {outcome.verdict for outcome in outcomes} == {NOT_RUN}
     reasons = {outcome.claim.id: outcome.why for outcome in outcomes}
     assert reasons["linux-calls-tcp"] == "not possible here: a testbed needs root"

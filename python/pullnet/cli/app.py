@@ -18,6 +18,7 @@ from pullnet.cli.play import play
 from pullnet.cli.reproduce import reproduce
 from pullnet.cli.run import run
 from pullnet.cli.spec import check, list_names, new, paths, schema
+from pullnet.cli.sweep import sweep
 from pullnet.cli.switch import switch, tell
 from pullnet.cli.testbed import testbed
 from pullnet.cli.traffic import app as traffic
@@ -65,6 +66,15 @@ app.command(epilog=epilog("pullnet new my.toml"))(new)
 app.command(
     epilog=epilog("pullnet reproduce --smoke", "pullnet reproduce ndp/16 --quick --seeds 1..5 --jobs 2 -o out")
 )(reproduce)
+app.command(
+    epilog=epilog(
+        "pullnet sweep scenarios/permutation.toml --over topology.k=4,8 --seeds 1..10",
+        "pullnet sweep my.toml --over 'switch.data_queue=4 packets,8 packets' --seeds 1..50 --metric fct_us.p99",
+        "pullnet sweep my.toml --over traffic.0.degree=10..100..10 --seeds 1..50 --keep flows -o results/incast",
+        "pullnet sweep my.toml --over topology.k=8,12 --seeds 1..50 --slurm --slurm-option=--partition=long",
+        "pullnet sweep my.toml --over topology.k=8,12 --seeds 1..50 --on dask://10.0.0.1:8786",
+    )
+)(sweep)
 app.command(epilog=epilog("pullnet diff results/one-1 results/two-1"))(diff)
 app.command(epilog=COMPLETION)(completion)
 app.command(epilog=MANUAL)(manual)

@@ -1,7 +1,5 @@
 """What `pullnet reproduce` does."""
 
-import sys
-import time
 from pathlib import Path
 
 import typer
@@ -13,7 +11,9 @@ from pullnet.papers import model, report
 from pullnet.papers.judge import Outcome
 from pullnet.papers.reproduce import Order
 from pullnet.papers.reproduce import reproduce as run_order
-from pullnet.papers.runs import Task
+from pullnet.runner import interruptible
+from pullnet.seeds import parse_seeds
+from pullnet.sweeps.progress import Asking, Tally
 
 LEVEL_TEXT = {
     "smoke": "a few short runs only; most claims are not run",
@@ -24,7 +24,7 @@ LEVEL_TEXT = {
 
 def reproduce(what: str | None, level: str, seeds: str | None, out: Path | None, jobs: int, *, as_json: bool) -> None:
     """Run a paper's experiments and compare its claims with what comes out."""
-    chosen = model.parse_seeds(seeds) if seeds else None
+    chosen = parse_seeds(seeds) if seeds else None
     orders = [_order(name, figure, level, chosen, out, jobs) for name, figure in _targets(what)]
     log = Console(stderr=True)
     outcomes = [outcome for order in orders for outcome in _carry_out(order, log, tables=not as_json)]
@@ -52,8 +52,10 @@ def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
     log.print(f"{order.paper.title}: level {order.level} ({LEVEL_TEXT[order.level]})", highlight=False)
     minutes = order.seconds / 60 / order.jobs
     log.print(f"{len(tasks)} runs, {len(tasks) - waiting} of them done before; about {_span(minutes)}", highlight=False)
-    progress = Progress(log, len(tasks), len(tasks) - waiting)
-    outcomes = run_order(order, progress.done)
+    with Tally(order.paper.name, len(tasks), len(tasks) - waiting) as tally:
+        asking = Asking(tally, "stopping once the runs that have begun are done; the same command goes on from there")
+        with interruptible(asking):
+            outcomes = run_order(order, tally, asking)
     name = f"claims-{order.figure}" if order.figure else "claims"
     report.write(outcomes, order.out, name)
     if tables:
@@ -64,26 +66,3 @@ def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
 
 def _span(minutes: float) -> str:
     return f"{minutes:.0f} min in all" if minutes < 90 else f"{minutes / 60:.1f} h in all"
-
-
-class Progress:
-    """Says which run has ended, on one line of a terminal or now and then in a log."""
-
-    def __init__(self, log: Console, total: int, before: int) -> None:
-        self.log, self.total, self.count = log, total, 0
-        self.before = before
-        self.begun = self.said = time.monotonic()
-
-    def done(self, task: Task) -> None:
-        """Count a run."""
-        self.count += 1
-        now = time.monotonic()
-        if self.count <= self.before or (now - self.said < 10 and self.count < self.total and not self.log.is_terminal):
-            return
-        self.said = now
-        text = f"{self.count}/{self.total} after {now - self.begun:.0f} s: {task.text}"
-        if not self.log.is_terminal:
-            self.log.print(text, markup=False, highlight=False)
-            return
-        sys.stderr.write("\r\x1b[K" + text[: self.log.width - 1] + ("\n" if self.count == self.total else ""))
-        sys.stderr.flush()

@@ -1,6 +1,6 @@
 """Running a paper's experiments and judging its claims."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from pullnet.papers.judge import NOT_RUN, Measured, Outcome, judge
 from pullnet.papers.measures import ALL, Data, MissingRunsError
 from pullnet.papers.model import Claim, Paper
 from pullnet.papers.runs import Run, Task, execute, plan
+from pullnet.sweeps.local import NEVER, Stop
+from pullnet.sweeps.progress import Tally
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,17 @@ def _extra(given: dict[str, object]) -> list[str]:
     return [str(given[key]) for key in ("capacity", "few") if key in given]
 
 
-def reproduce(order: Order, done: Callable[[Task], None]) -> list[Outcome]:
-    """Run everything, judge every claim, draw every picture. `done` is called after each run."""
+def reproduce(order: Order, tally: Tally, stop: Stop = NEVER) -> list[Outcome]:
+    """Run everything, judge every claim, draw every picture.
+
+    Who is asked to stop gets `KeyboardInterrupt` once what has begun is done; the rest is run the next time.
+    """
     tasks = order.tasks
-    for task in execute(tasks, order.jobs):
-        done(task)
+    for count, task in enumerate(execute(tasks, order.jobs, stop, tally.tick), 1):
+        if count > tally.before:
+            tally.step(task.text)
+    if stop.asked:
+        raise KeyboardInterrupt
     data = Data(_by_experiment(tasks))
     outcomes = [outcome(claim, data, order.level) for claim in order.claims]
     figures.all_of(order.paper.name, order.figure, data, outcomes, order.out / "figures")

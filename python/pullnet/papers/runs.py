@@ -3,21 +3,20 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 
-from pullnet import _core, json_text
+from pullnet import json_text
 from pullnet.directory import PARTIAL
 from pullnet.errors import InputError
+from pullnet.identity import core_identity
 from pullnet.papers import calculations
 from pullnet.papers.calculations import Numbers
 from pullnet.papers.model import Experiment, Point, Value
 from pullnet.result import Result, load
 from pullnet.runner import run
+from pullnet.sweeps.local import NEVER, Stop, here, side_by_side
 
 NUMBERS = "numbers.json"
 """What a calculation leaves in its folder."""
@@ -99,33 +98,27 @@ def _text_of(work: Path | str) -> str:
     return work.read_text(encoding="utf-8") if isinstance(work, Path) else calculations.sources()
 
 
-@cache
-def core_identity() -> str:
-    """Hash of the compiled core: another build's results are not taken for this one's."""
-    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()
+def execute(
+    tasks: list[Task], jobs: int, stop: Stop = NEVER, tick: Callable[[], None] = lambda: None
+) -> Iterator[Task]:
+    """Run what is not there yet; yield each task when its result is.
 
-
-def execute(tasks: list[Task], jobs: int) -> Iterator[Task]:
-    """Run what is not there yet; yield each task when its result is."""
+    What cannot be run is raised once all others are done. Who is asked to stop gets what has begun until then.
+    """
     waiting = [task for task in tasks if not task.done]
     yield from (task for task in tasks if task.done)
-    if jobs == 1 or len(waiting) < 2:
-        for task in waiting:
-            _execute(task)
+    alone = jobs == 1 or len(waiting) < 2
+    found = here(_execute, waiting, stop) if alone else side_by_side(_execute, waiting, jobs, stop, tick)
+    errors: list[str] = []
+    for task, error in found:
+        if error is None:
             yield task
-        return
-    yield from _side_by_side(waiting, jobs)
-
-
-def _side_by_side(tasks: list[Task], jobs: int) -> Iterator[Task]:
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(_execute, task): task for task in tasks}
-        try:
-            for future in as_completed(futures):
-                future.result()
-                yield futures[future]
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        elif isinstance(error, InputError):
+            errors += error.errors
+        else:
+            raise error
+    if errors:
+        raise InputError(errors)
 
 
 def _execute(task: Task) -> None:

@@ -1,0 +1,175 @@
+"""What a sweep comes to: a row for each run with the parameters as columns, and mean and confidence of each point."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from pullnet import tables
+from pullnet.sweeps.axes import Axis, Value
+from pullnet.sweeps.plan import Plan
+from pullnet.sweeps.store import Store, writing
+
+RUNS, POINTS = "runs", "points"
+
+_UNITS = (
+    (re.compile(r"(^|\.)\w*_us(\.|$)"), "us"),
+    (re.compile(r"(^|\.)\w*_gbps(\.|$)"), "Gb/s"),
+    (re.compile(r"(^|\.)\w*_per_cpu_s$"), "1/s"),
+    (re.compile(r"(^|\.)\w*_s$"), "s"),
+    (re.compile(r"(^|\.)\w*_bytes$"), "B"),
+)
+_NOT_MEASURED = ("seed", "threads")
+
+_NO_METRICS = {"metric": pl.String, "runs": pl.UInt32, "missing": pl.UInt32, "mean": pl.Float64, "sd": pl.Float64}
+
+
+def unit(metric: str) -> str:
+    """Unit of a metric, as its name says it."""
+    return next((name for pattern, name in _UNITS if pattern.search(metric)), "")
+
+
+def flat(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of a summary, each by its path: `fct_us.p99`."""
+    for key, value in summary.items():
+        path = f"{prefix}{key}"
+        if path == "window_us":
+            yield from ((f"{path}.{end}", moment) for end, moment in zip(("from", "to"), value, strict=True))
+        elif path == "warnings":
+            yield path, ", ".join(warning["name"] for warning in value)
+        elif isinstance(value, Mapping):
+            yield from flat(value, f"{path}.")
+        else:
+            yield path, len(value) if isinstance(value, list) else value
+
+
+def runs_of(plan: Plan, store: Store) -> pl.DataFrame:
+    """Return a row for each run that has been made, once, in the order of the plan."""
+    found = [(run, summary) for run in plan.runs if (summary := store.load(run.key)) is not None]
+    rows = [{**run.point.at, "seed": run.seed, "run": run.key, **dict(flat(summary))} for run, summary in found]
+    return _frame(rows, plan.axes)
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], axes: Sequence[Axis]) -> pl.DataFrame:
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    fixed: dict[str, Any] = {axis.path: _kind(axis.values[0]) for axis in axes}
+    if not rows:
+        return pl.DataFrame(schema={**fixed, "seed": pl.Int64, "run": pl.String})
+    return pl.DataFrame([_series(name, values, fixed.get(name)) for name, values in columns.items()])
+
+
+def _kind(value: Value) -> Any:
+    kinds: dict[type, Any] = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
+    return kinds[type(value)]
+
+
+def _series(name: str, values: list[Any], kind: Any) -> pl.Series:
+    """Give a column one type: a float where there is one among whole numbers, or nothing but missing values."""
+    kinds = {type(value) for value in values} - {type(None)}
+    if kind is None and kinds <= {float, int} and kinds != {int}:
+        kind, values = pl.Float64, [None if value is None else float(value) for value in values]
+    return pl.Series(name, values, dtype=kind)
+
+
+def metrics_of(runs: pl.DataFrame, axes: Sequence[Axis]) -> list[str]:
+    """Names of what was measured, as numbers."""
+    without = {*_NOT_MEASURED, *(axis.path for axis in axes)}
+    return [name for name, kind in runs.schema.items() if kind.is_numeric() and name not in without]
+
+
+def points_of(runs: pl.DataFrame, axes: Sequence[Axis], confidence: float) -> pl.DataFrame:
+    """Return mean and confidence interval (Student's t over the seeds) of each metric at each point.
+
+    `runs` is how many values there are, `missing` how many runs have none. One value has no interval.
+    """
+    paths, metrics = [axis.path for axis in axes], metrics_of(runs, axes)
+    if not metrics:
+        columns: dict[str, Any] = {path: runs.schema[path] for path in paths} | _NO_METRICS
+        return pl.DataFrame(schema={**columns, "low": pl.Float64, "high": pl.Float64, "unit": pl.String})
+    values = [pl.col(name).cast(pl.Float64) for name in metrics]
+    long = runs.select(*paths, *values).unpivot(index=paths, on=metrics, variable_name="metric", value_name="value")
+    value = pl.col("value")
+    found = long.group_by(*paths, "metric", maintain_order=True).agg(
+        runs=value.count(), missing=value.null_count(), mean=value.mean(), sd=value.std()
+    )
+    half = pl.Series("half", _half_widths(found["runs"].to_list(), found["sd"].to_list(), confidence), pl.Float64)
+    units = pl.Series("unit", [unit(name) for name in found["metric"]])
+    ends = found.with_columns(low=pl.col("mean") - half, high=pl.col("mean") + half, unit=units)
+    orders = [(axis.path, list(axis.values)) for axis in axes] + [("metric", list(metrics))]
+    return ends.sort([_place(column, values) for column, values in orders])
+
+
+def _place(column: str, values: Sequence[Value]) -> pl.Expr:
+    """Rank of a value in the order in which values were given."""
+    order = {value: number for number, value in enumerate(values)}
+    return pl.col(column).replace_strict(order, return_dtype=pl.Int64)
+
+
+def _half_widths(counts: list[int], deviations: list[float | None], confidence: float) -> list[float | None]:
+    from scipy.special import stdtrit  # of all that scipy has, what loads fast
+
+    quantiles = {count: float(stdtrit(count - 1, (1 + confidence) / 2)) for count in set(counts) if count > 1}
+    return [
+        None if deviation is None or count < 2 else quantiles[count] * deviation / count**0.5
+        for count, deviation in zip(counts, deviations, strict=True)
+    ]
+
+
+def write(frame: pl.DataFrame, path: Path) -> None:
+    """Write a table as Parquet, units in the metadata of its columns; whole or not at all."""
+    import pyarrow as pa
+
+    from pullnet.sweeps.store import replace
+
+    table = frame.to_arrow()
+    fields = [field.with_metadata({"unit": unit(field.name)}) for field in table.schema]
+    sink = pa.BufferOutputStream()
+    tables.write(table.cast(pa.schema(fields)), sink)
+    with writing(path):
+        replace(path, sink.getvalue().to_pybytes())
+
+
+def write_table(plan: Plan, store: Store, name: str, path: Path) -> None:
+    """Join a table of all runs that have been made, parameters and seed before its own columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    beside = path.with_name(f".{path.name}.part")
+    writer = None
+    with writing(path):
+        try:
+            for run in plan.runs:
+                if store.load(run.key, [name]) is None:
+                    continue
+                table = tables.read(store.table(run.key, name))
+                given = {**run.point.at, "seed": run.seed}
+                for at, (key, value) in enumerate(given.items()):
+                    table = table.add_column(at, key, pa.array([value] * table.num_rows, _arrow_kind(value)))
+                writer = writer or pq.ParquetWriter(beside, table.schema, compression="zstd")
+                writer.write_table(table)
+        finally:
+            if writer:
+                writer.close()
+        if writer:
+            beside.replace(path)
+
+
+def _arrow_kind(value: Value) -> Any:
+    import pyarrow as pa
+
+    kinds: dict[type, Any] = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+    return kinds[type(value)]
+
+
+def without_effect(runs: pl.DataFrame, axes: Sequence[Axis]) -> list[str]:
+    """Name the axes along which no fingerprint changes: their values change nothing."""
+    found = []
+    for axis in axes:
+        others = ["seed", *(other.path for other in axes if other is not axis)]
+        if len(axis.values) > 1 and runs.height and runs[axis.path].n_unique() > 1:
+            most = runs.group_by(others).agg(pl.col("fingerprint").n_unique())["fingerprint"].max()
+            found += [axis.path] if most == 1 else []
+    return found

@@ -1,0 +1,156 @@
+"""Work shared out among processes of this machine."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Protocol, TypeVar
+
+from pullnet.errors import InputError
+
+Item = TypeVar("Item")
+Outcome = Exception | None
+"""Why something could not be done; `None` where it was."""
+
+LOOK_EVERY_S = 0.2
+"""How often who waits looks after signals and progress. Unit: seconds."""
+
+_TRIES = 3
+"""How often something is begun whose process is killed each time."""
+
+
+class Stop(Protocol):
+    """Knows whether somebody has asked to stop."""
+
+    @property
+    def asked(self) -> bool:
+        """Begin nothing new."""
+
+
+class _Never:
+    asked = False
+
+
+NEVER: Stop = _Never()
+"""Nobody asks to stop."""
+
+
+def processors(threads: int = 1) -> int:
+    """How many processes with so many threads this machine has room for."""
+    return max(1, len(os.sched_getaffinity(0)) // threads)
+
+
+def here(do: Callable[[Item], None], items: Sequence[Item], stop: Stop) -> Iterator[tuple[Item, Outcome]]:
+    """Do one after the other in this process; yield each with what came of it."""
+    for item in items:
+        if stop.asked:
+            return
+        try:
+            do(item)
+        except Exception as error:
+            yield item, error
+        else:
+            yield item, None
+
+
+def side_by_side(
+    do: Callable[[Item], None], items: Sequence[Item], workers: int, stop: Stop, tick: Callable[[], None]
+) -> Iterator[tuple[Item, Outcome]]:
+    """Do everything in `workers` processes; yield each with what came of it.
+
+    Who is asked to stop begins nothing new and ends what has been begun. A process that is killed is replaced, and
+    what it was at is begun again.
+    """
+    waiting, deaths = deque(items), Counter[int]()
+    while waiting and not stop.asked:
+        before = set(multiprocessing.active_children())
+        # Workers start afresh: a fork would copy locks that other threads of this process may hold.
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(min(workers, len(waiting)), context, initializer=_begin_worker)
+        ended = False
+        try:
+            yield from _through(pool, do, waiting, workers, deaths, stop, tick)
+            ended = True
+        finally:
+            if not ended:  # nobody waits for what is under way
+                for process in set(multiprocessing.active_children()) - before:
+                    process.terminate()
+            pool.shutdown(wait=ended, cancel_futures=True)
+
+
+def _through(
+    pool: ProcessPoolExecutor,
+    do: Callable[[Item], None],
+    waiting: "deque[Item]",
+    workers: int,
+    deaths: "Counter[int]",
+    stop: Stop,
+    tick: Callable[[], None],
+) -> Iterator[tuple[Item, Outcome]]:
+    """Work off `waiting` until it is empty, a process has died, or somebody asks to stop."""
+    running: dict[Future[None], Item] = {}
+    killed: list[Item] = []
+    broken = False
+    while running or (waiting and not broken and not stop.asked):
+        broken = broken or not _fill(pool, do, waiting, running, 0 if stop.asked else workers + 1)
+        if stop.asked:
+            for future in [future for future in running if future.cancel()]:
+                waiting.appendleft(running.pop(future))
+        for future in wait(running, LOOK_EVERY_S, FIRST_COMPLETED).done:
+            item, error = running.pop(future), future.exception()
+            if isinstance(error, BrokenProcessPool):
+                killed.append(item)
+                broken = True
+            elif error is None or isinstance(error, Exception):
+                yield item, error
+            else:
+                raise error
+        tick()
+    for item in reversed(killed):
+        deaths[id(item)] += 1
+        if deaths[id(item)] < _TRIES:
+            waiting.appendleft(item)
+        else:
+            yield item, _killed()
+
+
+def _fill(
+    pool: ProcessPoolExecutor,
+    do: Callable[[Item], None],
+    waiting: "deque[Item]",
+    running: "dict[Future[None], Item]",
+    most: int,
+) -> bool:
+    """Hand out work until `most` is under way: one more than there are workers, so that none waits for us."""
+    try:
+        while waiting and len(running) < most:
+            running[pool.submit(do, waiting[0])] = waiting[0]
+            waiting.popleft()
+    except BrokenProcessPool:
+        return False
+    return True
+
+
+def _killed() -> InputError:
+    return InputError(
+        f"its process was killed {_TRIES} times, as happens where memory runs out; use fewer --jobs, "
+        "or a machine with more memory"
+    )
+
+
+def _begin_worker() -> None:
+    """Leave Ctrl-C to the process that shares out, and end with it however it ends."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: "multiprocessing.process.BaseProcess") -> None:
+    parent.join()
+    os._exit(1)

@@ -1,0 +1,192 @@
+"""A sweep as a call, and what it gives."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pullnet.errors import InputError
+from pullnet.scenario import Overrides, ScenarioSource
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pullnet.sweeps.axes import Axis, Over
+    from pullnet.sweeps.make import Outcomes, Where
+    from pullnet.sweeps.plan import Plan
+    from pullnet.sweeps.store import Store
+
+CONFIDENCE = 0.95
+
+METRICS = ("fct_us.p99", "slowdown.p99", "utilisation.mean")
+"""What is shown and drawn where nobody asks for something else."""
+
+
+@dataclass
+class Sweep:
+    """What a sweep comes to."""
+
+    runs: "pl.DataFrame"
+    """A row for each run: parameters, seed, and every value of its summary, by its path."""
+    points: "pl.DataFrame"
+    """A row for each point and metric: mean and confidence interval over the seeds."""
+    axes: "list[Axis]" = field(repr=False)
+    asked: int
+    """How many runs the sweep has."""
+    path: Path | None
+    """The folder on disk, if there is one."""
+    tables: "dict[str, pl.DataFrame]" = field(default_factory=dict, repr=False)
+    """Tables of all runs that were kept, where there is no folder."""
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """What was measured."""
+        return list(dict.fromkeys(self.points["metric"]))
+
+    def of(self, metric: str) -> "pl.DataFrame":
+        """Return the points of one metric: parameters, runs, missing, mean, sd, low, high."""
+        import polars as pl
+
+        self._check(metric)
+        return self.points.filter(pl.col("metric") == metric).drop("metric")
+
+    def table(self, name: str) -> "pl.DataFrame":
+        """Return a table of all runs, with parameters and seed; `keep` must have named it."""
+        import polars as pl
+
+        if name in self.tables:
+            return self.tables[name]
+        file = self.path / f"{name}.parquet" if self.path else None
+        if file is None or not file.is_file():
+            raise InputError(f"the sweep kept no table `{name}`; name it in `keep`")
+        return pl.read_parquet(file)
+
+    def plot(self, metric: str, path: "str | os.PathLike[str]") -> Path:
+        """Draw a metric against the first axis, a line for each combination of the others."""
+        from pullnet.sweeps import figure
+
+        self._check(metric)
+        place = Path(path)
+        if place.suffix[1:] not in ("png", "pdf", "svg"):
+            raise InputError(f"{place}: is no picture that can be written; end its name in .png, .pdf or .svg")
+        if not figure.draw(self.points, self.runs, self.axes, metric, place):
+            raise InputError(f"{metric}: no run has a value; there is nothing to draw")
+        return place
+
+    def _check(self, metric: str) -> None:
+        if metric not in self.metrics:
+            raise InputError(unknown(metric, self.metrics))
+
+
+def unknown(metric: str, known: list[str]) -> str:
+    """Say that there is no such metric, and what is near."""
+    import difflib
+
+    near = difflib.get_close_matches(metric, known, 3, 0.5)
+    remedy = f"did you mean {' or '.join(near)}?" if near else "runs.parquet has all of them as columns"
+    return f"--metric {metric}: no run has it; {remedy}"
+
+
+def sweep(
+    scenario: ScenarioSource,
+    over: "Over" = (),
+    seeds: "Iterable[int] | str | None" = None,
+    *,
+    set: Overrides = (),
+    out: "str | os.PathLike[str] | None" = None,
+    keep: Iterable[str] = (),
+    workers: int | None = None,
+    threads: int = 1,
+    on: str | None = None,
+    confidence: float = CONFIDENCE,
+    silence: Iterable[str] = (),
+    progress: bool = False,
+) -> Sweep:
+    """Run a scenario at every combination of settings with every seed, and gather what comes of it.
+
+    `over` names settings and their values, `{"topology.k": [4, 8]}` or `["topology.k=4,8"]`. With `out`, runs that are
+    in that folder already are not made again, whatever sweep they were made for; without, nothing stays on disk. `keep`
+    names tables of all runs that are kept beside their summaries. Runs are made in `workers` local processes, or
+    `on="dask://HOST:PORT"`. A script that calls this needs `if __name__ == "__main__":`, because workers import it.
+
+    Raises `InputError` with every error at once before anything runs, and with every run that could not be made after
+    all others are done. Ctrl-C raises `KeyboardInterrupt` once the runs that have begun are done and kept; a second
+    one leaves at once.
+    """
+    from pullnet.sweeps.make import Where
+    from pullnet.sweeps.plan import make, seeds_of
+    from pullnet.sweeps.store import Store
+
+    check_confidence(confidence)
+    where = Where(workers=workers, dask=on)
+    plan = make(scenario, over, seeds_of(seeds), set=set, silence=silence, keep=keep, threads=threads)
+    with ExitStack() as stack:
+        place = Path(out) if out is not None else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        found, outcomes = carry_through(plan, Store(place), where, confidence, quiet=not progress)
+        if out is None:
+            found.tables = {name: found.table(name) for name in plan.keep if (place / f"{name}.parquet").is_file()}
+            found.path = None
+    if outcomes.errors:
+        raise InputError(failures(outcomes))
+    if outcomes.interrupted:
+        raise KeyboardInterrupt
+    return found
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse what is no level of confidence."""
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence: {confidence} is out of range; use a number between 0 and 1, such as 0.95")
+
+
+def failures(outcomes: "Outcomes") -> list[str]:
+    """Return why runs could not be made, a line each."""
+    return [f"{words}: {line}" for words, lines in outcomes.errors.items() for line in lines]
+
+
+def carry_through(
+    plan: "Plan", store: "Store", where: "Where", confidence: float, *, quiet: bool
+) -> "tuple[Sweep, Outcomes]":
+    """Make what is missing and gather all of it, also after an interruption."""
+    from pullnet.sweeps.make import make
+
+    store.open(plan)
+    outcomes = make(plan, store, where, quiet=quiet)
+    return gather(plan, store, confidence), outcomes
+
+
+def gather(plan: "Plan", store: "Store", confidence: float) -> Sweep:
+    """Write the data set of all runs that are there, and what they come to."""
+    from pullnet.sweeps import data
+
+    runs = data.runs_of(plan, store)
+    points = data.points_of(runs, plan.axes, confidence)
+    data.write(runs, store.root / f"{data.RUNS}.parquet")
+    data.write(points, store.root / f"{data.POINTS}.parquet")
+    for name in plan.keep:
+        data.write_table(plan, store, name, store.root / f"{name}.parquet")
+    return Sweep(runs, points, plan.axes, len(plan.points) * len(plan.seeds), store.root)
+
+
+def load_sweep(path: "str | os.PathLike[str]") -> Sweep:
+    """Load what a sweep has left in the folder `path`."""
+    import polars as pl
+
+    from pullnet.sweeps import data, store
+    from pullnet.sweeps.axes import Axis
+
+    folder = Path(path)
+    try:
+        about: dict[str, Any] = json.loads((folder / store.ABOUT).read_text(encoding="utf-8"))
+        axes = [Axis(key, tuple(map(str, values)), tuple(values)) for key, values in about["over"].items()]
+        runs, points = (pl.read_parquet(folder / f"{name}.parquet") for name in (data.RUNS, data.POINTS))
+        return Sweep(runs, points, axes, about["runs"], folder)
+    except OSError as error:
+        raise InputError(f"{folder}: is not a sweep that has run: {error}; `pullnet sweep` makes one") from None
+    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{folder}: cannot be used: {error}; was it written by another version?") from None
