@@ -330,6 +330,8 @@ class HostFile:
     @property
     def socket(self) -> Path:
         """Path of the socket."""
+    def check_keys(self) -> None:
+        """Reads the keys that the file names, if any."""
     def serve(self) -> None:
         """Is the daemon until SIGINT or SIGTERM."""
 

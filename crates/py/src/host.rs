@@ -39,6 +39,12 @@ impl HostFile {
         self.0.door.path.clone()
     }
 
+    /// Reads the keys that the file names, if any.
+    fn check_keys(&self, py: Python<'_>) -> PyResult<()> {
+        let checked = fault::guarded(py, || self.0.check_keys())?;
+        checked.map_err(|error| errors::input(py, vec![error.to_string()]))
+    }
+
     /// Is the daemon until SIGINT or SIGTERM.
     fn serve(&self, py: Python<'_>) -> PyResult<()> {
         let served = fault::guarded(py, || serve(&self.0))?;

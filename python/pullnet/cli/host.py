@@ -27,6 +27,7 @@ _STREAM = {
     "peer": "peer",
     "service": "service",
     "state": "state",
+    "encrypted": "encrypted",
     "acknowledged": "acknowledged_bytes",
     "received": "received_bytes",
     "trimmed out": "trimmed_out",
@@ -45,6 +46,7 @@ def serve(
 
     file = daemon.read(config)
     if check:
+        file.check_keys()
         typer.echo(f"{file.address} at {file.socket}")
     else:
         file.serve()
@@ -118,12 +120,22 @@ def _shown(standing: dict[str, Any], before: dict[str, Any] | None, seconds: flo
 
     streams = Table(box=None, pad_edge=False)
     for title in _STREAM:
-        streams.add_column(title, justify="left" if title in {"peer", "state"} else "right")
+        streams.add_column(title, justify="left" if title in {"peer", "state", "encrypted"} else "right")
     for stream in standing["host"]["streams"]:
         flat = {**stream, **stream["counts"]}
+        flat["encrypted"] = "yes" if flat["encrypted"] else "no"
         streams.add_row(*(str(flat[key]) for key in _STREAM.values()))
-    lines = [_totals(standing), *(["", _rates(standing, before, seconds)] if before else []), _users(standing), ""]
-    return Group(*lines, streams)
+    lines = [_totals(standing), *(["", _rates(standing, before, seconds)] if before else []), _users(standing)]
+    return Group(*lines, *_keys(standing), "", streams)
+
+
+def _keys(standing: dict[str, Any]) -> list[str]:
+    def shown(one: dict[str, Any]) -> str:
+        sends = "nothing sent yet" if one["sends"] is None else f"sends under key {one['sends']}"
+        theirs = "not heard of yet" if one["theirs"] is None else f"has key {one['theirs']} there"
+        return f"encrypted with {one['peer']}: {sends}; newest key {one['newest']} here, {theirs}"
+
+    return [shown(one) for one in standing["host"]["keys"]]
 
 
 def _totals(standing: dict[str, Any]) -> str:

@@ -36,6 +36,9 @@ pub enum EmitError {
     /// A frame carries marks where a priority would be.
     #[error("priority {0}: frames carry none")]
     Priority(u8),
+    /// The cipher does not take it.
+    #[error("the cipher takes no payload of {0} B")]
+    Cipher(usize),
     /// One address of each family.
     #[error("from {from} to {to}: both addresses must be of one family")]
     Family {

@@ -18,6 +18,7 @@ mod mark;
 mod packet;
 mod parse;
 mod plain;
+mod sealed;
 pub mod switch;
 mod tag;
 
@@ -30,6 +31,9 @@ pub use packet::{BadHeader, Packet, Reason, Shape};
 pub use parse::{Arrived, Refused, parse};
 pub use plain::BadPlain;
 pub use pullnet_transport::Fate;
+pub use sealed::{
+    AUTHENTICATOR, Covered, Lock, SEALED_HEADER, Seal, Sealed, emit_sealed, is_sealed, parse_sealed,
+};
 pub use tag::tag;
 
 /// UDP port that hosts listen on unless told otherwise. Outside of what Linux hands out by itself (32768 to 60999).

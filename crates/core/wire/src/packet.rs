@@ -5,12 +5,12 @@ use thiserror::Error;
 use crate::{HEADER, STAMP_MASK};
 
 /// The version that this crate speaks.
-const VERSION: u8 = 2;
+pub(crate) const VERSION: u8 = 2;
 
 /// Where the tag begins.
 const TAG: usize = 20;
 /// Where the check begins, which covers everything before it.
-const CHECK: usize = 28;
+pub(crate) const CHECK: usize = 28;
 
 const DATA: u8 = 0;
 const ACK: u8 = 1;
@@ -129,6 +129,8 @@ impl Reason {
     pub const SHUTDOWN: Self = Self(6);
     /// The opening carries no valid token, or is too old: the host was started anew, or the packet is a copy.
     pub const STALE: Self = Self(7);
+    /// The service takes encrypted streams only.
+    pub const KEYED: Self = Self(8);
 
     /// In words.
     #[must_use]
@@ -141,6 +143,7 @@ impl Reason {
             Self::PROTOCOL => "the other host says that a rule of the protocol was broken",
             Self::SHUTDOWN => "the other host goes away",
             Self::STALE => "the other host was started anew, or the request is too old",
+            Self::KEYED => "the service takes encrypted streams only: both hosts need a key for each other",
             _ => "the other host reset the connection",
         }
     }
@@ -297,9 +300,17 @@ impl Packet {
     /// made the packet and of the one that it is for, which the check covers.
     #[must_use]
     pub fn encode(&self, addresses: (&[u8], &[u8])) -> [u8; HEADER] {
+        let mut bytes = self.put(VERSION);
+        let check = header_check(&bytes, addresses);
+        bytes[CHECK..].copy_from_slice(&check.to_be_bytes());
+        bytes
+    }
+
+    /// The bytes of the header as `version` has them, with nothing where the check belongs.
+    pub(crate) fn put(&self, version: u8) -> [u8; HEADER] {
         let Fields { kind, flags, number, second, priority, stamp } = self.shape.fields();
         let mut bytes = [0; HEADER];
-        bytes[0] = VERSION << 4 | kind;
+        bytes[0] = version << 4 | kind;
         bytes[1] = flags;
         bytes[2..4].copy_from_slice(&self.home.to_be_bytes());
         bytes[4..8].copy_from_slice(&self.conn.to_be_bytes());
@@ -308,8 +319,6 @@ impl Packet {
         bytes[16] = priority;
         bytes[17..TAG].copy_from_slice(&stamp.to_be_bytes()[1..]);
         bytes[TAG..CHECK].copy_from_slice(&self.tag.to_be_bytes());
-        let check = header_check(&bytes, addresses);
-        bytes[CHECK..].copy_from_slice(&check.to_be_bytes());
         bytes
     }
 

@@ -3,7 +3,8 @@
 use crate::check::internet_checksum;
 use crate::frame::{Ip, PROTOCOL_UDP, word};
 use crate::parse::route_of;
-use crate::{HEADER, Mark, Marks, Route, UDP};
+use crate::sealed::has_sealed_header;
+use crate::{HEADER, Mark, Marks, Route, SEALED_HEADER, UDP};
 
 /// What a frame is to a switch; `None`: not IP, or with a DSCP that is none of ours.
 #[must_use]
@@ -45,10 +46,19 @@ pub fn put_headers(out: &mut [u8], route: &Route, class: u8, carried: &[u8]) -> 
     Some(headers.needed)
 }
 
-/// The least that a trim has to leave of this frame; `None`: not IP.
+/// The least that a trim has to leave of this frame: up to the end of its header, which is longer in an encrypted packet.
+/// `None`: not IP.
 #[must_use]
 pub fn least(frame: &[u8]) -> Option<usize> {
-    Some(Ip::find(frame)?.next() + UDP + HEADER)
+    let ip = Ip::find(frame)?;
+    let header = if has_sealed_header(frame, ip) { SEALED_HEADER } else { HEADER };
+    Some(ip.next() + UDP + header)
+}
+
+/// Where begins what the IP header of a frame carries; `None`: not IP.
+#[must_use]
+pub fn behind_ip(frame: &[u8]) -> Option<usize> {
+    Some(Ip::find(frame)?.next())
 }
 
 /// How a switch leaves the lengths in the IP and UDP headers of what it trims.

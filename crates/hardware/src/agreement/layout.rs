@@ -33,7 +33,7 @@ struct Seen {
 
 impl Seen {
     fn of(frame: &[u8]) -> Option<Self> {
-        let next = pullnet_wire::switch::least(frame)? - pullnet_wire::UDP - pullnet_wire::HEADER;
+        let next = pullnet_wire::switch::behind_ip(frame)?;
         let at = if frame[12..14] == [0x81, 0x00] { 18 } else { 14 };
         Some(Self { at, next, ipv4: frame[at] >> 4 == 4 })
     }

@@ -69,6 +69,10 @@ enum pullnet_code
    A fault of the library's own.
    */
   PULLNET_CODE_FAULT = -13,
+  /*
+   The daemon encrypts its streams, and has no key for the other host.
+   */
+  PULLNET_CODE_NO_KEY = -14,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -35,6 +35,8 @@ pub enum Code {
     Argument = -12,
     /// A fault of the library's own.
     Fault = -13,
+    /// The daemon encrypts its streams, and has no key for the other host.
+    NoKey = -14,
 }
 
 /// A code with its words.
@@ -52,6 +54,7 @@ impl From<StreamError> for Failure {
             StreamError::ServiceTaken(_) => Code::ServiceTaken,
             StreamError::NoListener(_) => Code::NoListener,
             StreamError::Family { .. } => Code::Family,
+            StreamError::NoKey(_) => Code::NoKey,
             StreamError::Unreachable(_) => Code::Unreachable,
             StreamError::TimedOut => Code::TimedOut,
             StreamError::Options(_) => Code::Argument,

@@ -38,6 +38,9 @@ pub enum Error {
     /// What the file says of the host cannot be.
     #[error("{0}")]
     Engine(pullnet_host::StreamError),
+    /// The file of keys, with what is wrong and what would work.
+    #[error("{0}")]
+    Keys(String),
     /// No such user or group.
     #[error("there is no {kind} \"{name}\" on this machine; use another name, or add it")]
     NoAccount {

@@ -15,6 +15,7 @@ const NO_LISTENER: u32 = 0x700;
 const FAMILY: u32 = 0x800;
 const UNREACHABLE: u32 = 0x900;
 const STOPPED: u32 = 0xa00;
+const NO_KEY: u32 = 0xb00;
 
 /// What a number does not say of an error, but whoever asked knows.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,7 @@ pub(crate) fn encode(error: &StreamError) -> u32 {
         StreamError::ServiceTaken(_) => TAKEN,
         StreamError::NoListener(_) => NO_LISTENER,
         StreamError::Family { .. } => FAMILY,
+        StreamError::NoKey(_) => NO_KEY,
         StreamError::Unreachable(_) => UNREACHABLE,
         StreamError::Stopped(_) | StreamError::Options(_) | StreamError::TimedOut => STOPPED,
     }
@@ -56,6 +58,7 @@ pub(crate) fn decode(code: u32, text: &str, asked: &Asked) -> StreamError {
         (TAKEN, _) => StreamError::ServiceTaken(asked.service),
         (NO_LISTENER, _) => StreamError::NoListener(asked.service),
         (FAMILY, Some(to)) => StreamError::Family { from: asked.own, to },
+        (NO_KEY, Some(to)) => StreamError::NoKey(to),
         (UNREACHABLE, Some(to)) => StreamError::Unreachable(to.ip()),
         _ => stopped(),
     }
@@ -79,6 +82,7 @@ mod tests {
             StreamError::ServiceTaken(80),
             StreamError::NoListener(80),
             StreamError::Family { from: own, to: peer },
+            StreamError::NoKey(peer),
             StreamError::Unreachable(peer.ip()),
             StreamError::Stopped("why".to_owned()),
         ] {

@@ -127,7 +127,7 @@ pub(crate) fn raise_descriptors() {
 }
 
 /// SIGINT and SIGTERM, which no longer end the process but can be read, as long as this lives. SIGHUP, which comes when a
-/// terminal is closed, does nothing.
+/// terminal is closed too, does nothing but that it can be read.
 #[derive(Debug)]
 pub(crate) struct Signals {
     fd: OwnedFd,
@@ -151,6 +151,20 @@ impl Signals {
         // SAFETY: the kernel reads the set.
         let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
         Ok(Self { fd: owned(fd, "cannot wait for signals")?, before })
+    }
+}
+
+impl Signals {
+    /// What can be read when there was a SIGHUP.
+    pub fn hangup(&self) -> Result<OwnedFd, Error> {
+        // SAFETY: a set of signals is integers; the calls write to it, and the kernel reads it.
+        let fd = unsafe {
+            let mut set: libc::sigset_t = zeroed();
+            libc::sigemptyset(&mut set);
+            libc::sigaddset(&mut set, libc::SIGHUP);
+            libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+        };
+        owned(fd, "cannot wait for signals")
     }
 }
 

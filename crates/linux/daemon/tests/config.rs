@@ -1,5 +1,8 @@
 //! Host files: what they come to, and what is said of wrong ones. Every error comes at once.
 
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
 use pullnet_daemon::config::{HostFile, Level, Link};
 use pullnet_switch::config::Wait;
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
@@ -134,6 +137,106 @@ fn settings_without_effect_are_refused() {
         [
             "h.toml:2:13: interface: \"eth0\" has no effect with backend = \"udp\"; leave it out",
             "h.toml:7:11: limits.backlog: 5000 is more than the 4096 B of a ring; use at most that",
+        ]
+    );
+}
+
+/// A folder with a host file that names keys, and the file of keys with this text and mode.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn with(name: &str, text: &str, mode: u32) -> Self {
+        let folder = std::env::temp_dir().join(format!("pullnet-keys-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let keys = folder.join("keys.toml");
+        std::fs::write(&keys, text).unwrap();
+        std::fs::set_permissions(&keys, Permissions::from_mode(mode)).unwrap();
+        Self(folder)
+    }
+
+    /// What is said of its keys, with the folder left out.
+    fn told(&self) -> Result<(), String> {
+        let text = "backend = \"udp\"\naddress = \"10.0.0.1\"\nrate = \"1 Gbps\"\n[keys]\nfile = \"keys.toml\"\nplain = \"80 443\"\n";
+        let file = HostFile::read(&self.0.join("h.toml").to_string_lossy(), text).unwrap();
+        assert_eq!(file.keys.as_ref().unwrap().plain, [80, 443]);
+        let folder = format!("{}/", self.0.display());
+        file.check_keys().map_err(|error| error.to_string().replace(&folder, ""))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const KEYS: &str = "[[key]]\npeer = \"10.0.0.2\"\nnumber = 1\nsecret = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\"\n\
+[[key]]\npeer = \"10.0.0.2:700\"\nnumber = 1\nsecret = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1eff\"\n";
+
+#[test]
+fn keys_are_read_if_nobody_else_may_read_them() {
+    assert_eq!(Folder::with("good", KEYS, 0o600).told(), Ok(()));
+    for mode in [0o640, 0o604, 0o620] {
+        let told = Folder::with("mode", KEYS, mode).told().unwrap_err();
+        let expected =
+            format!("keys.toml: its mode {mode:04o} lets others at the keys; use chmod 600 keys.toml");
+        assert_eq!(told, expected);
+    }
+    let folder = Folder::with("gone", KEYS, 0o600);
+    std::fs::remove_file(folder.0.join("keys.toml")).unwrap();
+    assert!(folder.told().unwrap_err().starts_with("keys.toml: cannot be opened: No such file"));
+    std::fs::create_dir(folder.0.join("keys.toml")).unwrap();
+    assert_eq!(folder.told(), Err("keys.toml: it is no file; name a file with keys".to_owned()));
+    if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+        let folder = Folder::with("owner", KEYS, 0o600);
+        std::os::unix::fs::chown(folder.0.join("keys.toml"), Some(12_345), None).unwrap();
+        let told = folder.told().unwrap_err();
+        assert!(told.starts_with("keys.toml: it belongs to user 12345, who is neither root"), "{told}");
+    }
+}
+
+#[test]
+fn every_error_in_keys_is_told_with_its_place_and_without_the_key() {
+    let secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+    let text = format!(
+        "[[key]]\npeer = \"there\"\nnumber = 0\nsecret = \"{secret}\"\n\
+         [[key]]\npeer = \"fd00::2\"\nnumber = 1\nsecret = \"{}\"\n\
+         [[key]]\npeer = \"10.0.0.2\"\nnumber = 1\nsecret = \"{secret}\"\n\
+         [[key]]\npeer = \"10.0.0.3\"\nnumber = 1\nsecret = \"{secret}\"\ncolour = 1\n\
+         [[key]]\npeer = \"10.0.0.2\"\nnumber = 1\nsecret = \"{}\"\n\
+         [[key]]\npeer = \"10.0.0.2\"\nnumber = 2\nsecret = \"{}\"\n",
+        &secret[1..],
+        secret.replace('1', "2"),
+        "77".repeat(32),
+    );
+    let told = Folder::with("errors", &text, 0o600).told().unwrap_err();
+    let lines: Vec<&str> = told.lines().collect();
+    let expected = [
+        "keys.toml:2:8: key.0.peer: \"there\" is not the address of a host; write for instance \"10.0.0.2\"",
+        "keys.toml:3:10: key.0.number: 0 is out of range; use 1 to 65535",
+        "keys.toml:6:8: key.1.peer: \"fd00::2\" is not of the family of this host, 10.0.0.1",
+        "keys.toml:8:10: key.1.secret: (not shown) has 63 characters, or some that are no hexadecimal digits; use 64",
+        "keys.toml:16:10: key.3.secret: (not shown) is there twice; make one of its own for each pair",
+        "keys.toml:17:1: key.3.colour",
+        "keys.toml:20:10: key.4.number: 1 is there twice for 10.0.0.2:61199; give the newer key a higher one",
+        "keys.toml:25:10: key.5.secret: (not shown) is one byte again and again; use 64 hexadecimal digits",
+    ];
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line}\nis not\n{expected}");
+    }
+    assert_eq!(lines.len(), expected.len(), "{told}");
+    assert!(!told.contains(&secret[2..]), "{told}");
+    let none = Folder::with("none", "", 0o600).told().unwrap_err();
+    assert!(none.contains("key: is missing; write for instance [[key]]"), "{none}");
+    let settings =
+        "backend = \"udp\"\naddress = \"127.0.0.1\"\nrate = \"1 Gbps\"\n[keys]\nplain = \"http\"\n";
+    let told = errors(settings);
+    assert!(told[0].contains("keys.file: is missing") && told.len() == 1, "{told:#?}");
+    let told = errors(&settings.replace("plain", "file = \"k\"\nplain"));
+    assert_eq!(
+        told,
+        [
+            "h.toml:6:9: keys.plain: \"http\" is not a list of services; write numbers from 0 to 65535 with spaces between them"
         ]
     );
 }

@@ -36,6 +36,11 @@ pub enum StreamError {
         /// The other host.
         to: SocketAddr,
     },
+    /// This host encrypts what is not excepted, and has no key for the other one.
+    #[error(
+        "there is no key for {0}, and this host encrypts its streams: add one to the keys, or except the service"
+    )]
+    NoKey(SocketAddr),
     /// Nobody answers for the address in this network.
     #[error("no Ethernet address is known for {0}")]
     Unreachable(IpAddr),
@@ -61,6 +66,7 @@ impl StreamError {
             Self::ServiceTaken(_) => io::ErrorKind::AddrInUse,
             Self::NoListener(_) => io::ErrorKind::NotFound,
             Self::Family { .. } | Self::Options(_) => io::ErrorKind::InvalidInput,
+            Self::NoKey(_) => io::ErrorKind::PermissionDenied,
             Self::Unreachable(_) => io::ErrorKind::HostUnreachable,
             Self::TimedOut => io::ErrorKind::TimedOut,
         }

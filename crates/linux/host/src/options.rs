@@ -2,8 +2,11 @@ use std::net::IpAddr;
 
 use pullnet_ndp::NdpConfig;
 use pullnet_units::{BitsPerSec, Bytes};
-use pullnet_wire::{ETHERNET, IPV4, IPV6, Mac, Marks, PORT, UDP, payload_room};
+use pullnet_wire::{
+    AUTHENTICATOR, DATA_HEADER, ETHERNET, IPV4, IPV6, Mac, Marks, PORT, SEALED_HEADER, UDP, payload_room,
+};
 
+use crate::seal::Keys;
 use crate::{Secret, StreamError};
 
 /// Preamble, frame check sequence and gap: what a frame takes on a line beside its bytes. Bytes.
@@ -42,6 +45,9 @@ pub struct EngineOptions<T = NdpConfig> {
     /// Whether the first packet of a host teaches its Ethernet address, for networks without a kernel that could be asked.
     /// Later packets change nothing.
     pub learn_macs: bool,
+    /// Keys that this host shares with others. With them all services take and open encrypted streams only, but for those
+    /// that [`Keys::leave_plain`] names. They need an [`EngineOptions::secret`], for that keeps nonces apart.
+    pub keys: Option<Keys>,
 }
 
 impl EngineOptions {
@@ -70,6 +76,7 @@ impl<T> EngineOptions<T> {
             seed: 0,
             secret: Secret::default(),
             learn_macs: false,
+            keys: None,
         }
     }
 
@@ -89,7 +96,12 @@ impl<T> EngineOptions<T> {
     /// Payload of a full packet. Bytes.
     #[must_use]
     pub fn payload_room(&self) -> usize {
-        payload_room(self.mtu, self.address.is_ipv6())
+        payload_room(self.mtu, self.address.is_ipv6()).saturating_sub(self.extra())
+    }
+
+    /// What encryption takes of each packet. It is left free in all of them where there are keys.
+    fn extra(&self) -> usize {
+        if self.keys.is_some() { SEALED_HEADER + AUTHENTICATOR - DATA_HEADER } else { 0 }
     }
 
     /// Payload of a full packet, and bytes on the line beside it.
@@ -104,8 +116,13 @@ impl<T> EngineOptions<T> {
                 pullnet_wire::LABELS
             )));
         }
+        if self.keys.is_some() && self.secret == Secret::default() {
+            let text =
+                "keys need a secret of random numbers, another one at each start: see EngineOptions::started";
+            return Err(StreamError::Options(text.to_string()));
+        }
         let ip = if self.address.is_ipv6() { IPV6 } else { IPV4 };
-        let overhead = ETHERNET + ip + UDP + pullnet_wire::DATA_HEADER + LINE;
+        let overhead = ETHERNET + ip + UDP + DATA_HEADER + self.extra() + LINE;
         Ok((Bytes(self.payload_room() as u64), Bytes(overhead as u64)))
     }
 }

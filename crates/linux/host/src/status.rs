@@ -14,6 +14,21 @@ pub struct Status {
     pub streams: Vec<StreamStatus>,
     /// Streams that are not listed because more were not asked for.
     pub left_out: u64,
+    /// Hosts for which there are keys, in order.
+    pub keys: Vec<KeyStatus>,
+}
+
+/// How the encryption with another host stands. Keys by number.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+pub struct KeyStatus {
+    /// The other host.
+    pub peer: SocketAddr,
+    /// The key that this host sends under; `None`: it has sent nothing yet.
+    pub sends: Option<u16>,
+    /// This host's newest key.
+    pub newest: u16,
+    /// The other host's newest key; `None`: nothing was heard of it.
+    pub theirs: Option<u16>,
 }
 
 /// What happened on one stream, or on all of them. Packets, unless bytes are said.
@@ -87,10 +102,18 @@ pub struct Refusals {
     pub full: u64,
     /// Openings and requests for tokens beyond those of a second.
     pub too_fast: u64,
+    /// Encrypted packets under a key that this host does not have for their sender.
+    pub no_key: u64,
+    /// Encrypted packets whose header is not what the holder of the key has sent: forged, changed or damaged.
+    pub unauthentic: u64,
+    /// Encrypted packets that had come before.
+    pub replayed: u64,
+    /// Packets without encryption where there has to be some.
+    pub plain: u64,
 }
 
 impl Refusals {
-    fn rows(&self) -> [(&'static str, u64); 8] {
+    fn rows(&self) -> [(&'static str, u64); 12] {
         [
             ("foreign", self.foreign),
             ("malformed", self.malformed),
@@ -100,6 +123,10 @@ impl Refusals {
             ("no_listener", self.no_listener),
             ("full", self.full),
             ("too_fast", self.too_fast),
+            ("no_key", self.no_key),
+            ("unauthentic", self.unauthentic),
+            ("replayed", self.replayed),
+            ("plain", self.plain),
         ]
     }
 }
@@ -119,6 +146,10 @@ pub struct Totals {
     pub failed: u64,
     /// Tokens given to other hosts.
     pub tokens: u64,
+    /// Packets that were sent encrypted.
+    pub sealed: u64,
+    /// Encrypted packets that were taken.
+    pub unsealed: u64,
     /// RESETs sent.
     pub resets_sent: u64,
     /// RESETs that ended a stream.
@@ -148,6 +179,8 @@ pub struct StreamStatus {
     pub ours: bool,
     /// How it stands, in words.
     pub state: &'static str,
+    /// Whether its packets are encrypted and authenticated.
+    pub encrypted: bool,
     /// Whether its sender is held because nobody reads.
     pub held: bool,
     /// Bytes that wait for the reader.
@@ -174,6 +207,8 @@ impl Status {
         metric(out, "incoming_total", "counter", "Streams that others opened", totals.incoming)?;
         metric(out, "failed_total", "counter", "Streams that ended before their end", totals.failed)?;
         metric(out, "tokens_total", "counter", "Tokens given to other hosts", totals.tokens)?;
+        metric(out, "sealed_total", "counter", "Packets that were sent encrypted", totals.sealed)?;
+        metric(out, "unsealed_total", "counter", "Encrypted packets that were taken", totals.unsealed)?;
         metric(out, "resets_sent_total", "counter", "RESETs sent", totals.resets_sent)?;
         metric(
             out,

@@ -43,10 +43,19 @@ pub(crate) struct Streams {
     slots: Vec<u32>,
 }
 
+/// What every packet of a stream has.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Tag {
+    /// The stream's secret.
+    pub value: u64,
+    /// Whether it is encrypted.
+    pub sealed: bool,
+}
+
 /// Tags of streams that have ended, for what is still said of them: the latest only.
 #[derive(Default, Debug)]
 pub(crate) struct PastTags {
-    tags: HashMap<Name, u64, RandomState>,
+    tags: HashMap<Name, Tag, RandomState>,
     order: VecDeque<Name>,
 }
 
@@ -54,11 +63,11 @@ pub(crate) struct PastTags {
 const MOST_TAGS: usize = 8192;
 
 impl PastTags {
-    pub fn get(&self, name: &Name) -> Option<u64> {
+    pub fn get(&self, name: &Name) -> Option<Tag> {
         self.tags.get(name).copied()
     }
 
-    pub fn note(&mut self, name: Name, tag: u64) {
+    pub fn note(&mut self, name: Name, tag: Tag) {
         if self.tags.insert(name, tag).is_none() {
             self.order.push_back(name);
         }

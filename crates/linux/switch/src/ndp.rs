@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use pullnet_wire::switch::{Lengths, label, least, mark, send_back, trim};
-use pullnet_wire::{HEADER, Mark, Marks, UDP};
+use pullnet_wire::switch::{Lengths, behind_ip, label, least, mark, send_back, trim};
+use pullnet_wire::{Mark, Marks};
 
 use crate::codec::{Class, Codec, Kind};
 
@@ -26,7 +26,7 @@ struct Inside<'a> {
 impl<'a> Inside<'a> {
     /// `None`: no IP.
     fn of(frame: &'a [u8]) -> Option<Self> {
-        let next = least(frame)? - UDP - HEADER;
+        let next = behind_ip(frame)?;
         let at = ip_at(frame);
         let (protocol, addresses) = if frame.get(at)? >> 4 == 4 { (9, 12..20) } else { (6, 8..40) };
         Some(Self {

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match arguments[..] {
         ["--help" | "-h"] => say(HELP),
         ["--version"] => say(concat!("pullnetd ", env!("CARGO_PKG_VERSION"))),
-        ["--check", path] => with_file(path, |_| Ok(())),
+        ["--check", path] => with_file(path, HostFile::check_keys),
         [path] if !path.starts_with('-') => with_file(path, pullnet_daemon::serve),
         _ => {
             eprintln!("error: say which file: pullnetd CONFIG.toml; --help says more");

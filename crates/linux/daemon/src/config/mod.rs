@@ -1,5 +1,6 @@
 //! The file of a host: TOML to something that can be run, or every error in it.
 
+mod keys;
 mod tables;
 
 use std::net::IpAddr;
@@ -15,7 +16,11 @@ use pullnet_transport::Protocol;
 use pullnet_units::{BitsPerSec, Picos};
 use pullnet_wire::{Mac, Marks};
 
-pub use tables::{Backend, HostSettings, Level, LimitSettings, NeighbourSettings, SocketSettings};
+pub(crate) use keys::KeyFile;
+pub use keys::KeyTable;
+pub use tables::{
+    Backend, HostSettings, KeySettings, KeysSettings, Level, LimitSettings, NeighbourSettings, SocketSettings,
+};
 
 /// Where frames get in and out.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,12 +110,24 @@ pub struct HostFile {
     pub door: Door,
     /// Where frames are recorded.
     pub capture: Option<CaptureSettings>,
+    /// Where the keys are, if streams are encrypted.
+    pub keys: Option<KeyTable>,
 }
 
 impl HostFile {
     /// Reads the file `text`, called `name`. Errors come all at once, in order of their place.
     pub fn read(name: &str, text: &str) -> Result<Self, Vec<SpecError>> {
-        read(name, text, &Disk, &shape(), file)
+        read(name, text, &Disk, &shape(), |root| file(root, name))
+    }
+
+    /// Reads the keys that the file names, if any, as the daemon does at its start.
+    ///
+    /// # Errors
+    /// If others may read the file of keys, or something in it is wrong.
+    pub fn check_keys(&self) -> Result<(), crate::Error> {
+        let Some(keys) = &self.keys else { return Ok(()) };
+        let user = crate::privileges::account(&self.user)?.uid;
+        KeyFile::open(keys, self.address, user)?.read().map(drop)
     }
 }
 
@@ -125,10 +142,11 @@ pub fn shape() -> Shape {
         .with(one("ndp", "Settings of NDP, as in a scenario, without `mtu` and `header`, which follow from the MTU of the host.", NdpConfig::FIELDS))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
         .with(one("capture", "Where frames are recorded.", CaptureSettings::FIELDS))
+        .with(one("keys", "Keys that this host shares with others. With them, streams are encrypted.", KeysSettings::FIELDS))
         .with(SubTable::list("neighbour", "Ethernet addresses that are known beforehand.", neighbours))
 }
 
-fn file(root: &Reader<'_>) -> Option<HostFile> {
+fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
     let host = root.read::<HostSettings>();
     transport(root, &host);
     let address = ip(root, &host, "address", &host.value.address);
@@ -139,6 +157,7 @@ fn file(root: &Reader<'_>) -> Option<HostFile> {
     let marks = MarkSettings::marks(root);
     let neighbours = root.list("neighbour").iter().filter_map(neighbour).collect();
     let capture = if root.has("capture") { Some(table::<CaptureSettings>(root, "capture")?) } else { None };
+    let keys = keys::table(root, name);
     let (limits, socket) = (limits?, socket?);
     let host = host.good().then_some(host.value)?;
     Some(HostFile {
@@ -160,6 +179,7 @@ fn file(root: &Reader<'_>) -> Option<HostFile> {
         neighbours,
         door: door(socket, &limits),
         capture,
+        keys: keys?,
     })
 }
 

@@ -125,6 +125,28 @@ settings! {
 }
 
 settings! {
+    /// Keys that this host shares with others.
+    pub struct KeysSettings {
+        /// The file with the keys, which none but root and the daemon may read. A name without folder is beside this file.
+        file: String = "/etc/pullnet/keys.toml"; required,
+        /// Numbers of services that may be had without encryption, with spaces between them. All others are encrypted.
+        plain: Option<String> = "",
+    }
+}
+
+settings! {
+    /// A key that this host shares with another one.
+    pub struct KeySettings {
+        /// The other host: its IP address, with `:port` behind it if that is not 61199.
+        peer: String = "10.0.0.2"; required,
+        /// Number of the key, the same at both hosts; a newer key has a higher one.
+        number: u16 = 1 in 1 => 65535; required,
+        /// 64 hexadecimal digits, the same at both hosts.
+        secret: String = "(what openssl rand -hex 32 prints)"; required,
+    }
+}
+
+settings! {
     /// Who has an address: a host, or the next hop on the way to it.
     pub struct NeighbourSettings {
         /// IP address.

@@ -35,7 +35,8 @@ const LISTED: usize = 500;
 /// What [`Poll`] calls the door; application `n` is `FIRST + 2 n`, and its bell the number after that.
 const DOOR: u64 = 0;
 const STOP: u64 = 1;
-const FIRST: u64 = 2;
+const HANGUP: u64 = 2;
+const FIRST: u64 = 4;
 
 pub(super) struct Hall {
     door: Door,
@@ -54,6 +55,10 @@ pub(super) struct Hall {
     came: u64,
     /// The door is shut until then.
     shut: Option<Instant>,
+    /// What can be read when keys are to be read again.
+    hangup: Option<OwnedFd>,
+    /// Whether that has happened.
+    hung_up: bool,
     /// Whether the daemon is about to end.
     locked: bool,
     /// Application and slot of each stream.
@@ -85,6 +90,8 @@ impl Hall {
             came: 0,
             shut: None,
             limits: settings.into(),
+            hangup: None,
+            hung_up: false,
             locked: false,
             homes: BTreeMap::new(),
             listeners: BTreeMap::new(),
@@ -92,6 +99,18 @@ impl Hall {
             scratch: vec![0; STRIDE],
             ready: Vec::new(),
         })
+    }
+
+    /// Looks from now on whether `hangup` can be read.
+    pub fn listen_for_hangup(&mut self, hangup: OwnedFd) -> Result<(), Error> {
+        self.poll.add(hangup.as_fd(), HANGUP)?;
+        self.hangup = Some(hangup);
+        Ok(())
+    }
+
+    /// Whether it could be read since this was asked last.
+    pub fn take_hangup(&mut self) -> bool {
+        std::mem::take(&mut self.hung_up)
     }
 
     /// What becomes readable when anything happens here.
@@ -109,6 +128,10 @@ impl Hall {
         for number in ready.drain(..) {
             match number {
                 STOP => stop = true,
+                HANGUP => {
+                    self.hangup.iter().for_each(|fd| sys::take(fd.as_fd()));
+                    self.hung_up = true;
+                }
                 DOOR => self.let_in(now),
                 _ => self.attend(engine, now, number - FIRST),
             }

@@ -9,13 +9,13 @@ mod network;
 mod open;
 mod served;
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant as Clock};
 
 use pullnet_switch::config::Wait;
 use pullnet_units::{Instant, Picos};
 
-use crate::config::HostFile;
+use crate::config::{HostFile, KeyFile};
 use crate::door::Door;
 use crate::process::{Account, Signals};
 use crate::{Error, log, privileges, process, sys};
@@ -37,6 +37,8 @@ pub struct Daemon {
     door: Door,
     file: HostFile,
     account: Account,
+    keys: Option<KeyFile>,
+    hangup: Option<OwnedFd>,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -68,9 +70,18 @@ impl Daemon {
     pub fn open(file: &HostFile) -> Result<Self, Error> {
         process::raise_descriptors();
         let account = privileges::account(&file.user)?;
-        let network = open::network(file)?;
+        let opened = |keys| KeyFile::open(keys, file.address, account.uid);
+        let mut keys = file.keys.as_ref().map(opened).transpose()?;
+        let known = keys.as_mut().map(KeyFile::read).transpose()?;
+        let network = open::network(file, known)?;
         let door = Door::open(&file.door, &account)?;
-        Ok(Self { network, door, file: file.clone(), account })
+        Ok(Self { network, door, file: file.clone(), account, keys, hangup: None })
+    }
+
+    /// Reads the keys again whenever `hangup` can be read.
+    #[must_use]
+    pub fn with_hangup(self, hangup: OwnedFd) -> Self {
+        Self { hangup: Some(hangup), ..self }
     }
 
     /// Gives up every privilege, for this thread and those that it starts later. Call it before any is started.
@@ -90,11 +101,19 @@ impl Daemon {
         if let Some(core) = self.file.core {
             process::run_on(core)?;
         }
-        let hall = Hall::new(self.door, &self.file.door, stop)?;
+        let mut hall = Hall::new(self.door, &self.file.door, stop)?;
+        self.hangup.into_iter().try_for_each(|fd| hall.listen_for_hangup(fd))?;
         tracing::info!(address = %self.file.address, port = self.file.port, socket = %self.file.door.path.display(), "serves");
-        let (network, file) = (self.network, self.file);
-        let mut serving =
-            Loop { network, hall, file, time: Time::start(), looked: Instant::ZERO, busy: Instant::ZERO };
+        let (network, file, keys) = (self.network, self.file, self.keys);
+        let mut serving = Loop {
+            network,
+            hall,
+            file,
+            keys,
+            time: Time::start(),
+            looked: Instant::ZERO,
+            busy: Instant::ZERO,
+        };
         serving.run(stop);
         Ok(())
     }
@@ -109,13 +128,14 @@ pub fn serve(file: &HostFile) -> Result<(), Error> {
     let signals = Signals::block()?;
     let daemon = Daemon::open(file)?;
     daemon.drop_privileges()?;
-    daemon.run(signals.as_fd())
+    daemon.with_hangup(signals.hangup()?).run(signals.as_fd())
 }
 
 struct Loop {
     network: Network,
     hall: Hall,
     file: HostFile,
+    keys: Option<KeyFile>,
     time: Time,
     /// When the control sockets were looked at last.
     looked: Instant,
@@ -142,6 +162,9 @@ impl Loop {
         if now.since(self.looked) >= LOOK {
             self.looked = now;
             stop = self.hall.look(&mut self.network.engine, now);
+            if self.hall.take_hangup() {
+                self.read_keys_again();
+            }
         }
         self.hall.news(&mut self.network.engine);
         busy |= self.hall.turns(&mut self.network.engine, now);
@@ -152,6 +175,16 @@ impl Loop {
             self.rest(now);
         }
         stop
+    }
+
+    /// The keys are others now. Where they are wrong, those from before stay.
+    fn read_keys_again(&mut self) {
+        let Some(file) = &mut self.keys else { return };
+        let read = file.read_again();
+        match read.and_then(|keys| self.network.engine.set_keys(keys).map_err(Error::Engine)) {
+            Ok(()) => tracing::info!("has read its keys again"),
+            Err(error) => tracing::error!(%error, "keeps the keys from before"),
+        }
     }
 
     /// There is nothing to do: sleeps after a while, or looks again once others have had the processor. Where cores are

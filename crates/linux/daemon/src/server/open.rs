@@ -1,5 +1,6 @@
 //! From a file to an open interface with an engine.
 
+use pullnet_host::seal::Keys;
 use pullnet_host::{Engine, EngineOptions, Neighbours, Search};
 use pullnet_netio::{
     Filter, Interface, PacketIo, PacketOptions, PacketSocket, PortGuard, Protocol, UdpOptions, UdpSockets,
@@ -18,7 +19,7 @@ const USUAL_MTU: usize = 1500;
 type Io = Box<dyn PacketIo + Send>;
 
 /// Opens the interface of a file.
-pub(super) fn network(file: &HostFile) -> Result<Network, Error> {
+pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<Network, Error> {
     let (mac, mtu) = match &file.link {
         Link::Packet(name) | Link::Xdp(name) => {
             let interface = Interface::find(name)?;
@@ -26,7 +27,7 @@ pub(super) fn network(file: &HostFile) -> Result<Network, Error> {
         }
         Link::Udp => (Mac::default(), file.mtu.unwrap_or(USUAL_MTU)),
     };
-    let options = options(file, mac, mtu).started().map_err(Error::Engine)?;
+    let options = EngineOptions { keys, ..options(file, mac, mtu) }.started().map_err(Error::Engine)?;
     let engine = Engine::new(options).map_err(Error::Engine)?;
     let io = io(file, mtu)?;
     let (name, neighbours) = match &file.link {

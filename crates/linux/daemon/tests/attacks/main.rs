@@ -9,6 +9,7 @@ mod common;
 
 mod addresses;
 mod attacker;
+mod encrypted;
 mod floods;
 mod identifiers;
 mod local;

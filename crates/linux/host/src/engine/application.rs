@@ -77,13 +77,17 @@ impl<C: Carrier> Engine<C> {
             return Err(StreamError::Stopped("it was shut down".to_string()));
         }
         self.check_room(to)?;
+        let sealed = self.encrypts(service);
+        if sealed && !self.has_key(to) {
+            return Err(StreamError::NoKey(to));
+        }
         let peer = self.hold_peer(now, to);
         let Some(entry) = self.peers.get_mut(peer) else { return Err(StreamError::Closed) };
         let number = entry.numbers.next();
         let name = Name { peer, number, ours: true };
         let index = self.streams.insert(name, |id| {
             let stream = Stream::new(now, id, peer, number, service);
-            Stream { priority: options.priority, ..stream }
+            Stream { priority: options.priority, sealed, ..stream }
         });
         self.totals.opened += 1;
         tracing::debug!(%to, service, number, "stream opened");
@@ -291,7 +295,8 @@ impl<C: Carrier> Engine<C> {
         let mut counts = self.gone;
         self.streams.iter().for_each(|stream| counts.add(&stream.counts));
         let totals = Totals { counts, ..self.totals };
-        Status { totals: self.at_the_moment(totals), streams, left_out }
+        let keys = self.key_status().take(most).collect();
+        Status { totals: self.at_the_moment(totals), streams, left_out, keys }
     }
 
     fn at_the_moment(&self, totals: Totals) -> Totals {
@@ -312,6 +317,7 @@ impl<C: Carrier> Engine<C> {
             number: stream.number,
             ours: stream.ours,
             state: stream.state(),
+            encrypted: stream.sealed,
             held: stream.held,
             waiting_bytes: stream.incoming.readable() as u64,
             counts: stream.counts,

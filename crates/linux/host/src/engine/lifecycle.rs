@@ -11,7 +11,7 @@ use super::Engine;
 use crate::carrier::Carrier;
 use crate::guard::Key;
 use crate::stream::{Owner, Receiving, Sending, Stream};
-use crate::streams::Name;
+use crate::streams::{Name, Tag};
 use crate::{Notice, StreamError, StreamId};
 
 /// Streams of which nothing but headers has come may be this part of all streams more.
@@ -24,7 +24,7 @@ pub(super) struct Opening {
     pub conn: ConnId,
     pub service: u16,
     pub priority: u8,
-    pub tag: u64,
+    pub tag: Tag,
     /// Whether its payload is there.
     pub whole: bool,
 }
@@ -58,6 +58,11 @@ impl<C: Carrier> Engine<C> {
             self.totals.refused.too_fast += 1;
             return Ok(None);
         }
+        if !tag.sealed && self.encrypts(service) {
+            // Nothing is remembered of it: whoever has the key may have chosen the same number.
+            self.totals.refused.plain += 1;
+            return Err(Reason::KEYED);
+        }
         if let Err(reason) = self.check_opening(from, service) {
             self.barred.note(now, Key { peer: from, conn: conn.0 }, reason);
             return Err(reason);
@@ -66,7 +71,14 @@ impl<C: Carrier> Engine<C> {
         let name = Name { peer, number: conn.0, ours: false };
         let index = self.streams.insert(name, |id| {
             let stream = Stream::new(now, id, peer, conn.0, service);
-            Stream { ours: false, owner: Owner::Nascent, priority, tag: Some(tag), ..stream }
+            Stream {
+                ours: false,
+                owner: Owner::Nascent,
+                priority,
+                tag: Some(tag.value),
+                sealed: tag.sealed,
+                ..stream
+            }
         });
         self.totals.incoming += 1;
         tracing::debug!(%from, service, number = conn.0, "stream arrived");
@@ -188,7 +200,7 @@ impl<C: Carrier> Engine<C> {
             return;
         }
         self.totals.resets_received += 1;
-        let refused = matches!(reason, Reason::NO_LISTENER | Reason::FULL);
+        let refused = matches!(reason, Reason::NO_LISTENER | Reason::FULL | Reason::KEYED);
         let error = if refused { StreamError::Refused(reason) } else { StreamError::Reset(reason) };
         if by_sender || reason != Reason::ABORTED {
             return self.fail(now, index, &error);
@@ -308,7 +320,8 @@ impl<C: Carrier> Engine<C> {
         let Some(mut stream) = self.streams.remove(index) else { return };
         self.waiting -= stream.incoming.memory();
         self.sending -= stream.out.bytes();
-        if let Some(tag) = stream.tag {
+        if let Some(value) = stream.tag {
+            let tag = Tag { value, sealed: stream.sealed };
             self.past.note(Name { peer: stream.peer, number: stream.number, ours: stream.ours }, tag);
         }
         stream.incoming.clear(&mut self.pool);

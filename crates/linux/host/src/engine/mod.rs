@@ -1,13 +1,14 @@
 //! All streams of one host.
 //!
 //! `application.rs` is what applications call, `network.rs` takes and makes frames, `events.rs` hears what the transport
-//! reports, `lifecycle.rs` opens and ends streams, `tokens.rs` proves addresses, `addresses.rs` finds Ethernet addresses.
+//! reports, `lifecycle.rs` opens and ends streams, `sealing.rs` encrypts, `tokens.rs` proves addresses, `addresses.rs` finds Ethernet addresses.
 
 mod addresses;
 mod application;
 mod events;
 mod lifecycle;
 mod network;
+mod sealing;
 mod tokens;
 mod watch;
 
@@ -24,8 +25,9 @@ use crate::carrier::{Carrier, Form, HeaderOf, Times};
 use crate::guard::{Barred, Budget};
 use crate::peers::Peers;
 use crate::proof::Issuer;
+use crate::seal::Vault;
 use crate::stream::{Pool, Stream};
-use crate::streams::{PastTags, Streams};
+use crate::streams::{PastTags, Streams, Tag};
 use crate::wallet::Wallet;
 use crate::{Counts, EngineOptions, Notice, StreamError, StreamId, Totals};
 
@@ -107,8 +109,9 @@ pub struct Engine<C: Carrier = Ndp> {
     listeners: BTreeMap<u16, Backlog>,
     /// Streams with bytes that may be offered to the transport.
     unoffered: VecDeque<StreamId>,
-    /// Control packets of the engine itself: RESETs, and what it says of connections that the transport has ended.
-    control: VecDeque<(Route, Packet)>,
+    /// Control packets of the engine itself: RESETs, and what it says of connections that the transport has ended. Each with
+    /// whether it is encrypted.
+    control: VecDeque<(Route, Packet, bool)>,
     /// ACKs without pulls: nobody waits for one, so that they may wait for a frame to leave with.
     acks: VecDeque<Transmit<HeaderOf<C>>>,
     notices: VecDeque<Notice>,
@@ -117,14 +120,20 @@ pub struct Engine<C: Carrier = Ndp> {
     /// Addresses that were asked for and not answered yet.
     asked: BTreeSet<IpAddr>,
     /// Hosts that have asked for a token, with the number they chose, while their Ethernet address is looked up.
-    strangers: VecDeque<(SocketAddr, u64)>,
+    strangers: VecDeque<(SocketAddr, Tag)>,
     /// Those of them that were not told to the driver yet.
     untold: VecDeque<IpAddr>,
     issuer: Issuer,
     wallet: Wallet,
     past: PastTags,
     /// The tag of the packet that is being handled: what answers it carries the same.
-    answering: u64,
+    answering: Tag,
+    /// Keys, if this host encrypts.
+    vault: Option<Vault>,
+    /// The newest key of whoever sent the encrypted packet that is being handled.
+    announced: u16,
+    /// Room to decrypt a payload in.
+    scratch: Vec<u8>,
     barred: Barred,
     tokens: Budget,
     resets: Budget,
@@ -168,6 +177,7 @@ impl<C: Carrier> Engine<C> {
         let forgotten = give_up.saturating_add(time_wait.saturating_mul(3));
         // The transport remembers for as long; what is older than that must not open anything.
         let remembered = give_up.saturating_add(time_wait);
+        let issuer = Issuer::new(options.secret.with(options.seed), remembered);
         let given = options.neighbours.iter().copied().collect();
         Ok(Self {
             form: Form { home: options.port, header: header.0 as u16 },
@@ -186,10 +196,13 @@ impl<C: Carrier> Engine<C> {
             barred: Barred::new(forgotten),
             strangers: VecDeque::new(),
             untold: VecDeque::new(),
-            issuer: Issuer::new(options.secret.with(options.seed), remembered),
+            vault: sealing::vault(&options, &issuer),
+            issuer,
             wallet: Wallet::new(timeout, give_up),
             past: PastTags::default(),
-            answering: 0,
+            answering: Tag::default(),
+            announced: 0,
+            scratch: Vec::new(),
             tokens: Budget::new(options.limits.tokens_per_second),
             resets: Budget::new(options.limits.resets_per_second),
             stales: Budget::new(STALES),

@@ -5,14 +5,15 @@ use std::net::SocketAddr;
 use pullnet_ndp::wire::Label;
 use pullnet_transport::{ConnId, HostAddr, Received, Streaming, Transmit, Transport};
 use pullnet_units::Instant;
-use pullnet_wire::{Arrived, Fate, Packet, REPLY, Reason, Route, Shape, emit, parse};
+use pullnet_wire::{Arrived, Fate, Packet, REPLY, Reason, Route, Shape, is_sealed, parse};
 
 use super::lifecycle::Opening;
+use super::sealing::Writer;
 use super::{Engine, MOST_CONTROL};
 use crate::carrier::{Carrier, HeaderOf, Purpose};
 use crate::guard::Key;
 use crate::stream::{Receiving, Room};
-use crate::streams::Name;
+use crate::streams::{Name, Tag};
 
 /// No host pushes more packets in its first window: what the transport takes.
 const LARGEST_FIRST_WINDOW: u32 = 65_535;
@@ -40,13 +41,21 @@ fn peer_of(arrived: &Arrived<'_>) -> SocketAddr {
 impl<C: Carrier> Engine<C> {
     /// A frame has arrived. One that is not for this host, or wrong, is counted and changes nothing.
     pub fn receive(&mut self, now: Instant, frame: &[u8]) {
+        if is_sealed(frame) {
+            return self.receive_sealed(now, frame);
+        }
         let arrived = match parse(frame, &self.options.marks, self.options.port) {
             Ok(arrived) if arrived.route.to == self.options.address => arrived,
             Err(refused) if refused.is_malformed() => return self.totals.refused.malformed += 1,
             Ok(_) | Err(_) => return self.totals.refused.foreign += 1,
         };
-        let (from, theirs) = (peer_of(&arrived), from_sender(&arrived));
-        let tag = arrived.packet.tag;
+        self.take_in(now, &arrived, false);
+    }
+
+    /// A packet for this host. `sealed`: only the holder of the key can have sent it.
+    pub(super) fn take_in(&mut self, now: Instant, arrived: &Arrived<'_>, sealed: bool) {
+        let (from, theirs) = (peer_of(arrived), from_sender(arrived));
+        let tag = Tag { value: arrived.packet.tag, sealed };
         match (arrived.packet.shape, arrived.fate) {
             (Shape::Hello, Fate::Whole) => return self.on_hello(now, from, tag, arrived.route.from_mac),
             (Shape::Cookie { token, clock }, Fate::Whole) => {
@@ -58,16 +67,19 @@ impl<C: Carrier> Engine<C> {
         let peer = self.peers.find(from);
         let name = peer.map(|peer| Name::of(peer, ConnId(arrived.packet.conn), theirs));
         match name.and_then(|name| self.streams.find(&name)) {
-            Some(index) => self.take(now, index, &arrived),
-            None => self.take_unknown(now, from, peer, &arrived),
+            Some(index) => self.take(now, index, arrived),
+            None => self.take_unknown(now, from, peer, arrived),
         }
     }
 
     /// A packet that belongs to a stream.
     fn take(&mut self, now: Instant, index: u32, arrived: &Arrived<'_>) {
         let Some(stream) = self.streams.get_mut(index) else { return };
+        if stream.sealed && !self.answering.sealed {
+            return self.totals.refused.plain += 1;
+        }
         // Only the two hosts know the tag: nobody else can end the stream, acknowledge or pull anything.
-        if stream.tag != Some(arrived.packet.tag) {
+        if stream.tag != Some(arrived.packet.tag) || stream.sealed != self.answering.sealed {
             return self.totals.refused.forged += 1;
         }
         if arrived.fate != Fate::Returned {
@@ -182,7 +194,8 @@ impl<C: Carrier> Engine<C> {
 
     /// What a packet says that may open a stream, and when that was opened.
     fn opening(&self, from: SocketAddr, arrived: &Arrived<'_>) -> Option<(Opening, u32)> {
-        let Packet { conn, tag, shape, .. } = arrived.packet;
+        let Packet { conn, shape, .. } = arrived.packet;
+        let tag = self.answering;
         match shape {
             Shape::Data { syn: true, seq, service, priority, stamp, .. }
                 if conn & REPLY == 0 && seq < LARGEST_FIRST_WINDOW =>
@@ -210,7 +223,8 @@ impl<C: Carrier> Engine<C> {
         };
         let shape = Shape::Reset { by_sender: false, reason };
         let Packet { conn, tag, .. } = arrived.packet;
-        self.put_control(route, Packet { home: self.options.port, conn, tag, shape });
+        let packet = Packet { home: self.options.port, conn, tag, shape };
+        self.put_control(route, packet, self.answering.sealed);
     }
 
     /// Says `shape` of connection `conn` to `peer`.
@@ -220,22 +234,23 @@ impl<C: Carrier> Engine<C> {
         // What answers a packet of a stream that is unknown here carries what that packet did.
         let tag = self.tag(&Name::of(peer, conn, theirs)).unwrap_or(self.answering);
         if let Some(route) = self.route(peer, path) {
-            self.put_control(route, Packet { home: self.options.port, conn: conn.0, tag, shape });
+            let packet = Packet { home: self.options.port, conn: conn.0, tag: tag.value, shape };
+            self.put_control(route, packet, tag.sealed);
         }
     }
 
     /// The tag of a stream that is there, or was not long ago.
-    fn tag(&self, name: &Name) -> Option<u64> {
+    fn tag(&self, name: &Name) -> Option<Tag> {
         match self.streams.find(name).and_then(|index| self.streams.get(index)) {
-            Some(stream) => stream.tag,
+            Some(stream) => stream.tag.map(|value| Tag { value, sealed: stream.sealed }),
             None => self.past.get(name),
         }
     }
 
-    pub(super) fn put_control(&mut self, route: Route, packet: Packet) {
+    pub(super) fn put_control(&mut self, route: Route, packet: Packet, sealed: bool) {
         if self.control.len() < MOST_CONTROL {
             self.totals.resets_sent += u64::from(matches!(packet.shape, Shape::Reset { .. }));
-            self.control.push_back((route, packet));
+            self.control.push_back((route, packet, sealed));
         }
     }
 
@@ -272,8 +287,11 @@ impl<C: Carrier> Engine<C> {
         if !self.unoffered.is_empty() {
             self.offer_everything(now);
         }
-        if let Some((route, packet)) = self.control.pop_front() {
-            return emit(frame, &route, &self.options.marks, &packet, &[]).unwrap_or(0);
+        while let Some((route, packet, sealed)) = self.control.pop_front() {
+            // One under a key that was taken away cannot be sent.
+            if let Some(long) = self.writer().write(frame, &route, &packet, &[], sealed) {
+                return long;
+            }
         }
         loop {
             if let Some(long) = self.transmit_one(now, frame) {
@@ -331,28 +349,22 @@ impl<C: Carrier> Engine<C> {
         if packet.again {
             self.doubt(now, index);
         }
+        let route = self.route(packet.to, packet.path)?;
         let stream = self.streams.get(index)?;
         let label = Label { service: stream.service, tag, stamp: stream.stamp };
-        self.emit_packet(packet, &label, stream.out.packet(seq)?, frame)
+        let (payload, whole) = (stream.out.packet(seq)?, C::packet(&self.form, packet, &label));
+        let mut writer = Writer::of(&self.options.marks, &mut self.vault, &mut self.totals);
+        writer.write(frame, &route, &whole, payload, stream.sealed)
     }
 
-    fn emit_control(&self, packet: &Transmit<HeaderOf<C>>, frame: &mut [u8]) -> Option<usize> {
+    fn emit_control(&mut self, packet: &Transmit<HeaderOf<C>>, frame: &mut [u8]) -> Option<usize> {
         let (conn, theirs) = match C::purpose(&packet.header) {
             Purpose::Data { conn, .. } | Purpose::Question { conn } => (conn, false),
             Purpose::Unhurried { conn } | Purpose::Answer { conn } => (conn, true),
         };
         let tag = self.tag(&Name::of(packet.to, conn, theirs))?;
-        self.emit_packet(packet, &Label { tag, ..Label::default() }, &[], frame)
-    }
-
-    fn emit_packet(
-        &self,
-        packet: &Transmit<HeaderOf<C>>,
-        label: &Label,
-        payload: &[u8],
-        frame: &mut [u8],
-    ) -> Option<usize> {
         let route = self.route(packet.to, packet.path)?;
-        emit(frame, &route, &self.options.marks, &C::packet(&self.form, packet, label), payload).ok()
+        let whole = C::packet(&self.form, packet, &Label { tag: tag.value, ..Label::default() });
+        self.writer().write(frame, &route, &whole, &[], tag.sealed)
     }
 }

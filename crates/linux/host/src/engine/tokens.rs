@@ -10,6 +10,7 @@ use crate::StreamError;
 use crate::carrier::Carrier;
 use crate::proof::Token;
 use crate::stream::{Receiving, Sending};
+use crate::streams::Tag;
 use crate::wallet::Unanswered;
 
 /// Hosts that wait for a token while their Ethernet address is looked up, at most. The oldest gives way and asks again.
@@ -18,7 +19,7 @@ const MOST_STRANGERS: usize = 1024;
 impl<C: Carrier> Engine<C> {
     /// `from` asks for a token. It gets one at the Ethernet address that is known for it, and nothing is kept. If none is
     /// known, the driver is asked whether the kernel knows one.
-    pub(super) fn on_hello(&mut self, now: Instant, from: SocketAddr, nonce: u64, from_mac: Mac) {
+    pub(super) fn on_hello(&mut self, now: Instant, from: SocketAddr, nonce: Tag, from_mac: Mac) {
         if !self.tokens.take(now) {
             return self.totals.refused.too_fast += 1;
         }
@@ -39,7 +40,7 @@ impl<C: Carrier> Engine<C> {
     }
 
     /// A token, in a packet that is as long as the one that asked for it.
-    fn give_token(&mut self, now: Instant, to: SocketAddr, nonce: u64, mac: Mac) {
+    fn give_token(&mut self, now: Instant, to: SocketAddr, nonce: Tag, mac: Mac) {
         let (token, clock) = self.issuer.issue(now, to);
         let route = Route {
             from_mac: self.options.mac,
@@ -51,7 +52,8 @@ impl<C: Carrier> Engine<C> {
         };
         self.totals.tokens += 1;
         let shape = Shape::Cookie { token, clock };
-        self.put_control(route, Packet { home: self.options.port, conn: 0, tag: nonce, shape });
+        let packet = Packet { home: self.options.port, conn: 0, tag: nonce.value, shape };
+        self.put_control(route, packet, nonce.sealed);
     }
 
     /// Strangers at `address` get their tokens, if it is known where that is.
@@ -67,9 +69,15 @@ impl<C: Carrier> Engine<C> {
     }
 
     /// `from` gives a token. It counts if this host has asked for it.
-    pub(super) fn on_cookie(&mut self, now: Instant, from: SocketAddr, nonce: u64, token: u64, clock: u32) {
-        if !self.wallet.answer(from, nonce, Token::new(now, token, clock)) {
+    pub(super) fn on_cookie(&mut self, now: Instant, from: SocketAddr, nonce: Tag, token: u64, clock: u32) {
+        if nonce.sealed != self.has_key(from) {
+            return self.totals.refused.plain += 1;
+        }
+        if !self.wallet.answer(from, nonce.value, Token::new(now, token, clock)) {
             return self.totals.refused.forged += 1;
+        }
+        if let Some(vault) = self.vault.as_mut().filter(|_| nonce.sealed) {
+            vault.heard(from, self.announced);
         }
         let Some(peer) = self.peers.find(from) else { return };
         let waits = |stream: &&crate::stream::Stream| stream.peer == peer && stream.tag.is_none();
@@ -101,10 +109,8 @@ impl<C: Carrier> Engine<C> {
         let path = self.path();
         let Some(peer) = self.peers.find(to) else { return };
         if let Some(route) = self.route(peer, path) {
-            self.put_control(
-                route,
-                Packet { home: self.options.port, conn: 0, tag: nonce, shape: Shape::Hello },
-            );
+            let packet = Packet { home: self.options.port, conn: 0, tag: nonce, shape: Shape::Hello };
+            self.put_control(route, packet, self.has_key(to));
         }
     }
 
@@ -115,6 +121,7 @@ impl<C: Carrier> Engine<C> {
                 Unanswered::Again(nonce) => {
                     let peer = self.peers.find(address);
                     peer.into_iter().for_each(|peer| self.ask_again(now, peer));
+                    self.vault.iter_mut().for_each(|vault| vault.unheard(address));
                     self.hello(address, nonce);
                 }
                 Unanswered::GivenUp => self.fail_untagged(now, address),

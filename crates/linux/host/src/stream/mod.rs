@@ -82,6 +82,8 @@ pub(crate) struct Stream {
     pub owner: Owner,
     /// What every packet of it carries; `None`: a token of the other host is waited for.
     pub tag: Option<u64>,
+    /// Whether its packets are encrypted.
+    pub sealed: bool,
     /// When it was opened, by the clock of the host that did not.
     pub stamp: u32,
     /// The token that the tag was made with, if this host opened it.
@@ -111,6 +113,7 @@ impl Stream {
             preferred: None,
             owner: Owner::Application,
             tag: None,
+            sealed: false,
             stamp: 0,
             token: 0,
             sending: Sending::Unopened,

@@ -1,0 +1,131 @@
+//! Encryption: packets under keys in and out, and which streams are to be encrypted.
+
+use std::net::SocketAddr;
+
+use pullnet_units::Instant;
+use pullnet_wire::{Arrived, Fate, Marks, Packet, Route, Sealed, Shape, emit, emit_sealed, parse_sealed};
+
+use super::Engine;
+use crate::carrier::Carrier;
+use crate::proof::Issuer;
+use crate::seal::{Keys, Refusal, Vault};
+use crate::{EngineOptions, KeyStatus, StreamError, Totals};
+
+/// The keys of a host that has some.
+pub(super) fn vault<T>(options: &EngineOptions<T>, issuer: &Issuer) -> Option<Vault> {
+    let own = SocketAddr::new(options.address, options.port);
+    options.keys.clone().map(|keys| Vault::new(own, issuer.start(), keys))
+}
+
+/// What writes frames, encrypted ones and others.
+pub(super) struct Writer<'a> {
+    marks: &'a Marks,
+    vault: &'a mut Option<Vault>,
+    totals: &'a mut Totals,
+}
+
+impl<'a> Writer<'a> {
+    pub fn of(marks: &'a Marks, vault: &'a mut Option<Vault>, totals: &'a mut Totals) -> Self {
+        Self { marks, vault, totals }
+    }
+
+    /// Writes a frame and says how long it is; `None`: it cannot be sent, for want of a key for instance.
+    pub fn write(
+        &mut self,
+        frame: &mut [u8],
+        route: &Route,
+        packet: &Packet,
+        payload: &[u8],
+        sealed: bool,
+    ) -> Option<usize> {
+        if !sealed {
+            return emit(frame, route, self.marks, packet, payload).ok();
+        }
+        let (seal, cipher) = self.vault.as_mut()?.next(SocketAddr::new(route.to, route.to_port))?;
+        self.totals.sealed += 1;
+        emit_sealed(frame, route, self.marks, packet, payload, (&seal, cipher)).ok()
+    }
+}
+
+impl<C: Carrier> Engine<C> {
+    pub(super) fn writer(&mut self) -> Writer<'_> {
+        Writer::of(&self.options.marks, &mut self.vault, &mut self.totals)
+    }
+
+    /// Other keys from now on. Streams go on under those that stay, and with a peer that has a newer one too under that.
+    ///
+    /// # Errors
+    /// If the host was made without keys, or a key has another content than the one of that number had before.
+    pub fn set_keys(&mut self, keys: Keys) -> Result<(), StreamError> {
+        let Some(vault) = &mut self.vault else {
+            return Err(StreamError::Options("the host was started without keys".to_string()));
+        };
+        if let Some((peer, number)) = keys.contradicts(vault.keys()) {
+            return Err(StreamError::Options(format!(
+                "key {number} for {peer} is another one than before; give a new key a higher number"
+            )));
+        }
+        vault.set_keys(keys);
+        Ok(())
+    }
+
+    /// Whether streams of `service` have to be encrypted.
+    pub(super) fn encrypts(&self, service: u16) -> bool {
+        self.vault.as_ref().is_some_and(|vault| !vault.keys().is_plain(service))
+    }
+
+    pub(super) fn has_key(&self, peer: SocketAddr) -> bool {
+        self.vault.as_ref().is_some_and(|vault| vault.has(peer))
+    }
+
+    pub(super) fn key_status(&self) -> impl Iterator<Item = KeyStatus> + '_ {
+        let standing = self.vault.iter().flat_map(Vault::standing);
+        standing.map(|of| KeyStatus { peer: of.peer, sends: of.sends, newest: of.newest, theirs: of.theirs })
+    }
+
+    /// A frame that claims to be encrypted. Nothing is done for it before its header is known to be right.
+    pub(super) fn receive_sealed(&mut self, now: Instant, frame: &[u8]) {
+        match parse_sealed(frame, &self.options.marks, self.options.port) {
+            Ok(sealed) if sealed.route.to == self.options.address => self.unseal(now, &sealed),
+            Err(refused) if refused.is_malformed() => self.totals.refused.malformed += 1,
+            Ok(_) | Err(_) => self.totals.refused.foreign += 1,
+        }
+    }
+
+    fn unseal(&mut self, now: Instant, sealed: &Sealed<'_>) {
+        let port = if sealed.returned { sealed.route.from_port } else { sealed.packet.home };
+        let from = SocketAddr::new(sealed.route.from, port);
+        let refused = &mut self.totals.refused;
+        let opened = self.vault.as_mut().map_or(Err(Refusal::NoKey), |vault| vault.open(now, from, sealed));
+        let cipher = match opened {
+            Ok(cipher) => cipher,
+            Err(Refusal::NoKey) => return refused.no_key += 1,
+            Err(Refusal::Unauthentic) => return refused.unauthentic += 1,
+            Err(Refusal::Replayed) => return refused.replayed += 1,
+            Err(Refusal::TooFast) => return refused.too_fast += 1,
+        };
+        self.totals.unsealed += 1;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        scratch.extend_from_slice(sealed.body.unwrap_or(&[]));
+        let payload =
+            sealed.body.and_then(|_| cipher.decrypt(&sealed.seal, &sealed.authenticator, &mut scratch));
+        // A payload that is not what was sent comes again, like one that was trimmed.
+        let fate = match sealed.packet.shape {
+            _ if sealed.returned => Fate::Returned,
+            Shape::Data { .. } if payload.is_none() => Fate::Trimmed,
+            _ => Fate::Whole,
+        };
+        let arrived = Arrived {
+            route: sealed.route,
+            packet: sealed.packet,
+            fate,
+            damaged: sealed.body.is_some() && payload.is_none(),
+            payload: payload.unwrap_or(&[]),
+            mark: sealed.mark,
+        };
+        self.announced = sealed.seal.newest;
+        self.take_in(now, &arrived, true);
+        self.scratch = scratch;
+    }
+}

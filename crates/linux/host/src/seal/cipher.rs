@@ -1,0 +1,93 @@
+use core::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use pullnet_wire::{AUTHENTICATOR, Lock, Seal};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::hkdf::{HKDF_SHA256, Salt};
+
+use super::Key;
+
+/// What a nonce is for: its first byte. The header and the payload of a packet have the same counter.
+const HEADER: u8 = 0;
+const PAYLOAD: u8 = 1;
+/// Sets these keys apart from whatever else is derived from the same secret.
+const PURPOSE: &[u8] = b"pullnet packets 4";
+
+/// AES-256-GCM under a key for packets from one host to another, derived for one salt.
+pub struct Cipher(LessSafeKey);
+
+impl fmt::Debug for Cipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cipher(..)")
+    }
+}
+
+/// An address as it stands in what a key is derived with: 16 bytes, IPv4 as IPv6 maps it, and the port.
+fn name(address: SocketAddr) -> [u8; 18] {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+        IpAddr::V6(ip) => ip,
+    };
+    let mut bytes = [0; 18];
+    bytes[..16].copy_from_slice(&ip.octets());
+    bytes[16..].copy_from_slice(&address.port().to_be_bytes());
+    bytes
+}
+
+fn nonce(part: u8, counter: u32) -> Nonce {
+    let mut bytes = [0; 12];
+    bytes[0] = part;
+    bytes[8..].copy_from_slice(&counter.to_be_bytes());
+    Nonce::assume_unique_for_key(bytes)
+}
+
+impl Cipher {
+    /// For packets from `from` to `to` under key number `epoch` and `salt`: HKDF-SHA-256 (RFC 5869) of the key with the salt;
+    /// the numbers and both hosts are the context, so that each direction has another one.
+    #[must_use]
+    pub fn derive(key: &Key, epoch: u16, salt: &[u8; 12], from: SocketAddr, to: SocketAddr) -> Option<Self> {
+        let (from, to, epoch) = (name(from), name(to), epoch.to_be_bytes());
+        let context: [&[u8]; 4] = [PURPOSE, &epoch, &from, &to];
+        let secret = Salt::new(HKDF_SHA256, salt).extract(&key.0);
+        let derived = secret.expand(&context, &AES_256_GCM).ok()?;
+        Some(Self(LessSafeKey::new(UnboundKey::from(derived))))
+    }
+
+    /// Whether `authenticator` is that of the header of a packet under `seal`.
+    #[must_use]
+    pub fn verifies(&self, seal: &Seal, covered: &[u8], authenticator: &[u8; AUTHENTICATOR]) -> bool {
+        let mut there = *authenticator;
+        self.0.open_in_place(nonce(HEADER, seal.counter), Aad::from(covered), &mut there).is_ok()
+    }
+
+    /// Decrypts `body`, the payload and its authenticator, in its place; `None`: it is not what was sent.
+    pub fn decrypt<'a>(
+        &self,
+        seal: &Seal,
+        header: &[u8; AUTHENTICATOR],
+        body: &'a mut [u8],
+    ) -> Option<&'a [u8]> {
+        let opened = self.0.open_in_place(nonce(PAYLOAD, seal.counter), Aad::from(header), body);
+        opened.ok().map(|payload| &*payload)
+    }
+
+    fn seal_part(&self, nonce: Nonce, covered: &[u8], text: &mut [u8]) -> Option<[u8; AUTHENTICATOR]> {
+        let made = self.0.seal_in_place_separate_tag(nonce, Aad::from(covered), text).ok()?;
+        made.as_ref().try_into().ok()
+    }
+}
+
+impl Lock for Cipher {
+    fn sign(&self, seal: &Seal, covered: &[u8]) -> Option<[u8; AUTHENTICATOR]> {
+        self.seal_part(nonce(HEADER, seal.counter), covered, &mut [])
+    }
+
+    fn encrypt(
+        &self,
+        seal: &Seal,
+        header: &[u8; AUTHENTICATOR],
+        payload: &mut [u8],
+    ) -> Option<[u8; AUTHENTICATOR]> {
+        self.seal_part(nonce(PAYLOAD, seal.counter), header, payload)
+    }
+}

@@ -1,0 +1,242 @@
+//! The keys of a running host: which one it sends under, and what has come under which.
+
+use std::collections::BTreeMap;
+use std::hash::RandomState;
+use std::net::SocketAddr;
+
+use hashbrown::HashMap;
+use pullnet_units::Instant;
+use pullnet_wire::{Seal, Sealed};
+
+use super::window::Window;
+use super::{Cipher, Key, Keys};
+use crate::guard::Budget;
+
+/// Packets that leave under one salt: half of what RFC 9001 (section 6.6) lets AES-GCM do under one key, for each packet
+/// uses the cipher twice.
+const MOST_PACKETS: u32 = 1 << 22;
+/// Salts that a host may use in its life: their number has 24 bits.
+const MOST_SALTS: u32 = 1 << 24;
+/// Salts of a peer that are remembered; the one that was used longest ago gives way.
+const MOST_SESSIONS: usize = 16;
+/// Packets under unknown salts that are looked at in a second: each costs a derivation.
+const DERIVATIONS: u32 = 20_000;
+
+type Salt = [u8; 12];
+
+/// Why a packet under a key is not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// This host has no such key for that peer.
+    NoKey,
+    /// It is not what a holder of the key has sent.
+    Unauthentic,
+    /// It has come before, or is too old to tell.
+    Replayed,
+    /// Too many under unknown salts.
+    TooFast,
+}
+
+/// What came from a peer under one salt.
+#[derive(Debug)]
+struct Session {
+    epoch: u16,
+    salt: Salt,
+    cipher: Cipher,
+    window: Window,
+    /// When it was used last, in packets that the host has taken.
+    used: u64,
+}
+
+/// What this host sends to a peer under.
+#[derive(Debug)]
+struct Sending {
+    epoch: u16,
+    salt: Salt,
+    counter: u32,
+    cipher: Cipher,
+}
+
+#[derive(Default, Debug)]
+struct Peer {
+    keys: BTreeMap<u16, Key>,
+    /// Number of the newest key that the peer has, as it said last; `None`: it has not said.
+    theirs: Option<u16>,
+    /// Which key is tried while that is not known, counted from the newest.
+    guess: usize,
+    sending: Option<Sending>,
+    /// What was sent under before: headers that switches send back may be from there.
+    before: Option<Sending>,
+    sessions: Vec<Session>,
+}
+
+impl Peer {
+    fn newest(&self) -> u16 {
+        self.keys.last_key_value().map_or(0, |(number, _)| *number)
+    }
+
+    /// The key to send under: the newest one that the peer has too.
+    fn epoch(&self) -> Option<u16> {
+        let guess = || self.keys.keys().rev().nth(self.guess % self.keys.len().max(1)).copied();
+        let Some(theirs) = self.theirs else { return guess() };
+        self.keys.range(..=theirs).next_back().map(|(number, _)| *number).or_else(guess)
+    }
+
+    /// Keys that were taken away open nothing any more.
+    fn set_keys(&mut self, keys: BTreeMap<u16, Key>) {
+        self.keys = keys;
+        let keys = &self.keys;
+        self.sessions.retain(|session| keys.contains_key(&session.epoch));
+        (self.sending, self.before) = (self.sending.take().filter(|old| keys.contains_key(&old.epoch)), None);
+        self.guess = 0;
+    }
+}
+
+/// How the encryption with a peer stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Standing {
+    pub peer: SocketAddr,
+    pub sends: Option<u16>,
+    pub newest: u16,
+    pub theirs: Option<u16>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Vault {
+    /// This host: its address and home port.
+    own: SocketAddr,
+    /// What no other start of this host has: the first part of its salts.
+    start: [u8; 9],
+    /// Salts that were used since then.
+    salts: u32,
+    keys: Keys,
+    peers: HashMap<SocketAddr, Peer, RandomState>,
+    unknown: Budget,
+    taken: u64,
+}
+
+impl Vault {
+    pub fn new(own: SocketAddr, start: [u8; 9], keys: Keys) -> Self {
+        let (unknown, peers) = (Budget::new(DERIVATIONS), HashMap::default());
+        let mut vault = Self { own, start, salts: 0, keys: Keys::default(), peers, unknown, taken: 0 };
+        vault.set_keys(keys);
+        vault
+    }
+
+    /// Other keys from now on. What is sent under one that stays goes on.
+    pub fn set_keys(&mut self, keys: Keys) {
+        self.peers.retain(|peer, _| keys.of(*peer).is_some());
+        for peer in keys.peers() {
+            let of_peer = keys.of(peer).cloned().unwrap_or_default();
+            self.peers.entry(peer).or_default().set_keys(of_peer);
+        }
+        self.keys = keys;
+    }
+
+    pub fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// Whether there is a key for `peer`.
+    pub fn has(&self, peer: SocketAddr) -> bool {
+        self.peers.contains_key(&peer)
+    }
+
+    /// What the next packet to `peer` is under, and the cipher. `None`: there is no key.
+    pub fn next(&mut self, peer: SocketAddr) -> Option<(Seal, &Cipher)> {
+        let (own, start) = (self.own, self.start);
+        let entry = self.peers.get_mut(&peer)?;
+        let (epoch, newest) = (entry.epoch()?, entry.newest());
+        let goes_on = |sending: &Sending| sending.epoch == epoch && sending.counter < MOST_PACKETS;
+        if !entry.sending.as_ref().is_some_and(goes_on) {
+            if self.salts >= MOST_SALTS {
+                return None;
+            }
+            // The start and a number that counts on: no salt comes twice, whatever becomes of keys and peers.
+            let mut salt = [0; 12];
+            salt[..9].copy_from_slice(&start);
+            salt[9..].copy_from_slice(&self.salts.to_be_bytes()[1..]);
+            self.salts += 1;
+            let cipher = Cipher::derive(entry.keys.get(&epoch)?, epoch, &salt, own, peer)?;
+            entry.before = entry.sending.replace(Sending { epoch, salt, counter: 0, cipher });
+        }
+        let sending = entry.sending.as_mut()?;
+        let counter = sending.counter;
+        sending.counter += 1;
+        Some((Seal { epoch, newest, counter, salt: sending.salt }, &sending.cipher))
+    }
+
+    /// Whether a packet that came from `from` is what a holder of the key has sent, for the first time. The cipher reads
+    /// its payload.
+    pub fn open(&mut self, now: Instant, from: SocketAddr, sealed: &Sealed<'_>) -> Result<&Cipher, Refusal> {
+        let seal = &sealed.seal;
+        let entry = self.peers.get_mut(&from).ok_or(Refusal::NoKey)?;
+        let covered = sealed.covered.bytes();
+        if sealed.returned {
+            let mine = [entry.sending.as_ref(), entry.before.as_ref()].into_iter().flatten();
+            let mut mine = mine.filter(|own| own.epoch == seal.epoch && own.salt == seal.salt);
+            let cipher = mine.next().map(|own| &own.cipher).ok_or(Refusal::Unauthentic)?;
+            let right = cipher.verifies(seal, covered, &sealed.authenticator);
+            return right.then_some(cipher).ok_or(Refusal::Unauthentic);
+        }
+        let known = |session: &Session| session.epoch == seal.epoch && session.salt == seal.salt;
+        let at = match entry.sessions.iter().position(known) {
+            Some(at) if entry.sessions[at].window.has(seal.counter) => return Err(Refusal::Replayed),
+            Some(at) if !entry.sessions[at].cipher.verifies(seal, covered, &sealed.authenticator) => {
+                return Err(Refusal::Unauthentic);
+            }
+            Some(at) => at,
+            None => {
+                let key = entry.keys.get(&seal.epoch).ok_or(Refusal::NoKey)?;
+                if !self.unknown.take(now) {
+                    return Err(Refusal::TooFast);
+                }
+                let cipher = Cipher::derive(key, seal.epoch, &seal.salt, from, self.own);
+                let right = cipher.filter(|cipher| cipher.verifies(seal, covered, &sealed.authenticator));
+                entry.add_session(seal, right.ok_or(Refusal::Unauthentic)?)
+            }
+        };
+        self.taken += 1;
+        entry.theirs = entry.theirs.max(Some(seal.newest));
+        let session = &mut entry.sessions[at];
+        session.used = self.taken;
+        session.window.note(seal.counter);
+        Ok(&session.cipher)
+    }
+
+    /// `peer` has said just now which its newest key is, and this is no copy.
+    pub fn heard(&mut self, peer: SocketAddr, newest: u16) {
+        self.peers.get_mut(&peer).into_iter().for_each(|entry| entry.theirs = Some(newest));
+    }
+
+    /// `peer` does not answer: it may not have the key that was used, and the next older one is tried.
+    pub fn unheard(&mut self, peer: SocketAddr) {
+        let Some(entry) = self.peers.get_mut(&peer) else { return };
+        entry.guess = if entry.theirs.take().is_some() { 0 } else { entry.guess + 1 };
+    }
+
+    /// How it stands with every peer, in order.
+    pub fn standing(&self) -> Vec<Standing> {
+        let of = |peer| {
+            let entry = self.peers.get(&peer)?;
+            let sends = entry.sending.as_ref().map(|sending| sending.epoch);
+            Some(Standing { peer, sends, newest: entry.newest(), theirs: entry.theirs })
+        };
+        self.keys.peers().filter_map(of).collect()
+    }
+}
+
+impl Peer {
+    fn add_session(&mut self, seal: &Seal, cipher: Cipher) -> usize {
+        let (epoch, salt) = (seal.epoch, seal.salt);
+        let session = Session { epoch, salt, cipher, window: Window::default(), used: 0 };
+        if self.sessions.len() < MOST_SESSIONS {
+            self.sessions.push(session);
+            return self.sessions.len() - 1;
+        }
+        let oldest = self.sessions.iter().enumerate().min_by_key(|(_, session)| session.used);
+        let at = oldest.map_or(0, |(at, _)| at);
+        self.sessions[at] = session;
+        at
+    }
+}
