@@ -1,4 +1,4 @@
-//! Packets at any times: every one is counted once at every timescale, or the capture is refused.
+//! Packets with arbitrary times: each is counted once at every timescale, or the capture is rejected.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,7 +8,7 @@ use pullnet_volumes::{Binner, Origin, Plan};
 
 const S: i128 = 1_000_000_000_000;
 
-/// What a packet's two bytes say: how far to move, in which unit, and whether something is missing before it.
+/// Decodes a packet's two bytes: the step in time, and whether packets are missing before it.
 fn step(bytes: &[u8]) -> (i128, bool) {
     let units = [1, S / 1000, S, 3600 * S, 86_400 * S, -S / 1000, -S, -86_400 * S];
     (i128::from(bytes[0]) * units[usize::from(bytes[1] & 7)], bytes[1] & 8 != 0)

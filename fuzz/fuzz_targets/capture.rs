@@ -1,4 +1,4 @@
-//! Any bytes are read as a capture to their end, or refused; counts add up.
+//! Arbitrary bytes are read as a capture to their end, or rejected; counts add up.
 #![no_main]
 
 use std::io::Cursor;

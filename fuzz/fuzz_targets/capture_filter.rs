@@ -1,4 +1,5 @@
-//! Any text is a filter or is refused; a filter judges any packet. The first line is the filter, the rest the packet.
+//! Arbitrary text is a filter or is rejected; a filter can judge any packet. The first line is the filter, the rest the
+//! packet.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

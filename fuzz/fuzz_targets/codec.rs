@@ -1,5 +1,5 @@
-//! Any bytes are a frame of a protocol or refused, for every protocol with a form on the wire; what is read whole is written
-//! again as the same bytes. The first byte chooses the protocol.
+//! Arbitrary bytes are a frame of a protocol or rejected, for every protocol with a wire format. A completely parsed frame
+//! is encoded to the same bytes. The first byte selects the protocol.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,11 +14,11 @@ fn route() -> Route {
     Route { from_mac, to_mac, from, to, from_port: Route::port_of(0), to_port: PORT }
 }
 
-/// A frame of this datagram with the right check of its header, so that what lies behind the check is reached.
+/// A frame with this datagram and a correct header checksum, so that the code after the check is reached.
 fn sealed(datagram: &[u8]) -> Vec<u8> {
     let mut bytes = datagram.to_vec();
     if bytes.len() >= 32 {
-        // NDP has no words behind its header.
+        // NDP has no words after its header.
         let words = if bytes[0] >> 4 == 3 { usize::from(bytes[14]) } else { 0 };
         let long = (32 + 4 * words).min(bytes.len());
         let check = pullnet_wire::crc32c(&[&[192, 0, 2, 1], &[192, 0, 2, 2], &bytes[..28], &bytes[32..long]]);
@@ -45,7 +45,7 @@ fn check<P: Framed>(frame: &[u8]) {
     let mut again = vec![0; 60_100];
     let long = P::emit(&mut again, &route(), &Marks::default(), arrived.home, &packet, arrived.payload);
     let long = long.expect("what was read can be written");
-    // NDP says in a flag whether a packet was sent before, and labels streams: neither is for an endpoint.
+    // NDP flags retransmissions and labels streams; endpoints use neither.
     if P::NUMBER != 0 {
         assert_eq!(again[42..long], frame[42..long]);
     }

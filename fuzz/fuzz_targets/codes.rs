@@ -1,6 +1,7 @@
-//! Any symbols in any order are refused or taken, and what decodes is the block; any numbers are a layout or refused.
+//! Arbitrary symbols in any order are accepted or rejected, and the decoded result is the block; arbitrary numbers are a
+//! layout or rejected.
 //!
-//! Input: 8 bytes for the layout, then one entry per symbol: two bytes for its number, one that says what becomes of it.
+//! Input: 8 bytes for the layout, then one entry per symbol: two bytes for its number, one for its fate.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

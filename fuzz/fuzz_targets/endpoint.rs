@@ -1,6 +1,5 @@
-//! A host of any protocol survives whatever arrives: packets of connections that it never heard of, numbers that make no
-//! sense, answers to nothing. It asks to be woken at times that make sense, and never reports more than it was given. The
-//! first byte chooses the protocol.
+//! A host of any protocol survives arbitrary input: packets of unknown connections, absurd numbers, unsolicited answers. It
+//! requests timers at plausible times, and never reports more data than it received. The first byte selects the protocol.
 #![no_main]
 
 use std::any::Any;
@@ -15,17 +14,17 @@ use pullnet_transport::{
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
-/// What happens: kind of packet or action, and three numbers.
+/// One event: kind of packet or action, and three numbers.
 type Step = (u8, u32, u32, u32);
 
-/// Packet numbers are kept below this: a receiver keeps one bit for each.
+/// Upper limit of packet numbers: a receiver stores one bit for each.
 const NUMBERS: u32 = 1 << 16;
-/// Words beyond the third are kept below this, so that some ranges lie among the packets that were sent.
+/// Upper limit of header words after the third, so that some ranges refer to packets that were sent.
 const SMALL: u32 = 64;
 /// Equal-cost paths to every host.
 const PATHS: u16 = 4;
 
-/// A header of any type; of four connections with each of four hosts, so that some of it fits together.
+/// A header of any type. Hosts and connections are drawn from four each, so that some packets match existing state.
 fn packet<H: Header>((kind, a, b, c): Step) -> Received<H> {
     let fate = match kind >> 6 {
         0 | 1 => Fate::Whole,
@@ -51,7 +50,7 @@ fn flow((_, a, b, _): Step) -> FlowSpec {
     FlowSpec { conn, to, size, priority: (a >> 4) as u8, paths: PATHS, ..FlowSpec::default() }
 }
 
-/// What an application does with streams: of any host, connection and slot, whether there is one or not.
+/// An operation on streams, for any host, connection and slot, whether the stream exists or not.
 fn stream(endpoint: &mut impl Streaming, now: Instant, step: Step) {
     let (_, a, b, c) = step;
     let FlowSpec { to, conn, .. } = flow(step);
@@ -68,7 +67,7 @@ fn stream(endpoint: &mut impl Streaming, now: Instant, step: Step) {
     }
 }
 
-/// Lets the link take some packets, and takes the reports. Returns the payload reported as new.
+/// Sends some packets and collects the reports. Returns the payload reported as new.
 fn drain(endpoint: &mut impl Transport, now: Instant) -> u64 {
     let sent = (0..64).map_while(|_| endpoint.poll_transmit(now));
     sent.for_each(|packet| assert!(packet.path < PATHS));

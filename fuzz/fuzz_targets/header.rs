@@ -1,4 +1,4 @@
-//! Any kind and words are a header of every protocol, and packing it is stable. The first byte chooses the protocol.
+//! Arbitrary kinds and words are a header of every protocol, and packing is stable. The first byte selects the protocol.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
-//! A host survives whatever arrives, while its application does whatever it likes: packets of any kind with right checks,
-//! trimmed, returned and damaged ones, and any bytes. It sends frames that can be read, keeps to its limits, gives the
-//! application no more than has arrived, and forgets everything in the end.
+//! A host survives arbitrary input and arbitrary operations of its application: packets of any kind with correct checksums,
+//! trimmed, returned and damaged ones, and arbitrary bytes. It sends well-formed frames, keeps its limits, gives the
+//! application no more than has arrived, and frees all state in the end.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use pullnet_wire::{
     Fate, Mac, Marks, PORT, Packet, REPLY, Reason, Route, STAMP_MASK, Shape, emit, parse, switch, tag,
 };
 
-/// What happens: kind of packet or action, and three numbers.
+/// One event: kind of packet or action, and three numbers.
 type Step = (u8, u16, u32, u16);
 
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -29,7 +29,7 @@ const LIMITS: Limits = Limits {
     memory: 20_000,
     backlog: 6,
 };
-/// A packet that the reader waits for is taken however little room there is.
+/// Room for a packet that the reader waits for, which is accepted regardless of the limit.
 const PACKET: u64 = 1436 + 64;
 
 fn peer(number: u16) -> IpAddr {
@@ -39,12 +39,12 @@ fn peer(number: u16) -> IpAddr {
 struct World {
     engine: Engine,
     now: Instant,
-    /// Connections of which the host has spoken lately.
+    /// Connections in frames that the host sent recently.
     spoken_of: Vec<u32>,
     streams: Vec<StreamId>,
     arrived: u64,
     read: u64,
-    /// Tags that the host has used, by connection; tokens that it has given; the latest stamp, and the latest nonce.
+    /// Tags used by the host, by connection; tokens issued by the host; the latest stamp, and the latest nonce.
     tags: BTreeMap<(IpAddr, u16, u32), u64>,
     tokens: BTreeMap<(IpAddr, u16), u64>,
     stamp: u32,
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// The tag of a connection: one that the host uses, one under a token that it has given, or a wrong one.
+    /// The tag of a connection: one in use by the host, one under a token issued by it, or a wrong one.
     fn tag(&self, (peer, home): (IpAddr, u16), conn: u32, right: bool) -> u64 {
         let known = self.tags.get(&(peer, home, conn & !REPLY)).copied();
         let made = || self.tokens.get(&(peer, home)).map(|token| tag(*token, conn & !REPLY, self.stamp));
@@ -86,7 +86,7 @@ impl World {
         if choice & 8 == 0 { base } else { base ^ REPLY }
     }
 
-    /// A packet from one of eight hosts, whole, trimmed, returned or with a bit turned over.
+    /// A packet from one of eight hosts: whole, trimmed, returned or with a flipped bit.
     fn packet(&mut self, (kind, a, b, c): Step) {
         let seq = if c & 1 == 0 { b % 64 } else { b };
         let pull = (c & 2 != 0).then_some(b);
@@ -144,7 +144,8 @@ impl World {
                 frame.truncate(long.unwrap_or(frame.len()));
             }
             1 => {
-                // As a switch returns what this host sent: with the check of the way there.
+                // A returned header, as a switch would return this host's own frame: with the checksum of the original
+                // direction.
                 if let Ok(arrived) = parse(frame, &marks, PORT) {
                     let (route, packet) = (arrived.route, arrived.packet);
                     let there = Route { from: route.to, to: route.from, ..route };
@@ -199,7 +200,7 @@ impl World {
         }
     }
 
-    /// Lets time pass; what is due then is done.
+    /// Advances time and runs the due timers.
     fn pass(&mut self, time: Picos) {
         let until = self.now + time;
         for _ in 0..1000 {
@@ -211,7 +212,7 @@ impl World {
         self.now = until;
     }
 
-    /// Everything that the host wants to send can be read, and it keeps to its limits.
+    /// Checks that all frames sent by the host are well-formed, and that it keeps its limits.
     fn drain(&mut self) {
         let mut frame = vec![0; 1514];
         for _ in 0..200 {
@@ -251,7 +252,7 @@ impl World {
         assert!(self.read <= totals.counts.received_bytes && totals.counts.received_bytes <= self.arrived);
     }
 
-    /// When all applications have let go and nothing is heard of anybody, nothing is left.
+    /// Closes all streams and waits; no state may remain.
     fn end(&mut self) {
         (0..16).for_each(|service| self.engine.unlisten(self.now, service));
         for id in std::mem::take(&mut self.streams) {

@@ -1,4 +1,4 @@
-//! Any file is a flow list of the HPCC simulations or is refused.
+//! An arbitrary file is a flow list of the HPCC simulations or is rejected.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any file is a connection matrix of htsim or is refused, whatever the unit of its start times.
+//! An arbitrary file is a connection matrix of htsim or is rejected, for each unit of its start times.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any text is a place of a fault or is refused; a place either hits links of a topology or is refused there, and one
-//! that hits links is read as the same when it is written.
+//! Arbitrary text is a place of a fault or is rejected. A place either matches links of a topology or is rejected there. A
+//! matching place survives formatting and parsing unchanged.
 #![no_main]
 
 use std::sync::OnceLock;

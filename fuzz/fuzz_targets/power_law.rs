@@ -1,19 +1,19 @@
-//! Any numbers are a sample that a power law is fitted to, bootstrap included, or are refused; the fit is the nearest.
+//! Arbitrary numbers are a sample that can be fitted, including the bootstrap, or are rejected; the fit is the nearest one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use pullnet_fitting::{Distance, Fit, Kind, Sample};
 use pullnet_rng::Seed;
 
-/// Values of a sample at most; the search is compared with one that takes the square of their number.
+/// Largest sample; the search is compared with a quadratic one.
 const MOST: usize = 200;
 
-/// Any number at all, from eight bytes.
+/// Arbitrary numbers, from eight bytes each.
 fn any(bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(8).map(|bits| f64::from_le_bytes(bits.try_into().expect("eight bytes"))).collect()
 }
 
-/// Numbers that are often near each other or the same, from two bytes: a few steps above a power of ten.
+/// Numbers that are often close or equal, from two bytes each: a few steps above a power of ten.
 fn near(bytes: &[u8]) -> Vec<f64> {
     let value = |pair: &[u8]| 10f64.powi(i32::from(pair[0] % 16)) + f64::from(pair[1]);
     bytes.chunks_exact(2).map(value).collect()

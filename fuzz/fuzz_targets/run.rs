@@ -1,4 +1,4 @@
-//! Any scenario of modest size that compiles also runs, for some windows, and leaves a record that adds up.
+//! Any scenario of modest size that compiles also runs for some windows, and leaves a consistent record.
 #![no_main]
 
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use pullnet_fuzz::{files, modest, scenario_and_overrides};
 use pullnet_scenario::{Per, Scenario, Series, Stop, compile};
 use pullnet_units::Picos;
 
-/// Windows that are worked off; about half a millisecond where links have a delay of 1 us.
+/// Windows to simulate; about half a millisecond if links have a delay of 1 us.
 const WINDOWS: u64 = 500;
-/// Flows in all after which a run is broken off.
+/// Number of flows after which a run is aborted.
 const FLOWS: u64 = 2000;
 
-/// Whether the scenario asks for a time series of more rows than memory is for; that is refused only where it is known
-/// beforehand how long the run is.
+/// Whether the scenario enables a time series with too many rows for memory. The scenario compiler rejects this only if the
+/// length of the run is known in advance.
 fn too_fine(scenario: &Scenario) -> bool {
     let (Stop::At(end) | Stop::FlowsDone { limit: end }) = scenario.stop;
     scenario.probes.series.is_some_and(|series| {

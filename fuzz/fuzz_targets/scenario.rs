@@ -1,4 +1,4 @@
-//! Any text with any overrides is a scenario or a list of errors, each of one line.
+//! Arbitrary text with arbitrary overrides is a scenario or a list of errors, each of one line.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
@@ -13,7 +13,7 @@ fuzz_target!(|input: &str| {
     }
     match compile("fuzz.toml", text, &overrides, &files()) {
         Ok(scenario) => {
-            // What a run leaves can be run again.
+            // The resolved scenario in a result can be run again.
             let resolved = scenario.resolved.to_string();
             let again = compile("fuzz.toml", &resolved, &[], &files());
             assert!(again.is_ok(), "{:?}\n{resolved}", again.err());

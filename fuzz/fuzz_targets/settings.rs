@@ -1,4 +1,4 @@
-//! Any value of any setting is taken or refused; what was taken can be written and taken again.
+//! Arbitrary values of any setting are accepted or rejected; an accepted value can be formatted and parsed again.
 //!
 //! The input is a line with the number of the table and of the field, then the value as a scenario writes it.
 #![no_main]
@@ -10,7 +10,7 @@ use pullnet_qdisc::{SWITCHES, SwitchConfig};
 use pullnet_settings::{Field, Refused, Value};
 use pullnet_workload::{PATTERNS, Pattern};
 
-/// Settings of any registry.
+/// Settings from any registry.
 enum Table {
     Protocol(ProtocolConfig),
     Switch(SwitchConfig),
@@ -50,7 +50,7 @@ impl Table {
     }
 }
 
-/// Sets `name` to what `written` says in TOML. `None`: it is not a value.
+/// Sets `name` to the TOML value `written`. `None`: not a value.
 fn set(table: &mut Table, name: &str, written: &str) -> Option<Result<(), Refused>> {
     let document = format!("x = {written}").parse::<toml::Table>().ok()?;
     let value = match document.get("x")? {

@@ -1,4 +1,4 @@
-//! Any file is a distribution of flow sizes or is refused, in both readings; what is drawn lies within it.
+//! An arbitrary file is a distribution of flow sizes or is rejected, in both formats; drawn values are within its range.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

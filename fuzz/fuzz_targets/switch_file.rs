@@ -1,4 +1,4 @@
-//! Any text is a switch file or a list of errors, each of one line; the switch inside the kernel takes it or says why not.
+//! Arbitrary text is a switch file or a list of errors, each of one line; the kernel switch accepts it or explains why not.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};

@@ -1,5 +1,5 @@
-//! Any frames at any times, with faults, go through a switch: nothing panics, no frame is kept for good, and everything
-//! that arrived has left or was dropped with a reason.
+//! Arbitrary frames at arbitrary times pass through a switch with faults. The switch does not panic and holds no frame for
+//! ever. Every frame that arrived has left or was dropped with a reason.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,10 +12,10 @@ use pullnet_units::{BitsPerSec, Instant, NodeId, Packets, Picos, PortId, QueueSi
 
 const PORTS: u32 = 4;
 
-/// Where a frame comes in, how long after the one before (100 ns), what it is, and its bytes or what follows its headers.
+/// Ingress port, time since the previous frame (100 ns), kind, and the frame's bytes or those after its headers.
 type Arrival = (u8, u16, u8, u8, Vec<u8>);
 
-/// Counts what the switch says became of frames.
+/// Counts the switch's events for frames.
 #[derive(Default)]
 struct Tally {
     dropped: u64,

@@ -1,6 +1,6 @@
-//! Any file of any format is a topology or is refused; paths of a topology lead where they should.
+//! An arbitrary file of any format is a topology or is rejected; all paths of a topology are correct.
 //!
-//! The first line of the input is the ending of the file's name: toml, topo, txt or xml.
+//! The first line of the input is the suffix of the file's name: toml, topo, txt or xml.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,7 +8,7 @@ use pullnet_fuzz::{first_line, short_numbers};
 use pullnet_topology::{LoadOptions, Topology, load};
 use pullnet_units::{BitsPerSec, HostId};
 
-/// The route between the first and the last host arrives, on every path.
+/// Checks that the route between the first and the last host arrives on every path.
 fn check(topology: &Topology) {
     let hosts = topology.hosts.len() as u32;
     let (a, b) = (HostId(0), HostId(hosts - 1));
@@ -29,7 +29,7 @@ fn check(topology: &Topology) {
 
 fuzz_target!(|input: &str| {
     let (ending, text) = first_line(input);
-    // Sizes that a file only states, instead of listing its links, are kept small.
+    // Limits sizes that a file states as numbers instead of listing links.
     let digits = if ending == "topo" { 3 } else { 16 };
     if !short_numbers(text, digits) || (text.contains("lanes") && !short_numbers(text, 3)) {
         return;

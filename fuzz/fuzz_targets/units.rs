@@ -1,4 +1,4 @@
-//! Any text is a quantity or is refused; a quantity that was written is read as the same.
+//! Arbitrary text is a quantity or is rejected; a quantity survives formatting and parsing unchanged.
 #![no_main]
 
 use std::fmt::{Debug, Display};

@@ -1,4 +1,4 @@
-//! Any file is a list of volumes in CSV or is refused.
+//! An arbitrary file is a list of volumes in CSV or is rejected.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes are a frame of ours or refused; what is read is written again as the same header; a switch's edits never panic
-//! and leave a header that says the same.
+//! Arbitrary bytes are an NDP frame or rejected; a parsed header is encoded to the same header; a switch's edits never
+//! panic, and preserve the meaning of the header.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +16,7 @@ fn check(frame: &[u8], marks: &Marks) -> Option<Packet> {
     Some(arrived.packet)
 }
 
-/// Puts the right checks where a frame has wrong ones, so that what lies behind them is reached.
+/// Corrects wrong checksums in a frame, so that the code after the checks is reached.
 fn seal(frame: &mut [u8]) {
     if frame.len() >= 74 && frame[12..14] == [8, 0] && frame[14] == 0x45 {
         let check = pullnet_wire::crc32c(&[&frame[26..30], &frame[30..34], &frame[42..70]]);
@@ -32,7 +32,7 @@ fuzz_target!(|input: (bool, u8, Vec<u8>)| {
     if sealed {
         seal(&mut frame);
     }
-    // A trim of what was sent back, which no switch does, would undo that.
+    // Trimming a returned header, which no switch does, would undo the return.
     let back = switch::mark(&frame, &marks) == Some(Mark::Returned);
     let before = check(&frame, &marks).filter(|_| !back);
     let lengths = if keep & 1 == 0 { Lengths::Corrected } else { Lengths::Kept };

@@ -1,11 +1,11 @@
-//! Changes to scenarios that leave them readable: random bytes seldom get past the first line of a parser.
+//! Mutates scenarios such that they stay well-formed: random bytes seldom pass the first line of a parser.
 
 use std::sync::OnceLock;
 
 use pullnet_rng::{Seed, Stream};
 use pullnet_scenario::{ReferenceRow, reference};
 
-/// Values of every kind, right and wrong.
+/// Values of every type, valid and invalid.
 const VALUES: &[&str] = &[
     "0",
     "1",
@@ -86,7 +86,7 @@ fn pick<'a, T: ?Sized>(items: &[&'a T], chance: &mut Stream) -> Option<&'a T> {
     items.get(chance.below(items.len() as u32) as usize).copied()
 }
 
-/// A value for the setting of `row`: its default, a bound, one of its choices, or anything.
+/// A value for the setting of `row`: its default, a bound, one of its choices, or any value.
 fn value(row: Option<&ReferenceRow>, chance: &mut Stream) -> String {
     let field = row.map(|row| row.field);
     let known: Vec<&str> = field
@@ -103,7 +103,7 @@ fn value(row: Option<&ReferenceRow>, chance: &mut Stream) -> String {
     if bare { text.to_owned() } else { format!("\"{text}\"") }
 }
 
-/// The row of a key, whatever its table.
+/// The reference row of a key in any table.
 fn row_of(key: &str, chance: &mut Stream) -> Option<&'static ReferenceRow> {
     let rows: Vec<_> = rows().iter().filter(|row| row.field.name == key).collect();
     pick(&rows, chance)
@@ -136,7 +136,7 @@ fn change(lines: &mut Vec<String>, chance: &mut Stream) -> Option<()> {
     Some(())
 }
 
-/// Changes the scenario in `data[..size]` and returns its new size. `None`: leave it to libFuzzer this time.
+/// Mutates the scenario in `data[..size]` and returns its new size. `None`: use libFuzzer's own mutation this time.
 pub fn edit(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> Option<usize> {
     let mut chance = Seed(seed.into()).stream("fuzz.edit", 0);
     if chance.below(4) == 0 {

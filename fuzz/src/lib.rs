@@ -1,4 +1,4 @@
-//! What several fuzz targets need.
+//! Code shared by several fuzz targets.
 
 pub mod edit;
 
@@ -11,19 +11,19 @@ pub fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
-/// Splits an input at its first line break: what the line says decides how the rest is read.
+/// Splits an input at its first line break; the first line selects how the rest is read.
 pub fn first_line(text: &str) -> (&str, &str) {
     text.split_once('\n').unwrap_or((text, ""))
 }
 
-/// An input of the targets that read scenarios: overrides as lines `path=value`, a line `---`, and the scenario.
+/// Splits an input of the targets that read scenarios: overrides as lines `path=value`, a line `---`, and the scenario.
 pub fn scenario_and_overrides(input: &str) -> (&str, Vec<(String, String)>) {
     let Some((head, text)) = input.split_once("---\n") else { return (input, Vec::new()) };
     let pair = |line: &str| line.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
     (text, head.lines().filter_map(pair).collect())
 }
 
-/// Files that a scenario may name.
+/// Files that a scenario may refer to.
 pub fn files() -> BTreeMap<String, Vec<u8>> {
     let files: [(&str, &str); 6] = [
         ("flows.csv", "src,dst,bytes,start\n0,1,9000,0 us\n1,0,1,5 us\n"),
@@ -33,15 +33,15 @@ pub fn files() -> BTreeMap<String, Vec<u8>> {
         ("net.toml", include_str!("../seeds/topology/two-racks.toml")),
         ("net.topo", include_str!("../seeds/topology/tree.topo")),
     ];
-    // The seeds of the topology target begin with a line that names the format.
+    // The seeds of the topology target begin with a line for the format.
     let content = |text: &str| {
         text.strip_prefix("toml\n").or_else(|| text.strip_prefix("topo\n")).unwrap_or(text).into()
     };
     files.into_iter().map(|(name, text)| (name.to_owned(), content(text))).collect()
 }
 
-/// Whether a scenario's numbers are small enough that refusing or building it takes little time and memory: a
-/// thousand hosts are as good as a million for finding faults of a parser.
+/// Whether a scenario's numbers are small enough for it to be built or rejected in little time and memory. A thousand hosts
+/// find as many parser bugs as a million.
 pub fn modest(text: &str, overrides: &[(String, String)]) -> bool {
     let small = |(_, value): &(String, String)| value.bytes().filter(u8::is_ascii_digit).count() <= 1;
     let Ok(table) = text.parse::<toml::Table>() else { return true };

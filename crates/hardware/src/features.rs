@@ -1,5 +1,5 @@
-//! Which part of the switch's rule an implementation has, found by trying: golden vectors of the trimming queue line by line,
-//! and frames whose outcome the software switch gives.
+//! Finds out which parts of the switch's rule an implementation has: golden vectors of the trimming queue line by line, and
+//! frames whose expected result comes from the software switch.
 
 mod probes;
 mod vectors;
@@ -12,15 +12,15 @@ use crate::agreement::Failure;
 pub use probes::{PROBES, Probe, p4_frames, rtl_agrees, software_frames};
 pub use vectors::{Ported, Published, WrongVector, functional, ndp_port, published_port, replay};
 
-/// What was found, by the name of the part.
+/// Results by name of the part.
 pub type Column = BTreeMap<String, String>;
 
-/// How an implementation does at the frames of every probe.
+/// Compares an implementation's result for the frames of a probe.
 fn compare(column: &mut Column, name: &str, found: &[Vec<Vec<u8>>], expected: &[Vec<Vec<u8>>]) {
     column.insert(name.into(), if found == expected { "yes" } else { "no" }.into());
 }
 
-/// Frames through the P4 program `text`.
+/// Results of the P4 program `text`.
 pub fn p4(text: &str) -> Result<Column, String> {
     let mut column = Column::new();
     for probe in &PROBES {
@@ -30,7 +30,7 @@ pub fn p4(text: &str) -> Result<Column, String> {
     Ok(column)
 }
 
-/// Frames through the simulated RTL.
+/// Results of the simulated RTL.
 pub fn rtl(program: &Path) -> Result<Column, Failure> {
     let mut column = Column::new();
     for probe in &PROBES {

@@ -1,5 +1,5 @@
 //! `pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]`: compares the simulated RTL with the software switch.
-//! `pullnet-hardware p4`: whether the P4 programs do what the paper says of its own, as JSON.
+//! `pullnet-hardware p4`: checks the paper's claims about its P4 program on both P4 programs, as JSON.
 //! `pullnet-hardware features SIMULATION`: which parts of the rule the simulated RTL has, as JSON.
 
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! The table in `docs/hardware.md` that says which part of the rule each implementation has. Columns come from tests: those of
-//! the software switch and the P4 programs from here, those of the RTL and of the switch in the kernel from
-//! `hardware/features/rtl.json` (`tools/hardware.sh directed`) and `xdp.json` (`python/tests/test_switch_kernel.py`), which
-//! compare what they find with these files. `BLESS=1` writes the table anew.
+//! Generates the table in `docs/hardware.md` of the parts of the rule that each implementation has. Columns come from tests:
+//! those of the software switch and the P4 programs from this file, those of the RTL and of the kernel switch from
+//! `hardware/features/rtl.json` (`tools/hardware.sh directed`) and `xdp.json` (`python/tests/test_switch_kernel.py`), whose
+//! tests compare their results with these files. `BLESS=1` regenerates the table.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Vectors of the trimming queue: what they are about, and their text, in the order of their names.
+/// Vectors of the trimming queue: subject and text, in the order of their names.
 fn vectors() -> Vec<(String, String)> {
     let folder = fs::read_dir(root().join("vectors/qdisc")).unwrap();
     let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
@@ -65,8 +65,8 @@ fn table() -> String {
     columns.iter().for_each(|(name, _)| text += &format!(" | {name}"));
     text += &format!(" |\n|{}\n", " --- |".repeat(3 + columns.len()));
     for (key, about, vector) in abouts.chain(frames) {
-        // The discipline of simulator and software switch writes the vectors, and both replay them line by line in tests of
-        // their own; the simulator has no bytes. The software switch is what frames are compared with.
+        // The discipline of the simulator and the software switch generates the vectors, and their own tests replay them
+        // line by line. The simulator has no bytes; the software switch is the reference for frames.
         text += &format!("| {about} | {} | yes", if vector { "yes" } else { "no bytes" });
         for (_, column) in &columns {
             text += &format!(" | {}", column.get(&key).map_or("not tried", String::as_str));
@@ -94,7 +94,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Frames of the probes with what the software switch makes of them, for implementations that Rust does not reach.
+/// Exports the frames of the probes with the software switch's results, for implementations that Rust code cannot call.
 #[test]
 fn the_frames_are_those_of_the_software_switch() {
     let entries = Profile::entries().map(|(mac, entry)| {
@@ -124,7 +124,7 @@ fn both_programs_do_what_the_paper_says() {
     }
 }
 
-/// The programs have what `docs/hardware.md` says of them in words.
+/// The programs support exactly the parts that the text of `docs/hardware.md` lists.
 #[test]
 fn programs_follow_the_rule_as_far_as_they_can() {
     let column: BTreeMap<_, _> = p4_column(NDP, ndp_port);

@@ -1,4 +1,4 @@
-//! The interpreter, and the program of the trimming switch beside the software switch.
+//! The interpreter, and the P4 trimming switch compared with the software switch.
 
 use pullnet_hardware::agreement::{Frames, PORTS, Profile};
 use pullnet_hardware::p4::port::{Settings, Ways, host, set};
@@ -7,7 +7,7 @@ use pullnet_qdisc::Trim;
 use pullnet_switch::{Fabric, Ndp, PortSettings, Silent, Slot};
 use pullnet_units::{BitsPerSec, NodeId, Picos, PortId};
 
-/// A program around one ingress body; what it computes leaves in the first bytes of the packet.
+/// A program with this ingress body; its result leaves in the first bytes of the packet.
 fn program(declarations: &str, body: &str) -> String {
     format!(
         "header h_t {{ bit<8> a; bit<8> b; bit<16> c; }} struct headers_t {{ h_t h; }} struct meta_t {{ bit<8> m; }}
@@ -111,7 +111,7 @@ fn what_is_not_understood_is_refused_with_its_line() {
     assert!(switch.arrive(0, &[1]).unwrap_err().what.contains("not valid here"));
 }
 
-/// Programs cut short, or with one byte changed, are refused or run; they never panic.
+/// Truncated programs, or programs with one byte changed, are rejected or run; they never panic.
 #[test]
 fn damaged_programs_are_refused() {
     for text in [NDP, PUBLISHED] {
@@ -184,23 +184,23 @@ fn drain_p4(switch: &mut Switch) -> Left {
     left
 }
 
-/// A trimmed frame that was too short to lose anything keeps its mark; both switches send it among the control frames, so
-/// it is told by its length here.
+/// A trimmed frame that was too short to lose bytes keeps its mark; both switches send it among the control frames, so here
+/// its length identifies it.
 fn is_control(bytes: &[u8]) -> bool {
     use pullnet_switch::{Codec, Kind};
     let class = Ndp::default().classify(bytes);
     !matches!(class.kind, Kind::Data | Kind::Foreign)
 }
 
-/// Batches of random frames, good and bad, arrive while nothing is served; then everything leaves. Bytes and order within a
-/// class are those of the software switch whose arriving frame always loses.
+/// Batches of random frames, valid and invalid, arrive while nothing is served; then everything leaves. Bytes and order
+/// within a class must equal those of a software switch that always trims the arriving frame.
 #[test]
 fn the_program_does_what_the_software_switch_does() {
     let profile = Profile::probe(false, false, false, false, true, false);
     let (mut fabric, mut switch) = (fabric(&profile), p4_switch(&profile));
     let (mut compared, mut batch) = (0, 0);
     for (port, given) in Frames::new(profile, 5, 20_000) {
-        // The interpreter knows no check sequences, and short frames are the software switch's own case.
+        // The interpreter ignores check sequences, and short frames are handled by the software switch only.
         if given.is_bad() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Compiles the C layer over DPDK where the feature `dpdk` asks for it.
+//! Compiles the C shim over DPDK if the feature `dpdk` is enabled.
 
 fn main() {
     #[cfg(feature = "dpdk")]
@@ -11,7 +11,7 @@ fn main() {
 mod dpdk {
     use std::process::Command;
 
-    /// Compiles the shim as `pkg-config` says, and links DPDK. The error says what is missing.
+    /// Compiles the shim with the flags from `pkg-config` and links DPDK. The error names the missing piece.
     pub fn build() -> Result<(), String> {
         println!("cargo::rerun-if-changed=src/dpdk/shim.c");
         println!("cargo::rerun-if-changed=src/dpdk/shim.h");

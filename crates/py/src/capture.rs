@@ -1,4 +1,4 @@
-//! Captures into bins, in slices of packets so that Python can show progress and react to Ctrl-C.
+//! Reads captures into bins, in slices of packets so that Python can show progress and react to Ctrl-C.
 
 use std::fs::File;
 use std::io::Read;
@@ -33,15 +33,15 @@ pub struct CaptureBins {
     byte_counts: Py<PyBytes>,
     /// Packets in each bin, as little-endian uint64.
     packet_counts: Py<PyBytes>,
-    /// Bins of which nothing is known, as (first, end).
+    /// Bins without data, as (first, end).
     gaps: Vec<(usize, usize)>,
-    /// Packets and bytes in bins that were left out since they are not complete.
+    /// Packets and bytes in bins that were dropped as incomplete.
     partial: (u64, u64),
     /// Packets and bytes seen in bins that are gaps.
     in_gaps: (u64, u64),
 }
 
-/// What became of a capture. Pairs are packets and bytes.
+/// Fates of a capture's packets. Pairs are packets and bytes.
 #[pyclass(frozen, get_all, module = "pullnet._core")]
 pub struct CaptureReport {
     counted: (u64, u64),
@@ -61,7 +61,7 @@ pub struct CaptureReport {
     missed: u64,
     longer_than_wire: u64,
     places: u64,
-    /// The first places of damage: kind, offset, bytes skipped, reason, stored bytes unread.
+    /// The first damaged places: kind, offset, bytes skipped, reason, stored bytes unread.
     damage: Vec<(&'static str, u64, u64, String, u64)>,
 }
 
@@ -102,7 +102,7 @@ impl Capture {
         Ok(so_far)
     }
 
-    /// The bins of every timescale, and what became of the packets; once, after the last was read.
+    /// The bins of every timescale and the fates of the packets; call once, after the last packet was read.
     fn finish(&self, py: Python<'_>) -> PyResult<(Vec<CaptureBins>, CaptureReport)> {
         let count = self.take(py)?;
         let finished = fault::guarded(py, move || count.finish())?.map_err(|error| refused(py, &error))?;
@@ -133,7 +133,7 @@ fn open(path: &str) -> Result<Reader, String> {
     Reader::open(source).map_err(|error| error.to_string())
 }
 
-/// Reads `first`, `aligned`, or seconds since the Unix epoch.
+/// Parses `first`, `aligned`, or seconds since the Unix epoch.
 fn read_origin(text: &str) -> Result<Origin, String> {
     match text {
         "first" => Ok(Origin::First),
@@ -209,8 +209,8 @@ fn damage(losses: &Losses) -> Vec<(&'static str, u64, u64, String, u64)> {
     losses.damage.iter().map(place).collect()
 }
 
-/// Marks outages and saturation: volumes as little-endian doubles, a state for each, the capacity in bytes per bin.
-/// Returns the states, and the capacity that was given or inferred.
+/// Marks outages and saturation. Takes volumes as little-endian doubles, a state for each, and the capacity in bytes per
+/// bin. Returns the states, and the given or inferred capacity.
 #[pyfunction]
 #[pyo3(signature = (volumes, states, capacity=None))]
 pub fn mark_anomalies(

@@ -1,4 +1,4 @@
-//! What there is to choose from, and small readers.
+//! Lists of the available protocols, switches and so on, and small parsers.
 
 use pullnet_scenario::Listed;
 use pullnet_units::Picos;
@@ -13,13 +13,13 @@ pub fn schema() -> String {
     format!("{:#}", pullnet_scenario::schema())
 }
 
-/// A scenario to start from.
+/// A template for a new scenario.
 #[pyfunction]
 pub fn template(name: &str) -> String {
     pullnet_scenario::template(name)
 }
 
-/// Names and one line each, of `protocols`, `switches`, `topologies`, `traffic`, `distributions` or `warnings`.
+/// Names with a one-line summary each, of `protocols`, `switches`, `topologies`, `traffic`, `distributions` or `warnings`.
 #[pyfunction]
 pub fn catalogue(what: &str) -> PyResult<Vec<(&'static str, &'static str)>> {
     let listed = match what {
@@ -34,7 +34,7 @@ pub fn catalogue(what: &str) -> PyResult<Vec<(&'static str, &'static str)>> {
     Ok(listed.into_iter().map(|Listed { name, summary }| (name, summary)).collect())
 }
 
-/// Reads a time with its unit. Unit: picoseconds.
+/// Parses a time with its unit. Unit: picoseconds.
 #[pyfunction]
 pub fn picoseconds(py: Python<'_>, text: &str) -> PyResult<u64> {
     let time = text.parse::<Picos>().map_err(|error| errors::input(py, vec![format!("`{text}` {error}")]))?;

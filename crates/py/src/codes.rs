@@ -1,4 +1,4 @@
-//! Fountain codes: `pullnet.codes` gives them their names.
+//! Fountain codes; `pullnet.codes` names the fields of the results.
 
 use pullnet_codes::trials::{Code, Operations, Trial, failures, lt_operations, raptor_operations};
 use pullnet_codes::{
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::fault::guarded;
 
-/// Source symbols, encoding symbols, bytes of a symbol, and source blocks at most.
+/// Limits: source symbols, encoding symbols, bytes of a symbol, and source blocks.
 type LimitRow = (&'static str, u32, u32, u32, u32);
 /// XORs per encoding symbol and per recovered source symbol; shares of source symbols recovered and symbols used.
 type OperationRow = (f64, f64, f64, f64);
@@ -29,7 +29,7 @@ pub fn code_limits() -> [LimitRow; 2] {
     ]
 }
 
-/// Sets of symbols, out of `trials` random ones, that do not determine the block.
+/// Number of random sets of symbols, out of `trials`, that do not determine the block.
 #[pyfunction]
 pub fn code_failures(
     py: Python<'_>,
@@ -50,7 +50,7 @@ fn operations(py: Python<'_>, found: Result<Operations, CodeError>) -> PyResult<
     Ok((encode, decode, recovered, used))
 }
 
-/// XORs of an LT code with the robust soliton.
+/// XORs of an LT code with the robust soliton distribution.
 #[pyfunction]
 pub fn lt_code_operations(py: Python<'_>, symbols: u32, seed: u64) -> PyResult<OperationRow> {
     let found = guarded(py, || lt_operations(symbols, Seed(seed)))?;
@@ -69,8 +69,8 @@ pub fn raptor_code_operations(
     operations(py, found)
 }
 
-/// A RaptorQ block of which `lost` source symbols were lost and replaced by as many repair symbols and two more. Each
-/// method does its work once, for the caller to time.
+/// A RaptorQ block with `lost` source symbols lost and replaced by repair symbols, two more than were lost. Each method does
+/// its work once, so that the caller can time it.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct CodeBench {
     data: Vec<u8>,
@@ -84,7 +84,7 @@ fn prepared(symbols: u32, symbol_bytes: u32, lost: u32) -> Result<CodeBench, Cod
     let mut chance = Seed(u64::from(symbols)).stream("codes.bench", u64::from(symbol_bytes));
     let data: Vec<u8> = (0..bytes).map(|_| chance.bits() as u8).collect();
     let (encoder, mut decoder) = (BlockEncoder::new(block, &data)?, BlockDecoder::new(block)?);
-    // Losses are spread evenly over the block.
+    // Lost symbols are spread evenly over the block.
     let lost = lost.min(symbols);
     let is_lost = |esi: u32| u64::from(esi) * u64::from(lost) % u64::from(symbols) < u64::from(lost);
     let extra = if lost > 0 { lost + 2 } else { 0 };
@@ -101,13 +101,13 @@ impl CodeBench {
         guarded(py, || prepared(symbols, symbol_bytes, lost))?.map_err(|error| wrong(py, error))
     }
 
-    /// Solves for the intermediate symbols; the plan for this number of symbols is known since `new`.
+    /// Solves for the intermediate symbols; the plan for this number of symbols was computed in `new`.
     fn encode(&self, py: Python<'_>) -> PyResult<()> {
         let done = guarded(py, || BlockEncoder::new(*self.encoder.block(), &self.data).map(drop))?;
         done.map_err(|error| wrong(py, error))
     }
 
-    /// Makes `count` repair symbols.
+    /// Generates `count` repair symbols.
     fn repair(&self, py: Python<'_>, count: u32) -> PyResult<()> {
         let first = self.encoder.block().symbols;
         let made = |esi| self.encoder.symbol(esi).map(drop);

@@ -1,4 +1,4 @@
-//! The one mapping of errors to Python: its classes are in `pullnet.errors`.
+//! Maps all errors to the Python classes in `pullnet.errors`.
 
 use pyo3::prelude::*;
 
@@ -7,17 +7,17 @@ fn raise(py: Python<'_>, class: &str, argument: impl for<'py> IntoPyObject<'py>)
     make().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// The input is wrong; one text for each error.
+/// Invalid input; one text per error.
 pub fn input(py: Python<'_>, errors: Vec<String>) -> PyErr {
     raise(py, "InputError", errors)
 }
 
-/// A stream, or the daemon that serves it, has failed.
+/// A stream, or the daemon that serves it, failed.
 pub fn host(py: Python<'_>, message: String) -> PyErr {
     raise(py, "HostError", message)
 }
 
-/// The fault is ours.
+/// An internal error (a bug).
 pub fn internal(py: Python<'_>, message: String) -> PyErr {
     raise(py, "InternalError", message)
 }

@@ -1,4 +1,4 @@
-//! A panic in Rust becomes one Python exception that says where it happened.
+//! Converts a Rust panic to a Python exception that names the location of the panic.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Mutex, PoisonError};
@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// What the panics said that nobody has reported yet. Simulating threads may leave more than one.
+/// Messages of panics that have not been reported yet. Simulating threads may leave more than one.
 static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps the messages of panics instead of printing them.
+/// Stores the messages of panics instead of printing them.
 pub fn keep_messages() {
     panic::set_hook(Box::new(|info| {
         MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).push(message(info));
@@ -25,7 +25,7 @@ fn message(info: &PanicHookInfo<'_>) -> String {
     }
 }
 
-/// Does `work` detached from the interpreter; a panic becomes an `InternalError`.
+/// Runs `work` detached from the interpreter; a panic becomes an `InternalError`.
 pub fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let done = py.detach(|| panic::catch_unwind(AssertUnwindSafe(work)).ok());
     done.ok_or_else(|| reported(py))
@@ -36,7 +36,7 @@ fn reported(py: Python<'_>) -> PyErr {
     errors::internal(py, messages.drain(..).collect::<Vec<_>>().join("; "))
 }
 
-/// Panics, so that a test can see what becomes of it.
+/// Panics, for tests of the conversion.
 #[pyfunction]
 pub fn provoke_fault(py: Python<'_>, message: String) -> PyResult<()> {
     guarded(py, || panic!("{message}"))

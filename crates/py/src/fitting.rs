@@ -1,4 +1,4 @@
-//! Power laws: `pullnet.traffic.fit` gives them their names.
+//! Power laws; `pullnet.traffic.fit` names the fields of the results.
 
 use pullnet_fitting::{Distance, Fit, FitError, Interval, Kind, Sample};
 use pullnet_rng::Seed;
@@ -10,7 +10,7 @@ use crate::fault::guarded;
 
 /// `xmin`, `alpha`, its standard error, the distance, values in the tail.
 type FitRow = (f64, f64, f64, f64, u32);
-/// Mean, standard deviation, 2.5% and 97.5% point.
+/// Mean, standard deviation, 2.5th and 97.5th percentile.
 type IntervalRow = (f64, f64, f64, f64);
 
 fn row(fit: Fit) -> FitRow {
@@ -29,7 +29,7 @@ fn wrong(py: Python<'_>, error: FitError) -> PyErr {
     errors::input(py, vec![error.to_string()])
 }
 
-/// Values in order, ready to be fitted.
+/// A sorted sample.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct PowerSample(Sample);
 
@@ -67,7 +67,7 @@ impl PowerSample {
         Ok((found.repeats, interval(found.xmin), interval(found.alpha), interval(found.tail)))
     }
 
-    /// Repeats, and those that are at least as far from their own fit as the data.
+    /// Number of repeats, and of repeats at least as far from their own fit as the data from theirs.
     fn goodness(
         &self,
         py: Python<'_>,

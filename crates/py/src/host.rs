@@ -1,4 +1,4 @@
-//! The daemon of a host, and streams of one.
+//! The daemon of a host, and streams of applications.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use pyo3::types::PyBytes;
 
 use crate::{errors, fault};
 
-/// A host file without errors.
+/// A valid host file.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct HostFile(File);
 
 #[pymethods]
 impl HostFile {
-    /// Reads `text`; `path` names it in errors.
+    /// Parses `text`; errors refer to it as `path`.
     #[staticmethod]
     fn read(py: Python<'_>, path: &str, text: &str) -> PyResult<Self> {
         let file = fault::guarded(py, || File::read(path, text))?;
@@ -45,14 +45,14 @@ impl HostFile {
         checked.map_err(|error| errors::input(py, vec![error.to_string()]))
     }
 
-    /// Is the daemon until SIGINT or SIGTERM.
+    /// Runs the daemon until SIGINT or SIGTERM.
     fn serve(&self, py: Python<'_>) -> PyResult<()> {
         let served = fault::guarded(py, || serve(&self.0))?;
         served.map_err(|error| errors::input(py, vec![error.to_string()]))
     }
 }
 
-/// What a stream says that failed.
+/// Converts the error of a stream.
 fn failed(py: Python<'_>, error: &StreamError) -> PyErr {
     errors::host(py, error.to_string())
 }
@@ -63,7 +63,7 @@ fn patience(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> 
     time.map_err(|_| errors::input(py, vec![format!("{seconds} s is no time to wait; use 0 or more")]))
 }
 
-/// An application of a daemon.
+/// An application's connection to a daemon.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct HostStack(Arc<DaemonStack>);
 
@@ -92,17 +92,17 @@ impl HostStack {
         self.0.address().to_string()
     }
 
-    /// How the daemon stands, as JSON.
+    /// Status of the daemon as JSON.
     fn status(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, DaemonStack::status)
     }
 
-    /// Its totals as Prometheus reads them.
+    /// Totals of the daemon in the Prometheus format.
     fn prometheus(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, DaemonStack::prometheus)
     }
 
-    /// Sends a request on a stream of its own and returns the response.
+    /// Sends a request on a new stream and returns the response.
     fn call<'py>(
         &self,
         py: Python<'py>,
@@ -119,20 +119,20 @@ impl HostStack {
         Ok(PyBytes::new(py, &response))
     }
 
-    /// Takes the streams that others open for `service`.
+    /// Listens for streams to `service`.
     fn listen(&self, py: Python<'_>, service: u16) -> PyResult<HostListener> {
         let stack: Arc<dyn Stack> = Arc::<DaemonStack>::clone(&self.0);
         self.with(py, |_| NdpListener::bind(&stack, service)).map(HostListener)
     }
 }
 
-/// A service of an application.
+/// A listener for a service.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct HostListener(NdpListener);
 
 #[pymethods]
 impl HostListener {
-    /// The next stream; `None` if none comes for so long.
+    /// The next stream; `None` after the timeout.
     fn accept(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<HostRequest>> {
         self.0.set_accept_timeout(patience(py, timeout_s)?);
         match fault::guarded(py, || self.0.accept())? {
@@ -143,7 +143,7 @@ impl HostListener {
     }
 }
 
-/// A stream that somebody else opened, with a request and room for a response.
+/// A stream opened by a peer, with a request and room for a response.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct HostRequest {
     stream: NdpStream,
@@ -152,13 +152,13 @@ pub struct HostRequest {
 
 #[pymethods]
 impl HostRequest {
-    /// Address and port of the host that asks.
+    /// Address and port of the requesting host.
     #[getter]
     fn peer(&self) -> String {
         self.peer.to_string()
     }
 
-    /// The request, up to its end, at most `most` bytes.
+    /// The whole request; at most `most` bytes.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -170,7 +170,7 @@ impl HostRequest {
         read.map(|bytes| PyBytes::new(py, &bytes)).map_err(|error| errors::host(py, error.to_string()))
     }
 
-    /// Sends the response and ends the stream. Does not wait until it has arrived.
+    /// Sends the response and ends the stream. Does not wait for its delivery.
     fn respond(&self, py: Python<'_>, response: Vec<u8>, timeout_s: Option<f64>) -> PyResult<()> {
         self.stream.set_write_timeout(patience(py, timeout_s)?);
         let sent = fault::guarded(py, || self.stream.write_last(&response))?;

@@ -1,9 +1,9 @@
-//! The files that a scenario names.
+//! The files that a scenario refers to.
 
 use pullnet_config::{Disk, Files};
 use pyo3::prelude::*;
 
-/// The file system; flow lists in Parquet are turned into CSV by `pullnet.inputs`.
+/// The file system; `pullnet.inputs` converts flow lists in Parquet to CSV.
 pub struct Inputs;
 
 impl Files for Inputs {

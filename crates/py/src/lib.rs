@@ -1,7 +1,7 @@
-//! The module `pullnet._core`: scenarios, simulations and their tables, captures, as thin as they can be.
+//! The module `pullnet._core`: a thin binding to scenarios, simulations with their tables, and captures.
 //!
-//! Everything that a user meets is in the Python package; here is only what has to be in Rust. Errors are mapped in
-//! one place, [`errors`]; whatever takes long runs detached from the interpreter in [`fault::guarded`].
+//! The user interface is in the Python package; this crate contains only what must be in Rust. Errors are mapped in one
+//! place, [`errors`]; long operations run detached from the interpreter in [`fault::guarded`].
 
 mod capture;
 mod catalogue;

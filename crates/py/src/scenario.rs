@@ -1,4 +1,4 @@
-//! From text to a scenario that can be simulated.
+//! Compiles text to a scenario that can be simulated.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use pyo3::types::PyBytes;
 use crate::inputs::Inputs;
 use crate::{errors, fault};
 
-/// A warning as Python sees it: name, place, setting and message.
+/// A warning in Python: name, place, setting and message.
 type Notice = (&'static str, String, String, String);
 
 /// A link on a path: row of the table ports, name, rate in bits per second, delay in picoseconds.
 type Hop = (u32, String, u64, u64);
 
-/// The warnings about a scenario as a record keeps them.
+/// The warnings about a scenario, in the form used by records.
 pub fn notices(
     scenario: &pullnet_scenario::Scenario,
     available_bytes: Option<u64>,
@@ -29,13 +29,13 @@ pub fn notices(
     scenario.warnings(available_bytes.map(Bytes)).into_iter().map(notice).collect()
 }
 
-/// A scenario without errors.
+/// A valid scenario.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct Scenario(pub Arc<pullnet_scenario::Scenario>);
 
 #[pymethods]
 impl Scenario {
-    /// Compiles `text`; `path` names it in errors, and the files it names lie beside it.
+    /// Compiles `text`. Errors refer to it as `path`; file names in it are relative to the folder of `path`.
     #[staticmethod]
     fn compile(py: Python<'_>, path: &str, text: &str, overrides: Vec<(String, String)>) -> PyResult<Self> {
         let compiled = fault::guarded(py, || compile(path, text, &overrides, &Inputs))?;
@@ -59,14 +59,14 @@ impl Scenario {
         self.0.topology.hosts.len()
     }
 
-    /// TOML text with every value and where it comes from.
+    /// TOML text with every value and its origin.
     #[getter]
     fn resolved(&self) -> String {
         self.0.resolved.to_string()
     }
 
-    /// Every warning about it that is not silenced: name, place, setting and message. `available_bytes`: memory that is
-    /// free, to warn if it will not do.
+    /// All warnings about the scenario that are not silenced: name, place, setting and message. `available_bytes`: free
+    /// memory, to warn if the scenario needs more.
     #[pyo3(signature = (available_bytes=None))]
     fn warnings(&self, py: Python<'_>, available_bytes: Option<u64>) -> PyResult<Vec<Notice>> {
         let notices = fault::guarded(py, || notices(&self.0, available_bytes))?;
@@ -76,7 +76,7 @@ impl Scenario {
             .collect())
     }
 
-    /// Every path from host `src` to host `dst`: for each link on it the row of the table ports, its name, its rate in bits
+    /// All paths from host `src` to host `dst`. Each link is given by its row of the table ports, its name, its rate in bits
     /// per second and its delay in picoseconds.
     fn paths(&self, py: Python<'_>, src: u32, dst: u32) -> PyResult<Vec<Vec<Hop>>> {
         let topology = &self.0.topology;
@@ -104,37 +104,37 @@ impl Scenario {
         Ok((0..count).map(path).collect())
     }
 
-    /// Names of the warnings that it silences.
+    /// Names of the warnings that the scenario silences.
     #[getter]
     fn silenced(&self) -> Vec<&'static str> {
         self.0.silence.silenced()
     }
 
-    /// The files that it names, in the order in which it was read.
+    /// The files that the scenario refers to, in the order of reading.
     #[getter]
     fn inputs(&self) -> Vec<Input> {
         self.0.inputs.iter().cloned().map(Input).collect()
     }
 
-    /// The resolved text with other names for its files, one for each of `inputs`.
+    /// The resolved text with its files renamed; `names` has one name for each of `inputs`.
     fn with_inputs_at(&self, names: Vec<String>) -> String {
         self.0.with_inputs_at(&names).to_string()
     }
 }
 
-/// A file that a scenario names.
+/// A file that a scenario refers to.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct Input(pullnet_scenario::Input);
 
 #[pymethods]
 impl Input {
-    /// Where it was read from.
+    /// Path that the file was read from.
     #[getter]
     fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// What was read; of a flow list in Parquet the CSV that it was turned into.
+    /// Content of the file; for a flow list in Parquet, the CSV that it was converted to.
     #[getter]
     fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.bytes)

@@ -16,21 +16,21 @@ use crate::{errors, fault};
 /// A running simulation.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct Simulation {
-    /// `None` after the end, and after a fault.
+    /// `None` after the end or an internal error.
     state: Mutex<Option<State>>,
     about: About,
     wanted: Wanted,
-    /// The stated end; `None` if the run ends with its flows.
+    /// The configured end; `None` if the run ends with its flows.
     end_ps: Option<u64>,
 }
 
 struct State {
     run: Box<dyn Run>,
-    /// Windows per call, so that a call takes a fraction of the time it is given.
+    /// Windows per call, chosen so that a call takes a fraction of its time budget.
     windows: u64,
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[pyclass(frozen, get_all, module = "pullnet._core")]
 pub struct Progress {
     now_ps: u64,
@@ -42,7 +42,7 @@ pub struct Progress {
     ended: bool,
 }
 
-/// A flow that has not moved for a while.
+/// A flow without recent progress.
 #[pyclass(frozen, get_all, module = "pullnet._core")]
 pub struct Stuck {
     flow: u32,
@@ -54,7 +54,7 @@ pub struct Stuck {
     waiting_for: &'static str,
 }
 
-/// What a run has left.
+/// Results of a run.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct Record {
     #[pyo3(get)]
@@ -66,7 +66,7 @@ pub struct Record {
 
 #[pymethods]
 impl Simulation {
-    /// `available_bytes`: memory that is free, to warn if it will not do.
+    /// `available_bytes`: free memory, to warn if the run needs more.
     #[new]
     #[pyo3(signature = (scenario, threads, available_bytes=None))]
     fn new(
@@ -96,7 +96,7 @@ impl Simulation {
         })
     }
 
-    /// Simulates for about `seconds` on the wall, or to the end.
+    /// Simulates for about `seconds` of wall-clock time, or to the end.
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<Progress> {
         let mut state = self.take(py)?;
         let budget = Duration::try_from_secs_f64(seconds).unwrap_or_default();
@@ -108,7 +108,7 @@ impl Simulation {
         Ok(Progress::new(progress, self.end_ps))
     }
 
-    /// At most `limit` flows that have not moved since `since_ps`, those that have waited longest first.
+    /// At most `limit` flows without progress since `since_ps`, those with the longest wait first.
     fn stuck(&self, py: Python<'_>, since_ps: u64, limit: usize) -> PyResult<Vec<Stuck>> {
         let state = self.take(py)?;
         let (state, stuck) = fault::guarded(py, move || {
@@ -119,8 +119,8 @@ impl Simulation {
         Ok(stuck.into_iter().map(Stuck::from).collect())
     }
 
-    /// Ends the run, wherever it is. Open flows that have stood still for `stuck_after_ps` are stuck. The
-    /// cost is what was measured so far.
+    /// Ends the run in its current state. Open flows without progress for `stuck_after_ps` count as stuck. The cost is that
+    /// measured so far.
     fn finish(
         &self,
         py: Python<'_>,
@@ -159,7 +159,7 @@ impl Record {
 
 #[pymethods]
 impl Record {
-    /// Hands out the tables, once.
+    /// Returns the tables; call once.
     fn take_tables(&self) -> Vec<Table> {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables.drain(..).map(Table::from).collect()
@@ -167,7 +167,7 @@ impl Record {
 }
 
 impl State {
-    /// Simulates until `budget` is spent. Calls start small and grow to a quarter of it.
+    /// Simulates until `budget` is spent. Calls start short and grow to a quarter of the budget.
     #[allow(
         clippy::disallowed_methods,
         reason = "the edge: only how often Python is told depends on this clock"
@@ -187,7 +187,7 @@ impl State {
     }
 }
 
-/// Windows for the next call, when one with `windows` took `took` and should take `target`.
+/// Number of windows for the next call, when `windows` took `took` and the next call should take `target`.
 fn paced(windows: u64, took: Duration, target: Duration) -> u64 {
     if took < target / 2 {
         windows.saturating_mul(2)
@@ -198,7 +198,7 @@ fn paced(windows: u64, took: Duration, target: Duration) -> u64 {
     }
 }
 
-/// The tables that a scenario asks for.
+/// The tables enabled by a scenario.
 pub fn wanted(scenario: &pullnet_scenario::Scenario) -> Wanted {
     let probes = &scenario.probes;
     Wanted {

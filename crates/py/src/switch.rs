@@ -1,4 +1,4 @@
-//! Software switches, and what a testbed is made from.
+//! Software switches, and the plan of a testbed.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::inputs::Inputs;
 use crate::scenario::Scenario;
 use crate::{errors, fault};
 
-/// A switch file without errors.
+/// A valid switch file.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct SwitchFile(config::SwitchFile);
 
@@ -36,7 +36,7 @@ fn failed(py: Python<'_>, error: &LiveError) -> PyErr {
 
 #[pymethods]
 impl SwitchFile {
-    /// Reads `text`; `path` names it in errors.
+    /// Parses `text`; errors refer to it as `path`.
     #[staticmethod]
     fn read(py: Python<'_>, path: &str, text: &str) -> PyResult<Self> {
         let file = fault::guarded(py, || config::SwitchFile::read(path, text, &Inputs))?;
@@ -54,12 +54,12 @@ impl SwitchFile {
         self.0.ports.iter().map(of_port).collect()
     }
 
-    /// What the switch inside the kernel is told, as JSON. Refuses what that one cannot do.
+    /// Configuration of the kernel switch as JSON. Fails if the file has settings that the kernel switch does not support.
     fn kernel(&self, py: Python<'_>) -> PyResult<String> {
         self.0.kernel().map(|told| told.to_string()).map_err(|refused| errors::input(py, refused))
     }
 
-    /// Opens the interfaces and lets the switches run in a thread of their own.
+    /// Opens the interfaces and runs the switches in a thread of their own.
     fn start(&self, py: Python<'_>) -> PyResult<Switch> {
         let live = fault::guarded(py, || Live::start(&self.0))?;
         let live = live.map_err(|error| failed(py, &error))?;
@@ -93,24 +93,24 @@ impl Switch {
 
 #[pymethods]
 impl Switch {
-    /// Whether it still runs.
+    /// Whether the thread is still running.
     #[getter]
     fn runs(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |live| Ok(live.runs()))
     }
 
-    /// How it stands, as JSON.
+    /// Current status as JSON.
     fn status(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |live| live.status().map(|status| json(&status)))
     }
 
-    /// Lets something go wrong: `text` is `[[fault]]` tables, whose times count from now.
+    /// Adds faults: `text` holds `[[fault]]` tables, whose times count from now.
     fn fault(&self, py: Python<'_>, text: &str) -> PyResult<()> {
         let faults = self.file.read_faults("fault", text).map_err(|errors| refused(py, &errors))?;
         self.with(py, move |live| faults.into_iter().try_for_each(|fault| live.fault(fault)))
     }
 
-    /// Nothing is wrong with a port any more.
+    /// Removes all faults of a port.
     fn clear(&self, py: Python<'_>, port: &str) -> PyResult<()> {
         let names = || self.file.ports.iter().map(|port| port.name.as_str()).collect::<Vec<_>>().join(", ");
         let Some(port) = self.file.port(port) else {
@@ -119,7 +119,7 @@ impl Switch {
         self.with(py, move |live| live.clear(port))
     }
 
-    /// Ends it and says how it stood, as JSON.
+    /// Stops the switch; returns the final status as JSON.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let status = fault::guarded(py, || live.map_or(Err(LiveError::Ended), Live::stop))?;
@@ -131,8 +131,8 @@ fn json(status: &Status) -> String {
     status.json().to_string()
 }
 
-/// What a testbed with the network of `scenario` is made from: for each host its name, its port, its Ethernet and its IPv4
-/// address and its rate in bit/s; and the file of the switches.
+/// The plan of a testbed for the network of `scenario`. For each host: its name, its port, its Ethernet and IPv4 addresses
+/// and its rate in bit/s. Then the text of the switch file.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a row of five columns, named on the Python side")]
 pub fn testbed_plan(

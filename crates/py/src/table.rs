@@ -1,5 +1,5 @@
-//! Columns as bytes that Python can wrap without looking at them: little-endian values, bitmaps with the least
-//! significant bit first, as Apache Arrow lays them out.
+//! Columns as bytes that Python can wrap without parsing: little-endian values, bitmaps with the least significant bit
+//! first, in the layout of Apache Arrow.
 
 use pullnet_record::Data;
 use pyo3::prelude::*;
@@ -23,10 +23,10 @@ pub struct Column {
     name: &'static str,
     unit: &'static str,
     doc: &'static str,
-    /// `uint32`, `int64`, `double`, `bool`, or `text` with numbers that point into `words`.
+    /// `uint32`, `int64`, `double`, `bool`, or `text` with indices into `words`.
     kind: &'static str,
     data: Py<PyBytes>,
-    /// Which rows have a value; `None`: all.
+    /// Validity bitmap of the rows; `None`: all rows have a value.
     valid: Option<Py<PyBytes>>,
     words: Vec<String>,
 }
@@ -39,7 +39,7 @@ impl From<pullnet_record::Table> for Table {
 
 #[pymethods]
 impl Table {
-    /// Hands out the columns, once; each is copied into Python's memory and freed in Rust's before the next.
+    /// Returns the columns; call once. Each column is copied to Python's memory and freed in Rust's before the next.
     fn take_columns(&self, py: Python<'_>) -> PyResult<Vec<Column>> {
         let mut columns = self.columns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         columns.drain(..).map(|column| Column::new(py, column)).collect()

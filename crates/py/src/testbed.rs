@@ -1,4 +1,4 @@
-//! A scenario on the hosts of a testbed.
+//! Plays a scenario on the hosts of a testbed.
 
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::scenario::{Scenario, notices};
 use crate::simulation::{Record, wanted};
 use crate::{errors, fault};
 
-/// The hosts of a testbed, in the thread that calls.
+/// The hosts of a testbed, in the calling thread.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct Play {
     play: Mutex<pullnet_testbed::Play>,
@@ -45,7 +45,7 @@ impl Play {
 
 #[pymethods]
 impl Play {
-    /// Opens a socket in each of `namespaces`: those of the scenario's hosts, in its order.
+    /// Opens a socket in each of `namespaces`, one per host in the scenario's order.
     #[new]
     fn new(py: Python<'_>, scenario: &Scenario, namespaces: Vec<String>) -> PyResult<Self> {
         let scenario = &scenario.0;
@@ -62,24 +62,24 @@ impl Play {
             silenced: scenario.silence.silenced(),
         };
         let play = Mutex::new(opened.map_err(|error| failed(py, &error))?);
-        // Nobody looks into queues between two packets.
+        // Queues of the testbed's switches are not observed over time.
         let wanted = Wanted { occupancy: false, series: false, port_series: false, ..wanted(scenario) };
         Ok(Self { play, about, wanted })
     }
 
-    /// Begins a round at time zero.
+    /// Starts a round at time zero.
     fn begin(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, pullnet_testbed::Play::begin)
     }
 
-    /// Plays for `seconds` at most. True if the round has ended.
+    /// Plays for at most `seconds`. True when the round has ended.
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let budget = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         self.with(py, move |play| play.advance(budget))
     }
 
-    /// Ends the round, wherever it is. `before` and `after` are answers of the switches to `status`, as JSON. Open flows that
-    /// have stood still for `stuck_after_ps` are stuck.
+    /// Ends the round in its current state. `before` and `after` are `status` answers of the switches, as JSON. Open flows
+    /// without progress for `stuck_after_ps` count as stuck.
     #[expect(clippy::too_many_arguments, reason = "what only the caller can measure, each by its name")]
     fn finish(
         &self,
@@ -107,16 +107,15 @@ fn counted(before: &str, after: &str) -> Option<Vec<PortCounts>> {
     PortCounts::between(&before?, &after?)
 }
 
-/// Longest frame of a scenario, Ethernet header included and check sequence not. Unit: bytes.
+/// Longest frame of a scenario, including the Ethernet header but not the check sequence. Unit: bytes.
 #[pyfunction]
 pub fn frame_room(py: Python<'_>, scenario: &Scenario) -> PyResult<usize> {
     pullnet_testbed::frame_room(&scenario.0).map_err(|error| failed(py, &error))
 }
 
-/// Makes calls between two hosts that are joined directly, each on a connection of its own. `ends`: namespace, address and
+/// Makes calls between two directly connected hosts, each call on a connection of its own. `ends`: namespace, address and
 /// core of the caller and of the server. `carrier`: ndp, tcp, fast-open or mptcp; the last three with congestion control
-/// cubic or reno. Returns the time of each and the
-/// processor time of one, in microseconds.
+/// cubic or reno. Returns the time of each call and the processor time per call, in microseconds.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "a row of settings, named on the Python side")]
 pub fn calls(

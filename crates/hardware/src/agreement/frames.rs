@@ -1,4 +1,4 @@
-//! Random frames, good and bad.
+//! Random frames, valid and invalid.
 
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_switch::Codec;
@@ -6,7 +6,7 @@ use pullnet_switch::Codec;
 use super::layout::{Layout, checksum};
 use super::profile::{PORTS, Profile, ROUTES};
 
-/// The longest frame that the RTL takes: 13 cells of 128 B.
+/// Longest frame that the RTL accepts: 13 cells of 128 B.
 pub const LONGEST: usize = 1664;
 const SHORTEST: usize = 14;
 const HOME: u16 = 61000;
@@ -16,25 +16,25 @@ const HOME: u16 = 61000;
 pub struct Given {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Cycles without a beat before it.
+    /// Idle cycles before the frame.
     pub gap: u16,
-    /// Whether its check sequence is wrong.
+    /// Whether the check sequence is wrong.
     pub wrong: bool,
 }
 
 impl Given {
-    /// Whether the switch has to refuse it at sight.
+    /// Whether the switch must reject the frame on arrival.
     pub fn is_bad(&self) -> bool {
         self.wrong || !(SHORTEST..=LONGEST).contains(&self.bytes.len())
     }
 
-    /// Whether the reference knows nothing of it: check sequences and oversize frames are the hardware's own.
+    /// Whether the reference does not model the frame: check sequences and oversize frames are specific to the hardware.
     pub fn is_unknown_to_reference(&self) -> bool {
         self.wrong || self.bytes.len() > LONGEST
     }
 }
 
-/// All frames of a run, in the order in which they are made. The same seed gives the same frames.
+/// All frames of a run, in the order of generation. Equal seeds give equal frames.
 pub struct Frames {
     profile: Profile,
     chance: SmallStream,
@@ -67,7 +67,7 @@ impl Frames {
         }
     }
 
-    /// To whom: often to one port, sometimes to equal ports, a learned host, a stranger or a group.
+    /// Destination address: often behind one port, sometimes equal ports, a learned host, an unknown address or a group.
     fn destination(&mut self) -> [u8; 6] {
         if self.chance.below(100) < self.profile.incast {
             return [2, 0, 0, 0, 0, 0];
@@ -80,10 +80,10 @@ impl Frames {
         }
     }
 
-    /// From whom: hosts with an entry, hosts to be learned, and once in a while a group, which is wrong.
+    /// Source address: hosts with an entry, hosts to be learned, and rarely a group, which is invalid.
     fn source(&mut self, port: usize) -> [u8; 6] {
         match self.chance.below(60) {
-            // A flooded header that goes back to a group would be flooded once more, which the RTL refuses.
+            // A flooded header returned to a group would be flooded again, which the RTL refuses.
             0 if !self.profile.flood => [3, 0, 0, 0, 0, 1],
             1 => [2, 0, 0, 0, 0, 100 + self.chance.below(8) as u8],
             2..20 => [2, 0, 0, 0, 0, 100 + port as u8],
@@ -102,7 +102,7 @@ impl Frames {
         bytes
     }
 
-    /// IPv4 with options or IPv6, with a right checksum.
+    /// Appends IPv4 with options, or IPv6, with a correct checksum.
     fn ip(&mut self, bytes: &mut Vec<u8>, dscp: u8, protocol: u8, carried: usize) {
         let tos = dscp << 2 | if self.one_in(3) { self.chance.below(4) as u8 } else { 0 };
         let at = bytes.len();
@@ -135,7 +135,7 @@ impl Frames {
         [10, 0, self.chance.below(PORTS as u32) as u8, self.byte()]
     }
 
-    /// IPv4 address to send to: often behind the first port, behind any route, or one that no route covers.
+    /// IPv4 destination: often behind the first port, behind any route, or without a matching route.
     fn routed(&mut self) -> [u8; 4] {
         if self.chance.below(100) < self.profile.incast {
             return [10, 0, 0, self.byte()];
@@ -183,7 +183,7 @@ impl Frames {
         bytes
     }
 
-    /// The artifact's layout: flags, a checksum, ports, and two more fields.
+    /// The artifact's layout: flags, a checksum, ports, and two further fields.
     fn artifact(&mut self, port: usize, flags: u16, carried: usize) -> Vec<u8> {
         let mut bytes = self.ethernet_ip(port);
         let dscp = self.byte() & 63;
@@ -229,7 +229,7 @@ impl Frames {
         }
     }
 
-    /// Whatever may go wrong with a frame on its way.
+    /// Applies a random transmission error to a frame.
     fn spoil(&mut self, given: &mut Given) {
         let long = given.bytes.len() as u32;
         match self.chance.below(40) {
@@ -239,11 +239,11 @@ impl Frames {
             3 => given.bytes.resize(LONGEST - 2 + self.chance.below(400) as usize, 0x5a),
             4 | 5 => {
                 let at = self.chance.below(long.min(80)) as usize;
-                // The RTL learns fewer addresses than the reference: source addresses stay as they are.
+                // The RTL learns fewer addresses than the reference, so source addresses are not modified.
                 let at = if (6..12).contains(&at) { at - 6 } else { at };
                 given.bytes[at] ^= 1 << self.chance.below(8);
             }
-            // A wrong checksum of the IP header.
+            // An error in the checksum of the IP header.
             6 if long > 30 => given.bytes[25] ^= 0x10,
             7 if long > 20 => given.bytes[14] = self.byte(),
             _ => {}
@@ -251,7 +251,7 @@ impl Frames {
     }
 }
 
-/// Equal ports are chosen by the label alone in the RTL, which has no hash of flows: frames without a label are sent to
+/// In the RTL the label alone selects among equal ports; there is no hash of flows. Frames without a label therefore go to
 /// addresses behind one port.
 fn settle(bytes: &mut [u8], profile: &Profile) {
     if profile.routed {

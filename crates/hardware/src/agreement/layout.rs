@@ -1,4 +1,4 @@
-//! The wire layouts that the RTL knows, for the software switch that it is compared with.
+//! The wire formats supported by the RTL, for the software switch that it is compared with.
 
 use std::net::Ipv4Addr;
 
@@ -8,24 +8,24 @@ use pullnet_switch::{Class, Codec, Kind, Ndp};
 const ARTIFACT_PROTOCOL: u8 = 199;
 /// Bytes of the artifact's NDP header.
 const ARTIFACT_HEADER: usize = 20;
-/// Total length of an IPv4 packet that carries no payload; NACKs of trimmed packets and PULLs are known by it.
+/// Total length of an IPv4 packet without payload; identifies NACKs of trimmed packets and PULLs.
 const EMPTY_PACKET: u16 = 40;
 /// Flags ACK and NACK.
 const ACK_OR_NACK: u16 = 0x000a;
 
-/// How NDP lies in a frame.
+/// NDP's wire format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    /// Ours: UDP, marks in the DSCP.
+    /// The project's own format: UDP, marks in the DSCP.
     Udp(Ndp),
-    /// That of the NDP paper's artifact: IP protocol 199, 20 bytes of header that begin with flags and a checksum. It has no
-    /// marks, and headers do not return.
+    /// The format of the NDP paper's artifact: IP protocol 199, 20 bytes of header that begin with flags and a checksum. It
+    /// has no marks, and headers are not returned.
     Artifact,
 }
 
-/// What the artifact's parser sees of a frame.
+/// Fields of a frame that the artifact's parser extracts.
 struct Seen {
-    /// Where IP begins, and what it carries.
+    /// Offset of the IP header, and the payload of IP.
     at: usize,
     next: usize,
     ipv4: bool,
@@ -59,14 +59,14 @@ fn artifact_kind(frame: &[u8], seen: &Seen) -> Kind {
 }
 
 fn classify_artifact(frame: &[u8]) -> Class {
-    // What both layouts have in common: addresses, ECN, priority.
+    // Fields common to both formats: addresses, ECN, priority.
     let common = Class { kind: Kind::Foreign, label: None, ..Ndp::default().classify(frame) };
     let Some(seen) = Seen::of(frame) else { return common };
     let headers = (seen.next + ARTIFACT_HEADER) as u16;
     Class { kind: artifact_kind(frame, &seen), headers, ..common }
 }
 
-/// Cuts a frame behind the NDP header: IP length and checksum are right again, the NDP checksum is 0, the DSCP stays.
+/// Cuts a frame after the NDP header: corrects IP length and checksum, sets the NDP checksum to 0, keeps the DSCP.
 fn trim_artifact(frame: &mut Vec<u8>) {
     let Some(seen) = Seen::of(frame) else { return };
     let least = seen.next + ARTIFACT_HEADER;
@@ -117,7 +117,7 @@ impl Codec for Layout {
     }
 
     fn mark(&self, frame: &mut [u8]) -> bool {
-        // ECN is in the IP header, which both have.
+        // ECN is in the IP header, which both formats have.
         Ndp::default().mark(frame)
     }
 

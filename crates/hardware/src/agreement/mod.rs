@@ -1,9 +1,9 @@
-//! The RTL and the software switch, frame by frame on the same input.
+//! Compares the RTL with the software switch, frame by frame on the same input.
 //!
-//! The simulated RTL runs freely, with backpressure and chance of its own, and reports what it does and in which order:
-//! which frame it offered to which queues with which coin, when frames went into service and left. The software switch
-//! (`pullnet_switch`, with the discipline that the simulator runs) follows that order; everything that follows from it is
-//! compared: verdicts, every byte that leaves, the order of frames, counters.
+//! The simulated RTL runs freely, with its own backpressure and random numbers. It reports its actions in order: which frame
+//! it offered to which queues with which coin, and when frames went into service and left. The software switch
+//! (`pullnet_switch`, with the discipline of the simulator) follows that order. All consequences are compared: verdicts,
+//! every byte that leaves, the order of frames, counters.
 
 mod frames;
 mod layout;
@@ -23,24 +23,24 @@ pub(crate) use layout::checksum;
 pub use profile::{FIXED, PORTS, PROFILES, Profile, ROUTES, Room, Route, mac};
 pub use reference::{Disagreement, Reference, Report, Tally};
 
-/// A comparison could not be made, or failed.
+/// Reasons why a comparison failed.
 #[derive(Debug, Error)]
 pub enum Failure {
     /// The simulation cannot be started.
     #[error("cannot start the simulation {0}: {1}; build it with `tools/hardware.sh build`")]
     Start(String, io::Error),
-    /// The simulation ended or cannot be talked to.
+    /// The simulation ended early, or communication failed.
     #[error("the simulation broke off: {0}")]
     Broken(#[from] io::Error),
-    /// The simulation says something unknown.
+    /// The simulation sent an unknown report.
     #[error("the simulation wrote the unknown record {0:#04x}")]
     Unknown(u8),
-    /// They do not agree.
+    /// RTL and reference differ.
     #[error("RTL and reference disagree: {0}")]
     Disagree(#[from] Disagreement),
 }
 
-/// Compares `count` random frames under `profile`, with the simulation in the file `program`.
+/// Compares `count` random frames under `profile`, with the simulation in the executable `program`.
 pub fn compare(program: &Path, profile: &Profile, seed: u64, count: u64) -> Result<Tally, Failure> {
     compare_frames(program, profile, seed, &|| Frames::new(*profile, seed, count))
 }
@@ -56,7 +56,7 @@ pub fn compare_frames<I: Iterator<Item = (usize, Given)>>(
     let mut command = Command::new(program);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(start)?;
     let outcome = talk(&mut child, profile, seed, frames);
-    // A simulation whose output nobody reads would wait for ever.
+    // The pipe is no longer read, so the simulation would block for ever.
     if outcome.is_err() {
         child.kill()?;
     }
@@ -74,7 +74,7 @@ fn talk<I: Iterator<Item = (usize, Given)>>(
         return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
     };
     thread::scope(|scope| {
-        // A simulation that has broken off says so itself, on its standard error.
+        // A simulation that aborts reports the reason on its standard error.
         scope.spawn(move || write_input(BufWriter::new(to), profile, seed, frames()).ok());
         follow(BufReader::new(from), profile, frames())
     })

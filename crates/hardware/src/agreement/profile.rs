@@ -1,4 +1,4 @@
-//! Settings under which RTL and reference are compared, and how both are told of them.
+//! Settings for comparing RTL and reference, and their translation for both.
 
 use pullnet_qdisc::{TrimConfig, Victim};
 use pullnet_switch::{Entry, FabricSettings, Mac, Ndp, Prefix, Selection, Unknown};
@@ -9,7 +9,7 @@ use super::layout::Layout;
 /// Ports of the switch.
 pub const PORTS: usize = 4;
 
-/// Room in a queue as the RTL has it: a number of frames or of bytes.
+/// Capacity of a queue in the RTL, in frames or in bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Room {
     /// Frames.
@@ -49,17 +49,17 @@ pub struct Profile {
     send_back: bool,
     mark_above: Option<u8>,
     learn: bool,
-    /// Whether frames to unknown addresses leave by every other port.
+    /// Whether frames to unknown addresses are flooded.
     pub flood: bool,
-    /// Whether the test bench pauses streams and lines; otherwise everything goes as fast as it can.
+    /// Whether the test bench applies backpressure to streams and lines; otherwise it runs at full speed.
     pub pauses: bool,
-    /// Of 100 frames, so many go to the first port: an incast.
+    /// Percentage of frames to the first port: an incast.
     pub incast: u32,
-    /// Of 100 frames, so many are control frames.
+    /// Percentage of control frames.
     pub control_share: u32,
     /// Whether the forwarding table has [`ROUTES`].
     pub routed: bool,
-    /// Whether frames are in the layout of the NDP paper's artifact.
+    /// Whether frames are in the format of the NDP paper's artifact.
     pub artifact: bool,
 }
 
@@ -81,7 +81,7 @@ const BASE: Profile = Profile {
     artifact: false,
 };
 
-/// Every set of settings: together they use each part of the rule.
+/// All profiles; together they cover every part of the rule.
 pub const PROFILES: [Profile; 8] = [
     BASE,
     Profile {
@@ -135,7 +135,7 @@ pub const PROFILES: [Profile; 8] = [
     },
 ];
 
-/// Where each fixed address leads: equal ports, and which bits of the label choose.
+/// Fixed entries: equal ports, and the label bits that select one.
 pub const FIXED: [(u8, &[u32], u8, u16); 8] = [
     (0, &[0], 0, 0xffff),
     (1, &[1], 0, 0xffff),
@@ -147,10 +147,10 @@ pub const FIXED: [(u8, &[u32], u8, u16); 8] = [
     (7, &[3, 2, 1, 0], 3, 0x00ff),
 ];
 
-/// Network, prefix length, equal ports, and which bits of the label choose: bits to pass over, and a mask.
+/// Network, prefix length, equal ports, and the label bits that select one: a shift and a mask.
 pub type Route = ([u8; 4], u8, &'static [u32], u8, u16);
 
-/// Where each IPv4 prefix leads: the longest first, as the RTL wants them.
+/// IPv4 prefix routes, longest first as the RTL requires.
 pub const ROUTES: [Route; 8] = [
     ([10, 0, 3, 7], 32, &[2], 0, 0xffff),
     ([10, 0, 0, 0], 24, &[0], 0, 0xffff),
@@ -173,7 +173,7 @@ impl Profile {
         PROFILES.into_iter().find(|profile| profile.name == name)
     }
 
-    /// Settings that show one part of the rule: little room, no chance, no pauses.
+    /// Settings for a probe of one part of the rule: little room, no randomness, no backpressure.
     pub fn probe(
         learn: bool,
         flood: bool,
@@ -199,12 +199,12 @@ impl Profile {
         }
     }
 
-    /// Room for data and for control frames.
+    /// Capacity for data and for control frames.
     pub fn rooms(&self) -> [u32; 2] {
         [self.data.number(), self.control.number()]
     }
 
-    /// Data frames above which congestion is marked.
+    /// Number of data frames above which congestion is marked.
     pub fn marks_above(&self) -> Option<u16> {
         self.mark_above.map(Into::into)
     }
@@ -223,8 +223,8 @@ impl Profile {
         }
     }
 
-    /// Settings of the reference's switch. Its clock never moves: what is learned stays, and returned headers come round
-    /// when they are told to.
+    /// Settings of the reference's switch. Its clock stands still: learned addresses do not age, and returned headers are
+    /// delivered on command.
     pub fn fabric(&self) -> FabricSettings {
         FabricSettings {
             ageing: self.learn.then_some(Picos::from_secs(1000)),
@@ -257,7 +257,7 @@ impl Profile {
         if self.artifact { Layout::Artifact } else { Layout::Udp(Ndp::default()) }
     }
 
-    /// The same settings as words of the RTL's registers (`hardware/rtl/registers.sv`).
+    /// The profile as values of the RTL's registers (`hardware/rtl/registers.sv`).
     pub fn registers(&self) -> Vec<(u8, u32)> {
         let flags = [
             self.data.in_bytes(),

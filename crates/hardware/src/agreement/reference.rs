@@ -1,4 +1,4 @@
-//! The software switch follows what the RTL reports, event by event, and says where they differ.
+//! The software switch follows the RTL's reports event by event, and reports differences.
 
 use std::collections::VecDeque;
 
@@ -11,28 +11,28 @@ use super::frames::Given;
 use super::layout::Layout;
 use super::profile::{PORTS, Profile};
 
-/// RTL and reference do not agree.
+/// A difference between RTL and reference.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("event {event}: {what}")]
 pub struct Disagreement {
     /// Number of the event, from 1.
     pub event: u64,
-    /// What differs.
+    /// The difference.
     pub what: String,
 }
 
-/// What the RTL reports. See `hardware/sim/main.cpp`.
+/// Reports of the RTL. See `hardware/sim/main.cpp`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Report {
     /// A frame was offered to the queues of a mask.
     Routed {
-        /// Port that it came by; 4 for a header that comes round.
+        /// Ingress port; 4 for a returned header.
         from: u8,
         /// Bit of each queue.
         mask: u8,
-        /// Three bits for each queue: what became of it.
+        /// Verdict of each queue, three bits each.
         verdicts: u16,
-        /// Coin for each queue: 1 stands for the arriving frame.
+        /// Coin for each queue: 1 selects the arriving frame.
         coins: u8,
     },
     /// A frame went into service.
@@ -47,7 +47,7 @@ pub enum Report {
     End(u64),
 }
 
-/// What happened at ports since somebody asked.
+/// Events at ports since the last query.
 #[derive(Default)]
 pub struct Log(Vec<(PortId, Event)>);
 
@@ -57,20 +57,20 @@ impl Observer for Log {
     }
 }
 
-/// What the run came to.
+/// Totals of a run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Tally {
-    /// Frames that came in.
+    /// Frames received.
     pub frames: u64,
-    /// Of these, refused at sight.
+    /// Of these, rejected on arrival.
     pub refused: u64,
-    /// Frames that left.
+    /// Frames sent.
     pub left: u64,
-    /// Payloads cut.
+    /// Frames trimmed.
     pub trimmed: u64,
-    /// Headers sent back.
+    /// Headers returned to their sender.
     pub returned: u64,
-    /// Frames that queues dropped.
+    /// Frames dropped by queues.
     pub dropped: u64,
     /// Congestion marks.
     pub marked: u64,
@@ -80,12 +80,12 @@ pub struct Tally {
     pub cycles: u64,
 }
 
-/// The software switch beside the RTL.
+/// The software switch that follows the RTL.
 pub struct Reference {
     fabric: Fabric<Trim<Slot>, Layout, Log>,
     waiting: [VecDeque<Given>; PORTS],
     expected: [VecDeque<Vec<u8>>; PORTS],
-    /// Frames that only the hardware refuses, by port.
+    /// Frames rejected by the hardware only, by port.
     refused: [u32; PORTS],
     tally: Tally,
 }
@@ -97,7 +97,7 @@ const DATA_FULL: u16 = 3;
 const CONTROL_FULL: u16 = 4;
 
 impl Reference {
-    /// A switch with the settings of `profile`, whose ports serve nothing until the RTL's do.
+    /// A switch with the settings of `profile`; its ports serve only when the RTL's do.
     pub fn new(profile: &Profile) -> Self {
         let port = PortSettings {
             node: NodeId(0),
@@ -120,12 +120,12 @@ impl Reference {
         Self { fabric, waiting, expected, refused: [0; PORTS], tally: Tally::default() }
     }
 
-    /// A frame that was given to a port of the RTL, and that it has not reported yet.
+    /// Records a frame given to a port of the RTL.
     pub fn give(&mut self, port: usize, frame: Given) {
         self.waiting[port].push_back(frame);
     }
 
-    /// Frames that were given to a port and not reported yet.
+    /// Number of frames given to a port and not reported yet.
     pub fn waits(&self, port: usize) -> usize {
         self.waiting[port].len()
     }
@@ -135,7 +135,7 @@ impl Reference {
         self.tally
     }
 
-    /// Follows one report.
+    /// Applies one report and compares.
     pub fn follow(&mut self, report: Report) -> Result<(), Disagreement> {
         self.tally.events += 1;
         let event = self.tally.events;
@@ -189,7 +189,7 @@ impl Reference {
         self.verdicts(from, mask, &theirs.collect::<Vec<_>>(), &before, &bytes)
     }
 
-    /// Frames that each queue holds.
+    /// Number of frames in each queue.
     fn held(&self) -> [u32; PORTS] {
         [0, 1, 2, 3].map(|port| {
             let held = self.fabric.held(PortId(port));
@@ -197,7 +197,7 @@ impl Reference {
         })
     }
 
-    /// Compares what became of a frame at each queue.
+    /// Compares the verdicts of all queues for a frame.
     fn verdicts(
         &mut self,
         from: u8,
@@ -320,7 +320,7 @@ impl Reference {
     }
 }
 
-/// The RTL's word for what happened at one queue.
+/// The RTL's encoding of the events at one queue.
 fn verdict(events: impl Iterator<Item = Event>) -> u16 {
     let mut verdict = QUEUED;
     for event in events {

@@ -1,4 +1,4 @@
-//! Frames through whole switches. The software switch says what is right.
+//! Frames through whole switches. The software switch gives the expected result.
 
 use std::path::Path;
 
@@ -10,20 +10,20 @@ use crate::agreement::{Failure, Given, Layout, PORTS, Profile, ROUTES, checksum,
 use crate::p4::port::{Settings, Ways, host, route, set};
 use crate::p4::{Switch, WrongEntry};
 
-/// One part of the rule and frames that show it.
+/// A probe: one part of the rule, and frames that exercise it.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
-    /// The part.
+    /// Name of the part.
     pub name: &'static str,
-    /// Kind of frames.
+    /// Frames of the probe.
     shape: Shape,
-    /// What the table says of destinations.
+    /// Destinations' entries in the forwarding table.
     reach: Reach,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Shape {
-    /// So many data frames, more than there is room for.
+    /// The given number of data frames, more than there is room for.
     Overload { header: Header, artifact: bool },
     /// Data frames that may be marked.
     Marked,
@@ -31,7 +31,7 @@ enum Shape {
     Headers(Header),
     /// One frame for each label from 0 to 7, to equal ports.
     Labels,
-    /// Frames by IPv4 destination, of which prefixes overlap.
+    /// Frames to IPv4 destinations with overlapping prefixes.
     Prefixes,
 }
 
@@ -78,7 +78,7 @@ pub const PROBES: [Probe; 12] = [
     Probe { name: "flooding, with trims of copies", shape: Shape::Marked, reach: Reach::Flooded },
 ];
 
-/// Frames that leave, by port.
+/// Frames sent, by port.
 type Left = Vec<Vec<Vec<u8>>>;
 
 impl Probe {
@@ -95,11 +95,11 @@ impl Probe {
         Profile::probe(learn, flood, routed, self.artifact(), few_headers, marks)
     }
 
-    /// Frames and the ports that they come by.
+    /// Frames with their ingress ports.
     pub fn frames(&self) -> Vec<(usize, Vec<u8>)> {
         let to = match self.reach {
             Reach::Fixed => [2, 0, 0, 0, 0, 1],
-            // Port 1 has said before who is there.
+            // A frame from this host has been seen at port 1.
             Reach::Learned | Reach::Flooded => [2, 0, 0, 0, 0, 101],
         };
         let from = [2, 0, 0, 0, 0, 0];
@@ -158,7 +158,7 @@ fn frame(to: [u8; 6], from: [u8; 6], tos: u8, payload: usize, header: Header, ip
     bytes
 }
 
-/// The artifact's layout, DATA.
+/// A DATA frame in the artifact's format.
 fn artifact(to: [u8; 6], from: [u8; 6], payload: usize) -> Vec<u8> {
     let mut bytes = frame(to, from, 0, payload, Header::Plain, [10, 9, 9, 9]);
     bytes.truncate(54 + payload);
@@ -176,7 +176,7 @@ fn sorted(mut left: Left) -> Left {
     left
 }
 
-/// Frames that leave the software switch, sorted: everything arrives before anything is served.
+/// Frames sent by the software switch, sorted; all frames arrive before the first is served.
 pub fn software_frames(probe: &Probe) -> Left {
     let profile = probe.profile();
     let port = pullnet_switch::PortSettings {
@@ -216,7 +216,7 @@ pub fn p4_frames(text: &str, probe: &Probe) -> Result<Left, String> {
     let settings =
         Settings { data_room, control_room, trim_to: 64, send_back: true, mark_above: profile.marks_above() };
     if set(&mut switch, &settings).is_err() {
-        // Another program, with tables of its own: none of these frames finds its way.
+        // A program with other tables: it forwards none of these frames.
         return Ok(vec![Vec::new(); PORTS]);
     }
     let wrong = |why: WrongEntry| why.to_string();
@@ -247,8 +247,8 @@ pub fn p4_frames(text: &str, probe: &Probe) -> Result<Left, String> {
     Ok(sorted(left))
 }
 
-/// Whether the simulated RTL does with these frames, many times over, what the software switch does; and whether what they
-/// are to show has happened.
+/// Whether the simulated RTL agrees with the software switch over many repetitions of these frames, and the probed behaviour
+/// has occurred.
 pub fn rtl_agrees(program: &Path, probe: &Probe) -> Result<bool, Failure> {
     let once = probe.frames();
     let given = |(port, bytes): (usize, Vec<u8>)| (port, Given { bytes, gap: 0, wrong: false });

@@ -1,4 +1,4 @@
-//! Golden vectors of the trimming queue, as frames through a P4 program.
+//! Replays golden vectors of the trimming queue as frames through a P4 program.
 
 use serde_json::Value;
 use thiserror::Error;
@@ -7,30 +7,30 @@ use crate::agreement::checksum;
 use crate::p4::port::{Settings, Ways, host, set};
 use crate::p4::{Key, NDP, Outcome, PUBLISHED, Switch};
 
-/// The port that the vectors speak of, and the one that frames come by and headers return to.
+/// The port under test, and the port for ingress and for returned headers.
 const OUT: u16 = 0;
 const IN: u16 = 1;
 
-/// A vector cannot be read, or the program fails.
+/// Reasons why a vector cannot be replayed.
 #[derive(Debug, Error)]
 pub enum WrongVector {
-    /// A line is not as `vectors/qdisc/schema.json` says.
+    /// A line does not follow `vectors/qdisc/schema.json`.
     #[error("line {0}: {1} is missing or wrong")]
     Line(usize, &'static str),
-    /// The settings need what the program lacks.
+    /// The program lacks a setting of the vector.
     #[error("{0}")]
     Settings(String),
-    /// The program breaks off.
+    /// The program failed.
     #[error("{0}")]
     Program(String),
 }
 
-/// A P4 program as the port of a vector.
+/// A P4 program in the role of a vector's port.
 pub struct Ported {
     switch: Switch,
-    /// Writes a frame: class, number, bytes of the vector.
+    /// Encodes a frame: class, number, bytes in the vector.
     frame: fn(&str, u32, usize) -> Vec<u8>,
-    /// Reads one: class, number, and bytes of the vector.
+    /// Decodes a frame: class, number, and bytes in the vector.
     read: fn(&[u8]) -> (&'static str, u32, usize),
     serving_data: bool,
 }
@@ -39,7 +39,7 @@ fn text<'a>(value: &'a Value, name: &'static str, line: usize) -> Result<&'a str
     value[name].as_str().ok_or(WrongVector::Line(line, name))
 }
 
-/// Room of a queue in frames. Headers of the vectors have 64 B.
+/// Capacity of a queue in frames. Headers of the vectors have 64 B.
 fn room(config: &Value, name: &str, default: u16, bytes_count: bool) -> Result<u16, WrongVector> {
     let Some(text) = config[name].as_str() else { return Ok(default) };
     let lacks = || WrongVector::Settings(format!("{name} = {text}: the program counts frames"));
@@ -98,7 +98,7 @@ fn headers(tos: u8, protocol: u8, long: usize) -> Vec<u8> {
     bytes
 }
 
-/// A header of our layout has 74 B where the vectors have 64.
+/// A header of our format has 74 B where the vectors have 64.
 fn udp_frame(class: &str, id: u32, long: usize) -> Vec<u8> {
     let long = long + 10;
     let dscp = match class {
@@ -129,7 +129,7 @@ fn read_udp(bytes: &[u8]) -> (&'static str, u32, usize) {
     (class, id, bytes.len() - 10)
 }
 
-/// A header of the artifact's layout has 54 B. Flags: DATA 1, ACK 2; CHOPPED 128 for what was trimmed before.
+/// A header of the artifact's format has 54 B. Flags: DATA 1, ACK 2; CHOPPED 128 for trimmed frames.
 fn artifact_frame(class: &str, id: u32, long: usize) -> Vec<u8> {
     let long = long - 10;
     let flags: u16 = match class {
@@ -187,7 +187,7 @@ impl Ported {
         let same_victim = |name: &str| verdict[name].as_u64() == Some(id.into());
         let marked = verdict == "marked" || line["marked"] == true;
         Ok(match found {
-            // Marks are seen when the frame leaves.
+            // Marks are visible only when the frame leaves.
             "queued" => verdict == "queued" || marked,
             name => same_victim(name),
         })
@@ -222,7 +222,7 @@ impl Ported {
     }
 }
 
-/// How far a program follows the vector `text`: `yes`, or the line of the first difference, or why it cannot be asked.
+/// Result of replaying the vector `text`: `yes`, the line of the first difference, or the reason why it cannot be replayed.
 pub fn replay(text: &str, port: fn(&Value) -> Result<Ported, WrongVector>) -> Result<String, WrongVector> {
     let mut lines = text.lines().map(serde_json::from_str::<Value>).zip(1..);
     let mut next = || lines.next().map(|(line, at)| (line.map_err(|_| WrongVector::Line(at, "JSON")), at));
@@ -239,8 +239,8 @@ pub fn replay(text: &str, port: fn(&Value) -> Result<Ported, WrongVector>) -> Re
     Ok("yes".into())
 }
 
-/// What the paper says of its P4 program, tried: data beyond the room is cut to headers and put into the queue of control
-/// frames, control frames always go there, and the count of waiting data is 0 again when everything has left.
+/// Checks the paper's claims about its P4 program: data beyond the capacity is cut to headers and put into the queue of
+/// control frames, control frames always go there, and the count of waiting data is 0 again when everything has left.
 pub fn functional(program: Published) -> Result<bool, WrongVector> {
     let (mut port, register) = match program {
         Published::Paper => (published_port(&Value::Null)?, "qs"),
@@ -264,7 +264,7 @@ pub fn functional(program: Published) -> Result<bool, WrongVector> {
         left += 1;
         cut += usize::from(class == "header" && long == 64);
     }
-    // Twelve data frames and four control frames came; there was room for eight.
+    // Twelve data frames and four control frames arrived; the capacity is eight.
     Ok(holds && left == 16 && cut == 4 && port.switch.machine.register(register, OUT.into()) == Some(0))
 }
 

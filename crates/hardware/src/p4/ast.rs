@@ -1,4 +1,4 @@
-//! The subset of P4-16 that is understood, as a tree.
+//! Syntax tree of the supported subset of P4-16.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ pub enum Type {
     Varbit(u32),
     /// `bool`.
     Bool,
-    /// A header, a struct or something built in.
+    /// A header, a struct or a built-in type.
     Named(String),
 }
 
 /// An expression and its line.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Kind of the expression.
     pub kind: ExprKind,
     /// Line, from 1.
     pub line: u32,
 }
 
-/// What an expression is.
+/// Kinds of expressions.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ExprKind {
     /// A number, with its width if it has one.
@@ -45,11 +45,11 @@ pub enum ExprKind {
     Cast(Type, Box<Expr>),
     /// A call; `hits` if `.hit` follows it.
     Call {
-        /// What is called: a function, an action, or a method of something.
+        /// The called function, action or method.
         path: Vec<String>,
         /// Arguments.
         arguments: Vec<Expr>,
-        /// Whether `.hit` follows.
+        /// Whether `.hit` follows the call.
         hits: bool,
     },
     /// `{ a, b }`.
@@ -65,7 +65,7 @@ pub enum Statement {
     Call(Expr),
     /// `if`.
     If(Expr, Vec<Statement>, Vec<Statement>),
-    /// A local variable, with its first value if it has one.
+    /// A local variable, with its initial value if any.
     Variable(Type, String, Option<Expr>),
     /// `return;`
     Return,
@@ -73,7 +73,7 @@ pub enum Statement {
     Exit,
 }
 
-/// A set that a key of `select` may be in.
+/// A set of values in a `select` case.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Case {
     /// `default` or `_`.
@@ -84,7 +84,7 @@ pub enum Case {
     Masked(Expr, Expr),
 }
 
-/// What follows a state of a parser.
+/// Successor of a parser state.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Transition {
     /// The state of this name.
@@ -96,9 +96,9 @@ pub enum Transition {
 /// A state of a parser.
 #[derive(Clone, PartialEq, Debug)]
 pub struct State {
-    /// What is done there.
+    /// Statements of the state.
     pub statements: Vec<Statement>,
-    /// What follows.
+    /// Successor of the state.
     pub transition: Transition,
     /// Line, from 1.
     pub line: u32,
@@ -107,18 +107,18 @@ pub struct State {
 /// An action.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
-    /// Parameters, which the control plane gives.
+    /// Parameters, set by the control plane.
     pub parameters: Vec<(Type, String)>,
-    /// What it does.
+    /// Statements of the action.
     pub body: Vec<Statement>,
 }
 
-/// How a key of a table is compared.
+/// Match kind of a table key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MatchKind {
-    /// It is equal.
+    /// Exact match.
     Exact,
-    /// The longest prefix.
+    /// Longest prefix match.
     Lpm,
 }
 
@@ -127,11 +127,11 @@ pub enum MatchKind {
 pub struct Table {
     /// Keys.
     pub keys: Vec<(Expr, MatchKind)>,
-    /// Actions that entries may name.
+    /// Actions available to entries.
     pub actions: Vec<String>,
-    /// What a miss does, with its arguments.
+    /// Action on a miss, with its arguments.
     pub default: Option<(String, Vec<Expr>)>,
-    /// Most entries.
+    /// Capacity. Entries.
     pub size: usize,
     /// Line, from 1.
     pub line: u32,
@@ -140,17 +140,17 @@ pub struct Table {
 /// A parser or a control.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Block {
-    /// Parameters: their names with the names of their types.
+    /// Parameters: names with the names of their types.
     pub parameters: Vec<(String, String)>,
-    /// Local variables, made anew for each packet.
+    /// Local variables, initialised for each packet.
     pub variables: Vec<Statement>,
     /// Actions.
     pub actions: BTreeMap<String, Action>,
     /// Tables.
     pub tables: BTreeMap<String, Table>,
-    /// States; of a parser only.
+    /// States; parsers only.
     pub states: BTreeMap<String, State>,
-    /// What a control does.
+    /// Statements of a control.
     pub apply: Vec<Statement>,
 }
 
@@ -166,7 +166,7 @@ pub struct Program {
     pub structs: BTreeMap<String, Fields>,
     /// Constants.
     pub constants: BTreeMap<String, (u128, u32)>,
-    /// Registers, which every control sees: width and number of cells.
+    /// Registers, visible to all controls: width and number of cells.
     pub registers: BTreeMap<String, (u32, usize)>,
     /// Parsers and controls.
     pub blocks: BTreeMap<String, Block>,

@@ -1,4 +1,4 @@
-//! What has to hold before a program runs: every name that it uses is there.
+//! Checks before a program runs that all used names are declared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ const STANDARD: [(&str, u32); 8] = [
     ("deq_qdepth", 19),
 ];
 
-/// Where fields lie: full names (`headers_t.ipv4.ttl`) and their types, and the headers with theirs.
+/// All fields by full name (`headers_t.ipv4.ttl`) with their types, and all headers with theirs.
 #[derive(Clone, Default, Debug)]
 pub struct Names {
     pub fields: BTreeMap<String, Type>,
@@ -51,7 +51,7 @@ pub fn names(program: &Program) -> Result<Names, WrongProgram> {
     Ok(names)
 }
 
-/// A block while it is checked.
+/// A block during the check.
 struct Checker<'a> {
     program: &'a Program,
     names: &'a Names,

@@ -1,13 +1,13 @@
-//! Text to tokens.
+//! Splits text into tokens.
 
 use super::WrongProgram;
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A name or keyword.
     Word(String),
-    /// A number; with its width if it is written with one (`16w5`).
+    /// A number; with a width if written with one (`16w5`).
     Number(u128, Option<u32>),
     /// A string of an annotation.
     Text,
@@ -17,22 +17,22 @@ pub enum Kind {
     End,
 }
 
-/// A token and the line that it is on, from 1.
+/// A token with its line, from 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Kind of the token.
     pub kind: Kind,
     /// Line, from 1.
     pub line: u32,
 }
 
-/// Longest first: `&&&` is not `&&` and `&`. `>>` is not here, because it also ends nested type arguments.
+/// Longest first, so that `&&&` is not read as `&&` and `&`. `>>` is missing because it also ends nested type arguments.
 const SIGNS: [&str; 32] = [
     "&&&", "&&", "||", "==", "!=", "<=", ">=", "<<", "++", "(", ")", "{", "}", "[", "]", "<", ">", ";", ":",
     ",", ".", "=", "+", "-", "*", "&", "|", "^", "~", "!", "?", "@",
 ];
 
-/// Splits a program into tokens. Includes of `core.p4` and `v1model.p4` are built in; no other directive is known.
+/// Splits a program into tokens. Includes of `core.p4` and `v1model.p4` are built in; other directives are not supported.
 pub fn tokens(text: &str) -> Result<Vec<Token>, WrongProgram> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -52,7 +52,7 @@ pub fn tokens(text: &str) -> Result<Vec<Token>, WrongProgram> {
     Ok(found)
 }
 
-/// Bytes of white space, a comment or an include at the start of `rest`.
+/// Length of the white space, comment or include at the start of `rest`. Bytes.
 fn skip(rest: &str, first: char, line: u32) -> Result<usize, WrongProgram> {
     if first.is_whitespace() {
         return Ok(first.len_utf8());

@@ -12,24 +12,24 @@ use super::check::{Names, check, names};
 use super::parse::parse;
 use super::value::{BitWriter, Value, binary, masked, take_bits, unary};
 
-/// A key of an entry.
+/// Match value of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Key {
     /// The value.
     Exact(u128),
-    /// A value of a number of bits, and how many of the first ones count.
+    /// A prefix.
     Lpm {
-        /// The prefix, as wide as the key.
+        /// The prefix, in the width of the key.
         value: u128,
-        /// Bits of the key.
+        /// Width of the key. Bits.
         width: u32,
-        /// Bits that count.
+        /// Length of the prefix. Bits.
         length: u32,
     },
 }
 
 impl Key {
-    /// How many bits agree, if the key matches.
+    /// Number of matching bits, if the key matches.
     fn matches(self, found: u128) -> Option<u32> {
         match self {
             Self::Exact(value) => (value == found).then_some(0),
@@ -42,13 +42,13 @@ impl Key {
     }
 }
 
-/// An entry of a table is refused.
+/// A rejected table entry.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("table {table}: {what}")]
 pub struct WrongEntry {
     /// The table.
     pub table: String,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
 }
 
@@ -59,13 +59,13 @@ struct Entry {
     arguments: Vec<u128>,
 }
 
-/// A packet with what the program knows of it.
+/// A packet with the program's state for it.
 #[derive(Clone, Default, Debug)]
 pub struct Packet {
-    /// Fields by their full names; those that were never written are absent.
+    /// Fields by their full names, without unwritten fields.
     pub(super) fields: BTreeMap<String, Value>,
     pub(super) valid: BTreeSet<String>,
-    /// Bytes behind what was parsed.
+    /// Bytes after the parsed headers.
     pub(super) payload: Vec<u8>,
     pub(super) truncate: Option<usize>,
 }
@@ -80,12 +80,12 @@ pub struct Machine {
     entries: BTreeMap<String, Vec<Entry>>,
     defaults: BTreeMap<String, (String, Vec<u128>)>,
     registers: BTreeMap<String, Vec<u128>>,
-    /// Results of `random` that are not left to chance.
+    /// Preset results of `random`.
     given: VecDeque<u128>,
     chance: SmallStream,
 }
 
-/// How a list of statements ended.
+/// Outcome of a list of statements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     On,
@@ -93,20 +93,20 @@ enum Flow {
     Exit,
 }
 
-/// One block at work.
+/// Execution of one block.
 struct Run<'a> {
     machine: &'a mut Machine,
     block: &'a Block,
     packet: &'a mut Packet,
     scopes: Vec<BTreeMap<String, (Type, Value)>>,
-    /// Of a parser: the bytes, and the bit that is read next.
+    /// For a parser: the bytes, and the position of the next bit.
     bytes: &'a [u8],
     at: usize,
-    /// Of a deparser.
+    /// For a deparser: the output.
     out: BitWriter,
 }
 
-/// A parser met the end of the packet.
+/// A parser reached the end of the packet.
 struct TooShort;
 
 impl Machine {
@@ -143,7 +143,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Adds an entry, as a control plane does.
+    /// Adds an entry, in the role of a control plane.
     pub fn insert(
         &mut self,
         table: &str,
@@ -170,7 +170,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Sets what a miss does.
+    /// Sets the action on a miss.
     pub fn set_default(&mut self, table: &str, action: &str, arguments: &[u128]) -> Result<(), WrongEntry> {
         self.fits(table, action, arguments)?;
         self.defaults.insert(table.into(), (action.into(), arguments.to_vec()));
@@ -182,12 +182,12 @@ impl Machine {
         self.registers.get(name)?.get(cell).copied()
     }
 
-    /// What the next call of `random` gives.
+    /// Presets the next result of `random`.
     pub fn give_random(&mut self, value: u128) {
         self.given.push_back(value);
     }
 
-    /// Parses a packet. A packet that ends within a header is parsed as far as it goes.
+    /// Parses a packet. A packet that ends within a header is parsed up to that header.
     pub(super) fn parse_packet(
         &mut self,
         bytes: &[u8],
@@ -199,7 +199,7 @@ impl Machine {
         }
         let (block, mut state) = (Arc::clone(&self.blocks[0]), "start".to_owned());
         let mut run = Run::new(self, &block, &mut packet, bytes)?;
-        // A parser without loops visits each state once; loops need a header stack, which the subset lacks.
+        // A parser without loops visits each state at most once; loops need a header stack, which the subset lacks.
         for _ in 0..=block.states.len() {
             if state == "accept" || state == "reject" {
                 break;
@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
         Some([std::slice::from_ref(of), &path[1..]].concat().join("."))
     }
 
-    /// The field of a path: its full name and type. A field of a header that is not valid has no value.
+    /// The full name and type of a path's field. A field of an invalid header has no value.
     fn field(&self, path: &[String], line: u32) -> Result<(String, Type), WrongProgram> {
         let full = self.full(path).unwrap_or_default();
         let header = full.rsplit_once('.').map_or("", |(header, _)| header);
@@ -494,7 +494,7 @@ impl<'a> Run<'a> {
         flow
     }
 
-    /// Applies a table; whether an entry was found.
+    /// Applies a table; returns whether an entry matched.
     fn apply(&mut self, name: &str) -> Result<bool, WrongProgram> {
         let table = &self.block.tables[name];
         let mut found = Vec::new();
@@ -544,7 +544,7 @@ impl<'a> Run<'a> {
         Ok(Value::Bool(true))
     }
 
-    /// Fields of the header that an argument names: full names and types.
+    /// Fields of the header passed as an argument: full names and types.
     fn header(&self, argument: &Expr) -> (String, Vec<(String, Type)>) {
         let ExprKind::Path(path) = &argument.kind else { return (String::new(), Vec::new()) };
         let full = self.full(path).unwrap_or_default();
@@ -569,7 +569,7 @@ impl<'a> Run<'a> {
         Ok(Value::Bool(true))
     }
 
-    /// Extracts a header; the second argument is the number of bits of its `varbit`.
+    /// Extracts a header; the second argument is the length of its `varbit` in bits.
     fn extract(&mut self, arguments: &[Expr], line: u32) -> Result<Result<(), TooShort>, WrongProgram> {
         let variable = match arguments.get(1) {
             Some(bits) => self.value(bits)?.bits(line)?,

@@ -1,9 +1,8 @@
-//! An interpreter of the part of P4-16 for the v1model architecture that `hardware/p4` is written in. It is no p4c: it has
-//! no type inference, no optimiser and no back end, and knows nothing beyond the subset of [`ast`]. What it does not know it
-//! refuses with the line.
+//! An interpreter for the part of P4-16 for the v1model architecture that `hardware/p4` uses. Unlike p4c, it has no type
+//! inference, no optimiser and no back end. It rejects code outside the subset of [`ast`] with the line number.
 //!
-//! [`Switch`] is the machine around a program: parser, ingress, one set of strict priority queues for each port, egress,
-//! deparser, as bmv2's `simple_switch` has them.
+//! [`Switch`] is the environment of a program, as in bmv2's `simple_switch`: parser, ingress, one set of strict priority
+//! queues for each port, egress, deparser.
 
 pub mod ast;
 mod check;
@@ -21,13 +20,13 @@ pub use machine::{Key, Machine, WrongEntry};
 pub use parse::parse;
 pub use switch::{Outcome, Switch};
 
-/// A program is not understood, or does something that the language leaves undefined.
+/// A program is outside the subset, or has undefined behaviour.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("line {line}: {what}")]
 pub struct WrongProgram {
     /// Line, from 1; 0: the program as a whole.
     pub line: u32,
-    /// What is wrong, and what would work.
+    /// The problem and the remedy.
     pub what: String,
 }
 
@@ -39,5 +38,5 @@ impl WrongProgram {
 
 /// The trimming switch in P4-16.
 pub const NDP: &str = include_str!("../../../../hardware/p4/ndp.p4");
-/// The paper's P4-14 program, written in P4-16 with what it does left as it is.
+/// The paper's P4-14 program in P4-16, with unchanged behaviour.
 pub const PUBLISHED: &str = include_str!("../../../../hardware/p4/published.p4");

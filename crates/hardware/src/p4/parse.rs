@@ -1,4 +1,4 @@
-//! Tokens to a tree.
+//! Parses tokens to a syntax tree.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::WrongProgram;
 use super::ast::{Action, Block, Fields, MatchKind, Program, Table, Type};
 use super::lexer::{Kind, Token, tokens};
 
-/// A program's tree.
+/// Parses the tokens of a program.
 pub fn parse(text: &str) -> Result<Program, WrongProgram> {
     let mut reader =
         Reader { tokens: tokens(text)?, at: 0, types: BTreeMap::new(), constants: BTreeMap::new() };
@@ -27,7 +27,7 @@ pub fn parse(text: &str) -> Result<Program, WrongProgram> {
     Ok(program)
 }
 
-/// Tokens, and what was declared so far.
+/// The tokens and the declarations so far.
 pub(super) struct Reader {
     tokens: Vec<Token>,
     at: usize,
@@ -72,7 +72,7 @@ impl Reader {
         matches!(self.peek(), Kind::Word(found) if found == word)
     }
 
-    /// Takes a sign if it is next.
+    /// Consumes a sign if it is the next token.
     pub fn took(&mut self, sign: &str) -> bool {
         let there = self.is(sign);
         if there {

@@ -1,11 +1,11 @@
-//! Statements, expressions and states.
+//! Parses statements, expressions and states.
 
 use super::WrongProgram;
 use super::ast::{Case, Expr, ExprKind, State, Statement, Transition};
 use super::lexer::Kind;
 use super::parse::Reader;
 
-/// Operators by how tightly they bind, the loosest first. `>>` is read as two signs.
+/// Operators by precedence, lowest first. `>>` is read as two signs.
 const LEVELS: [&[&str]; 8] =
     [&["||"], &["&&"], &["==", "!="], &["<=", ">=", "<", ">"], &["|"], &["^"], &["&"], &["<<", ">>"]];
 
@@ -161,7 +161,7 @@ impl Reader {
         Ok(left)
     }
 
-    /// Takes one of these operators if it is next.
+    /// Consumes one of these operators if it is the next token.
     fn operator(&mut self, signs: &[&'static str]) -> Option<&'static str> {
         let shift = self.is(">") && matches!(self.second(), Kind::Sign(">"));
         let found = signs.iter().copied().find(|sign| match *sign {

@@ -1,28 +1,28 @@
-//! The machine around a program, as bmv2's `simple_switch` is built.
+//! The environment of a program, built like bmv2's `simple_switch`.
 
 use std::collections::VecDeque;
 
 use super::machine::{Machine, Packet};
 use super::{WrongEntry, WrongProgram};
 
-/// Strict priorities of a port.
+/// Number of strict priorities of a port.
 const PRIORITIES: usize = 8;
-/// Egress port that drops.
+/// Egress port number that drops the packet.
 const DROP: u128 = 511;
 
-/// What became of a packet in ingress.
+/// Outcome of a packet's ingress.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It waits at these ports, with this priority.
+    /// The packet waits at these ports with this priority.
     Queued {
         /// The ports.
         ports: Vec<u16>,
         /// 7 is served first.
         priority: u8,
     },
-    /// The program dropped it, or named a port that is not there.
+    /// The program dropped the packet, or selected a port that does not exist.
     Dropped,
-    /// It found no room in the queue of this port: the traffic manager's own limit, which a program cannot see.
+    /// The queue of this port was full: the traffic manager's own limit, invisible to the program.
     NoRoom(u16),
 }
 
@@ -37,13 +37,13 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// A switch of `ports` ports, each priority of which has room for `depth` packets.
+    /// A switch of `ports` ports; each priority of a port has room for `depth` packets.
     pub fn new(text: &str, ports: u16, depth: usize, seed: u64) -> Result<Self, WrongProgram> {
         let queues = (0..ports).map(|_| Default::default()).collect();
         Ok(Self { machine: Machine::new(text, seed)?, queues, groups: Vec::new(), depth })
     }
 
-    /// Sets the ports of a multicast group; the port that a packet came by is left out.
+    /// Sets the ports of a multicast group; packets are not sent back to their ingress port.
     pub fn group(&mut self, number: u16, ports: &[u16]) -> Result<(), WrongEntry> {
         if number == 0 || ports.iter().any(|port| usize::from(*port) >= self.queues.len()) {
             let what = format!(
@@ -57,7 +57,7 @@ impl Switch {
         Ok(())
     }
 
-    /// A packet arrives: parser, verification, ingress, queue.
+    /// Processes an arriving packet: parser, verification, ingress, queue.
     pub fn arrive(&mut self, port: u16, bytes: &[u8]) -> Result<Outcome, WrongProgram> {
         let standard = [("ingress_port", u128::from(port)), ("packet_length", bytes.len() as u128)];
         let mut packet = self.machine.parse_packet(bytes, &standard)?;
@@ -93,12 +93,13 @@ impl Switch {
         })
     }
 
-    /// Packets that wait at a port, by priority.
+    /// Number of packets waiting at a port, by priority.
     pub fn waiting(&self, port: u16) -> [usize; PRIORITIES] {
         self.queues[usize::from(port)].each_ref().map(VecDeque::len)
     }
 
-    /// The next packet of a port leaves: egress, checksums, deparser. `None` if nothing waits; no bytes if egress drops it.
+    /// Processes a port's next departing packet: egress, checksums, deparser. `None` if no packet waits; empty if egress
+    /// drops it.
     pub fn serve(&mut self, port: u16) -> Result<Option<Vec<u8>>, WrongProgram> {
         let queues = &mut self.queues[usize::from(port)];
         let Some(queue) = queues.iter_mut().rev().find(|queue| !queue.is_empty()) else { return Ok(None) };

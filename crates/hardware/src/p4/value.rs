@@ -1,11 +1,11 @@
-//! Values, and what operators make of them.
+//! Values, and the operators on them.
 
 use super::WrongProgram;
 
 /// A value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
-    /// Bits; a number in the text has no width of its own.
+    /// Bits; a literal without a width has none.
     Bits(u128, Option<u32>),
     /// `true` or `false`.
     Bool(bool),
@@ -36,7 +36,7 @@ impl Value {
         }
     }
 
-    /// The same value as `bit<width>`, if that is what it is or if it has no width of its own.
+    /// The value as `bit<width>`, if it has this width or none.
     pub fn fit(&self, width: u32, line: u32) -> Result<u128, WrongProgram> {
         match self {
             Self::Bits(value, Some(found)) if *found == width => Ok(*value),
@@ -48,7 +48,7 @@ impl Value {
     }
 }
 
-/// `left sign right`, both known.
+/// Evaluates `left sign right`.
 pub fn binary(sign: &str, left: &Value, right: &Value, line: u32) -> Result<Value, WrongProgram> {
     if let (Value::Bool(left), Value::Bool(right)) = (left, right) {
         return match sign {
@@ -114,7 +114,7 @@ fn joined(a: u128, wide: Option<u32>, b: u128, broad: Option<u32>, line: u32) ->
     }
 }
 
-/// `sign of`.
+/// Evaluates `sign of`.
 pub fn unary(sign: &str, of: &Value, line: u32) -> Result<Value, WrongProgram> {
     match (sign, of) {
         ("!", Value::Bool(value)) => Ok(Value::Bool(!value)),
@@ -126,7 +126,7 @@ pub fn unary(sign: &str, of: &Value, line: u32) -> Result<Value, WrongProgram> {
     }
 }
 
-/// Bits to bytes and back, the most significant bit first.
+/// Converts between bits and bytes, most significant bit first.
 #[derive(Clone, Default, Debug)]
 pub struct BitWriter {
     bytes: Vec<u8>,
@@ -154,7 +154,7 @@ impl BitWriter {
     }
 }
 
-/// `width` bits from bit `at` on; `None` behind the end.
+/// Returns `width` bits starting at bit `at`; `None` beyond the end.
 pub fn take_bits(bytes: &[u8], at: usize, width: u32) -> Option<u128> {
     let mut value = 0;
     for bit in at..at + width as usize {

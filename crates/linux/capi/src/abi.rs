@@ -1,4 +1,4 @@
-//! The functions. Each block of unsafe code leans on what `include/pullnet.h` asks of the caller.
+//! The exported functions. Unsafe blocks rely on the obligations of the caller in `include/pullnet.h`.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use pullnet_host::{Stack, StreamId, StreamOptions};
 
 use crate::failure::{Code, Failure, keep, words};
 
-/// Bytes that one call reads at most: those of a small read are not worth a larger buffer's zeros.
+/// Most bytes read by one call. Small reads should not pay for zeroing a larger buffer.
 const MOST_READ: usize = 64 << 10;
 
 /// A connection to the daemon of this machine. Any number of threads may use one.
@@ -21,17 +21,17 @@ pub struct Host(Arc<dyn Stack>);
 /// A stream of bytes in both directions. Any number of threads may use one; one of them closes it.
 pub struct Stream(Arc<dyn Stack>, StreamId);
 
-/// Takes the streams that others open for a service. Any number of threads may use one; one of them closes it.
+/// Accepts streams that others open for a service. Any number of threads may use one; one of them closes it.
 pub struct Listener(Arc<dyn Stack>, u16);
 
-/// Runs a function; what it fails with, or that it panicked, becomes a number.
+/// Runs a function; converts its error, or a panic, to a negative number.
 fn guarded(work: impl FnOnce() -> Result<isize, Failure>) -> isize {
     let done = catch_unwind(AssertUnwindSafe(work));
     let done = done.unwrap_or_else(|_| Err(Failure(Code::Fault, "a fault of libpullnet".to_owned())));
     done.unwrap_or_else(|failure| keep(failure) as isize)
 }
 
-/// The same where success is 0.
+/// The same for functions that return 0 on success.
 fn done(work: impl FnOnce() -> Result<(), Failure>) -> i32 {
     guarded(|| work().map(|()| 0)) as i32
 }
@@ -40,60 +40,60 @@ fn null(what: &str) -> Failure {
     Failure::argument(format!("{what} is NULL"))
 }
 
-/// What an object's pointer points to.
+/// Dereferences an object's pointer.
 ///
 /// # Safety
-/// `pointer` is null or an object that the library gave and that is not closed meanwhile.
+/// `pointer` is null, or an object created by the library that stays open during the call.
 unsafe fn object<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(what))
 }
 
-/// Puts a new object where the caller wants it.
+/// Stores a new object at the caller's place.
 ///
 /// # Safety
-/// `place` is null or a place for a pointer.
+/// `place` is null or a valid place for a pointer.
 unsafe fn give<T>(place: *mut *mut T, make: impl FnOnce() -> Result<T, Failure>) -> Result<(), Failure> {
     if place.is_null() {
         return Err(null("the place for the result"));
     }
     let made = Box::into_raw(Box::new(make()?));
-    // SAFETY: not null, and the caller says that it is a place for a pointer.
+    // SAFETY: not null, and valid as guaranteed by the caller.
     unsafe { place.write(made) };
     Ok(())
 }
 
-/// Takes an object back.
+/// Takes ownership of an object back.
 ///
 /// # Safety
-/// `pointer` is null or an object that the library gave and that nobody uses any more.
+/// `pointer` is null, or an object created by the library that is no longer in use.
 unsafe fn take<T>(pointer: *mut T) -> Option<Box<T>> {
-    // SAFETY: given by `give`, which boxed it, and taken back once.
+    // SAFETY: boxed by `give`, and taken back only once.
     (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
 }
 
-/// A text of the caller's.
+/// A string argument.
 ///
 /// # Safety
-/// `text` is null or ends with 0.
+/// `text` is null or NUL-terminated.
 unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str, Failure> {
     if text.is_null() {
         return Err(null(what));
     }
-    // SAFETY: not null, and the caller says that it ends with 0.
+    // SAFETY: not null, and NUL-terminated as guaranteed by the caller.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_str().map_err(|_| Failure::argument(format!("{what} is not UTF-8")))
 }
 
-/// Bytes of the caller's.
+/// A byte-slice argument.
 ///
 /// # Safety
-/// `bytes` is null or has `long` bytes that nobody writes meanwhile.
+/// `bytes` is null, or has `long` bytes that are not written during the call.
 unsafe fn bytes<'a>(bytes: *const c_void, long: usize) -> Result<&'a [u8], Failure> {
     match (bytes.is_null(), long) {
         (_, 0) => Ok(&[]),
         (true, _) => Err(null("the bytes")),
-        // SAFETY: not null, and the caller says that they are there.
+        // SAFETY: not null, and valid as guaranteed by the caller.
         (false, _) => Ok(unsafe { std::slice::from_raw_parts(bytes.cast(), long) }),
     }
 }
@@ -103,45 +103,46 @@ fn address(text: &str) -> Result<SocketAddr, Failure> {
     text.parse().map_err(|_| Failure::argument(wrong()))
 }
 
-/// Nanoseconds; a negative number is for ever.
+/// A timeout in nanoseconds; negative: none.
 fn patience(ns: i64) -> Option<Duration> {
     u64::try_from(ns).ok().map(Duration::from_nanos)
 }
 
-/// The words of the last failure of a function in this thread; valid until the next one. Empty if there was none.
+/// The message of the last failed call in this thread; valid until the next failure. Empty if there was none.
 #[unsafe(no_mangle)]
 pub extern "C" fn pullnet_error() -> *const c_char {
     words()
 }
 
-/// Connects to the daemon whose socket is at `path`, and puts the connection at `host`.
+/// Connects to the daemon whose socket is at `path`, and stores the connection at `host`.
 ///
 /// # Safety
-/// `path` is a text that ends with 0; `host` is a place for a pointer.
+/// `path` is NUL-terminated; `host` is a place for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_open(path: *const c_char, host: *mut *mut Host) -> i32 {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     done(|| unsafe {
         let path = text(path, "path")?;
         give(host, || Ok(Host(Arc::new(DaemonStack::connect(Path::new(path))?))))
     })
 }
 
-/// Lets a connection go. Its streams and listeners live on until they are closed. NULL does nothing.
+/// Closes a connection. Its streams and listeners stay usable until they are closed. NULL does nothing.
 ///
 /// # Safety
-/// `host` came from `pullnet_open` and is not used any more.
+/// `host` came from `pullnet_open` and is no longer used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_host_close(host: *mut Host) {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     drop(unsafe { take(host) });
 }
 
-/// Opens a stream to `service` of the host `to` ("10.0.0.2:61199", "[fd00::2]:61199") and puts it at `stream`. Waits for
-/// nothing: what is written first travels in the first packet. Higher `priority` asks to be pulled first; 0 is ordinary.
+/// Opens a stream to `service` of the host `to` ("10.0.0.2:61199", "[fd00::2]:61199") and stores it at `stream`. Returns
+/// without waiting: the first written bytes travel in the first packet. A higher `priority` requests to be pulled earlier; 0
+/// is ordinary.
 ///
 /// # Safety
-/// `host` came from `pullnet_open`, `to` is a text that ends with 0, `stream` is a place for a pointer.
+/// `host` came from `pullnet_open`, `to` is NUL-terminated, `stream` is a place for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_connect(
     host: *const Host,
@@ -150,7 +151,7 @@ pub unsafe extern "C" fn pullnet_connect(
     priority: u8,
     stream: *mut *mut Stream,
 ) -> i32 {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     done(|| unsafe {
         let (Host(stack), to) = (object(host, "host")?, address(text(to, "to")?)?);
         give(stream, || {
@@ -160,7 +161,7 @@ pub unsafe extern "C" fn pullnet_connect(
     })
 }
 
-/// Takes streams for `service` from now on; puts the listener at `listener`.
+/// Listens for streams to `service`; stores the listener at `listener`.
 ///
 /// # Safety
 /// `host` came from `pullnet_open`; `listener` is a place for a pointer.
@@ -170,7 +171,7 @@ pub unsafe extern "C" fn pullnet_listen(
     service: u16,
     listener: *mut *mut Listener,
 ) -> i32 {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     done(|| unsafe {
         let Host(stack) = object(host, "host")?;
         give(listener, || {
@@ -180,7 +181,7 @@ pub unsafe extern "C" fn pullnet_listen(
     })
 }
 
-/// Waits for the next stream and puts it at `stream`. `timeout_ns`: nanoseconds, negative for ever.
+/// Waits for the next stream and stores it at `stream`. `timeout_ns`: nanoseconds, negative for no timeout.
 ///
 /// # Safety
 /// `listener` came from `pullnet_listen` and is open; `stream` is a place for a pointer.
@@ -190,7 +191,7 @@ pub unsafe extern "C" fn pullnet_accept(
     timeout_ns: i64,
     stream: *mut *mut Stream,
 ) -> i32 {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     done(|| unsafe {
         let Listener(stack, service) = object(listener, "listener")?;
         give(stream, || {
@@ -200,19 +201,19 @@ pub unsafe extern "C" fn pullnet_accept(
     })
 }
 
-/// Takes no more streams; those that nobody accepted are reset. NULL does nothing.
+/// Stops listening; resets streams that were not accepted. NULL does nothing.
 ///
 /// # Safety
-/// `listener` came from `pullnet_listen` and is not used any more.
+/// `listener` came from `pullnet_listen` and is no longer used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_listener_close(listener: *mut Listener) {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     if let Some(taken) = unsafe { take(listener) } {
         taken.0.unlisten(taken.1);
     }
 }
 
-/// Reads at least one byte and at most `room` bytes to `out`. Returns how many; 0: the stream has ended.
+/// Reads at least one byte and at most `room` bytes into `out`. Returns the number of bytes; 0: the stream has ended.
 ///
 /// # Safety
 /// `stream` is open; `out` has `room` bytes.
@@ -223,13 +224,14 @@ pub unsafe extern "C" fn pullnet_read(
     room: usize,
     timeout_ns: i64,
 ) -> isize {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     guarded(|| unsafe {
         let Stream(stack, id) = object(stream, "stream")?;
         if out.is_null() || room == 0 {
             return Err(Failure::argument("there is no room to read to"));
         }
-        // What the caller has not written yet is written before it is read; more than that is read by the next call.
+        // The buffer is zeroed before it becomes a slice, because the caller may pass uninitialised memory. `MOST_READ`
+        // bounds that cost; the next call reads the rest.
         let room = room.min(MOST_READ);
         std::ptr::write_bytes(out.cast::<u8>(), 0, room);
         let out = std::slice::from_raw_parts_mut(out.cast::<u8>(), room);
@@ -237,8 +239,8 @@ pub unsafe extern "C" fn pullnet_read(
     })
 }
 
-/// Writes at least one and at most `size` bytes; waits for room. With `last`, the stream's writing half ends behind them if
-/// all of them were taken. Returns how many were.
+/// Writes at least one and at most `size` bytes; waits for room. With `last`, ends the writing half if all bytes were
+/// accepted. Returns the number of bytes accepted.
 ///
 /// # Safety
 /// `stream` is open; `data` has `size` bytes.
@@ -250,7 +252,7 @@ pub unsafe extern "C" fn pullnet_write(
     last: bool,
     timeout_ns: i64,
 ) -> isize {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     guarded(|| unsafe {
         let (Stream(stack, id), bytes) = (object(stream, "stream")?, bytes(data, size)?);
         if bytes.is_empty() {
@@ -266,7 +268,7 @@ pub unsafe extern "C" fn pullnet_write(
 /// `stream` is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_shutdown(stream: *const Stream) -> i32 {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     done(|| unsafe {
         let Stream(stack, id) = object(stream, "stream")?;
         Ok(stack.finish(*id)?)
@@ -279,20 +281,20 @@ pub unsafe extern "C" fn pullnet_shutdown(stream: *const Stream) -> i32 {
 /// `stream` is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_settle(stream: *const Stream, timeout_ns: i64) -> i32 {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     done(|| unsafe {
         let Stream(stack, id) = object(stream, "stream")?;
         Ok(stack.settle(*id, patience(timeout_ns))?)
     })
 }
 
-/// Data of this stream is pulled at this priority, higher first, whatever its sender asks for.
+/// Pulls data of this stream at this priority, higher first, regardless of the sender's request.
 ///
 /// # Safety
 /// `stream` is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_prefer(stream: *const Stream, priority: u8) -> i32 {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     done(|| unsafe {
         let Stream(stack, id) = object(stream, "stream")?;
         stack.prefer(*id, priority);
@@ -300,37 +302,37 @@ pub unsafe extern "C" fn pullnet_prefer(stream: *const Stream, priority: u8) -> 
     })
 }
 
-/// Lets a stream go: what was written still arrives, and what still comes is refused. NULL does nothing.
+/// Closes a stream: written data is still delivered, further incoming data is refused. NULL does nothing.
 ///
 /// # Safety
-/// `stream` came from this library and is not used any more.
+/// `stream` came from this library and is no longer used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_close(stream: *mut Stream) {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     if let Some(taken) = unsafe { take(stream) } {
         taken.0.close(taken.1);
     }
 }
 
-/// Ends a stream at once, at both ends, and lets it go. NULL does nothing.
+/// Aborts a stream at both ends and frees it. NULL does nothing.
 ///
 /// # Safety
-/// `stream` came from this library and is not used any more.
+/// `stream` came from this library and is no longer used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_abort(stream: *mut Stream) {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     if let Some(taken) = unsafe { take(stream) } {
         taken.0.abort(taken.1);
     }
 }
 
-/// Sends a request of `size` bytes to `service` of the host `to` on a stream of its own, and puts the response at
-/// `response`, its length at `response_size`; `pullnet_free` takes it back. At most once: after a failure nobody knows
-/// whether the request was carried out. `timeout_ns` is for all of it.
+/// Sends a request of `size` bytes to `service` of the host `to` on a stream of its own. Stores the response at *`response`
+/// and its length at `response_size`; free it with `pullnet_free`. At-most-once: after a failure, it is unknown whether the
+/// request was carried out. `timeout_ns` covers the whole call.
 ///
 /// # Safety
-/// `host` came from `pullnet_open`, `to` is a text that ends with 0, `request` has `size` bytes, the last two are places
-/// for a pointer and a length.
+/// `host` came from `pullnet_open`, `to` is NUL-terminated, `request` has `size` bytes, the last two are places for a
+/// pointer and a length.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_call(
     host: *const Host,
@@ -343,7 +345,7 @@ pub unsafe extern "C" fn pullnet_call(
     response: *mut *mut u8,
     response_size: *mut usize,
 ) -> i32 {
-    // SAFETY: as this function asks.
+    // SAFETY: as required of the caller.
     done(|| unsafe {
         let (Host(stack), to) = (object(host, "host")?, address(text(to, "to")?)?);
         if response.is_null() || response_size.is_null() {
@@ -357,14 +359,14 @@ pub unsafe extern "C" fn pullnet_call(
     })
 }
 
-/// Takes a response back. NULL does nothing.
+/// Frees a response. NULL does nothing.
 ///
 /// # Safety
-/// `response` and `size` came from one `pullnet_call` and are not used any more.
+/// `response` and `size` came from one `pullnet_call` and are no longer used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pullnet_free(response: *mut u8, size: usize) {
     if !response.is_null() {
-        // SAFETY: as this function asks: it was a boxed slice of this length.
+        // SAFETY: a boxed slice of this length, as required of the caller.
         drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(response, size)) });
     }
 }

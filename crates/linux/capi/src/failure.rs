@@ -1,45 +1,45 @@
-//! Errors as C sees them: a negative number, and words.
+//! Errors in C: a negative number and a message.
 
 use std::cell::RefCell;
 use std::ffi::CString;
 
 use pullnet_host::StreamError;
 
-/// Why a function failed.
+/// Reason of a failure.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
-    /// Nobody listens for the service, or the other host has as many streams as it wants.
+    /// The service has no listener, or the other host is at its limit of streams.
     Refused = -1,
     /// The other application or the other host ended the stream.
     Reset = -2,
-    /// Nothing was heard of the other host for too long.
+    /// The other host was silent for too long.
     Silent = -3,
-    /// This host, or this application, has as many streams as it may.
+    /// This host or this application is at its limit of streams.
     Full = -4,
-    /// The stream was let go, or its writing half is ended.
+    /// The stream was closed, or its writing half was ended.
     Closed = -5,
-    /// The service has a listener already.
+    /// The service already has a listener.
     ServiceTaken = -6,
     /// The service has no listener.
     NoListener = -7,
     /// One host has an IPv4 address, the other an IPv6 address.
     Family = -8,
-    /// Nobody answers for the address on this network.
+    /// No host on this network answers for the address.
     Unreachable = -9,
-    /// It took longer than the caller allows.
+    /// The timeout has expired.
     TimedOut = -10,
-    /// The daemon is gone, or goes away.
+    /// The daemon has stopped or is stopping.
     Stopped = -11,
-    /// An argument cannot be.
+    /// An argument is invalid.
     Argument = -12,
-    /// A fault of the library's own.
+    /// An internal error of the library.
     Fault = -13,
     /// The daemon encrypts its streams, and has no key for the other host.
     NoKey = -14,
 }
 
-/// A code with its words.
+/// A code with its message.
 #[derive(Debug)]
 pub(crate) struct Failure(pub Code, pub String);
 
@@ -74,15 +74,15 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Keeps the words of this thread's last failure, and returns its number.
+/// Stores the message of this thread's last failure, and returns its number.
 pub(crate) fn keep(Failure(code, text): Failure) -> i32 {
-    // Words hold no 0; if they did, what stands before it has to do.
+    // Messages contain no NUL; if one did, the part before it would be used.
     let words = text.split('\0').next().unwrap_or_default();
     LAST.with(|last| last.replace(CString::new(words).unwrap_or_default()));
     code as i32
 }
 
-/// Where the words are until the next failure of this thread.
+/// Pointer to the message; valid until the next failure of this thread.
 pub(crate) fn words() -> *const std::ffi::c_char {
     LAST.with(|last| last.borrow().as_ptr())
 }

@@ -1,8 +1,8 @@
-//! `libpullnet`: what `include/pullnet.h` declares.
+//! `libpullnet`: implements `include/pullnet.h`.
 //!
-//! Objects are pointers that this library gives and takes back. Every function checks its pointers for null; that others
-//! are what the library gave is for the caller to keep. Functions return 0 or a length, or one of [`Code`] if they fail;
-//! [`pullnet_error`] then has the words, for each thread its own. A panic is a fault of the library's and comes back as
+//! Objects are pointers that the library creates and takes back. Every function checks its pointers for null; the caller
+//! guarantees that other pointers came from the library. Functions return 0 or a length on success, or one of [`Code`] on
+//! failure; [`pullnet_error`] then returns the message, per thread. A panic is a bug of the library and is returned as
 //! [`Code::Fault`].
 #![deny(unsafe_code)]
 

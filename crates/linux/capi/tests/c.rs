@@ -1,4 +1,4 @@
-//! The header belongs to the code, and a program in C talks through two daemons.
+//! The header matches the code, and a C program communicates through two daemons.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::IpAddr;
@@ -62,14 +62,14 @@ impl Drop for Running {
     }
 }
 
-/// The folder that has `libpullnet.so`.
+/// The folder with `libpullnet.so`.
 fn library() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let found = program.ancestors().skip(1).take(2).find(|folder| folder.join("libpullnet.so").exists());
     found.expect("cargo has made the library").to_path_buf()
 }
 
-/// Compiles the example as the strictest of users would.
+/// Compiles the example with strict warnings.
 fn compile(into: &Path) -> PathBuf {
     let (program, library) = (into.join("talk"), library());
     let status = Command::new("cc")

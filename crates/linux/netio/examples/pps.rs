@@ -3,12 +3,12 @@
 //! `chrt -f 10 cargo run --release -p pullnet-netio --example pps -- [BACKEND [SIZE [BATCH [ROUNDS]]]]`: BACKEND is
 //! `xdp`, `xdp-inline`, `xdp-generic` or `packet`, and with the feature `dpdk` also `dpdk-af_packet` or `dpdk-af_xdp` (frames of at most
 //! 1518 B); SIZE is the length of a frame in bytes (64); BATCH is how many frames one flush
-//! sends (64). Prints one line for each round of 0.2 s and their median. Bursts that short keep what a real-time
-//! scheduler (`chrt -f`) lets a process have before it makes a pause.
+//! sends (64). Prints one line per round of 0.2 s, then the median. Rounds are short so that a real-time scheduler (`chrt
+//! -f`) does not throttle the process within one.
 //!
-//! On veth the kernel receives on the sender's core, unless a thread of its own does (`threaded` of the interface, for
-//! drivers with NAPI): so with `xdp`. That thread needs the receiver's core, so that the receiver sleeps when there is
-//! nothing; with the other backends it spins.
+//! On veth the kernel receives on the sender's core, unless the interface is `threaded` (drivers with NAPI), as it is set
+//! for the `xdp` backends. That kernel thread needs the receiver's core, so the receiver sleeps when idle; with the other
+//! backends it spins.
 #![expect(clippy::disallowed_methods, reason = "this measures time")]
 
 #[path = "../tests/common/mod.rs"]
@@ -46,7 +46,7 @@ fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
     );
 }
 
-/// A device of DPDK on the interface, by the driver that follows `dpdk-`.
+/// Opens the interface through DPDK, with the driver named after `dpdk-`.
 #[cfg(feature = "dpdk")]
 fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
     use pullnet_netio::{Dpdk, DpdkOptions};
@@ -65,7 +65,7 @@ fn open_dpdk(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
     Ok(Box::new(dpdk.open(&device, &DpdkOptions::default())?))
 }
 
-/// Sends as fast as it can for one round and ends it; returns how many frames the kernel took, and in what time.
+/// Sends as fast as possible for one round; returns the number of frames that the kernel accepted and the elapsed time.
 fn send(io: &mut dyn PacketIo, size: usize, batch: usize, stop: &AtomicBool) -> (u64, f64) {
     let (start, mut sent) = (Instant::now(), 0);
     while start.elapsed() < ROUND {
@@ -83,7 +83,7 @@ fn send(io: &mut dyn PacketIo, size: usize, batch: usize, stop: &AtomicBool) -> 
     (sent, start.elapsed().as_secs_f64())
 }
 
-/// Takes what comes until the round ends; with `nap` it sleeps so long, or until a frame comes, when there is nothing.
+/// Receives until the round ends. With `nap`, an idle receiver sleeps for at most that long or until a frame arrives.
 fn receive(io: &mut dyn PacketIo, nap: Option<Duration>, stop: &AtomicBool) -> u64 {
     let mut all = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -94,7 +94,7 @@ fn receive(io: &mut dyn PacketIo, nap: Option<Duration>, stop: &AtomicBool) -> u
     all
 }
 
-/// Lets threads of the kernel receive at both interfaces, which are open: without an open socket there is no NAPI.
+/// Enables threaded NAPI on both interfaces. The sockets must be open: without one, veth has no NAPI context.
 fn let_threads_receive(veth: &Veth) {
     for name in &veth.names {
         let arguments = ["netns", "exec", name, "sh", "-c", "echo 1 > /sys/class/net/eth/threaded"];

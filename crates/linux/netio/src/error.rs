@@ -8,37 +8,37 @@ pub enum Error {
     /// There is no such interface.
     #[error("there is no interface \"{0}\" in this network namespace; `ip link` lists those that there are")]
     NoInterface(String),
-    /// The kernel refused.
+    /// The kernel refused a call.
     #[error("{what}{on}: {source}{}", hint(source))]
     Kernel {
-        /// What was tried.
+        /// The attempted operation.
         what: &'static str,
-        /// On what, with a word before it, or nothing.
+        /// The object of the operation with a preposition, for example " on eth0"; may be empty.
         on: String,
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The interface carries longer frames than the backend can.
+    /// The interface carries longer frames than the backend supports.
     #[error("interface \"{name}\" has an MTU of {mtu} B; {what} carries at most {most} B")]
     Mtu {
         /// The interface.
         name: String,
         /// Its MTU.
         mtu: usize,
-        /// What can carry less.
+        /// The backend or device with the lower limit.
         what: &'static str,
-        /// How much that is.
+        /// Its limit. Bytes.
         most: usize,
     },
     /// The BPF program was refused.
     #[error("the kernel refused the XDP program: {source}; it says:\n{log}")]
     Program {
-        /// What the kernel says.
+        /// The kernel's error.
         source: io::Error,
-        /// What its verifier says.
+        /// The verifier's log.
         log: String,
     },
-    /// DPDK starts once in a process.
+    /// DPDK was started in this process before.
     #[cfg(feature = "dpdk")]
     #[error(
         "DPDK starts once in a process, and was started before; open every port with what that start returned"
@@ -49,7 +49,7 @@ pub enum Error {
     Address(String),
 }
 
-/// What would work.
+/// The remedy for an error.
 fn hint(source: &io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
@@ -69,7 +69,7 @@ impl Error {
         Self::Kernel { what, on: String::new(), source: io::Error::last_os_error() }
     }
 
-    /// The same on interface `name`.
+    /// Adds the interface `name` to the error.
     pub(crate) fn on_interface(self, name: &str) -> Self {
         match self {
             Self::Kernel { what, source, .. } => {
@@ -79,7 +79,7 @@ impl Error {
         }
     }
 
-    /// The number of the kernel's error, if it is one.
+    /// The kernel's error number, if the error came from the kernel.
     #[must_use]
     pub fn os_error(&self) -> Option<i32> {
         match self {

@@ -7,7 +7,7 @@ use crate::{Error, sys};
 pub struct Interface {
     /// Its name.
     pub name: String,
-    /// The kernel's number for it.
+    /// The kernel's index of the interface.
     pub index: u32,
     /// Its Ethernet address.
     pub mac: Mac,
@@ -16,10 +16,10 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// The interface `name` of the network namespace that the calling thread is in.
+    /// Looks up the interface `name` in the calling thread's network namespace.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such interface.
     pub fn find(name: &str) -> Result<Self, Error> {
         Ok(Self {
             name: name.to_string(),

@@ -1,14 +1,14 @@
-//! Frames in and out of a host or a switch, behind one trait.
+//! Packet input and output of a host or a switch, behind one trait.
 //!
 //! | backend | needs | for |
 //! |---|---|---|
 //! | [`Rings`] | nothing | tests in virtual time, several stacks in one process |
-//! | [`PacketSocket`] | `CAP_NET_RAW` | the default: AF_PACKET with TPACKET_V2 rings, past the qdisc |
+//! | [`PacketSocket`] | `CAP_NET_RAW` | the default: AF_PACKET with TPACKET_V2 rings, bypassing the qdisc |
 //! | [`XdpSocket`] | `CAP_NET_RAW`, `CAP_BPF`, `CAP_NET_ADMIN` | AF_XDP; zero-copy where the driver has it |
 //! | [`UdpSockets`] | nothing | no privilege: the kernel's own UDP |
 //! | `DpdkPort` | the feature `dpdk`, libdpdk 22.11 | DPDK: its network cards, and memif between processes |
 //!
-//! All of them speak whole Ethernet frames; [`UdpSockets`] takes off and puts on what the kernel does not let it see.
+//! Every backend exchanges whole Ethernet frames; [`UdpSockets`] adds and removes the headers that the kernel hides from it.
 //!
 //! Unsafe code is confined to `sys.rs` (system calls), `memory.rs` (memory shared with the kernel), and `dpdk/shim.rs`
 //! (calls of C).
@@ -45,7 +45,7 @@ pub use udp::{PortGuard, UdpOptions, UdpSockets};
 pub use waker::Waker;
 pub use xdp::{Attach, Copying, Filter, XdpOptions, XdpSocket};
 
-/// Frames that have passed, and those that have not.
+/// Frames and bytes sent, received and lost.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
     /// Frames received.
@@ -56,9 +56,9 @@ pub struct Counters {
     pub sent: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Frames that arrived and found no room, as far as the backend can tell.
+    /// Received frames that found no room, as far as the backend can tell.
     pub missed: u64,
-    /// Times that [`PacketIo::send`] found no room.
+    /// Calls of [`PacketIo::send`] that found no room.
     pub full: u64,
     /// Frames that the kernel refused to send.
     pub refused: u64,
@@ -69,33 +69,33 @@ pub trait PacketIo {
     /// Longest frame, Ethernet header included and frame check sequence not. Bytes.
     fn frame_room(&self) -> usize;
 
-    /// Hands at most `most` frames that have arrived to `each`, oldest first. Never waits. Returns how many there were.
+    /// Passes up to `most` received frames to `each`, oldest first. Never waits. Returns the number of frames.
     ///
     /// # Errors
-    /// If the interface is gone, or the kernel says so otherwise.
+    /// If the interface is gone, or the kernel reports another error.
     fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, Error>;
 
-    /// Lets `fill` write a frame into a buffer of [`PacketIo::frame_room`] bytes and say how long it is; 0 sends
-    /// nothing. The frame leaves at the next [`PacketIo::flush`] at the latest. False, and `fill` was not called, if there
-    /// is no room at the moment.
+    /// Lets `fill` write a frame into a buffer of [`PacketIo::frame_room`] bytes and return its length; 0 sends nothing. The
+    /// frame leaves at the next [`PacketIo::flush`] at the latest. Returns false, without a call of `fill`, if there is no
+    /// room at the moment.
     ///
     /// # Errors
-    /// If the interface is gone, or the kernel says so otherwise.
+    /// If the interface is gone, or the kernel reports another error.
     fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error>;
 
-    /// Lets everything leave that was sent. Cheap if there is nothing.
+    /// Transmits all frames queued by `send`. Cheap if there are none.
     ///
     /// # Errors
-    /// If the interface is gone, or the kernel says so otherwise.
+    /// If the interface is gone, or the kernel reports another error.
     fn flush(&mut self) -> Result<(), Error>;
 
-    /// Waits until a frame may have arrived, `wake` can be read, or `timeout` has passed.
+    /// Waits until a frame may have arrived, `wake` is readable, or `timeout` has passed.
     ///
     /// # Errors
-    /// If the kernel says so.
+    /// If the kernel reports an error.
     fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error>;
 
-    /// What has passed so far.
+    /// Totals since the backend was opened.
     fn counters(&self) -> Counters;
 }
 

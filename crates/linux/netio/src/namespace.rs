@@ -4,14 +4,14 @@ use std::os::fd::OwnedFd;
 
 use crate::{Error, sys};
 
-/// Calls `work` in the network namespace `name` (of `ip netns add`), on a thread of its own: what is opened there stays
-/// there, wherever it is used.
+/// Calls `work` in the network namespace `name` (from `ip netns add`) on a thread of its own. Sockets opened there stay in
+/// that namespace, also when other threads use them.
 ///
 /// # Errors
 /// If there is no such namespace, the process may not enter it, or `work` fails.
 ///
 /// # Panics
-/// If `work` does.
+/// If `work` panics.
 pub fn in_namespace<T: Send>(name: &str, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
     let named = |what, source: io::Error| Error::Kernel { what, on: format!(" \"{name}\""), source };
     let file = File::open(format!("/run/netns/{name}"))

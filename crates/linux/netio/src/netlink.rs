@@ -1,7 +1,7 @@
-//! What the kernel knows of next hops and of their Ethernet addresses, by rtnetlink (Linux 5.0 or later).
+//! Next hops and their Ethernet addresses from the kernel, over rtnetlink (Linux 5.0 or later).
 //!
-//! Two questions with one answer each, of about forty bytes: a library for all of rtnetlink would be larger than this crate,
-//! and wants a runtime of tasks beside it.
+//! Two queries, each with one answer of about forty bytes: a library for all of rtnetlink would be larger than this crate,
+//! and would need an async runtime.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,8 +11,8 @@ use pullnet_wire::Mac;
 
 use crate::{Error, Interface, sys};
 
-/// The kernel's routes and neighbours on one interface, in the network namespace of the thread that opened it, whichever
-/// thread asks.
+/// The kernel's routes and neighbours on one interface. Queries go to the network namespace of the thread that opened it,
+/// also from other threads.
 #[derive(Debug)]
 pub struct Netlink {
     socket: File,
@@ -20,40 +20,40 @@ pub struct Netlink {
     sequence: u32,
 }
 
-/// What the kernel knows of a neighbour.
+/// State of a neighbour in the kernel's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Neighbour {
     /// Its Ethernet address.
     Known(Mac),
-    /// The kernel asks for it just now.
+    /// The kernel is resolving the address.
     Asked,
-    /// The kernel has asked in vain.
+    /// Resolution failed: the neighbour did not answer.
     Silent,
-    /// Nothing; nobody has asked.
+    /// No entry: the address was never resolved.
     Unknown,
 }
 
-/// Longest answer; the kernel's are shorter. Bytes.
+/// Upper limit for an answer; the kernel's are shorter. Bytes.
 const LONGEST: usize = 8192;
-/// Length of a message's header, and of what follows it in both kinds of messages. Bytes.
+/// Length of a netlink header, and of the fixed part after it in both kinds of messages. Bytes.
 const HEADER: usize = 16;
 const BODY: usize = 12;
 
 const REQUEST: u16 = 1;
-/// What the kernel answers has the number of the question less this.
+/// The type of a request minus this is the type of its answer.
 const ANSWER: u16 = 2;
 
 /// `RTM_GETNEIGH` and its attributes: the address, and the Ethernet address.
 const GET_NEIGHBOUR: u16 = 30;
 const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
-/// States of a neighbour in which its Ethernet address may be used: permanent, without ARP, probe, delay, stale, reachable.
+/// States (NUD) in which a neighbour's Ethernet address may be used: permanent, noarp, probe, delay, stale, reachable.
 const USABLE: u16 = 0x80 | 0x40 | 0x10 | 0x08 | 0x04 | 0x02;
-/// States in which the kernel asks, and in which it has asked in vain: incomplete, failed.
+/// States (NUD) during a resolution and after a failed one: incomplete, failed.
 const ASKED: u16 = 0x01;
 const SILENT: u16 = 0x20;
 
-/// `RTM_GETROUTE` and its attributes: destination, interface, gateway, gateway of the other family.
+/// `RTM_GETROUTE` and its attributes: destination, interface, gateway, gateway of the other address family.
 const GET_ROUTE: u16 = 26;
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
@@ -63,20 +63,22 @@ const RTA_VIA: u16 = 18;
 const UNICAST: u8 = 1;
 
 impl Netlink {
-    /// Asks about `interface` in the network namespace that the calling thread is in.
+    /// Opens a socket for queries about `interface` in the calling thread's network namespace.
     ///
     /// # Errors
-    /// If there is no such interface, or the kernel has no rtnetlink.
+    /// If the interface does not exist, or the kernel has no rtnetlink.
     pub fn open(interface: &Interface) -> Result<Self, Error> {
         let what = "cannot ask the kernel for routes and neighbours";
         let socket = sys::socket(libc::AF_NETLINK, libc::SOCK_RAW, libc::NETLINK_ROUTE, what)?;
-        // The answer is there when the question has been written. Should it not be, nobody waits for it.
+        // The kernel answers during the write, so the answer is ready afterwards. The timeout only guards against a missing
+        // answer.
         let second = libc::timeval { tv_sec: 1, tv_usec: 0 };
         sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &second, what)?;
         Ok(Self { socket: socket.into(), interface: interface.index, sequence: 0 })
     }
 
-    /// The next hop to `to` by the interface: `to` itself if it is on the same network; `None` if there is no route.
+    /// Returns the next hop to `to` through the interface: `to` itself if it is on the same network; `None` if there is no
+    /// route.
     ///
     /// # Errors
     /// If the kernel does not answer.
@@ -89,7 +91,7 @@ impl Netlink {
         Ok(answer.and_then(|answer| hop(&answer, to)))
     }
 
-    /// What the kernel knows of `hop`.
+    /// Looks up `hop` in the kernel's neighbour table.
     ///
     /// # Errors
     /// If the kernel does not answer.
@@ -102,7 +104,7 @@ impl Netlink {
         Ok(answer.and_then(|answer| known(&answer)).unwrap_or(Neighbour::Unknown))
     }
 
-    /// What follows the header of the answer; `None`: the kernel says that it knows none.
+    /// Returns the answer without its header; `None` if the kernel has no such entry.
     fn ask(
         &mut self,
         question: u16,
@@ -129,7 +131,7 @@ fn of_address(address: IpAddr) -> (u8, Vec<u8>) {
     }
 }
 
-/// A question to the kernel.
+/// Encodes a request to the kernel.
 fn message(kind: u16, sequence: u32, body: &[u8], attributes: &[(u16, &[u8])]) -> Vec<u8> {
     let mut message = vec![0; HEADER];
     message[4..6].copy_from_slice(&kind.to_ne_bytes());
@@ -155,14 +157,14 @@ fn long(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// Kind and rest of the message that answers question number `sequence`; `None`: it is another one's.
+/// Type and body of the answer to request `sequence`; `None` if the message answers another request.
 fn answer(bytes: &[u8], sequence: u32) -> Option<(u16, &[u8])> {
     let end = long(bytes, 0)? as usize;
     (long(bytes, 8)? == sequence).then_some(())?;
     Some((short(bytes, 4)?, bytes.get(HEADER..end)?))
 }
 
-/// The first attribute called `name`.
+/// The first attribute of type `name`.
 fn attribute(answer: &[u8], name: u16) -> Option<&[u8]> {
     let mut rest = answer.get(BODY..)?;
     loop {
@@ -181,15 +183,15 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     four().or_else(sixteen)
 }
 
-/// The next hop to `to` by a route.
+/// Extracts the next hop to `to` from a route.
 fn hop(route: &[u8], to: IpAddr) -> Option<IpAddr> {
     (*route.get(7)? == UNICAST).then_some(())?;
-    // Of the other family: two bytes say which, and the address follows.
+    // `RTA_VIA`, a gateway of the other address family: two bytes of family, then the address.
     let other = || attribute(route, RTA_VIA).and_then(|via| via.get(2..));
     attribute(route, RTA_GATEWAY).or_else(other).map_or(Some(to), address)
 }
 
-/// What an answer says of a neighbour.
+/// Parses a neighbour entry.
 fn known(neighbour: &[u8]) -> Option<Neighbour> {
     match short(neighbour, 8)? {
         ASKED => Some(Neighbour::Asked),
@@ -207,7 +209,7 @@ mod tests {
 
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 7));
 
-    /// What follows the header of an answer.
+    /// Builds an answer without its header.
     fn said(body: [u8; BODY], attributes: &[(u16, &[u8])]) -> Vec<u8> {
         message(0, 0, &body, attributes).split_off(HEADER)
     }

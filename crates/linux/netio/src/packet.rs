@@ -1,8 +1,8 @@
-//! AF_PACKET with a TPACKET_V2 ring for what arrives, past the queueing discipline: the default.
+//! AF_PACKET with a TPACKET_V2 receive ring, bypassing the queueing discipline: the default backend.
 //!
-//! TPACKET_V3 hands over blocks of packets after at least a millisecond, which is why it is not used. What is to be sent is
-//! copied by the kernel at once: out of a ring it would be a page of ours that every veth copies, and takes a page for,
-//! which is slower. The format of the ring: Linux, `Documentation/networking/packet_mmap.rst` and `include/uapi/linux/if_packet.h`.
+//! TPACKET_V3 is not used because it delivers packets in blocks, after at least a millisecond. There is no transmit ring:
+//! the kernel copies outgoing frames at once. From a ring, veth would copy every frame and allocate a page for it, which is
+//! slower. Ring format: Linux, `Documentation/networking/packet_mmap.rst` and `include/uapi/linux/if_packet.h`.
 
 use std::io;
 use std::mem::offset_of;
@@ -15,7 +15,7 @@ use crate::{Counters, Error, Interface, PacketIo, sys};
 
 type Header = libc::tpacket2_hdr;
 
-/// Which frames a socket is given.
+/// Protocols delivered to a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protocol {
     /// Every frame that arrives: what a switch needs.
@@ -29,7 +29,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Its EtherType, if it has one.
+    /// EtherType, if the protocol has one.
     fn number(self) -> Option<u16> {
         match self {
             Self::All => None,
@@ -39,10 +39,11 @@ impl Protocol {
         }
     }
 
-    /// Lets a socket take frames of this protocol only.
+    /// Restricts a socket to frames of this protocol.
     ///
-    /// A socket that is bound to an EtherType gets a frame after the kernel's own IP, which copies the frame's description
-    /// first because it is shared. One that is bound to everything gets it before, and a filter costs less than that.
+    /// A socket bound to an EtherType receives a frame after the kernel's own IP stack, which first clones the frame's
+    /// descriptor because it is shared. A socket bound to all protocols receives it earlier, and a filter costs less than
+    /// the clone.
     fn restrict(self, fd: &OwnedFd) -> Result<(), Error> {
         let Some(number) = self.number() else { return Ok(()) };
         let (load, jump, back) = (libc::BPF_LD | libc::BPF_ABS, libc::BPF_JMP | libc::BPF_JEQ, libc::BPF_RET);
@@ -53,7 +54,7 @@ impl Protocol {
             &mut [
                 step(load | libc::BPF_H, ETHERTYPE_AT, 0),
                 step(jump, number.into(), 3),
-                // Of a frame of another VLAN the tag is beside it.
+                // The tag of a VLAN frame is in its metadata, not in the frame.
                 step(load | libc::BPF_B, tagged, 0),
                 step(jump, 0, 1),
                 step(back, u32::MAX, 0),
@@ -63,12 +64,12 @@ impl Protocol {
     }
 }
 
-/// What a [`PacketSocket`] is opened with.
+/// Options of a [`PacketSocket`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketOptions {
-    /// Which frames it is given.
+    /// Protocols to receive.
     pub protocol: Protocol,
-    /// Frames that wait to be taken at most; rounded up to whole blocks of four.
+    /// Capacity of the receive ring in frames; rounded up to whole blocks of four.
     pub frames: usize,
 }
 
@@ -78,16 +79,16 @@ impl Default for PacketOptions {
     }
 }
 
-/// Frames that one system call sends at most.
+/// Most frames sent by one system call.
 const BATCH: usize = 64;
-/// What the kernel puts in front of a frame that has arrived, at most.
+/// Upper limit for the kernel's metadata before a received frame. Bytes.
 const FRONT: usize = 128;
-/// Where in a frame its EtherType stands.
+/// Offset of the EtherType in a frame.
 const ETHERTYPE_AT: u32 = 12;
-/// Frames in a block of the ring: four times a multiple of 1 KiB is a multiple of a page.
+/// Frames per block of the ring: the slot size is a multiple of 1 KiB, so four slots are a multiple of a page.
 const PER_BLOCK: usize = 4;
 
-/// What has arrived: `count` slots of `slot` bytes.
+/// The receive ring: `count` slots of `slot` bytes.
 #[derive(Debug)]
 struct Ring {
     memory: Mapping,
@@ -105,12 +106,12 @@ impl Ring {
         self.memory.word(self.at() + offset_of!(Header, tp_status))
     }
 
-    /// Whether a frame is in the slot whose turn it is.
+    /// Whether the current slot holds a frame.
     fn has_frame(&self) -> bool {
         self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// That frame.
+    /// The frame in the current slot.
     fn frame(&self) -> &[u8] {
         let at = self.at();
         let start = usize::from(self.memory.u16(at + offset_of!(Header, tp_mac)));
@@ -119,20 +120,20 @@ impl Ring {
         self.memory.bytes(at + start.min(self.slot), long)
     }
 
-    /// Gives the slot back to the kernel; it is the next one's turn.
+    /// Returns the current slot to the kernel and moves to the next.
     fn advance(&mut self) {
         self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.count;
     }
 }
 
-/// What leaves with the next flush: a frame in each of [`BATCH`] slots of `slot` bytes.
+/// Frames for the next flush, one in each of [`BATCH`] slots of `slot` bytes.
 #[derive(Debug)]
 struct Batch {
     memory: Vec<u8>,
     slot: usize,
     lengths: Vec<usize>,
-    /// Those before it have left.
+    /// Index of the first frame that has not been sent.
     first: usize,
 }
 
@@ -145,7 +146,7 @@ impl Batch {
         self.lengths.len() == BATCH
     }
 
-    /// Lets `fill` write a frame, and says how long it is.
+    /// Lets `fill` write a frame; returns its length.
     fn push(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> usize {
         let at = self.lengths.len() * self.slot;
         let long = fill(&mut self.memory[at..at + self.slot]).min(self.slot);
@@ -155,7 +156,7 @@ impl Batch {
         long
     }
 
-    /// Sends everything, as far as the kernel takes it. Returns how many frames it refused.
+    /// Sends all frames that the kernel accepts. Returns how many it refused.
     fn send(&mut self, fd: &OwnedFd) -> io::Result<u64> {
         let mut refused = 0;
         while self.first < self.lengths.len() {
@@ -163,9 +164,9 @@ impl Batch {
             match sys::send_frames(fd, slots, &self.lengths[self.first..]) {
                 Ok(sent) => self.first += sent,
                 Err(error) => match error.raw_os_error() {
-                    // The device has no room for this one, which is lost as in a full queue.
+                    // The device has no room: this frame is lost, as in a full queue.
                     Some(libc::ENOBUFS) => (self.first, refused) = (self.first + 1, refused + 1),
-                    // The socket has none: the rest leaves next time.
+                    // The socket buffer is full: the remaining frames leave next time.
                     Some(libc::EAGAIN | libc::EINTR) => return Ok(refused),
                     _ => return Err(error),
                 },
@@ -196,7 +197,7 @@ fn request(slot: usize, count: usize) -> libc::tpacket_req {
     }
 }
 
-/// Sets everything that has to be set before the socket is bound.
+/// Sets the options that must precede binding.
 fn prepare(fd: &OwnedFd, slot: usize, count: usize) -> Result<(), Error> {
     let set = |name, value: i32, what| sys::set_option(fd, libc::SOL_PACKET, name, &value, what);
     set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32, "cannot choose TPACKET_V2")?;
@@ -219,7 +220,7 @@ fn link_address(interface: &Interface) -> libc::sockaddr_ll {
 }
 
 impl PacketSocket {
-    /// Opens one on the interface `name`.
+    /// Opens a socket on the interface `name`.
     ///
     /// # Errors
     /// If there is no such interface, or the process has no `CAP_NET_RAW`.
@@ -241,7 +242,7 @@ impl PacketSocket {
         Ok(Self { fd, incoming, outgoing, interface, counters: Counters::default() })
     }
 
-    /// The interface that it is on.
+    /// The socket's interface.
     #[must_use]
     pub fn interface(&self) -> &Interface {
         &self.interface
@@ -298,20 +299,20 @@ impl PacketIo for PacketSocket {
         }
     }
 
-    /// `missed` is what the kernel has counted since the socket was opened.
+    /// `missed` is the value of the last [`Self::count_missed`].
     fn counters(&self) -> Counters {
         self.counters
     }
 }
 
 impl PacketSocket {
-    /// Asks the kernel how many frames found no room in the receive ring, and adds them to the counters.
+    /// Reads from the kernel how many frames found no room in the receive ring, and adds them to the counters.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel reports an error.
     pub fn count_missed(&mut self) -> Result<u64, Error> {
         let what = "cannot ask for the counters of AF_PACKET";
-        // Asking sets the kernel's counter to 0.
+        // Reading resets the kernel's counter.
         let counted: libc::tpacket_stats =
             sys::get_option(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS, what)?;
         self.counters.missed += u64::from(counted.tp_drops);

@@ -1,4 +1,4 @@
-//! Frames between two ends in one process, without time of their own.
+//! Frames between two ends within one process, for virtual time.
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::{Counters, Error, PacketIo};
 
-/// What a pair of [`Rings`] is made with.
+/// Options of a pair of [`Rings`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RingOptions {
-    /// Frames that fit into each direction.
+    /// Capacity of each direction. Frames.
     pub frames: usize,
     /// Longest frame, Ethernet header included. Bytes.
     pub frame_room: usize,
@@ -25,11 +25,11 @@ impl Default for RingOptions {
 #[derive(Default, Debug)]
 struct Ring {
     frames: VecDeque<Vec<u8>>,
-    /// Buffers that can be used again.
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
 }
 
-/// One end of two rings, one for each direction. Nothing is lost, and what is sent is there at once.
+/// One end of a pair of rings, one per direction. Nothing is lost, and a sent frame is available at once.
 #[derive(Debug)]
 pub struct Rings {
     options: RingOptions,
@@ -39,12 +39,12 @@ pub struct Rings {
 }
 
 fn locked(ring: &Mutex<Ring>) -> MutexGuard<'_, Ring> {
-    // A frame is pushed or popped whole, so that a panic elsewhere leaves the ring as it should be.
+    // Frames are pushed and popped whole, so a panic elsewhere leaves the ring consistent.
     ring.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Rings {
-    /// Both ends.
+    /// Creates both ends.
     #[must_use]
     pub fn pair(options: RingOptions) -> (Self, Self) {
         let (there, back) = (Arc::<Mutex<Ring>>::default(), Arc::<Mutex<Ring>>::default());
@@ -96,7 +96,7 @@ impl PacketIo for Rings {
         Ok(())
     }
 
-    /// Does not wait: whoever owns both ends decides what happens next.
+    /// Returns at once: the owner of both ends decides what happens next.
     fn wait(&mut self, _wake: Option<BorrowedFd<'_>>, _timeout: Duration) -> Result<(), Error> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! System calls. Every one is checked; memory is passed as references whose length the call is told.
+//! System calls. Every return value is checked; memory is passed as references together with its length.
 
 use std::ffi::CString;
 use std::io;
@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use crate::Error;
 
-/// A type of which any bytes are a value, and of which the kernel may read every byte.
+/// A type for which every bit pattern is valid, and that the kernel may read in full.
 ///
 /// # Safety
-/// That has to be so.
+/// The type must have both properties.
 pub(crate) unsafe trait Plain: Copy {}
 
 macro_rules! plain {
     ($($name:ty),+ $(,)?) => {
-        // SAFETY: integers, and structs of the kernel's interface that hold nothing else; padding is the kernel's.
+        // SAFETY: integers, and structs of the kernel's interface that hold nothing else; padding belongs to the kernel.
         $(unsafe impl Plain for $name {})+
     };
 }
@@ -32,7 +32,7 @@ fn owned(fd: RawFd, what: &'static str) -> Result<OwnedFd, Error> {
     if fd < 0 {
         return Err(Error::last(what));
     }
-    // SAFETY: the kernel has just given it to us, and nobody else knows it.
+    // SAFETY: the kernel has just returned the descriptor, so it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -41,12 +41,12 @@ fn checked(result: libc::c_int, what: &'static str) -> Result<libc::c_int, Error
 }
 
 pub(crate) fn socket(family: i32, kind: i32, protocol: i32, what: &'static str) -> Result<OwnedFd, Error> {
-    // SAFETY: takes no memory.
+    // SAFETY: passes no memory.
     owned(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) }, what)
 }
 
 pub(crate) fn event() -> Result<OwnedFd, Error> {
-    // SAFETY: takes no memory.
+    // SAFETY: passes no memory.
     owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) }, "cannot make an eventfd")
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn set_option<T: Plain>(
     what: &'static str,
 ) -> Result<(), Error> {
     let long = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel reads `long` bytes, which `value` has.
+    // SAFETY: the kernel reads `long` bytes, the size of `value`.
     let result =
         unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), long) };
     checked(result, what).map(|_| ())
@@ -70,25 +70,25 @@ pub(crate) fn get_option<T: Plain>(
     name: i32,
     what: &'static str,
 ) -> Result<T, Error> {
-    // SAFETY: any bytes are a `Plain` value.
+    // SAFETY: every bit pattern is a valid `Plain` value.
     let mut value: T = unsafe { zeroed() };
     let mut long = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `long` bytes, which `value` has.
+    // SAFETY: the kernel writes at most `long` bytes, the size of `value`.
     let result = unsafe {
         libc::getsockopt(fd.as_raw_fd(), level, name, std::ptr::from_mut(&mut value).cast(), &mut long)
     };
     checked(result, what).map(|_| value)
 }
 
-/// Binds to an address that is a plain struct.
+/// Binds a socket to an address given as a plain struct.
 pub(crate) fn bind<T: Plain>(fd: &OwnedFd, address: &T, what: &'static str) -> Result<(), Error> {
     let long = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel reads `long` bytes, which `address` has.
+    // SAFETY: the kernel reads `long` bytes, the size of `address`.
     let result = unsafe { libc::bind(fd.as_raw_fd(), std::ptr::from_ref(address).cast(), long) };
     checked(result, what).map(|_| ())
 }
 
-/// Makes the kernel send what lies in a ring. Returns what it says.
+/// Tells the kernel to transmit the frames in a ring. Returns its error, if any.
 pub(crate) fn kick(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: no memory is passed.
     let result =
@@ -96,7 +96,7 @@ pub(crate) fn kick(fd: &OwnedFd) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Sends frames, one in each of `slots`; `lengths` says how long they are. Returns how many have left.
+/// Sends one frame from each of `slots`, with the given `lengths`. Returns how many were sent.
 pub(crate) fn send_frames<'a>(
     fd: &OwnedFd,
     slots: impl Iterator<Item = &'a [u8]>,
@@ -108,21 +108,21 @@ pub(crate) fn send_frames<'a>(
         .collect();
     let mut messages: Vec<libc::mmsghdr> = Vec::with_capacity(pieces.len());
     for piece in &mut pieces {
-        // SAFETY: integers and pointers that may be null.
+        // SAFETY: integers and nullable pointers.
         let mut message: libc::mmsghdr = unsafe { zeroed() };
         message.msg_hdr.msg_iov = piece;
         message.msg_hdr.msg_iovlen = 1;
         messages.push(message);
     }
-    // SAFETY: every pointer in `messages` points into `pieces`, and those to frames, which outlive the call; the kernel
-    // reads from them and writes `msg_len`.
+    // SAFETY: the pointers in `messages` point into `pieces`, and those in `pieces` point to frames; both outlive the call.
+    // The kernel reads from them and writes `msg_len`.
     let sent = unsafe {
         libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), messages.len() as u32, libc::MSG_DONTWAIT)
     };
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
 }
 
-/// Makes the kernel look at a fill ring.
+/// Tells the kernel to look at a fill ring.
 pub(crate) fn kick_receive(fd: &OwnedFd) {
     // SAFETY: no memory is passed.
     let _ = unsafe {
@@ -131,12 +131,12 @@ pub(crate) fn kick_receive(fd: &OwnedFd) {
     };
 }
 
-/// Waits until one of `fds` can be read, or for `timeout`.
+/// Waits until one of `fds` is readable, or for `timeout`.
 pub(crate) fn poll(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<(), Error> {
     is_ready(fds, timeout).map(|_| ())
 }
 
-/// The same; returns whether one can be read. Takes two at most.
+/// Like [`poll`], but returns whether a descriptor is readable. At most two descriptors.
 pub(crate) fn is_ready(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<bool, Error> {
     let mut polled: [libc::pollfd; 2] = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 2];
     polled.iter_mut().zip(fds).for_each(|(slot, fd)| slot.fd = fd.as_raw_fd());
@@ -144,7 +144,7 @@ pub(crate) fn is_ready(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<bool
         tv_sec: timeout.as_secs().min(1 << 30) as libc::time_t,
         tv_nsec: timeout.subsec_nanos().into(),
     };
-    // SAFETY: `polled` has as many elements as said; a slot of -1 is passed over; no signal mask is passed.
+    // SAFETY: `polled` has the stated number of elements; the kernel ignores a descriptor of -1; no signal mask is passed.
     let result = unsafe { libc::ppoll(polled.as_mut_ptr(), 2, &time, std::ptr::null()) };
     match checked(result, "cannot wait for packets") {
         Err(Error::Kernel { source, .. }) if source.kind() == io::ErrorKind::Interrupted => Ok(false),
@@ -153,7 +153,7 @@ pub(crate) fn is_ready(fds: &[BorrowedFd<'_>], timeout: Duration) -> Result<bool
 }
 
 fn interface_request(name: &str) -> Result<libc::ifreq, Error> {
-    // SAFETY: `ifreq` is integers and pointers that may be null.
+    // SAFETY: `ifreq` is integers and nullable pointers.
     let mut request: libc::ifreq = unsafe { zeroed() };
     if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains('\0') {
         return Err(Error::NoInterface(name.to_string()));
@@ -174,7 +174,7 @@ fn ask_interface(name: &str, request: libc::c_ulong) -> Result<libc::ifreq, Erro
 /// Index of an interface.
 pub(crate) fn interface_index(name: &str) -> Result<u32, Error> {
     let text = CString::new(name).map_err(|_| Error::NoInterface(name.to_string()))?;
-    // SAFETY: `text` ends with 0.
+    // SAFETY: `text` is NUL-terminated.
     match unsafe { libc::if_nametoindex(text.as_ptr()) } {
         0 => Err(Error::NoInterface(name.to_string())),
         index => Ok(index),
@@ -196,36 +196,36 @@ pub(crate) fn interface_mtu(name: &str) -> Result<usize, Error> {
     Ok(usize::try_from(unsafe { asked.ifr_ifru.ifru_mtu }).unwrap_or(0))
 }
 
-/// Lets a socket throw away everything that arrives.
+/// Makes a socket discard everything that it receives.
 pub(crate) fn discard_everything(fd: &OwnedFd) -> Result<(), Error> {
     // The classic BPF program "return 0".
     attach_filter(fd, &mut [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }])
 }
 
-/// Lets a socket take only what a program of classic BPF lets pass.
+/// Attaches a classic BPF program as the filter of a socket.
 pub(crate) fn attach_filter(fd: &OwnedFd, program: &mut [libc::sock_filter]) -> Result<(), Error> {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     set_option(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program, "cannot attach a socket filter")
 }
 
-/// The system call bpf(2) with an attribute of whole words. Returns a file descriptor.
+/// The system call bpf(2) with an attribute of 64-bit words. Returns a file descriptor.
 pub(crate) fn bpf(command: i32, attribute: &mut [u64], what: &'static str) -> Result<OwnedFd, Error> {
     owned(bpf_raw(command, attribute), what)
 }
 
-/// The same where no descriptor comes back.
+/// The same for commands that return no descriptor.
 pub(crate) fn bpf_update(command: i32, attribute: &mut [u64], what: &'static str) -> Result<(), Error> {
     checked(bpf_raw(command, attribute), what).map(|_| ())
 }
 
 fn bpf_raw(command: i32, attribute: &mut [u64]) -> i32 {
     let (pointer, long) = (attribute.as_mut_ptr(), size_of_val(attribute));
-    // SAFETY: the kernel reads and writes at most `long` bytes of the attribute; what the attribute itself points to is
-    // kept alive by those who made it (`xdp/program.rs`), with its length beside it.
+    // SAFETY: the kernel reads and writes at most `long` bytes of the attribute. Pointers inside the attribute stay valid
+    // because the caller (`xdp/program.rs`) keeps their targets alive and passes their lengths.
     unsafe { libc::syscall(libc::SYS_bpf, command, pointer, long) as i32 }
 }
 
-/// An address as the kernel wants it.
+/// A socket address in the kernel's format.
 #[derive(Clone, Copy)]
 pub(crate) struct RawAddress {
     storage: libc::sockaddr_storage,
@@ -269,7 +269,7 @@ impl RawAddress {
         let place = std::ptr::from_ref(&self.storage);
         match i32::from(self.storage.ss_family) {
             libc::AF_INET => {
-                // SAFETY: the family says that it is one; a storage is large and aligned enough.
+                // SAFETY: the family says that it is a `sockaddr_in`; the storage is large and aligned enough.
                 let raw = unsafe { place.cast::<libc::sockaddr_in>().read() };
                 Some((raw.sin_addr.s_addr.to_ne_bytes(), u16::from_be(raw.sin_port)).into())
             }
@@ -285,7 +285,7 @@ impl RawAddress {
 
 pub(crate) fn bind_to(fd: &OwnedFd, address: SocketAddr, what: &'static str) -> Result<(), Error> {
     let raw = RawAddress::new(address);
-    // SAFETY: the storage holds `long` bytes of an address.
+    // SAFETY: the storage holds an address of `long` bytes.
     let result = unsafe { libc::bind(fd.as_raw_fd(), std::ptr::from_ref(&raw.storage).cast(), raw.long) };
     checked(result, what).map(|_| ())
 }
@@ -295,7 +295,7 @@ pub(crate) fn local_address(fd: &OwnedFd) -> Result<SocketAddr, Error> {
     // SAFETY: integers only.
     let mut raw = RawAddress { storage: unsafe { zeroed() }, long: 0 };
     raw.long = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `long` bytes, which the storage has.
+    // SAFETY: the kernel writes at most `long` bytes, the size of the storage.
     let result = unsafe {
         libc::getsockname(fd.as_raw_fd(), std::ptr::from_mut(&mut raw.storage).cast(), &mut raw.long)
     };
@@ -303,14 +303,14 @@ pub(crate) fn local_address(fd: &OwnedFd) -> Result<SocketAddr, Error> {
     raw.get().ok_or_else(|| Error::Address("a socket has an address that is not IP".to_string()))
 }
 
-/// Room for one control message that carries an `int`.
+/// Size of a control message that carries an `int`. Bytes.
 const CONTROL: usize = 32;
 
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Control([u8; CONTROL]);
 
-/// A datagram that is to be sent.
+/// A datagram to send.
 pub(crate) struct Outgoing<'a> {
     pub to: RawAddress,
     /// The byte that carries DSCP and ECN.
@@ -318,7 +318,7 @@ pub(crate) struct Outgoing<'a> {
     pub payload: &'a [u8],
 }
 
-/// Sends datagrams until the kernel takes no more; returns how many it took.
+/// Sends datagrams until the kernel accepts no more; returns the number sent.
 pub(crate) fn send_datagrams(fd: &OwnedFd, ipv6: bool, datagrams: &[Outgoing<'_>]) -> io::Result<usize> {
     let (level, kind) =
         if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) } else { (libc::IPPROTO_IP, libc::IP_TOS) };
@@ -335,7 +335,7 @@ pub(crate) fn send_datagrams(fd: &OwnedFd, ipv6: bool, datagrams: &[Outgoing<'_>
         .collect();
     let mut messages: Vec<libc::mmsghdr> = Vec::with_capacity(datagrams.len());
     for ((datagram, piece), control) in datagrams.iter().zip(&mut pieces).zip(&mut controls) {
-        // SAFETY: integers and pointers that may be null.
+        // SAFETY: integers and nullable pointers.
         let mut message: libc::mmsghdr = unsafe { zeroed() };
         message.msg_hdr.msg_name = std::ptr::from_ref(&datagram.to.storage).cast_mut().cast();
         message.msg_hdr.msg_namelen = datagram.to.long;
@@ -375,10 +375,10 @@ fn control_message(level: i32, kind: i32, value: i32) -> Control {
     control
 }
 
-/// A datagram that has arrived.
+/// A received datagram.
 pub(crate) struct Incoming<'a> {
     pub from: SocketAddr,
-    /// The byte that carries DSCP and ECN, if the kernel told.
+    /// The byte that carries DSCP and ECN, if the kernel reported it.
     pub traffic_class: Option<u8>,
     pub payload: &'a [u8],
 }
@@ -401,7 +401,7 @@ pub(crate) fn receive_datagrams(
         .collect();
     let mut messages: Vec<libc::mmsghdr> = Vec::with_capacity(most);
     for ((name, piece), control) in names.iter_mut().zip(&mut pieces).zip(&mut controls) {
-        // SAFETY: integers and pointers that may be null.
+        // SAFETY: integers and nullable pointers.
         let mut message: libc::mmsghdr = unsafe { zeroed() };
         message.msg_hdr.msg_name = name.as_mut_ptr().cast();
         message.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
@@ -411,8 +411,8 @@ pub(crate) fn receive_datagrams(
         message.msg_hdr.msg_controllen = CONTROL as _;
         messages.push(message);
     }
-    // SAFETY: every pointer in `messages` points into `buffers`, `names`, `pieces` or `controls`, which outlive the call
-    // and have the lengths that are said; no time-out is passed.
+    // SAFETY: every pointer in `messages` points into `buffers`, `names`, `pieces` or `controls`, which outlive the call and
+    // have the stated lengths; no timeout is passed.
     let got = unsafe {
         let (fd, count) = (fd.as_raw_fd(), messages.len() as u32);
         libc::recvmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT, std::ptr::null_mut())
@@ -421,7 +421,7 @@ pub(crate) fn receive_datagrams(
         return Err(io::Error::last_os_error());
     }
     for (at, message) in messages.iter().take(got as usize).enumerate() {
-        // SAFETY: zeroed, and then perhaps written by the kernel: integers either way.
+        // SAFETY: zeroed, then possibly written by the kernel: integers either way.
         let storage = unsafe { names[at].assume_init() };
         let name = RawAddress { storage, long: message.msg_hdr.msg_namelen };
         let long = (message.msg_len as usize).min(room);
@@ -435,7 +435,7 @@ pub(crate) fn receive_datagrams(
 
 /// DSCP and ECN of a datagram, from its control messages.
 fn traffic_class(header: &libc::msghdr) -> Option<u8> {
-    // SAFETY: the kernel has set the length of the control messages, which lie in a buffer of ours that is alive.
+    // SAFETY: the kernel has set the length of the control messages; their buffer is ours and alive.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(header);
         while let Some(message) = at.as_ref() {
@@ -451,22 +451,22 @@ fn traffic_class(header: &libc::msghdr) -> Option<u8> {
     None
 }
 
-/// Adds one to an eventfd, or takes everything from it. What the kernel says does not matter: a full counter wakes too.
+/// Adds one to an eventfd. Errors are ignored: a full counter also wakes the reader.
 pub(crate) fn event_add(fd: &OwnedFd) {
     let one = 1u64;
-    // SAFETY: 8 bytes are there.
+    // SAFETY: the kernel reads 8 bytes, the size of `one`.
     let _ = unsafe { libc::write(fd.as_raw_fd(), std::ptr::from_ref(&one).cast(), 8) };
 }
 
 pub(crate) fn event_clear(fd: &OwnedFd) {
     let mut all = 0u64;
-    // SAFETY: 8 bytes are there.
+    // SAFETY: the kernel writes 8 bytes, the size of `all`.
     let _ = unsafe { libc::read(fd.as_raw_fd(), std::ptr::from_mut(&mut all).cast(), 8) };
 }
 
 /// Moves the calling thread into a network namespace.
 pub(crate) fn enter_network(namespace: &OwnedFd) -> io::Result<()> {
-    // SAFETY: takes no memory.
+    // SAFETY: passes no memory.
     let result = unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,8 +1,8 @@
-//! The kernel's own UDP: no privilege is needed.
+//! UDP sockets of the kernel: no privilege is needed.
 //!
-//! A socket for each path label sends, one socket receives. What the kernel does not let a program see or say, the
-//! Ethernet, IP and UDP headers, is put on and taken off here, so that frames look the same as with every other backend.
-//! A trimmed packet arrives only if the switch corrected the lengths in its headers; the kernel drops the others.
+//! One socket per path label sends, and one socket receives. This module adds and removes the Ethernet, IP and UDP headers,
+//! which the kernel hides from programs, so that frames look the same as with every other backend. A trimmed packet arrives
+//! only if the switch corrected the lengths in its headers; the kernel drops the others.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,23 +13,23 @@ use pullnet_wire::{ETHERNET, IPV4, IPV6, Mac, PORT, Route, UDP, switch};
 
 use crate::{Counters, Error, PacketIo, sys};
 
-/// What [`UdpSockets`] are opened with.
+/// Options of [`UdpSockets`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UdpOptions {
-    /// The host's address; one address, since it is a part of what a packet's check covers.
+    /// The host's address. Exactly one, because a packet's checksum covers it.
     pub address: IpAddr,
     /// The port to listen on; 0 lets the kernel choose.
     pub port: u16,
-    /// Path labels to send from: as many UDP source ports, chosen by the kernel. At least 1.
+    /// Number of path labels for sending; each is a UDP source port chosen by the kernel. At least 1.
     pub labels: u16,
     /// Longest IP packet. Bytes.
     pub mtu: usize,
-    /// Frames that are sent or received by one system call at most.
+    /// Most frames sent or received by one system call.
     pub burst: usize,
 }
 
 impl UdpOptions {
-    /// The usual ones for `address`.
+    /// Default options for `address`.
     #[must_use]
     pub fn new(address: IpAddr) -> Self {
         Self { address, port: PORT, labels: 8, mtu: 1500, burst: 64 }
@@ -69,7 +69,7 @@ fn open(address: SocketAddr, receives: bool) -> Result<OwnedFd, Error> {
     } else {
         (libc::SOL_SOCKET, libc::SO_NO_CHECK)
     };
-    // A checksum that covers payload would be wrong after a trim.
+    // A checksum over the payload would be wrong after a trim.
     sys::set_option(&fd, level, no_check, &1i32, "cannot send UDP without checksum")?;
     if receives {
         receive_options(&fd, ipv6)?;
@@ -95,15 +95,15 @@ fn receive_options(fd: &OwnedFd, ipv6: bool) -> Result<(), Error> {
     } else {
         sys::set_option(fd, libc::IPPROTO_IP, libc::IP_RECVTOS, &1i32, what)?;
     }
-    // A first window of some senders should fit; the kernel gives what its limit allows.
+    // Room for the first windows of several senders; the kernel may grant less.
     sys::set_option(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, &(4i32 << 20), "cannot size a receive buffer")
 }
 
 impl UdpSockets {
-    /// Opens them.
+    /// Opens the sockets.
     ///
     /// # Errors
-    /// If the address is not one of this host's, or the port is taken.
+    /// If the address does not belong to this host, or the port is taken.
     pub fn open(options: &UdpOptions) -> Result<Self, Error> {
         if options.address.is_unspecified() {
             let text = "UDP sockets need one address of this host: a packet's check covers it";
@@ -128,18 +128,18 @@ impl UdpSockets {
         })
     }
 
-    /// Where it listens.
+    /// Address and port of the receiving socket.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Bytes of the headers that a program does not see.
+    /// Length of the headers that the kernel hides from a program. Bytes.
     fn front(&self) -> usize {
         ETHERNET + UDP + if self.local.is_ipv6() { IPV6 } else { IPV4 }
     }
 
-    /// What a frame says to the kernel; `None`: it is no UDP frame of ours.
+    /// Splits a frame into the arguments of a send; `None` if it is not a UDP frame from this host.
     fn take_apart(&mut self, frame: &[u8]) -> Option<Waiting> {
         let dscp = switch::dscp(frame)?;
         let (route, payload) = switch::datagram(frame)?;
@@ -156,7 +156,7 @@ impl UdpSockets {
         })
     }
 
-    /// Sends the longest run of waiting frames of one socket. Returns how many are gone.
+    /// Sends the longest run of waiting frames that share a socket. Returns how many are done.
     fn send_run(&mut self) -> Result<usize, Error> {
         let Some(first) = self.waiting.first() else { return Ok(0) };
         let sender = first.sender;
@@ -174,7 +174,7 @@ impl UdpSockets {
             Ok(sent) => Ok(sent),
             Err(source) => match source.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(0),
-                // A first one that cannot be sent must not stand in the way of the others; UDP may lose.
+                // A first datagram that cannot be sent is dropped, as UDP allows; it must not block the others.
                 _ => {
                     self.counters.refused += 1;
                     Ok(1)
@@ -184,7 +184,7 @@ impl UdpSockets {
     }
 }
 
-/// Puts headers in front of a datagram that has arrived; returns the length of the frame.
+/// Writes the headers in front of a received datagram; returns the length of the frame.
 fn put_together(frame: &mut [u8], local: SocketAddr, incoming: &sys::Incoming<'_>) -> Option<usize> {
     let route = Route {
         from_mac: Mac::default(),
@@ -213,7 +213,7 @@ impl PacketIo for UdpSockets {
         });
         match got {
             Ok(got) => Ok(got),
-            // An ICMP error of something that was sent before is not about what arrives.
+            // An ICMP error about an earlier datagram does not concern receiving.
             Err(source)
                 if matches!(
                     source.kind(),
@@ -272,12 +272,12 @@ impl PacketIo for UdpSockets {
     }
 }
 
-/// Keeps a UDP port for a stack that reads frames past the kernel, which would else answer every one with an ICMP error.
+/// Reserves a UDP port for a stack that reads frames past the kernel, which would otherwise answer each with an ICMP error.
 #[derive(Debug)]
 pub struct PortGuard(#[expect(dead_code, reason = "holds the port")] OwnedFd);
 
 impl PortGuard {
-    /// Takes `port` of `address`, throwing away what arrives.
+    /// Reserves `port` on `address` and discards everything that arrives there.
     ///
     /// # Errors
     /// If another program has the port.

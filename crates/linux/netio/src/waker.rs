@@ -3,12 +3,12 @@ use std::sync::Arc;
 
 use crate::{Error, sys};
 
-/// Ends a [`crate::PacketIo::wait`] from another thread.
+/// Interrupts a [`crate::PacketIo::wait`] from another thread.
 #[derive(Clone, Debug)]
 pub struct Waker(Arc<OwnedFd>);
 
 impl Waker {
-    /// A new one.
+    /// Creates a waker.
     ///
     /// # Errors
     /// If the process has no file descriptor left.
@@ -16,12 +16,12 @@ impl Waker {
         sys::event().map(|fd| Self(Arc::new(fd)))
     }
 
-    /// Ends the wait, or the next one if nobody waits.
+    /// Interrupts the current wait, or the next one if no thread is waiting.
     pub fn wake(&self) {
         sys::event_add(&self.0);
     }
 
-    /// Forgets that anybody called [`Waker::wake`].
+    /// Clears earlier calls of [`Waker::wake`].
     pub fn clear(&self) {
         sys::event_clear(&self.0);
     }

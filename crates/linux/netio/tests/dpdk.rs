@@ -12,10 +12,10 @@ use pullnet_netio::{
     Dpdk, DpdkOptions, DpdkPort, PacketIo, PacketOptions, PacketSocket, Protocol, in_namespace,
 };
 
-/// Names the socket of memif in the other process, and the MTU there.
+/// Environment variable with the memif socket of the other process and its MTU.
 const SOCKET: &str = "PULLNET_TEST_MEMIF";
 const MTU: &str = "PULLNET_TEST_MTU";
-/// The frame by which the other process says that it is there, the one that ends it, and its last.
+/// Frames of the other process: its greeting, the request to end, and its last frame.
 const HELLO: [u8; 64] = [0xee; 64];
 const END: [u8; 64] = [0xff; 64];
 const ENDED: [u8; 64] = [0xdd; 64];
@@ -26,19 +26,19 @@ fn start() -> Dpdk {
         .unwrap()
 }
 
-/// DPDK, which the tests of this process share.
+/// DPDK, shared by the tests of this process.
 fn dpdk() -> &'static Dpdk {
     static RUNNING: OnceLock<Dpdk> = OnceLock::new();
     RUNNING.get_or_init(start)
 }
 
-/// One end of memif; `socket` names it and its number.
+/// One end of memif; `socket` gives its name and number.
 fn memif(dpdk: &Dpdk, role: &str, socket: &str, mtu: u16) -> DpdkPort {
     let device = format!("net_memif_{socket},role={role},id=0,socket=pullnet-{socket},bsize=10240");
     dpdk.open(&device, &DpdkOptions { mtu, ..OPTIONS }).unwrap()
 }
 
-/// A frame of so many bytes; no two of a test are equal.
+/// A frame of `long` bytes; distinct for each `number` in a test.
 fn frame(number: usize, long: usize) -> Vec<u8> {
     (0..long).map(|at| (at * 7 + number * 13 + at / 251) as u8 & 0x7f).collect()
 }
@@ -53,7 +53,7 @@ fn lengths() -> impl Iterator<Item = usize> {
     })
 }
 
-/// What the other process makes of a frame.
+/// The other process's answer to a frame.
 fn answer(frame: &[u8]) -> Vec<u8> {
     frame.iter().rev().map(|byte| byte ^ 0x55).collect()
 }
@@ -68,7 +68,7 @@ fn put(port: &mut DpdkPort, frame: &[u8]) -> bool {
     had_room
 }
 
-/// The other process, which ends with the test.
+/// The other process; ends with the test.
 struct Peer(Child);
 
 impl Peer {
@@ -94,7 +94,7 @@ impl Drop for Peer {
     }
 }
 
-/// Waits until a port is up, a minute at most.
+/// Waits until a port is up, at most a minute.
 fn up(port: &mut DpdkPort) {
     for _ in 0..6000 {
         if port.is_up() {
@@ -128,11 +128,11 @@ fn the_other_process() {
     let missed = port.count_missed().unwrap();
     assert_eq!(missed, if mtu == OPTIONS.mtu { 0 } else { 1 });
     assert!(put(&mut port, &ENDED));
-    // The driver may crash the end that is left: the other one goes first, and then kills this process.
+    // The driver may crash the remaining end, so the test drops its end first and then kills this process.
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// A port that the other process answers at, whose MTU is `mtu`.
+/// A port with MTU `mtu`, answered by the other process.
 fn with_peer(name: &str, mtu: u16) -> (DpdkPort, Peer) {
     let socket = format!("{name}-{}", std::process::id());
     let mut port = memif(dpdk(), "server", &socket, OPTIONS.mtu);
@@ -141,7 +141,7 @@ fn with_peer(name: &str, mtu: u16) -> (DpdkPort, Peer) {
     (port, peer)
 }
 
-/// Ends both, the other process being content.
+/// Ends both, after the other process has reported success.
 fn end(mut port: DpdkPort, peer: Peer) {
     assert!(put(&mut port, &END));
     assert_eq!([next(&mut port), next(&mut port)], [answer(&END), ENDED.to_vec()]);
@@ -181,7 +181,7 @@ fn next(port: &mut DpdkPort) -> Vec<u8> {
     panic!("nothing has arrived for a minute");
 }
 
-/// Frames of every length cross between AF_PACKET sockets of DPDK and of our own, both ways.
+/// Frames of every length pass between DPDK's AF_PACKET and ours in both directions.
 #[test]
 fn af_packet_by_dpdk_and_by_us_understand_each_other() {
     let Some(veth) = Veth::make(9000) else { return };

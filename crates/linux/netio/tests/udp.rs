@@ -1,4 +1,4 @@
-//! Frames over the kernel's own UDP, on loopback: needs no privilege.
+//! Frames over the kernel's own UDP, on loopback; needs no privilege.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Frames between two network namespaces, by every backend that needs them.
+//! Frames between two network namespaces, over every backend that needs them.
 
 mod common;
 
@@ -13,7 +13,7 @@ use pullnet_wire::{Mac, Marks, PORT, Packet, Route, Shape, emit, parse};
 
 const HOSTS: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::new(10, 77, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 77, 0, 2))];
 
-/// A data frame from host 0 to host 1 for `port`, with so much payload.
+/// A data frame from host 0 to host 1 for `port`, with `payload` bytes of payload.
 fn frame(macs: [Mac; 2], port: u16, seq: u32, payload: usize) -> Vec<u8> {
     let route = Route {
         from_mac: macs[0],
@@ -128,7 +128,7 @@ fn af_xdp_leaves_other_traffic_to_the_kernel() {
     let ours = frame(macs, PORT, 0, 100);
     let other = frame(macs, PORT + 1, 1, 100);
     send(&mut a, &[other.clone(), ours.clone()]);
-    // Frames stay in order: with ours the other one has passed.
+    // Frames stay in order: when ours arrives, the earlier foreign frame was already passed on.
     assert_eq!(take(&mut b, 1), [ours]);
     assert_eq!(take(&mut rest, 1), [other]);
     assert!(is_empty(&mut b) && is_empty(&mut rest));

@@ -1,27 +1,27 @@
-//! What goes wrong.
+//! Fault conditions of a soak in virtual time.
 
-/// What goes wrong during a soak in virtual time.
+/// The fault that is injected during a soak in virtual time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Condition {
-    /// Nothing beside what many senders do to each other.
+    /// No faults except contention between many senders.
     Fine,
-    /// See [`Condition::words`], as of all that follow.
+    /// Frames are lost; for the rates of this and the following conditions see [`Condition::words`].
     Loss,
-    /// Frames arrive twice.
+    /// Frames are delivered twice.
     Duplication,
     /// Frames overtake each other.
     Reordering,
-    /// Frames are changed on their way.
+    /// Frames are changed in transit.
     Corruption,
-    /// First windows arrive as headers.
+    /// First windows arrive as headers only.
     Trimming,
-    /// Switches are started anew.
+    /// Switches restart.
     Restart,
     /// A path is down.
     Path,
-    /// Hosts die.
+    /// Hosts crash.
     Peer,
-    /// Applications die.
+    /// Applications crash.
     Application,
 }
 
@@ -62,18 +62,18 @@ impl Condition {
         }
     }
 
-    /// Whether all that is sent arrives, whole or trimmed, before a timer runs out.
+    /// Whether every packet arrives, whole or trimmed, before its timer expires.
     pub(crate) const fn is_timely(self) -> bool {
         matches!(self, Self::Fine | Self::Duplication | Self::Trimming | Self::Application)
     }
 
-    /// As it is written.
+    /// Name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.described().0
     }
 
-    /// What happens.
+    /// Description of the fault.
     #[must_use]
     pub const fn words(self) -> &'static str {
         self.described().1

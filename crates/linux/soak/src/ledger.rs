@@ -1,4 +1,4 @@
-//! What was asked for and what came of it.
+//! Accounts of all requests and their outcomes.
 
 use std::collections::BTreeMap;
 
@@ -13,39 +13,39 @@ use crate::message::Head;
 use crate::network::HOSTS;
 use crate::report::{Report, Traffic};
 
-/// Most bytes in the body of a request or of an answer. 1 byte to that many, each power of two as likely as any other.
+/// Largest body of a request or an answer. Bytes. Sizes are log-uniform from 1 to this.
 const LONGEST_CALL: u64 = 100_000;
-/// Most bytes that a stream carries each way.
+/// Most bytes that a stream carries in each direction.
 const LONGEST_STREAM: u64 = 8 << 20;
-/// No soak of so few bytes has one stream only.
+/// Fewest streams over which the bytes of a soak are spread.
 const STREAMS: u64 = 64;
 
-/// That the answer of a number arrived; below it is counted how often the number was carried out.
+/// Flag in [`Ledger::known`]: the answer arrived. The lower bits count how often the request was carried out.
 const ANSWERED: u8 = 0x80;
 
-/// What became of calls, or of streams.
+/// Outcomes of calls or of streams.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Outcomes {
     /// Begun.
     pub asked: u64,
-    /// Answered with what was to be answered.
+    /// Answered correctly.
     pub answered: u64,
     /// Ended with an error.
     pub failed: u64,
-    /// Ended with whoever had begun it.
+    /// Lost with the process that had begun them.
     pub died: u64,
-    /// Bytes of bodies that arrived, both ways.
+    /// Bytes of bodies received in both directions.
     pub bytes: u64,
 }
 
 impl Outcomes {
-    /// Begun and not ended.
+    /// Begun and not yet ended.
     pub(crate) const fn open(&self) -> u64 {
         self.asked - self.answered - self.failed - self.died
     }
 }
 
-/// Whoever a session is with, as it was when the session began.
+/// The peer of a session, in its state when the session began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Partner {
     host: u32,
@@ -53,30 +53,30 @@ pub(crate) struct Partner {
     away: bool,
 }
 
-/// All numbers that were given, and what is known of each.
+/// All request numbers issued so far, and the state of each.
 pub(crate) struct Ledger {
     pub seed: Seed,
     chance: Stream,
     rpcs: u64,
     stream_bytes: u64,
     longest_stream: u64,
-    /// Calls, and bytes of streams, that are still to be begun.
+    /// Calls and bytes of streams that are yet to begin.
     calls_left: u64,
     bytes_left: u64,
-    /// By number: how often it was carried out, and whether it was answered.
+    /// By number: how often the request was carried out, and whether it was answered.
     known: Vec<u8>,
     pub calls: Outcomes,
     pub streams: Outcomes,
-    /// When one of them ended last.
+    /// End of the last call or stream that ended.
     pub latest: Instant,
-    /// By host: how often it died, and whether it is away.
+    /// By host: number of crashes, and whether the host is away.
     deaths: [u64; HOSTS as usize],
     away: [bool; HOSTS as usize],
-    /// By host: sessions that may still be refused since the host died last, because their openers do not know of it.
+    /// By host: sessions that may still be refused after its last crash, because their openers do not know of the crash yet.
     stale_left: [u64; HOSTS as usize],
-    /// Errors that somebody saw, in words.
+    /// Errors reported to applications, with their counts.
     pub errors: BTreeMap<String, u64>,
-    /// What must not happen, in words.
+    /// Violations of the guarantees, with their counts.
     pub complaints: BTreeMap<String, u64>,
 }
 
@@ -103,7 +103,7 @@ impl Ledger {
         }
     }
 
-    /// The next call, with bodies of chance lengths; `None`: there were enough.
+    /// Begins the next call, with random body sizes; `None` once all calls have begun.
     pub fn next_call(&mut self) -> Option<Head> {
         self.calls_left = self.calls_left.checked_sub(1)?;
         self.calls.asked += 1;
@@ -111,7 +111,7 @@ impl Ledger {
         Some(self.number(Head { id: 0, long, answer, both_ways: false }))
     }
 
-    /// The next stream.
+    /// Begins the next stream; `None` once all bytes are assigned.
     pub fn next_stream(&mut self) -> Option<Head> {
         (self.bytes_left > 0).then_some(())?;
         self.streams.asked += 1;
@@ -121,7 +121,7 @@ impl Ledger {
             self.bytes_left -= bytes;
             bytes
         });
-        // An answer without a body would be taken for none.
+        // An answer without a body would look like no answer.
         Some(self.number(Head { id: 0, long, answer: answer.max(1), both_ways: true }))
     }
 
@@ -130,12 +130,12 @@ impl Ledger {
         Head { id: self.known.len() as u64 - 1, ..head }
     }
 
-    /// Another host than `host`.
+    /// A random host other than `host`.
     pub fn another(&mut self, host: u32) -> u32 {
         (host + 1 + self.chance.below(HOSTS - 1)) % HOSTS
     }
 
-    /// How much is done, 0 to 1.
+    /// Fraction of the soak that is done, 0 to 1.
     pub fn progress(&self) -> f64 {
         let part = |left: f64, all: u64| (1.0 - left / all.max(1) as f64).max(0.0);
         let calls = part((self.calls_left + self.calls.open()) as f64, self.rpcs);
@@ -148,7 +148,7 @@ impl Ledger {
         }
     }
 
-    /// Nothing more is begun.
+    /// Lets no further call or stream begin.
     pub fn ask_no_more(&mut self) {
         (self.calls_left, self.bytes_left) = (0, 0);
     }
@@ -161,19 +161,19 @@ impl Ledger {
         if head.both_ways { &mut self.streams } else { &mut self.calls }
     }
 
-    /// A request arrived as it was sent.
+    /// Records a request that arrived intact.
     pub fn carried_out(&mut self, head: &Head) {
         match self.known.get_mut(head.id as usize) {
             Some(known) if *known & !ANSWERED < 2 => *known += 1,
             Some(_) => {}
-            None => self.complain("a request has a number that nobody gave"),
+            None => self.complain("a request carries an unknown number"),
         }
     }
 
-    /// The answer of `asked` arrived as it was sent: `got`.
+    /// Records the intact answer `got` to the request `asked`.
     pub fn answered(&mut self, now: Instant, asked: &Head, got: &Head) {
         if *got != asked.answer() {
-            self.complain("an answer is another one's");
+            self.complain("an answer belongs to another request");
         }
         self.latest = now;
         if let Some(known) = self.known.get_mut(asked.id as usize) {
@@ -184,12 +184,12 @@ impl Ledger {
         outcomes.bytes += asked.long + asked.answer;
     }
 
-    /// An error ended a session with `partner`; `asked` if it was begun here.
+    /// Records an error that ended a session with `partner`; `asked` is the request if this side began the session.
     pub fn failed(&mut self, now: Instant, asked: Option<&Head>, partner: &Partner, error: &StreamError) {
         let died = self.deaths[partner.host as usize] != partner.deaths;
         let excused = partner.away || died || self.is_refused_token(partner, error);
         if !excused {
-            self.complain(&format!("although nobody died: {error}"));
+            self.complain(&format!("error without a crash: {error}"));
         }
         let Some(asked) = asked else { return };
         self.latest = now;
@@ -200,8 +200,8 @@ impl Ledger {
         }
     }
 
-    /// Whether an opener learned by this error that `partner` was started anew. That takes as many sessions as are begun with
-    /// the former token, and no more.
+    /// Whether this error told an opener that `partner` has restarted. Excuses at most as many errors as sessions were open
+    /// with the old token.
     fn is_refused_token(&mut self, partner: &Partner, error: &StreamError) -> bool {
         let left = &mut self.stale_left[partner.host as usize];
         let stale = *left > 0 && matches!(error, StreamError::Reset(Reason::STALE));
@@ -209,8 +209,8 @@ impl Ledger {
         stale
     }
 
-    /// As much is asked for once more, under another number: what fails while somebody is away takes nothing from what
-    /// is to be answered, however long that lasts.
+    /// Puts the volume of a failed request back, to be begun under a new number. A failure during a crash therefore does not
+    /// reduce the amount of work, however long the crash lasts.
     fn ask_again(&mut self, failed: &Head) {
         if failed.both_ways {
             self.bytes_left += failed.long + failed.answer;
@@ -219,34 +219,34 @@ impl Ledger {
         }
     }
 
-    /// Whoever asked is dead.
+    /// Records that the requester of `asked` has crashed.
     pub fn died(&mut self, asked: &Head) {
         self.outcomes(asked).died += 1;
     }
 
-    /// Something that must not happen.
+    /// Records a violation of the guarantees.
     pub fn complain(&mut self, what: &str) {
         *self.complaints.entry(what.to_owned()).or_default() += 1;
     }
 
-    /// A host, or its application, has died.
+    /// Records that a host, or its application, has crashed.
     pub fn died_at(&mut self, host: u32) {
         self.deaths[host as usize] += 1;
         self.stale_left[host as usize] = self.calls.open() + self.streams.open();
         self.away[host as usize] = true;
     }
 
-    /// It is back.
+    /// Records that it is back.
     pub fn back_at(&mut self, host: u32) {
         self.away[host as usize] = false;
     }
 
-    /// A session with `host` begins.
+    /// The peer `host` as it is at the start of a session.
     pub fn partner(&self, host: u32) -> Partner {
         Partner { host, deaths: self.deaths[host as usize], away: self.away[host as usize] }
     }
 
-    /// What it came to.
+    /// The final report.
     pub fn report(self, condition: &'static str, seed: u64, resident: [u64; 3]) -> Report {
         let count = |which: fn(&u8) -> bool| self.known.iter().filter(|known| which(known)).count() as u64;
         Report {

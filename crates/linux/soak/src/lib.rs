@@ -1,10 +1,10 @@
-//! Host stacks under bad networks, for long: what is asked is carried out at most once, what is answered is right, and
-//! memory stays flat.
+//! Long runs of host stacks under network faults. Every request must be carried out at most once, every answer must be
+//! correct, and memory must stay flat.
 //!
 //! Four [`pullnet_host::Engine`]s are joined by two leaves and eight spines ([`pullnet_switch::Fabric`], real frames) in
-//! virtual time. Their applications call each other and open streams both ways; every message carries the hash of its
-//! content. [`Condition`] says what goes wrong meanwhile. With [`kill`], processes do so over the kernel's UDP, and
-//! some of them are killed.
+//! virtual time. Their applications call each other and open streams in both directions; every message carries the hash of
+//! its content. [`Condition`] selects the fault. [`kill`] runs the same workload between processes over the kernel's UDP,
+//! and kills some of them.
 #![forbid(unsafe_code)]
 
 mod condition;

@@ -1,4 +1,4 @@
-//! `pullnet-soak`: soaks host stacks under bad networks, and says whether they hold.
+//! `pullnet-soak`: runs host stacks under network faults and reports whether the guarantees held.
 
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -25,7 +25,7 @@ Progress goes to standard error. Ends with 1 if something did not hold, and with
 
 Conditions:";
 
-/// What goes wrong, in virtual time or with processes.
+/// The fault: in virtual time or with real processes.
 #[derive(Clone, Copy)]
 enum Wrong {
     Virtual(Condition),
@@ -45,7 +45,7 @@ impl Wrong {
     }
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 struct Asked {
     wrongs: Vec<Wrong>,
     kills: u32,
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A process that this program has started to be killed.
+/// A child process, started by this program to be killed.
 fn child(role: &[String]) -> ExitCode {
     pullnet_soak::child(role).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
@@ -120,7 +120,7 @@ fn named(name: &str) -> Result<Wrong, String> {
     found.ok_or_else(|| format!("{name:?} is no condition; there are {}", names()))
 }
 
-/// Whether everything held.
+/// Returns whether the guarantees held.
 fn soak(asked: &Asked) -> Result<bool, String> {
     let mut holds = true;
     for wrong in &asked.wrongs {

@@ -1,4 +1,4 @@
-//! Two leaves, eight spines, and what goes wrong with them.
+//! The network under test: two leaves, eight spines, and the injected faults.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,17 +14,17 @@ use crate::Condition;
 use crate::station;
 
 pub(crate) const HOSTS: u32 = 4;
-/// The first half of the hosts is at the first leaf.
+/// Number of leaves. The first half of the hosts is attached to the first leaf.
 const LEAVES: u32 = 2;
 const SPINES: u32 = 8;
-/// Every line.
+/// Rate of every link.
 pub(crate) const RATE: BitsPerSec = BitsPerSec::gbps(1);
 const DELAY: Picos = Picos::from_micros(1);
-/// How much later frames of each further path are, where paths differ.
+/// Additional delay of each further path, under conditions in which the paths differ.
 const LATER: Picos = Picos::from_micros(64);
-/// How long switches are away while they start.
+/// Downtime of switches during a restart.
 const AWAY: Picos = Picos::from_millis(5);
-/// First packets that are remembered as sent. Many more than can be on their way.
+/// Capacity of the memory of recently sent first packets; far more than can be in flight.
 const REMEMBERED: usize = 65_536;
 
 type Switches = Fabric<Trim<Slot>, Ndp, Silent>;
@@ -99,7 +99,7 @@ fn switches(condition: Condition, seed: u64) -> Switches {
     fabric
 }
 
-/// First packets that were seen not long ago: who sent them, connection and number.
+/// Recently sent first packets: sender, connection and number.
 #[derive(Default)]
 struct Seen {
     known: BTreeSet<(u32, u32, u32)>,
@@ -107,7 +107,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whether this is the first time.
+    /// Whether `packet` is new.
     fn first(&mut self, packet: (u32, u32, u32)) -> bool {
         let new = self.known.insert(packet);
         if new {
@@ -122,7 +122,7 @@ impl Seen {
     }
 }
 
-/// What the network did.
+/// Counters of the network.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Done {
     pub trimmed: u64,
@@ -135,10 +135,10 @@ pub(crate) struct Network {
     condition: Condition,
     seed: u64,
     fabric: Switches,
-    /// Switches that are away take nothing.
+    /// End of the restart; until then switches accept no frames.
     away_until: Instant,
     seen: Seen,
-    /// Without what the switches count that are there now.
+    /// Counters from before the last restart.
     done: Done,
 }
 
@@ -148,7 +148,7 @@ impl Network {
         Self { condition, seed, fabric, away_until: Instant::ZERO, seen, done }
     }
 
-    /// Takes a frame that begins to leave `host` now.
+    /// Accepts a frame that `host` begins to send now.
     pub fn take(&mut self, now: Instant, host: u32, frame: &mut [u8]) {
         if now < self.away_until {
             self.done.lost += 1;
@@ -158,7 +158,7 @@ impl Network {
         self.fabric.arrive(PortId(host), now, &frame[..long]);
     }
 
-    /// What is left of the frame: under [`Condition::Trimming`], of a packet of a first window the header.
+    /// Length of the frame after trimming: under [`Condition::Trimming`], packets of a first window are cut to their header.
     fn trim(&mut self, host: u32, frame: &mut [u8]) -> usize {
         let (whole, marks) = (frame.len(), Marks::default());
         if self.condition != Condition::Trimming
@@ -176,12 +176,12 @@ impl Network {
         long.unwrap_or(whole)
     }
 
-    /// When the next thing happens.
+    /// Time of the next event.
     pub fn next(&self) -> Instant {
         self.fabric.next_event()
     }
 
-    /// Lets everything happen up to `until`, and hands over what arrives at hosts.
+    /// Processes all events up to `until`, and delivers frames to hosts through `arrives`.
     pub fn advance(&mut self, until: Instant, mut arrives: impl FnMut(u32, &[u8])) {
         self.fabric.advance(until);
         while let Some(left) = self.fabric.poll_departure() {
@@ -190,7 +190,7 @@ impl Network {
         }
     }
 
-    /// All switches are started anew; what was in them is lost.
+    /// Restarts all switches; their queued frames are lost.
     pub fn restart(&mut self, now: Instant) {
         self.done = self.done();
         self.done.lost += self.fabric.frames_held() as u64;
@@ -200,7 +200,7 @@ impl Network {
         self.away_until = now.after(AWAY);
     }
 
-    /// One of the paths goes down, or comes back.
+    /// Takes one of the paths down, or up again.
     pub fn path(&mut self, now: Instant, is_up: bool) {
         for port in [up(0, 3), up(1, 3)] {
             if is_up {
@@ -212,7 +212,7 @@ impl Network {
         }
     }
 
-    /// What the network did so far.
+    /// Counters since the start of the soak.
     pub fn done(&self) -> Done {
         (0..self.fabric.ports() as u32).map(|port| self.fabric.counters(PortId(port))).fold(
             self.done,
@@ -226,7 +226,7 @@ impl Network {
     }
 }
 
-/// Time that a frame of `long` bytes takes on a line.
+/// Serialisation time of a frame of `long` bytes.
 pub(crate) fn on_the_line(long: usize) -> Picos {
     RATE.serialization(Bytes(station::COUNTING.wire(long as u32).into()))
 }

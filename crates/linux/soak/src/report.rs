@@ -1,4 +1,4 @@
-//! What a soak came to.
+//! The result of a soak.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,59 +7,60 @@ use serde::Serialize;
 
 use crate::Outcomes;
 
-/// Packets and frames, of all hosts.
+/// Packet and frame counters, summed over all hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Traffic {
-    /// Data packets sent, repetitions included.
+    /// Data packets sent, retransmissions included.
     pub sent: u64,
-    /// Of these, sent before.
+    /// Retransmitted data packets.
     pub repeated: u64,
-    /// Retransmission timers that ran out.
+    /// Retransmission timeouts.
     pub timeouts: u64,
     /// Frames trimmed by the network.
     pub trimmed: u64,
     /// Frames lost by the network.
     pub lost: u64,
-    /// Frames delivered twice by it.
+    /// Frames duplicated by the network.
     pub doubled: u64,
-    /// Frames changed by it.
+    /// Frames corrupted by the network.
     pub damaged: u64,
 }
 
-/// Growth of resident memory from 10% to the end that is within what allocators do. Bytes.
+/// Growth of resident memory, from 10% to the end, that allocator behaviour can explain. Bytes.
 pub const FLAT: u64 = 16 << 20;
 
-/// What a soak came to.
+/// The result of a soak.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Report {
-    /// What went wrong.
+    /// The injected fault.
     pub condition: &'static str,
-    /// Chance of everything.
+    /// Seed of the soak.
     pub seed: u64,
-    /// Requests with answers of 1 B to 100 kB.
+    /// Calls with answers of 1 B to 100 kB.
     pub rpcs: Outcomes,
-    /// Streams of data both ways.
+    /// Streams with data in both directions.
     pub streams: Outcomes,
     /// Requests that were carried out more than once.
     pub twice: u64,
-    /// Calls and streams without answer, error or death; and answers of what was not carried out.
+    /// Calls and streams without an answer, an error or a crash of the caller; plus answers to requests that were not
+    /// carried out.
     pub lost: u64,
     /// Errors that ended calls and streams.
     pub errors: BTreeMap<String, u64>,
-    /// What the network carried.
+    /// Traffic carried by the network.
     pub traffic: Traffic,
-    /// Time that passed in the soak. Seconds.
+    /// Simulated time. Seconds.
     pub virtual_seconds: f64,
-    /// Time that it took. Seconds; 0 if nobody measured it.
+    /// Wall-clock time. Seconds; 0 if not measured.
     pub seconds: f64,
     /// Resident memory at 10%, 50% and 100%. Bytes.
     pub resident: [u64; 3],
-    /// What must not happen and did, with how often. None of it: the soak has held.
+    /// Violated guarantees with their counts; empty if the soak has passed.
     pub complaints: BTreeMap<String, u64>,
 }
 
 impl Report {
-    /// Whether everything held that can be judged without regard to what else the process does.
+    /// Whether all guarantees held that do not depend on other activity in the process.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.twice == 0 && self.lost == 0 && self.complaints.is_empty()

@@ -1,4 +1,4 @@
-//! A soak from its first call to its last.
+//! A soak in virtual time, from the first call to the last.
 
 use std::collections::VecDeque;
 
@@ -11,31 +11,31 @@ use crate::network::{HOSTS, Network};
 use crate::report::{Report, Traffic};
 use crate::station::Station;
 
-/// What is soaked, and how much.
+/// Options of a soak in virtual time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// What goes wrong.
+    /// The injected fault.
     pub condition: Condition,
-    /// Calls.
+    /// Number of calls.
     pub rpcs: u64,
-    /// Bytes of streams, both ways together.
+    /// Bytes of streams, both directions together.
     pub bytes: u64,
-    /// Chance of everything.
+    /// Seed of the soak.
     pub seed: u64,
 }
 
-/// Without anything that ends for so long, something hangs. Much longer than a silent host is waited for.
+/// If nothing ends for this long, the soak counts as hung. Much longer than the timeout of a silent host.
 const HANGS: Picos = Picos::from_secs(60);
-/// After so long nobody remembers anything of what has ended.
+/// After this long all hosts have dropped the state of ended connections.
 const FORGOTTEN: Picos = Picos::from_secs(40);
-/// How long a dead host is away, and a dead application.
+/// Downtime of a crashed host, and of a crashed application.
 const HOST_AWAY: Picos = Picos::from_millis(20);
 const APPLICATION_AWAY: Picos = Picos::from_millis(2);
-/// Deaths in a soak, and restarts of the switches.
+/// Number of crashes in a soak, and of switch restarts.
 const DEATHS: u32 = 20;
 const RESTARTS: u32 = 10;
 
-/// Something that happens when so much is done.
+/// A fault that is due at a given progress.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Restart,
@@ -58,21 +58,21 @@ struct World {
     condition: Condition,
     now: Instant,
     network: Network,
-    /// `None`: the host is dead.
+    /// `None` while the host is down.
     stations: Vec<Option<Station>>,
     ledger: Ledger,
     acts: VecDeque<(f64, Act)>,
-    /// Hosts that are away, and when they come back.
+    /// Hosts that are down, with the time of their return.
     away: VecDeque<(Instant, u32)>,
     /// Hosts started so far; each has a seed of its own.
     started: u64,
     seed: u64,
-    /// Of hosts that are no more.
+    /// Counters of crashed hosts.
     gone: Traffic,
     looks: Looks,
 }
 
-/// Soaks. `told` is told from time to time how much is done, 0 to 1.
+/// Runs a soak. Reports its progress, 0 to 1, to `told`.
 #[must_use]
 pub fn run(options: &Options, mut told: impl FnMut(f64)) -> Report {
     let mut world = World::new(options);
@@ -128,7 +128,7 @@ impl World {
         Station::new(self.now, host, self.seed.wrapping_mul(1_000_003).wrapping_add(self.started))
     }
 
-    /// Does what is to be done when so much is done.
+    /// Injects the faults that are due at the progress `done`.
     fn act(&mut self, done: f64) {
         self.looks.look(done, memory::resident);
         while let Some((_, act)) = self.acts.pop_front_if(|(at, _)| *at <= done) {
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// Hosts die in turn.
+    /// Crashes the hosts in turn.
     fn kill(&mut self) {
         let host = (self.acts.len() as u32) % HOSTS;
         let Some(station) = self.stations[host as usize].as_mut() else { return };
@@ -150,7 +150,7 @@ impl World {
         let away = if self.condition == Condition::Peer { HOST_AWAY } else { APPLICATION_AWAY };
         self.away.push_back((self.now.after(away), host));
         if self.condition == Condition::Peer {
-            // What it would say to the others goes with it.
+            // Its pending sessions and unsent frames are lost with it.
             let dead = self.stations[host as usize].take();
             dead.iter().for_each(|dead| add(&mut self.gone, dead));
         }
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// The next thing that happens, unless it is later than `until`.
+    /// Processes the next event, unless it is later than `until`.
     fn step(&mut self, until: Instant) -> bool {
         let stations =
             (0..).zip(&self.stations).filter_map(|(host, station)| Some((host, station.as_ref()?)));
@@ -212,7 +212,7 @@ impl World {
         (0..).zip(met).filter(|(_, met)| *met).for_each(|(host, _)| self.ask(host));
     }
 
-    /// Lets time pass until everybody has forgotten everything.
+    /// Lets time pass until all hosts have dropped the state of ended connections.
     fn forget(&mut self) {
         let until = self.now.after(FORGOTTEN);
         while self.step(until) {}

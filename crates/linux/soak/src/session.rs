@@ -1,4 +1,4 @@
-//! One stream as its application sees it: what is written, what is read, and what that means.
+//! One stream from its application's view: its writes, its reads, and their evaluation.
 
 use pullnet_host::{Engine, Read, StreamError, StreamId};
 use pullnet_rng::Seed;
@@ -9,29 +9,29 @@ use crate::message::{Head, Sink, Source};
 
 pub(crate) struct Session {
     pub id: StreamId,
-    /// What was asked, if it was asked here.
+    /// The request, if this side sent it.
     pub asked: Option<Head>,
     partner: Partner,
     source: Option<Source>,
     sink: Sink,
-    /// Whether the end was written, and whether it was read.
+    /// Whether the end of the stream was written, and whether it was read.
     finished: bool,
     ended: bool,
 }
 
 impl Session {
-    /// Asks.
+    /// Creates the requesting side.
     pub fn asking(id: StreamId, partner: Partner, asked: Head, seed: Seed) -> Self {
         let source = Some(Source::new(seed, &asked));
         Self { asked: Some(asked), source, ..Self::answering(id, partner) }
     }
 
-    /// Answers whatever will be asked.
+    /// Creates the answering side, for any request.
     pub fn answering(id: StreamId, partner: Partner) -> Self {
         Self { id, asked: None, partner, source: None, sink: Sink::new(), finished: false, ended: false }
     }
 
-    /// Writes and reads what can be written and read now. True: the session is over, and the ledger knows how.
+    /// Writes and reads as much as possible now. True once the session is over and recorded in the ledger.
     pub fn go_on(&mut self, now: Instant, engine: &mut Engine, ledger: &mut Ledger, room: &mut [u8]) -> bool {
         match self.move_bytes(now, engine, ledger, room) {
             Ok(()) if !(self.finished && self.ended) => return false,
@@ -75,7 +75,7 @@ impl Session {
                 return Ok(());
             }
         }
-        // Whoever has the end of an answer knows that the request was carried out.
+        // The end of an answer tells the requester that the request was carried out, so it waits for the end of the request.
         if self.asked.is_some() || self.ended {
             self.finished = true;
             engine.finish(now, self.id)?;
@@ -83,7 +83,7 @@ impl Session {
         Ok(())
     }
 
-    /// True: up to the end.
+    /// True at the end of the stream.
     fn read(&mut self, now: Instant, engine: &mut Engine, room: &mut [u8]) -> Result<bool, StreamError> {
         loop {
             match engine.read(now, self.id, room)? {
@@ -94,7 +94,7 @@ impl Session {
         }
     }
 
-    /// Everything was read.
+    /// Checks a completely received message.
     fn judge(&self, now: Instant, ledger: &mut Ledger) {
         match (self.sink.end(), &self.asked) {
             (Ok(got), Some(asked)) => ledger.answered(now, asked, &got),
@@ -104,7 +104,7 @@ impl Session {
         }
     }
 
-    /// Begins to answer, if it is time.
+    /// Starts the answer, if it is due.
     fn answer(&mut self, seed: Seed) {
         let asked = self.sink.head().filter(|head| head.both_ways || self.ended);
         self.source = asked.map(|head| Source::new(seed, &head.answer()));

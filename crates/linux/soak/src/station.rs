@@ -1,4 +1,4 @@
-//! A host with its application: an engine, its line, and its sessions.
+//! A host with its application: an engine, its link, and its sessions.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -13,17 +13,17 @@ use crate::message::Head;
 use crate::network::{HOSTS, Network, RATE, on_the_line};
 use crate::session::Session;
 
-/// What a frame takes on a line.
+/// Bytes that a frame counts on a link.
 pub(crate) const COUNTING: Counting = Counting::Line;
-/// Packets of a first window: what hosts are made with if nothing is said.
+/// Default first window of hosts. Packets.
 pub(crate) const FIRST_WINDOW: u32 = 30;
 
 const SERVICE: u16 = 7;
-/// Calls that an application has open.
+/// Open calls per application.
 const CALLS: u64 = 8;
-/// Streams that it has open.
+/// Open streams per application.
 const STREAMS: u64 = 2;
-/// Bytes that are read at a time.
+/// Bytes per read.
 const READ: usize = 64 * 1024;
 
 pub(crate) fn address(host: u32) -> IpAddr {
@@ -41,7 +41,7 @@ pub(crate) fn mac(host: u32) -> Mac {
 pub(crate) struct Station {
     number: u32,
     pub engine: Engine,
-    /// When its line is free, and whether there may be something to send.
+    /// Time at which the link is free, and whether a frame may be waiting.
     free_at: Instant,
     ready: bool,
     sessions: BTreeMap<u64, Session>,
@@ -52,13 +52,13 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    /// A host whose application listens, and has asked nothing yet.
+    /// Creates a host whose application listens and has sent no request yet.
     pub fn new(now: Instant, number: u32, seed: u64) -> Self {
         let options =
             EngineOptions { mac: mac(number), rate: RATE, seed, ..EngineOptions::new(address(number)) };
         let frame = vec![0; options.mtu + pullnet_wire::ETHERNET];
         let mut engine = Engine::new(options).expect("the options are those of every host");
-        engine.listen(SERVICE).expect("nobody else listens");
+        engine.listen(SERVICE).expect("a new engine has no listener");
         Self {
             number,
             engine,
@@ -72,13 +72,13 @@ impl Station {
         }
     }
 
-    /// When there is something to do without input.
+    /// Time of the next event without input.
     pub fn next(&self, now: Instant) -> Instant {
         let send = if self.ready { self.free_at } else { Instant::NEVER };
         send.min(self.engine.deadline().unwrap_or(Instant::NEVER)).max(now)
     }
 
-    /// Begins calls and streams, as many as the application may have open.
+    /// Begins calls and streams up to the application's limits.
     pub fn ask(&mut self, now: Instant, ledger: &mut Ledger) {
         while self.calls < CALLS
             && let Some(head) = ledger.next_call()
@@ -124,14 +124,14 @@ impl Station {
         over.and_then(|session| session.asked).into_iter().for_each(|head| self.ended(&head));
     }
 
-    /// A frame has arrived.
+    /// Processes a received frame.
     pub fn receive(&mut self, now: Instant, frame: &[u8], ledger: &mut Ledger) {
         self.ready = true;
         self.engine.receive(now, frame);
         self.hear(now, ledger);
     }
 
-    /// Does what is due, and sends a frame if the line is free.
+    /// Processes due events, and sends a frame if the link is free.
     pub fn visit(&mut self, now: Instant, network: &mut Network, ledger: &mut Ledger) {
         if self.engine.deadline().is_some_and(|at| at <= now) {
             self.engine.timeout(now);
@@ -156,7 +156,7 @@ impl Station {
         }
     }
 
-    /// What the engine has to say to the application.
+    /// Delivers the engine's notices to the application.
     fn hear(&mut self, now: Instant, ledger: &mut Ledger) {
         while let Some(notice) = self.engine.poll_notice() {
             match notice {
@@ -175,7 +175,7 @@ impl Station {
         self.go_on(now, id.bits(), ledger);
     }
 
-    /// The application dies: whoever started the host anew, or the application, goes on with a new one.
+    /// Crashes the application. A new application, with or without a new host, starts with no sessions.
     pub fn drop_sessions(&mut self, now: Instant, ledger: &mut Ledger) {
         for (_, session) in std::mem::take(&mut self.sessions) {
             self.engine.abort(now, session.id);
@@ -185,7 +185,7 @@ impl Station {
         self.engine.unlisten(now, SERVICE);
     }
 
-    /// A new application listens.
+    /// Starts listening for a new application.
     pub fn listen(&mut self) {
         self.engine.listen(SERVICE).expect("the one before is dead");
     }

@@ -1,4 +1,4 @@
-//! A small soak under every condition. The full ones are run by the command.
+//! A small soak under every condition; the `pullnet-soak` command runs the full ones.
 
 use pullnet_soak::{Condition, Options, Report, run};
 
@@ -6,7 +6,7 @@ fn soak(condition: Condition) -> Report {
     let options = Options { condition, rpcs: 400, bytes: 8_000_000, seed: 1 };
     let report = run(&options, |_| ());
     assert!(report.holds(), "{report}");
-    // What fails is asked for again.
+    // Failed calls are retried.
     assert_eq!(report.rpcs.answered + report.rpcs.died, 400);
     assert_eq!(report.rpcs.died + report.rpcs.failed > 0, report.streams.died > 0);
     assert!(report.streams.asked > 8);

@@ -1,4 +1,4 @@
-//! Processes that are killed while calls and streams run: a small soak of each kind.
+//! Small soaks with real processes; kills some of them during calls and streams.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ fn soak(killed: Killed) -> Report {
     let options = KillOptions { killed, rpcs: 400, bytes: 20_000_000, kills: 4, seed: 1, program };
     let report = kill(&options, |_| ()).unwrap();
     assert!(report.holds(), "{report}");
-    // What fails is asked for again, until as much as was asked for is answered.
+    // Failed calls are retried until the requested number is answered.
     assert_eq!(report.rpcs.answered, 400, "{report}");
     assert!(report.streams.bytes >= 20_000_000, "{report}");
     report

@@ -1,10 +1,10 @@
 //! Calls between two network namespaces over veth, each on a connection of its own, both ends spinning: NDP beside the
 //! kernel's protocols.
 //!
-//! `chrt -f 10 cargo run --release -p pullnet-testbed --example calls -- [BATCHES [CALLS [CARRIER]]]`: carriers take turns
-//! in BATCHES batches (8) of CALLS calls (500) of 1 kB; with CARRIER (`ndp`, `tcp`, `fast-open`, `mptcp`) only that one is
-//! measured. Prints medians, and the processor time of both ends per call. Batches that short keep what a real-time
-//! scheduler (`chrt -f`) lets a process have before it makes a pause. Needs root, and two cores.
+//! `chrt -f 10 cargo run --release -p pullnet-testbed --example calls -- [BATCHES [CALLS [CARRIER]]]`: carriers alternate in
+//! BATCHES batches (8) of CALLS calls (500) of 1 kB; with CARRIER (`ndp`, `tcp`, `fast-open`, `mptcp`) only that carrier is
+//! measured. Prints medians, and the processor time of both ends per call. Batches are short so that a real-time scheduler
+//! (`chrt -f`) does not throttle the process within one. Needs root, and two cores.
 
 #![expect(clippy::disallowed_methods, reason = "a pause between two bursts")]
 
@@ -27,7 +27,7 @@ const CARRIERS: [(&str, Carrier); 4] = [
     ("mptcp", Carrier::Mptcp),
 ];
 
-/// What calls need beside the link: its interfaces named as in a testbed, and servers that take TCP Fast Open.
+/// Commands before the calls: name the interfaces as in a testbed, and let servers accept TCP Fast Open.
 const PREPARE: &str = "ip link set eth down && ip link set eth name eth0 up && \
                        sysctl -qw net.ipv4.tcp_fastopen=3 net.ipv4.tcp_no_metrics_save=1 \
                        net.ipv4.ip_local_port_range='1024 65535'";

@@ -2,22 +2,22 @@ use pullnet_netio::Error;
 use pullnet_wire::EmitError;
 use thiserror::Error;
 
-/// Why a scenario cannot be played, or could not be played to its end.
+/// Reasons why a scenario cannot be played, or was aborted.
 #[derive(Debug, Error)]
 pub enum PlayError {
-    /// The transport does not exist on Linux.
+    /// The transport has no implementation for Linux.
     #[error(
         "transport.kind: \"{0}\" has no form on the wire and runs in the simulator only; use one of {list}",
         list = pullnet_protocols::FRAMED.join(", ")
     )]
     Transport(&'static str),
-    /// Only the simulator runs several transports.
+    /// Several transports in one run are supported by the simulator only.
     #[error(
         "transport: {0} transports in one run are for the simulator only; use one, of kind {list}",
         list = pullnet_protocols::FRAMED.join(", ")
     )]
     Transports(usize),
-    /// Frames do not say which class of the switches' queues they are for.
+    /// Frames have no field for the switch queue's class, so only class 0 is supported.
     #[error(
         "transport.class: {0} is for the simulator only: frames of a testbed are all of class 0; leave it out"
     )]
@@ -25,15 +25,15 @@ pub enum PlayError {
     /// The network is too large.
     #[error(transparent)]
     Plan(#[from] crate::plan::NoPlan),
-    /// Not one socket for each host.
+    /// The number of sockets differs from the number of hosts.
     #[error("{sockets} sockets for {hosts} hosts")]
     Sockets {
-        /// Sockets that were given.
+        /// Sockets passed by the caller.
         sockets: usize,
         /// Hosts of the scenario.
         hosts: usize,
     },
-    /// Full packets are too long for an interface.
+    /// Full packets exceed the longest frame of an interface.
     #[error(
         "transport.mtu: {mtu} B of payload make a frame of {needed} B, but the interface of host {host} takes {room} B; \
          make the testbed with a larger --mtu"
@@ -48,23 +48,23 @@ pub enum PlayError {
         /// Bytes of the longest frame.
         room: usize,
     },
-    /// The interface of a host does not work.
+    /// The interface of a host failed.
     #[error("host {host}: {error}")]
     Io {
         /// The host.
         host: u32,
-        /// Why.
+        /// The interface's error.
         error: Error,
     },
-    /// A packet cannot be written as a frame: a fault of ours.
+    /// A packet cannot be encoded as a frame (a bug).
     #[error("host {host}: {error}")]
     Emit {
         /// The host.
         host: u32,
-        /// Why.
+        /// The encoder's error.
         error: EmitError,
     },
-    /// A payload arrived that was not sent: a fault of ours.
+    /// The received payload differs from the sent payload (a bug).
     #[error("flow {flow}: host {host} got other bytes than were sent")]
     Content {
         /// The flow.
@@ -72,14 +72,14 @@ pub enum PlayError {
         /// The receiver.
         host: u32,
     },
-    /// A flow ended with more or fewer bytes than it has: a fault of ours.
+    /// A flow ended with the wrong number of bytes (a bug).
     #[error("flow {flow}: host {host} got {got} B of {size} B")]
     Length {
         /// The flow.
         flow: u32,
         /// The receiver.
         host: u32,
-        /// Bytes that were delivered.
+        /// Bytes delivered.
         got: u64,
         /// Bytes of the flow.
         size: u64,

@@ -1,4 +1,4 @@
-//! All hosts of a testbed, without a clock.
+//! All hosts of a testbed, independent of a clock.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::site::{self, Site};
 use crate::station::{Socket, Station};
 use crate::{PlayError, PortCounts, finish};
 
-/// Tells the time since the start of the run.
+/// Time since the start of the run.
 pub trait Clock {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Instant;
 
-    /// How long the turn of a host may take by it.
+    /// Expected duration of a host's turn on this clock.
     fn turn(&self) -> Picos {
         Picos::ZERO
     }
 }
 
-/// What an end of a flow causes starts no sooner after it than this: a tick of the clock.
+/// Least time between the end of a flow and a flow that it triggers: one clock tick.
 const SIGNAL: Picos = Picos::from_nanos(1);
 
-/// The hosts of a scenario on their sockets.
+/// The hosts of a scenario with their sockets.
 pub struct Field(Box<dyn Round + Send>);
 
 impl Field {
-    /// The hosts at rest, each on its socket, in the scenario's order. Round `number` keeps apart what is played one after
-    /// the other on the same sockets.
+    /// Creates idle hosts, each on its socket, in the scenario's order. The round number selects the port, which separates
+    /// successive rounds on the same sockets.
     ///
     /// # Errors
     /// If the scenario cannot be played on these sockets.
@@ -42,36 +42,36 @@ impl Field {
         }, else Err(PlayError::Transport(site::transport(scenario)?.name())))
     }
 
-    /// Gives every host a turn. True if the run has ended.
+    /// Gives every host a turn. Returns true when the run has ended.
     ///
     /// # Errors
-    /// If an interface fails, or something arrives that was not sent.
+    /// If an interface fails, or a received payload differs from the one sent.
     pub fn turn(&mut self, clock: &dyn Clock) -> Result<bool, PlayError> {
         self.0.turn(clock)
     }
 
-    /// When something is to be done that no frame brings; [`Instant::NEVER`] for nothing.
+    /// Time of the next action that no frame triggers; [`Instant::NEVER`] if none is pending.
     pub fn next_due(&self) -> Instant {
         self.0.next_due()
     }
 
-    /// Whether there is nothing to do before this time; `None` while flows are open.
+    /// The time before which there is nothing to do; `None` while flows are open.
     pub fn rests_until(&self) -> Option<Instant> {
         self.0.rests_until()
     }
 
-    /// The socket of the first host, to wait at.
+    /// The socket of the first host, for waiting.
     pub(crate) fn first_socket(&mut self) -> Option<&mut Socket> {
         self.0.first_socket()
     }
 
-    /// The record of the run so far, and the sockets. `ports`: what the switches counted meanwhile.
+    /// The record of the run so far, and the sockets. `ports`: counters of the switches during the run.
     pub fn finish(self, ports: &[PortCounts]) -> (RunRecord, Vec<Socket>) {
         self.0.finish(ports)
     }
 }
 
-/// The hosts of a scenario, whatever their transport.
+/// The hosts of a scenario, with the transport type erased.
 trait Round {
     fn turn(&mut self, clock: &dyn Clock) -> Result<bool, PlayError>;
     fn next_due(&self) -> Instant;
@@ -152,7 +152,7 @@ impl<P: Framed> Round for Hosts<P> {
     }
 }
 
-/// A pull that falls due while the next host has its turn would leave late: it is waited for, and goes first.
+/// Waits for a pull that falls due during the next host's turn and sends it first; otherwise it would leave late.
 fn punctual<P: Framed>(
     stations: &mut [Station<P>],
     clock: &dyn Clock,
@@ -169,13 +169,13 @@ fn punctual<P: Framed>(
     station.depart(clock.now(), site).map(drop)
 }
 
-/// While one host sends, pulls of others fall due: they do not wait until everybody had a turn.
+/// Serves pulls of other hosts that fell due while one host was sending, instead of letting them wait for a full round.
 fn catch_up<P: Framed>(stations: &mut [Station<P>], now: Instant, site: &Site<P>) -> Result<(), PlayError> {
     let mut due = stations.iter_mut().filter(|station| station.timer() <= now);
     due.try_for_each(|station| station.turn(now, site).map(drop))
 }
 
-/// Refuses news that cannot be: of flows that there are not, or of another length than they have.
+/// Drops reports of unknown flows; rejects those with a wrong length.
 fn check(director: &Director, reports: &mut Vec<Report>) -> Result<(), PlayError> {
     reports.retain(|report| (report.flow as usize) < director.flows.len());
     for Report { flow, news, .. } in reports.iter() {

@@ -1,4 +1,4 @@
-//! From the state at the end of a run to its record.
+//! Builds the record from the state at the end of a run.
 
 use pullnet_record::RunRecord;
 use pullnet_session::{Director, RecordBuilder, Report};
@@ -39,8 +39,8 @@ pub(crate) fn record<P: Framed>(
     }
 }
 
-/// What is in flight at the end is what nobody has seen arrive or vanish; which of the dropped packets carried data nobody
-/// counts.
+/// Counts as in flight all data that was neither delivered nor counted as lost or dropped. Drops are not counted by kind, so
+/// every drop is taken for a data packet.
 fn in_flight(builder: &mut RecordBuilder) {
     let totals = &mut builder.totals;
     let seen = totals.data_delivered + totals.headers_delivered + totals.headers_returned;

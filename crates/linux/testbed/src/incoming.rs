@@ -1,33 +1,33 @@
 use pullnet_session::{News, Report};
 use pullnet_units::Instant;
 
-/// A flow that arrives at a host.
+/// A flow being received by a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Incoming {
-    /// Its number.
+    /// Number of the flow.
     pub flow: u32,
-    /// Payload bytes so far.
+    /// Payload bytes received so far.
     pub delivered: u64,
-    /// The same within the measurement window.
+    /// Payload bytes received within the measurement window.
     pub in_window: u64,
-    /// Whether everything is there.
+    /// Whether the flow is complete.
     pub over: bool,
 }
 
 impl Incoming {
-    /// What there is of it at the end.
+    /// Report of the incomplete flow at the end of the run.
     pub fn unfinished(&self, now: Instant) -> Report {
         let Self { flow, delivered, in_window, .. } = *self;
         Report { at: now.0, flow, news: News::Unfinished { delivered, in_window } }
     }
 }
 
-/// The flows that arrive at a host, by the receiver's number for them.
+/// The flows received by a host, indexed by the receiver's slot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IncomingFlows(Vec<Incoming>);
 
 impl IncomingFlows {
-    /// A flow begins in `slot`. Returns the one that was there and has not ended.
+    /// Starts a flow in `slot`. Returns the slot's previous flow if it has not ended.
     pub fn open(&mut self, slot: u32, flow: u32) -> Option<Incoming> {
         let (slot, none) = (slot as usize, Incoming { flow, delivered: 0, in_window: 0, over: true });
         if slot >= self.0.len() {
@@ -37,7 +37,7 @@ impl IncomingFlows {
         (!before.over).then_some(before)
     }
 
-    /// New payload. Returns how much of it counts for the measurement `window`.
+    /// Records new payload. Returns how many of its bytes count for the measurement `window`.
     pub fn deliver(&mut self, now: Instant, slot: u32, bytes: u64, window: (Instant, Instant)) -> u64 {
         let Some(incoming) = self.0.get_mut(slot as usize) else { return 0 };
         let counts = if window.0 <= now && now < window.1 { bytes } else { 0 };
@@ -46,14 +46,14 @@ impl IncomingFlows {
         counts
     }
 
-    /// Everything is there.
+    /// Marks a flow as complete.
     pub fn end(&mut self, slot: u32) -> Option<Incoming> {
         let incoming = self.0.get_mut(slot as usize)?;
         incoming.over = true;
         Some(*incoming)
     }
 
-    /// Those of which something is missing.
+    /// The incomplete flows.
     pub fn unfinished(&self) -> impl Iterator<Item = &Incoming> {
         self.0.iter().filter(|incoming| !incoming.over && incoming.delivered > 0)
     }

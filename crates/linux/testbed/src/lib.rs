@@ -1,9 +1,9 @@
-//! A scenario on Linux: the flows of a scenario file, played by the simulator's own endpoints over real frames.
+//! Plays a scenario file on Linux: the simulator's own endpoints exchange real frames.
 //!
-//! All hosts of a testbed are in one thread, each with a socket in its network namespace ([`Play`]). The switches run in
-//! another process. What comes out is a [`pullnet_record::RunRecord`], as from the simulator.
+//! All hosts of a testbed run in one thread, each with a socket in its network namespace ([`Play`]). The switches run in
+//! another process. The result is a [`pullnet_record::RunRecord`], as from the simulator.
 //!
-//! [`Field`] is the hosts without clock and sockets: tests drive it in virtual time. [`rpc`] times calls.
+//! [`Field`] holds the hosts without a clock or sockets; tests run it in virtual time. [`rpc`] times calls.
 //!
 //! Unsafe code is confined to `rpc/sys.rs` (system calls).
 #![deny(unsafe_code)]

@@ -1,28 +1,28 @@
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
-/// A host's link: it takes the next frame when little is left of those before. The emulated line of the switch lets
-/// frames wait as in a NIC; what is kept back here can still be overtaken by an ACK.
+/// A host's link. It accepts the next frame when the backlog is below two frames. The switch's emulated line queues frames
+/// as a NIC does, but frames held back here can still be overtaken by an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     rate: BitsPerSec,
-    /// What may wait, so that the line does not run dry while the loop looks elsewhere.
+    /// Backlog at which the next frame is accepted, so that the line does not run dry while the loop is busy.
     lead: Picos,
     busy_until: Instant,
 }
 
 impl Line {
-    /// A link on which two frames of `longest` bytes may wait.
+    /// A link with a backlog of up to two frames of `longest` bytes.
     pub fn new(rate: BitsPerSec, longest: usize) -> Self {
         let lead = rate.serialization(Bytes(2 * longest as u64));
         Self { rate, lead, busy_until: Instant::ZERO }
     }
 
-    /// From when on it takes the next frame.
+    /// Time from which the link accepts the next frame.
     pub fn free_at(&self) -> Instant {
         Instant(self.busy_until.0.saturating_sub(self.lead.0))
     }
 
-    /// A frame of `length` bytes leaves at `now`.
+    /// Records a frame of `length` bytes sent at `now`.
     pub fn send(&mut self, now: Instant, length: usize) {
         self.busy_until = self.busy_until.max(now) + self.rate.serialization(Bytes(length as u64));
     }

@@ -1,4 +1,4 @@
-//! A scenario on real interfaces and the clock.
+//! Runs a scenario on real interfaces and in real time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant as WallClock};
@@ -13,17 +13,17 @@ use crate::plan::Plan;
 use crate::station::Socket;
 use crate::{PlayError, PortCounts};
 
-/// The hosts' interface in their namespaces.
+/// Name of the hosts' interface in their namespaces.
 pub(crate) const INTERFACE: &str = "eth0";
-/// Frames that wait in a socket at most. More than flows have under way would only be memory that no cache holds.
+/// Receive ring of a socket, in frames. Flows have fewer in flight, and a larger ring would only displace the cache.
 const RING: usize = 128;
-/// How long the loop sleeps at a time while nothing is to be done.
+/// Longest sleep of an idle loop.
 const NAP: Duration = Duration::from_millis(1);
 
-/// How long a host's turn takes mostly: a frame in, or a frame out.
+/// Typical duration of a host's turn: one frame received or sent.
 const TURN: Picos = Picos::from_nanos(2500);
 
-/// The clock of the machine, from the moment at which it was made.
+/// Wall clock, counted from its creation.
 struct Wall(WallClock);
 
 #[expect(clippy::disallowed_methods, reason = "the one clock of a testbed's hosts")]
@@ -41,7 +41,7 @@ impl Clock for Wall {
     }
 }
 
-/// The hosts of a testbed, all in the thread that calls.
+/// The hosts of a testbed, all in the calling thread.
 pub struct Play {
     scenario: Arc<Scenario>,
     /// Sockets between two rounds.
@@ -51,10 +51,10 @@ pub struct Play {
 }
 
 impl Play {
-    /// Opens a socket in each of `namespaces`: those of the scenario's hosts, in its order.
+    /// Opens a socket in each of `namespaces`, one per host in the scenario's order.
     ///
     /// # Errors
-    /// If there is no such namespace, or the process may not use it.
+    /// If a namespace does not exist, or the process may not use it.
     pub fn open(scenario: &Arc<Scenario>, namespaces: &[String]) -> Result<Self, PlayError> {
         let plan = Plan::of(scenario)?;
         if namespaces.len() != plan.hosts.len() {
@@ -67,10 +67,10 @@ impl Play {
         Ok(Self { scenario: Arc::clone(scenario), sockets, round: None, rounds: 0 })
     }
 
-    /// Begins a round at time zero.
+    /// Starts a round at time zero.
     ///
     /// # Errors
-    /// If the scenario cannot be played on these sockets; then nothing can be played on them any more.
+    /// If the scenario cannot be played on these sockets; the sockets are then lost.
     pub fn begin(&mut self) -> Result<(), PlayError> {
         for socket in &mut self.sockets {
             drain(socket.as_mut());
@@ -81,10 +81,10 @@ impl Play {
         Ok(())
     }
 
-    /// Plays for `budget` at most. True if the round has ended.
+    /// Plays for at most `budget`. Returns true when the round has ended.
     ///
     /// # Errors
-    /// If an interface fails, or something arrives that was not sent.
+    /// If an interface fails, or a received payload differs from the one sent.
     pub fn advance(&mut self, budget: Duration) -> Result<bool, PlayError> {
         let Some((field, wall)) = &mut self.round else { return Ok(true) };
         let until = wall.0.elapsed().saturating_add(budget);
@@ -101,7 +101,7 @@ impl Play {
         }
     }
 
-    /// The record of the round. `ports`: what the switches counted meanwhile.
+    /// The record of the round. `ports`: counters of the switches during the round.
     pub fn finish(&mut self, ports: &[PortCounts]) -> Option<RunRecord> {
         let (field, _) = self.round.take()?;
         let (record, sockets) = field.finish(ports);
@@ -110,20 +110,20 @@ impl Play {
     }
 }
 
-/// The socket of a host in the namespace that this thread is in. Its frames have an address that is not the kernel's, so
-/// that the kernel does not answer.
+/// Opens a host's socket in this thread's namespace. Its frames use an address that is not the kernel's, so the kernel does
+/// not answer them.
 fn open() -> Result<Socket, Error> {
     let options = PacketOptions { frames: RING, ..PacketOptions::default() };
     Ok(Box::new(PacketSocket::open(INTERFACE, &options)?))
 }
 
-/// Forgets what has arrived since the round before.
+/// Discards frames left over from the previous round.
 fn drain(io: &mut dyn PacketIo) {
-    // An interface that fails says so again when it is used.
+    // An interface error is ignored here; it recurs at the next use.
     while io.receive(RING, &mut |_| ()).is_ok_and(|got| got > 0) {}
 }
 
-/// Sleeps a while if the next flow starts later than that.
+/// Sleeps for a while if the next flow starts later.
 fn rest(field: &mut Field, wall: &Wall, next: Instant) -> Result<(), PlayError> {
     let left = Duration::from_nanos(next.since(wall.now()).0 / 1000);
     let Some(socket) = field.first_socket().filter(|_| left > 2 * NAP) else { return Ok(()) };

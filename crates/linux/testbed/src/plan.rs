@@ -1,4 +1,4 @@
-//! What a testbed needs to look like a scenario's network: hosts with addresses, and the file of the switches.
+//! The testbed equivalent of a scenario's network: hosts with addresses, and a file for the switches.
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
@@ -10,10 +10,10 @@ use pullnet_topology::{Choices, Hop, HostPeer, NodeKind, Peer, Topology};
 use pullnet_units::{BitsPerSec, HostId, NodeId, Picos, PortId};
 use thiserror::Error;
 
-/// Most hosts of a testbed: each is a network namespace.
+/// Most hosts of a testbed; each needs a network namespace.
 pub const MOST_HOSTS: usize = 250;
 
-/// A scenario's network cannot be built as a testbed.
+/// The scenario's network cannot be built as a testbed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum NoPlan {
     /// Too many hosts.
@@ -24,16 +24,16 @@ pub enum NoPlan {
 /// A host of a testbed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostPlan {
-    /// Its name: the scenario's number, with an h before it.
+    /// Name of the host: "h" and the scenario's number.
     pub name: String,
-    /// The interface at the switch, and the port's name.
+    /// Name of the interface at the switch, and of its port.
     pub port: String,
-    /// Ethernet address of the interface: the kernel's.
+    /// Ethernet address of the interface, used by the kernel.
     pub mac: Mac,
-    /// Another one that leads there, of a stack that reads past the kernel. What is sent to it is a stranger to the kernel,
-    /// which drops it at sight and answers nothing.
+    /// Second Ethernet address of the host, for a stack that bypasses the kernel. The kernel drops frames to this address
+    /// early and answers none of them.
     pub stack_mac: Mac,
-    /// IPv4 address; all hosts are in one network with a prefix of 16 bits.
+    /// IPv4 address; all hosts share one network with a 16-bit prefix.
     pub ip: Ipv4Addr,
     /// Rate of its line.
     pub rate: BitsPerSec,
@@ -46,13 +46,12 @@ pub struct Plan {
     pub name: String,
     /// Every host, in the scenario's order.
     pub hosts: Vec<HostPlan>,
-    /// The file of its switches.
+    /// Contents of the switch file.
     pub switch_file: String,
 }
 
 impl Plan {
-    /// The testbed of `scenario`: its network, switches and seed. Its traffic, transport and faults are left to whoever
-    /// uses the testbed.
+    /// The testbed for `scenario`: its network, switches and seed. Traffic, transport and faults are not part of the plan.
     pub fn of(scenario: &Scenario) -> Result<Self, NoPlan> {
         let topology = &scenario.topology;
         if topology.hosts.len() > MOST_HOSTS {
@@ -63,9 +62,9 @@ impl Plan {
     }
 }
 
-/// Addresses of a host: that of its kernel, and that of a stack beside it.
+/// Ethernet addresses of a host: one for its kernel, one for a stack that bypasses the kernel.
 fn macs(host: HostId) -> [Mac; 2] {
-    // Locally administered; the letters are "pn", then whose it is.
+    // Locally administered; the letters "pn", then the owner.
     let [_, _, high, low] = host.0.to_be_bytes();
     [0x01, 0x02].map(|whose| Mac::new([0x02, 0x70, 0x6e, whose, high, low]))
 }
@@ -113,7 +112,7 @@ fn discipline(text: &mut String, scenario: &Scenario) {
     text.push('\n');
 }
 
-/// Two hosts without a switch: a line with the room of a NIC at each end.
+/// Two hosts without a switch: a line with a NIC's queue at each end.
 fn two_ends(text: &mut String, topology: &Topology) {
     text.push_str("[switch]\nkind = \"drop-tail\"\nqueue = \"1000 packets\"\n\n");
     for (id, host) in topology.hosts.enumerate() {
@@ -137,17 +136,17 @@ fn switch_name(node: NodeId) -> String {
     format!("s{}", node.0)
 }
 
-/// For each port of the topology in its order the names of its switch and of itself, in the file of the switches.
+/// Names of each port's switch and of the port itself in the switch file, in the topology's order.
 pub fn port_names(topology: &Topology) -> impl Iterator<Item = (String, String)> {
     topology.ports.enumerate().map(|(id, port)| (switch_name(port.node), port_name(topology, id)))
 }
 
-/// For each host in its order the name of its port at the switch.
+/// Name of each host's port at the switch, in the order of the hosts.
 pub fn host_names(topology: &Topology) -> impl Iterator<Item = String> {
     topology.hosts.ids().map(|host| format!("h{}", host.0))
 }
 
-/// Ports are called by the host that they lead to, or by their number.
+/// Ports are named after the host that they lead to, or by their number.
 fn port_name(topology: &Topology, port: PortId) -> String {
     match topology.ports[port].peer {
         Peer::Host(host) => format!("h{}", host.0),
@@ -179,7 +178,7 @@ fn entry(text: &mut String, switch: &str, host: HostId, ports: &str, shift: u8, 
     }
 }
 
-/// An entry for every host at every switch, with all ports on a shortest way, in their order.
+/// Adds an entry for every host to every switch, with all ports on shortest paths, in their order.
 fn entries(text: &mut String, topology: &Topology) {
     let switches = topology.nodes.enumerate().filter(|(_, node)| node.kind == NodeKind::Switch);
     for (node, _) in switches {
@@ -192,8 +191,8 @@ fn entries(text: &mut String, topology: &Topology) {
     }
 }
 
-/// Which bits of a label choose the port at a switch, on the way to a host. In graphs it is the whole label, which then
-/// chooses a shortest way but not always the one of that number in the simulator.
+/// Bits of the label that choose the port at a switch on the path to a host. In graphs the whole label is used: it selects a
+/// shortest path, but not always the one with the same number in the simulator.
 fn digit(topology: &Topology, node: NodeId, host: HostId) -> (u8, u16) {
     match topology.hop(node) {
         Hop::Tree(hop) if hop.below(topology.addr(host).0) => (hop.lane_shift, hop.lane_mask),

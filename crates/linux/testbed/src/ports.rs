@@ -1,4 +1,4 @@
-//! What the switches of a testbed counted, as rows of a result.
+//! Counters of a testbed's switches as rows of a result.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::plan::{host_names, port_names};
 
-/// What one port of the switches counted during a run: counters by their names (`pullnet_switch::PortCounters`).
+/// Counters of one switch port during a run, by name (`pullnet_switch::PortCounters`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortCounts {
     switch: String,
@@ -17,11 +17,11 @@ pub struct PortCounts {
     counters: BTreeMap<String, u64>,
 }
 
-/// Counters that are the most of something since the start, and not sums.
+/// Counters that are maxima since the start instead of sums.
 const PEAKS: [&str; 2] = ["queue_watermark_data_packets", "queue_watermark_control_packets"];
 
 impl PortCounts {
-    /// What happened between two answers of the switches to `status`. `None` if one of them is none.
+    /// Difference between two `status` answers of the switches. `None` if one of them is malformed.
     pub fn between(before: &Value, after: &Value) -> Option<Vec<Self>> {
         let (before, after) = (Self::all(before)?, Self::all(after)?);
         let grown = |port: Self| {
@@ -60,8 +60,8 @@ impl PortCounts {
     }
 }
 
-/// NICs in order of their hosts, then ports in order of their numbers, as the simulator has them. `data_sent`: data
-/// packets that each host sent. What nobody counted is 0.
+/// NICs in the order of their hosts, then ports in the order of their numbers, as in the simulator. `data_sent`: data
+/// packets sent by each host. Missing counters become 0.
 pub(crate) fn rows(topology: &Topology, ports: &[PortCounts], data_sent: &[u64]) -> Vec<PortRow> {
     let nics = topology.hosts.ids().zip(host_names(topology)).zip(data_sent).map(|((host, name), data)| {
         let at_switch = ports.iter().find(|port| port.name == name);
@@ -96,8 +96,8 @@ fn empty(port: Option<PortId>, name: String, level: String) -> PortRow {
     }
 }
 
-/// The NIC's frames are those that come in at the switch. Between two hosts without a switch it is a line, whose other end
-/// drops what finds no room.
+/// The NIC's frames are those received by the switch. Between two hosts without a switch, the NIC is a line whose far end
+/// drops frames that find no room.
 fn nic(topology: &Topology, host: HostId, at_switch: Option<&PortCounts>, data_packets: u64) -> PortRow {
     let row = empty(None, topology.nic_name(host), topology.nic_level().to_string());
     let Some(counts) = at_switch else { return row };

@@ -1,4 +1,4 @@
-//! What all hosts of a testbed may read and none may change.
+//! State shared by all hosts of a testbed, read-only.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use pullnet_wire::{FRAME_HEADERS, Framed, Mac, Marks, PORT, Route};
 use crate::plan::{HostPlan, Plan};
 use crate::{PlayError, content};
 
-/// Bytes of a frame beside the payload, as the testbed's switches count them: Ethernet, IPv4, UDP, the transport.
+/// Bytes of a frame besides the payload, as counted by the testbed's switches: Ethernet, IPv4, UDP, the transport.
 pub const HEADERS: usize = FRAME_HEADERS;
 
-/// Rounds take these ports by turns, so that late packets of a round are strangers to the next.
+/// Rounds alternate between these ports, so that late packets of one round do not belong to the next.
 const PORTS: std::ops::Range<u16> = PORT..PORT + 8;
 
 /// Longest frame of the scenario, without check sequence.
 ///
 /// # Errors
-/// If its transport does not exist on Linux, or it has several or one of another class than 0.
+/// If its transport has no implementation for Linux, or it has several transports, or one with a class other than 0.
 pub fn frame_room(scenario: &Scenario) -> Result<usize, PlayError> {
     let config = transport(scenario)?;
     if !FRAMED.contains(&config.name()) {
@@ -31,7 +31,7 @@ pub fn frame_room(scenario: &Scenario) -> Result<usize, PlayError> {
     Ok(config.framing().mtu as usize + HEADERS)
 }
 
-/// The transport of every host. Hosts of a testbed have one each, whose frames are of class 0.
+/// The scenario's only transport. Hosts of a testbed support one, and its frames are of class 0.
 pub(crate) fn transport(scenario: &Scenario) -> Result<&ProtocolConfig, PlayError> {
     match &scenario.transports[..] {
         [CarriedBy { class: Some(class @ 1..), .. }] => Err(PlayError::Class(*class)),
@@ -40,7 +40,7 @@ pub(crate) fn transport(scenario: &Scenario) -> Result<&ProtocolConfig, PlayErro
     }
 }
 
-/// The scenario's settings with the headers of the wire.
+/// The scenario's settings with the real header sizes.
 fn with_headers<P: Framed>(config: &P::Config) -> P::Config {
     let mut config = config.clone();
     let size = format!("{HEADERS} B");
@@ -61,21 +61,21 @@ struct Place {
     addr: HostAddr,
 }
 
-/// The network and how its packets look.
+/// The network, and the format of its packets.
 pub(crate) struct Site<P: Framed> {
     pub scenario: Arc<Scenario>,
-    /// The scenario's settings with the headers of the wire.
+    /// The scenario's settings with the real header sizes.
     pub config: P::Config,
     /// How data is cut into packets.
     pub framing: Framing,
-    /// Port that every host listens on.
+    /// Port on which every host listens.
     pub home: u16,
     pub marks: Marks,
-    /// Payload bytes by place.
+    /// Position-dependent payload bytes.
     pub payload_bytes: Vec<u8>,
-    /// By number of the host.
+    /// Addresses by host number.
     places: Vec<Place>,
-    /// Hosts by IP address as a number, sorted.
+    /// Hosts by numeric IP address, sorted.
     by_ip: Vec<(u32, HostId)>,
 }
 
@@ -114,7 +114,7 @@ impl<P: Framed> Site<P> {
         Some(self.by_ip[at].1)
     }
 
-    /// A host's address as transports know it.
+    /// A host's address in the form that transports use.
     pub fn addr(&self, host: HostId) -> HostAddr {
         self.places[host.index()].addr
     }
@@ -133,7 +133,7 @@ impl<P: Framed> Site<P> {
         }
     }
 
-    /// The way of a frame on path number `path`.
+    /// The route of a frame on path number `path`.
     pub fn route(&self, from: HostId, to: HostId, path: u16) -> Route {
         let [here, there] = [from, to].map(|host| self.places[host.index()]);
         let label = self.scenario.topology.label(here.addr, there.addr, path);

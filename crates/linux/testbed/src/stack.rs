@@ -1,4 +1,4 @@
-//! A host without its link: the endpoint and what is known of its flows.
+//! A host without its link: the endpoint and the state of its flows.
 
 use pullnet_record::{ControlRow, LatencyRow};
 use pullnet_rng::Seed;
@@ -14,10 +14,10 @@ use crate::incoming::IncomingFlows;
 use crate::site::Site;
 use crate::{PlayError, content};
 
-/// How much later than its time a timer may be handled and still count as on time: pulls then keep their rate although
-/// each leaves a little late. Beyond that they would leave in a burst that no queue holds. A pull that is not made up for
-/// leaves one packet less under way for the rest of a round, so that the receiver's line runs dry at the next hiccup;
-/// one too many costs it a header.
+/// How late a timer may be handled and still count as on time, so that pulls keep their rate although each leaves a little
+/// late. Beyond this, the pulls would leave in a burst that overflows every queue. A missing pull leaves one packet fewer in
+/// flight for the rest of a round, so that the receiver's line runs dry at the next delay. A surplus pull only costs a
+/// trimmed packet.
 const CATCH_UP: Picos = Picos::from_micros(200);
 
 /// One host.
@@ -27,18 +27,18 @@ pub(crate) struct Stack<P: Framed> {
     pub endpoint: P::Endpoint,
     pub incoming: IncomingFlows,
     pub counts: HostCounts,
-    /// Frames for our port that are none of ours: a wrong check, nonsense.
+    /// Frames to our port that are not valid packets, for example with a wrong checksum.
     pub refused: u64,
     pub log: HostLog,
     pub reports: Vec<Report>,
-    /// Something that cannot be.
+    /// An inconsistency that ends the run.
     pub fault: Option<PlayError>,
-    /// The host that a packet came from last, and the number of links from there.
+    /// Sender of the latest packet, and the number of links from that host.
     latest_hops: (HostAddr, u64),
 }
 
 impl<P: Framed> Stack<P> {
-    /// The host `host` at rest: with the chance that it has in the simulator.
+    /// Creates the idle host `host`, with the same random stream as in the simulator.
     pub fn new(site: &Site<P>, host: HostId) -> Self {
         let addr = site.addr(host);
         let info = HostInfo { addr, rate: site.scenario.topology.hosts[host].link.rate };
@@ -57,7 +57,7 @@ impl<P: Framed> Stack<P> {
         }
     }
 
-    /// The application offers data.
+    /// Starts a flow from the application.
     pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
         let to = site.addr(start.dst);
         let (conn, paths) = (ConnId(start.flow), site.paths(self.addr, to));
@@ -67,7 +67,7 @@ impl<P: Framed> Stack<P> {
         self.report(now, site);
     }
 
-    /// A frame has arrived. Those of others are passed over.
+    /// Processes a received frame; ignores frames for other hosts.
     pub fn arrive(&mut self, now: Instant, site: &Site<P>, frame: &[u8]) {
         let arrived = match P::parse(frame, &site.marks, site.home) {
             Ok(arrived) => arrived,
@@ -116,7 +116,7 @@ impl<P: Framed> Stack<P> {
         }
     }
 
-    /// Lets every timer run out that is due. What was due a moment ago counts as handled then.
+    /// Runs all expired timers. Those that expired up to [`CATCH_UP`] ago are handled as of their own deadline.
     pub fn timers(&mut self, now: Instant, site: &Site<P>) {
         let earliest = Instant(now.0.saturating_sub(CATCH_UP.0));
         while let Some(deadline) = self.endpoint.poll_timeout().filter(|deadline| deadline.at <= now) {
@@ -125,7 +125,7 @@ impl<P: Framed> Stack<P> {
         }
     }
 
-    /// Takes down a packet that leaves.
+    /// Records a sent packet.
     pub fn sent(&mut self, now: Instant, site: &Site<P>, peer: HostId, packet: &Transmit<HeaderOf<P>>) {
         let probes = &site.scenario.probes;
         if packet.class == Class::Data {
@@ -145,7 +145,7 @@ impl<P: Framed> Stack<P> {
         }
     }
 
-    /// Passes on what the endpoint reports.
+    /// Processes the endpoint's reports.
     fn report(&mut self, now: Instant, site: &Site<P>) {
         while let Some(event) = self.endpoint.poll_event() {
             self.note(now, site, event);
@@ -187,7 +187,7 @@ impl<P: Framed> Stack<P> {
         }
     }
 
-    /// The end of the run: what unfinished flows have brought so far.
+    /// Reports the progress of unfinished flows at the end of the run.
     pub fn finish(&mut self, now: Instant) {
         self.reports.extend(self.incoming.unfinished().map(|incoming| incoming.unfinished(now)));
     }

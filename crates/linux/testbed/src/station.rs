@@ -1,4 +1,4 @@
-//! A host on its interface.
+//! A host with its interface.
 
 use pullnet_netio::PacketIo;
 use pullnet_transport::{Transmit, Transport};
@@ -11,27 +11,27 @@ use crate::site::{HEADERS, Site};
 use crate::stack::Stack;
 use crate::{PlayError, content};
 
-/// Frames taken from an interface before the next host has its turn.
+/// Most frames received from one interface before the next host is served.
 const BURST: usize = 32;
 
 /// The socket of a host.
 pub type Socket = Box<dyn PacketIo + Send>;
 
-/// One host with its socket and its link.
+/// A host with its socket and its link.
 pub(crate) struct Station<P: Framed> {
     pub stack: Stack<P>,
     pub io: Socket,
     line: Line,
-    /// Bytes of a full payload by place, and in front those of the latest packet's name.
+    /// Buffer of a full payload: the latest packet's identifier, then position-dependent bytes.
     payload: Vec<u8>,
     /// A packet that found no room in the socket.
     unsent: Option<(HostId, Transmit<HeaderOf<P>>)>,
-    /// Whether the endpoint was asked and had nothing to send.
+    /// Whether the endpoint had nothing to send when last polled.
     idle: bool,
 }
 
 impl<P: Framed> Station<P> {
-    /// The host `host` at rest.
+    /// Creates the idle host `host`.
     pub fn new(site: &Site<P>, host: HostId, io: Socket) -> Result<Self, PlayError> {
         let mtu = site.framing.mtu;
         let (needed, room) = (mtu as usize + HEADERS, io.frame_room());
@@ -43,18 +43,18 @@ impl<P: Framed> Station<P> {
         Ok(Self { stack: Stack::new(site, host), io, line, payload, unsent: None, idle: true })
     }
 
-    /// The application offers data.
+    /// Starts a flow from the application.
     pub fn open(&mut self, now: Instant, site: &Site<P>, start: &FlowStart) {
         self.stack.open(now, site, start);
         self.idle = false;
     }
 
-    /// When the next timer runs out: mostly, that a pull is to leave. [`Instant::NEVER`] if there is none.
+    /// Expiry of the next timer, mostly for the next pull. [`Instant::NEVER`] if there is none.
     pub fn timer(&self) -> Instant {
         self.stack.endpoint.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at)
     }
 
-    /// Takes what has arrived, handles what is due, and sends what may leave. True if it has sent, which takes time.
+    /// Receives frames, handles due timers, and sends. Returns true if a frame was sent, which takes time.
     pub fn turn(&mut self, now: Instant, site: &Site<P>) -> Result<bool, PlayError> {
         let Self { stack, io, .. } = self;
         let host = stack.host.0;
@@ -64,7 +64,7 @@ impl<P: Framed> Station<P> {
         self.stack.fault.take().map_or(Ok(sent), Err)
     }
 
-    /// Handles what is due, and sends what may leave. True if it has sent.
+    /// Handles due timers and sends. Returns true if a frame was sent.
     pub fn depart(&mut self, now: Instant, site: &Site<P>) -> Result<bool, PlayError> {
         if self.timer() <= now {
             self.stack.timers(now, site);
@@ -121,7 +121,7 @@ impl<P: Framed> Station<P> {
         Ok(fits.then_some(length))
     }
 
-    /// When something is to be done here that no frame brings; [`Instant::NEVER`] for nothing.
+    /// Time of the next action that no frame triggers; [`Instant::NEVER`] if none is pending.
     pub fn next_due(&self) -> Instant {
         if self.idle { self.timer() } else { self.timer().min(self.line.free_at()) }
     }

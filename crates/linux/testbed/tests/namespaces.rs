@@ -18,9 +18,9 @@ use pullnet_units::Instant;
 use serde_json::Value;
 
 static MADE: AtomicU32 = AtomicU32::new(0);
-/// How often it is looked whether a link is up; each time takes some milliseconds.
+/// Polls until a link is up; each takes some milliseconds.
 const UP_LOOKS: u32 = 20_000;
-/// How long a run may take: hundreds of times what it takes on a machine of its own.
+/// Timeout of a run: hundreds of times its duration on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn ip(arguments: &str) -> Result<String, String> {
@@ -32,14 +32,14 @@ fn ip(arguments: &str) -> Result<String, String> {
     Err(format!("ip {arguments}: {}", text(&output.stderr)))
 }
 
-/// The namespaces of a plan: one for the switches, and one for each host. They are removed with it.
+/// The namespaces of a plan: one for the switches, and one for each host. Removed on drop.
 struct Namespaces {
     switch: String,
     hosts: Vec<String>,
 }
 
 impl Namespaces {
-    /// `None`, with a message, where the process may not make network namespaces.
+    /// `None`, with a message, if the process may not create network namespaces.
     fn make(plan: &Plan) -> Option<Self> {
         let name = format!("pn-bed-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let hosts = plan.hosts.iter().map(|host| format!("{name}{}", host.name)).collect();
@@ -63,7 +63,7 @@ impl Namespaces {
                 "-n {name} link add eth0 address {mac} mtu 1600 type veth peer name {port} mtu 1600 netns {switch}"
             ))?;
             for (name, interface) in [(name, "eth0"), (switch, port.as_str())] {
-                // Nothing but the test shall be on this link.
+                // No IPv6 autoconfiguration: only the test sends on this link.
                 ip(&format!("netns exec {name} sysctl -q -w net.ipv6.conf.{interface}.disable_ipv6=1"))?;
                 ip(&format!("-n {name} link set {interface} up"))?;
             }
@@ -82,7 +82,7 @@ impl Drop for Namespaces {
     }
 }
 
-/// What the switches have counted, as they answer to `status`.
+/// Counters of the switches, in the format of their `status` answer.
 fn counted(live: &Live) -> Value {
     live.status().unwrap().json()
 }
@@ -123,7 +123,7 @@ fn scenario(transport: &str, switch: &str) -> Arc<Scenario> {
     Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors:?}")))
 }
 
-/// Timers for a machine that others use as well.
+/// Timers long enough for a machine under other load.
 const TIMERS: &str = "min_rto = \"20 ms\"\ninitial_rto = \"100 ms\"";
 
 #[test]

@@ -27,7 +27,7 @@ fn read(plan: &Plan) -> SwitchFile {
         .unwrap_or_else(|errors| panic!("{errors:#?}\n{}", plan.switch_file))
 }
 
-/// Sends a frame from every host to every other on every path; each arrives at its host, after the time of its path.
+/// Sends a frame from every host to every other on every path; each arrives at its host after the delay of its path.
 fn everybody_reaches_everybody(topology: &str) -> (usize, usize) {
     let scenario = scenario(topology);
     let plan = Plan::of(&scenario).unwrap();

@@ -1,5 +1,5 @@
-//! Scenarios played in virtual time: the hosts of a testbed on in-process rings, its switches as a fabric between them.
-//! What comes out is held against the simulator.
+//! Scenarios in virtual time: the hosts of a testbed on in-process rings, and its switches as a fabric between them. The
+//! results are compared with the simulator's.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ impl Clock for Virtual {
     }
 }
 
-/// The switches of a testbed with the other ends of the hosts' rings.
+/// The switches of a testbed, with the far ends of the hosts' rings.
 struct Switches<Q: Discipline<Slot>> {
     fabric: Fabric<Q, Ndp, Silent>,
-    /// The rings at each port that has an interface.
+    /// The ring of each port with an interface.
     ends: Vec<(PortId, Rings)>,
 }
 
@@ -41,7 +41,7 @@ impl<Q: Discipline<Slot>> Switches<Q> {
         Self { fabric, ends: ends.into_iter().enumerate().map(|(host, end)| (port(host), end)).collect() }
     }
 
-    /// What the ports have counted, as switches answer to `status`.
+    /// Counters of the ports, in the format of the switches' `status` answer.
     fn status(&self, file: &SwitchFile, count: impl Fn(u64) -> u64) -> Value {
         let ports = (0..).zip(&file.ports).map(|(number, port)| {
             let rows = self.fabric.counters(PortId(number)).rows();
@@ -52,7 +52,7 @@ impl<Q: Discipline<Slot>> Switches<Q> {
         json!({ "ports": ports.collect::<Vec<_>>() })
     }
 
-    /// Takes what hosts have sent until `now`, and hands them what is due. Whether there was anything to hand out.
+    /// Receives frames from hosts until `now`, and delivers due frames to them. Returns whether any were delivered.
     fn turn(&mut self, now: Instant) -> bool {
         let mut any = false;
         for (port, end) in &mut self.ends {
@@ -83,7 +83,7 @@ fn play<Q: Discipline<Slot>>(scenario: &Arc<Scenario>, file: &SwitchFile, config
     let clock = Virtual(Cell::new(Instant::ZERO));
     while !field.turn(&clock).unwrap() {
         let now = clock.now();
-        // What has just been handed out is taken in the next turn, at the same time.
+        // Frames delivered just now are answered in the next turn, at the same virtual time.
         if !switches.turn(now) {
             clock.0.set(field.next_due().min(switches.fabric.next_event()).max(now));
         }
@@ -136,7 +136,7 @@ fn an_incast_takes_as_long_as_in_the_simulator() {
     let scenario = scenario(&incast(STAR, "kind = \"trim\"", SEVEN));
     let (rings, simulated) = (on_rings(&scenario), simulated(&scenario));
     assert!(rings.complete && rings.flows.iter().all(|flow| flow.delivered == 450_000));
-    // 7 times 312 frames at 1 Gb/s; a frame of the simulator is 4 B shorter than one of the wire.
+    // 7 times 312 frames at 1 Gb/s; a frame of the simulator is 4 B shorter than on the wire.
     let optimum = 7.0 * (450_000.0 + 312.0 * 78.0) * 8e-3;
     assert!((1.0..1.02).contains(&(last_us(&rings) / optimum)), "{} of {optimum} us", last_us(&rings));
     assert!((0.995..1.01).contains(&(last_us(&rings) / last_us(&simulated))));
@@ -174,7 +174,7 @@ fn two_hosts_on_a_line_do_the_same_as_in_the_simulator_packet_by_packet() {
     }
 }
 
-/// The other transports, with headers as long as they are on the wire.
+/// The other transports, with their header lengths on the wire.
 const OTHERS: [&str; 4] = [
     "kind = \"tcp\"\nheader = \"78 B\"",
     "kind = \"tcp\"\nheader = \"78 B\"\nsack = false",
@@ -189,7 +189,8 @@ fn same_packets(text: &str) {
         let of = |host| record.packets.iter().filter(move |row| row.host.0 == host);
         let what =
             |row: &pullnet_record::PacketRow| (row.host, row.direction, row.kind, row.flags, row.words);
-        // Order among packets sent and received differs by the length of a frame; that of each way does not.
+        // The order across sent and received packets depends on the length of a frame; the order within each direction does
+        // not.
         let ways = [pullnet_record::Direction::Sent, pullnet_record::Direction::Received];
         let rows = [0, 1].into_iter().flat_map(|host| ways.map(|way| (host, way)));
         rows.flat_map(|(host, way)| of(host).filter(move |row| row.direction == way)).map(what).collect()
@@ -199,11 +200,11 @@ fn same_packets(text: &str) {
     assert_eq!((parts, rings.len()), (None, simulated.len()), "{text}");
 }
 
-/// Timeouts that suit the round trips of a star.
+/// Timeouts suited to the round trips of a star.
 const LEAST_RTO: &str = "\nmin_rto = \"1 ms\"\ninitial_rto = \"3 ms\"\nrto_granularity = \"10 us\"";
 
-/// Three flows of 1 MB into one host through a switch with `switch`: every byte arrives, and in the time that the simulator
-/// says.
+/// Three flows of 1 MB into one host through a switch with `switch`: every byte arrives, in the time predicted by the
+/// simulator.
 fn three_to_one(transport: &str, switch: &str) -> (RunRecord, RunRecord) {
     let traffic = "kind = \"incast\"\ndegree = 3\nsize = \"1 MB\"\nto = 0";
     let scenario = scenario(&with(transport, "kind = \"star\"\nhosts = 4", switch, traffic));
@@ -244,7 +245,7 @@ fn dctcp_answers_marks_in_the_ip_header_as_in_the_simulator() {
     let marks = rings.totals.marked as f64 / simulated.totals.marked as f64;
     assert!((0.8..1.25).contains(&marks), "{marks} times as many marks");
     assert!((0.99..1.01).contains(&(last_us(&rings) / last_us(&simulated))));
-    // TCP does not say that it can be told of congestion, and is not told.
+    // TCP does not declare ECN support, so its packets are not marked.
     let (tcp, _) = three_to_one("kind = \"tcp\"\nheader = \"78 B\"", switch);
     assert_eq!(tcp.totals.marked, 0);
 }
@@ -264,7 +265,7 @@ fn what_cannot_be_played_is_refused_with_a_remedy() {
     assert!(matches!(missing, Some(PlayError::Sockets { sockets: 0, hosts: 8 })));
 }
 
-/// Why a testbed does not play the scenario `text`, as whoever opens the sockets and whoever plays are told.
+/// The error that refuses the scenario `text`, which must be the same when sockets are sized and when play starts.
 fn refusal(text: &str) -> String {
     let scenario = scenario(text);
     let sockets = (0..8).map(|_| Box::new(Rings::pair(RingOptions::default()).0) as _).collect();

@@ -1,16 +1,16 @@
-//! Settings whose type a registry chooses.
+//! Settings whose type is chosen by a registry.
 
 use pullnet_settings::{AnySettings, Field, Refused, Value};
 
-/// A configuration out of a registry, as a table of settings.
+/// A configuration from a registry, as a table of settings.
 pub struct Chosen<C> {
     /// The settings, with their defaults before they are read.
     pub config: C,
-    /// What there is to set.
+    /// The available settings.
     pub fields: &'static [Field],
-    /// Sets one; `None`: there is no such setting.
+    /// Sets one setting; `None` if there is no such setting.
     pub set: fn(&mut C, &str, Value<'_>) -> Option<Result<(), Refused>>,
-    /// One as it would be written.
+    /// Formats one setting as it would be written.
     pub get: fn(&C, &str) -> Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The text as a tree in which every key and value knows where it was written.
+//! The text as a tree that records the position of every key and value.
 
 use pullnet_settings::{Setting, Value};
 use toml::Spanned;
@@ -6,10 +6,10 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Errors, Origin, Problem};
 
-/// Tables and arrays deeper than any scenario needs are refused rather than followed.
+/// Maximum nesting of tables and arrays, deeper than any scenario needs. Deeper files are rejected.
 pub(crate) const MAX_DEPTH: u32 = 16;
 
-/// A value and where it was written.
+/// A value with its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub origin: Origin,
@@ -22,13 +22,13 @@ pub(crate) enum Item {
     Integer(i64),
     Float(f64),
     Bool(bool),
-    /// A date, or an integer beyond 64 bits: no setting takes one.
+    /// A date, or an integer beyond 64 bits; no setting accepts these.
     Other(String),
     Array(Vec<Node>),
     Table(Table),
 }
 
-/// A table in the order of its keys in the text.
+/// A table with its keys in the order of the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub entries: Vec<Entry>,
@@ -37,7 +37,7 @@ pub(crate) struct Table {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub name: String,
-    /// Where the key was written.
+    /// Position of the key.
     pub origin: Origin,
     pub node: Node,
 }
@@ -53,7 +53,7 @@ impl Table {
 }
 
 impl Node {
-    /// The value as settings read it; `None` for tables, arrays and what no setting takes.
+    /// The value in the form read by settings; `None` for tables, arrays and unsupported types.
     pub fn value(&self) -> Option<Value<'_>> {
         match &self.item {
             Item::Text(text) => Some(Value::Text(text)),
@@ -64,7 +64,7 @@ impl Node {
         }
     }
 
-    /// As an error message shows it: not too much of it.
+    /// The value for an error message, shortened if long.
     pub fn shown(&self) -> String {
         match &self.item {
             Item::Text(text) => shortened(text).write(),
@@ -78,7 +78,7 @@ impl Node {
     }
 }
 
-/// The longest piece of a text that a message repeats. Unit: characters.
+/// Most characters of a text that a message repeats.
 const SHOWN: usize = 80;
 
 /// `text`, or its beginning if it is long.
@@ -89,7 +89,7 @@ pub fn shortened(text: &str) -> String {
     }
 }
 
-/// Reads TOML; syntax errors go to `errors`.
+/// Parses TOML; syntax errors go to `errors`.
 pub(crate) fn parse(text: &str, errors: &Errors) -> Option<Table> {
     let lines = Lines::of(text);
     let (table, problems) = DeTable::parse_recoverable(text);
@@ -100,7 +100,7 @@ pub(crate) fn parse(text: &str, errors: &Errors) -> Option<Table> {
     if problems.is_empty() { lines.table(table.get_ref(), 0, errors) } else { None }
 }
 
-/// A value as `--set` takes it: TOML, or a bare word that is meant as text.
+/// Parses the value of `--set`: TOML, or a bare word that stands for a string.
 pub(crate) fn parse_override(text: &str) -> Item {
     let assignment = format!("value = {text}");
     let quiet = Errors::new("");
@@ -129,7 +129,7 @@ fn mark_override(node: &mut Node) {
     }
 }
 
-/// The parser's words, with the remedy that most often helps.
+/// The parser's message, with the most frequent remedy.
 fn syntax_message(message: &str) -> String {
     let hint = if message.contains("duplicate key") {
         "keep one of them"
@@ -145,7 +145,7 @@ fn syntax_message(message: &str) -> String {
     format!("is not TOML: {}; {hint}", message.trim().replace('\n', "; "))
 }
 
-/// Finds lines and columns.
+/// Converts byte offsets to lines and columns.
 struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,

@@ -3,7 +3,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Origin {
     /// The text of the file. Line and column count from 1, columns in characters.
@@ -15,83 +15,83 @@ pub enum Origin {
     },
     /// An override (`--set`).
     Override,
-    /// Nobody wrote it: it is the default.
+    /// The default; the value is not written anywhere.
     Default,
 }
 
-/// What is wrong with a place in a file. The text continues a sentence that begins with the path of the setting.
+/// The problem at a position in a file. The text continues a sentence that begins with the path of the setting.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Problem {
     /// The text is not TOML.
     #[error("{message}")]
     Syntax {
-        /// What the parser says.
+        /// The parser's message.
         message: String,
     },
     /// A key that no table of this kind has.
     #[error("is not a setting here; {remedy}")]
     UnknownKey {
-        /// The nearest key that exists, or all of them, in words.
+        /// The closest existing key, or a list of all keys.
         remedy: String,
         /// Path of the key that was probably meant.
         meant: Option<String>,
     },
-    /// A key or table that has to be there.
+    /// A required key or table is missing.
     #[error("is missing; {remedy}")]
     Missing {
-        /// What to write.
+        /// The text to add.
         remedy: String,
     },
-    /// A value that cannot be taken.
+    /// A value is not acceptable.
     #[error("{value} {reason}")]
     Value {
-        /// As the file writes it.
+        /// The value as written in the file.
         value: String,
-        /// Why not, and what would work.
+        /// The reason and the remedy.
         reason: String,
     },
-    /// A setting that changes nothing, or that contradicts another.
+    /// A setting has no effect, or contradicts another.
     #[error("{value}has no effect: {reason}")]
     NoEffect {
-        /// As the file writes it, with a space behind it; empty for a table.
+        /// The value as written in the file, followed by a space; empty for a table.
         value: String,
-        /// Why not, and what would work.
+        /// The reason and the remedy.
         reason: String,
     },
-    /// A file that this one names and that cannot be used.
+    /// A file named by this one is unusable.
     #[error("\"{file}\" cannot be used: {reason}")]
     File {
         /// Its name.
         file: String,
-        /// Why not, and what would work.
+        /// The reason and the remedy.
         reason: String,
     },
-    /// An override that leads nowhere.
+    /// An override does not match any setting.
     #[error("cannot be set: {reason}")]
     Override {
-        /// Why not, and what would work.
+        /// The reason and the remedy.
         reason: String,
     },
-    /// Settings that are right one by one and not together.
+    /// Settings are valid separately but not together.
     #[error("{reason}")]
     Together {
-        /// Why not, and what would work.
+        /// The reason and the remedy.
         reason: String,
     },
 }
 
 /// One error in a file.
 ///
-/// Its text is `file:line:column: path: what is wrong; what would work`.
+/// Formatted as `file:line:column: path: problem; remedy`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SpecError {
     /// Name of the file.
     pub file: String,
-    /// Where the value comes from.
+    /// Origin of the value.
     pub origin: Origin,
     /// The setting, for instance `topology.link.rate` or `traffic.0.size`; empty for the whole file.
     pub path: String,
-    /// What is wrong, and what would work.
+    /// The problem and the remedy.
     pub problem: Problem,
 }
 
@@ -140,8 +140,8 @@ impl Errors {
         self.found.borrow().iter().any(|error| error.problem.meant() == Some(path))
     }
 
-    /// All errors in order of their place, those of overrides last. A key that is missing because it was misspelt is
-    /// one error, not two.
+    /// All errors in the order of their position, those of overrides last. A missing key that was misspelt counts as one
+    /// error, not two.
     pub fn into_sorted(self) -> Vec<SpecError> {
         let mut found = self.found.into_inner();
         let meant: Vec<_> =
@@ -154,7 +154,7 @@ impl Errors {
     }
 }
 
-/// Errors in order of their place, each once.
+/// Errors in the order of their position, without duplicates.
 fn without_repetition(found: Vec<SpecError>) -> Vec<SpecError> {
     let mut once: Vec<SpecError> = Vec::with_capacity(found.len());
     for error in found {
@@ -174,7 +174,7 @@ impl Problem {
         }
     }
 
-    /// A value refused by its type or by a rule.
+    /// A value rejected by its type or by a rule.
     pub(crate) fn value(value: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Value { value: value.into(), reason: reason.into() }
     }

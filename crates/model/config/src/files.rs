@@ -1,11 +1,11 @@
-//! Where files are read from.
+//! Sources of files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Where the files that a file of settings names are read from.
+/// Source of the files that a settings file refers to.
 pub trait Files {
-    /// The content of `path`, or why it cannot be read.
+    /// Returns the content of `path`, or the reason why it cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
 }
 
@@ -27,7 +27,7 @@ impl Files for Disk {
     }
 }
 
-/// Whether that may be read without ever coming to an end.
+/// Whether the file is a device, so that reading might never end.
 fn is_device(found: &std::fs::Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -48,7 +48,7 @@ impl Files for BTreeMap<String, Vec<u8>> {
     }
 }
 
-/// `file` as seen from the folder of the file `from`.
+/// Path of `file` relative to the folder of the file `from`.
 pub(crate) fn beside(from: &str, file: &str) -> String {
     let folder = Path::new(from).parent().unwrap_or(Path::new(""));
     folder.join(file).to_string_lossy().into_owned()

@@ -1,27 +1,27 @@
-//! The files that a file of settings names, kept as they were read, so that a result can carry them.
+//! The files that a settings file refers to, kept in memory so that a result can include them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::files::Files;
 
-/// A file that another one names, and what was read from it.
+/// A referenced file with its content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Input {
-    /// Where it was read from: its name as seen from the folder of the file that names it.
+    /// Path of the file, relative to the folder of the referring file.
     pub path: String,
-    /// Paths of the settings that name it, for instance `traffic.0.sizes.file`.
+    /// Paths of the settings that refer to it, for instance `traffic.0.sizes.file`.
     pub settings: Vec<String>,
-    /// What was read.
+    /// Content of the file.
     pub bytes: Arc<[u8]>,
 }
 
-/// Collects the files that one file names; each is read once.
+/// Collects the files that one file refers to; each is read once.
 #[derive(Default)]
 pub(crate) struct Inputs(RefCell<Vec<Input>>);
 
 impl Inputs {
-    /// The content of `path`, which `setting` names.
+    /// The content of `path`, referred to by `setting`.
     pub fn read(&self, files: &dyn Files, path: String, setting: String) -> Result<Arc<[u8]>, String> {
         let mut inputs = self.0.borrow_mut();
         if let Some(input) = inputs.iter_mut().find(|input| input.path == path) {

@@ -1,9 +1,9 @@
-//! Files of settings: TOML to checked values, or every error with its place.
+//! Reads settings files: TOML to checked values, or all errors with their positions.
 //!
-//! The text is read into a tree in which every value knows its place. A [`Reader`] takes tables of settings from it, each
-//! described once with [`pullnet_settings::settings!`], and reports whatever is wrong; errors come all at once, in order of
-//! their place. A [`Shape`] says what a file may hold: from it come the refusal of unknown keys and the tables of the
-//! documents. Scenarios, switches and hosts have their files read here.
+//! The text is parsed into a tree that records the position of every value. A [`Reader`] takes tables of settings from the
+//! tree, each described once with [`pullnet_settings::settings!`], and reports all problems at once, in the order of their
+//! position. A [`Shape`] lists what a file may contain. It is the basis for rejecting unknown keys and for the tables in the
+//! documents. The files of scenarios, switches and hosts are read here.
 //!
 //! ```
 //! use pullnet_config::{Disk, Shape, read};
@@ -54,19 +54,19 @@ use crate::error::Errors;
 use crate::inputs::Inputs;
 use crate::table::Context;
 
-/// What a file came to.
+/// The result of reading a file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Document<T> {
-    /// What the reader made of it.
+    /// The value returned by the reader.
     pub value: T,
-    /// Every value in force, with its origin.
+    /// Every value in effect, with its origin.
     pub resolved: Resolved,
-    /// The files that it names, as they were read.
+    /// The files that it refers to, as they were read.
     pub inputs: Vec<Input>,
 }
 
-/// Reads the TOML file `text`, called `name`, that may hold what `shape` says. `read` gets the top of it; what it reports
-/// and what it does not return for is an error.
+/// Reads the TOML file `text`, called `name`, with the contents allowed by `shape`. `read` receives the top-level table; any
+/// problem that it reports, or a return of `None`, is an error.
 pub fn read<T>(
     name: &str,
     text: &str,
@@ -77,8 +77,8 @@ pub fn read<T>(
     read_document(name, text, &[], files, shape, read).map(|document| document.value)
 }
 
-/// As [`read()`], with `overrides` as `("topology.k", "8")`, and with the record of what was read. Errors in overrides come
-/// last. Files that the text names are read through `files`, relative to the folder of `name`.
+/// Like [`read()`], with `overrides` as `("topology.k", "8")`, and with a record of the values. Errors in overrides come
+/// last. Referenced files are read through `files`, relative to the folder of `name`.
 pub fn read_document<T>(
     name: &str,
     text: &str,

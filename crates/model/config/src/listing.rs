@@ -1,11 +1,10 @@
-//! The settings of a file as tables of Markdown, for its document.
+//! The settings of a file as Markdown tables, for documentation.
 
 use pullnet_settings::Field;
 
 use crate::shape::{Shape, SubTable};
 
-/// Tables of everything that a file of this shape may hold. Those called `elsewhere` are described in
-/// `docs/scenario.md`.
+/// Tables of all settings in a file of this shape. Tables named `elsewhere` are described in `docs/scenario.md`.
 pub fn listing(shape: &Shape, elsewhere: &str) -> String {
     let mut out = table("At the top", "of the file.", shape);
     for inner in &shape.tables {

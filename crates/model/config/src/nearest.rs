@@ -1,6 +1,6 @@
-//! "Did you mean ...?"
+//! Suggestions for misspelt names: "did you mean ...?"
 
-/// How many names a message lists before it stops.
+/// Most names listed in a message.
 const LISTED: usize = 12;
 
 /// The name that `written` was probably meant to be.
@@ -13,7 +13,7 @@ pub(crate) fn nearest<'a>(written: &str, names: &[&'a str]) -> Option<&'a str> {
     if distance(best) <= within { Some(best) } else { names.iter().copied().find(part) }
 }
 
-/// "did you mean ...?", or what there is.
+/// "did you mean ...?", or a list of the names.
 pub fn remedy(written: &str, names: &[&str]) -> String {
     match nearest(written, names) {
         Some(name) => format!("did you mean \"{name}\"?"),
@@ -21,7 +21,7 @@ pub fn remedy(written: &str, names: &[&str]) -> String {
     }
 }
 
-/// Names for a sentence, shortened if there are many.
+/// Names for a sentence; long lists are shortened.
 pub fn listed(names: &[&str]) -> String {
     let shown = names.iter().take(LISTED).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
     if names.len() > LISTED { format!("{shown}, ...") } else { shown }

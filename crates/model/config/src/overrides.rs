@@ -1,4 +1,4 @@
-//! `--set path=value`: changes the tree before anything is checked.
+//! `--set path=value`: changes the tree before any checks.
 
 use crate::document::{Entry, Item, MAX_DEPTH, Node, Table, parse_override};
 use crate::error::{Errors, Origin, Problem};
@@ -28,7 +28,7 @@ fn set(root: &mut Table, path: &str, item: Item) -> Result<(), String> {
     place.put(last, &keys[..parents.len()], Node { origin: Origin::Override, item })
 }
 
-/// What a path has led to so far.
+/// The item reached by a part of a path.
 enum Place<'a> {
     Table(&'a mut Table),
     Array(&'a mut Vec<Node>),
@@ -62,7 +62,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The value of `key`; a table that an override makes where there is none.
+/// The value of `key`; created as an empty table if missing.
 fn table_entry<'a>(table: &'a mut Table, key: &str) -> &'a mut Node {
     let at = table.position(key).unwrap_or_else(|| {
         let node = Node { origin: Origin::Override, item: Item::Table(Table::default()) };

@@ -1,4 +1,4 @@
-//! What a table's reader says of what is wrong.
+//! Errors reported by the reader of a table.
 
 use crate::document::{Item, Node, shortened};
 use crate::error::{Origin, Problem};
@@ -11,12 +11,12 @@ impl<'a> Reader<'a> {
         self.context.errors.add(&node.origin, &self.path_of(key), Problem::value(node.shown(), reason));
     }
 
-    /// Reports that `key` is missing.
+    /// Reports that the required `key` is missing.
     pub fn missing(&self, key: &str, remedy: String) {
         self.add(key, Problem::Missing { remedy });
     }
 
-    /// Reports something about the value of `key`, perhaps of a table within this one, as in `sizes.file`.
+    /// Reports a problem with the value of `key`; `key` may lead into a subtable, as in `sizes.file`.
     pub fn refuse(&self, key: &str, reason: impl Into<String>) {
         match self.shown(key) {
             Some(value) => self.refuse_as(key, value, reason),
@@ -24,12 +24,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports something about `value`, which is what the value of `key` comes to.
+    /// The same, but shows `value`, the result of evaluating the value of `key`.
     pub fn refuse_as(&self, key: &str, value: impl Into<String>, reason: impl Into<String>) {
         self.add(key, Problem::value(value, reason));
     }
 
-    /// The value of `key`, written or by default; `None` for tables and what is not there.
+    /// The value of `key`, written or default; `None` for tables and unknown keys.
     pub fn shown(&self, key: &str) -> Option<String> {
         match self.node(key) {
             Some(Node { item: Item::Table(_) | Item::Array(_), .. }) => None,
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
         self.context.errors.add(&self.place_of(key), &self.path_of(key), problem);
     }
 
-    /// The value that was written for `key`.
+    /// The written value of `key`.
     pub(crate) fn node(&self, key: &str) -> Option<&'a Node> {
         let mut table = self.table;
         let (parents, last) =
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         Some(&table.get(last)?.node)
     }
 
-    /// Reports that `key`, if it was written, changes nothing.
+    /// Reports that `key`, if written, has no effect.
     pub fn no_effect(&self, key: &str, reason: impl Into<String>) {
         if self.has(key) {
             let value = self.shown(key).map_or(String::new(), |value| format!("{value} "));
@@ -62,12 +62,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports something about the whole table.
+    /// Reports a problem with the whole table.
     pub fn refuse_table(&self, reason: impl Into<String>) {
         self.context.errors.add(&self.origin, &self.path, Problem::Together { reason: reason.into() });
     }
 
-    /// Reports every key that `shape` does not have.
+    /// Reports all keys that `shape` does not contain.
     pub fn no_other_keys_than(&self, shape: &Shape) {
         self.no_other_keys_than_of(shape, None);
     }
@@ -87,12 +87,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reports that the file that `key`, perhaps of a table within this one, names cannot be used.
+    /// Reports that the file named by `key` is unusable; `key` may lead into a subtable.
     pub fn refuse_file(&self, key: &str, file: &str, reason: &str) {
         self.add(key, Problem::File { file: file.to_owned(), reason: reason.to_owned() });
     }
 
-    /// Where the value of `key`, perhaps of a table within this one, stands, or else the table.
+    /// Position of the value of `key`, which may lead into a subtable; otherwise that of the table.
     fn place_of(&self, key: &str) -> Origin {
         let mut table = self.table;
         let mut origin = &self.origin;

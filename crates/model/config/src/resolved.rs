@@ -1,30 +1,30 @@
-//! Every value in force.
+//! All values in effect.
 
 use std::fmt::{self, Write as _};
 
 use crate::error::Origin;
 
-/// A setting with its value and where the value came from.
+/// A setting with its value and the value's origin.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ResolvedValue {
     /// The key.
     pub key: String,
     /// The value as TOML.
     pub value: String,
-    /// Where it came from.
+    /// Origin of the value.
     pub origin: Origin,
 }
 
 /// A table of a resolved file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ResolvedTable {
-    /// Path with the numbers of list entries, for instance `traffic.0.sizes`; empty for the top.
+    /// Path including the indices of list entries, for instance `traffic.0.sizes`; empty for the top level.
     pub path: String,
     /// Its settings.
     pub values: Vec<ResolvedValue>,
 }
 
-/// A file with every value that is in force, written or not. Its text is a file that means the same.
+/// A file with all values in effect, written or default. Its text is an equivalent file.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Resolved {
     /// Name of the file that the values were read from.
@@ -53,7 +53,7 @@ impl Resolved {
         table.values.push(ResolvedValue { key: key.to_owned(), value, origin });
     }
 
-    /// Writes another value for the setting `path`, which is there.
+    /// Replaces the value of the existing setting `path`.
     pub fn replace(&mut self, path: &str, value: String) {
         let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
         let table = self.tables.iter_mut().find(|found| found.path == table);
@@ -64,7 +64,7 @@ impl Resolved {
 
     fn origin(&self, origin: &Origin) -> String {
         match origin {
-            // The comment ends with its line, and TOML allows no control characters in it.
+            // The comment ends at the end of the line, and TOML allows no control characters in it.
             Origin::Text { line, .. } => {
                 let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
                 format!("{}:{line}", self.file.chars().map(shown).collect::<String>())
@@ -75,7 +75,7 @@ impl Resolved {
     }
 }
 
-/// Column at which the origins stand.
+/// Column of the comments with origins.
 const COMMENT_COLUMN: usize = 44;
 
 impl fmt::Display for Resolved {
@@ -96,7 +96,7 @@ impl fmt::Display for Resolved {
     }
 }
 
-/// `[table]`, or `[[table]]` for an entry of a list; numbers are not part of a header.
+/// `[table]`, or `[[table]]` for an entry of a list; headers do not contain indices.
 fn write_header(f: &mut fmt::Formatter<'_>, path: &str) -> fmt::Result {
     let parts: Vec<&str> = path.split('.').collect();
     let is_number = |part: &&str| part.bytes().all(|b| b.is_ascii_digit()) && !part.is_empty();

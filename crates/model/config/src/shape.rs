@@ -1,53 +1,53 @@
-//! What a table may hold: from this come the reader's checks, the schema and the reference.
+//! The allowed contents of a table: the basis of the reader's checks, the schema and the reference.
 
 use pullnet_settings::Field;
 
-/// The settings and tables that a table may hold.
+/// The allowed settings and subtables of a table.
 #[derive(Clone, Default, Debug)]
 pub struct Shape {
     /// Rows of settings, in groups.
     pub groups: Vec<&'static [Field]>,
-    /// Tables within it.
+    /// Subtables.
     pub tables: Vec<SubTable>,
-    /// Where `kind` selects the rest: what there is to choose from.
+    /// If `kind` selects further contents: the available kinds.
     pub kinds: Vec<Kind>,
 }
 
-/// A table within a table.
+/// A subtable.
 #[derive(Clone, Debug)]
 pub struct SubTable {
     /// Its key.
     pub name: &'static str,
     /// One line of help.
     pub doc: &'static str,
-    /// One table, or a list of them.
+    /// Whether it is a list of tables.
     pub list: bool,
-    /// Whether it may be one table and a list of them alike.
+    /// Whether both a single table and a list are allowed.
     pub either: bool,
-    /// Whether it has to be there.
+    /// Whether it is required.
     pub required: bool,
-    /// What it may hold.
+    /// Its allowed contents.
     pub shape: Shape,
 }
 
-/// One of the forms that a table with a `kind` has.
+/// A kind of table, selected by `kind`.
 #[derive(Clone, Debug)]
 pub struct Kind {
     /// The value of `kind`.
     pub name: &'static str,
     /// One line of help.
     pub summary: &'static str,
-    /// What the table may hold beside.
+    /// Further contents of the table.
     pub shape: Shape,
 }
 
 impl Shape {
-    /// Settings in groups.
+    /// A shape with these groups of settings.
     pub fn of(groups: &[&'static [Field]]) -> Self {
         Self { groups: groups.to_vec(), ..Self::default() }
     }
 
-    /// With one more table.
+    /// Adds a subtable.
     pub fn with(mut self, table: SubTable) -> Self {
         self.tables.push(table);
         self
@@ -58,7 +58,7 @@ impl Shape {
         self.groups.iter().flat_map(|group| group.iter())
     }
 
-    /// Every key that the table may hold.
+    /// All allowed keys.
     pub fn keys(&self) -> Vec<&'static str> {
         let kind = (!self.kinds.is_empty()).then_some("kind");
         kind.into_iter()
@@ -69,22 +69,22 @@ impl Shape {
 }
 
 impl SubTable {
-    /// A table that may be there.
+    /// An optional table.
     pub fn optional(name: &'static str, doc: &'static str, shape: Shape) -> Self {
         Self { name, doc, list: false, either: false, required: false, shape }
     }
 
-    /// A table that has to be there.
+    /// A required table.
     pub fn required(name: &'static str, doc: &'static str, shape: Shape) -> Self {
         Self { required: true, ..Self::optional(name, doc, shape) }
     }
 
-    /// The same, and it has to be there.
+    /// Makes the table required.
     pub fn and_required(self) -> Self {
         Self { required: true, ..self }
     }
 
-    /// The same, and it may be a list of tables as well.
+    /// Allows a list of tables as well.
     pub fn or_list(self) -> Self {
         Self { either: true, ..self }
     }

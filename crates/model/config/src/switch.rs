@@ -1,4 +1,4 @@
-//! `[switch]`: the discipline of every switch port, and who chooses the path.
+//! `[switch]`: the discipline of every switch port, and the path selection.
 
 use pullnet_qdisc::{SWITCHES, SwitchConfig};
 use pullnet_settings::{Settings, choice, settings};
@@ -8,21 +8,21 @@ use crate::shape::{Kind, Shape};
 use crate::table::{Reader, Unread};
 
 choice! {
-    /// Who chooses among equal paths.
+    /// Policy for choosing among equal paths.
     pub enum Forwarding {
-        /// The sender: its label decides at every switch (NDP, section 3.1).
+        /// The sender: the packet's label decides at every switch (NDP, section 3.1).
         Path = "path",
-        /// Every switch, at random for every packet.
+        /// Each switch, at random for every packet.
         Random = "random",
-        /// Every switch, by a hash of the flow: one path for each flow.
+        /// Each switch, by a hash of the flow: one path per flow.
         Ecmp = "ecmp",
-        /// Every switch, when the packet arrives: the port that holds the fewest packets, by chance among several.
+        /// Each switch, on the packet's arrival: the port that holds the fewest packets, at random among several.
         LeastLoaded = "least-loaded",
     }
 }
 
 settings! {
-    /// What every switch has, whatever its discipline.
+    /// Settings of every switch, independent of its discipline.
     pub struct PathSettings {
         /// Who chooses among equal paths: the sender's label (path), the switch at random for every packet (random),
         /// the switch by a hash of the flow (ecmp), or the switch by the packets that its ports hold when the packet
@@ -31,7 +31,7 @@ settings! {
     }
 }
 
-/// The table `[switch]` and what it may hold.
+/// The table `[switch]` and its allowed contents.
 pub fn switch_shape() -> Shape {
     let kind = |row: &'static pullnet_qdisc::SwitchEntry| Kind {
         name: row.name,
@@ -41,8 +41,8 @@ pub fn switch_shape() -> Shape {
     Shape { kinds: SWITCHES.iter().map(kind).collect(), ..Shape::of(&[PathSettings::FIELDS]) }
 }
 
-/// Reads `[switch]`: the discipline with its settings, who chooses the path, and the settings that could not be read.
-/// `None`: it is not even known which discipline.
+/// Reads `[switch]`: the discipline with its settings, the path selection, and the settings that could not be read. `None`
+/// if the discipline is unknown.
 pub fn read_switch(root: &Reader<'_>) -> Option<(SwitchConfig, Forwarding, Unread)> {
     let reader = root.required_table("switch", "kind = \"trim\"")?;
     let own = reader.read::<PathSettings>();

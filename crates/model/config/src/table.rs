@@ -1,4 +1,4 @@
-//! Reads settings out of a table, with their origin, and reports what is wrong with them.
+//! Reads settings from a table, with their origins, and reports problems.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::resolved::Resolved;
 use crate::shape::Shape;
 use crate::words::{example, kind_in_words, with_remedy};
 
-/// What all readers of one file share.
+/// State shared by all readers of one file.
 pub(crate) struct Context<'a> {
     pub(crate) file: &'a str,
     pub(crate) errors: Errors,
@@ -28,37 +28,37 @@ pub(crate) struct Context<'a> {
 pub struct Reader<'a> {
     pub(crate) context: &'a Context<'a>,
     pub(crate) path: String,
-    /// Where its key stands.
+    /// Position of the table's key.
     pub(crate) origin: Origin,
     pub(crate) table: &'a Table,
-    /// Whether what is read is in force as it stands here.
+    /// Whether the values read are recorded as in effect.
     record: bool,
 }
 
 /// The origin of each setting of a table.
 pub type Origins = Vec<(&'static str, Origin)>;
 
-/// Settings that could not be read, or are missing. They have their defaults, and nothing may be concluded from these.
+/// Settings that could not be read or are missing. They have their defaults, which must not be used in further checks.
 pub type Unread = Vec<&'static str>;
 
-/// Settings with the origin of each.
+/// Settings together with their origins.
 pub struct Located<S> {
     /// The settings.
     pub value: S,
-    /// Where each was written.
+    /// Origin of each setting.
     pub origins: Origins,
     /// Settings that could not be read.
     pub unread: Unread,
 }
 
 impl<S> Located<S> {
-    /// Where `field` was written.
+    /// Origin of `field`.
     pub fn origin(&self, field: &str) -> Origin {
         let found = self.origins.iter().find(|(name, _)| *name == field);
         found.map_or(Origin::Default, |(_, origin)| origin.clone())
     }
 
-    /// Whether all of them could be read.
+    /// Whether all settings could be read.
     pub fn good(&self) -> bool {
         self.unread.is_empty()
     }
@@ -68,7 +68,7 @@ impl<S> Located<S> {
         !self.unread.iter().any(|unread| fields.contains(unread))
     }
 
-    /// Whether somebody wrote `field`.
+    /// Whether `field` is written in the file or an override, as opposed to a default.
     pub fn is_written(&self, field: &str) -> bool {
         self.origin(field) != Origin::Default
     }
@@ -90,12 +90,12 @@ impl<'a> Reader<'a> {
         self.context.file
     }
 
-    /// How many errors were found in the file so far.
+    /// Number of errors found in the file so far.
     pub fn errors(&self) -> usize {
         self.context.errors.count()
     }
 
-    /// The path of this table; empty for the top of the file.
+    /// Path of this table; empty for the top level.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// The same table, read without a record: other settings take its values over.
+    /// The same table without recording; other settings inherit its values.
     pub fn unrecorded(self) -> Self {
         Self { record: false, ..self }
     }
@@ -115,13 +115,13 @@ impl<'a> Reader<'a> {
         self.read_after(S::default(), &[])
     }
 
-    /// Reads settings of which some have a value already; `before` says where that comes from.
+    /// Reads settings, some of which already have a value; `before` holds the origins of those.
     pub fn read_after<S: Settings>(&self, mut value: S, before: &[(&'static str, Origin)]) -> Located<S> {
         let (origins, unread) = self.read_into(&mut value, before);
         Located { value, origins, unread }
     }
 
-    /// Reads settings whose type a registry chose. Returns where each was written, and which could not be read.
+    /// Reads settings whose type was chosen by a registry. Returns their origins, and the settings that could not be read.
     pub fn read_into(
         &self,
         settings: &mut dyn AnySettings,
@@ -153,14 +153,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Puts a value on record.
+    /// Records a value.
     pub fn put(&self, key: &str, value: String, origin: Origin) {
         if self.record {
             self.context.resolved.borrow_mut().put(&self.path, key, value, origin);
         }
     }
 
-    /// Where the field was written, if it was; errors go to the list.
+    /// Origin of the field if it was written; errors are reported.
     fn read_field(&self, field: &Field, settings: &mut dyn AnySettings) -> Option<Origin> {
         let Some(Entry { node, .. }) = self.table.get(field.name) else {
             if field.required {
@@ -185,12 +185,12 @@ impl<'a> Reader<'a> {
         Some(node.origin.clone())
     }
 
-    /// Whether `key` is there.
+    /// Whether `key` is present.
     pub fn has(&self, key: &str) -> bool {
         self.table.get(key).is_some()
     }
 
-    /// The table `key`, if it is there and is one.
+    /// The table `key`, if it is present and a table.
     pub fn table(&self, key: &str, example: &str) -> Option<Reader<'a>> {
         let entry = self.table.get(key)?;
         match &entry.node.item {
@@ -246,13 +246,13 @@ impl<'a> Reader<'a> {
         Reader { context: self.context, path: self.path_of(key), origin, table, record: self.record }
     }
 
-    /// An empty table in the place of one that nobody wrote, so that its defaults are on record.
+    /// An empty table in place of a missing one, so that its defaults are recorded.
     pub fn unwritten(&self, key: &str) -> Reader<'a> {
         static EMPTY: Table = Table { entries: Vec::new() };
         self.child(key, self.origin.clone(), &EMPTY)
     }
 
-    /// The number in `shape.kinds` of the one that `kind` names. Keys that it does not have are reported.
+    /// Index in `shape.kinds` of the kind named by the key `kind`. Reports keys that this kind does not have.
     pub fn kind(&self, shape: &Shape, example: &str) -> Option<usize> {
         let names: Vec<_> = shape.kinds.iter().map(|kind| kind.name).collect();
         let Some(Entry { node, .. }) = self.table.get("kind") else {
@@ -275,7 +275,7 @@ impl<'a> Reader<'a> {
         Some(found)
     }
 
-    /// The bytes of the file that `key` names; a file that cannot be read is an error.
+    /// The bytes of the file named by `key`; an unreadable file is an error.
     pub fn file(&self, key: &str, file: &str) -> Option<Arc<[u8]>> {
         let (path, context) = (beside(self.context.file, file), self.context);
         match context.inputs.read(context.files, path, self.path_of(key)) {
@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The text of the file that `key` names.
+    /// The text of the file named by `key`.
     pub fn text_of_file(&self, key: &str, file: &str) -> Option<String> {
         let text = str::from_utf8(&self.file(key, file)?).map(str::to_owned);
         text.map_err(|error| {

@@ -1,8 +1,8 @@
-//! Kinds of values in words and examples, for messages.
+//! Descriptions and examples of value types, for messages.
 
 use pullnet_settings::{Field, Value};
 
-/// A refusal that names no remedy gets the range, or an example.
+/// Adds the range or an example to a reason without a remedy.
 pub(crate) fn with_remedy(reason: String, field: &Field, value: Value<'_>) -> String {
     let (low, high) = field.range;
     if matches!(value, Value::Integer(_)) && field.kind == "integer" && !low.is_empty() {
@@ -25,7 +25,7 @@ pub(crate) fn example(field: &Field) -> String {
     if quoted { format!("{} = \"{value}\"", field.name) } else { format!("{} = {value}", field.name) }
 }
 
-/// A value of `kind`, for messages and the schema.
+/// An example value of `kind`, for messages and the schema.
 pub fn kind_example(kind: &str) -> &'static str {
     match kind {
         "time" => "1 us",

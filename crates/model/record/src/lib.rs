@@ -1,4 +1,4 @@
-//! What a run leaves: raw rows from the engine, tables whose columns know their units, and the summary.
+//! The results of a run: raw rows from the engine, tables with units, and the summary.
 
 mod raw;
 mod spread;

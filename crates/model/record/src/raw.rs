@@ -7,47 +7,47 @@ pub struct FlowRow {
     pub src: HostId,
     /// Receiver.
     pub dst: HostId,
-    /// Payload bytes; `None` never ends.
+    /// Payload bytes; `None` for an endless flow.
     pub size: Option<u64>,
-    /// When the application offered it.
+    /// Time at which the application offered the flow.
     pub start: Instant,
-    /// When the last payload byte reached the receiver.
+    /// Time at which the last payload byte reached the receiver.
     pub received: Option<Instant>,
-    /// When the sender knew that everything had arrived.
+    /// Time at which the sender knew that everything had arrived.
     pub acknowledged: Option<Instant>,
-    /// Why it failed.
+    /// Reason of the failure.
     pub failed: Option<&'static str>,
     /// Payload bytes that reached the receiver.
     pub delivered: u64,
     /// The same within the measurement window.
     pub delivered_in_window: u64,
-    /// Least time that the unloaded network needs; `None` for endless flows.
+    /// Ideal completion time in an unloaded network; `None` for endless flows.
     pub ideal: Option<Picos>,
-    /// 0 is ordinary; higher goes first.
+    /// Priority: 0 is ordinary, higher is served first.
     pub priority: u8,
     /// Index into [`RunRecord::tags`].
     pub tag: u16,
     /// Index into [`RunRecord::transports`].
     pub transport: u8,
-    /// When all of it should have arrived.
+    /// Time by which the flow should have completed.
     pub deadline: Option<Instant>,
-    /// Index into [`RunRecord::tenants`]; 0: no tenant's.
+    /// Index into [`RunRecord::tenants`]; 0: the flow belongs to no tenant.
     pub tenant: u16,
-    /// Number of the coflow that it is part of.
+    /// Number of its coflow, if any.
     pub coflow: Option<u32>,
     /// Number of the first flow of its session: its own if it is the whole session.
     pub session: u32,
     /// Hosts that send it.
     pub senders: u16,
-    /// Data packets that were sent, repetitions included.
+    /// Data packets sent, retransmissions included.
     pub packets_sent: u32,
-    /// Data packets that were sent again.
+    /// Data packets retransmitted.
     pub retransmitted: u32,
-    /// Retransmission timers that ran out.
+    /// Retransmission timeouts.
     pub timeouts: u32,
-    /// Of these, those that no loss of the very packet, its header, its ACK or its NACK explains.
+    /// Spurious timeouts: the packet, its header, its ACK and its NACK were not lost.
     pub unexplained: u32,
-    /// Packets of the flow that links lost or switches dropped, control packets of both directions included.
+    /// Packets of the flow lost on links or dropped by switches, including control packets of both directions.
     pub lost: u32,
 }
 
@@ -58,7 +58,7 @@ pub struct HostRow {
     pub delivered_in_window: u64,
     /// Rate of the link that leads to the host, in bits per second.
     pub rate_bps: u64,
-    /// Whether any flow of the run was addressed to it.
+    /// Whether any flow of the run was sent to the host.
     pub receives: bool,
 }
 
@@ -75,25 +75,25 @@ pub struct PortRow {
     pub packets: u64,
     /// Bytes sent on the link.
     pub bytes: u64,
-    /// Of these, data packets that were whole.
+    /// Of these, untrimmed data packets.
     pub data_packets: u64,
     /// Packets marked (ECN, congestion experienced).
     pub marked: u64,
-    /// Data packets that lost their payload here.
+    /// Data packets trimmed at this port.
     pub trimmed: u64,
-    /// Headers that were sent back from here.
+    /// Headers returned to their sender from this port.
     pub returned: u64,
-    /// Packets that were dropped for want of room.
+    /// Packets dropped because a queue was full.
     pub dropped: u64,
     /// Packets that were lost on the link: down, lossy or corrupting.
     pub lost: u64,
-    /// Pause frames sent on the link, which ask the other end to pause or to go on.
+    /// Pause frames sent on the link, both to pause the other end and to resume it.
     pub pauses: u64,
-    /// Time for which the other end had paused this port, or one of its priorities.
+    /// Time for which the other end had paused this port or one of its priorities.
     pub paused: Picos,
     /// Time during which the link was sending.
     pub busy: Picos,
-    /// Largest number of data packets held, the one in service included.
+    /// Largest number of data packets held, including the packet in service.
     pub peak_data: u32,
     /// Largest number of control packets held.
     pub peak_control: u32,
@@ -101,7 +101,7 @@ pub struct PortRow {
     pub occupancy: Vec<Picos>,
 }
 
-/// What a point of a time series belongs to.
+/// Subject of a point in a time series.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SeriesKey {
     /// The whole network.
@@ -117,66 +117,66 @@ pub enum SeriesKey {
 /// Goodput and queueing in one interval of a time series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SeriesRow {
-    /// Whose.
+    /// Subject of the point.
     pub key: SeriesKey,
     /// Start of the interval.
     pub at: Instant,
-    /// Payload bytes that arrived in it.
+    /// Payload bytes received in the interval.
     pub delivered: u64,
-    /// Data packets held by all switch ports at its end; only for [`SeriesKey::Total`].
+    /// Data packets held by all switch ports at the end of the interval; only for [`SeriesKey::Total`].
     pub queued: Option<u64>,
 }
 
-/// What happened at one port in one interval; intervals in which nothing did have no row.
+/// Activity of one port in one interval; intervals without activity have no row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortSeriesRow {
     /// Row of the port in [`RunRecord::ports`].
     pub row: u32,
     /// Start of the interval.
     pub at: Instant,
-    /// Data packets held at its end, the one in service included.
+    /// Data packets held at the end of the interval, including the packet in service.
     pub data: u32,
-    /// Control packets that wait at its end.
+    /// Control packets waiting at the end of the interval.
     pub control: u32,
-    /// Packets put on the link.
+    /// Packets sent on the link.
     pub packets: u64,
-    /// Bytes put on the link.
+    /// Bytes sent on the link.
     pub bytes: u64,
     /// Packets marked.
     pub marked: u64,
-    /// Data packets that lost their payload.
+    /// Data packets trimmed.
     pub trimmed: u64,
-    /// Headers that were sent back.
+    /// Headers returned to their sender.
     pub returned: u64,
-    /// Packets dropped for want of room.
+    /// Packets dropped because a queue was full.
     pub dropped: u64,
     /// Packets lost on the link.
     pub lost: u64,
 }
 
-/// Time from a packet's first sending to its ACK.
+/// Time from the first transmission of a packet to its ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LatencyRow {
     /// Flow number.
     pub flow: u32,
-    /// When the ACK arrived.
+    /// Arrival of the ACK.
     pub at: Instant,
-    /// How long it took, retransmissions included.
+    /// The latency, retransmissions included.
     pub latency: Picos,
 }
 
-/// A control packet that left a host.
+/// A control packet sent by a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ControlRow {
     /// The host.
     pub host: HostId,
-    /// When its first bit was sent.
+    /// Transmission time of its first bit.
     pub at: Instant,
-    /// The packet type, as the protocol names it.
+    /// Packet type, in the protocol's terms.
     pub kind: &'static str,
 }
 
-/// Which way a packet passed a host.
+/// Direction of a packet at a host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Direction {
     /// The host received it.
@@ -185,75 +185,76 @@ pub enum Direction {
     Sent,
 }
 
-/// A packet that a host sent or received, as its transport saw it.
+/// A packet sent or received by a host, as seen by its transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketRow {
     /// The host.
     pub host: HostId,
     /// The host at the other end.
     pub peer: HostId,
-    /// When it was sent, or was there.
+    /// Time at which the packet was sent or received.
     pub at: Instant,
-    /// Which way.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// What happened to it on its way: `whole`, `trimmed` or `returned`; a packet that leaves is whole.
+    /// Fate of the packet: `whole`, `trimmed` or `returned`; a sent packet is whole.
     pub fate: &'static str,
-    /// The packet type, as the protocol names it.
+    /// Packet type, in the protocol's terms.
     pub kind: &'static str,
-    /// Flags of that type, as the protocol packs them.
+    /// Flags of the packet type, in the protocol's encoding.
     pub flags: u8,
-    /// The header's words, as the protocol packs them; the first is the flow.
+    /// Words of the header, in the protocol's encoding; the first is the flow.
     pub words: [u32; 3],
-    /// Number of the path, if it was sent.
+    /// Number of the path, for sent packets.
     pub path: Option<u16>,
-    /// Bytes on the wire when it was sent.
+    /// Bytes on the wire when the packet was sent.
     pub wire: u16,
 }
 
 /// Sums over the whole run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
-    /// Data packets that hosts sent.
+    /// Data packets sent by hosts.
     pub data_sent: u64,
-    /// Data packets that arrived whole, repetitions included.
+    /// Data packets that arrived untrimmed, duplicates included.
     pub data_delivered: u64,
-    /// Of these, packets that a receiver took as new: no repetitions, and none that it discarded for want of one before.
+    /// Of these, packets that the receiver accepted as new: without duplicates, and without packets discarded because an
+    /// earlier one was missing.
     pub data_unique: u64,
     /// Packets marked (ECN, congestion experienced).
     pub marked: u64,
-    /// Payloads that switches cut off.
+    /// Payloads trimmed by switches.
     pub trimmed: u64,
-    /// Headers that switches sent back.
+    /// Headers returned by switches.
     pub returned: u64,
-    /// Packets of any kind dropped for want of room.
+    /// Packets of any type dropped because a queue was full.
     pub dropped: u64,
-    /// Packets of any kind lost on links.
+    /// Packets of any type lost on links.
     pub lost: u64,
-    /// Data packets that hosts sent again.
+    /// Data packets retransmitted by hosts.
     pub retransmitted: u64,
     /// Data packets that switches made beside those that hosts sent: copies for the receivers of a group.
     pub data_copied: u64,
-    /// Data packets (whole or as headers) still in the network at the end.
+    /// Data packets (whole or trimmed) still in the network at the end.
     pub data_in_flight: u64,
     /// Headers of trimmed data packets that arrived at the receiver.
     pub headers_delivered: u64,
     /// Headers that arrived back at their sender.
     pub headers_returned: u64,
-    /// Retransmission timers that ran out.
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Data packets delivered times links on their path.
+    /// Sum of the links on the paths of all delivered data packets.
     pub packet_hops: u64,
-    /// Of the dropped packets, those that carried data or had been data.
+    /// Of the dropped packets, data packets and headers of data packets.
     pub data_dropped: u64,
-    /// Of the dropped packets, headers that had been sent back once and found no room on their way.
+    /// Of the dropped packets, returned headers that found no room on their way back.
     pub returned_dropped: u64,
-    /// Of the lost packets, those that carried data or had been data.
+    /// Of the lost packets, data packets and headers of data packets.
     pub data_lost: u64,
     /// Trimmed payloads by level of the port, for instance `("tor->host", 812)`.
     pub trimmed_by_level: Vec<(String, u64)>,
 }
 
-/// A flow that has not moved for a while.
+/// A flow without recent progress.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StuckFlow {
     /// Flow number.
@@ -264,30 +265,30 @@ pub struct StuckFlow {
     pub dst: HostId,
     /// Payload bytes acknowledged so far.
     pub bytes: u64,
-    /// Payload bytes in all; `None` never ends.
+    /// Payload bytes in total; `None` for an endless flow.
     pub size: Option<u64>,
-    /// When it last moved.
+    /// Time of the latest progress.
     pub last_progress: Instant,
-    /// What its sender waits for.
+    /// Event that its sender is waiting for.
     pub waiting_for: &'static str,
 }
 
-/// Everything that the engine knows at the end of a run.
+/// All results of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunRecord {
-    /// Hash of every delivery, completion, trim and drop with its time.
+    /// Hash of all deliveries, completions, trims and drops with their times.
     pub fingerprint: u64,
-    /// Where virtual time stopped.
+    /// Virtual time at the end.
     pub simulated: Instant,
     /// Whether the run reached its stated end.
     pub complete: bool,
-    /// The measurement window, as far as it was simulated.
+    /// The measurement window, clipped to the simulated time.
     pub window: (Instant, Instant),
-    /// Names that [`FlowRow::tag`] points to.
+    /// Names indexed by [`FlowRow::tag`].
     pub tags: Vec<String>,
-    /// Names that [`FlowRow::tenant`] points to; the first, of no tenant, is empty.
+    /// Names indexed by [`FlowRow::tenant`]; the first, for flows without a tenant, is empty.
     pub tenants: Vec<String>,
-    /// Names that [`FlowRow::transport`] points to.
+    /// Names indexed by [`FlowRow::transport`].
     pub transports: Vec<String>,
     /// Flows.
     pub flows: Vec<FlowRow>,
@@ -295,24 +296,24 @@ pub struct RunRecord {
     pub hosts: Vec<HostRow>,
     /// Ports and NICs.
     pub ports: Vec<PortRow>,
-    /// Time series, if asked for.
+    /// Time series, if enabled.
     pub series: Vec<SeriesRow>,
-    /// Length of an interval of the series.
+    /// Interval of the time series.
     pub series_interval: Option<Picos>,
-    /// What happened at single ports over time, if asked for; by port, then time.
+    /// Activity of single ports over time, if enabled; ordered by port, then time.
     pub port_series: Vec<PortSeriesRow>,
-    /// Length of an interval of these.
+    /// Interval of `port_series`.
     pub port_series_interval: Option<Picos>,
-    /// Packet latencies, if asked for.
+    /// Packet latencies, if enabled.
     pub latencies: Vec<LatencyRow>,
-    /// Departures of control packets, if asked for.
+    /// Departures of control packets, if enabled.
     pub control: Vec<ControlRow>,
-    /// Packets that hosts sent and received, if asked for.
+    /// Packets that hosts sent and received, if enabled.
     pub packets: Vec<PacketRow>,
     /// Flows without progress at the end.
     pub stuck: Vec<StuckFlow>,
     /// Sums.
     pub totals: Totals,
-    /// Tables that were asked for and are not there: name, and why.
+    /// Tables that were enabled but could not be recorded: name and reason.
     pub left_out: Vec<(&'static str, String)>,
 }

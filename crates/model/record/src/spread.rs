@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-/// How a set of values is spread. All are `None` for an empty set.
+/// Distribution of a set of values. All fields are `None` for an empty set.
 #[derive(Clone, Copy, PartialEq, Serialize, Default, Debug)]
 pub struct Spread {
     /// Smallest.
@@ -18,7 +18,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these values, none of which is not-a-number.
+    /// The distribution of `values`, which must not contain NaN.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_unstable_by(f64::total_cmp);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -33,8 +33,8 @@ impl Spread {
     }
 }
 
-/// Linear between the two neighbours of rank `q * (n - 1)`: definition 7 of Hyndman and Fan (The American
-/// Statistician 50, 1996), which numerical packages use unless told otherwise.
+/// Linear interpolation at rank `q * (n - 1)`: definition 7 of Hyndman and Fan (The American Statistician 50, 1996), the
+/// default of numerical packages.
 fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let rank = q * sorted.len().checked_sub(1)? as f64;
     let low = sorted[rank as usize];

@@ -6,44 +6,44 @@ use serde::Serialize;
 use crate::tables::gbps;
 use crate::{FlowRow, HostRow, RunRecord, Spread, StuckFlow};
 
-/// What the engine does not know about a run.
+/// Properties of a run that the engine does not know.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct About {
-    /// Where it ran: `simulator` or `linux`.
+    /// Execution environment: `simulator` or `linux`.
     pub world: &'static str,
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Threads that simulated.
+    /// Number of simulating threads.
     pub threads: u32,
     /// Version of the program.
     pub version: String,
-    /// Whether somebody broke it off.
+    /// Whether the user interrupted the run.
     pub interrupted: bool,
-    /// How long an open flow must have stood still at the end to count as stuck.
+    /// Time without progress after which an open flow counts as stuck at the end.
     pub stuck_after: Picos,
     /// Warnings about the scenario.
     pub warnings: Vec<Notice>,
-    /// Names of warnings that are not given.
+    /// Names of suppressed warnings.
     pub silenced: Vec<&'static str>,
 }
 
-/// A warning: a result that probably is not what its reader expects.
+/// A warning that a result probably differs from what its reader expects.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct Notice {
-    /// Its name: a key of the scenario's table `[warnings]`, which silences it.
+    /// Name of the warning: the key in the scenario's table `[warnings]` that silences it.
     pub name: &'static str,
-    /// Where the setting was written, as `file:line:column`; empty for the result as a whole.
+    /// Position of the setting, as `file:line:column`; empty for the result as a whole.
     pub place: String,
     /// The setting; empty for the whole scenario.
     pub setting: String,
-    /// What is wrong, and what would work.
+    /// The problem and the remedy.
     pub message: String,
 }
 
 impl Notice {
-    /// The warning that percentiles cover only some of the flows.
+    /// Warns that percentiles cover only some of the flows.
     fn unfinished(flows: FlowCounts) -> Option<Self> {
         let open = flows.unfinished - flows.endless;
         let message = format!(
@@ -56,92 +56,92 @@ impl Notice {
     }
 }
 
-/// What the run cost, measured by whoever drove it.
+/// Cost of the run, measured by the caller.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Cost {
-    /// Time on the wall. Unit: seconds.
+    /// Wall-clock time. Unit: seconds.
     pub wall_s: f64,
-    /// Processor time, all threads. Unit: seconds.
+    /// Processor time of all threads. Unit: seconds.
     pub cpu_s: f64,
-    /// Largest resident memory of the process.
+    /// Peak resident memory of the process.
     pub peak_rss_bytes: u64,
 }
 
-/// The summary of a run: what `summary.json` holds.
+/// Summary of a run: the contents of `summary.json`.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Summary {
-    /// Where it ran: `simulator` or `linux`.
+    /// Execution environment: `simulator` or `linux`.
     pub world: &'static str,
     /// Name of the scenario.
     pub scenario: String,
     /// Seed of the run.
     pub seed: u64,
-    /// Threads that simulated; no result depends on them.
+    /// Number of simulating threads; results do not depend on it.
     pub threads: u32,
     /// Version of the program.
     pub version: String,
-    /// Hash of every delivery, completion, trim and drop with its time, 16 hexadecimal digits; 0 on Linux.
+    /// Hash of all deliveries, completions, trims and drops with their times, 16 hexadecimal digits; 0 on Linux.
     pub fingerprint: String,
     /// Whether the run reached its stated end.
     pub complete: bool,
-    /// Why it ended: `stated end`, `time limit` with flows still open, or `interrupted`.
+    /// Reason for the end: `stated end`, `time limit` with flows still open, or `interrupted`.
     pub ended: &'static str,
     /// Simulated time. Unit: microseconds.
     pub simulated_us: f64,
     /// Start and end of the measurement window. Unit: microseconds.
     pub window_us: [f64; 2],
-    /// What became of the flows.
+    /// Numbers of flows by outcome.
     pub flows: FlowCounts,
-    /// Flows that failed, by reason.
+    /// Failed flows by reason.
     pub failures: BTreeMap<&'static str, u64>,
     /// Completion times of the completed flows. Unit: microseconds.
     pub fct_us: Spread,
-    /// Completion time over the least possible, of the completed flows.
+    /// Completion time divided by the ideal completion time, for completed flows.
     pub slowdown: Spread,
-    /// Payload received within the window over the link rate, across hosts that receive.
+    /// Payload received within the window divided by the link rate, across hosts that receive.
     pub utilisation: Range,
     /// Payload received within the window. Unit: Gb/s.
     pub goodput_gbps: Goodput,
     /// Counts of packets over the whole run.
     pub packets: PacketCounts,
-    /// Retransmission timers that ran out.
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Of these, timers that no lost or dropped packet explains.
+    /// Of these, timeouts without a lost or dropped packet.
     pub unexplained_timeouts: u64,
-    /// The same by tag of the traffic.
+    /// Results by tag of the traffic.
     pub by_tag: BTreeMap<String, GroupSummary>,
-    /// The same by transport.
+    /// Results by transport.
     pub by_transport: BTreeMap<String, GroupSummary>,
-    /// The same by tenant; flows of no tenant are left out.
+    /// Results by tenant; flows without a tenant are omitted.
     pub by_tenant: BTreeMap<String, GroupSummary>,
-    /// How many flows met their deadlines.
+    /// Flows with deadlines, by outcome.
     pub deadlines: Deadlines,
-    /// Flows that were parts of one job.
+    /// Results of coflows, that is of jobs with several flows.
     pub coflows: CoflowSummary,
-    /// Open flows that had stood still for long when the run ended.
+    /// Open flows that had made no progress for long when the run ended.
     pub stuck: Vec<StuckSummary>,
-    /// What a reader must not overlook: results that probably are not what they seem.
+    /// Results that probably are not what they seem.
     pub warnings: Vec<Notice>,
-    /// What the run cost.
+    /// Cost of the run.
     pub cost: CostSummary,
 }
 
-/// What became of flows: `started = completed + failed + unfinished`.
+/// Numbers of flows: `started = completed + failed + unfinished`.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Default, Debug)]
 pub struct FlowCounts {
-    /// Offered by the application.
+    /// Flows offered by the application.
     pub started: u64,
-    /// All data at the receiver.
+    /// Flows with all data at the receiver.
     pub completed: u64,
-    /// Given up by the sender.
+    /// Flows that the sender has given up.
     pub failed: u64,
-    /// Still open at the end.
+    /// Flows still open at the end.
     pub unfinished: u64,
-    /// Of the unfinished, those that never end.
+    /// Of the unfinished, endless flows.
     pub endless: u64,
 }
 
-/// Mean and bounds; `None` where there is nothing to measure.
+/// Mean and bounds; `None` if there is no value.
 #[derive(Clone, Copy, PartialEq, Serialize, Default, Debug)]
 pub struct Range {
     /// Arithmetic mean.
@@ -161,95 +161,96 @@ impl From<Spread> for Range {
 /// Goodput within the measurement window. Unit: Gb/s.
 #[derive(Clone, Copy, PartialEq, Serialize, Default, Debug)]
 pub struct Goodput {
-    /// Of the whole network.
+    /// The whole network.
     pub total: Option<f64>,
-    /// Of a receiving host, on average.
+    /// Mean over receiving hosts.
     pub mean: Option<f64>,
-    /// Of the receiving host that got least.
+    /// The slowest receiving host.
     pub min: Option<f64>,
-    /// Of the receiving host that got most.
+    /// The fastest receiving host.
     pub max: Option<f64>,
 }
 
 /// Counts of packets over the whole run.
 #[derive(Clone, PartialEq, Eq, Serialize, Default, Debug)]
 pub struct PacketCounts {
-    /// Data packets that hosts sent.
+    /// Data packets sent by hosts.
     pub data_sent: u64,
-    /// Data packets that arrived whole. A packet that was sent again and arrived twice counts twice.
+    /// Data packets that arrived untrimmed. A retransmitted packet that arrived twice counts twice.
     pub data_delivered: u64,
-    /// Of these, packets that a receiver took as new: no repetitions, and none that it discarded for want of one before.
+    /// Of these, packets that the receiver accepted as new: without duplicates, and without packets discarded because an
+    /// earlier one was missing.
     pub data_unique: u64,
     /// Packets marked by switches (ECN, congestion experienced).
     pub marked: u64,
-    /// Payloads that switches cut off.
+    /// Payloads trimmed by switches.
     pub trimmed: u64,
-    /// Headers that switches sent back.
+    /// Headers returned by switches.
     pub returned: u64,
-    /// Packets dropped for want of room.
+    /// Packets dropped because a queue was full.
     pub dropped: u64,
     /// Packets lost on links: down, lossy or corrupting.
     pub lost: u64,
-    /// Data packets that hosts sent again.
+    /// Data packets retransmitted by hosts.
     pub retransmitted: u64,
     /// Data packets that switches made beside those that hosts sent: copies for several receivers.
     pub copied: u64,
-    /// Data packets, whole or as headers, still in the network at the end.
+    /// Data packets (whole or trimmed) still in the network at the end.
     pub in_flight: u64,
     /// Headers of trimmed packets that arrived at the receiver.
     pub headers_delivered: u64,
     /// Headers that arrived back at their sender.
     pub headers_returned: u64,
-    /// Of the dropped packets, those that carried data or had been data.
+    /// Of the dropped packets, data packets and headers of data packets.
     pub data_dropped: u64,
-    /// Of the dropped packets, headers that had been sent back once and found no room on their way.
+    /// Of the dropped packets, returned headers that found no room on their way back.
     pub returned_dropped: u64,
-    /// Of the lost packets, those that carried data or had been data.
+    /// Of the lost packets, data packets and headers of data packets.
     pub data_lost: u64,
-    /// Trimmed payloads by the tiers that the port joins.
+    /// Trimmed payloads by the tiers of the two ends of the port's link.
     pub trimmed_by_tier: BTreeMap<String, u64>,
 }
 
-/// Flows with a deadline. Those of which the run ended before it could be told are neither met nor missed.
+/// Flows with a deadline. A flow is neither met nor missed if the run ended before its deadline.
 #[derive(Clone, Copy, PartialEq, Serialize, Default, Debug)]
 pub struct Deadlines {
     /// Flows with a deadline.
     pub stated: u64,
-    /// All data arrived in time.
+    /// Flows whose data arrived in time.
     pub met: u64,
-    /// It did not.
+    /// Flows whose data did not arrive in time.
     pub missed: u64,
-    /// `met` over `met + missed`.
+    /// `met` divided by `met + missed`.
     pub share_met: Option<f64>,
 }
 
-/// Coflows: each is completed when all its flows are.
+/// Coflows; a coflow completes when all its flows have completed.
 #[derive(Clone, PartialEq, Serialize, Default, Debug)]
 pub struct CoflowSummary {
-    /// Coflows of which a flow started.
+    /// Coflows with at least one started flow.
     pub started: u64,
     /// Coflows all of whose flows completed.
     pub completed: u64,
-    /// Time from the start of its first flow to the end of its last, of completed coflows. Unit: microseconds.
+    /// Time from the start of the first flow to the end of the last, for completed coflows. Unit: microseconds.
     pub cct_us: Spread,
 }
 
-/// The flows of one tag, of one transport or of one tenant.
+/// Results of the flows of one tag, one transport or one tenant.
 #[derive(Clone, PartialEq, Serialize, Default, Debug)]
 pub struct GroupSummary {
-    /// What became of them.
+    /// Numbers of flows by outcome.
     pub flows: FlowCounts,
-    /// Their completion times. Unit: microseconds.
+    /// Completion times. Unit: microseconds.
     pub fct_us: Spread,
-    /// Completion time over the least possible.
+    /// Completion time divided by the ideal completion time.
     pub slowdown: Spread,
-    /// Their payload within the measurement window. Unit: Gb/s.
+    /// Payload received within the measurement window. Unit: Gb/s.
     pub goodput_gbps: Option<f64>,
-    /// How many of them met their deadlines.
+    /// Flows with deadlines, by outcome.
     pub deadlines: Deadlines,
 }
 
-/// A flow without progress at the end.
+/// A flow without progress at the end of the run.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 pub struct StuckSummary {
     /// Flow number.
@@ -260,11 +261,11 @@ pub struct StuckSummary {
     pub dst: u32,
     /// Payload bytes acknowledged.
     pub bytes: u64,
-    /// Payload bytes in all; `None` never ends.
+    /// Payload bytes in total; `None` for an endless flow.
     pub size: Option<u64>,
-    /// When it last moved. Unit: picoseconds.
+    /// Time of the latest progress. Unit: picoseconds.
     pub last_progress_ps: u64,
-    /// What its sender waits for.
+    /// Event that its sender is waiting for.
     pub waiting_for: &'static str,
 }
 
@@ -282,23 +283,23 @@ impl From<&StuckFlow> for StuckSummary {
     }
 }
 
-/// What the run cost.
+/// Cost of the run.
 #[derive(Clone, Copy, PartialEq, Serialize, Default, Debug)]
 pub struct CostSummary {
-    /// Time on the wall. Unit: seconds.
+    /// Wall-clock time. Unit: seconds.
     pub wall_s: f64,
-    /// Processor time, all threads. Unit: seconds.
+    /// Processor time of all threads. Unit: seconds.
     pub cpu_s: f64,
-    /// Data packets delivered times links on their path.
+    /// Sum of the links on the paths of all delivered data packets.
     pub packet_hops: u64,
-    /// Packet-hops over processor time.
+    /// Packet-hops divided by processor time.
     pub packet_hops_per_cpu_s: Option<f64>,
-    /// Largest resident memory of the process.
+    /// Peak resident memory of the process.
     pub peak_rss_bytes: u64,
 }
 
 impl Summary {
-    /// Of what the engine recorded, and of what it does not know.
+    /// Builds the summary from the engine's record and the caller's data.
     pub fn of(record: &RunRecord, about: About, cost: Cost) -> Self {
         let window = record.window.1.since(record.window.0);
         let all: Vec<&FlowRow> = record.flows.iter().collect();
@@ -333,7 +334,7 @@ impl Summary {
         }
     }
 
-    /// As JSON, indented, with a newline at the end.
+    /// Indented JSON with a newline at the end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("every key is a text and no value can fail");
         text.push('\n');
@@ -341,7 +342,7 @@ impl Summary {
     }
 }
 
-/// The scenario's warnings, and those about the result.
+/// The scenario's warnings and those about the result.
 fn warnings(flows: FlowCounts, of_scenario: Vec<Notice>, silenced: &[&str]) -> Vec<Notice> {
     let all = Notice::unfinished(flows).into_iter().chain(of_scenario);
     all.filter(|notice| !silenced.contains(&notice.name)).collect()
@@ -425,7 +426,7 @@ fn packets(record: &RunRecord) -> PacketCounts {
     }
 }
 
-/// Flows by one of the `names`, whose number `of` reads from a flow.
+/// Groups flows by `names`; `of` returns a flow's index into them.
 fn by(
     record: &RunRecord,
     names: &[String],
@@ -439,7 +440,7 @@ fn by(
 
 fn by_tenant(record: &RunRecord) -> BTreeMap<String, GroupSummary> {
     let mut all = by(record, &record.tenants, |flow| flow.tenant.into());
-    // The first name, which is empty, is that of no tenant.
+    // The first name is empty and stands for flows without a tenant.
     all.remove("");
     all
 }
@@ -465,7 +466,7 @@ fn deadlines(flows: &[&FlowRow], now: Instant) -> Deadlines {
 }
 
 fn coflows(flows: &[&FlowRow]) -> CoflowSummary {
-    // Start of the first flow, and end of the last; `None` as soon as one has not ended.
+    // Start of the first flow and end of the last; `None` if any has not ended.
     let mut ends: BTreeMap<u32, (Instant, Option<Instant>)> = BTreeMap::new();
     for (coflow, flow) in flows.iter().filter_map(|flow| Some((flow.coflow?, flow))) {
         let (start, end) = ends.entry(coflow).or_insert((flow.start, Some(flow.start)));

@@ -1,21 +1,21 @@
 use std::collections::BTreeMap;
 
-/// The values of a column. Where a value is missing, a zero stands in its place.
+/// Values of a column. A missing value is stored as zero.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Data {
-    /// Numbers of things: flows, hosts, ports.
+    /// Identifiers of flows, hosts or ports.
     U32(Vec<u32>),
-    /// Counts and times, signed so that differences of two columns are what one expects.
+    /// Counts and times, signed so that differences of two columns are correct.
     I64(Vec<i64>),
-    /// Ratios and times for people.
+    /// Ratios and times for display.
     F64(Vec<f64>),
-    /// Yes or no.
+    /// Booleans.
     Bool(Vec<bool>),
-    /// Words: an index into `words` per row.
+    /// Strings: an index into `words` per row.
     Text {
         /// One per row.
         codes: Vec<u32>,
-        /// What the codes mean.
+        /// The strings, indexed by code.
         words: Vec<String>,
     },
 }
@@ -38,29 +38,29 @@ impl Data {
     }
 }
 
-/// A column that knows what it holds.
+/// A column with its description.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Column {
-    /// Name, which ends in the unit where there is one: `start_ps`.
+    /// Name of the column; ends in the unit where there is one: `start_ps`.
     pub name: &'static str,
-    /// Unit, empty for names, numbers of things and ratios.
+    /// Unit; empty for names, identifiers and ratios.
     pub unit: &'static str,
-    /// What it is, for a reader who does not know the program.
+    /// Description for a reader who does not know the program.
     pub doc: &'static str,
     /// The values.
     pub data: Data,
-    /// Whether there is a value, one bit per row, least significant bit first. `None`: none is missing.
+    /// Validity bitmap, one bit per row, least significant bit first. `None`: no value is missing.
     pub valid: Option<Vec<u8>>,
 }
 
-/// Columns of one length.
+/// A table of columns of equal length.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     /// Name of the table and of its file.
     pub name: &'static str,
-    /// What a row is.
+    /// Description of a row.
     pub doc: &'static str,
-    /// The columns, all of one length.
+    /// The columns.
     pub columns: Vec<Column>,
 }
 
@@ -76,7 +76,7 @@ impl Table {
     }
 }
 
-/// Makes a table from a slice of rows, one column after another.
+/// Builds a table from a slice of rows, column by column.
 pub(crate) struct Builder<'a, R> {
     rows: &'a [R],
     table: Table,
@@ -97,7 +97,7 @@ impl<'a, R> Builder<'a, R> {
         self
     }
 
-    /// The number of the row, from 0.
+    /// Adds a column with the row number, from 0.
     pub(crate) fn numbered(self, label: Label) -> Self {
         let numbers = (0..self.rows.len()).map(|row| row as u32).collect();
         self.push(label, Data::U32(numbers), None)
@@ -137,7 +137,7 @@ impl<'a, R> Builder<'a, R> {
         self.maybe_ratio(label, |row| Some(of(row)))
     }
 
-    /// Not-a-number and infinity count as missing.
+    /// NaN and infinity count as missing.
     pub(crate) fn maybe_ratio(self, label: Label, of: impl Fn(&R) -> Option<f64>) -> Self {
         let (values, valid) =
             with_gaps(self.rows.iter().map(|row| of(row).filter(|value| value.is_finite())));
@@ -165,7 +165,7 @@ impl<'a, R> Builder<'a, R> {
 /// Name, unit and doc of a column.
 pub(crate) type Label = [&'static str; 3];
 
-/// Numbers words in order of their first use.
+/// Numbers strings in the order of their first use.
 #[derive(Default)]
 struct Dictionary<'t> {
     codes: BTreeMap<&'t str, u32>,
@@ -181,12 +181,12 @@ impl<'t> Dictionary<'t> {
     }
 }
 
-/// Counts and times stay far below 2^63; "never" becomes the largest number.
+/// Counts and times stay far below 2^63; "never" becomes the largest value.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Values with zeroes for what is missing, and the bitmap of what is there.
+/// Values, with zeros for missing ones, and the validity bitmap.
 fn with_gaps<T: Default>(values: impl ExactSizeIterator<Item = Option<T>>) -> (Vec<T>, Option<Vec<u8>>) {
     let mut bits = vec![0u8; values.len().div_ceil(8)];
     let mut complete = true;

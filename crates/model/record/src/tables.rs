@@ -3,20 +3,20 @@ use pullnet_units::{Instant, Picos};
 use crate::table::{Builder, Table};
 use crate::{Direction, FlowRow, PortRow, PortSeriesRow, RunRecord, SeriesKey, SeriesRow};
 
-/// Which of the optional tables a run was asked for. One that was asked for exists even if it has no rows.
+/// Optional tables that are enabled. An enabled table exists even if it has no rows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Wanted {
-    /// `occupancy`: how long each port held how many packets.
+    /// `occupancy`: time that each port spent with each number of packets.
     pub occupancy: bool,
     /// `series`: goodput and queueing over time.
     pub series: bool,
-    /// `port_series`: what happened at single ports over time.
+    /// `port_series`: activity of single ports over time.
     pub port_series: bool,
     /// `latency`: one row per acknowledged packet.
     pub latency: bool,
-    /// `control`: one row per control packet that left a host.
+    /// `control`: one row per control packet sent by a host.
     pub control: bool,
-    /// `packets`: one row per packet that a host sent or received.
+    /// `packets`: one row per packet sent or received by a host.
     pub packets: bool,
 }
 
@@ -39,7 +39,7 @@ impl FlowRow {
         self.received.map(|received| received.since(self.start))
     }
 
-    /// Completion time over the least that the unloaded network needs.
+    /// Completion time divided by the ideal completion time.
     pub(crate) fn slowdown(&self) -> Option<f64> {
         Some(self.fct()?.0 as f64 / self.ideal?.0 as f64).filter(|ratio| ratio.is_finite())
     }
@@ -52,7 +52,8 @@ impl FlowRow {
         }
     }
 
-    /// `completed`, `failed` or `unfinished`. Data that has arrived whole has, even if its sender never learnt of it.
+    /// `completed`, `failed` or `unfinished`. A flow whose data has arrived is completed, even if its sender never learnt of
+    /// it.
     pub(crate) fn state(&self) -> &'static str {
         match (self.received, self.failed) {
             (Some(_), _) => "completed",
@@ -70,7 +71,7 @@ impl RunRecord {
     }
 }
 
-/// Gb/s of `bytes` within `span`; `None` for no time.
+/// Rate of `bytes` over `span` in Gb/s; `None` if `span` is zero.
 pub(crate) fn gbps(bytes: u64, span: Picos) -> Option<f64> {
     (span > Picos::ZERO).then(|| bytes as f64 * 8_000.0 / span.0 as f64)
 }
@@ -196,7 +197,7 @@ fn ports(record: &RunRecord) -> Table {
         .finish()
 }
 
-/// Mean over time of the number of data packets held.
+/// Time average of the number of data packets held.
 fn mean_data(row: &PortRow) -> Option<f64> {
     let total: f64 = row.occupancy.iter().map(|time| time.0 as f64).sum();
     let held: f64 = row.occupancy.iter().enumerate().map(|(n, time)| n as f64 * time.0 as f64).sum();
@@ -224,7 +225,7 @@ fn occupancy_of((row, port): (usize, &PortRow)) -> impl Iterator<Item = (usize, 
 fn series(record: &RunRecord) -> Table {
     let interval = record.series_interval.unwrap_or_default();
     let end = record.simulated;
-    // The last interval may have been cut short by the end of the run.
+    // The end of the run may have cut the last interval short.
     let length = |row: &SeriesRow| interval.min(end.since(row.at));
     Builder::new("series", "One row per interval and thing measured.", &record.series)
         .count(["at_ps", "ps", "Start of the interval."], |row| row.at.0)

@@ -1,4 +1,4 @@
-//! Tables and summary of a small run that is written out by hand.
+//! Tables and summary of a small, hand-written run.
 
 use pullnet_record::{
     About, Column, Cost, Data, FlowRow, HostRow, PortRow, PortSeriesRow, RunRecord, SeriesKey, SeriesRow,
@@ -175,7 +175,7 @@ fn unfinished_flows_are_warned_of_unless_they_are_endless() {
     assert_eq!(names(About { silenced: vec!["unfinished_flows"], ..about() }), Vec::<&str>::new());
 }
 
-/// A flow that could have been completed and was not.
+/// A flow that could have completed and did not.
 fn open_flow() -> FlowRow {
     let whole = record().flows.into_iter().find(|flow| flow.received.is_some()).expect("a completed flow");
     FlowRow { received: None, acknowledged: None, failed: None, ..whole }
@@ -299,7 +299,7 @@ fn occupancy_leaves_out_what_never_occurred() {
 
 #[test]
 fn a_last_interval_that_was_cut_short_counts_only_its_length() {
-    // 12500 B in the 10 us that were left of the interval of 20 us.
+    // 12500 B in the remaining 10 us of a 20 us interval.
     assert_eq!(column("series", "goodput_gbps").data, Data::F64(vec![10.0]));
 }
 

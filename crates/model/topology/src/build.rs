@@ -1,4 +1,4 @@
-//! From the shape of a tree to its nodes and ports.
+//! Builds the nodes and ports of a tree from its shape.
 
 use pullnet_units::{HostId, IdVec, NodeId, PortId};
 
@@ -8,10 +8,10 @@ use crate::names::Names;
 use crate::topology::{Routing, Topology};
 use crate::tree::{Shape, Tree, bits};
 
-/// Most ports of any topology: beyond it the ports alone would take gigabytes.
+/// Most ports of any topology; more would take gigabytes for the ports alone.
 const MAX_PORTS: u64 = 1 << 26;
 
-/// Words and levels of a tree, tier by tier.
+/// Names and levels of a tree, tier by tier.
 struct Words {
     nodes: &'static [&'static str],
     nic: Level,
@@ -40,7 +40,7 @@ const fn words(tiers: u8) -> Words {
     }
 }
 
-/// Where the switches and ports of each tier begin.
+/// Number of the first switch and port of each tier.
 struct Layout<'a> {
     shape: &'a Shape,
     words: Words,
@@ -77,7 +77,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Pods, or racks with two tiers; the switches above them are spread evenly.
+    /// Part of a switch: its pod, or its rack with two tiers; the switches above are spread evenly over the parts.
     fn part(&self, tier: u8, number: u32) -> u32 {
         let shape = self.shape;
         match (shape.tiers, tier) {
@@ -107,7 +107,7 @@ impl<'a> Layout<'a> {
         Node { kind: NodeKind::Switch, tier, number, part: self.part(tier, number), ports }
     }
 
-    /// The port `index` of a switch: down by child and lane, then up by parent and lane.
+    /// Creates port `index` of a switch: ports down come first, by child and lane, then ports up, by parent and lane.
     fn make_port(&self, tier: u8, number: u32, index: u32) -> Port {
         let (children, lanes) = self.shape.below(tier);
         if index >= children * lanes {
@@ -147,8 +147,8 @@ impl<'a> Layout<'a> {
         self.switch_port((tier, number), (tier - 1, below), ingress, link, self.words.down[usize::from(tier)])
     }
 
-    /// Switches of a tier that share their parents form a group: a pod's ToRs, or the cores' `a`-th aggregations.
-    /// Returns the group of `number` and its place there.
+    /// Switches of a tier with the same parents form a group: a pod's ToRs, or the `a`-th aggregations of all pods, joined
+    /// by cores. Returns the group of `number` and its index in the group.
     fn group(&self, tier: u8, number: u32) -> (u32, u32) {
         match tier {
             0 => (number / self.shape.racks, number % self.shape.racks),
@@ -187,7 +187,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Builds the tree `shape`; `kind` names it in errors.
+/// Builds the tree `shape`; `kind` is its name in errors.
 pub(crate) fn build(kind: &'static str, name: String, shape: Shape) -> Result<Topology, TopologyError> {
     check(kind, &shape)?;
     let layout = Layout::new(&shape);
@@ -205,13 +205,13 @@ pub(crate) fn build(kind: &'static str, name: String, shape: Shape) -> Result<To
     Ok(Topology { name, nodes, ports, hosts, parts, names, routing: Routing::Tree(Tree::new(shape)) })
 }
 
-/// Ports of a switch of `tier`, which may yet be too many.
+/// Number of ports of a switch of `tier`; may exceed the limit.
 fn wide_degree(shape: &Shape, tier: u8) -> u64 {
     let ((children, lanes), (parents, up_lanes)) = (shape.below(tier), shape.above(tier));
     u64::from(children) * u64::from(lanes) + u64::from(parents) * u64::from(up_lanes)
 }
 
-/// Whether numbers, addresses and labels fit their fields.
+/// Checks that numbers, addresses and labels fit their fields.
 fn check(kind: &'static str, shape: &Shape) -> Result<(), TopologyError> {
     let refuse = |key, value: u64, remedy: &str| {
         Err(TopologyError::Parameter { kind, key, value: value.to_string(), remedy: remedy.to_string() })

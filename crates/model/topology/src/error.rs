@@ -1,9 +1,9 @@
 use thiserror::Error;
 
-/// Why a topology cannot be built. The text names place, value and remedy.
+/// Reasons why a topology cannot be built. The text names the place, the value and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum TopologyError {
-    /// A parameter of a regular topology.
+    /// A parameter of a regular topology is invalid.
     #[error("{kind}: {key} = {value} is not possible; {remedy}")]
     Parameter {
         /// The topology, for instance `"fat-tree"`.
@@ -12,29 +12,29 @@ pub enum TopologyError {
         key: &'static str,
         /// Its value.
         value: String,
-        /// What would work.
+        /// The remedy.
         remedy: String,
     },
-    /// A network of named nodes.
+    /// A network of named nodes is invalid.
     #[error("{graph}: {what}; {remedy}")]
     Graph {
         /// Its name.
         graph: String,
-        /// Place and value.
+        /// The place and the value.
         what: String,
-        /// What would work.
+        /// The remedy.
         remedy: String,
     },
-    /// A file.
+    /// A file is invalid.
     #[error("{file}:{line}: {what}; {remedy}")]
     File {
         /// Its name.
         file: String,
         /// The line, counted from 1.
         line: usize,
-        /// Key and value.
+        /// The key and the value.
         what: String,
-        /// What would work.
+        /// The remedy.
         remedy: String,
     },
 }

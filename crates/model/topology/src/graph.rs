@@ -1,4 +1,4 @@
-//! Any network: hosts, switches and links by name, and the shortest paths through it.
+//! Arbitrary networks: named hosts, switches and links, and the shortest paths through them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::topology::{Routing, Topology};
 
 /// Most links of a switch: ports are counted in 16 bits.
 const MAX_DEGREE: u32 = 65_535;
-/// Most links of a graph, so that a small file cannot ask for all memory.
+/// Most links of a graph; bounds the memory that a small file can allocate.
 const MAX_CABLES: usize = 1 << 24;
 
 /// A network under construction. Hosts and switches are numbered in the order in which they are added.
@@ -34,9 +34,9 @@ const MAX_CABLES: usize = 1 << 24;
 #[derive(Clone, Debug)]
 pub struct Graph {
     name: String,
-    /// Most paths that are listed between two switches, 1 to 65535; 64 unless set.
+    /// Most paths listed between two switches, 1 to 65535; default 64.
     pub max_paths: u16,
-    /// Whether a host's further links are left out; they are refused unless set.
+    /// Whether further links of a host are ignored; by default they are rejected.
     pub first_host_links: bool,
     vertices: Vec<Vertex>,
     cables: Vec<Cable>,
@@ -57,7 +57,7 @@ struct Vertex {
 #[derive(Clone, Copy, Debug)]
 struct Cable {
     ends: [usize; 2],
-    /// The direction away from each end.
+    /// Properties of the directions away from each end.
     links: [Link; 2],
 }
 
@@ -102,18 +102,17 @@ impl Graph {
         self.add(name, false)
     }
 
-    /// The node with that name.
+    /// The node named `name`.
     pub fn find(&self, name: &str) -> Option<VertexId> {
         self.by_name.get(name).copied()
     }
 
-    /// Joins two nodes by a cable that is alike in both directions. Further ones between the same switches are
-    /// parallel links.
+    /// Joins two nodes by a cable with equal directions. Further cables between the same switches are parallel links.
     pub fn link(&mut self, a: VertexId, b: VertexId, link: Link) -> Result<(), TopologyError> {
         self.link_each_way(a, b, link, link)
     }
 
-    /// Joins two nodes by a cable that is `there` from `a` to `b` and `back` from `b` to `a`.
+    /// Joins two nodes by a cable with the properties `there` from `a` to `b` and `back` from `b` to `a`.
     pub fn link_each_way(
         &mut self,
         a: VertexId,
@@ -133,13 +132,13 @@ impl Graph {
         Ok(())
     }
 
-    /// The host among `ends` that has a link already.
+    /// The host among `ends` that already has a link.
     fn one_more_nic(&self, ends: [usize; 2]) -> Option<&Vertex> {
         let mut vertices = ends.into_iter().map(|end| &self.vertices[end]);
         vertices.find(|vertex| vertex.host && vertex.cables > 0)
     }
 
-    /// What speaks against a link, and the remedy.
+    /// The problem with a link and its remedy; `None` if the link is valid.
     fn against(&self, ends: [usize; 2], links: [Link; 2]) -> Option<(String, &'static str)> {
         let vertices = ends.map(|end| &self.vertices[end]);
         let refuse = |what: &str, remedy| Some((what.to_string(), remedy));
@@ -170,8 +169,8 @@ impl Graph {
         full.then(|| (format!("there are {MAX_CABLES} links"), "use fewer links or a regular topology"))
     }
 
-    /// The topology. Ports of a switch: to its hosts by their numbers, then to switches in the order in which the
-    /// links were added.
+    /// Builds the topology. The ports of a switch lead first to its hosts, in numeric order, then to switches, in the order
+    /// in which the links were added.
     pub fn build(self) -> Result<Topology, TopologyError> {
         self.check()?;
         let plan = Plan::new(&self);
@@ -215,14 +214,14 @@ struct Plan<'a> {
     graph: &'a Graph,
     /// Vertices as nodes: hosts, then switches.
     order: Vec<usize>,
-    /// The inverse.
+    /// Inverse of `order`.
     node: Vec<u32>,
     host_count: usize,
-    /// Per switch: cables in the order of its ports.
+    /// Cables of each switch in the order of its ports.
     cables: Vec<Vec<u32>>,
-    /// Per switch: its first port, and one entry more.
+    /// First port of each switch, plus one entry for the end.
     first: Vec<u32>,
-    /// Per cable: the index among the ports of a switch, for both ends.
+    /// Index of the port at both ends of each cable.
     index: Vec<[u32; 2]>,
 }
 
@@ -286,7 +285,7 @@ impl<'a> Plan<'a> {
         (0..self.cables.len()).filter(|switch| self.has_hosts(*switch)).count()
     }
 
-    /// One part per switch that has hosts.
+    /// Number of parts: one per switch with hosts.
     fn parts(&self) -> u32 {
         self.edge_switches() as u32
     }

@@ -1,4 +1,4 @@
-//! The least time that an unloaded network needs for a flow.
+//! Ideal completion time of a flow in an unloaded network.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +10,16 @@ use crate::names::LinkRef;
 use crate::topology::{Routing, Topology};
 use crate::tree::Tree;
 
-/// The links that a packet may take at one hop of its way.
+/// The links available to a packet at one hop.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// The rate of the fastest of them, the delay of the shortest.
+    /// Rate of the fastest and delay of the shortest of the links.
     best: Link,
-    /// How many there are.
+    /// Number of links.
     links: u64,
 }
 
-/// A flow as packets: `full` of one size, then perhaps a shorter one.
+/// A flow as packets: `full` packets of one size, then possibly a shorter one.
 #[derive(Clone, Copy, Debug)]
 struct Train {
     full: u64,
@@ -37,12 +37,12 @@ impl Train {
 }
 
 impl Topology {
-    /// Time from the first bit sent to the last bit received for `payload` bytes in an empty network that stores and
-    /// forwards: packets of `mtu` bytes payload (at least 1) and one shorter last packet, each with `header` bytes
-    /// more on the wire. Propagation delay is part of it, the way back is not.
+    /// Time from the first bit sent to the last bit received for `payload` bytes in an empty store-and-forward network:
+    /// packets of `mtu` bytes payload (at least 1) and one shorter last packet, each with `header` bytes more on the wire.
+    /// Includes propagation delay, but not the way back.
     ///
-    /// Exact where there is one path, or where no link between the switches is slower than the hosts' links;
-    /// elsewhere a bound that no choice of paths can beat.
+    /// Exact if there is only one path, or if no link between the switches is slower than the hosts' links; otherwise a
+    /// lower bound for every choice of paths.
     pub fn ideal_fct(&self, src: HostId, dst: HostId, payload: u64, mtu: u32, header: u32) -> Picos {
         let stages = match &self.routing {
             Routing::Tree(tree) => self.tree_stages(tree, src, dst),
@@ -66,8 +66,8 @@ impl Topology {
         drained.max(least(payload.div_ceil(sources.len().max(1) as u64)))
     }
 
-    /// [`Topology::ideal_fct`] for a flow between `ends` that lasted over `span` while links had `faults`: each link with the best rate
-    /// that it had meanwhile, without those that were down all the time.
+    /// The same for a flow between `ends` during `span`, while links had `faults`. Each link counts with its best rate
+    /// during that time; links that were down all the time are excluded.
     pub fn ideal_fct_under(
         &self,
         faults: &Schedules,
@@ -87,7 +87,7 @@ impl Topology {
         self.over(&stages, ends, Train::new(payload, mtu, header), &known)
     }
 
-    /// The time of `train` over `stages`; `known` is rate and delay of a link.
+    /// The time of `train` over `stages`; `known` returns rate and delay of a link.
     fn over(
         &self,
         stages: &[Stage],
@@ -109,7 +109,7 @@ impl Topology {
         Picos(time.try_into().unwrap_or(u64::MAX))
     }
 
-    /// All paths of a tree are alike.
+    /// In a tree, all paths between two hosts are equivalent.
     fn tree_stages(&self, tree: &Tree, src: HostId, dst: HostId) -> Vec<Stage> {
         let route = self.route(src, dst, 0);
         let links =
@@ -119,8 +119,8 @@ impl Topology {
         links.enumerate().map(stage).collect()
     }
 
-    /// The hops between two hosts, and how many links share the load at each. `usable` is rate and delay of a link; `None`
-    /// for one that carries nothing. Where no link of a hop does, all count as built.
+    /// The hops between two hosts, with the number of links that share the load at each. `usable` returns rate and delay of
+    /// a link; `None` for an unusable link. If no link of a hop is usable, all count as built.
     fn layered_stages(
         &self,
         (src, dst): (HostId, HostId),
@@ -139,7 +139,7 @@ impl Topology {
         core::iter::once(nic).chain(self.layers(src, dst).iter().filter_map(|ports| stage(ports))).collect()
     }
 
-    /// The ports that shortest paths take at their first, second, ... switch.
+    /// The ports on shortest paths at the first, second, ... switch.
     fn layers(&self, src: HostId, dst: HostId) -> Vec<Vec<PortId>> {
         let to = self.addr(dst);
         let mut layers = Vec::new();
@@ -161,7 +161,7 @@ impl Topology {
         self.link_ends(LinkRef::Port(port)).1
     }
 
-    /// The time of a single packet on its fastest way, where ways of a graph differ.
+    /// The time of a single packet on its fastest path, in a graph whose paths differ.
     fn least_time(&self, (src, dst): (HostId, HostId), size: Bytes, known: &dyn Fn(LinkRef) -> Link) -> u128 {
         let cost = |link: LinkRef| time(known(link).rate, size) + u128::from(known(link).delay.0);
         let start = (self.link_ends(LinkRef::Nic(src)).1, cost(LinkRef::Nic(src)));
@@ -192,8 +192,8 @@ fn alone(stages: &[Stage], size: Bytes) -> u128 {
     stages.iter().map(|stage| time(stage.best.rate, size) + u128::from(stage.best.delay.0)).sum()
 }
 
-/// One path: every packet follows the one before. The last full packet leaves a link after all the links so far and
-/// after the slowest of them has sent the packets before it; the shorter one follows it or waits for it.
+/// Single path: every packet follows its predecessor. The last full packet leaves a link after the delays of all links so
+/// far, and after the slowest of them has sent the earlier packets; the shorter packet follows it or waits for it.
 fn in_order(stages: &[Stage], train: Train) -> u128 {
     let (mut through, mut slowest, mut last) = (0, 0, 0);
     for Stage { best, .. } in stages {
@@ -208,8 +208,8 @@ fn in_order(stages: &[Stage], train: Train) -> u128 {
     last
 }
 
-/// Several paths: at each hop the packets share all its links, and a short last packet may overtake between the
-/// first and the last hop, which all packets share.
+/// Several paths: at each hop the packets share all links. A short last packet may overtake others between the first and the
+/// last hop, which all packets share.
 fn spread(stages: &[Stage], train: Train) -> u128 {
     let ahead = |stage: &Stage| train.full.saturating_sub(1) / stage.links;
     let queued =
@@ -222,7 +222,7 @@ fn spread(stages: &[Stage], train: Train) -> u128 {
     full.max(short).max(last_hop(&stages[..stages.len() - 1], end, train, size, before))
 }
 
-/// The last hop sends everything after whatever reaches it first.
+/// The last hop sends everything after the first packet has reached it.
 fn last_hop(until: &[Stage], end: &Stage, train: Train, size: Bytes, before: u128) -> u128 {
     if train.full == 0 {
         return 0;

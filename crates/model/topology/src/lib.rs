@@ -1,8 +1,8 @@
 //! Topologies, the paths through them, and the faults of their links.
 //!
-//! Regular trees (fat tree, leaf-spine, star) never store a path: an address is a few bit fields, a label one digit
-//! per tier, and forwarding a few integer operations ([`TreeHop`]). Graphs from files keep their shortest paths in
-//! tables that are filled when first asked for.
+//! Regular trees (fat tree, leaf-spine, star) store no paths: an address is a few bit fields, a label one digit per tier,
+//! and forwarding a few integer operations ([`TreeHop`]). Graphs from files keep their shortest paths in tables that are
+//! computed on first use.
 
 mod build;
 mod error;

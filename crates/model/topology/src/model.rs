@@ -6,13 +6,13 @@ use pullnet_units::{BitsPerSec, HostId, NodeId, Picos, PortId};
 /// One direction of a cable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Link {
-    /// Bits that leave per second.
+    /// Rate of the link.
     pub rate: BitsPerSec,
     /// Time from the last bit sent to the last bit received. Never zero in a built topology.
     pub delay: Picos,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {
     /// An end system with one NIC.
@@ -26,17 +26,17 @@ pub enum NodeKind {
 pub struct Node {
     /// Host or switch.
     pub kind: NodeKind,
-    /// Of a switch: 0 ToR or leaf, 1 aggregation or spine, 2 core. In a graph: 0 with hosts, 1 without. 0 for a host.
+    /// Tier of a switch: 0 ToR or leaf, 1 aggregation or spine, 2 core. In a graph: 0 with hosts, 1 without. 0 for a host.
     pub tier: u8,
-    /// It is the n-th of its tier (the n-th switch of a graph, the n-th host), counted from 0.
+    /// Index in its tier (among the switches of a graph, or among the hosts), from 0.
     pub number: u32,
-    /// Below [`Topology::parts`](crate::Topology::parts): nodes of one part are near each other.
+    /// Part of the network, below [`Topology::parts`](crate::Topology::parts); nodes of one part are close to each other.
     pub part: u32,
     /// The egress ports of a switch as [`PortId`] numbers; empty for a host.
     pub ports: Range<u32>,
 }
 
-/// What a host's NIC leads to.
+/// The peer of a host's NIC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HostPeer {
     /// A switch.
@@ -48,7 +48,7 @@ pub enum HostPeer {
         /// Index of this NIC among the links into the switch.
         ingress: u16,
     },
-    /// Straight to the only other host.
+    /// Directly connected to the only other host.
     Host(HostId),
 }
 
@@ -57,13 +57,13 @@ pub enum HostPeer {
 pub struct Host {
     /// The host as a node.
     pub node: NodeId,
-    /// From the NIC towards the network.
+    /// Properties of the direction from the NIC to the network.
     pub link: Link,
-    /// What the NIC leads to.
+    /// The peer of the NIC.
     pub peer: HostPeer,
 }
 
-/// What a port leads to.
+/// The peer of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Peer {
     /// A host.
@@ -77,21 +77,21 @@ pub enum Peer {
 pub struct Port {
     /// The switch that it belongs to.
     pub node: NodeId,
-    /// What it leads to.
+    /// The peer of the port.
     pub peer: Peer,
     /// The port of the peer at the other end of the same cable; `None` if the peer is a host.
     pub reverse: Option<PortId>,
-    /// The direction away from the switch.
+    /// Properties of the direction away from the switch.
     pub link: Link,
     /// Index of this link among the links into the peer; 0 for a host.
     pub ingress: u16,
-    /// Between which tiers it leads, for counts.
+    /// Tiers at both ends, for grouped counts.
     pub level: Level,
 }
 
 macro_rules! levels {
     ($($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
-        /// Between which tiers a link leads, in its direction.
+        /// Tiers at both ends of a directed link.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Level { $($(#[$doc])* $variant),+ }
 
@@ -104,7 +104,7 @@ macro_rules! levels {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// The level that [`text`](Self::text) calls so.
+            /// The level whose [`text`](Self::text) is `text`.
             pub fn named(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|level| level.text() == text)
             }
@@ -145,59 +145,59 @@ impl fmt::Display for Level {
     }
 }
 
-/// How a switch forwards by the label of a packet.
+/// Label-based forwarding of a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hop {
     /// A few integer operations; see [`TreeHop::port`]. Every switch of a fat tree, leaf-spine, star or `.topo` file.
     Tree(TreeHop),
-    /// Ask [`Topology::table_port`](crate::Topology::table_port). Every switch of a graph or dumbbell.
+    /// Table look-up; see [`Topology::table_port`](crate::Topology::table_port). Every switch of a graph or dumbbell.
     Table,
 }
 
-/// Forwarding of one switch of a tree: down if the destination is below, otherwise up as the label says.
+/// Forwarding of one switch of a tree: down if the destination is below the switch, otherwise up by the label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TreeHop {
-    /// With `prefix`: the destination lies below if `addr & mask == prefix`.
+    /// Mask of the address prefix: the destination is below the switch if `addr & mask == prefix`.
     pub mask: u32,
-    /// See `mask`.
+    /// Address prefix of the hosts below the switch.
     pub prefix: u32,
-    /// The child is number `(addr >> shift) & index_mask`.
+    /// Shift of the child's index: `(addr >> shift) & index_mask`.
     pub shift: u8,
-    /// See `shift`.
+    /// Mask of the child's index, after the shift.
     pub index_mask: u32,
     /// Parallel links to each child, at least 1.
     pub lanes: u16,
-    /// The link to the child is number `((label >> lane_shift) & lane_mask) % lanes`.
+    /// Shift of the index of the link to the child: `((label >> lane_shift) & lane_mask) % lanes`.
     pub lane_shift: u8,
-    /// See `lane_shift`.
+    /// Mask of that index, after the shift.
     pub lane_mask: u16,
-    /// First port down: child by child, lane by lane.
+    /// First port down; ordered by child, then by lane.
     pub down: PortId,
     /// First port up.
     pub up: PortId,
     /// Number of ports up; 0 at the top.
     pub ups: u16,
-    /// The port up is number `(label >> digit_shift) & digit_mask`, below `ups` for every label that
-    /// [`Topology::label`](crate::Topology::label) makes.
+    /// Shift of the index of the port up: `(label >> digit_shift) & digit_mask`. The result is below `ups` for every label
+    /// from [`Topology::label`](crate::Topology::label).
     pub digit_shift: u8,
-    /// See `digit_shift`.
+    /// Mask of that index, after the shift.
     pub digit_mask: u16,
 }
 
 impl TreeHop {
-    /// Whether the host at `addr` lies below this switch.
+    /// Whether the host at `addr` is below this switch.
     #[inline]
     pub const fn below(&self, addr: u32) -> bool {
         addr & self.mask == self.prefix
     }
 
-    /// The port that a packet to `addr` with `label` leaves by.
+    /// Egress port for a packet to `addr` with `label`.
     #[inline]
     pub const fn port(&self, addr: u32, label: u16) -> PortId {
         if self.below(addr) { self.down_port(addr, label) } else { self.up_port(label) }
     }
 
-    /// The port down to `addr`, which lies below.
+    /// The port down to `addr`, which must be below this switch.
     #[inline]
     pub const fn down_port(&self, addr: u32, label: u16) -> PortId {
         let child = (addr >> self.shift) & self.index_mask;
@@ -208,7 +208,7 @@ impl TreeHop {
         PortId(self.down.0 + child * self.lanes as u32 + lane as u32)
     }
 
-    /// The port up that `label` names.
+    /// The port up selected by `label`.
     #[inline]
     pub const fn up_port(&self, label: u16) -> PortId {
         PortId(self.up.0 + ((label >> self.digit_shift) & self.digit_mask) as u32)

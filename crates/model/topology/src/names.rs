@@ -1,4 +1,4 @@
-//! What nodes and links are called.
+//! Names of nodes and links.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use pullnet_units::{HostId, Id, NodeId, PortId};
 use crate::model::{HostPeer, Level, Link, Node, NodeKind, Peer};
 use crate::topology::Topology;
 
-/// What nodes are called, and the level of the NICs.
+/// Names of nodes, and the level of the NICs.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
-    /// Words for the tiers of switches, and where each begins among the nodes.
+    /// Words for the tiers of switches, and the first node of each tier.
     pub tiers: &'static [&'static str],
     pub first: [u32; 3],
     pub nic: Level,
     /// Names from a file, for all nodes; empty in regular topologies.
     pub given: Vec<String>,
-    /// The same, for look-up.
+    /// The same names, for look-up.
     pub by_name: BTreeMap<String, NodeId>,
 }
 
 impl Names {
-    /// `"tor 3"`: the tier's word and the number there.
+    /// Names by tier, such as `"tor 3"`: the tier's word and the index in the tier.
     pub const fn tiers(tiers: &'static [&'static str], first: [u32; 3], nic: Level) -> Self {
         Self { tiers, first, nic, given: Vec::new(), by_name: BTreeMap::new() }
     }
 
-    /// Names from a file, in order of the nodes, of which the switches begin at `first`.
+    /// Names from a file, in the order of the nodes; the switches start at `first`.
     pub fn given(given: Vec<String>, first: u32) -> Self {
         let by_name =
             given.iter().cloned().enumerate().map(|(i, name)| (name, NodeId::from_index(i))).collect();
@@ -35,7 +35,7 @@ impl Names {
 }
 
 impl Topology {
-    /// What a node is called: `"tor 3"`, `"host 12"`, or as the file calls it.
+    /// The name of a node: `"tor 3"`, `"host 12"`, or the name in the file.
     pub fn node_name(&self, node: NodeId) -> String {
         let this = &self.nodes[node];
         if let Some(name) = self.names.given.get(node.index()) {
@@ -47,7 +47,7 @@ impl Topology {
         }
     }
 
-    /// The node with that name. `"host 12"`, and `"switch 3"` for the fourth switch, work in every topology.
+    /// The node of the given name. `"host 12"`, and `"switch 3"` for the fourth switch, work in every topology.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.names.by_name.get(name).copied().or_else(|| self.find_numbered(name))
     }
@@ -70,13 +70,13 @@ impl Topology {
         self.nodes.get(node).filter(fits).map(|_| node)
     }
 
-    /// What a port is called, for instance `"tor 3 -> agg 5"`.
+    /// The name of a port, for instance `"tor 3 -> agg 5"`.
     pub fn port_name(&self, port: PortId) -> String {
         let (from, to) = self.link_ends(LinkRef::Port(port));
         format!("{} -> {}", self.node_name(from), self.node_name(to))
     }
 
-    /// What a host's NIC is called, for instance `"host 3 -> tor 0"`.
+    /// The name of a host's NIC, for instance `"host 3 -> tor 0"`.
     pub fn nic_name(&self, host: HostId) -> String {
         let (from, to) = self.link_ends(LinkRef::Nic(host));
         format!("{} -> {}", self.node_name(from), self.node_name(to))
@@ -87,7 +87,7 @@ impl Topology {
         self.names.nic
     }
 
-    /// The nodes that a link leads from and to.
+    /// The nodes at the start and the end of a link.
     pub fn link_ends(&self, link: LinkRef) -> (NodeId, NodeId) {
         match link {
             LinkRef::Nic(host) => match self.hosts[host].peer {
@@ -131,11 +131,11 @@ impl Topology {
     }
 }
 
-/// One direction of a cable, named by what sends on it.
+/// One direction of a cable, identified by its sender.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LinkRef {
-    /// From a host.
+    /// Sent by the NIC of a host.
     Nic(HostId),
-    /// From the port of a switch.
+    /// Sent by a port of a switch.
     Port(PortId),
 }

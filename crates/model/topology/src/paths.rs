@@ -1,4 +1,4 @@
-//! Shortest paths of a graph, counted in links, found when first asked for.
+//! Shortest paths of a graph by number of links, computed on first use.
 
 use std::sync::OnceLock;
 
@@ -7,38 +7,38 @@ use pullnet_units::{HostId, Id, IdVec, NodeId, PortId};
 
 use crate::model::{Host, HostPeer, Node, Peer, Port};
 
-/// Path lists between the switches that have hosts, in tables that fill as they are used.
+/// Lists of the paths between the switches with hosts, in tables that are filled on first use.
 ///
-/// Paths between two switches are numbered in the direction from the lower to the higher node number, in the order of
-/// the ports that they leave by. Where there are more than `max` of them, `max` are taken at even distances in that
-/// order, so that they spread over the first links.
+/// Paths between two switches are numbered in the direction from the lower to the higher node number, in the order of their
+/// egress ports. If there are more than `max` of them, `max` at even distances in that order are kept, so that they spread
+/// over the first links.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     max: u16,
     first_switch: u32,
-    /// Per host: the port down to it.
+    /// Port to each host at its switch.
     down: Vec<PortId>,
-    /// Per host: its switch, counted from `first_switch`.
+    /// Switch of each host, counted from `first_switch`.
     home: Vec<u32>,
-    /// Per switch: its links to switches, as port and peer.
+    /// Links of each switch to other switches, as port and peer.
     links: Vec<Vec<(PortId, u32)>>,
-    /// Per switch as the destination.
+    /// Next hops to each destination switch.
     towards: Vec<OnceLock<Towards>>,
-    /// Per switch, and then per higher switch.
+    /// Path lists by switch, then by higher-numbered switch.
     lists: Vec<OnceLock<Vec<OnceLock<List>>>>,
 }
 
-/// The ways to one switch.
+/// Next hops on the shortest paths to one switch.
 #[derive(Clone, Debug)]
 struct Towards {
-    /// Number of shortest paths from each switch, 0 if there is none.
+    /// Number of shortest paths from each switch; 0: none.
     counts: Vec<u64>,
-    /// Where the next hops of each switch begin, and one entry more.
+    /// Index of each switch's first next hop, plus one entry for the end.
     first: Vec<u32>,
     next: Vec<PortId>,
 }
 
-/// The listed paths between two switches, one after the other.
+/// The listed paths between two switches, concatenated.
 #[derive(Clone, Debug)]
 struct List {
     hops: usize,
@@ -82,7 +82,7 @@ impl Paths {
         Self { max, first_switch, down, home, links, towards: cells(switches), lists: cells(switches) }
     }
 
-    /// Two hosts without a path, if there are any.
+    /// Two hosts without a path between them, if any.
     pub fn unreachable(&self) -> Option<(HostId, HostId)> {
         let to = *self.home.first()?;
         let counts = &self.towards(to).counts;
@@ -102,7 +102,7 @@ impl Paths {
         self.towards[to as usize].get_or_init(|| Towards::find(&self.links, to))
     }
 
-    /// The list between two different switches, and whether it is read backwards.
+    /// The list between two different switches, and whether it must be read backwards.
     fn list(&self, from: u32, to: u32) -> (&List, bool) {
         let (low, high) = (from.min(to), from.max(to));
         let row = self.lists[low as usize].get_or_init(|| cells(self.links.len() - low as usize));
@@ -121,7 +121,7 @@ impl Paths {
         List { hops, ports: paths.concat().into() }
     }
 
-    /// The path number `rank` of all the shortest ones.
+    /// The shortest path with index `rank` among all shortest paths.
     fn unrank(&self, towards: &Towards, mut at: u32, to: u32, mut rank: u64) -> Vec<PortId> {
         let mut path = Vec::new();
         while at != to {
@@ -189,7 +189,7 @@ impl Paths {
 }
 
 impl Towards {
-    /// Breadth first from `to`; links are cables, so that the distance is the same in both directions.
+    /// Breadth-first search from `to`; links are bidirectional, so the distance is the same in both directions.
     fn find(links: &[Vec<(PortId, u32)>], to: u32) -> Self {
         let mut distance = vec![u32::MAX; links.len()];
         let mut counts = vec![0u64; links.len()];

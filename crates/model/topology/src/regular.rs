@@ -15,7 +15,7 @@ fn refuse(kind: &'static str, key: &'static str, value: impl ToString, remedy: &
     TopologyError::Parameter { kind, key, value: value.to_string(), remedy: remedy.to_string() }
 }
 
-/// Refuses a count beyond `low..=high`.
+/// Checks that a count is within `low..=high`.
 fn within(
     kind: &'static str,
     key: &'static str,
@@ -41,7 +41,7 @@ pub struct FatTree {
     /// Oversubscription n of the ToRs: k/2 * n hosts each; of the aggregation switches: k/2 / n links to cores each,
     /// where n divides k/2. 1 is full bandwidth. k = 8 with `[4, 1]` is the 512-host network of the NDP paper.
     pub oversubscription: [u32; 2],
-    /// Links below the ToRs, the aggregation switches (or spines) and the cores.
+    /// Links below the ToRs, below the aggregation switches (or spines) and below the cores.
     pub links: [Link; 3],
 }
 
@@ -55,7 +55,7 @@ impl Default for FatTree {
 impl FatTree {
     const KIND: &'static str = "fat-tree";
 
-    /// The topology.
+    /// Builds the topology.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         self.problems().into_iter().next().map_or(Ok(()), Err)?;
         let half = self.k / 2;
@@ -73,7 +73,7 @@ impl FatTree {
         build(Self::KIND, format!("fat-tree k={} tiers={}", self.k, self.tiers), shape)
     }
 
-    /// Everything that is wrong with the parameters, other than with the size that they make.
+    /// All problems with the parameters, except for the resulting size.
     pub fn problems(&self) -> Vec<TopologyError> {
         let k_is_right = self.k.is_multiple_of(2) && (2..=128).contains(&self.k);
         let k = (!k_is_right).then(|| refuse(Self::KIND, "k", self.k, "use an even number from 2 to 128"));
@@ -83,7 +83,7 @@ impl FatTree {
         [k, tiers, tor.err(), self.wrong_agg(k_is_right)].into_iter().flatten().collect()
     }
 
-    /// What is wrong with the oversubscription of the aggregation switches.
+    /// The problem with the oversubscription of the aggregation switches, if any.
     fn wrong_agg(&self, k_is_right: bool) -> Option<TopologyError> {
         let (agg, half) = (self.oversubscription[1], self.k / 2);
         let remedy = if self.tiers == 2 && agg != 1 {
@@ -108,9 +108,9 @@ pub struct LeafSpine {
     pub hosts_per_leaf: u32,
     /// Parallel links between each leaf and each spine, at least 1.
     pub lanes: u32,
-    /// Between host and leaf.
+    /// Link between host and leaf.
     pub host_link: Link,
-    /// Between leaf and spine.
+    /// Link between leaf and spine.
     pub spine_link: Link,
 }
 
@@ -124,7 +124,7 @@ impl Default for LeafSpine {
 impl LeafSpine {
     const KIND: &'static str = "leaf-spine";
 
-    /// The topology.
+    /// Builds the topology.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within(Self::KIND, "leaves", self.leaves, 1, 65_535)?;
         within(Self::KIND, "spines", self.spines, 1, 65_535)?;
@@ -151,7 +151,7 @@ impl LeafSpine {
 pub struct Star {
     /// Number of hosts, 2 to 65535.
     pub hosts: u32,
-    /// Between each host and the switch.
+    /// Link between each host and the switch.
     pub link: Link,
 }
 
@@ -163,7 +163,7 @@ impl Default for Star {
 }
 
 impl Star {
-    /// The topology.
+    /// Builds the topology.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("star", "hosts", self.hosts, 2, 65_535)?;
         let links = [Duplex::even(self.link); 3];
@@ -173,10 +173,10 @@ impl Star {
     }
 }
 
-/// Two hosts whose NICs lead straight to each other.
+/// Two hosts with directly connected NICs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BackToBack {
-    /// Between the hosts.
+    /// Link between the hosts.
     pub link: Link,
 }
 
@@ -188,7 +188,7 @@ impl Default for BackToBack {
 }
 
 impl BackToBack {
-    /// The topology.
+    /// Builds the topology.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         if self.link.delay.0 == 0 {
             return Err(refuse("back-to-back", "delay", 0, "a link needs a delay, for instance \"1 us\""));
@@ -208,16 +208,16 @@ impl BackToBack {
     }
 }
 
-/// Two switches, each with hosts, joined by one link. Hosts on the left are numbered first.
+/// Two switches with hosts, joined by one link. Hosts on the left are numbered first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dumbbell {
     /// Hosts at `"switch 0"`, 1 to 65534.
     pub left: u32,
     /// Hosts at `"switch 1"`, 1 to 65534.
     pub right: u32,
-    /// Between host and switch.
+    /// Link between host and switch.
     pub host_link: Link,
-    /// Between the switches.
+    /// Link between the switches.
     pub bottleneck: Link,
 }
 
@@ -229,7 +229,7 @@ impl Default for Dumbbell {
 }
 
 impl Dumbbell {
-    /// The topology.
+    /// Builds the topology.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("dumbbell", "left", self.left, 1, 65_534)?;
         within("dumbbell", "right", self.right, 1, 65_534)?;

@@ -8,13 +8,13 @@ use crate::tree::Tree;
 
 /// Hosts, switches, the links between them and the paths through them.
 ///
-/// All numbers are a function of the description: hosts come first among the nodes, in their own order, then the
-/// switches tier by tier; ports are numbered switch by switch, ports down (child by child, lane by lane) before
-/// ports up. Hosts of trees are numbered pod by pod, rack by rack. Core `c` of a three-tier tree is reached from
-/// aggregation switch `c / n` of every pod, where `n` is the number of cores that one of them reaches.
+/// All numbers follow from the description: hosts come first among the nodes, in their own order, then the switches tier by
+/// tier; ports are numbered switch by switch, ports down (child by child, lane by lane) before ports up. Hosts of trees are
+/// numbered pod by pod, rack by rack. Core `c` of a three-tier tree is connected to aggregation switch `c / n` of every pod,
+/// where `n` is the number of cores per aggregation switch.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// What it is called in results.
+    /// Name of the topology in results.
     pub name: String,
     /// Hosts, then switches.
     pub nodes: IdVec<NodeId, Node>,
@@ -28,12 +28,12 @@ pub struct Topology {
     pub(crate) routing: Routing,
 }
 
-/// How paths are found.
+/// Method of finding paths.
 #[derive(Clone, Debug)]
 pub(crate) enum Routing {
     /// By arithmetic.
     Tree(Tree),
-    /// By tables that fill as they are used.
+    /// Tables filled on first use.
     Graph(Paths),
     /// Two hosts and no switch.
     Direct,
@@ -65,7 +65,7 @@ impl Topology {
         }
     }
 
-    /// How the switch `node` forwards by label.
+    /// Label-based forwarding of the switch `node`.
     pub fn hop(&self, node: NodeId) -> Hop {
         match (&self.routing, self.nodes[node].kind) {
             (Routing::Tree(tree), NodeKind::Switch) => Hop::Tree(tree.hop(&self.nodes[node])),
@@ -83,8 +83,8 @@ impl Topology {
         }
     }
 
-    /// The label of path number `path`, which lies below [`path_count`](Self::path_count). The same number names
-    /// the same cables from `b` to `a`.
+    /// The label of path number `path`, which must be below [`path_count`](Self::path_count). The same number selects the
+    /// same cables from `b` to `a`.
     #[inline]
     pub fn label(&self, a: HostAddr, b: HostAddr, path: u16) -> u16 {
         match &self.routing {
@@ -93,7 +93,7 @@ impl Topology {
         }
     }
 
-    /// The path number of a label that [`label`](Self::label) made.
+    /// The path number of a label from [`label`](Self::label).
     #[inline]
     pub fn path_of_label(&self, a: HostAddr, b: HostAddr, label: u16) -> u16 {
         match &self.routing {
@@ -102,8 +102,8 @@ impl Topology {
         }
     }
 
-    /// The port by which the switch `at` forwards a packet from `src` to `dst` with `label`; `None` if that path
-    /// does not come by.
+    /// The port by which the switch `at` forwards a packet from `src` to `dst` with `label`; `None` if `at` is not on that
+    /// path.
     pub fn table_port(&self, at: NodeId, src: HostAddr, dst: HostAddr, label: u16) -> Option<PortId> {
         match (&self.routing, self.nodes[at].kind) {
             (Routing::Tree(tree), NodeKind::Switch) => Some(tree.hop(&self.nodes[at]).port(dst.0, label)),
@@ -112,7 +112,7 @@ impl Topology {
         }
     }
 
-    /// All ports of the switch `at` on a shortest way to `dst`.
+    /// All ports of the switch `at` on shortest paths to `dst`.
     pub fn choices(&self, at: NodeId, dst: HostAddr) -> Choices<'_> {
         match (&self.routing, self.nodes[at].kind) {
             (Routing::Tree(tree), NodeKind::Switch) => {
@@ -126,7 +126,7 @@ impl Topology {
         }
     }
 
-    /// The ports of the switches on path number `path`, in order; the NIC is not among them.
+    /// The switch ports on path number `path`, in order, without the NIC.
     pub fn route(&self, src: HostId, dst: HostId, path: u16) -> Vec<PortId> {
         let (from, to) = (self.addr(src), self.addr(dst));
         let label = self.label(from, to, path);
@@ -144,17 +144,17 @@ impl Topology {
     }
 }
 
-/// Ports that lead to a destination on a shortest way.
+/// Ports on shortest paths to a destination.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Choices<'a> {
-    /// Neighbouring ports, as [`PortId`] numbers.
+    /// Consecutive ports, as [`PortId`] numbers.
     Range(core::ops::Range<u32>),
-    /// Any ports.
+    /// Arbitrary ports.
     List(&'a [PortId]),
 }
 
 impl Choices<'_> {
-    /// How many there are: 0 only where there is no way.
+    /// Number of ports; 0 only if the destination is unreachable.
     #[inline]
     pub fn len(&self) -> u32 {
         match self {
@@ -163,13 +163,13 @@ impl Choices<'_> {
         }
     }
 
-    /// Whether there is no way.
+    /// Whether the destination is unreachable.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The port number `index`, which lies below [`len`](Self::len).
+    /// The port with index `index`, which must be below [`len`](Self::len).
     #[inline]
     pub fn get(&self, index: u32) -> PortId {
         match self {
@@ -178,7 +178,7 @@ impl Choices<'_> {
         }
     }
 
-    /// All of them, in order.
+    /// All ports in order.
     pub fn iter(&self) -> impl Iterator<Item = PortId> + '_ {
         (0..self.len()).map(|index| self.get(index))
     }

@@ -1,11 +1,11 @@
-//! Addresses, labels and forwarding of trees: arithmetic on bit fields, nothing stored per path.
+//! Addresses, labels and forwarding of trees: arithmetic on bit fields, without storage per path.
 
 use pullnet_units::HostAddr;
 use pullnet_units::{HostId, PortId};
 
 use crate::model::{Link, Node, TreeHop};
 
-/// Both directions of a cable between a tier and the one above.
+/// Properties of both directions of a cable between a tier and the next higher tier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Duplex {
     pub up: Link,
@@ -18,7 +18,7 @@ impl Duplex {
     }
 }
 
-/// What a tree of one to three tiers of switches looks like. With fewer than three tiers there is one pod.
+/// Shape of a tree of one to three tiers of switches. With fewer than three tiers there is one pod.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Shape {
     /// Tiers of switches, 1 to 3.
@@ -32,14 +32,14 @@ pub(crate) struct Shape {
     pub aggs: u32,
     /// Cores per aggregation switch; 0 with fewer than three tiers.
     pub cores: u32,
-    /// Parallel links between tiers 0 and 1, 1 and 2.
+    /// Parallel links between tiers 0 and 1, and between 1 and 2.
     pub lanes: [u32; 2],
-    /// Below tiers 0, 1, 2.
+    /// Links below tiers 0, 1 and 2.
     pub links: [Duplex; 3],
 }
 
 impl Shape {
-    /// Switches of `tier`.
+    /// Number of switches of `tier`.
     pub fn switches(&self, tier: u8) -> u32 {
         match tier {
             0 => self.pods * self.racks,
@@ -52,7 +52,7 @@ impl Shape {
         self.pods * self.racks * self.hosts
     }
 
-    /// Children of a switch of `tier`, and parallel links to each.
+    /// Number of children of a switch of `tier`, and of parallel links to each.
     pub fn below(&self, tier: u8) -> (u32, u32) {
         match tier {
             0 => (self.hosts, 1),
@@ -61,7 +61,7 @@ impl Shape {
         }
     }
 
-    /// Parents of a switch of `tier`, and parallel links to each.
+    /// Number of parents of a switch of `tier`, and of parallel links to each.
     pub fn above(&self, tier: u8) -> (u32, u32) {
         match tier {
             0 => (self.aggs, self.lanes[0]),
@@ -70,20 +70,20 @@ impl Shape {
         }
     }
 
-    /// Ports up of a switch of `tier`.
+    /// Number of ports up of a switch of `tier`.
     pub fn ups(&self, tier: u8) -> u32 {
         let (parents, lanes) = self.above(tier);
         parents * lanes
     }
 
-    /// Ports of a switch of `tier`.
+    /// Number of ports of a switch of `tier`.
     pub fn degree(&self, tier: u8) -> u32 {
         let (children, lanes) = self.below(tier);
         children * lanes + self.ups(tier)
     }
 }
 
-/// Bits that hold the numbers `0..n`.
+/// Number of bits for the numbers `0..n`.
 pub(crate) const fn bits(n: u32) -> u32 {
     if n <= 1 { 0 } else { 32 - (n - 1).leading_zeros() }
 }
@@ -110,7 +110,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// `shape` must have been checked: 24 bits of address and 16 bits of label suffice.
+    /// `shape` must have been checked: it must fit into 24 bits of address and 16 bits of label.
     pub fn new(shape: Shape) -> Self {
         let low = bits(shape.ups(0));
         let digit = |tier, shift: u32| {
@@ -156,7 +156,7 @@ impl Tree {
         }
     }
 
-    /// Path numbers count the cores: the ToR's choice is the more significant digit.
+    /// Path numbers enumerate the cores; the ToR's choice is the more significant digit.
     pub fn label(&self, a: HostAddr, b: HostAddr, path: u16) -> u16 {
         if self.same_pod(a, b) {
             return path;
@@ -173,7 +173,8 @@ impl Tree {
         (label & lower.mask) * upper.ups + ((label >> upper.shift) & upper.mask)
     }
 
-    /// Links that share the load of two hosts at hop `hop` from the nearer of them; 0 is the host's own.
+    /// Number of links that share the load between two hosts at `hop`, counted from the nearer host; 0 is the host's own
+    /// link.
     pub fn links_at(&self, hop: usize) -> u64 {
         let shape = &self.shape;
         match hop {
@@ -209,7 +210,7 @@ impl Tree {
         }
     }
 
-    /// Shift of the field that tells the children of `node` apart; mask and value of the fields above it.
+    /// Shift of the field that selects a child of `node`; mask and value of the fields above it.
     fn position(&self, node: &Node) -> (u32, u32, u32) {
         let pod_shift = self.host_bits + self.rack_bits;
         match node.tier {

@@ -1,4 +1,4 @@
-//! Faults by their texts, and what they make of the links.
+//! Faults by their texts, and the resulting state of links.
 
 use pullnet_topology::{
     BackToBack, Effect, FatTree, Fault, LeafSpine, LinkRef, LinkState, Place, Star, Topology, schedules,
@@ -17,7 +17,7 @@ fn fault(place: &str, from: u64, until: Option<u64>, effect: Effect) -> Fault {
     Fault { place: place.parse().unwrap(), from: at_us(from), until: until.map(at_us), effect }
 }
 
-/// The names of the links that a place stands for.
+/// Names of the links of a place.
 fn links(topology: &Topology, place: &str) -> Vec<String> {
     let hit = schedules(topology, &[fault(place, 0, None, Effect::Down)]).unwrap();
     let name = |(link, _): (LinkRef, _)| match link {

@@ -1,4 +1,4 @@
-//! Every format: what is read, and what is refused with which text.
+//! Every format: results of valid files, and error texts of invalid ones.
 
 mod common;
 
@@ -84,7 +84,7 @@ fn read(name: &str, text: &str) -> Result<Topology, LoadErrors> {
     load(name, text, &LoadOptions::default())
 }
 
-/// The network that a text describes.
+/// The network described by a text.
 fn good(name: &str, text: &str) -> Topology {
     let topology = read(name, text).unwrap();
     assert_wired(&topology);
@@ -94,7 +94,7 @@ fn good(name: &str, text: &str) -> Topology {
     topology
 }
 
-/// What is said of a text in which `from` is replaced by `to`.
+/// The error for a text in which `from` is replaced by `to`.
 fn error(name: &str, text: &str, from: &str, to: &str) -> String {
     assert!(text.contains(from), "{from}");
     read(name, &text.replacen(from, to, 1)).unwrap_err().to_string()
@@ -401,7 +401,7 @@ fn sndlib_refusals() {
     assert_eq!(wrong("9920.0", "1e99"), "n.xml:8: capacity = 1e99 is out of range; use 0 to 1000 Tbps");
 }
 
-/// A text of a format with a piece removed, doubled or replaced.
+/// A text of some format with a piece removed, duplicated or replaced.
 fn damaged() -> impl Strategy<Value = (&'static str, String)> {
     let formats =
         prop::sample::select(vec![("a.toml", TOML), ("a.topo", TOPO), ("a.txt", HPCC), ("a.xml", SNDLIB)]);
@@ -449,7 +449,7 @@ proptest! {
     }
 }
 
-/// Hosts with two NICs, as HPCC's larger network has them.
+/// Hosts with two NICs, as in HPCC's larger network.
 #[test]
 fn of_several_links_of_a_host_the_first_can_be_used() {
     let links = ["0 2 25Gbps", "0 3 10Gbps", "1 3 25Gbps", "1 2 10Gbps", "2 3 100Gbps"];

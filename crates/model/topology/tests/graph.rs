@@ -1,4 +1,4 @@
-//! Graphs: their paths, their numbers, and what is refused.
+//! Graphs: their paths, their numbering, and rejected input.
 
 mod common;
 
@@ -52,7 +52,7 @@ fn any_graph_and_pair() -> impl Strategy<Value = (Topology, HostId, HostId)> {
     )
 }
 
-/// All loop-free ways between two switches that have the least number of links, by trying everything.
+/// All loop-free paths with the least number of links between two switches, found by exhaustive search.
 fn all_shortest(topology: &Topology, from: NodeId, to: NodeId) -> BTreeSet<Vec<PortId>> {
     let mut ways = vec![(from, Vec::new())];
     loop {

@@ -1,4 +1,4 @@
-//! The ideal time of a flow against a step-by-step calculation and against schedules that try to beat it.
+//! The ideal time of a flow, against a step-by-step calculation and against schedules that try to beat it.
 
 use proptest::prelude::*;
 use pullnet_topology::{
@@ -12,7 +12,7 @@ fn packets(payload: u64, mtu: u32, header: u32) -> Vec<Bytes> {
     (0..count).map(|i| Bytes(size(i) + u64::from(header))).collect()
 }
 
-/// Sends the packets in order, packet `i` over path `paths(i)`, each link serving what reaches it first.
+/// Sends the packets in order, packet `i` over path `paths(i)`; each link serves packets in the order of arrival.
 fn simulate(
     topology: &Topology,
     (src, dst): (HostId, HostId),
@@ -149,7 +149,7 @@ fn fault(place: &str, span: (u64, Option<u64>), effect: Effect) -> Fault {
     Fault { place: place.parse::<Place>().unwrap(), from: from.expect("a fault begins"), until, effect }
 }
 
-/// The least time of 90 kB between the first hosts on each side of a dumbbell that lasts from 0 to 1 ms.
+/// The ideal time of 90 kB between the first hosts on each side of a dumbbell, for a flow from 0 to 1 ms.
 fn under(faults: &[Fault]) -> Picos {
     let topology = Dumbbell { left: 2, right: 2, ..Dumbbell::default() }.build().unwrap();
     let schedules = schedules(&topology, faults).unwrap();
@@ -165,7 +165,7 @@ fn a_link_counts_with_the_best_rate_that_it_had_meanwhile() {
     let bottleneck = topology.port_name(topology.route(HostId(0), HostId(2), 0)[0]);
     let slow = Effect::Rate(BitsPerSec::gbps(1));
     let all_along = under(&[fault(&bottleneck, (0, None), slow)]);
-    // Ten packets of 72.512 us one after the other at 1 Gb/s, and 7.2512 us on each of the other two links.
+    // Ten packets of 72.512 us in sequence at 1 Gb/s, plus 7.2512 us on each of the other two links.
     assert_eq!(all_along, Picos(10 * 72_512_000 + 2 * 7_251_200 + 3 * MICRO));
     for some_time in [(0, Some(500)), (500, None), (2000, None)] {
         assert_eq!(under(&[fault(&bottleneck, some_time, slow)]), sound, "{some_time:?}");

@@ -1,4 +1,4 @@
-//! What every regular topology must hold, whatever its parameters.
+//! Invariants of every regular topology, for all parameters.
 
 mod common;
 
@@ -10,7 +10,7 @@ use pullnet_topology::{BackToBack, FatTree, Hop, HostPeer, LeafSpine, Peer, Star
 use pullnet_units::HostAddr;
 use pullnet_units::{HostId, Id, PortId};
 
-/// Any regular topology, small enough to look at all of it.
+/// Any regular topology small enough for exhaustive checks.
 fn any_tree() -> impl Strategy<Value = Topology> {
     let fat =
         (1u32..=5, 2u32..=3, 1u32..=3, any::<prop::sample::Index>()).prop_map(|(half, tiers, tor, agg)| {

@@ -1,6 +1,6 @@
-//! Numbers in bytes. Callers have made sure that the bytes are there; where not, the number is 0.
+//! Integers read from bytes. Callers check the length; beyond the end an integer reads as 0.
 
-/// Which byte of a number comes first.
+/// Byte order of integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Little,

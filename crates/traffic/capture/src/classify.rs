@@ -1,10 +1,10 @@
-//! The outermost IP header of a packet. VLAN tags, MPLS labels and PPPoE are looked through, tunnels are not.
+//! The outermost IP header of a packet. VLAN tags, MPLS labels and PPPoE headers are skipped; tunnels are not entered.
 
 use std::net::IpAddr;
 
 use crate::packet::LinkType;
 
-/// What a filter asks of a packet.
+/// Header fields of a packet that filters use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Headers {
     /// Another network protocol, ARP for instance.
@@ -15,20 +15,20 @@ pub enum Headers {
         src: IpAddr,
         /// Destination.
         dst: IpAddr,
-        /// Number of the transport protocol, behind the extension headers of IPv6. `None`: not captured.
+        /// Transport protocol number, after the extension headers of IPv6. `None`: not captured.
         protocol: Option<u8>,
     },
-    /// The link is of a kind that is not known here, or too little was captured.
+    /// The link type is not supported, or too few bytes were captured.
     Unknown,
 }
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-/// VLAN tags: customer, service, and an older one.
+/// VLAN tags: customer, service, and an obsolete one.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 const PPPOE: u16 = 0x8864;
-/// More tags or labels than any network stacks.
+/// Most stacked tags or labels; no network uses as many.
 const MOST_STACKED: usize = 16;
 
 /// Finds the outermost IP header of a packet of a link.
@@ -48,7 +48,7 @@ fn u16_at(data: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(data.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// The version 2 of Linux' cooked header has its type first.
+/// Version 2 of Linux' cooked header starts with the protocol type.
 fn sll2(data: &[u8]) -> Headers {
     u16_at(data, 0).map_or(Headers::Unknown, |kind| behind(kind, data, 20))
 }
@@ -57,7 +57,7 @@ fn ether_type(data: &[u8], at: usize) -> Headers {
     u16_at(data, at).map_or(Headers::Unknown, |kind| behind(kind, data, at + 2))
 }
 
-/// The header behind an Ethernet type.
+/// The header after an EtherType.
 fn behind(mut kind: u16, data: &[u8], mut at: usize) -> Headers {
     for _ in 0..MOST_STACKED {
         if !TAGS.contains(&kind) {
@@ -87,7 +87,7 @@ fn mpls(data: &[u8], mut at: usize) -> Headers {
         let Some(label) = data.get(at..at + 4) else { return Headers::Unknown };
         at += 4;
         if label[2] & 1 == 1 {
-            // Nothing says what is behind the last label; the first four bits do if it is IP.
+            // The last label does not name the next protocol; an IP version in the first four bits identifies IP.
             return ip(data, at);
         }
     }
@@ -120,7 +120,7 @@ fn ipv6(bytes: &[u8]) -> Headers {
     }
 }
 
-/// The protocol behind hop-by-hop, routing, fragment, authentication and destination headers.
+/// The protocol after hop-by-hop, routing, fragment, authentication and destination headers.
 fn behind_extensions(bytes: &[u8]) -> Option<u8> {
     let (mut next, mut at) = (bytes[6], 40);
     for _ in 0..MOST_STACKED {

@@ -1,4 +1,4 @@
-//! ERF, the extensible record format of DAG cards: records of 16 bytes and more, without a header of the file.
+//! ERF, the extensible record format of DAG cards: records of at least 16 bytes, without a file header.
 
 use crate::bytes::Order;
 use crate::losses::{DamageKind, Losses};
@@ -8,9 +8,9 @@ use crate::window::Window;
 
 /// Length of a record's header without extensions.
 const HEAD: usize = 16;
-/// Largest distance in time of the first records. Unit: s.
+/// Largest plausible time distance between the first records. Unit: s.
 const NEAR: u64 = 86_400;
-/// Records that have to be plausible for a file to be taken for ERF, if it has so many.
+/// Number of plausible records (or all, if fewer) required to recognise a file as ERF.
 const TO_RECOGNISE: usize = 3;
 
 const ETHERNET: LinkType = LinkType(1);
@@ -19,7 +19,7 @@ const UNKNOWN: LinkType = LinkType(u16::MAX);
 
 /// Types of records, by number, whose `lctr` field counts packets lost.
 const COUNTS_LOSSES: [u8; 11] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 22, 23];
-/// Records that are no packets: IP counters, flow counters, metadata, padding.
+/// Record types that are not packets: IP counters, flow counters, metadata, padding.
 const NO_PACKETS: [u8; 4] = [13, 14, 27, 48];
 const ETHERNET_TYPES: [u8; 4] = [2, 11, 16, 20];
 const IP_TYPES: [u8; 2] = [22, 23];
@@ -63,8 +63,8 @@ impl Record {
     }
 }
 
-/// Whether `bytes` begin like ERF, whose records have no mark; `ended`: there are no more. The last record may be cut
-/// off, but not the first.
+/// Whether `bytes` look like ERF, which has no magic number; `ended`: there are no more bytes. The last record may be
+/// truncated, but not the first.
 pub(crate) fn looks_like(bytes: &[u8], ended: bool) -> bool {
     let mut at = 0;
     let mut last = None;
@@ -126,7 +126,7 @@ fn lost(record: &Record) -> u64 {
     if COUNTS_LOSSES.contains(&record.kind) { record.lost.into() } else { 0 }
 }
 
-/// Where the bytes of the link begin, behind extension headers and what a type puts before them.
+/// Offset of the link-layer bytes, after extension headers and the type's own prefix.
 fn payload(record: &Record, bytes: &[u8]) -> usize {
     let mut at = HEAD;
     let mut more = record.extended;
@@ -134,7 +134,7 @@ fn payload(record: &Record, bytes: &[u8]) -> usize {
         more = first & 0x80 != 0;
         at += 8;
     }
-    // Ethernet: an offset and a byte of padding.
+    // Ethernet records start with an offset byte and a padding byte.
     at + if ETHERNET_TYPES.contains(&record.kind) { 2 } else { 0 }
 }
 
@@ -150,7 +150,7 @@ fn found(record: &Record, data: std::ops::Range<usize>) -> Found {
     }
 }
 
-/// Cards tap the two directions of a link by interfaces 0 and 1.
+/// Cards capture the two directions of a link as interfaces 0 and 1.
 fn direction(interface: u8) -> Direction {
     match interface {
         0 => Direction::In,

@@ -1,12 +1,12 @@
 use thiserror::Error;
 
-/// Why a file is no capture at all.
+/// Reasons why a file is not a readable capture.
 #[derive(Error, Debug)]
 pub enum CaptureError {
-    /// No bytes.
+    /// The file is empty.
     #[error("is empty; a capture has at least a header of 24 bytes")]
     Empty,
-    /// Neither of the formats.
+    /// The format is unknown.
     #[error(
         "is not a capture: it begins with {begin}; known are pcap, pcapng and ERF, plain or compressed by gzip or zstd"
     )]
@@ -14,61 +14,61 @@ pub enum CaptureError {
         /// The first bytes in hexadecimal.
         begin: String,
     },
-    /// A pcap or pcapng that ends before its first header does.
+    /// A pcap or pcapng file that ends within its first header.
     #[error("ends after {len} bytes, within the first header of a {format} file")]
     ShortHeader {
-        /// Which format it is by its first bytes.
+        /// Format according to the first bytes.
         format: &'static str,
-        /// How long the content is. Unit: bytes.
+        /// Length of the content. Unit: bytes.
         len: u64,
     },
-    /// A version of a format that nothing is known of.
+    /// An unsupported version of the format.
     #[error("is {format} version {major}.{minor}; version {known} can be read")]
     Version {
         /// The format.
         format: &'static str,
-        /// Stated version.
+        /// Major version in the file.
         major: u16,
-        /// Stated version.
+        /// Minor version in the file.
         minor: u16,
-        /// What can be read.
+        /// The supported version.
         known: &'static str,
     },
-    /// The first bytes cannot be read, or not be decompressed.
+    /// The first bytes cannot be read or decompressed.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
 }
 
-/// Why a text is no filter.
+/// Reasons why a text is not a filter.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 pub enum FilterError {
-    /// A word that means nothing here.
+    /// An unknown word.
     #[error(
         "`{0}` is no filter; use in, out, tcp, udp, icmp, proto N, src PREFIX, dst PREFIX, net PREFIX, interface N, \
          joined by commas"
     )]
     Word(String),
-    /// A word that needs another behind it.
+    /// A word without its argument.
     #[error("`{0}` has nothing behind it; write for instance `{1}`")]
     Missing(String, &'static str),
-    /// No prefix.
+    /// Not a prefix.
     #[error("`{0}` is not a prefix; write for instance 10.0.0.0/8 or 2001:db8::/32")]
     Prefix(String),
-    /// Bits behind the length of a prefix.
+    /// A prefix with bits set beyond its length.
     #[error("`{given}` has bits behind its length; write {meant}")]
     HostBits {
-        /// What was given.
+        /// The text of the prefix.
         given: String,
-        /// The same without these bits.
+        /// The prefix with these bits cleared.
         meant: String,
     },
-    /// No number, or too large a one.
+    /// Not a number, or too large.
     #[error("`{0}` is not a number from 0 to {1}")]
     Number(String, u32),
-    /// A term twice.
+    /// A repeated or conflicting term.
     #[error("`{0}` and `{1}` ask for two things at once; no packet is both")]
     Twice(String, String),
-    /// Nothing asked for.
+    /// The filter is empty.
     #[error("an empty filter; leave it out to count every packet")]
     Empty,
 }

@@ -1,4 +1,4 @@
-//! Which packets are counted.
+//! Packet filters.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use crate::classify::{Headers, headers};
 use crate::error::FilterError;
 use crate::packet::{Direction, Packet};
 
-/// What packets have to be; all of what is set at once.
+/// Conditions on packets; a packet must meet all that are set.
 ///
 /// As text: terms joined by commas, of `in`, `out`, `tcp`, `udp`, `icmp` (with ICMPv6), `proto N`, `src PREFIX`,
 /// `dst PREFIX`, `net PREFIX` (either end), `interface N`.
@@ -19,18 +19,18 @@ pub struct Filter {
     prefixes: Vec<(Side, Prefix)>,
 }
 
-/// Whether a packet is counted.
+/// Result of a filter for a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is.
+    /// The packet matches.
     Counted,
-    /// It is not.
+    /// The packet does not match.
     Other,
-    /// Nobody knows: too little was captured, the link is of an unknown kind, or the capture states no direction.
+    /// Undecidable: too few bytes were captured, the link type is unknown, or the capture records no direction.
     Unclassified,
 }
 
-/// Which address a prefix is compared with.
+/// The address that a prefix is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// The source.
@@ -41,7 +41,7 @@ pub enum Side {
     Any,
 }
 
-/// The first bits of addresses.
+/// An address prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prefix {
     address: IpAddr,
@@ -49,7 +49,7 @@ pub struct Prefix {
 }
 
 impl Filter {
-    /// Judges a packet.
+    /// Applies the filter to a packet.
     pub fn verdict(&self, packet: &Packet<'_>) -> Verdict {
         if self.interface.is_some_and(|wanted| wanted != packet.interface) {
             return Verdict::Other;
@@ -165,7 +165,7 @@ impl FromStr for Filter {
 }
 
 impl Prefix {
-    /// Whether `address` begins with these bits. Addresses of the other family do not.
+    /// Whether `address` is in the prefix. False for addresses of the other family.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(own), IpAddr::V4(other)) => self.cut4(other) == own,
@@ -195,7 +195,7 @@ impl Prefix {
 impl FromStr for Prefix {
     type Err = FilterError;
 
-    /// Reads `10.0.0.0/8`, or an address for the prefix of all its bits.
+    /// Parses `10.0.0.0/8`, or a single address as its full-length prefix.
     fn from_str(text: &str) -> Result<Self, FilterError> {
         let no_prefix = || FilterError::Prefix(text.into());
         let (address, length) = text.split_once('/').map_or((text, None), |(a, l)| (a, Some(l)));

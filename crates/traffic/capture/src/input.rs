@@ -1,13 +1,13 @@
-//! Where bytes come from: plain or compressed, found out by the first of them.
+//! Sources of bytes: plain or compressed, detected by the first bytes.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How content is packed.
+/// Compression of the content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compression {
-    /// Not at all.
+    /// Not compressed.
     None,
     /// gzip, one member or several.
     Gzip,
@@ -26,7 +26,7 @@ impl Compression {
     }
 }
 
-/// How much of the stored file has been used so far. Unit: bytes.
+/// Number of bytes of the stored file consumed so far.
 #[derive(Clone, Default, Debug)]
 pub struct Consumed(Arc<AtomicU64>);
 
@@ -37,7 +37,7 @@ impl Consumed {
     }
 }
 
-/// Counts what is taken, not what is read ahead.
+/// Counts consumed bytes; bytes read ahead do not count.
 struct Counted<R> {
     inner: R,
     consumed: Consumed,
@@ -63,12 +63,12 @@ impl<R: BufRead> BufRead for Counted<R> {
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes read from the system at once.
+/// Bytes per read from the operating system.
 const AT_ONCE: usize = 1 << 18;
 
 type Stored = Counted<BufReader<io::Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>>>;
 
-/// Content, and after damage what is left of the stored bytes.
+/// The decompressed content and, after damage, the remaining stored bytes.
 pub(crate) struct Input {
     decoder: Decoder,
     pub compression: Compression,
@@ -98,7 +98,7 @@ impl Input {
         Ok(Self { decoder, compression, consumed })
     }
 
-    /// Gives up on the content and counts the stored bytes that are left.
+    /// Abandons the content and counts the remaining stored bytes.
     pub(crate) fn abandon(&mut self) -> u64 {
         let rest = match std::mem::replace(&mut self.decoder, Decoder::Failed) {
             Decoder::Plain(stored) => stored,
@@ -112,7 +112,7 @@ impl Input {
     }
 }
 
-/// Bytes to the end, or to the first that cannot be read.
+/// Number of bytes to the end, or to the first read error.
 fn count(mut rest: impl Read) -> u64 {
     let mut scratch = vec![0; AT_ONCE];
     let mut total = 0;
@@ -133,7 +133,7 @@ impl Read for Input {
     }
 }
 
-/// Members of gzip, one behind the other. What follows them and is none is left for [`Input::abandon`] to count.
+/// Consecutive gzip members. Trailing bytes that are not a member are left for [`Input::abandon`] to count.
 enum Gzip {
     Member(flate2::bufread::GzDecoder<Stored>),
     Behind(Stored),
@@ -145,7 +145,7 @@ impl Gzip {
         Self::Member(flate2::bufread::GzDecoder::new(stored))
     }
 
-    /// Goes on behind the end of a member; says whether there is another one.
+    /// Continues after the end of a member; returns whether there is another one.
     fn next_member(&mut self) -> io::Result<bool> {
         let Self::Member(decoder) = std::mem::replace(self, Self::Moving) else { return Ok(false) };
         let mut stored = decoder.into_inner();

@@ -1,12 +1,12 @@
-//! Packets of captures as a stream, in memory that does not grow with the capture.
+//! Streams the packets of captures; memory use is independent of the capture's size.
 //!
-//! Formats: pcap (microseconds, nanoseconds, with the longer records of some patched kernels), pcapng (sections,
-//! interfaces, every kind of packet block), ERF; each plain, in gzip or in zstd, of any byte order. Of a packet matter
-//! its time and its length on the wire, which a capture knows even where it holds only the first bytes.
+//! Formats: pcap (microseconds, nanoseconds, with the longer records of some patched kernels), pcapng (sections, interfaces,
+//! every kind of packet block), ERF; each plain, in gzip or in zstd, in any byte order. Only a packet's time and its length
+//! on the wire matter; a capture records both even if it holds only the packet's first bytes.
 //!
-//! **Damage.** Whatever bytes come in, reading ends, and every byte of the content is either understood or counted as
-//! skipped ([`Losses`]). After damage the reader looks for the next place where records follow one another, and says by
-//! [`Item::Break`] that packets may be missing between the last and the next.
+//! **Damage.** For any input, reading terminates, and every byte of the content is either parsed or counted as skipped
+//! ([`Losses`]). After damage the reader searches for the next place where records follow one another. It returns
+//! [`Item::Break`] there, because packets may be missing between the last and the next.
 #![forbid(unsafe_code)]
 
 mod bytes;

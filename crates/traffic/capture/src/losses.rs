@@ -1,58 +1,58 @@
-/// What could not be read of a capture. All counts are exact but [`Losses::records`].
+/// Unreadable parts of a capture. All counts are exact except [`Losses::records`].
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Losses {
-    /// Bytes of the content (uncompressed) that belong to no record that was understood.
+    /// Bytes of the content (uncompressed) outside of every parsed record.
     pub skipped: u64,
-    /// Records that are known to be lost; in skipped bytes there may be more.
+    /// Records known to be lost; skipped bytes may contain more.
     pub records: u64,
     /// Packet blocks without a time (pcapng's simple packet blocks).
     pub without_time: u64,
     /// Packet blocks of an interface that was not described.
     pub without_interface: u64,
-    /// Packets that the capture itself says it missed.
+    /// Packets missed by the capture according to its own counters.
     pub missed: u64,
-    /// Packets that the capture holds more bytes of than it says they had; counted with what it holds.
+    /// Packets with more captured bytes than their stated length; counted with the captured length.
     pub longer_than_wire: u64,
-    /// Places of damage.
+    /// Number of damaged places.
     pub places: u64,
     /// The first places, at most [`Losses::LISTED`].
     pub damage: Vec<Damage>,
 }
 
-/// A place of damage.
+/// A damaged place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Damage {
-    /// What is wrong there.
+    /// Kind of damage.
     pub kind: DamageKind,
-    /// Where, in the content (uncompressed). Unit: bytes.
+    /// Offset of the damage in the content (uncompressed). Unit: bytes.
     pub offset: u64,
-    /// Bytes from there that were skipped.
+    /// Number of bytes skipped from that offset.
     pub skipped: u64,
 }
 
-/// What is wrong with a place.
+/// Kinds of damage.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DamageKind {
     /// The content ends within a record.
     Truncated,
-    /// A record that cannot be one: lengths or times that make no sense.
+    /// An impossible record: its lengths or times are implausible.
     Record,
-    /// A pcapng block whose length at the end differs from that at its beginning.
+    /// A pcapng block whose two length fields differ.
     Lengths,
-    /// The compressed stream is damaged, or cannot be read any more, from here on.
+    /// The compressed stream is damaged or unreadable from here on.
     Stream {
-        /// What the decoder or the system says.
+        /// The decoder's or the operating system's error.
         reason: String,
-        /// Bytes of the file, as it is stored, that were not used.
+        /// Unused bytes of the stored file.
         unread: u64,
     },
 }
 
 impl Losses {
-    /// How many places are kept.
+    /// Most damaged places that are listed.
     pub const LISTED: usize = 16;
 
-    /// Whether anything could not be read.
+    /// Whether any part was unreadable.
     pub fn any(&self) -> bool {
         self.places > 0 || self.without_time > 0 || self.without_interface > 0
     }

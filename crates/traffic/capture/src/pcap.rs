@@ -1,4 +1,4 @@
-//! pcap: a header of 24 bytes, then records without any mark between them.
+//! pcap: a header of 24 bytes, then records without markers between them.
 
 use crate::bytes::Order;
 use crate::error::CaptureError;
@@ -9,12 +9,12 @@ use crate::window::Window;
 
 /// Length of the file's header.
 const FILE_HEADER: usize = 24;
-/// No capture keeps more of a packet, whatever it says of itself. Source: libpcap's MAXIMUM_SNAPLEN.
+/// Upper limit of a capture's snapshot length, regardless of its header. Source: libpcap's MAXIMUM_SNAPLEN.
 const MOST_CAPTURED: u32 = 262_144;
 
 pub(crate) struct Pcap {
     order: Order,
-    /// Picoseconds of one tick of the fraction.
+    /// Picoseconds per tick of the fractional part.
     tick: i128,
     ticks_per_second: u32,
     /// Length of a record's header: 16, or 24 with the patch by Kuznetsov.
@@ -31,7 +31,7 @@ struct Record {
     wire: u32,
 }
 
-/// Byte order, ticks per second and length of a record's header, by the first four bytes.
+/// Byte order, ticks per second and record header length, from the magic number.
 pub(crate) fn magic(begin: &[u8]) -> Option<(Order, u32, usize)> {
     let known = |order: Order| match order.u32(begin, 0) {
         0xa1b2_c3d4 => Some((order, 1_000_000, 16)),
@@ -43,7 +43,7 @@ pub(crate) fn magic(begin: &[u8]) -> Option<(Order, u32, usize)> {
 }
 
 impl Pcap {
-    /// Reads the file's header, which is known to begin with a magic number.
+    /// Reads the file header, whose magic number has been checked.
     pub(crate) fn open(window: &mut Window) -> Result<Self, CaptureError> {
         if !window.want(FILE_HEADER) {
             let len = window.bytes().len() as u64;
@@ -56,7 +56,7 @@ impl Pcap {
             return Err(CaptureError::Version { format: "pcap", major, minor, known: "2" });
         }
         let snap = order.u32(bytes, 16);
-        // The upper bits say how long frame check sequences are.
+        // The upper bits hold the length of frame check sequences.
         let link = LinkType((order.u32(bytes, 20) & 0xffff) as u16);
         window.take(FILE_HEADER);
         let tick = PICOS / i128::from(ticks_per_second);
@@ -109,20 +109,20 @@ impl Pcap {
 
     fn possible(&self, record: &Record) -> bool {
         let zeros = (record.seconds | record.ticks | record.captured | record.wire) == 0;
-        // Sixteen zeros would be a packet of no bytes in 1970. Blocks that a disk or a copy lost read as zeros, and
-        // taken for packets they would be thousands.
+        // Sixteen zeros would be an empty packet in 1970. Blocks lost by a disk or during a copy read as zeros, and would
+        // otherwise count as thousands of packets.
         !zeros
             && record.captured <= self.most
             && record.wire <= MOST_ON_WIRE
             && record.ticks < self.ticks_per_second
     }
 
-    /// Whether a record occurs in sound captures, but more often where a header is damaged in part.
+    /// Whether a record is valid, but more likely the result of a damaged header.
     fn suspicious(&self, record: &Record) -> bool {
         record.wire == 0 || record.captured > record.wire || !self.clock.near(record.seconds.into())
     }
 
-    /// Whether another possible record, or the end, follows a suspicious one.
+    /// Whether a suspicious record is followed by another plausible record, or by the end.
     fn confirmed(&self, window: &mut Window, record: &Record) -> bool {
         let end = self.head + record.captured as usize;
         if !window.want(end + self.head) {
@@ -135,7 +135,7 @@ impl Pcap {
         self.possible(&next) && near
     }
 
-    /// Whether a record may follow those of `clock` across damage: stricter than what is taken without damage.
+    /// Whether a record is plausible after damage, given the times in `clock`; stricter than without damage.
     fn plausible(&self, record: &Record, clock: &Clock) -> bool {
         self.possible(record)
             && record.captured <= record.wire
@@ -143,7 +143,7 @@ impl Pcap {
             && clock.near(record.seconds.into())
     }
 
-    /// Length of a record by its header, if it is plausible.
+    /// Length of a record from its header, if plausible.
     fn length(&self, head: &[u8], clock: &mut Clock) -> Option<usize> {
         let record = self.record(head);
         let plausible = self.plausible(&record, clock);

@@ -1,4 +1,4 @@
-//! pcapng: sections of blocks; each block has its length at both ends.
+//! pcapng: sections of blocks; each block states its length at both ends.
 
 mod blocks;
 mod interface;
@@ -15,19 +15,19 @@ use crate::window::Window;
 use blocks::{Block, INTERFACE, SECTION, STATISTICS};
 use interface::Interface;
 
-/// Type, length and length again.
+/// Size of a block's type and its two lengths. Unit: bytes.
 const FRAME: usize = 12;
-/// The longest block that is held: a packet block beyond it cannot be one.
+/// Longest block held in memory; a longer block cannot be a packet.
 const MOST_HELD: usize = 1 << 24;
-/// The longest block that is taken for one after damage.
+/// Longest block accepted after damage.
 const MOST_AFTER_DAMAGE: usize = 1 << 18;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 
 pub(crate) struct Pcapng {
     order: Order,
-    /// Of this section, by number; `None` where one was described in a way that makes no sense.
+    /// Interfaces of this section by number; `None` for an invalid description.
     interfaces: Vec<Option<Interface>>,
-    /// Interfaces of the sections before.
+    /// Number of interfaces in the previous sections.
     before: u32,
 }
 
@@ -41,7 +41,7 @@ fn order(bytes: &[u8]) -> Option<Order> {
 }
 
 impl Pcapng {
-    /// Checks the first section header, and leaves it to [`Pcapng::next`].
+    /// Checks the first section header without consuming it; [`Pcapng::next`] does.
     pub(crate) fn open(window: &mut Window) -> Result<Self, CaptureError> {
         if !window.want(28) {
             let len = window.bytes().len() as u64;
@@ -70,7 +70,7 @@ impl Pcapng {
         }
     }
 
-    /// Takes the next block; `None` if it is no packet.
+    /// Reads the next block; `None` if it is not a packet.
     fn block(&mut self, window: &mut Window, losses: &mut Losses) -> Option<Step> {
         let bytes = window.bytes();
         let kind = self.order.u32(bytes, 0);
@@ -133,7 +133,7 @@ impl Pcapng {
         Some(Step::Packet(interface.found(packet, body, self.before + packet.interface)))
     }
 
-    /// Skips a block that is too long to be held and is no packet. Its two lengths are compared all the same.
+    /// Skips a block that is too long to hold and not a packet. Its two lengths are compared nevertheless.
     fn skip_long(&self, window: &mut Window, losses: &mut Losses, kind: u32, length: usize) -> Option<Step> {
         if blocks::is_packet(kind) || matches!(kind, SECTION | INTERFACE | STATISTICS) {
             return Some(self.find_next(window, losses, DamageKind::Record));
@@ -152,7 +152,7 @@ impl Pcapng {
         }
     }
 
-    /// Skips to the next place where a block of a known type begins and has the same length at both ends.
+    /// Skips to the next block of a known type with equal lengths at both ends.
     fn find_next(&self, window: &mut Window, losses: &mut Losses, at_end: DamageKind) -> Step {
         let order = self.order;
         resync::skip_record(window, losses, at_end, |bytes, ended| whole_block(order, bytes, ended))

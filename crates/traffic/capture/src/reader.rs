@@ -1,4 +1,4 @@
-//! One reader for every format.
+//! Reader for all formats.
 
 use std::io::Read;
 
@@ -11,17 +11,17 @@ use crate::pcap::{self, Pcap};
 use crate::pcapng::{self, Pcapng};
 use crate::window::Window;
 
-/// Bytes by which ERF is recognised.
+/// Bytes examined to recognise ERF.
 const TO_RECOGNISE: usize = 1 << 18;
 
 /// The format of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// libpcap's own.
+    /// libpcap's format.
     Pcap,
-    /// Its successor, of blocks.
+    /// Block-based successor of pcap.
     Pcapng,
-    /// That of DAG cards.
+    /// Format of DAG cards.
     Erf,
 }
 
@@ -42,7 +42,7 @@ enum Records {
     Erf(Erf),
 }
 
-/// Reads the packets of a capture, one after the other.
+/// Reads the packets of a capture one by one.
 pub struct Reader {
     window: Window,
     records: Records,
@@ -51,14 +51,14 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Finds out what `source` holds. What can be told only by its name is found by trying: ERF has no mark.
+    /// Detects the format of `source`. ERF has no magic number, so it is recognised by plausible records.
     pub fn open(source: impl Read + Send + 'static) -> Result<Self, CaptureError> {
         let mut window = Window::new(Input::new(Box::new(source))?);
         let records = recognise(&mut window)?;
         Ok(Self { window, records, losses: Losses::default(), ended: false })
     }
 
-    /// The next packet or place of damage; `None` at the end.
+    /// The next packet or damaged place; `None` at the end.
     #[allow(clippy::should_implement_trait, reason = "an item borrows from the reader")]
     pub fn next(&mut self) -> Option<Item<'_>> {
         if self.ended {
@@ -91,7 +91,7 @@ impl Reader {
         }
     }
 
-    /// What the capture is.
+    /// Format of the capture.
     pub fn format(&self) -> Format {
         match self.records {
             Records::Pcap(_) => Format::Pcap,
@@ -100,22 +100,22 @@ impl Reader {
         }
     }
 
-    /// How its content is packed.
+    /// Compression of the content.
     pub fn compression(&self) -> Compression {
         self.window.input.compression
     }
 
-    /// Where the next record is in the content; at the end the length of the content. Unit: bytes.
+    /// Offset of the next record in the content; at the end, the length of the content. Unit: bytes.
     pub fn offset(&self) -> u64 {
         self.window.offset()
     }
 
-    /// How much of the stored file has been used, to be asked from anywhere.
+    /// Counter of consumed bytes of the stored file; may be read from other threads.
     pub fn consumed(&self) -> Consumed {
         self.window.input.consumed.clone()
     }
 
-    /// What could not be read so far.
+    /// Unreadable parts so far.
     pub fn losses(&self) -> &Losses {
         &self.losses
     }

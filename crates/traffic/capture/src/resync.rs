@@ -1,14 +1,14 @@
-//! Where to read on after damage.
+//! Finds the next readable record after damage.
 
 use crate::losses::{DamageKind, Losses};
 use crate::packet::Step;
 use crate::window::Window;
 
-/// Largest distance in time of a record from a trusted one. Unit: s.
+/// Largest plausible time distance of a record from a trusted one. Unit: s.
 const NEAR: u64 = 86_400;
 
-/// Time of the records read so far. One damaged time must not become the measure of what is plausible: all later
-/// records would be refused.
+/// Times of the records read so far. A single damaged time must not become the reference for plausibility: all later records
+/// would be rejected.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Clock {
     /// Second of the last trusted record; `None` before the first record.
@@ -18,12 +18,12 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Whether a record may belong to this capture by its time. True before the first record.
+    /// Whether a record's time is plausible for this capture. True before the first record.
     pub(crate) fn near(&self, seconds: u64) -> bool {
         self.trusted.is_none_or(|trusted| trusted.abs_diff(seconds) <= NEAR)
     }
 
-    /// Notes the second of a record. A jump is trusted once a second record confirms it.
+    /// Records the second of a record. A jump is trusted once a second record confirms it.
     pub(crate) fn note(&mut self, seconds: u64) {
         if self.near(seconds) || self.previous.abs_diff(seconds) <= NEAR {
             self.trusted = Some(seconds);
@@ -32,23 +32,23 @@ impl Clock {
     }
 }
 
-/// What can be said of a place.
+/// Result of examining a position.
 pub(crate) enum Guess {
-    /// From here records follow one another.
+    /// Records follow one another from here.
     Records,
-    /// They do not.
+    /// No records follow from here.
     Not,
-    /// Only with more bytes than there are so far.
+    /// Undecided until more bytes are available.
     NotYet,
 }
 
-/// Records in a row that make a place one from which to read on.
+/// Consecutive plausible records required to resume.
 const IN_A_ROW: usize = 3;
-/// How far beyond a place a guess may look: more than [`IN_A_ROW`] records of the largest plausible length.
+/// Most bytes examined after a position: more than [`IN_A_ROW`] records of the largest plausible length.
 const LOOK_AHEAD: usize = 1 << 20;
 
-/// Whether records follow one another from the first of `bytes`; `length` reads that of a plausible record from its
-/// first `head` bytes. Fewer than [`IN_A_ROW`] do if the last ends where the content does.
+/// Whether records follow one another from the start of `bytes`; `length` returns the length of a plausible record from its
+/// first `head` bytes. Fewer than [`IN_A_ROW`] suffice if the last one ends at the end of the content.
 pub(crate) fn chain(
     bytes: &[u8],
     ended: bool,
@@ -70,8 +70,8 @@ pub(crate) fn chain(
     if at <= bytes.len() { Guess::Records } else { open }
 }
 
-/// Skips a record that cannot be read, and what follows up to a place that `guess` takes, or to the end; there the
-/// damage is of the kind `at_end`.
+/// Skips an unreadable record and the bytes up to a position accepted by `guess`, or to the end; damage at the end is of the
+/// kind `at_end`.
 pub(crate) fn skip_record(
     window: &mut Window,
     losses: &mut Losses,
@@ -86,7 +86,7 @@ pub(crate) fn skip_record(
     if found { Step::Break } else { Step::End }
 }
 
-/// Skips at least one byte; says whether there was a place before the end.
+/// Skips at least one byte; returns whether a position was found before the end.
 fn search(window: &mut Window, guess: impl Fn(&[u8], bool) -> Guess) -> bool {
     window.take(1);
     loop {
@@ -100,13 +100,13 @@ fn search(window: &mut Window, guess: impl Fn(&[u8], bool) -> Guess) -> bool {
     }
 }
 
-/// How many bytes to skip, and whether a place follows them.
+/// Number of bytes to skip, and whether a position follows them.
 fn scan(bytes: &[u8], ended: bool, guess: impl Fn(&[u8], bool) -> Guess) -> (usize, bool) {
     for at in 0..bytes.len() {
         match guess(&bytes[at..], ended) {
             Guess::Records => return (at, true),
             Guess::NotYet if at > 0 => return (at, false),
-            // All that may be held is not enough: too long to be true.
+            // Even the full window does not decide: the record is implausibly long.
             Guess::NotYet | Guess::Not => {}
         }
     }

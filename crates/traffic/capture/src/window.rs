@@ -1,11 +1,11 @@
-//! The part of the content that is looked at: grows with the largest record, not with the file.
+//! Sliding window over the content: grows with the largest record, not with the file.
 
 use std::io::{ErrorKind, Read};
 
 use crate::input::Input;
 use crate::losses::{DamageKind, Losses};
 
-/// Bytes held at least.
+/// Least capacity. Unit: bytes.
 const CAPACITY: usize = 1 << 20;
 
 pub(crate) struct Window {
@@ -13,7 +13,7 @@ pub(crate) struct Window {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Where `start` is in the content.
+    /// Offset of `start` in the content.
     offset: u64,
     ended: bool,
     failure: Option<String>,
@@ -24,17 +24,17 @@ impl Window {
         Self { input, buffer: vec![0; CAPACITY], start: 0, end: 0, offset: 0, ended: false, failure: None }
     }
 
-    /// Where the first byte of [`Window::bytes`] is in the content.
+    /// Offset of the first byte of [`Window::bytes`] in the content.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What has been read and not been taken.
+    /// Bytes read and not yet consumed.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// A range that [`Window::take`] gave.
+    /// Bytes of a range returned by [`Window::take`].
     pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> &[u8] {
         &self.buffer[range]
     }
@@ -44,7 +44,7 @@ impl Window {
         self.ended
     }
 
-    /// Makes `count` bytes be there if the content has them; says whether it has.
+    /// Reads until `count` bytes are available; returns false if the content ends before.
     pub(crate) fn want(&mut self, count: usize) -> bool {
         self.end - self.start >= count || self.fill(count)
     }
@@ -74,7 +74,7 @@ impl Window {
         }
     }
 
-    /// Takes `count` bytes that are there; where they are stays valid until the next `want`.
+    /// Consumes `count` available bytes; the returned range stays valid until the next `want`.
     pub(crate) fn take(&mut self, count: usize) -> std::ops::Range<usize> {
         let taken = self.start..self.start + count;
         self.start += count;
@@ -82,7 +82,7 @@ impl Window {
         taken
     }
 
-    /// Takes up to `count` bytes without holding them; says how many there were.
+    /// Consumes up to `count` bytes without holding them; returns their number.
     pub(crate) fn skip(&mut self, count: u64) -> u64 {
         let mut left = count;
         while left > 0 && self.want(1) {
@@ -93,7 +93,7 @@ impl Window {
         count - left
     }
 
-    /// Skips what is left as a record that the content ends within.
+    /// Skips the remaining bytes as a truncated record.
     pub(crate) fn truncated(&mut self, losses: &mut Losses) {
         let offset = self.offset;
         let skipped = self.skip(u64::MAX);
@@ -103,7 +103,7 @@ impl Window {
         }
     }
 
-    /// Says what made the content end, if it was a fault and has not been said yet.
+    /// Reports the error that ended the content, if any, once.
     pub(crate) fn report_failure(&mut self, losses: &mut Losses) {
         if let Some(reason) = self.failure.take() {
             let unread = self.input.abandon();
@@ -111,7 +111,7 @@ impl Window {
         }
     }
 
-    /// The fault that made the content end.
+    /// The error that ended the content.
     pub(crate) fn failure(&mut self) -> Option<std::io::Error> {
         self.failure.take().map(std::io::Error::other)
     }

@@ -1,4 +1,4 @@
-//! Damaged and truncated captures: what is readable is read, and every byte is accounted for.
+//! Damaged and truncated captures: readable parts are read, and every byte is accounted for.
 
 mod common;
 
@@ -96,7 +96,7 @@ fn reading_goes_on_behind_damage() {
     }
 }
 
-/// Blocks that a disk or a copy lost read as zeros, and sixteen zeros are a possible header of a pcap record.
+/// Blocks lost by a disk or during a copy read as zeros, and sixteen zeros are a possible header of a pcap record.
 #[test]
 fn zeros_are_no_packets_and_hide_none_behind_them() {
     let packets = packets(300, 11);
@@ -110,7 +110,7 @@ fn zeros_are_no_packets_and_hide_none_behind_them() {
                 let what = format!("{form}: {length} zeros at {at}");
                 let known = |seen: &&Seen| sound.iter().any(|packet| packet == *seen);
                 let changed = read.packets.iter().filter(|seen| !known(seen)).count();
-                // The packet in which the zeros begin, and the one in which they end.
+                // The packets in which the zeros begin and end.
                 assert!(changed <= 2, "{what}: {changed} packets are none of the capture's");
                 assert!(read.packets.len() <= 300, "{what}: {} of 300", read.packets.len());
                 assert!(read.packets.len() >= 280, "{what}: {} of 300", read.packets.len());
@@ -123,7 +123,7 @@ fn zeros_are_no_packets_and_hide_none_behind_them() {
     }
 }
 
-/// One packet with the time of another century does not make all that follow implausible.
+/// One packet with an absurd time does not make all later ones implausible.
 #[test]
 fn damage_behind_an_impossible_time_loses_as_little_as_elsewhere() {
     for wrong in [0, 4_000_000_000] {
@@ -166,7 +166,7 @@ fn a_block_whose_lengths_disagree_is_left_out() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Bits that flip anywhere behind the file's header lose a bounded number of packets, and no byte is forgotten.
+    /// Bit flips after the file header lose a bounded number of packets, and every byte is accounted for.
     #[test]
     fn bit_flips_never_lose_count(seed in 1u64.., flips in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 1..6)) {
         for (form, bytes) in forms(&packets(60, seed)) {
@@ -185,7 +185,7 @@ proptest! {
         }
     }
 
-    /// Any bytes are read to their end or refused.
+    /// Arbitrary bytes are read to their end or rejected.
     #[test]
     fn any_bytes_end(mut bytes in prop::collection::vec(any::<u8>(), 0..2000), head in 0usize..8) {
         let heads = [

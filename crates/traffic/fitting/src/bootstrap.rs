@@ -1,6 +1,6 @@
-//! Bootstrap: how sure `xmin` and `alpha` are, and whether a power law is plausible at all.
+//! Bootstrap: the uncertainty of `xmin` and `alpha`, and the plausibility of a power law.
 //!
-//! Repeat number `r` draws from a random stream of its own, so that results depend on the seed and not on threads.
+//! Each repeat uses a random stream of its own, so results depend on the seed and not on the number of threads.
 
 use std::thread;
 
@@ -11,49 +11,49 @@ use crate::error::FitError;
 use crate::sample::{Fit, Sample};
 use crate::search::Distance;
 
-/// The spread of one quantity over the repeats.
+/// Distribution of one quantity over the repeats.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
     /// Mean.
     pub mean: f64,
-    /// Standard deviation, by the number of repeats less one.
+    /// Standard deviation, with the number of repeats less one as divisor.
     pub deviation: f64,
-    /// 2.5% of the repeats are below.
+    /// 2.5th percentile.
     pub low: f64,
-    /// 2.5% of the repeats are above.
+    /// 97.5th percentile.
     pub high: f64,
 }
 
-/// How sure a fit is: each repeat is fitted anew, with a search for its own `xmin`.
+/// Uncertainty of a fit. Each repeat is a new fit, including the search for `xmin`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Uncertainty {
-    /// Repeats that could be fitted: those with two distinct values.
+    /// Repeats that could be fitted, because they have two distinct values.
     pub repeats: u64,
-    /// Of the least value.
+    /// Distribution of the least value.
     pub xmin: Interval,
-    /// Of the exponent.
+    /// Distribution of the exponent.
     pub alpha: Interval,
-    /// Of the number of values in the tail.
+    /// Distribution of the number of values in the tail.
     pub tail: Interval,
 }
 
-/// Whether the power law is plausible.
+/// Plausibility of the power law.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Goodness {
-    /// Samples drawn from the fitted law.
+    /// Number of samples drawn from the fitted law.
     pub repeats: u64,
-    /// Those that are at least as far from their own fit as the data are from theirs.
+    /// Number of samples whose distance from their own fit is at least that of the data.
     pub farther: u64,
 }
 
 impl Goodness {
-    /// Share of the repeats that are at least as far; the paper calls a power law plausible above 0.1.
+    /// Share of the samples with at least the distance of the data; the paper calls a power law plausible above 0.1.
     pub fn p(&self) -> f64 {
         self.farther as f64 / self.repeats as f64
     }
 }
 
-/// Repeats after which p is known to about `precision`, a standard error: 1/4 precision^-2, as in the paper.
+/// Number of repeats for a standard error of p of about `precision`: 1/4 precision^-2, as in the paper.
 pub fn repeats(precision: f64) -> u64 {
     (0.25 / (precision * precision)).ceil() as u64
 }
@@ -61,7 +61,7 @@ pub fn repeats(precision: f64) -> u64 {
 const MOST: u64 = 10_000_000;
 
 impl Sample {
-    /// Draws from the sample with repetition, and fits each draw.
+    /// Fits samples drawn with replacement from the data.
     pub fn uncertainty(
         &self,
         distance: Distance,
@@ -84,8 +84,8 @@ impl Sample {
         })
     }
 
-    /// Draws samples in which `fit` is true (below its `xmin` from the data, above from the law), and counts those whose
-    /// own best distance is no smaller than that of `fit`.
+    /// Draws samples for which `fit` is true (below its `xmin` from the data, above from the law), and counts those whose
+    /// own best distance is at least that of `fit`.
     pub fn goodness(
         &self,
         fit: &Fit,
@@ -104,7 +104,7 @@ impl Sample {
     }
 }
 
-/// The results of all repeats, in their order.
+/// The results of all repeats in order.
 fn repeated<T: Send>(
     repeats: u64,
     threads: usize,

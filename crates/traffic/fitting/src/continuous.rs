@@ -3,7 +3,7 @@
 use crate::search::{Family, Tail};
 use crate::steps::Steps;
 
-/// The models of all candidates: `alpha - 1 = n / sum(ln(x / xmin))`.
+/// Models of all candidates: `alpha - 1 = n / sum(ln(x / xmin))`.
 pub struct Continuous<'a> {
     steps: &'a Steps,
     excess: Vec<f64>,
@@ -21,7 +21,7 @@ impl<'a> Continuous<'a> {
     }
 }
 
-/// One model: the logarithm of a value over `xmin` is exponential.
+/// One model: the logarithm of a value over `xmin` is exponentially distributed.
 #[derive(Clone, Copy)]
 pub struct ContinuousTail<'a> {
     logs: &'a [f64],

@@ -1,10 +1,10 @@
-//! The discrete power law, on whole numbers from `xmin` on.
+//! The discrete power law on whole numbers of at least `xmin`.
 
 use crate::search::{Family, Tail};
 use crate::steps::Steps;
 use crate::zeta;
 
-/// The models of all candidates: the exponent is where the likelihood with the zeta function is largest.
+/// Models of all candidates; the exponent maximises the likelihood, which contains the zeta function.
 pub struct Discrete<'a> {
     steps: &'a Steps,
     values: &'a [f64],
@@ -30,12 +30,12 @@ pub struct DiscreteTail<'a> {
 }
 
 impl<'a> DiscreteTail<'a> {
-    /// The law from `xmin` on.
+    /// The law for values of at least `xmin`.
     pub fn new(values: &'a [f64], alpha: f64, xmin: f64) -> Self {
         Self { values, alpha, xmin, sum: zeta::sums(alpha, xmin).0 }
     }
 
-    /// Shares of whole numbers at or above `value`, and above it.
+    /// Probability of whole numbers at or above `value`, and above it.
     pub fn shares(&self, value: f64) -> (f64, f64) {
         let relative = libm::exp(-self.alpha * libm::log(value / self.xmin)) / self.sum;
         let at = relative * zeta::sums(self.alpha, value).0;

@@ -1,4 +1,4 @@
-//! Samples drawn for the bootstrap, in order as they are made: nothing needs to be sorted.
+//! Samples for the bootstrap. They are generated in order, so no sorting is needed.
 
 use pullnet_rng::Stream;
 
@@ -6,13 +6,13 @@ use crate::discrete::DiscreteTail;
 use crate::sample::{Fit, Kind, Sample};
 use crate::steps::Steps;
 
-/// Whole numbers whose shares are looked up; larger ones are searched for.
+/// Whole numbers with tabulated probabilities; larger ones are found by search.
 const TABLE: usize = 4096;
 
-/// What samples are drawn from.
+/// A sample to draw from.
 pub struct Source<'a> {
     sample: &'a Sample,
-    /// The step of each value of the sample.
+    /// Index of the step of each value in the sample.
     owner: Vec<u32>,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Source<'a> {
         Self { sample, owner }
     }
 
-    /// How often each of the steps before `end` comes in as many draws as the sample has values, and how often others.
+    /// Draws as often as the sample has values; counts the draws of each step before `end`, and all others together.
     fn counts(&self, stream: &mut Stream, end: usize) -> (Vec<u32>, u32) {
         let (mut counts, mut others) = (vec![0; end], 0);
         for _ in 0..self.owner.len() {
@@ -38,7 +38,7 @@ impl<'a> Source<'a> {
         (counts, others)
     }
 
-    /// As many values as the sample has, drawn from it with repetition.
+    /// Draws as many values as the sample has, with replacement.
     pub fn again(&self, stream: &mut Stream) -> Sample {
         let (counts, _) = self.counts(stream, self.sample.steps.len());
         self.stepped(&counts)
@@ -53,7 +53,7 @@ impl<'a> Source<'a> {
         drawn
     }
 
-    /// As many values as the sample has: below `xmin` drawn from it, from there on from the fitted law.
+    /// Draws as many values as the sample has: below `xmin` from the sample, otherwise from the fitted law.
     pub fn as_fitted(&self, fit: &Fit, law: &Law, stream: &mut Stream) -> Sample {
         let start = self.sample.values.partition_point(|&value| value < fit.xmin);
         let (counts, tail) = self.counts(stream, start);
@@ -72,29 +72,29 @@ impl<'a> Source<'a> {
 }
 
 impl Sample {
-    /// The same sample with its counts summed up.
+    /// The sample with its counts accumulated.
     pub(crate) fn closed(mut self) -> Self {
         self.steps.close();
         self
     }
 }
 
-/// What is needed to draw from a fitted law.
+/// Precomputed data for drawing from a fitted law.
 pub enum Law {
-    /// Logarithms are exponential with this rate.
+    /// Logarithms are exponentially distributed with this rate.
     Continuous {
         /// `alpha - 1`.
         rate: f64,
     },
-    /// Shares at or above `xmin + i`.
+    /// Probability of values at or above `xmin + i`.
     Discrete {
-        /// Falls from 1.
+        /// Decreasing from 1.
         shares: Vec<f64>,
     },
 }
 
 impl Law {
-    /// Of `fit`.
+    /// The law of `fit`.
     pub fn new(fit: &Fit, kind: Kind) -> Self {
         match kind {
             Kind::Continuous => Self::Continuous { rate: fit.alpha - 1.0 },
@@ -119,7 +119,7 @@ fn discrete(drawn: &mut Sample, least: f64, fit: &Fit, shares: &[f64], count: u3
     let tail = DiscreteTail::new(&[], fit.alpha, fit.xmin);
     let mut share = 1.0;
     for left in (1..=count).rev() {
-        // Ordered uniform values from the top: each is the last one times a power of a uniform one.
+        // Ordered uniform values from the top: each is the previous one times a power of a uniform value.
         share *= libm::exp(libm::log(1.0 - stream.unit()) / f64::from(left));
         let value = largest_at_or_above(&tail, fit.xmin, shares, share);
         drawn.steps.push(libm::log(value / least), 1);
@@ -129,7 +129,7 @@ fn discrete(drawn: &mut Sample, least: f64, fit: &Fit, shares: &[f64], count: u3
     }
 }
 
-/// The largest whole number with at least `share` at or above it.
+/// The largest whole number whose probability of being reached or exceeded is at least `share`.
 fn largest_at_or_above(tail: &DiscreteTail<'_>, xmin: f64, shares: &[f64], share: f64) -> f64 {
     let known = shares.partition_point(|&at| at >= share);
     if known < shares.len() {

@@ -1,9 +1,9 @@
-//! What a sample can be wrong in.
+//! Errors in samples.
 
 /// A sample that no power law can be fitted to.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum FitError {
-    /// Value number `index`, counted from 0, cannot be a value of a power law.
+    /// The value with number `index`, counted from 0, is outside the domain of a power law.
     #[error(
         "value {index} is {value}; a power law has positive finite values only, below 1e300 and above 1e-300"
     )]
@@ -13,7 +13,7 @@ pub enum FitError {
         /// The value.
         value: f64,
     },
-    /// Value number `index`, counted from 0, is no whole number that a discrete power law could have.
+    /// The value with number `index`, counted from 0, is not a whole number in the domain of a discrete power law.
     #[error(
         "value {index} is {value}; a discrete power law has whole numbers from 1 to 1e15, or fit it as continuous"
     )]
@@ -26,21 +26,21 @@ pub enum FitError {
     /// There are fewer than two distinct values.
     #[error("{distinct} distinct values among {values}; a power law needs at least 2")]
     TooFew {
-        /// Values.
+        /// Number of values.
         values: usize,
-        /// Distinct ones.
+        /// Number of distinct values.
         distinct: usize,
     },
-    /// The sample does not fit into the counters.
+    /// The sample exceeds the range of the counters.
     #[error("{values} values; at most 4294967295 can be fitted at once")]
     TooMany {
-        /// Values.
+        /// Number of values.
         values: usize,
     },
-    /// A bootstrap without repeats, or with more than can be told apart.
+    /// The number of repeats is 0 or too large.
     #[error("{repeats} repeats; use 1 to 10000000")]
     Repeats {
-        /// What was asked for.
+        /// The requested number.
         repeats: u64,
     },
 }

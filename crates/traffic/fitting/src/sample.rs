@@ -7,12 +7,12 @@ use crate::search::{self, Best, Distance, Family};
 use crate::steps::Steps;
 use crate::zeta;
 
-/// Which power law.
+/// Kind of power law.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// On all numbers from `xmin` on.
+    /// On all real numbers of at least `xmin`.
     Continuous,
-    /// On the whole numbers from `xmin` on.
+    /// On the whole numbers of at least `xmin`.
     Discrete,
 }
 
@@ -27,11 +27,11 @@ pub struct Fit {
     pub standard_error: f64,
     /// Kolmogorov-Smirnov distance between the tail and its model.
     pub distance: f64,
-    /// Values at or above `xmin`.
+    /// Number of values at or above `xmin`.
     pub tail: u32,
 }
 
-/// Values in order.
+/// A sorted sample.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub(crate) kind: Kind,
@@ -41,11 +41,11 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Takes `values` in any order. Without two distinct positive values, or with one that is not a positive number (for
-    /// [`Kind::Discrete`] a whole one), there is no fit.
+    /// Creates a sample from `values` in any order. Fails unless all values are positive (for [`Kind::Discrete`] also whole)
+    /// and at least two are distinct.
     pub fn new(values: &[f64], kind: Kind) -> Result<Self, FitError> {
         check(values, kind)?;
-        // Positive numbers are in the order of their bits.
+        // The bit patterns of positive numbers are in numeric order.
         let mut sorted: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
         sorted.sort_unstable();
         let least = sorted.first().map_or(1.0, |&bits| f64::from_bits(bits));
@@ -68,7 +68,7 @@ impl Sample {
         self.steps.count(0)
     }
 
-    /// The power law with the smallest distance; of equal ones that with the longest tail.
+    /// The power law with the smallest distance; of equal distances the longest tail.
     pub fn fit(&self, distance: Distance) -> Fit {
         let best = match self.kind {
             Kind::Continuous => search::best(&Continuous::new(&self.steps), distance),
@@ -77,7 +77,7 @@ impl Sample {
         self.describe(best.expect("the first of two distinct values is a candidate"))
     }
 
-    /// The power law above `xmin`; `None` where fewer than two distinct values are left.
+    /// The power law for the given `xmin`; `None` if fewer than two distinct values remain.
     pub fn fit_above(&self, xmin: f64, distance: Distance) -> Option<Fit> {
         let start = self.values.partition_point(|&value| value < xmin);
         if start + 1 >= self.values.len() {
@@ -90,8 +90,8 @@ impl Sample {
         found.map(|distance| self.describe(Best { start, distance }))
     }
 
-    /// Distances of all candidates, with nothing left out: what [`Sample::fit`] finds the least of. Takes a time that
-    /// grows with the square of the sample.
+    /// Distances of all candidates, computed in full; [`Sample::fit`] finds their minimum. The time grows with the square of
+    /// the sample.
     pub fn all_distances(&self, distance: Distance) -> Vec<(f64, f64)> {
         let all = match self.kind {
             Kind::Continuous => search::all(&Continuous::new(&self.steps), distance),
@@ -100,7 +100,7 @@ impl Sample {
         all.into_iter().map(|best| (self.values[best.start], best.distance)).collect()
     }
 
-    /// Whether some candidate is nearer than `limit`.
+    /// Whether any candidate's distance is below `limit`.
     pub(crate) fn is_nearer_than(&self, distance: Distance, limit: f64) -> bool {
         match self.kind {
             Kind::Continuous => search::any_below(&Continuous::new(&self.steps), distance, limit),
@@ -126,7 +126,7 @@ impl Sample {
     }
 }
 
-/// From the second derivative of the likelihood, which is the slope of the mean logarithm.
+/// From the second derivative of the likelihood, that is the slope of the mean logarithm.
 fn discrete_error(alpha: f64, xmin: f64, tail: u32) -> f64 {
     let mean_log = |alpha: f64| {
         let (sum, logs) = zeta::sums(alpha, xmin);

@@ -1,24 +1,24 @@
-//! The candidate for `xmin` with the smallest distance, without computing every distance.
+//! Finds the candidate for `xmin` with the smallest distance, without computing every distance.
 //!
-//! The distance of a candidate is the largest *deviation* of its model from the data over all steps above it, so that
-//! any one deviation is a lower bound of it. Two things follow.
+//! The distance of a candidate is the largest *deviation* of its model from the data over all steps above it. Any single
+//! deviation is therefore a lower bound of the distance. This has two consequences.
 //!
-//! - A candidate is out as soon as one step deviates by more than the best distance so far. Neighbouring candidates
-//!   deviate most at much the same steps: the steps that ruled candidates out lately (*witnesses*) are tried first, and
-//!   nearly all candidates fall to the first one.
-//! - Between two steps `p < q` both survival functions fall, so that no step between them can deviate by more than
-//!   `max(model(p) - data(q), data(p+1) - model(q))`. Where that is less than a deviation that is known, the steps
-//!   between need not be looked at. Halving the rest, [`Evaluation`] finds the distance from few of them.
+//! - A candidate is rejected as soon as one step deviates by more than the best distance so far. Neighbouring candidates
+//! deviate most at similar steps: the steps that rejected candidates recently (*witnesses*) are tried first, and the first
+//! witness rejects nearly all candidates.
+//! - Between two steps `p < q` both survival functions fall, so no step between them deviates by more than `max(model(p) -
+//! data(q), data(p+1) - model(q))`. If that is less than a known deviation, the steps between can be skipped. By bisecting
+//! the remaining ranges, [`Evaluation`] finds the distance from few steps.
 //!
-//! Candidates are visited in passes of halving stride, so that a good one is known early and few improve on it.
+//! Candidates are visited in passes of halving stride, so that a good candidate is known early and few improve on it.
 //!
-//! All comparisons are between deviations that are computed by the same expressions as the full search would use; the
-//! bound between steps is widened by [`SLACK`], far more than the rounding of an exponential function. So the result is
-//! that of the full search, bit for bit; `tests/exact.rs` compares them.
+//! All compared deviations are computed by the same expressions as in the full search. The bound between steps is widened by
+//! [`SLACK`], far more than the rounding of an exponential function. The result therefore equals that of the full search bit
+//! for bit; `tests/exact.rs` compares them.
 
 use crate::steps::Steps;
 
-/// How the distance between data and model is measured.
+/// Definition of the distance between data and model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Distance {
     /// The largest deviation on either side of each step: the Kolmogorov-Smirnov distance, eq. 3.9 of the paper.
@@ -27,20 +27,20 @@ pub enum Distance {
     BeforeSteps,
 }
 
-/// More than survival functions are wrong by.
+/// Upper bound of the error of survival functions.
 const SLACK: f64 = 1e-13;
-/// Witnesses that are kept.
+/// Number of witnesses kept.
 const WITNESSES: usize = 12;
 
 /// A model above one candidate for `xmin`.
 pub trait Tail: Copy {
-    /// The model's share of values at or above step `i`, and above it. Both fall with `i`.
+    /// Model probability of values at or above step `i`, and above it. Both decrease with `i`.
     fn survival(&self, i: usize) -> (f64, f64);
 }
 
 /// The models of all candidates.
 pub trait Family {
-    /// What a model is known by.
+    /// Representation of one model.
     type Tail: Tail;
     /// The model that starts at step `i`, if there is one.
     fn tail(&self, i: usize) -> Option<Self::Tail>;
@@ -51,14 +51,14 @@ pub trait Family {
 /// The best candidate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Best {
-    /// The step that the tail starts with.
+    /// First step of the tail.
     pub start: usize,
     /// Its distance.
     pub distance: f64,
 }
 
 impl Best {
-    /// Whether `distance` at `start` is worse; of equal distances the longer tail is the better.
+    /// Whether this candidate beats one with `distance` at `start`; of equal distances the longer tail wins.
     fn beats(&self, start: usize, distance: f64) -> bool {
         distance > self.distance || (distance == self.distance && start > self.start)
     }
@@ -73,7 +73,7 @@ pub fn best<F: Family>(family: &F, distance: Distance) -> Option<Best> {
 
 /// Whether some candidate has a distance below `limit`.
 pub fn any_below<F: Family>(family: &F, distance: Distance, limit: f64) -> bool {
-    // No candidate comes before step 0: those whose distance is the limit do not count.
+    // Start 0 precedes every candidate, so a distance equal to the limit does not count.
     let limit = Best { start: 0, distance: limit };
     Search::new(family, distance, limit).run(|best| best.distance < limit.distance).distance < limit.distance
 }
@@ -99,7 +99,7 @@ struct Search<'a, F> {
     family: &'a F,
     distance: Distance,
     best: Best,
-    /// Steps that ruled candidates out, the latest first.
+    /// Steps that rejected candidates, the latest first.
     witnesses: Vec<usize>,
     stack: Vec<Block>,
 }
@@ -109,7 +109,7 @@ impl<'a, F: Family> Search<'a, F> {
         Self { family, distance, best, witnesses: Vec::with_capacity(WITNESSES + 1), stack: Vec::new() }
     }
 
-    /// Visits all candidates, or as many as it takes until `enough`.
+    /// Visits the candidates until all are done or the best one is `enough`.
     fn run(mut self, enough: impl Fn(&Best) -> bool) -> Best {
         let steps = self.family.steps().len();
         let mut stride = steps.max(1).next_power_of_two();
@@ -150,11 +150,11 @@ impl<'a, F: Family> Search<'a, F> {
     }
 }
 
-/// Two steps, what the model says of them, and how far the steps between can deviate.
+/// Two steps, the model's probabilities at both, and a bound on deviations between them.
 struct Block {
     first: usize,
     last: usize,
-    /// The model's share above the first step, and at or above the last.
+    /// Model probability above the first step, and at or above the last.
     model: (f64, f64),
     bound: f64,
 }
@@ -177,7 +177,7 @@ impl<'a, T: Tail> Deviation<'a, T> {
         f64::from(self.above[i]) / self.count
     }
 
-    /// Deviation at step `i`, and the model's shares at or above and above it.
+    /// Deviation at step `i`, and the model probabilities at or above and above it.
     fn at(&self, i: usize) -> (f64, (f64, f64)) {
         let model = self.tail.survival(i);
         let before = (model.0 - self.data(i)).abs();
@@ -188,7 +188,7 @@ impl<'a, T: Tail> Deviation<'a, T> {
         (deviation, model)
     }
 
-    /// The largest deviation and where it is, or the first one found that is `too_large`.
+    /// The largest deviation and its step, or the first deviation that is `too_large`.
     fn largest(&self, stack: &mut Vec<Block>, too_large: impl Fn(f64) -> bool) -> (f64, usize) {
         let last = self.above.len() - 2;
         let (first, (_, model_first)) = self.at(self.start);

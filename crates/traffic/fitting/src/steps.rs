@@ -1,9 +1,9 @@
 //! A sample as the steps of its survival function.
 
-/// Distinct values in order, and how many values are at or above each.
+/// Distinct values in order, and the number of values at or above each.
 ///
-/// Values are known by the logarithm of their ratio to the least one of the whole sample. Values whose logarithms are
-/// the same number count as one.
+/// Values are represented by the logarithm of their ratio to the least value of the whole sample. Values with equal
+/// logarithms count as one.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
     /// `ln(value / least)`, strictly rising.
@@ -23,7 +23,7 @@ impl Steps {
         self.above[from]
     }
 
-    /// Adds `count` values at `log`, which is not below the last one. `above` holds counts until [`Steps::close`].
+    /// Adds `count` values at `log`, which is at least the last one. `above` holds counts until [`Steps::close`].
     pub fn push(&mut self, log: f64, count: u32) {
         if self.logs.last() == Some(&log) {
             *self.above.last_mut().expect("a count for each step") += count;
@@ -33,7 +33,7 @@ impl Steps {
         }
     }
 
-    /// Turns counts into numbers of values at or above.
+    /// Converts counts to numbers of values at or above.
     pub fn close(&mut self) {
         let mut sum = 0;
         for count in self.above.iter_mut().rev() {
@@ -43,9 +43,9 @@ impl Steps {
         self.above.push(0);
     }
 
-    /// For each step the sum of `log - log of the step` over the values above it.
+    /// For each step, the sum of `log - log of the step` over the values above it.
     ///
-    /// Every term is positive, so that nothing cancels however close the values are.
+    /// All terms are positive, so there is no cancellation even for close values.
     pub fn excess(&self) -> Vec<f64> {
         let mut excess = vec![0.0; self.len()];
         for i in (1..self.len()).rev() {

@@ -50,9 +50,9 @@ fn rest(alpha: f64, m: f64, k: f64) -> (f64, f64) {
     (term * sum, term * logs)
 }
 
-/// The exponent under which the mean of `ln(k/m)` is `mean_log > 0`: the maximum of the likelihood.
+/// The exponent for which the mean of `ln(k/m)` is `mean_log > 0`: the maximum of the likelihood.
 pub fn exponent(mean_log: f64, m: f64) -> f64 {
-    // In ln(alpha - 1) the logarithm of the mean is nearly a line, and falls.
+    // As a function of ln(alpha - 1), the logarithm of the mean is nearly linear and decreasing.
     let miss = |s: f64| {
         let (sum, logs) = sums(1.0 + libm::exp(s), m);
         libm::log(logs / sum / mean_log).max(-1e3)
@@ -69,13 +69,13 @@ pub fn exponent(mean_log: f64, m: f64) -> f64 {
     1.0 + libm::exp(illinois(miss, (low, at_low), (high, at_high)))
 }
 
-/// `alpha - 1` as of a continuous law, or where that is steep, as if there were `m` and `m + 1` only.
+/// `alpha - 1` of a continuous law or, if that is steep, of a law on `m` and `m + 1` only.
 fn first_guess(mean_log: f64, m: f64) -> f64 {
     let gap = libm::log1p(1.0 / m);
     if 1.0 / mean_log < m { 1.0 / mean_log } else { (libm::log(gap / mean_log) / gap).max(m) }
 }
 
-/// The root of a falling function between two points, by the method of false position as improved in Illinois.
+/// The root of a decreasing function between two points, by the Illinois variant of false position.
 fn illinois(f: impl Fn(f64) -> f64, mut low: (f64, f64), mut high: (f64, f64)) -> f64 {
     let mut last = 0.0;
     let mut next = low.0;
@@ -86,7 +86,7 @@ fn illinois(f: impl Fn(f64) -> f64, mut low: (f64, f64), mut high: (f64, f64)) -
         if value == 0.0 || (next - before).abs() < 1e-14 {
             break;
         }
-        // An end that stays twice counts half.
+        // An end that is kept twice is weighted by half.
         let stays = if value * last > 0.0 { 0.5 } else { 1.0 };
         if value > 0.0 {
             (low, high.1) = ((next, value), stays * high.1);

@@ -1,4 +1,4 @@
-//! What cannot be fitted is refused, with the value and what would work.
+//! Samples that cannot be fitted are rejected with the value and a remedy.
 
 use pullnet_fitting::{Distance, Kind, Sample};
 use pullnet_rng::Seed;

@@ -1,4 +1,4 @@
-//! The bootstrap says what it should of samples whose law is known.
+//! Bootstrap results for samples from known laws.
 
 use pullnet_fitting::{Distance, Kind, Sample, repeats};
 use pullnet_rng::{Seed, Stream};
@@ -7,7 +7,7 @@ fn pareto(size: usize, alpha: f64, stream: &mut Stream) -> Vec<f64> {
     (0..size).map(|_| (1.0 - stream.unit()).powf(-1.0 / (alpha - 1.0))).collect()
 }
 
-/// Equally many of ten values: no tail of them is a power law.
+/// Uniformly distributed over ten values: no tail of them is a power law.
 fn ten_values(size: usize, stream: &mut Stream) -> Vec<f64> {
     (0..size).map(|_| f64::from(1 + stream.below(10))).collect()
 }
@@ -31,7 +31,7 @@ fn the_same_for_any_number_of_threads() {
 
 #[test]
 fn the_error_of_alpha_is_that_of_theory_where_xmin_is_known() {
-    // All values in the tail: its spread is at least that for a known xmin, and about as large.
+    // All values are in the tail: the spread is at least that for a known xmin, and about as large.
     let sample = Sample::new(&pareto(2_000, 2.5, &mut Seed(2).stream("test", 0)), Kind::Continuous).unwrap();
     let fit = sample.fit(Distance::Supremum);
     let spread = sample.uncertainty(Distance::Supremum, 400, Seed(1), 1).unwrap();
@@ -39,7 +39,7 @@ fn the_error_of_alpha_is_that_of_theory_where_xmin_is_known() {
     assert!((0.8..4.0).contains(&(spread.alpha.deviation / fit.standard_error)), "{spread:?} {fit:?}");
 }
 
-/// p of samples of a law that is true is about uniform, of one that is not near 0.
+/// p is about uniform if the law is true, and near 0 if not.
 #[test]
 fn plausible_where_it_is_true_and_not_where_it_is_not() {
     let p = |values: &[f64], kind, seed| {

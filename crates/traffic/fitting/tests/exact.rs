@@ -1,4 +1,4 @@
-//! The search gives what computing every distance in full gives, bit for bit.
+//! The search gives the same result as computing every distance in full, bit for bit.
 
 use proptest::prelude::*;
 use pullnet_fitting::{Distance, Kind, Sample};

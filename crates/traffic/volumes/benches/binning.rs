@@ -1,4 +1,4 @@
-//! Packets of a capture into bins of 5 ms, 100 ms, 1 s and 5 s at once, per second of one thread.
+//! Sorts packets of a capture into bins of 5 ms, 100 ms, 1 s and 5 s at once; packets per second of one thread.
 
 use std::hint::black_box;
 use std::io::Cursor;
@@ -13,7 +13,7 @@ const PACKETS: u64 = 200_000;
 /// Captured bytes of each packet.
 const SNAP: usize = 100;
 
-/// When a packet came, and how long it was: 5 us apart on average, of any length that Ethernet has.
+/// Time and length of a packet: 5 us apart on average, of any Ethernet length.
 fn packet(number: u64) -> (u64, u32) {
     let scattered = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
     (number * 5_000 + scattered % 5_000, 60 + (scattered % 1455) as u32)

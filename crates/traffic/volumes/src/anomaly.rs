@@ -1,16 +1,16 @@
 //! Outages and saturation in volumes.
 //!
-//! A trace is anomalous if much of its mass is near zero or at the capacity (the study of traffic volumes sorts its
-//! traces by it). The study did so by eye; these rules are ours.
+//! A trace is anomalous if many of its bins are near zero or at the capacity; the study of traffic volumes sorts its traces
+//! by this. The study did so by eye; these rules are ours.
 //!
-//! **Outage.** A bin is *near zero* below 1% of the median. A run of such bins is an outage if fewer than one in a
-//! thousand traces like this one would show it:
-//! - with fewer than 10 runs of near-zero bins, by the other bins: n P(near zero) < 0.001, where P is that of a
-//!   log-normal with the median and the median absolute deviation of the bins above;
+//! **Outage.** A bin is *near zero* below 1% of the median. A run of such bins is an outage if fewer than one in a thousand
+//! similar traces would contain it:
+//! - with fewer than 10 runs of near-zero bins, by the other bins: n P(near zero) < 0.001, where P is that of a log-normal
+//! with the median and the median absolute deviation of the bins above;
 //! - with more, by their lengths: R q^(L-1) < 0.001 for a run of length L among R, where q is such that a geometric law
 //!   has the lengths' upper quartile, or, from 40 runs on, their 95th percentile if that gives more.
 //!
-//! So short silences of bursty traffic are no outages, and neither is the off-time of a source that is off as a rule. A
+//! Short silences of bursty traffic are therefore no outages, and neither is the off-time of a source that is usually off. A
 //! trace whose median is zero has no outages.
 //!
 //! **Saturation.** With a capacity C, a bin is saturated from 98% of C T on, less one packet of 1514 B: preamble and gap
@@ -22,39 +22,39 @@
 
 use std::ops::Range;
 
-/// Bins below which nothing is judged.
+/// Fewest bins required for a judgement.
 const FEWEST: usize = 20;
-/// Bins that make a mass at the capacity.
+/// Fewest bins that indicate a capacity.
 const AT_CAPACITY: f64 = 10.0;
-/// Near zero is below this part of the median.
+/// Threshold of near-zero bins, as a fraction of the median.
 const NEAR_ZERO: f64 = 0.01;
-/// Traces like this one that would show a run by chance.
+/// Fraction of similar traces that may contain a run by chance.
 const BY_CHANCE: f64 = 1e-3;
-/// Runs from which on their lengths are a sample.
+/// Number of runs from which their lengths are used as a sample.
 const ENOUGH_RUNS: usize = 10;
-/// Runs from which on their 95th percentile means something.
+/// Number of runs from which their 95th percentile is used.
 const MANY_RUNS: usize = 40;
-/// Standard deviations of a normal law in one median absolute deviation.
+/// Standard deviations of a normal distribution per median absolute deviation.
 const PER_MAD: f64 = 1.4826;
 /// A full Ethernet packet as captures count it. Unit: bytes.
 const PACKET: f64 = 1514.0;
-/// Part of a capacity from which on a link is full.
+/// Fraction of the capacity from which a link counts as full.
 const FULL: f64 = 0.98;
 
-/// What is known of a bin, as numbers that travel.
+/// States of a bin, as numbers for interchange.
 pub mod state {
-    /// A sample like others.
+    /// An ordinary sample.
     pub const OK: u8 = 0;
-    /// Nothing is known.
+    /// No data.
     pub const GAP: u8 = 1;
-    /// In a run near zero that the trace does not explain.
+    /// Part of an outage.
     pub const OUTAGE: u8 = 2;
     /// At the capacity.
     pub const SATURATED: u8 = 3;
 }
 
-/// Marks outages and saturation in `states`, whose gaps stay. `capacity` is in bytes per bin. Returns the capacity that
-/// was given or inferred. Slices of different lengths are judged as far as both go.
+/// Marks outages and saturation in `states`; gaps stay gaps. `capacity` is in bytes per bin. Returns the given or inferred
+/// capacity. Of slices with different lengths, the common part is judged.
 pub fn mark(bytes: &[f64], states: &mut [u8], capacity: Option<f64>) -> Option<f64> {
     let count = bytes.len().min(states.len());
     let (bytes, states) = (&bytes[..count], &mut states[..count]);
@@ -83,7 +83,7 @@ fn set(bytes: &[f64], states: &mut [u8], to: u8, which: impl Fn(f64) -> bool) {
     }
 }
 
-/// The smallest value that at least a part `p` of `sorted` does not exceed.
+/// The smallest value that at least a fraction `p` of `sorted` does not exceed.
 fn quantile(sorted: &[f64], p: f64) -> f64 {
     let rank = libm::ceil(p * sorted.len() as f64) as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]
@@ -97,7 +97,7 @@ struct Edge {
 fn saturation(known: &[f64], capacity: Option<f64>) -> Option<Edge> {
     if let Some(capacity) = capacity {
         let from = FULL * capacity - PACKET;
-        // Where a bin holds a few packets only, one packet less is no mark of a full link.
+        // If a bin holds only a few packets, one packet less does not indicate a full link.
         let from = if from > 0.5 * capacity { from } else { FULL * capacity };
         return Some(Edge { from, capacity });
     }
@@ -145,7 +145,7 @@ fn runs(bytes: &[f64], states: &[u8], threshold: f64) -> Vec<Range<usize>> {
     runs
 }
 
-/// How likely a bin is near zero by a log-normal with the median and the spread of those that are not.
+/// Probability of a near-zero bin under a log-normal with the median and the spread of the other bins.
 fn chance_near_zero(known: &[f64], threshold: f64) -> f64 {
     let first = known.partition_point(|bytes| *bytes < threshold);
     let logs: Vec<f64> = known[first..].iter().map(|bytes| libm::log(*bytes)).collect();
@@ -160,7 +160,7 @@ fn chance_near_zero(known: &[f64], threshold: f64) -> f64 {
     0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
 
-/// How likely a bin near zero is followed by another, by runs of which a few may be outages.
+/// Probability that a near-zero bin is followed by another, estimated from runs that may include a few outages.
 fn stay(runs: &[Range<usize>]) -> f64 {
     let mut lengths: Vec<f64> = runs.iter().map(|run| run.len() as f64).collect();
     lengths.sort_unstable_by(f64::total_cmp);
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use pullnet_rng_free::Noise;
 
-    /// A generator that needs no crate: a sum of twelve uniform numbers is nearly normal.
+    /// A generator without dependencies: a sum of twelve uniform numbers is nearly normal.
     mod pullnet_rng_free {
         pub struct Noise(pub u64);
         impl Noise {

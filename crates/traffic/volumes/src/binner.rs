@@ -1,4 +1,4 @@
-//! Packets into the bins of every timescale.
+//! Sorts packets into the bins of all timescales.
 
 use pullnet_capture::Time;
 use pullnet_units::Picos;
@@ -7,36 +7,36 @@ use crate::clock::{Belief, Clock};
 use crate::error::VolumesError;
 use crate::scale::{Bins, Scale, Tally};
 
-/// Where bins begin.
+/// Start of the bins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// At the first packet.
     First,
-    /// At a time; what is before is left out and counted.
+    /// At a fixed time; earlier packets are skipped and counted.
     At(Time),
-    /// Where whole numbers of bins have passed since the Unix epoch.
+    /// At a whole multiple of the bin length since the Unix epoch.
     Aligned,
 }
 
-/// What bins are wanted.
+/// Parameters of binning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// Lengths of bins, none of them zero.
+    /// Lengths of bins, all nonzero.
     pub timescales: Vec<Picos>,
-    /// Where bins begin.
+    /// Start of the bins.
     pub origin: Origin,
-    /// Whether a bin that the trace does not cover as a whole is kept.
+    /// Whether bins that the trace covers only in part are kept.
     pub keep_partial: bool,
-    /// How far behind the latest packet one may be and still be counted.
+    /// Largest delay behind the latest packet at which a packet is still counted.
     pub reorder: Picos,
-    /// How far after the latest packet the next may be and be believed at once.
+    /// Largest advance over the latest packet that is believed at once.
     pub jump: Picos,
-    /// Bins kept, of all timescales together.
+    /// Most bins kept, over all timescales together.
     pub most_bins: u64,
 }
 
 impl Plan {
-    /// The usual: bins from the first packet, complete ones only.
+    /// Defaults: bins from the first packet, complete bins only.
     pub fn new(timescales: Vec<Picos>) -> Self {
         Self {
             timescales,
@@ -49,22 +49,22 @@ impl Plan {
     }
 }
 
-/// What became of packets, whatever the timescale.
+/// Fates of all packets, independent of the timescale.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
-    /// All that were given.
+    /// All packets.
     pub all: Tally,
-    /// Out of order, and counted in their own bins.
+    /// Packets out of order, counted in their own bins.
     pub reordered: u64,
-    /// The most that one of them was behind. Unit: picoseconds.
+    /// Largest delay of a reordered packet. Unit: picoseconds.
     pub most_behind: u64,
-    /// Left out since their time cannot be believed.
+    /// Packets skipped because of an implausible time.
     pub disbelieved: Tally,
-    /// Left out since they are before the origin.
+    /// Packets skipped because they are before the origin.
     pub before_origin: Tally,
-    /// Without a byte on the wire; counted as packets.
+    /// Packets of length 0 on the wire; counted as packets.
     pub without_bytes: u64,
-    /// Times that the clock was set forward by more than the largest jump.
+    /// Number of times that the clock was set forward by more than the largest jump.
     pub clock_set: u64,
 }
 
@@ -74,18 +74,18 @@ pub struct Binner {
     clock: Clock,
     scales: Vec<Scale>,
     totals: Totals,
-    /// No packet is before it.
+    /// Earliest packet time that is counted.
     origin: Time,
     first: Option<Time>,
-    /// Where a gap begins whose end is the next packet.
+    /// Start of a gap that ends at the next packet.
     gap_from: Option<Time>,
-    /// Beyond it there are not enough bins at some timescale.
+    /// Time beyond which some timescale needs more bins.
     horizon: Time,
     too_many: bool,
 }
 
 impl Binner {
-    /// Without a packet so far.
+    /// Creates empty bins.
     pub fn new(plan: Plan) -> Self {
         let clock = Clock::new(plan.reorder.0.into(), plan.jump.0.into());
         Self {
@@ -124,12 +124,12 @@ impl Binner {
         }
     }
 
-    /// Says that packets may be missing between the last and the next.
+    /// Records that packets may be missing between the last and the next.
     pub fn interrupted(&mut self) {
         self.gap_from = self.gap_from.or(self.clock.latest());
     }
 
-    /// What became of packets so far.
+    /// Fates of the packets so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
@@ -169,12 +169,12 @@ impl Binner {
             Scale::new(*timescale, origin, aligned && origin < first)
         };
         self.scales = plan.timescales.iter().map(scale).collect();
-        // Aligned bins begin at different times; what is before the last of them is not in all.
+        // Aligned bins begin at different times; packets before the last of these are not in all of them.
         self.origin = plan.timescales.iter().map(|timescale| origin(*timescale)).max().unwrap_or(first);
         self.horizon = self.origin;
     }
 
-    /// Checks that there may be as many bins as `time` needs.
+    /// Checks that the limit allows as many bins as `time` needs.
     #[cold]
     fn extend(&mut self, time: Time) {
         let needed: u128 = self.scales.iter().map(|scale| scale.needed(time)).sum();
@@ -189,7 +189,7 @@ impl Binner {
         self.recount(agreed);
     }
 
-    /// Begins anew with the last three packets; all before them were the odd ones.
+    /// Restarts with the last three packets and discards everything before as implausible.
     fn restart(&mut self, agreed: &[(Time, u32)]) {
         let Tally { packets, bytes } = self.totals.all;
         let last = agreed.last().map_or(0, |(_, bytes)| u64::from(*bytes));
@@ -200,7 +200,7 @@ impl Binner {
         self.recount(agreed);
     }
 
-    /// Believes packets of which all but the last were counted as disbelieved.
+    /// Restores packets that were counted as disbelieved, all but the last of `agreed`.
     fn recount(&mut self, agreed: &[(Time, u32)]) {
         for (time, bytes) in &agreed[..agreed.len() - 1] {
             self.totals.disbelieved.packets -= 1;
@@ -211,7 +211,7 @@ impl Binner {
         self.believe(time, bytes);
     }
 
-    /// The bins of every timescale, in the order of the plan.
+    /// The bins of all timescales, in the order of the plan.
     pub fn finish(self) -> Result<(Vec<Bins>, Totals), VolumesError> {
         let (Some(latest), Some(first)) = (self.clock.latest(), self.first) else {
             return Err(VolumesError::NoPackets);

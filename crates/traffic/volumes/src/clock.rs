@@ -1,15 +1,15 @@
-//! Which times of packets to believe.
+//! Decides which packet times are plausible.
 //!
-//! Captures of several queues or cards are a little out of order, and damaged ones have times that are nonsense. A time
-//! is believed if it is at most the reorder window before the latest one and at most the largest jump behind it. Of
-//! packets whose time is not believed three in a row may agree with each other: then the clock was set. If it was set
-//! forward, reading goes on there, and what lies between is a gap. If it was set within the first packets, these were
-//! the odd ones, and the trace begins where the three do. Otherwise they are left out, since what they would have to be
-//! added to lies long behind.
+//! Captures of several queues or cards are slightly out of order, and damaged ones contain nonsensical times. A time is
+//! believed if it is at most the reorder window before the latest one and at most the largest jump after it. Three
+//! consecutive packets with disbelieved times may agree with each other: then the clock was set. If it was set forward,
+//! reading continues there, and the time between is a gap. If it was set within the first packets, these were wrong, and the
+//! trace begins with the three. Otherwise the three are skipped, because the bins that they belong to lie long before the
+//! current one.
 
 use pullnet_capture::Time;
 
-/// Packets in a row that agree with each other and make a new time believable.
+/// Number of consecutive agreeing packets that make a new time believable.
 const AGREEING: usize = 3;
 
 pub(crate) struct Clock {
@@ -17,22 +17,22 @@ pub(crate) struct Clock {
     jump: i128,
     latest: Option<Time>,
     believed: u64,
-    /// Packets that were not believed and agree with each other: times and bytes.
+    /// Disbelieved packets that agree with each other: times and bytes.
     pending: Vec<(Time, u32)>,
 }
 
-/// What to do with a packet.
+/// Verdict on a packet's time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Belief {
-    /// Later than all others, or at the same time.
+    /// At or after the latest time.
     InOrder,
-    /// Out of order within the window.
+    /// Out of order within the reorder window.
     Reordered,
-    /// Not believed for now; its fate is told later.
+    /// Disbelieved for now; a later packet decides.
     Pending,
-    /// It and those before it that were pending are believed now: the clock was set forward.
+    /// This and the pending packets are now believed: the clock was set forward.
     SetForward(Vec<(Time, u32)>),
-    /// The same, and what was believed before is not any more.
+    /// The same, and the packets believed before are now disbelieved.
     Restart(Vec<(Time, u32)>),
 }
 
@@ -41,12 +41,12 @@ impl Clock {
         Self { reorder, jump, latest: None, believed: 0, pending: Vec::with_capacity(AGREEING) }
     }
 
-    /// The latest time that is believed.
+    /// The latest believed time.
     pub(crate) fn latest(&self) -> Option<Time> {
         self.latest
     }
 
-    /// Whether `time` follows `latest` well enough.
+    /// Whether `time` is plausible after `latest`.
     fn follows(&self, time: Time, latest: Time) -> bool {
         (-self.reorder..=self.jump).contains(&time.since(latest))
     }
@@ -73,7 +73,7 @@ impl Clock {
     #[cold]
     fn doubt(&mut self, time: Time, bytes: u32, latest: Time) -> Belief {
         if self.pending.last().is_some_and(|(last, _)| !self.follows(time, *last)) {
-            // They do not agree; only this one can be the first of three that do.
+            // They do not agree, so only the current packet can be the first of three that do.
             self.pending.clear();
         }
         self.pending.push((time, bytes));

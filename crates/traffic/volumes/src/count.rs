@@ -1,4 +1,4 @@
-//! A capture into bins.
+//! Counts a capture into bins.
 
 use pullnet_capture::{Filter, Item, Losses, Reader, Verdict};
 
@@ -6,7 +6,7 @@ use crate::binner::{Binner, Plan, Totals};
 use crate::error::VolumesError;
 use crate::scale::{Bins, Tally};
 
-/// Reads a capture into bins, as many packets at a time as are asked for.
+/// Reads a capture into bins, in steps of a chosen number of packets.
 pub struct Count {
     reader: Reader,
     filter: Option<Filter>,
@@ -15,31 +15,31 @@ pub struct Count {
     unclassified: Tally,
 }
 
-/// What a capture gave.
+/// Result of a capture.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finished {
-    /// Of every timescale, in the order of the plan.
+    /// Bins of every timescale, in the order of the plan.
     pub bins: Vec<Bins>,
-    /// What became of the packets that the filter takes.
+    /// Fates of the packets that match the filter.
     pub totals: Totals,
-    /// Packets that it does not take.
+    /// Packets that do not match the filter.
     pub other: Tally,
-    /// Packets of which nobody can say whether it does; not counted.
+    /// Packets for which the filter cannot be evaluated; not counted.
     pub unclassified: Tally,
-    /// What could not be read.
+    /// Unreadable parts.
     pub losses: Losses,
     /// Length of the content. Unit: bytes.
     pub length: u64,
 }
 
 impl Count {
-    /// Nothing read so far.
+    /// Starts at the beginning of `reader`.
     pub fn new(reader: Reader, filter: Option<Filter>, plan: Plan) -> Self {
         let (other, unclassified) = (Tally::default(), Tally::default());
         Self { reader, filter, binner: Binner::new(plan), other, unclassified }
     }
 
-    /// Reads up to `packets` packets; says whether there may be more.
+    /// Reads up to `packets` packets; returns whether there may be more.
     pub fn advance(&mut self, packets: u64) -> bool {
         for _ in 0..packets {
             match self.reader.next() {
@@ -57,7 +57,7 @@ impl Count {
         true
     }
 
-    /// What it is read from.
+    /// The underlying reader.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }

@@ -1,43 +1,43 @@
 use pullnet_units::Picos;
 use thiserror::Error;
 
-/// Why there are no bins.
+/// Reasons why there are no bins.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 pub enum VolumesError {
-    /// More bins than are kept in memory.
+    /// More bins than may be kept in memory.
     #[error(
         "lasts {span_s} s, which are {needed} bins of {timescale}; at most {most} are kept. Use a timescale of \
          {enough} or more"
     )]
     TooManyBins {
-        /// The timescale that needs them.
+        /// The timescale with too many bins.
         timescale: Picos,
-        /// How long the trace lasts. Unit: s.
+        /// Duration of the trace. Unit: s.
         span_s: String,
-        /// Bins of all timescales.
+        /// Number of bins over all timescales.
         needed: u128,
-        /// Bins that are kept.
+        /// Largest allowed number of bins.
         most: u64,
-        /// A timescale that would work alone.
+        /// A timescale that would fit, alone.
         enough: Picos,
     },
-    /// Not a packet.
+    /// The capture holds no packet.
     #[error("has no packets")]
     NoPackets,
-    /// No packet that was wanted.
+    /// No packet was counted.
     #[error(
         "has no packet that is counted: {other} are others by the filter, {unclassified} cannot be classified"
     )]
     NoneCounted {
-        /// Packets that the filter leaves out.
+        /// Packets that do not match the filter.
         other: u64,
-        /// Packets of which nobody can say.
+        /// Packets for which the filter cannot be evaluated.
         unclassified: u64,
     },
-    /// Every packet lies before the origin.
+    /// All packets are before the origin.
     #[error("has no packet after the origin; its last is {before_s} s before it")]
     AllBeforeOrigin {
-        /// How long before. Unit: s.
+        /// Time between the last packet and the origin. Unit: s.
         before_s: String,
     },
 }

@@ -1,10 +1,10 @@
 //! Bytes per interval.
 //!
-//! Bin i of a timescale T covers [origin + i T, origin + (i+1) T), in whole picoseconds: no packet is in two bins or in
-//! none, and no rounding moves it. All timescales are filled in one pass ([`Binner`]). What cannot be known of a bin,
-//! because a part of the capture is damaged or because times make no sense there, is a gap and never a number.
+//! Bin i of a timescale T covers [origin + i T, origin + (i+1) T), in whole picoseconds: every packet is in exactly one bin,
+//! without rounding. All timescales are filled in one pass ([`Binner`]). If the content of a bin is unknown, because a part
+//! of the capture is damaged or times are implausible there, the bin is a gap and never a number.
 //!
-//! Outages and saturation are recognised in the bins afterwards ([`anomaly`]).
+//! Outages and saturation are detected in the finished bins ([`anomaly`]).
 #![forbid(unsafe_code)]
 
 pub mod anomaly;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pullnet_capture::Time;
 use pullnet_units::Picos;
 
-/// Packets, and the bytes that they had on the wire.
+/// Number of packets and of their bytes on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Tally {
     /// Packets.
@@ -15,7 +15,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Takes in a packet.
+    /// Adds a packet.
     pub fn add(&mut self, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
@@ -27,22 +27,22 @@ impl Tally {
     }
 }
 
-/// The bins of one timescale, complete.
+/// The complete bins of one timescale.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bins {
     /// Length of a bin.
     pub timescale: Picos,
-    /// Begin of the first bin.
+    /// Start of the first bin.
     pub start: Time,
     /// Bytes in each bin; 0 in gaps.
     pub bytes: Vec<u64>,
     /// Packets in each bin; 0 in gaps.
     pub packets: Vec<u64>,
-    /// Bins of which nothing is known, in order and apart from each other.
+    /// Bins without data, in order and disjoint.
     pub gaps: Vec<Range<usize>>,
-    /// What lay in the last bin, and with aligned bins in the first, where these were left out as not complete.
+    /// Packets in the last bin and, with aligned bins, in the first, if these were dropped as incomplete.
     pub partial: Tally,
-    /// What was seen in bins that are gaps.
+    /// Packets seen in bins that are gaps.
     pub in_gaps: Tally,
 }
 
@@ -55,14 +55,14 @@ pub(crate) struct Scale {
     bytes: Vec<u64>,
     packets: Vec<u64>,
     gaps: Vec<Range<usize>>,
-    /// The bin of the last packet.
+    /// Index of the last packet's bin.
     index: usize,
     begin: Time,
     end: Time,
 }
 
 impl Scale {
-    /// Bins from `origin`, which `begins_early` if it is before the trace.
+    /// Bins from `origin`; `begins_early` if that is before the trace.
     pub(crate) fn new(timescale: Picos, origin: Time, begins_early: bool) -> Self {
         let length = i128::from(timescale.0);
         Self {
@@ -79,7 +79,7 @@ impl Scale {
         }
     }
 
-    /// Adds a packet that is not before the origin. The caller has seen to it that there are not too many.
+    /// Adds a packet that is not before the origin. The caller has checked the limit on bins.
     pub(crate) fn add(&mut self, time: Time, bytes: u32) {
         if time < self.begin || time >= self.end {
             self.seek(time);
@@ -103,18 +103,18 @@ impl Scale {
         usize::try_from(self.needed(time) - 1).unwrap_or(usize::MAX)
     }
 
-    /// Bins needed up to and with that of `time`.
+    /// Number of bins up to and including that of `time`.
     pub(crate) fn needed(&self, time: Time) -> u128 {
         let whole = time.since(self.origin).div_euclid(self.length);
         u128::try_from(whole + 1).unwrap_or(1)
     }
 
-    /// The end of the last bin that is there.
+    /// End of the last existing bin.
     pub(crate) fn horizon(&self) -> Time {
         self.origin + self.bytes.len() as i128 * self.length
     }
 
-    /// Says that nothing is known from `from` to `to`.
+    /// Marks the time between `from` and `to` as unknown.
     pub(crate) fn gap(&mut self, from: Time, to: Time) {
         let mut bins = self.bin(from.max(self.origin))..self.bin(to.max(self.origin)) + 1;
         while let Some(last) = self.gaps.pop_if(|last| bins.start <= last.end) {
@@ -123,7 +123,7 @@ impl Scale {
         self.gaps.push(bins);
     }
 
-    /// The bins up to `latest`; the last one only if it is to be `kept` though it is not complete.
+    /// The bins up to `latest`; the incomplete last bin only if `kept`.
     pub(crate) fn finish(mut self, latest: Time, kept: bool) -> Bins {
         let mut partial = Tally::default();
         let last = self.bin(latest);
@@ -152,7 +152,7 @@ impl Scale {
         Tally { packets: self.packets.drain(bins.clone()).sum(), bytes: self.bytes.drain(bins).sum() }
     }
 
-    /// Cuts gaps to the bins that are left, `skip` of which are gone at the begin, and empties these bins.
+    /// Clips gaps to the remaining bins, after `skip` dropped ones at the start, and empties the bins in gaps.
     fn empty_gaps(&mut self, skip: usize) -> Tally {
         let count = self.bytes.len();
         let cut = |gap: &Range<usize>| {

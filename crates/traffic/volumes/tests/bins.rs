@@ -1,4 +1,4 @@
-//! Bins against a naive count, and what becomes of times that make no sense.
+//! Bins against a naive count, and the treatment of implausible times.
 #![allow(clippy::single_range_in_vec_init, reason = "a list of one gap is meant")]
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ fn plus(a: Tally, b: Tally) -> Tally {
     Tally { packets: a.packets + b.packets, bytes: a.bytes + b.bytes }
 }
 
-/// Whatever becomes of a packet, it is counted once.
+/// Every packet is counted exactly once, in one of the totals.
 fn adds_up(bins: &[Bins], totals: &Totals) {
     for bins in bins {
         let parts = [bins.partial, bins.in_gaps, totals.disbelieved, totals.before_origin];

@@ -1,5 +1,5 @@
-//! DPDK 22.11, by a thin C shim: network cards that it drives in user space, and its virtual devices, of which memif joins
-//! two processes by shared memory without the kernel.
+//! DPDK 22.11 through a thin C shim: network cards driven from user space, and virtual devices. One of those, memif,
+//! connects two processes through shared memory, without the kernel.
 
 mod port;
 #[expect(unsafe_code, reason = "calls of C")]
@@ -15,8 +15,8 @@ use crate::Error;
 
 pub use port::{DpdkOptions, DpdkPort};
 
-/// DPDK's environment, of which a process has one. It ends when this and all ports of it are dropped, and cannot be started
-/// again.
+/// DPDK's environment; at most one per process. It ends when this handle and all its ports are dropped, and cannot be
+/// started again.
 #[derive(Clone, Debug)]
 pub struct Dpdk(Arc<Environment>);
 
@@ -35,31 +35,31 @@ fn text(text: &str) -> Result<CString, Error> {
 }
 
 impl Dpdk {
-    /// Starts it. `arguments` are those of DPDK's environment (EAL), without the name of the program: for instance
-    /// `["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf"]` for virtual devices without
-    /// privileges. Processes that run at the same time need `--no-shconf` or different values of `--file-prefix`. DPDK writes its messages
-    /// to stderr, and ends the process at `--help`.
+    /// Starts DPDK. `arguments` are those of its environment abstraction layer (EAL), without the program name: for instance
+    /// `["--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf"]` for virtual devices without privileges.
+    /// Concurrent processes need `--no-shconf` or different values of `--file-prefix`. DPDK logs to stderr, and exits the
+    /// process on `--help`.
     ///
     /// # Errors
-    /// If it was started in this process before, successfully or not, or DPDK does not start.
+    /// If DPDK was started in this process before, successfully or not, or fails to start.
     ///
     /// # Panics
-    /// If the system has no room for another thread.
+    /// If the system cannot create another thread.
     pub fn start(arguments: &[&str]) -> Result<Self, Error> {
         let arguments: Vec<CString> =
             ["pullnet"].iter().chain(arguments).map(|one| text(one)).collect::<Result<_, _>>()?;
         if STARTED.swap(true, Ordering::Relaxed) {
             return Err(Error::DpdkStarted);
         }
-        // DPDK binds the thread that starts it to one core; ours go where they like.
+        // DPDK pins the thread that starts it to one core; a temporary thread keeps ours unpinned.
         let started = thread::scope(|scope| scope.spawn(|| shim::start(arguments)).join());
         let started = started.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         started.map_err(|source| refused("cannot start DPDK", String::new(), source))?;
         Ok(Self(Arc::new(Environment)))
     }
 
-    /// Opens a device: its name and arguments as DPDK's `--vdev` takes them, or the address of a network card that it
-    /// drives. The device is gone when the port is dropped.
+    /// Opens a device. `device` is its name with arguments, as DPDK's `--vdev` takes them, or the PCI address of a supported
+    /// network card. Dropping the port removes the device.
     ///
     /// | device | what it is |
     /// |---|---|
@@ -67,11 +67,11 @@ impl Dpdk {
     /// | `net_af_packet0,iface=eth0` | an interface of the calling thread's network namespace; with an MTU of 9000 also `framesz=10240,blocksz=20480` |
     /// | `0000:03:00.0` | a network card |
     ///
-    /// With memif, drop the port before the other process drops its own: the driver of 22.11 has been seen to crash the end
-    /// that was left.
+    /// With memif, drop the port before the other process drops its own: the driver of 22.11 has been seen to crash the
+    /// remaining end.
     ///
     /// # Errors
-    /// If DPDK does not know the device, it is open already, or it cannot what is asked for.
+    /// If DPDK does not know the device, the device is already open, or it does not support these options.
     pub fn open(&self, device: &str, options: &DpdkOptions) -> Result<DpdkPort, Error> {
         DpdkPort::open(Arc::clone(&self.0), device, options)
     }

@@ -7,12 +7,12 @@ use pullnet_wire::{ETHERNET, Mac};
 use super::{Environment, refused, shim, text};
 use crate::{Counters, Error, PacketIo, sys};
 
-/// What a [`DpdkPort`] is opened with.
+/// Options of a [`DpdkPort`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DpdkOptions {
     /// Longest IP packet, bytes.
     pub mtu: u16,
-    /// Frames that wait in each direction at most, as near as the driver can.
+    /// Maximum number of frames queued in each direction; the driver may round it.
     pub frames: u16,
 }
 
@@ -22,21 +22,21 @@ impl Default for DpdkOptions {
     }
 }
 
-/// Some drivers want buffers whose room is a multiple of this, whatever the frames are. Bytes.
+/// Buffer sizes are multiples of this, which some drivers require for every frame size. Bytes.
 const STEP: usize = 2048;
-/// What DPDK's 16-bit lengths leave for an IP packet. Bytes.
+/// Largest IP packet that DPDK's 16-bit lengths allow. Bytes.
 const MOST_MTU: usize = 30 * STEP - ETHERNET - 4;
-/// How long [`PacketIo::wait`] sleeps at a time.
+/// Longest single sleep of [`PacketIo::wait`].
 const NAP: Duration = Duration::from_micros(50);
 
-/// A port of DPDK, with one queue in each direction.
+/// A DPDK port with one queue in each direction.
 #[derive(Debug)]
 pub struct DpdkPort {
     port: shim::Port,
     device: String,
     frame_room: usize,
     counters: Counters,
-    /// Dropped after the port.
+    /// Declared last, so that it is dropped after the port.
     _environment: Arc<Environment>,
 }
 
@@ -64,24 +64,24 @@ impl DpdkPort {
         })
     }
 
-    /// Its Ethernet address.
+    /// Ethernet address of the port.
     #[must_use]
     pub fn mac(&self) -> Mac {
         Mac(self.port.mac())
     }
 
-    /// Whether the other end can be reached: with memif, whether another process has connected. Its client is up a moment
-    /// after its server, and what the server sends in between is lost.
+    /// Whether the other end is reachable; for memif, whether another process has connected. The client comes up shortly
+    /// after the server, and frames that the server sends in between are lost.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.port.is_up()
     }
 
-    /// Asks the driver how many frames found no room and how many it could not send, as far as it counts them, and puts
-    /// both into the counters. Frames that were much longer than [`PacketIo::frame_room`] count as missed.
+    /// Reads from the driver how many frames found no room and how many could not be sent, as far as it counts them, and
+    /// stores both in the counters. Frames much longer than [`PacketIo::frame_room`] count as missed.
     ///
     /// # Errors
-    /// If the driver does not say.
+    /// If the driver has no statistics.
     pub fn count_missed(&mut self) -> Result<u64, Error> {
         let (missed, unsent) = self.port.counted().map_err(|source| {
             refused("cannot ask for the counters of", format!(" \"{}\"", self.device), source)
@@ -129,7 +129,7 @@ impl PacketIo for DpdkPort {
         Ok(())
     }
 
-    /// DPDK's virtual devices cannot wake anybody: this looks for frames, and sleeps for 50 us at a time. `wake` ends the
+    /// Polls, because DPDK's virtual devices cannot wake a thread: looks for frames, then sleeps for 50 us. `wake` ends the
     /// sleep at once.
     #[expect(clippy::disallowed_methods, reason = "many short sleeps take longer than they say")]
     fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error> {

@@ -1,7 +1,7 @@
-//! AF_XDP by direct system calls: copying anywhere, without copying where the driver can.
+//! AF_XDP through direct system calls: copy mode everywhere, zero-copy where the driver supports it.
 //!
-//! The kernel's side: Linux, `Documentation/networking/af_xdp.rst` and `include/uapi/linux/if_xdp.h`. A frame that is longer
-//! than a chunk of memory takes several descriptors, all but the last with `XDP_PKT_CONTD`.
+//! The kernel's side: Linux, `Documentation/networking/af_xdp.rst` and `include/uapi/linux/if_xdp.h`. A frame longer than a
+//! chunk of memory takes several descriptors, all but the last with `XDP_PKT_CONTD`.
 
 mod program;
 mod ring;
@@ -20,27 +20,27 @@ pub use program::{Attach, Filter};
 /// Whether the kernel copies frames.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Copying {
-    /// It does: works with every driver.
+    /// Copy mode: works with every driver.
     #[default]
     Always,
-    /// It does not; refused by drivers that cannot do without (veth is one).
+    /// Zero-copy mode: refused by drivers without support (veth is one).
     Never,
-    /// As the driver can.
+    /// Zero-copy if the driver supports it, otherwise copy mode.
     Auto,
 }
 
-/// What an [`XdpSocket`] is opened with.
+/// Options of an [`XdpSocket`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct XdpOptions {
     /// Receive queue of the interface.
     pub queue: u32,
-    /// Where the program sits.
+    /// Hook that the program is attached to.
     pub attach: Attach,
     /// Whether the kernel copies frames.
     pub copying: Copying,
-    /// Which frames it takes from the kernel; the rest goes on as usual.
+    /// Frames that the socket takes from the kernel; the others continue as usual.
     pub filter: Filter,
-    /// Chunks of memory in each direction; a power of two. A frame takes one, or three if it has 9000 B.
+    /// Chunks of memory in each direction; a power of two. A frame takes one, a frame of 9000 B three.
     pub chunks: u32,
 }
 
@@ -56,25 +56,25 @@ impl Default for XdpOptions {
     }
 }
 
-/// Bytes of a chunk: what the kernel allows without huge pages, at most a page.
+/// Size of a chunk: at most a page, unless huge pages are used. Bytes.
 const CHUNK: usize = 4096;
-/// The kernel keeps so much of a chunk for itself in front of what arrives.
+/// Space that the kernel reserves in a chunk before a received frame. Bytes.
 const HEADROOM: usize = 256;
 
 /// An AF_XDP socket on one queue of an interface, with its program and its memory.
 #[derive(Debug)]
 pub struct XdpSocket {
     fd: OwnedFd,
-    /// Detached when dropped.
+    /// Detached on drop.
     _program: Program,
     memory: Mapping,
     fill: Ring,
     completion: Ring,
     incoming: Ring,
     outgoing: Ring,
-    /// Chunks that nothing is sent from at the moment.
+    /// Chunks without a frame in flight.
     free: Vec<u64>,
-    /// A frame that lies in several chunks, put together or not yet taken apart.
+    /// A frame that spans several chunks: reassembled, or not yet split.
     scratch: Vec<u8>,
     interface: Interface,
     unsent: bool,
@@ -118,11 +118,11 @@ fn bind(fd: &OwnedFd, interface: &Interface, options: &XdpOptions, long_frames: 
 }
 
 impl XdpSocket {
-    /// Opens one on the interface `name`, with a program that redirects frames to it.
+    /// Opens a socket on the interface `name`, with a program that redirects frames to it.
     ///
     /// # Errors
-    /// If there is no such interface, the process lacks a privilege, the queue is in use (after a socket was closed, for
-    /// some 20 ms), or the driver cannot what is asked for.
+    /// If the interface does not exist, the process lacks a privilege, the queue is in use (for some 20 ms also after
+    /// another socket was closed), or the driver does not support these options.
     pub fn open(name: &str, options: &XdpOptions) -> Result<Self, Error> {
         let interface = Interface::find(name)?;
         Self::with(interface, options).map_err(|error| error.on_interface(name))
@@ -143,7 +143,7 @@ impl XdpSocket {
             [map(rings[0])?, map(rings[1])?, map(rings[2])?, map(rings[3])?];
         (0..chunks).for_each(|chunk| fill.push_address(u64::from(chunk) * CHUNK as u64));
         fill.publish();
-        // A frame with its headers has to fit into a chunk, or be spread over several.
+        // A frame with its headers either fits into a chunk or spans several.
         let long_frames = interface.frame_room() + HEADROOM > CHUNK;
         let program = Program::load(options.filter, long_frames)?;
         patiently(|| bind(&fd, &interface, options, long_frames))?;
@@ -167,16 +167,16 @@ impl XdpSocket {
         })
     }
 
-    /// The interface that it is on.
+    /// The socket's interface.
     #[must_use]
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// Asks the kernel how many frames found no room, and adds them to the counters.
+    /// Reads from the kernel how many frames found no room, and adds them to the counters.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel reports an error.
     pub fn count_missed(&mut self) -> Result<u64, Error> {
         let what = "cannot ask for the counters of AF_XDP";
         let counted: libc::xdp_statistics =
@@ -186,7 +186,7 @@ impl XdpSocket {
         Ok(self.counters.missed)
     }
 
-    /// Chunks whose frames have left can be used again.
+    /// Frees the chunks whose frames have left.
     fn reclaim(&mut self) {
         while let Some(address) = self.completion.pop_address() {
             self.free.push(address & !(CHUNK as u64 - 1));
@@ -194,7 +194,7 @@ impl XdpSocket {
         self.completion.release();
     }
 
-    /// One frame of one descriptor or several. False if none, or no whole one, is there.
+    /// Receives one frame of one or more descriptors. False if no complete frame is available.
     fn receive_one(&mut self, each: &mut dyn FnMut(&[u8])) -> bool {
         let Some(pieces) = self.incoming.pieces() else { return false };
         let mut long = 0;
@@ -217,7 +217,7 @@ impl XdpSocket {
         true
     }
 
-    /// Puts the frame in `scratch` into as many chunks as it needs.
+    /// Copies the frame in `scratch` into as many chunks as needed.
     fn send_scratch(&mut self, long: usize) {
         let pieces = long.div_ceil(CHUNK);
         for piece in 0..pieces {
@@ -289,10 +289,10 @@ impl PacketIo for XdpSocket {
             return Ok(());
         }
         self.outgoing.publish();
-        // Copying drivers send nothing unless told so, whatever the flag of the ring says.
+        // Drivers in copy mode send only after a system call, even if the ring's need-wakeup flag is clear.
         while let Err(source) = sys::kick(&self.fd) {
             match source.raw_os_error() {
-                // The kernel sends some at a time.
+                // The kernel sends only a few frames per call.
                 Some(libc::EAGAIN | libc::EINTR) if !self.outgoing.is_drained() => {}
                 Some(libc::EAGAIN | libc::EINTR) => break,
                 Some(libc::EBUSY | libc::ENOBUFS) => {
@@ -324,8 +324,8 @@ impl PacketIo for XdpSocket {
     }
 }
 
-/// Frames that the kernel sends at one call: 32 unless set. Since Linux 6.17; without it there are more calls.
+/// Limit of frames that the kernel sends per call: 32 by default. Since Linux 6.17; without it there are more calls.
 const MAX_SEND_BUDGET: i32 = 9;
 
-/// Bytes of a descriptor.
+/// Size of a descriptor. Bytes.
 const DESCRIPTOR: usize = size_of::<libc::xdp_desc>();

@@ -1,4 +1,4 @@
-//! The program that hands frames to an AF_XDP socket, written instruction by instruction: no compiler is needed.
+//! The BPF program that redirects frames to an AF_XDP socket. Written as single instructions, so that no compiler is needed.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use crate::{Error, sys};
 
-/// Where the program sits.
+/// Hook that the program is attached to.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Attach {
-    /// In the driver.
+    /// Native: in the driver.
     #[default]
     Native,
-    /// Behind it, where every driver has a place.
+    /// Generic: after the driver; works with every driver.
     Generic,
 }
 
-/// Which frames the socket takes from the kernel.
+/// Frames that the socket takes from the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Filter {
     /// UDP over IPv4 without options, or over IPv6 without extensions, for this port.
@@ -39,7 +39,7 @@ const REDIRECT_MAP: i32 = 51;
 const PSEUDO_MAP_FD: u8 = 1;
 const FLAG_GENERIC: u32 = 1 << 1;
 const FLAG_NATIVE: u32 = 1 << 2;
-/// Queues that the map has room for.
+/// Capacity of the map. Queues.
 const QUEUES: u32 = 64;
 
 /// One instruction: operation, registers (source in the high nibble), jump or memory offset, constant.
@@ -56,7 +56,7 @@ impl Op {
     }
 }
 
-// Registers: r1 the context, r2 where the frame begins, r3 where it ends, r4 what is compared with the end, r5 a field.
+// Registers: r1 context, r2 start of the frame, r3 end of the frame, r4 pointer compared with the end, r5 a field.
 fn load_context(register: u8, offset: i16) -> Op {
     Op(0x61, 1 << 4 | register, offset, 0)
 }
@@ -66,7 +66,7 @@ fn load_byte(offset: i16) -> Op {
 fn load_half(offset: i16) -> Op {
     Op(0x69, 2 << 4 | 5, offset, 0)
 }
-/// Two bytes of a frame as a program reads them.
+/// Two bytes of a frame in the byte order that a program reads.
 fn half(value: u16) -> i32 {
     value.to_be().into()
 }
@@ -83,7 +83,7 @@ impl Code {
         self.ops.push(op);
     }
 
-    /// Passes the frame on unless so many bytes are there.
+    /// Passes the frame on unless it has at least `bytes` bytes.
     fn needs(&mut self, bytes: i32) {
         self.push(Op(0xbf, 2 << 4 | 4, 0, 0)); // r4 = r2
         self.push(Op(0x07, 4, 0, bytes)); // r4 += bytes
@@ -91,7 +91,7 @@ impl Code {
         self.push(Op(0x2d, 3 << 4 | 4, 0, 0)); // if r4 > r3
     }
 
-    /// Passes the frame on unless r5 is `value`.
+    /// Passes the frame on unless r5 equals `value`.
     fn expects(&mut self, value: i32) {
         self.to_pass.push(self.ops.len());
         self.push(Op(0x55, 5, 0, value)); // if r5 != value
@@ -116,7 +116,7 @@ impl Code {
     }
 }
 
-/// UDP over IPv4 or IPv6 for `port`, else pass.
+/// Continues for UDP over IPv4 or IPv6 to `port`, else passes the frame on.
 fn check_udp(code: &mut Code, port: u16) {
     code.push(load_context(3, 4));
     code.push(load_context(2, 0));
@@ -156,7 +156,7 @@ fn pair(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// A program, its map, and once it is attached, what holds it there.
+/// A program, its map, and the link that attaches it.
 #[derive(Debug)]
 pub(super) struct Program {
     map: OwnedFd,
@@ -166,9 +166,9 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Loads it. `long_frames`: frames may lie in several buffers.
+    /// Loads the program. `long_frames`: frames may span several buffers.
     pub fn load(filter: Filter, long_frames: bool) -> Result<Self, Error> {
-        // Type and key size, value size and entries.
+        // Type and key size; value size and number of entries.
         let mut map = [pair(MAP_TYPE_XSKMAP, 4), pair(4, QUEUES)];
         let map = sys::bpf(MAP_CREATE, &mut map, "cannot make an XSKMAP")?;
         let code = code(filter, map.as_raw_fd());
@@ -176,7 +176,7 @@ impl Program {
         Ok(Self { map, program, _link: None })
     }
 
-    /// Frames of `queue` go to `socket`.
+    /// Redirects frames of `queue` to `socket`.
     pub fn redirect_to(&self, socket: &OwnedFd, queue: u32) -> Result<(), Error> {
         let (key, value) = ([u64::from(queue)], [socket.as_raw_fd() as u64]);
         let map = self.map.as_raw_fd() as u64;
@@ -184,18 +184,18 @@ impl Program {
         sys::bpf_update(MAP_UPDATE, &mut attribute, "cannot redirect frames to an AF_XDP socket")
     }
 
-    /// Puts it on an interface until it is dropped.
+    /// Attaches the program to an interface until it is dropped.
     pub fn attach(self, interface: u32, attach: Attach) -> Result<Self, Error> {
         let flags = if attach == Attach::Native { FLAG_NATIVE } else { FLAG_GENERIC };
         let attribute = [pair(self.program.as_raw_fd() as u32, interface), pair(ATTACH_XDP, flags)];
         let what = "cannot attach an XDP program (is another one there?)";
-        // A link that was just closed holds its place for some milliseconds.
+        // A link that was just closed occupies the hook for some milliseconds.
         let link = patiently(|| sys::bpf(LINK_CREATE, &mut attribute.clone(), what))?;
         Ok(Self { _link: Some(link), ..self })
     }
 }
 
-/// Tries again for a tenth of a second while something is in use.
+/// Retries for a tenth of a second while the resource is busy.
 pub(super) fn patiently<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
     for _ in 0..20 {
         match attempt() {

@@ -10,13 +10,13 @@ use crate::memory::Mapping;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RingKind {
-    /// Chunks for what arrives: we produce.
+    /// Chunks for received frames: we produce.
     Fill,
-    /// Chunks of what has left: we consume.
+    /// Chunks of transmitted frames: we consume.
     Completion,
-    /// What has arrived: we consume.
+    /// Received frames: we consume.
     Receive,
-    /// What is to leave: we produce.
+    /// Frames to send: we produce.
     Send,
 }
 
@@ -60,7 +60,7 @@ impl RingKind {
     }
 }
 
-/// A ring, with our own index: what we have written or read but not yet published lies between it and the shared one.
+/// A ring with a private index: entries between it and the shared index are written or read but not yet published.
 #[derive(Debug)]
 pub(super) struct Ring {
     memory: Mapping,
@@ -71,7 +71,7 @@ pub(super) struct Ring {
     entries: usize,
     count: u32,
     ours: u32,
-    /// The kernel's index as it was read last: reading it anew takes a cache line from the other core.
+    /// The kernel's index when last read. Reading it again fetches a cache line from the other core.
     seen: u32,
 }
 
@@ -98,14 +98,14 @@ impl Ring {
         })
     }
 
-    /// The index that the kernel writes, read anew.
+    /// Reads the index that the kernel writes.
     fn theirs(&mut self) -> u32 {
         let at = if self.kind.we_produce() { self.consumer } else { self.producer };
         self.seen = self.memory.word(at).load(Ordering::Acquire);
         self.seen
     }
 
-    /// Whether there is something to pop.
+    /// Whether an entry can be popped.
     fn has_some(&mut self) -> bool {
         self.ours != self.seen || self.ours != self.theirs()
     }
@@ -119,17 +119,17 @@ impl Ring {
         self.entries + (index & (self.count - 1)) as usize * self.kind.entry()
     }
 
-    /// Lets the kernel see what was pushed.
+    /// Makes the pushed entries visible to the kernel.
     pub fn publish(&mut self) {
         self.set_ours();
     }
 
-    /// Lets the kernel have the entries that were popped.
+    /// Returns the popped entries to the kernel.
     pub fn release(&mut self) {
         self.set_ours();
     }
 
-    /// Whether so many entries can still be pushed.
+    /// Whether `entries` more entries can be pushed.
     pub fn has_room(&mut self, entries: u32) -> bool {
         let room = |seen| self.count - self.ours.wrapping_sub(seen);
         room(self.seen) >= entries || {
@@ -138,7 +138,7 @@ impl Ring {
         }
     }
 
-    /// Whether the kernel has taken everything that was published.
+    /// Whether the kernel has consumed everything that was published.
     pub fn is_drained(&mut self) -> bool {
         self.ours == self.theirs()
     }
@@ -188,7 +188,7 @@ impl Ring {
         })
     }
 
-    /// Descriptors of the oldest frame; `None` if no whole frame is there.
+    /// Number of descriptors of the oldest frame; `None` if no complete frame is available.
     pub fn pieces(&mut self) -> Option<u32> {
         let found = self.pieces_seen();
         if found.is_some() {

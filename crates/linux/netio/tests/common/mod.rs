@@ -1,4 +1,4 @@
-//! Two network namespaces with a veth between them, made for one test and removed after it.
+//! Two network namespaces joined by veth, created for one test and removed after it.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::path::Path;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use pullnet_netio::{Error, PacketIo, in_namespace};
 
 static MADE: AtomicU32 = AtomicU32::new(0);
-/// How often it is looked whether a link is up; each time takes some milliseconds.
+/// Polls until a link is up; each takes some milliseconds.
 const UP_LOOKS: u32 = 20_000;
-/// How often it is tried to remove a namespace.
+/// Attempts to remove a namespace.
 const DELETIONS: u32 = 100;
 
-/// The names of both namespaces; the interface is called `eth` in each.
+/// Names of both namespaces; the interface is called `eth` in each.
 pub struct Veth {
     pub names: [String; 2],
 }
@@ -29,7 +29,7 @@ fn ip(arguments: &str) -> Result<String, String> {
 }
 
 impl Veth {
-    /// `None`, with a message, where the process may not make network namespaces.
+    /// `None`, with a message, if the process may not create network namespaces.
     pub fn make(mtu: usize) -> Option<Self> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = |side| format!("pn-wire-{}-{number}{side}", std::process::id());
@@ -52,7 +52,7 @@ impl Veth {
         ip(&format!("netns add {b}"))?;
         ip(&format!("-n {a} link add eth mtu {mtu} type veth peer name eth mtu {mtu} netns {b}"))?;
         for (name, host) in [(a, 1), (b, 2)] {
-            // Nothing but the test shall be on this link.
+            // No IPv6 autoconfiguration: only the test sends on this link.
             ip(&format!("netns exec {name} sysctl -q -w net.ipv6.conf.eth.disable_ipv6=1"))?;
             ip(&format!("-n {name} address add 10.77.0.{host}/24 dev eth"))?;
             ip(&format!("-n {name} link set eth up"))?;
@@ -60,8 +60,8 @@ impl Veth {
         Ok(())
     }
 
-    /// Waits until the kernel has seen that the link is up, which it looks for once in a second. Before that it drops what
-    /// it has to send there itself.
+    /// Waits until the kernel has noticed that the link is up, which it checks once per second. Before that it drops its own
+    /// packets.
     fn wait_until_up(&self) {
         for name in &self.names {
             let is_up = || ip(&format!("-n {name} -oneline link show eth")).unwrap().contains(" state UP ");
@@ -69,7 +69,7 @@ impl Veth {
         }
     }
 
-    /// Takes one end of the link down, and up again.
+    /// Sets one end of the link down and up again.
     pub fn interrupt(&self, end: usize) {
         for state in ["down", "up"] {
             ip(&format!("-n {} link set eth {state}", self.names[end])).unwrap();
@@ -77,7 +77,7 @@ impl Veth {
         self.wait_until_up();
     }
 
-    /// Gives each side an address of IPv6 as well, fd77::1 and fd77::2, that may be used at once.
+    /// Adds the IPv6 addresses fd77::1 and fd77::2, usable at once.
     pub fn add_ipv6(&self) {
         for (name, host) in self.names.iter().zip(1..) {
             for command in [
@@ -89,7 +89,7 @@ impl Veth {
         }
     }
 
-    /// Opens something at each side.
+    /// Calls `open` in each namespace.
     pub fn open<T: Send>(&self, open: impl Fn() -> Result<T, Error> + Sync) -> Result<[T; 2], Error> {
         let [a, b] = &self.names;
         Ok([in_namespace(a, &open)?, in_namespace(b, &open)?])
@@ -99,19 +99,19 @@ impl Veth {
 impl Drop for Veth {
     fn drop(&mut self) {
         for name in &self.names {
-            // A process that enters a namespace just now keeps the names of all others for a moment.
+            // A process that is entering a namespace keeps the others' names busy for a moment.
             let there = || Path::new("/run/netns").join(name).exists();
             (0..DELETIONS).take_while(|_| there()).for_each(|_| drop(ip(&format!("netns del {name}"))));
         }
     }
 }
 
-/// Frames that are on their way at a time, so that no ring overflows.
+/// Frames in flight at a time, few enough that no ring overflows.
 const BURST: usize = 32;
-/// How often a frame is looked for, and how long each time: a minute in all.
+/// Number of polls for a frame and duration of each: a minute in total.
 const LOOKS: (u32, Duration) = (600, Duration::from_millis(100));
 
-/// Sends `frames` from `a` and returns what arrives at `b`: as many, unless one is missing for a minute.
+/// Sends `frames` from `a` and returns the frames received at `b`; stops early if none arrives for a minute.
 pub fn carry(a: &mut dyn PacketIo, b: &mut dyn PacketIo, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut seen = Vec::new();
     for burst in frames.chunks(BURST) {
@@ -133,7 +133,7 @@ pub fn send(io: &mut dyn PacketIo, frames: &[Vec<u8>]) {
     io.flush().unwrap();
 }
 
-/// The next frames that arrive, so many of them; fewer if nothing arrives for a minute.
+/// Returns the next `frames` frames; fewer if none arrives for a minute.
 pub fn take(io: &mut dyn PacketIo, frames: usize) -> Vec<Vec<u8>> {
     let (mut seen, mut idle) = (Vec::new(), 0);
     while seen.len() < frames && idle < LOOKS.0 {

@@ -6,10 +6,10 @@ use pullnet_host::{NdpStream, StreamError};
 
 use crate::message::{Head, Sink, Source};
 
-/// Bytes that are read at a time.
+/// Bytes per read.
 const READ: usize = 16 * 1024;
 
-/// Writes a message, and not the end behind it.
+/// Writes a message without ending the stream.
 pub(super) fn write(mut stream: &NdpStream, mut source: Source) -> Result<(), StreamError> {
     loop {
         let piece = source.next();
@@ -22,19 +22,19 @@ pub(super) fn write(mut stream: &NdpStream, mut source: Source) -> Result<(), St
     }
 }
 
-/// Reads until the head is there; `None`: the stream ended before.
+/// Reads until the head is complete; `None` if the stream ended before.
 pub(super) fn read_head(stream: &NdpStream, sink: &mut Sink) -> Result<Option<Head>, StreamError> {
     while sink.head().is_none() && read(stream, sink)? {}
     Ok(sink.head())
 }
 
-/// Reads up to the end.
+/// Reads to the end of the stream.
 pub(super) fn read_all(stream: &NdpStream, sink: &mut Sink) -> Result<(), StreamError> {
     while read(stream, sink)? {}
     Ok(())
 }
 
-/// Reads what there is. False: it was the end.
+/// Reads the available bytes. False at the end of the stream.
 fn read(mut stream: &NdpStream, sink: &mut Sink) -> Result<bool, StreamError> {
     let mut room = [0; READ];
     let got = stream.read(&mut room).map_err(cause)?;
@@ -42,7 +42,7 @@ fn read(mut stream: &NdpStream, sink: &mut Sink) -> Result<bool, StreamError> {
     Ok(got > 0)
 }
 
-/// What a stream's `Read` and `Write` hand on as an error of I/O.
+/// Unwraps the stream error inside an I/O error of `Read` or `Write`.
 fn cause(error: io::Error) -> StreamError {
     error.downcast().unwrap_or_else(|error| StreamError::Stopped(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What the processes do that are killed.
+//! The child processes that are killed during a soak.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -17,27 +17,27 @@ use pullnet_rng::Seed;
 use super::carry;
 use crate::message::{Sink, Source};
 
-/// The service that is called.
+/// The called service.
 pub(super) const SERVICE: u16 = 7;
-/// Calls and streams that are carried out at a time. Those of a caller that has died take their time to fail.
+/// Calls and streams served concurrently. Those of a killed caller occupy a thread until they fail.
 const THREADS: usize = 16;
 
 type Error = Box<dyn std::error::Error>;
 
-/// A host of its own, over the kernel's UDP.
+/// Starts a host over the kernel's UDP.
 pub(super) fn host(at: SocketAddr) -> Result<Host, Error> {
     let sockets = UdpSockets::open(&UdpOptions { port: at.port(), ..UdpOptions::new(at.ip()) })?;
     let engine = EngineOptions { port: at.port(), ..EngineOptions::new(at.ip()) };
     Ok(Host::start(sockets, HostOptions::new(engine))?)
 }
 
-/// Does what a child is told: its role, and what that needs. Ends with its standard input.
+/// Runs a child process: its role, then the role's arguments. Ends when its standard input is closed.
 ///
 /// # Errors
-/// What has ended it.
+/// The error that ended the child.
 pub fn child(role: &[String]) -> Result<(), Error> {
     thread::spawn(|| {
-        // Whoever started this process has ended.
+        // End of input: the parent process has ended.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
@@ -60,7 +60,7 @@ pub fn child(role: &[String]) -> Result<(), Error> {
     }
 }
 
-/// Answers calls and streams, and writes the number of each that it carries out into the journal.
+/// Serves calls and streams, and appends the number of each carried-out request to the journal.
 fn serve(stack: &Arc<dyn Stack>, journal: &Path) -> Result<(), Error> {
     let listener = NdpListener::bind(stack, SERVICE)?;
     let journal = Mutex::new(OpenOptions::new().append(true).create(true).open(journal)?);
@@ -72,18 +72,18 @@ fn serve(stack: &Arc<dyn Stack>, journal: &Path) -> Result<(), Error> {
     })
 }
 
-/// Answers until nothing can be accepted any more, and says why.
+/// Serves until accepting fails; returns the reason.
 fn accept(listener: &NdpListener, journal: &Mutex<File>) -> String {
     loop {
         match listener.accept() {
-            // A caller that dies, or gives up, is its own affair.
+            // A caller that is killed or gives up does not concern the server.
             Ok((stream, _)) => drop(answer(&stream, journal)),
             Err(error) => return error.to_string(),
         }
     }
 }
 
-/// Carries out what a stream asks for, and answers.
+/// Serves one stream: carries out its request and sends the answer.
 fn answer(stream: &NdpStream, journal: &Mutex<File>) -> Result<(), Error> {
     let mut sink = Sink::new();
     let head = carry::read_head(stream, &mut sink)?.ok_or("nothing was asked")?;
@@ -94,19 +94,19 @@ fn answer(stream: &NdpStream, journal: &Mutex<File>) -> Result<(), Error> {
     }
     thread::scope(|scope| {
         let written = scope.spawn(|| carry::write(stream, source));
-        // If nothing more can be read, nothing more is to be written.
+        // If reading has failed, the answer must not continue either.
         carry_out(stream, &mut sink, journal).inspect_err(|_| stream.abort())?;
         written.join().map_err(|_| "a thread panicked")??;
-        // Whoever has the end of an answer knows that the request was carried out.
+        // The end of the answer tells the caller that the request was carried out, so it comes last.
         Ok(stream.finish()?)
     })
 }
 
-/// Reads to the end, and notes the number in the journal.
+/// Reads to the end, then records the number in the journal.
 fn carry_out(stream: &NdpStream, sink: &mut Sink, journal: &Mutex<File>) -> Result<(), Error> {
     carry::read_all(stream, sink)?;
     let head = sink.end()?;
     let mut file = journal.lock().map_err(|_| "another thread panicked")?;
-    // One write: it is there whole or not at all, whenever this process is killed.
+    // A single write: a kill leaves the record complete or absent.
     Ok(file.write_all(&head.id.to_le_bytes())?)
 }

@@ -1,4 +1,4 @@
-//! The same with real processes over the kernel's UDP on loopback addresses, some of which are killed.
+//! The same soak between real processes over the kernel's UDP on loopback; kills some of them.
 
 mod carry;
 mod child;
@@ -25,19 +25,19 @@ use stage::Stage;
 
 pub use child::child;
 
-/// Who is killed.
+/// The process that is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Killed {
-    /// The process that is called, with its host.
+    /// The called process, including its host.
     Peer,
-    /// The application that is called; its daemon lives.
+    /// The called application; its daemon survives.
     Application,
-    /// In turn the daemon of the caller, and that of the called.
+    /// Alternately the caller's daemon and that of the called application.
     Daemon,
 }
 
 impl Killed {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Peer, Self::Application, Self::Daemon];
 
     const fn described(self) -> (&'static str, &'static str) {
@@ -50,58 +50,58 @@ impl Killed {
         }
     }
 
-    /// As it is written.
+    /// Name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.described().0
     }
 
-    /// What happens.
+    /// Description of the fault.
     #[must_use]
     pub const fn words(self) -> &'static str {
         self.described().1
     }
 }
 
-/// What is soaked with processes, and how much.
+/// Options of a soak with real processes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KillOptions {
-    /// Who is killed.
+    /// The process to kill.
     pub killed: Killed,
-    /// Calls.
+    /// Number of calls.
     pub rpcs: u64,
-    /// What streams carry, both ways together. Bytes.
+    /// Bytes carried by streams, both directions together.
     pub bytes: u64,
-    /// How often, evenly over the calls and streams.
+    /// Number of kills, spread evenly over the calls and streams.
     pub kills: u32,
-    /// Chance of lengths and contents.
+    /// Seed of sizes and contents.
     pub seed: u64,
-    /// The program that calls [`child`] with what follows `--child` on its command line.
+    /// Program that passes the arguments after `--child` to [`child`].
     pub program: PathBuf,
 }
 
-/// Threads that call, and threads that have a stream open.
+/// Threads that make calls, and threads that each have a stream open.
 const CALLERS: usize = 4;
 const STREAMERS: usize = 2;
-/// Whoever waits longer waits for ever.
+/// A call or stream without progress for this long counts as hung.
 const WATCHDOG: Duration = Duration::from_secs(60);
-/// After an error, before the next attempt.
+/// Pause between an error and the next attempt.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Whoever dies, in the ledger.
+/// The killed process's number in the ledger.
 const THERE: u32 = 0;
 
-/// What callers share.
+/// State shared by the calling threads.
 struct Callers {
     ledger: Mutex<Ledger>,
-    /// What they call with at the moment.
+    /// The stack that calls currently use.
     stack: Mutex<Arc<dyn Stack>>,
     to: SocketAddr,
 }
 
-/// Soaks with processes. `told` is told from time to time how much is done, 0 to 1.
+/// Runs a soak with real processes. Reports its progress, 0 to 1, to `told`.
 ///
 /// # Errors
-/// If processes or files cannot be had, or one that was started does not begin to serve.
+/// If processes or files cannot be created, or a started process does not begin to serve.
 pub fn kill(options: &KillOptions, mut told: impl FnMut(f64)) -> io::Result<Report> {
     let KillOptions { rpcs, bytes, seed, .. } = *options;
     let asked = Options { condition: Condition::Fine, rpcs, bytes, seed };
@@ -122,7 +122,7 @@ pub fn kill(options: &KillOptions, mut told: impl FnMut(f64)) -> io::Result<Repo
     Ok(ledger.report(options.killed.name(), options.seed, resident))
 }
 
-/// Kills so many times, evenly over what is done. Returns memory at 10%, 50% and at the end.
+/// Kills processes, evenly over the progress of the soak. Returns memory at 10%, 50% and at the end.
 fn direct(
     callers: &Callers,
     stage: &mut Stage,
@@ -160,7 +160,7 @@ impl Callers {
         lock(&self.ledger)
     }
 
-    /// Begins what is `next` and carries it out, until there was enough of it.
+    /// Carries out one request after another from `next`, until it has no more.
     fn ask(&self, next: fn(&mut Ledger) -> Option<Head>, exchange: Exchange) {
         loop {
             let Some(head) = next(&mut self.ledger()) else { return };
@@ -187,7 +187,7 @@ impl Callers {
     }
 }
 
-/// Sends what is asked, and takes the answer.
+/// Sends a request and receives the answer.
 type Exchange = fn(&Arc<dyn Stack>, SocketAddr, &Head) -> Result<Sink, StreamError>;
 
 fn call(stack: &Arc<dyn Stack>, to: SocketAddr, head: &Head) -> Result<Sink, StreamError> {
@@ -209,7 +209,7 @@ fn stream(stack: &Arc<dyn Stack>, to: SocketAddr, head: &Head) -> Result<Sink, S
     };
     std::thread::scope(|scope| {
         let written = scope.spawn(write);
-        // If nothing more can be read, nothing more is to be written.
+        // If reading has failed, writing must not continue either.
         carry::read_all(&stream, &mut sink).inspect_err(|_| stream.abort())?;
         written.join().unwrap_or_else(|_| Err(StreamError::Stopped("a thread panicked".to_owned())))
     })?;

@@ -1,4 +1,4 @@
-//! The processes: who runs, who is killed, who takes its place.
+//! Starts, kills and replaces the processes of a soak.
 
 use std::io::{BufRead, BufReader, Error, Result};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,14 +14,14 @@ use super::child::host;
 use super::{KillOptions, Killed};
 use crate::memory;
 
-/// Looks at a process that is to begin or to end, and the time between two of them.
+/// Number of polls for the start or end of a process, and the pause between two polls.
 const LOOKS: u32 = 6000;
 const BETWEEN: Duration = Duration::from_millis(10);
 
-/// A process of this program in a role; killed when it is dropped.
+/// A child process in a role; killed on drop.
 struct Cast {
     process: Child,
-    /// The process ends when this is closed.
+    /// Closing this pipe ends the process.
     _alive: ChildStdin,
 }
 
@@ -38,7 +38,7 @@ impl Cast {
         Ok(Self { process, _alive: alive })
     }
 
-    /// Waits until it says that it is ready.
+    /// Waits until the process reports that it is ready.
     fn ready(mut self) -> Result<Self> {
         let said = self.process.stdout.take().ok_or_else(|| Error::other("no pipe"))?;
         match BufReader::new(said).lines().next() {
@@ -47,13 +47,13 @@ impl Cast {
         }
     }
 
-    /// Kills it, and waits until it is gone.
+    /// Kills the process and waits for its end.
     fn kill(&mut self) -> Result<()> {
         self.process.kill()?;
         self.process.wait().map(|_| ())
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the process has ended by itself.
     fn ends(&mut self) -> Result<()> {
         for _ in 0..LOOKS {
             if self.process.try_wait()?.is_some() {
@@ -67,12 +67,12 @@ impl Cast {
 
 impl Drop for Cast {
     fn drop(&mut self) {
-        // It may have ended already.
+        // Fails if the process has already ended.
         let _ = self.kill();
     }
 }
 
-/// A daemon, and where it is.
+/// A daemon and its address.
 struct Daemon {
     cast: Cast,
     socket: PathBuf,
@@ -99,7 +99,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Its streams, as soon as it serves.
+    /// Connects to the daemon as soon as it serves.
     fn stack(&self) -> Result<Arc<dyn Stack>> {
         for _ in 0..LOOKS {
             if let Ok(stack) = DaemonStack::connect(&self.socket) {
@@ -111,11 +111,11 @@ impl Daemon {
     }
 }
 
-/// Who serves the calls, and by what.
+/// The stacks under the calls.
 enum Scene {
-    /// Hosts of their own; this process has one.
+    /// One host per process; this is the caller's.
     Hosts { _own: Host },
-    /// Daemons: of this process, and of the application that is called.
+    /// Daemons of this process and of the called application.
     Daemons([Daemon; 2]),
 }
 
@@ -135,7 +135,7 @@ fn serve(program: &Path, folder: &Path, to: SocketAddr, scene: &Scene) -> Result
     let cast = match scene {
         Scene::Hosts { .. } => Cast::start(program, &["host", &to.to_string(), &journal]),
         Scene::Daemons([_, there]) => {
-            // It is there as soon as its daemon is.
+            // The application can start once its daemon serves.
             drop(there.stack()?);
             Cast::start(program, &["application", &there.socket.to_string_lossy(), &journal])
         }
@@ -144,12 +144,12 @@ fn serve(program: &Path, folder: &Path, to: SocketAddr, scene: &Scene) -> Result
 }
 
 impl Stage {
-    /// Everybody serves when this returns. With it comes what callers call with.
+    /// Starts all processes and waits until they serve. Also returns the stack for the callers.
     pub fn new(options: &KillOptions) -> Result<(Self, Arc<dyn Stack>)> {
         let pid = std::process::id();
         let folder = std::env::temp_dir().join(format!("pullnet-soak-{pid}-{}", options.killed.name()));
         std::fs::create_dir_all(&folder)?;
-        // Addresses that no other run has at this time.
+        // Loopback addresses that no concurrent run uses.
         let ip =
             |last| Ipv4Addr::new(127, 1 + (pid >> 8) as u8 % 250, pid as u8, last + options.killed as u8);
         let [from, to] = [10, 20].map(|last| SocketAddr::from((ip(last), pullnet_wire::PORT)));
@@ -171,12 +171,11 @@ impl Stage {
         Ok((Self { program, folder, killed, kills: 0, to, scene, server }, stack))
     }
 
-    /// Kills one, and starts another in its place; it serves when this returns. Perhaps callers have to call with
-    /// something else from then on.
+    /// Kills a process, and waits until its replacement serves. Returns a new stack for the callers if theirs was affected.
     pub fn kill(&mut self) -> Result<Option<Arc<dyn Stack>>> {
         self.kills += 1;
         match (&mut self.scene, self.killed) {
-            // In turn the daemon of the caller and that of the called.
+            // Alternates between the caller's daemon and that of the called application.
             (Scene::Daemons([here, _]), Killed::Daemon) if self.kills % 2 == 1 => {
                 here.again(&self.program)?;
                 return here.stack().map(Some);
@@ -191,7 +190,7 @@ impl Stage {
         Ok(None)
     }
 
-    /// Memory of the processes that are never killed. Bytes.
+    /// Resident memory of the processes that are never killed. Bytes.
     pub fn resident(&self) -> u64 {
         let daemons = match &self.scene {
             Scene::Daemons(daemons) if self.killed == Killed::Application => daemons.as_slice(),
@@ -201,7 +200,7 @@ impl Stage {
         memory::resident() + daemons.iter().map(of).sum::<u64>()
     }
 
-    /// The numbers of everything that was carried out.
+    /// The numbers of all carried-out requests.
     pub fn journal(&self) -> Result<Vec<u64>> {
         let bytes = std::fs::read(self.folder.join("journal"))?;
         let number = |word: &[u8]| word.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));

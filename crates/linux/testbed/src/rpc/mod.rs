@@ -1,7 +1,7 @@
-//! Calls between two hosts, each on a connection of its own: by NDP, TCP, TCP Fast Open and MPTCP.
+//! Calls between two hosts over NDP, TCP, TCP Fast Open or MPTCP, each call on a connection of its own.
 //!
-//! A call is a request and a response of the same length. Its time counts from before the connection is opened, with a
-//! socket that is there, until the last byte of the response is.
+//! A call is a request and a response of equal length. Its time runs from before the connection is opened, with the socket
+//! already created, to the last byte of the response.
 
 mod ndp;
 #[expect(unsafe_code, reason = "system calls")]
@@ -19,10 +19,10 @@ use pullnet_host::StreamError;
 use pullnet_netio::{Error, in_namespace};
 use thiserror::Error as ThisError;
 
-/// What carries the calls.
+/// The protocol that carries the calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Carrier {
-    /// Our host stack over AF_PACKET, both hosts within this process.
+    /// Our host stack over AF_PACKET, with both hosts in this process.
     Ndp,
     /// The kernel's TCP, with a handshake before each call.
     Tcp,
@@ -37,28 +37,28 @@ pub enum Carrier {
 pub struct End {
     /// Its network namespace.
     pub namespace: String,
-    /// Its address there.
+    /// Its address in that namespace.
     pub address: Ipv4Addr,
-    /// The core on which its thread runs.
+    /// Core of the end's thread.
     pub core: usize,
 }
 
-/// How calls are made.
+/// Parameters of a series of calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Calls {
-    /// How many are timed.
+    /// Number of timed calls.
     pub count: usize,
-    /// How many come before them.
+    /// Number of untimed calls before them.
     pub before: usize,
     /// Length of request and response. Bytes.
     pub bytes: usize,
-    /// Congestion control of the kernel's protocols, named always.
+    /// Congestion control of the kernel's protocols; always set explicitly.
     pub congestion_control: CongestionControl,
-    /// Whether both ends look again at once for what they wait for; else they sleep.
+    /// Whether both ends spin while they wait; otherwise they sleep.
     pub spin: bool,
 }
 
-/// A congestion control of the kernel.
+/// A congestion control algorithm of the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CongestionControl {
     /// CUBIC.
@@ -67,38 +67,38 @@ pub enum CongestionControl {
     Reno,
 }
 
-/// What calls took.
+/// Measured times of a series of calls.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CallTimes {
-    /// Each of them, in order. Unit: microseconds.
+    /// Time of each call, in order. Unit: microseconds.
     pub times_us: Vec<f64>,
-    /// Processor time of both ends for each call. Unit: microseconds.
+    /// Processor time of both ends per call. Unit: microseconds.
     pub cpu_us: f64,
 }
 
-/// Why calls could not be made.
+/// Reasons why calls failed.
 #[derive(Debug, ThisError)]
 pub enum CallError {
-    /// A namespace or an interface cannot be used.
+    /// A namespace or an interface is unusable.
     #[error(transparent)]
     Interface(#[from] Error),
-    /// The kernel's sockets say so.
+    /// A kernel socket failed.
     #[error("{what}: {error}")]
     Socket {
-        /// What was tried.
+        /// The attempted operation.
         what: &'static str,
-        /// What the kernel says.
+        /// The kernel's error.
         error: io::Error,
     },
-    /// Our host stack says so.
+    /// The host stack failed.
     #[error("NDP: {0}")]
     Ndp(#[from] StreamError),
-    /// The other end has ended before all calls were made.
+    /// The other end stopped before all calls were made.
     #[error("the other end of the calls has ended")]
     Ended,
 }
 
-/// Longest time that a call may take: an end that is stuck is noticed, one that has to wait for its core is not.
+/// Timeout of a call: detects a stuck end, but tolerates an end that waits for its core.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[expect(clippy::disallowed_methods, reason = "it is measured how long calls take")]
@@ -106,8 +106,8 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// Whether an end has failed, so that the other one waits in vain. One that has done its part may have left while its last
-/// words are on their way.
+/// Set when an end has failed, so that the other one stops waiting. Not set by an end that has finished, because its last
+/// bytes may still be in flight.
 #[derive(Debug, Default)]
 struct Over(AtomicBool);
 
@@ -117,7 +117,7 @@ impl Over {
     }
 }
 
-/// Lets the other end leave too, unless all went well here.
+/// Sets [`Over`] when dropped; forgotten after success.
 struct Leaving<'a>(&'a Over);
 
 impl<'a> Leaving<'a> {
@@ -152,7 +152,7 @@ pub fn calls(carrier: Carrier, ends: &[End; 2], calls: Calls) -> Result<CallTime
             };
             Leaving::after(over, || at(server, serve))
         });
-        // A server that fails before it is ready lets go of its end of the channel.
+        // A server that fails early drops its end of the channel.
         if is_ready.recv_timeout(PATIENCE).is_err() {
             drop(Leaving(over));
             return serve.join().unwrap_or(Err(CallError::Ended)).and(Err(CallError::Ended));
@@ -164,7 +164,7 @@ pub fn calls(carrier: Carrier, ends: &[End; 2], calls: Calls) -> Result<CallTime
             };
             Leaving::after(over, || at(caller, call))
         });
-        // What went wrong at the server is the cause where the caller only waited in vain.
+        // If the caller only stopped waiting, the server's error is the cause.
         match (call.join(), serve.join()) {
             (Ok(Ok(times)), _) => Ok(times),
             (_, Ok(Err(error))) | (Ok(Err(error)), _) => Err(error),
@@ -173,7 +173,7 @@ pub fn calls(carrier: Carrier, ends: &[End; 2], calls: Calls) -> Result<CallTime
     })
 }
 
-/// Does something at an end: in its namespace, on its core.
+/// Runs `work` in the namespace and on the core of an end.
 fn at<T: Send>(end: &End, work: impl FnOnce() -> Result<T, CallError> + Send) -> Result<T, CallError> {
     in_namespace(&end.namespace, || {
         sys::stay_on(end.core);
@@ -181,7 +181,7 @@ fn at<T: Send>(end: &End, work: impl FnOnce() -> Result<T, CallError> + Send) ->
     })?
 }
 
-/// Times `calls` of `one`, each after what `prepare` does, which does not count.
+/// Times `calls` calls of `one`; the time of `prepare` before each is excluded.
 fn time<S>(
     calls: Calls,
     mut prepare: impl FnMut() -> Result<S, CallError>,

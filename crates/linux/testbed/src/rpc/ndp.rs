@@ -1,4 +1,4 @@
-//! Calls by our host stack.
+//! Calls over the host stack.
 
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
@@ -13,10 +13,10 @@ use super::{CallError, CallTimes, Calls, End, Over, PATIENCE, time};
 use crate::live::INTERFACE;
 
 const SERVICE: u16 = 7;
-/// How often a server looks whether it is still wanted.
+/// Interval at which a server checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A host of its own at an end, in whose namespace this thread is.
+/// Creates a host for an end in this thread's namespace.
 fn host(here: &End, calls: Calls) -> Result<(Host, PortGuard), CallError> {
     let address = IpAddr::V4(here.address);
     let interface = Interface::find(INTERFACE)?;
@@ -26,7 +26,7 @@ fn host(here: &End, calls: Calls) -> Result<(Host, PortGuard), CallError> {
         mac: interface.mac,
         mtu: interface.mtu,
         seed: here.address.to_bits().into(),
-        // What is measured is a call, not what protects a host from too many.
+        // The limit on new connections is lifted: the calls are measured, not the overload protection.
         limits: Limits { tokens_per_second: u32::MAX, ..Limits::default() },
         ..EngineOptions::new(address)
     };
@@ -36,12 +36,12 @@ fn host(here: &End, calls: Calls) -> Result<(Host, PortGuard), CallError> {
     Ok((host, guard))
 }
 
-/// Answers every call with what it was called with.
+/// Echoes every call.
 pub(super) fn serve(here: &End, calls: Calls, ready: &Sender<()>, over: &Over) -> Result<(), CallError> {
     let (host, _guard) = host(here, calls)?;
     let listener = host.listen(SERVICE)?;
     listener.set_accept_timeout(Some(LOOK));
-    // Nobody waits for it who has gone.
+    // The receiver may already have given up waiting.
     let _ = ready.send(());
     let (mut all, mut left) = (Vec::with_capacity(calls.bytes), calls.before + calls.count);
     while left > 0 && !over.is_so() {

@@ -1,4 +1,4 @@
-//! System calls that std has not: sockets of other protocols, their options, cores, processor time.
+//! System calls missing in std: sockets of other protocols, socket options, cores, processor time.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -12,7 +12,7 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// Whether a call has to wait.
+/// Whether the error means that the call would block.
 pub(super) fn would_block(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINPROGRESS | libc::EINTR | libc::ENOTCONN))
 }
@@ -21,7 +21,7 @@ fn socket(protocol: i32, nonblocking: bool) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | if nonblocking { libc::SOCK_NONBLOCK } else { 0 };
     // SAFETY: takes and gives integers.
     let fd = checked(unsafe { libc::socket(libc::AF_INET, kind, protocol) })?;
-    // SAFETY: the kernel has just given it to us.
+    // SAFETY: the kernel has just returned the descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -36,14 +36,14 @@ fn address(to: SocketAddrV4) -> libc::sockaddr_in {
 
 const ADDRESS: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
 
-/// Sets an option that is an integer.
+/// Sets an integer option.
 pub(super) fn set_option(fd: &impl AsRawFd, level: i32, name: i32, value: i32) -> io::Result<()> {
     let (place, long) = ((&raw const value).cast(), size_of::<i32>() as libc::socklen_t);
     // SAFETY: `place` points to `long` bytes that live until after the call.
     checked(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, place, long) }).map(drop)
 }
 
-/// A listener of IP protocol `protocol` (0 for TCP). Waiting for a connection ends with an error after `patience`.
+/// Creates a listener of IP protocol `protocol` (0 for TCP). Accepting fails after `patience`.
 pub(super) fn listen(
     protocol: i32,
     at: SocketAddrV4,
@@ -53,7 +53,7 @@ pub(super) fn listen(
     let fd = socket(protocol, false)?;
     set_option(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
     let name = address(at);
-    // SAFETY: the address lives until after the call, and is as long as it is said to be.
+    // SAFETY: the address outlives the call and has the stated length.
     checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const name).cast(), ADDRESS) })?;
     // SAFETY: takes and gives integers.
     checked(unsafe { libc::listen(fd.as_raw_fd(), backlog) })?;
@@ -62,8 +62,7 @@ pub(super) fn listen(
     Ok(TcpListener::from(OwnedFd::from(listener)))
 }
 
-/// A stream of IP protocol `protocol` (0 for TCP) that is not connected. With `fast_open` it will connect with its first
-/// bytes.
+/// Creates an unconnected stream of IP protocol `protocol` (0 for TCP). With `fast_open`, it connects with its first bytes.
 pub(super) fn stream(protocol: i32, fast_open: bool, nonblocking: bool) -> io::Result<TcpStream> {
     let fd = socket(protocol, nonblocking)?;
     if fast_open {
@@ -72,17 +71,17 @@ pub(super) fn stream(protocol: i32, fast_open: bool, nonblocking: bool) -> io::R
     Ok(TcpStream::from(fd))
 }
 
-/// Connects a stream. One that does not wait may still be about to.
+/// Connects a stream. For a nonblocking stream, the connection may still be in progress on return.
 pub(super) fn connect(stream: &TcpStream, to: SocketAddrV4) -> io::Result<()> {
     let name = address(to);
-    // SAFETY: the address lives until after the call, and is as long as it is said to be.
+    // SAFETY: the address outlives the call and has the stated length.
     match checked(unsafe { libc::connect(stream.as_raw_fd(), (&raw const name).cast(), ADDRESS) }) {
         Err(error) if !would_block(&error) => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Gives a socket a congestion control; what a listener accepts inherits its own.
+/// Sets the congestion control of a socket; accepted sockets inherit it from their listener.
 pub(super) fn choose(socket: &impl AsRawFd, congestion_control: CongestionControl) -> io::Result<()> {
     let name: &[u8] = match congestion_control {
         CongestionControl::Cubic => b"cubic",
@@ -96,19 +95,19 @@ pub(super) fn choose(socket: &impl AsRawFd, congestion_control: CongestionContro
     .map(drop)
 }
 
-/// Puts the thread that calls on one core; where there is no such core it stays where it is.
+/// Pins the calling thread to a core; no effect if there is no such core.
 pub(super) fn stay_on(core: usize) {
     // SAFETY: all zeros are an empty set.
     let mut set: libc::cpu_set_t = unsafe { zeroed() };
     if core < libc::CPU_SETSIZE as usize {
         // SAFETY: `core` is within the set.
         unsafe { libc::CPU_SET(core, &mut set) };
-        // SAFETY: `set` is as long as it is said to be. A core that there is not is refused, which is as good.
+        // SAFETY: `set` has the stated length. The kernel refuses an unknown core, which is acceptable.
         unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
     }
 }
 
-/// Processor time of this process so far, all threads.
+/// Processor time of all threads of this process so far.
 pub(super) fn processor_time() -> Duration {
     // SAFETY: all zeros are a value.
     let mut used: libc::rusage = unsafe { zeroed() };

@@ -1,4 +1,4 @@
-//! Calls by the kernel's TCP, TCP Fast Open and MPTCP.
+//! Calls over the kernel's TCP, TCP Fast Open and MPTCP.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
@@ -9,9 +9,9 @@ use super::{CallError, CallTimes, Calls, Carrier, End, Over, PATIENCE, clock, sy
 
 const PORT: u16 = 7007;
 const BACKLOG: i32 = 1024;
-/// How often a server that sleeps looks whether it is still wanted.
+/// Interval at which a sleeping server checks whether it should stop.
 const LOOK: Duration = Duration::from_millis(200);
-/// Attempts between two looks at the clock.
+/// Attempts between two readings of the clock.
 const TURNS: u32 = 4096;
 
 fn protocol(carrier: Carrier) -> i32 {
@@ -22,7 +22,7 @@ fn socket(what: &'static str) -> impl Fn(io::Error) -> CallError {
     move |error| CallError::Socket { what, error }
 }
 
-/// Repeats what has to wait until it need not any more, the other end has left, or it takes too long.
+/// Repeats an operation until it no longer blocks, the other end has failed, or the timeout expires.
 fn insist<T>(over: &Over, mut attempt: impl FnMut() -> io::Result<T>) -> Result<T, CallError> {
     let mut since = None;
     for turn in 0u32.. {
@@ -59,7 +59,7 @@ fn receive(stream: &mut TcpStream, over: &Over, bytes: &mut [u8]) -> Result<(), 
     Ok(())
 }
 
-/// Answers every call with what it was called with.
+/// Echoes every call.
 pub(super) fn serve(
     carrier: Carrier,
     calls: Calls,
@@ -74,7 +74,7 @@ pub(super) fn serve(
     }
     sys::choose(&listener, calls.congestion_control).map_err(socket("cannot choose a congestion control"))?;
     listener.set_nonblocking(calls.spin).map_err(socket("cannot listen"))?;
-    // Nobody waits for it who has gone.
+    // The receiver may already have given up waiting.
     let _ = ready.send(());
     let mut bytes = vec![0; calls.bytes];
     for _ in 0..calls.before + calls.count {
@@ -87,7 +87,7 @@ pub(super) fn serve(
     Ok(())
 }
 
-/// The next connection; `None` if none comes any more.
+/// The next connection; `None` if no more will come.
 fn accept(listener: &TcpListener, over: &Over) -> Result<Option<TcpStream>, CallError> {
     loop {
         match listener.accept() {

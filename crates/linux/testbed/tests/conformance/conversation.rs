@@ -1,10 +1,10 @@
-//! What every conversation has: a name, a network that plays a script, and what must come out.
+//! Common parts of all conversations: a name, a network that plays a script, and the expected result.
 
 use crate::script::{Fate, Kind, Line, Passage, Player, Which};
 
-/// That part of a conversation which does not depend on what its hosts do.
+/// The part of a conversation that is independent of the hosts' actions.
 pub struct Outline {
-    /// What it shows.
+    /// The behaviour under test.
     pub name: &'static str,
     script: Vec<Line>,
     lost: Vec<Kind>,
@@ -12,17 +12,17 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// A network that carries everything.
+    /// A network that delivers everything.
     pub fn new(name: &'static str) -> Self {
         Self { name, script: Vec::new(), lost: Vec::new(), expected: "" }
     }
 
-    /// The network of this conversation.
+    /// A player of this conversation's script.
     pub fn player<T: Clone>(&self) -> Player<T> {
         Player::new(self.script.clone(), self.lost.clone())
     }
 
-    /// What went otherwise than it must, if anything did.
+    /// Describes the difference from the expected result, if any.
     pub fn check(&self, seen: &str, unplayed: &[Which]) -> Option<String> {
         let lines =
             |text: &str| text.lines().map(|line| format!("    {}\n", line.trim())).collect::<String>();
@@ -34,12 +34,12 @@ impl Outline {
     }
 }
 
-/// A conversation while it is written down.
+/// Builder of a conversation.
 pub trait Conversation: Sized {
-    /// What is the same for all.
+    /// The common part.
     fn outline(&mut self) -> &mut Outline;
 
-    /// A packet leaves the network so often, and so.
+    /// Sets the passages of a packet through the network.
     fn passes(mut self, which: Which, passages: impl IntoIterator<Item = Passage>) -> Self {
         self.outline().script.push((which, passages.into_iter().collect()));
         self
@@ -56,42 +56,42 @@ pub trait Conversation: Sized {
         self
     }
 
-    /// A packet loses its payload.
+    /// The network trims a packet.
     fn trims(self, which: Which) -> Self {
         self.passes(which, [Fate::Trimmed.into()])
     }
 
-    /// A packet loses its payload, and its header goes back.
+    /// The network trims a packet and returns its header.
     fn returns(self, which: Which) -> Self {
         self.passes(which, [Fate::Returned.into()])
     }
 
-    /// A packet's payload is not what was sent.
+    /// The network corrupts a packet's payload.
     fn damages(self, which: Which) -> Self {
         self.passes(which, [Fate::Damaged.into()])
     }
 
-    /// A packet arrives twice.
+    /// The network duplicates a packet.
     fn doubles(self, which: Which) -> Self {
         self.passes(which, [Fate::Whole.into(); 2])
     }
 
-    /// A packet's header arrives twice.
+    /// The network delivers a packet's header twice.
     fn doubles_trimmed(self, which: Which) -> Self {
         self.passes(which, [Fate::Trimmed.into(); 2])
     }
 
-    /// A packet is overtaken by another.
+    /// The network delays a packet until after another one.
     fn delays(self, which: Which, after: Which) -> Self {
         self.passes(which, [Passage { fate: Fate::Whole, after: Some(after) }])
     }
 
-    /// A packet arrives, and once more behind another.
+    /// The network delivers a packet, and a copy of it after another one.
     fn repeats(self, which: Which, after: Which) -> Self {
         self.passes(which, [Fate::Whole.into(), Passage { fate: Fate::Whole, after: Some(after) }])
     }
 
-    /// What comes out: what the hosts have sent, and how everything ended.
+    /// Sets the expected result: the packets sent by the hosts, and how everything ended.
     fn must_see(mut self, expected: &'static str) -> Self {
         self.outline().expected = expected;
         self

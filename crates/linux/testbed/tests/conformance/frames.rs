@@ -1,4 +1,4 @@
-//! Conversations on frames: hosts on their sockets, and between them a network that plays the script.
+//! Conversations on frames: hosts on their sockets, joined by a network that plays the script.
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -21,13 +21,13 @@ use crate::script::{Fate, Player, Which};
 use crate::talk::Talk;
 use crate::time::Time;
 
-/// How long a frame takes. A host that has something to do sooner than that is not done with its latest packet: frames wait
-/// for its line, or pulls for their pacer.
+/// Flight time of a frame. A host with work due within this time is not done with its latest packet: frames wait for its
+/// line, or pulls for their pacer.
 pub const FLIGHT: Picos = Picos::from_micros(1);
-/// How often a frame on its way is looked for, and how long each time: a minute in all.
+/// Number of polls for a frame in flight and duration of each: a minute in total.
 const LOOKS: (u32, Duration) = (600_000, Duration::from_micros(100));
 
-/// How packets are read here: as either host reads them.
+/// Parser settings of both hosts.
 const CARRIAGE: Carriage = Carriage { home: PORT, header: HEADERS as u16 };
 
 /// The endpoint's header of a packet; `None` for a RESET.
@@ -35,19 +35,19 @@ pub fn header(arrived: &Arrived<'_>) -> Option<NdpHeader> {
     CARRIAGE.received(arrived, HostAddr(0), 1).map(|packet| packet.header)
 }
 
-/// Hosts that have something to say to each other.
+/// The hosts of a conversation.
 pub trait Hosts {
-    /// Takes what has arrived, and sends what may leave. True if the conversation is over.
+    /// Receives and sends frames. True when the conversation is over.
     fn turn(&mut self, clock: &impl Clock) -> bool;
 
-    /// When something is to be done that no frame brings; [`Instant::NEVER`] for nothing.
+    /// Time of the next action that no frame triggers; [`Instant::NEVER`] if none is pending.
     fn next_due(&self) -> Instant;
 
-    /// Nothing is under way: begins with something new. False if there is nothing to begin with now.
+    /// Starts the next action when nothing is in flight. False if there is none to start now.
     fn begin(&mut self, now: Instant) -> bool;
 }
 
-/// Flows begin by themselves.
+/// Flows start by themselves.
 impl Hosts for Field {
     fn turn(&mut self, clock: &impl Clock) -> bool {
         Field::turn(self, clock).expect("frames of ours")
@@ -62,13 +62,13 @@ impl Hosts for Field {
     }
 }
 
-/// Whoever listens to what hosts send.
+/// Observer of the packets that hosts send.
 pub trait Ear {
-    /// Host `from` has sent this.
+    /// Reports a packet sent by host `from`.
     fn hear(&mut self, from: usize, arrived: &Arrived<'_>) -> Which;
 }
 
-/// Packets of flows: what was sent is in the record.
+/// Observer for flows: ignores packets, because the record lists them.
 struct Flows;
 
 impl Ear for Flows {
@@ -78,14 +78,14 @@ impl Ear for Flows {
     }
 }
 
-/// Frames that a host has sent and taken.
+/// Number of frames that a host has sent and received.
 #[derive(Default)]
 struct Passed {
     sent: AtomicU64,
     taken: AtomicU64,
 }
 
-/// A host's socket, from which it takes one frame at a time: it answers that one before it sees the next.
+/// A host's socket that delivers one frame per call, so that the host answers each frame before it sees the next.
 struct OneByOne {
     io: Socket,
     passed: Arc<Passed>,
@@ -124,18 +124,18 @@ impl PacketIo for OneByOne {
 /// The network's end of a host's line.
 struct End {
     io: Socket,
-    /// What the host at the other end has sent and taken.
+    /// Counters of the host at the other end.
     host: Arc<Passed>,
 }
 
 impl End {
-    /// Whether something is on the line.
+    /// Whether a frame is on the line.
     fn is_busy(&self) -> bool {
         let Counters { sent, received, .. } = self.io.counters();
         self.host.sent.load(Ordering::Relaxed) > received || self.host.taken.load(Ordering::Relaxed) < sent
     }
 
-    /// Waits a moment for what is on the line.
+    /// Waits briefly for frames on the line.
     fn look(&mut self, looks: &mut u32) {
         *looks += 1;
         assert!(*looks < LOOKS.0, "a frame was lost on a line that loses none");
@@ -152,14 +152,14 @@ impl End {
     }
 }
 
-/// The two lines on which conversations are held, one after the other.
+/// The two lines on which conversations run, one after the other.
 pub struct Lines {
     hosts: Vec<Socket>,
     ends: [End; 2],
 }
 
 impl Lines {
-    /// Lines with these ends, the host's and the network's.
+    /// Lines with these ends: the host's and the network's.
     pub fn new(lines: [[Socket; 2]; 2]) -> Self {
         let mut hosts = Vec::new();
         let ends = lines.map(|[near, far]| {
@@ -170,7 +170,7 @@ impl Lines {
         Self { hosts, ends }
     }
 
-    /// Holds a conversation of flows as number `number`: its record, and what the script spoke of in vain.
+    /// Runs a conversation of flows as number `number`; returns its record, and the script's packets that never came.
     pub fn play(&mut self, talk: &Talk, number: u32, time: &impl Time) -> (RunRecord, Vec<Which>) {
         let mut field = Field::new(&talk.scenario(), self.lend(), number).expect("a scenario of ours");
         let unplayed = self.hold(&mut field, &talk.outline, &mut Flows, time);
@@ -184,13 +184,13 @@ impl Lines {
         std::mem::take(&mut self.hosts)
     }
 
-    /// They are at rest again.
+    /// Takes the sockets back after a conversation.
     pub fn take_back(&mut self, sockets: Vec<Socket>) {
         self.hosts = sockets;
         self.clear();
     }
 
-    /// Lets hosts on these lines speak until they are done: what the script spoke of in vain.
+    /// Runs the hosts on these lines until they are done; returns the script's packets that never came.
     pub fn hold(
         &mut self,
         hosts: &mut impl Hosts,
@@ -214,7 +214,7 @@ impl Lines {
         network.middle.player.unplayed()
     }
 
-    /// Forgets what was still under way.
+    /// Discards frames still in flight.
     fn clear(&mut self) {
         let mut looks = 0;
         loop {
@@ -227,7 +227,7 @@ impl Lines {
     }
 }
 
-/// What becomes of frames between the hosts.
+/// Applies the script to frames between the hosts.
 pub struct Middle<'a, E> {
     pub player: Player<Vec<u8>>,
     ear: &'a mut E,
@@ -235,12 +235,12 @@ pub struct Middle<'a, E> {
 }
 
 impl<'a, E: Ear> Middle<'a, E> {
-    /// A network that begins to play a script, with somebody who listens to it.
+    /// A network at the start of its script, with an observer.
     pub fn new(outline: &Outline, ear: &'a mut E) -> Self {
         Self { player: outline.player(), ear, marks: Marks::default() }
     }
 
-    /// Host `from` has sent a frame: what leaves for it, each to a host.
+    /// Processes a frame sent by host `from`; returns the resulting frames, each with its destination.
     pub fn pass(&mut self, from: usize, frame: &Vec<u8>) -> Vec<(usize, Vec<u8>)> {
         let (route, _) = datagram(frame).expect("a frame of ours");
         let arrived = parse(frame, &self.marks, route.to_port).expect("a packet of ours");
@@ -268,17 +268,17 @@ impl<'a, E: Ear> Middle<'a, E> {
     }
 }
 
-/// The lines, and what lies between them.
+/// The lines and the network between them.
 struct Network<'a, E> {
     middle: Middle<'a, E>,
     ends: &'a mut [End; 2],
-    /// Frames, and to which end they go, in the order in which they came.
+    /// Frames in flight with the end that they go to, in the order of arrival.
     under_way: VecDeque<(usize, Vec<u8>)>,
     looks: u32,
 }
 
 impl<E: Ear> Network<'_, E> {
-    /// Takes what the hosts have sent, and plays the script.
+    /// Collects the hosts' frames and applies the script.
     fn collect(&mut self) {
         for from in 0..2 {
             let mut frames = Vec::new();
@@ -291,7 +291,7 @@ impl<E: Ear> Network<'_, E> {
         }
     }
 
-    /// Lets the next frame arrive, once the one before is there. False if there is none.
+    /// Delivers the next frame once its predecessor has been received. False if there is none.
     fn moves(&mut self) -> bool {
         if let Some(end) = self.ends.iter_mut().find(|end| end.is_busy()) {
             end.look(&mut self.looks);

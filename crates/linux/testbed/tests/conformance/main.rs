@@ -1,14 +1,14 @@
-//! One body of conversations between two hosts, unchanged in three worlds: the simulator, frames on in-process rings in
-//! virtual time, and frames on real interfaces with a real clock.
+//! One set of conversations between two hosts, run unchanged in three worlds: the simulator, frames on in-process rings in
+//! virtual time, and frames on real interfaces in real time.
 //!
-//! A conversation ([`talk::Talk`]) says who sends what, what the network does to which packet, and what either host must
-//! send and report. Every world carries the packets in its own way and leaves a record; all else is written once.
+//! A conversation ([`talk::Talk`]) defines who sends, what the network does to which packet, and what each host must send
+//! and report. Every world carries the packets in its own way and produces a record; the rest is shared.
 //!
-//! Streams of bytes have conversations of their own ([`streams`]), with the switch of frames in the place of the simulator.
+//! Streams of bytes have conversations of their own ([`streams`]), with the switch of frames in place of the simulator.
 //!
-//! It is the same in every world because each host sees one sequence of packets, in which the network keeps the order
-//! unless the script changes it, and answers one before it sees the next. Then what hosts send does not depend on how fast
-//! anything is, as long as timers run out only when nothing is under way.
+//! The result is the same in every world because each host sees one sequence of packets and answers each before it sees the
+//! next. The network keeps their order unless the script changes it. What hosts send is therefore independent of speed,
+//! provided that timers expire only when nothing is in flight.
 
 mod conversation;
 mod frames;
@@ -32,7 +32,7 @@ use script::Which;
 use streams::Dialogue;
 use talk::Talk;
 
-/// Holds conversations, and shows all that went otherwise than it must.
+/// Runs conversations, and reports all deviations.
 fn hold<T>(
     all: &[T],
     outline: impl Fn(&T) -> &Outline,
@@ -46,7 +46,7 @@ fn hold<T>(
     assert!(wrong.is_empty(), "{} of {}:\n\n{}", wrong.len(), all.len(), wrong.join("\n"));
 }
 
-/// Holds every conversation of flows in one world.
+/// Runs every conversation of flows in one world.
 fn hold_flows(mut world: impl FnMut(&Talk, u32) -> (RunRecord, Vec<Which>)) {
     let talks = talks::all();
     assert!(talks.len() >= 60, "only {} conversations", talks.len());
@@ -60,7 +60,7 @@ fn hold_flows(mut world: impl FnMut(&Talk, u32) -> (RunRecord, Vec<Which>)) {
     );
 }
 
-/// Holds every conversation of streams in one world.
+/// Runs every conversation of streams in one world.
 fn hold_streams(world: impl FnMut(&Dialogue, u32) -> (String, Vec<Which>)) {
     let dialogues = streams::all();
     assert!(dialogues.len() >= 25, "only {} conversations", dialogues.len());
@@ -75,7 +75,7 @@ fn rings() -> Lines {
     }))
 }
 
-/// What lines on real interfaces are made of; `None`, with a message, where they cannot be made.
+/// The veth pairs for lines on real interfaces; `None`, with a message, where they cannot be created.
 fn veths() -> Option<[namespaces::Veth; 2]> {
     Some([namespaces::Veth::make(1500)?, namespaces::Veth::make(1500)?])
 }

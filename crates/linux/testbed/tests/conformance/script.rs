@@ -1,4 +1,4 @@
-//! What the network does to which packet, in any world.
+//! The script of a network: what happens to which packet, in any world.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,11 +14,11 @@ pub enum Kind {
     Pull,
     Probe,
     Reset,
-    /// HELLO and COOKIE, of which no script speaks.
+    /// HELLO and COOKIE; not used in scripts.
     Token,
 }
 
-/// A packet: what it is, and the how many-th copy of it that comes to the network.
+/// Identifies a packet: its type, its number, and which of its copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Which {
     pub kind: Kind,
@@ -44,7 +44,7 @@ impl Which {
         Self { kind, number, flow: 0, copy: 1 }
     }
 
-    /// The same of another flow than the first.
+    /// The same packet of another flow than the first.
     pub fn of(self, flow: u32) -> Self {
         Self { flow, ..self }
     }
@@ -81,7 +81,7 @@ pub fn probe(number: u32) -> Which {
     Which::first(Kind::Probe, number)
 }
 
-/// What is said before there is a connection.
+/// A packet sent before the connection exists.
 pub fn token() -> Which {
     Which::first(Kind::Token, 0)
 }
@@ -90,21 +90,21 @@ pub fn reset() -> Which {
     Which::first(Kind::Reset, 0)
 }
 
-/// What has become of a packet that leaves the network.
+/// Fate of a packet that leaves the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     Whole,
     Trimmed,
     Returned,
-    /// The payload is not what was sent.
+    /// The payload is corrupted.
     Damaged,
 }
 
-/// One packet that leaves for one that comes.
+/// One delivery of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passage {
     pub fate: Fate,
-    /// Right behind this packet, which goes the same way; at once if there is none.
+    /// Delivered right after this packet in the same direction; `None`: at once.
     pub after: Option<Which>,
 }
 
@@ -114,16 +114,16 @@ impl From<Fate> for Passage {
     }
 }
 
-/// A packet, and what leaves for it: nothing if it is lost, two passages if it is doubled.
+/// A packet and its deliveries: none if it is lost, two if it is duplicated.
 pub type Line = (Which, Vec<Passage>);
 
-/// The network at work. What no line names passes whole.
+/// Runs a script. Packets without a line in the script are delivered unchanged.
 #[derive(Clone, Default)]
 pub struct Player<T> {
     script: Vec<Line>,
-    /// Lost whenever it comes.
+    /// Kinds of packets that are always lost.
     lost: Vec<Kind>,
-    /// Copies seen of each packet.
+    /// Number of copies seen of each packet.
     copies: BTreeMap<(Kind, u32, u32), u32>,
     held: Vec<(Which, T, Fate)>,
 }
@@ -133,7 +133,7 @@ impl<T: Clone> Player<T> {
         Self { script, lost, copies: BTreeMap::new(), held: Vec::new() }
     }
 
-    /// A packet comes, which copy of it is not asked: what leaves, in this order.
+    /// Processes a packet; returns the resulting deliveries in order. The copy number in `which` is ignored.
     pub fn pass(&mut self, which: Which, packet: &T) -> Vec<(T, Fate)> {
         let which = self.count(which);
         let mut leaving = Vec::new();
@@ -165,7 +165,7 @@ impl<T: Clone> Player<T> {
         }
     }
 
-    /// Packets that the script speaks of and that never came, or that were held to the end.
+    /// Packets of the script that never came, or that were held to the end.
     pub fn unplayed(&self) -> Vec<Which> {
         self.script.iter().map(|line| line.0).chain(self.held.iter().map(|held| held.0)).collect()
     }

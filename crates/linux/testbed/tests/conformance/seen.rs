@@ -1,9 +1,9 @@
-//! What was seen of a conversation, as text that a test can state.
+//! The observed conversation as text, for comparison with the expected text.
 //!
-//! A line for each host and packet type lists what it has sent, in order: the packet or pull number, and for data `s` (SYN),
-//! `l` (LAST), `p` (sent on a pull) and `!` (priority 1), and `:5` for 5 bytes where the packet is not full. `0+3` is an ACK or
-//! NACK of packet 0 that carries pull 3. What belongs to another flow than the first begins with its letter. A line for
-//! each flow says how it ended.
+//! One line per host and packet type lists the packets sent, in order: the packet or pull number, and for data `s` (SYN),
+//! `l` (LAST), `p` (sent on a pull) and `!` (priority 1), and `:5` for 5 bytes where the packet is not full. `0+3` is an ACK
+//! or NACK of packet 0 that carries pull 3. A packet of another flow than the first begins with the flow's letter. One line
+//! per flow says how it ended.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ use crate::talk::FULL;
 /// Bytes of a full packet on the wire.
 const WIRE: u64 = FULL + pullnet_testbed::HEADERS as u64;
 
-/// Everything that a conversation states.
+/// The text of a record.
 pub fn text(record: &RunRecord) -> String {
     let mut text = String::new();
     for (host, name) in [(HostId(0), "A"), (HostId(1), "B")] {
@@ -49,7 +49,7 @@ fn word(row: &PacketRow) -> String {
     packet(&header, u64::from(row.wire) + FULL - WIRE, header.conn().0)
 }
 
-/// A packet of flow, or connection, `flow`, with so many bytes of payload if it is data.
+/// A packet of the flow or connection `flow`, with `payload` bytes of payload if it is data.
 pub fn packet(header: &NdpHeader, payload: u64, flow: u32) -> String {
     let rest = match *header {
         NdpHeader::Data { seq, syn, last, pulled, priority, .. } => {
@@ -66,12 +66,12 @@ pub fn packet(header: &NdpHeader, payload: u64, flow: u32) -> String {
     format!(" {}{rest}", belongs(flow))
 }
 
-/// What says that something belongs to another flow than the first.
+/// Prefix for packets of another flow than the first.
 pub fn belongs(flow: u32) -> String {
     if flow == 0 { String::new() } else { letter(flow).to_string() }
 }
 
-/// Data packets that were sent again, each by another path than before.
+/// Data packets that were retransmitted, each on another path than before.
 fn other_paths(name: &str, sent: &[&PacketRow]) -> String {
     let data: Vec<_> = sent.iter().filter(|row| row.kind == "data").collect();
     let mut other = String::new();

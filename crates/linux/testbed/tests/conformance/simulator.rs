@@ -1,4 +1,4 @@
-//! Conversations in the simulator: its engine carries the packets, and a discipline plays the script.
+//! Conversations in the simulator: its engine carries the packets, and a special discipline plays the script.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,10 +16,10 @@ use crate::talk::Talk;
 
 type Packet = Sized<Small>;
 
-/// What a trim leaves, bytes.
+/// Length of a trimmed packet. Bytes.
 const TRIMMED: u32 = 72;
 
-/// Holds a conversation: its record, and what the script spoke of in vain.
+/// Runs a conversation; returns its record, and the script's packets that never came.
 pub fn play(talk: &Talk) -> (RunRecord, Vec<Which>) {
     let scenario = talk.scenario();
     let ProtocolConfig::Ndp(ndp) = &scenario.transports[0].config else { panic!("conversations are NDP's") };
@@ -30,7 +30,7 @@ pub fn play(talk: &Talk) -> (RunRecord, Vec<Which>) {
     (run.finish(), unplayed)
 }
 
-/// The script that all ports play together.
+/// The script, shared by all ports.
 #[derive(Clone, Default)]
 struct Stage(Arc<Mutex<Player<Packet>>>);
 
@@ -46,11 +46,11 @@ impl Settings for Stage {
     }
 }
 
-/// A port without end that plays a script to what comes to it.
+/// A port with unlimited room that applies the script to its packets.
 struct Scripted(VecDeque<Packet>);
 
 impl Scripted {
-    /// Lets a packet leave.
+    /// Delivers a packet with the given fate.
     fn leave(&mut self, mut packet: Packet, fate: Fate, cx: &mut impl Context<Packet>) {
         if fate == Fate::Whole {
             return self.0.push_back(packet);
@@ -59,7 +59,7 @@ impl Scripted {
         if fate == Fate::Returned {
             return cx.outcome(Outcome::Returned { header: packet, trimmed: true });
         }
-        // The simulator has no payload to damage: what a host makes of a damaged packet is what it makes of a header.
+        // The simulator has no payload to corrupt. A host treats a corrupted packet like a trimmed one.
         self.0.push_back(packet);
         cx.outcome(Outcome::Trimmed(packet));
     }
@@ -74,11 +74,11 @@ impl Lookahead for Scripted {
 }
 
 impl Discipline<Packet> for Scripted {
-    /// A switch as a whole: a script that speaks of two packets needs them in order of time.
+    /// All ports of a switch share state: a script that involves two packets needs them in time order.
     const SHARES: bool = true;
     type Config = Stage;
-    /// Whether this switch plays the script. One of those on the way of every packet has two ports: the only one of a star,
-    /// or a spine.
+    /// Whether this switch plays the script. Every packet passes exactly one switch with two ports: the switch of a star, or
+    /// a spine.
     type Shared = bool;
 
     fn rules(stage: &Stage) -> Stage {
@@ -101,7 +101,7 @@ impl Discipline<Packet> for Scripted {
         let which = Which::with(&header, header.conn().0);
         let leaving = stage.0.lock().expect("nobody panics while playing").pass(which, &packet);
         if leaving.is_empty() {
-            // One that is held counts as dropped too: nobody looks at that count.
+            // Held packets are counted as dropped too; no test reads that count.
             let why = DropReason::DataQueueFull;
             return cx.outcome(Outcome::Dropped { packet, why, trimmed: false });
         }

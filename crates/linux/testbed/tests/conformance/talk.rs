@@ -1,4 +1,4 @@
-//! A conversation of flows: a scenario, and what becomes of its packets.
+//! A conversation of flows: a scenario, and the fates of its packets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use crate::conversation::{Conversation, Outline};
 
 /// The host that sends the first flow.
 pub const A: u32 = 0;
-/// The other one.
+/// The other host.
 pub const B: u32 = 1;
 /// Payload of a full packet, bytes.
 pub const FULL: u64 = 1000;
 
-/// What all conversations begin with. Links and pulls are fast, so that whoever is answered has sent what it had to send;
-/// timers are slow beside both.
+/// Base scenario of all conversations. Links and pulls are fast, so that a host has sent everything before an answer
+/// arrives; timers are slow compared to both.
 const SCENARIO: &str = r#"
 name = "conversation"
 until = "all flows done"
@@ -59,7 +59,7 @@ pub struct Talk {
     flows: Vec<String>,
 }
 
-/// A conversation; `name` is what it shows.
+/// A conversation; `name` is the behaviour under test.
 pub fn talk(name: &'static str) -> Talk {
     Talk {
         outline: Outline::new(name),
@@ -81,7 +81,7 @@ impl Talk {
         self.set("transport.initial_window", &format!("{packets} packets"))
     }
 
-    /// Four paths lead from one host to the other.
+    /// Sets up four paths between the hosts.
     pub fn four_paths(mut self) -> Self {
         self.scenario = self.scenario.replace("hosts = 2\n", "");
         FOUR_PATHS.into_iter().fold(self, |talk, (key, value)| talk.set(key, value))
@@ -92,7 +92,7 @@ impl Talk {
         self.sends_at("0 us", host, bytes)
     }
 
-    /// The same from some time on. Flows are numbered in the order of their beginnings.
+    /// The same from a given time on. Flows are numbered in order of their start.
     pub fn sends_at(mut self, start: &str, host: u32, bytes: u64) -> Self {
         self.flows.push(format!("{host},{},{bytes},{start},0", 1 - host));
         self

@@ -8,7 +8,7 @@ use pullnet_units::{Instant, Picos};
 
 /// A clock that can be waited for.
 pub trait Time: Clock {
-    /// Nothing happens before `until`: lets time pass, perhaps not as far as that.
+    /// Lets time pass while nothing happens, up to `until` at most.
     fn rest(&self, until: Instant);
 }
 
@@ -31,11 +31,11 @@ impl Time for Virtual {
 
 /// The longest rest.
 const NAP: Duration = Duration::from_millis(1);
-/// A look at the clock does not find more time passed than this: while the machine does not let the process run, its time
-/// stands still, so that no timer runs out in the midst of what is under way.
+/// Most time that may pass between two readings of the clock. While the machine does not schedule the process, its time
+/// stands still, so that no timer expires while packets are in flight.
 const STRIDE: Picos = Picos::from_micros(20);
 
-/// The clock of the machine.
+/// Real time.
 pub struct Wall {
     now: Cell<Instant>,
     looked: Cell<Moment>,
@@ -53,7 +53,7 @@ impl Default for Wall {
 }
 
 impl Wall {
-    /// Time since the latest look.
+    /// Time since the latest reading.
     fn passed(&self) -> Picos {
         let moment = moment();
         let passed = moment.duration_since(self.looked.replace(moment));

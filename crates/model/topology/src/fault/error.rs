@@ -1,27 +1,27 @@
 use pullnet_units::{BitsPerSec, Picos};
 use thiserror::Error;
 
-/// Why a fault cannot happen. The text names place, value and remedy.
+/// Reasons why a fault is invalid. The text names the place, the value and the remedy.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum FaultError {
-    /// No place reads like this.
+    /// The text is not a place.
     #[error(
         "place \"{text}\" cannot be read; write for instance \"all links\", \"level agg->core\", \
          \"link core 0 - agg 3\", \"link core 0 -> agg 3\", \"switch agg 3\" or \"host 5\""
     )]
     Place {
-        /// As it was written.
+        /// The text as written.
         text: String,
     },
-    /// No level is called that.
+    /// There is no level of this name.
     #[error("place \"level {text}\": there is no level \"{text}\"; use one of {known}")]
     UnknownLevel {
-        /// As it was written.
+        /// The text as written.
         text: String,
-        /// What there is.
+        /// The existing levels.
         known: String,
     },
-    /// No node is called that.
+    /// There is no node of this name.
     #[error("place \"{place}\": there is no node \"{node}\"; nodes are called like {examples}")]
     UnknownNode {
         /// The place.
@@ -36,34 +36,34 @@ pub enum FaultError {
     NotJoined {
         /// The place.
         place: String,
-        /// The one node.
+        /// The first node.
         from: String,
-        /// The other.
+        /// The second node.
         to: String,
-        /// Some nodes that would do.
+        /// Some neighbours of the first node.
         neighbours: String,
     },
-    /// There are fewer parallel links.
+    /// The lane exceeds the number of parallel links.
     #[error("place \"{place}\": lane {lane} does not exist; use 0 to {highest}")]
     Lane {
         /// The place.
         place: String,
         /// The lane in it.
         lane: u16,
-        /// The last lane that there is.
+        /// Number of the last lane.
         highest: usize,
     },
-    /// It ends before it begins.
+    /// The fault ends before it begins.
     #[error("place \"{place}\": until = \"{until}\" is not after from = \"{from}\"; use a later end or none")]
     Times {
         /// The place.
         place: String,
-        /// Begin, since the start of the run.
+        /// Start of the fault, since the start of the run.
         from: Picos,
-        /// End, since the start of the run.
+        /// End of the fault, since the start of the run.
         until: Picos,
     },
-    /// Not a probability that has an effect.
+    /// The probability is out of range or has no effect.
     #[error("place \"{place}\": probability {value} is out of range; use more than 0 and at most 1")]
     Probability {
         /// The place.
@@ -71,20 +71,20 @@ pub enum FaultError {
         /// The value.
         value: f64,
     },
-    /// Nothing doubles packets in a simulation.
+    /// Duplication is not supported in the simulator.
     #[error("place \"{place}\": packets are doubled by switches of real frames only; use another effect")]
     Duplicate {
         /// The place.
         place: String,
     },
-    /// No link gets slower.
+    /// The rate is not below that of any affected link.
     #[error("place \"{place}\": rate {rate} slows no link there; use less than {fastest}")]
     Rate {
         /// The place.
         place: String,
         /// The value.
         rate: BitsPerSec,
-        /// The rate of the fastest link there.
+        /// Rate of the fastest affected link.
         fastest: BitsPerSec,
     },
 }

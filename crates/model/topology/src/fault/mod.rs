@@ -1,4 +1,4 @@
-//! Faults: what goes wrong where and when, and what that makes of each link.
+//! Faults, and the resulting state of each link.
 
 mod error;
 mod place;
@@ -15,42 +15,42 @@ pub use error::FaultError;
 pub use place::Place;
 pub use schedule::{LinkSchedule, LinkState, Schedules};
 
-/// What goes wrong.
+/// Effect of a fault.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Effect {
-    /// Nothing passes.
+    /// The link is down.
     Down,
-    /// The link is slower than it was built.
+    /// The link has a lower rate than built.
     Rate(BitsPerSec),
-    /// Packets vanish with this probability, above 0 and at most 1.
+    /// Packets are lost with this probability, above 0 and at most 1.
     Loss(f64),
-    /// Packets arrive damaged with this probability, above 0 and at most 1.
+    /// Packets are corrupted with this probability, above 0 and at most 1.
     Corrupt(f64),
-    /// Packets arrive twice with this probability, above 0 and at most 1. On switches of real frames only.
+    /// Packets are duplicated with this probability, above 0 and at most 1. Only on switches of real frames.
     Duplicate(f64),
 }
 
-/// Something that goes wrong at a place, by which a scenario and a switch of real frames each mean something else.
+/// A fault at a place; the type of the place differs between a scenario and a switch of real frames.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fault<P = Place> {
-    /// Where.
+    /// The affected links.
     pub place: P,
-    /// From when on.
+    /// Start of the fault.
     pub from: Instant,
-    /// When it is over; `None`: never.
+    /// End of the fault; `None`: permanent.
     pub until: Option<Instant>,
-    /// What happens.
+    /// Effect of the fault.
     pub effect: Effect,
 }
 
 impl<P> Fault<P> {
-    /// Whether it is there at an instant.
+    /// Whether the fault is active at an instant.
     pub fn is_active(&self, at: Instant) -> bool {
         self.from <= at && self.until.is_none_or(|until| at < until)
     }
 }
 
-/// What the faults make of the links. Faults that overlap combine; see [`LinkState`].
+/// The schedules of all links with faults. Overlapping faults combine; see [`LinkState`].
 pub fn schedules(topology: &Topology, faults: &[Fault]) -> Result<Schedules, FaultError> {
     let mut hit: BTreeMap<LinkRef, Vec<&Fault>> = BTreeMap::new();
     for fault in faults {

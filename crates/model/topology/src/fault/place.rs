@@ -9,7 +9,7 @@ use crate::model::{HostPeer, Level, NodeKind, Peer};
 use crate::names::LinkRef;
 use crate::topology::Topology;
 
-/// Where a fault is. Written as
+/// Links affected by a fault. Written as
 ///
 /// | text | links |
 /// |---|---|
@@ -20,20 +20,20 @@ use crate::topology::Topology;
 /// | `link core 0 - agg 3 lane 1` | one of the parallel links, counted from 0 |
 /// | `agg 3`, `switch agg 3`, `host 5` | all links of a node, both directions |
 ///
-/// Nodes are called as in [`Topology::node_name`]; `host 5` and `switch 3` work in every topology.
+/// Nodes are named as by [`Topology::node_name`]; `host 5` and `switch 3` work in every topology.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Every link.
     AllLinks,
-    /// Every link of a level.
+    /// All links of a level.
     Level(Level),
-    /// Between two nodes.
+    /// The links between two nodes.
     Link {
-        /// Name of the one.
+        /// Name of the first node.
         a: String,
-        /// Name of the other.
+        /// Name of the second node.
         b: String,
-        /// Which of the parallel links; all if `None`.
+        /// Index of the parallel link; `None`: all of them.
         lane: Option<u16>,
         /// Both directions, or only from `a` to `b`.
         both: bool,
@@ -129,7 +129,7 @@ fn node(topology: &Topology, place: &Place, name: &str) -> Result<NodeId, FaultE
     })
 }
 
-/// The last node of each tier, which shows the word and the highest number.
+/// The last node of each tier, as examples of the tier's name and highest number.
 fn examples(topology: &Topology) -> String {
     let mut last: BTreeMap<(bool, u8), NodeId> = BTreeMap::new();
     for (id, node) in topology.nodes.enumerate() {
@@ -147,7 +147,7 @@ fn out_of(topology: &Topology, node: NodeId) -> impl Iterator<Item = LinkRef> + 
     nic.into_iter().chain(this.ports.clone().map(|port| LinkRef::Port(PortId(port))))
 }
 
-/// The other direction of the same cable.
+/// The opposite direction of the same cable.
 fn back(topology: &Topology, link: LinkRef) -> Option<LinkRef> {
     match link {
         LinkRef::Nic(host) => Some(match topology.hosts[host].peer {

@@ -5,28 +5,28 @@ use pullnet_units::{BitsPerSec, Instant};
 use super::{Effect, Fault};
 use crate::names::LinkRef;
 
-/// How one direction of a link works.
+/// State of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LinkState {
-    /// Whether anything passes.
+    /// Whether the link is up.
     pub up: bool,
-    /// Bits that leave per second.
+    /// Rate of the link.
     pub rate: BitsPerSec,
-    /// Probability that a packet vanishes, 0 to 1.
+    /// Probability that a packet is lost, 0 to 1.
     pub loss: f64,
-    /// Probability that a packet that did not vanish arrives damaged, 0 to 1.
+    /// Probability that a packet that is not lost is corrupted, 0 to 1.
     pub corrupt: f64,
     /// Probability that a packet arrives twice, 0 to 1.
     pub duplicate: f64,
 }
 
 impl LinkState {
-    /// As built.
+    /// State without faults.
     pub const fn sound(rate: BitsPerSec) -> Self {
         Self { up: true, rate, loss: 0.0, corrupt: 0.0, duplicate: 0.0 }
     }
 
-    /// With one more effect: down wins, the lowest rate counts, probabilities are independent.
+    /// The state with one more effect: down takes precedence, the lowest rate applies, probabilities are independent.
     #[must_use]
     pub fn with(mut self, effect: Effect) -> Self {
         let either = |p: f64, q: f64| 1.0 - (1.0 - p) * (1.0 - q);
@@ -41,7 +41,7 @@ impl LinkState {
     }
 }
 
-/// What becomes of one directed link: its state from each instant on. Before the first it is sound.
+/// State changes of one directed link. Before the first change the link has no faults.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkSchedule {
     sound: LinkState,
@@ -61,12 +61,12 @@ impl LinkSchedule {
         Self { sound, changes }
     }
 
-    /// State changes in order of time; neighbours differ.
+    /// State changes in time order; consecutive states differ.
     pub fn changes(&self) -> &[(Instant, LinkState)] {
         &self.changes
     }
 
-    /// The highest rate at any time from `from` to `until`; `None` if the link is down all the time.
+    /// The highest rate between `from` and `until`; `None` if the link is down all the time.
     pub fn best_rate(&self, from: Instant, until: Instant) -> Option<BitsPerSec> {
         let within =
             self.changes.iter().filter(|(at, _)| from < *at && *at <= until).map(|(_, state)| *state);
@@ -74,7 +74,7 @@ impl LinkSchedule {
         states.filter(|state| state.up).map(|state| state.rate).max()
     }
 
-    /// The state at an instant; a change takes effect at its instant.
+    /// The state at an instant; a change is effective from its own instant.
     pub fn at(&self, at: Instant) -> LinkState {
         let after = self.changes.partition_point(|(from, _)| *from <= at);
         after.checked_sub(1).map_or(self.sound, |last| self.changes[last].1)
@@ -86,22 +86,22 @@ impl LinkSchedule {
 pub struct Schedules(pub(super) BTreeMap<LinkRef, LinkSchedule>);
 
 impl Schedules {
-    /// What becomes of `link`; `None` if it stays sound.
+    /// The schedule of `link`; `None` if it has no faults.
     pub fn get(&self, link: LinkRef) -> Option<&LinkSchedule> {
         self.0.get(&link)
     }
 
-    /// Whether nothing goes wrong.
+    /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Number of directed links that have faults.
+    /// Number of directed links with faults.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// NICs, then ports, each by number.
+    /// Schedules of NICs, then of ports, each in numeric order.
     pub fn iter(&self) -> impl Iterator<Item = (LinkRef, &LinkSchedule)> {
         self.0.iter().map(|(link, schedule)| (*link, schedule))
     }

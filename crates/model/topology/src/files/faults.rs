@@ -3,10 +3,10 @@ use core::fmt;
 use super::File;
 use crate::error::TopologyError;
 
-/// Places of a file that are named where much is wrong.
+/// Most errors reported for one file.
 const NAMED: usize = 20;
 
-/// What is wrong in a file, in the order in which it is read: at least one error.
+/// Errors of a file in reading order; at least one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoadErrors(pub Vec<TopologyError>);
 
@@ -25,12 +25,12 @@ impl From<TopologyError> for LoadErrors {
     }
 }
 
-/// The errors of a file that is read on behind them: the first ones, and how many more there are.
+/// Collects the errors of a file: keeps the first ones and counts the others.
 #[derive(Default)]
 pub(super) struct Faults {
     named: Vec<TopologyError>,
     more: usize,
-    /// Line of the first that is not named.
+    /// Line of the first error that is only counted.
     from: usize,
 }
 
@@ -39,7 +39,7 @@ impl Faults {
         self.named.is_empty()
     }
 
-    /// The value, or nothing and its error kept.
+    /// Returns the value, or `None` after keeping its error.
     pub fn keep<T>(&mut self, result: Result<T, TopologyError>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
@@ -55,7 +55,7 @@ impl Faults {
         self.more += 1;
     }
 
-    /// Refuses the file if there was an error.
+    /// Returns the collected errors, if any.
     pub fn end(mut self, file: &File<'_>) -> Result<(), LoadErrors> {
         if self.more > 0 {
             let what = format!("and {} more errors from here on", self.more);

@@ -1,6 +1,6 @@
 //! The format of the HPCC simulations: `nodes switches links`, a line of switch ids, then `a b rate delay loss` per link.
 //!
-//! What follows the stated number of links is a comment, as for the original reader.
+//! Text after the stated number of links is a comment, as in the original reader.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! The tree format of htsim: `key value` lines, a header, then one block per tier (0 = ToR).
 //!
-//! Source of the format: `sim/datacenter/fat_tree_topology.cpp` of csg-htsim. A radix counts links, of which `Bundle`
-//! go to the same neighbour. The latency of a switch is added to the delay of the links that lead to it.
+//! Source of the format: `sim/datacenter/fat_tree_topology.cpp` of csg-htsim. A radix counts links; groups of `Bundle` links
+//! lead to the same neighbour. The latency of a switch is added to the delay of its incoming links.
 
 use std::collections::BTreeMap;
 
@@ -26,11 +26,11 @@ const TIER: &[&str] = &[
     "bundle",
 ];
 
-/// Values by block (0 the header, 1 the ToRs, ...) and key, with their lines.
+/// Values with their lines, by block (0 the header, 1 the ToRs, ...) and key.
 struct Values<'a> {
     file: &'a File<'a>,
     rows: BTreeMap<(u32, String), (&'a str, usize)>,
-    /// The line where each block begins.
+    /// First line of each block.
     blocks: BTreeMap<u32, usize>,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, L
     }
 }
 
-/// Key, in small letters, and value of a line; nothing of a line without.
+/// Lower-case key and value of a line; `None` for an empty line.
 fn row<'a>(file: &File<'_>, line: usize, text: &'a str) -> Result<Option<(String, &'a str)>, TopologyError> {
     let mut words = text.split('#').next().unwrap_or("").split_whitespace();
     match (words.next(), words.next(), words.next()) {
@@ -233,7 +233,7 @@ impl<'a> Values<'a> {
         Ok(Duplex { up: link(self.latency(block)?), down: link(below) })
     }
 
-    /// `Oversubscribed` repeats what the radices say, by number of links or by their rates.
+    /// Checks `Oversubscribed` against the radices, either by number of links or by their rates.
     fn check_oversubscription(&self, shape: &Shape) -> Result<(), TopologyError> {
         for tier in 0..shape.tiers - 1 {
             let block = u32::from(tier) + 1;

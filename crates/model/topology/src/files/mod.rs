@@ -14,25 +14,25 @@ use crate::graph::Graph;
 use crate::model::Link;
 use crate::topology::Topology;
 
-/// What a file leaves open. An option that the file's format has no use for is refused.
+/// Options for properties that a file does not state. An option without effect on the file's format is rejected.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct LoadOptions {
-    /// Most paths that are listed between two switches, 1 to 65535; 64 unless set. Not for `.topo`, where all paths
-    /// are there by construction.
+    /// Most paths listed between two switches, 1 to 65535; default 64. Not for `.topo`, where all paths follow from the
+    /// structure.
     pub max_paths: Option<u16>,
-    /// Delay of every link of an SNDlib network; 1 ms unless set.
+    /// Delay of every link of an SNDlib network; default 1 ms.
     pub delay: Option<Picos>,
-    /// Rate of the hosts' links of an SNDlib network; unless set, what all the other links of the node carry together.
+    /// Rate of the hosts' links of an SNDlib network; by default the total rate of the node's other links.
     pub host_rate: Option<BitsPerSec>,
-    /// What capacity 1 of an SNDlib network means; needed where the file states no unit.
+    /// Rate of one unit of capacity in an SNDlib network; required if the file states no unit.
     pub capacity_unit: Option<BitsPerSec>,
-    /// Whether only the first link of a host is used where it has several; they are refused unless set. Only for
-    /// the own format and for HPCC's.
+    /// Whether only the first link of a host with several links is used; by default such hosts are rejected. Only for the
+    /// own format and for HPCC's.
     pub first_host_links: bool,
 }
 
 impl LoadOptions {
-    /// Names of the options that only SNDlib files use and that are set.
+    /// Names of the options that are set and apply to SNDlib files only.
     fn for_sndlib_only(&self) -> Option<&'static str> {
         let set = [
             ("delay", self.delay.is_some()),
@@ -50,7 +50,7 @@ impl LoadOptions {
     }
 }
 
-/// Reads a topology. The end of `name` tells the format:
+/// Reads a topology. The suffix of `name` selects the format:
 ///
 /// | name | format | hosts |
 /// |---|---|---|
@@ -59,7 +59,8 @@ impl LoadOptions {
 /// | `*.txt` | HPCC: counts, switch ids, one link per line | nodes that are no switches, by id |
 /// | `*.xml` | SNDlib: nodes and links with capacities | one per node |
 ///
-/// `name` is also what errors call the file; nothing is opened. Errors come all at once, up to twenty of them. A whole network in the own format:
+/// Errors refer to the file as `name`; no file is opened. All errors are reported at once, up to twenty. A complete network
+/// in the own format:
 ///
 /// ```
 /// let text = r#"
@@ -116,7 +117,7 @@ pub fn load(name: &str, text: &str, options: &LoadOptions) -> Result<Topology, L
 struct File<'a> {
     name: &'a str,
     text: &'a str,
-    /// Where lines end.
+    /// Ends of lines.
     ends: Vec<usize>,
 }
 
@@ -129,12 +130,12 @@ impl<'a> File<'a> {
         TopologyError::File { file: self.name.to_string(), line, what: what.into(), remedy: remedy.into() }
     }
 
-    /// The line, counted from 1, of a place in the text.
+    /// The line, counted from 1, of an offset in the text.
     fn line_of(&self, offset: usize) -> usize {
         1 + self.ends.partition_point(|end| *end < offset)
     }
 
-    /// A number of a line that ought to be there.
+    /// Parses a required number of a line.
     fn number<T: core::str::FromStr>(
         &self,
         line: usize,
@@ -148,7 +149,7 @@ impl<'a> File<'a> {
             .map_err(|_| self.refuse(line, format!("{key} = \"{text}\" is no number"), "write a number"))
     }
 
-    /// A quantity with its unit.
+    /// Parses a quantity with its unit.
     fn quantity<T: core::str::FromStr<Err: core::fmt::Display>>(
         &self,
         line: usize,
@@ -162,7 +163,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Gives an error of the graph the line where it arose.
+    /// Adds the line to an error of the graph.
     fn at<T>(&self, line: usize, result: Result<T, TopologyError>) -> Result<T, TopologyError> {
         result.map_err(|error| match error {
             TopologyError::Graph { what, remedy, .. } => self.refuse(line, what, remedy),
@@ -182,7 +183,7 @@ impl<'a> File<'a> {
         self.link_each_way(line, graph, ends, [link, link], lanes)
     }
 
-    /// Joins two nodes by their names with links that differ by direction: away from the first, and from the second.
+    /// Joins two nodes by their names; the link differs by direction: away from the first, and from the second.
     fn link_each_way(
         &self,
         line: usize,
@@ -199,7 +200,7 @@ impl<'a> File<'a> {
         (0..lanes).try_for_each(|_| self.at(line, graph.link_each_way(a, b, there, back)))
     }
 
-    /// What a topology is called if its file does not say.
+    /// Default name of the topology, from the name of its file.
     fn stem(&self) -> String {
         let base = self.name.rsplit(['/', '\\']).next().unwrap_or(self.name);
         base.rsplit_once('.').map_or(base, |(stem, _)| stem).to_string()

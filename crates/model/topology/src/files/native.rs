@@ -1,4 +1,4 @@
-//! The project's own format; [`load`](super::load) shows it whole.
+//! The project's own format; see [`load`](super::load) for a complete example.
 
 use core::ops::Range;
 
@@ -42,7 +42,7 @@ pub(super) fn load(file: &File<'_>, options: &LoadOptions) -> Result<Topology, L
     Ok(topology)
 }
 
-/// What links have that do not say.
+/// Default properties of links.
 struct Defaults {
     rate: Option<BitsPerSec>,
     delay: Option<Picos>,
@@ -65,7 +65,7 @@ impl Defaults {
     }
 }
 
-/// A table of the file, with the line where it begins.
+/// A table of the file with its first line.
 struct Table<'a> {
     file: &'a File<'a>,
     name: &'static str,
@@ -92,7 +92,7 @@ impl<'a> Table<'a> {
         )
     }
 
-    /// Refuses keys that are not `known`.
+    /// Rejects keys that are not `known`.
     fn only(&self, known: &[&str]) -> Result<(), TopologyError> {
         let is_known = |key: &Spanned<DeString<'_>>| known.contains(&key.get_ref().as_ref());
         match self.rows.keys().find(|key| !is_known(key)) {
@@ -136,14 +136,14 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// What a link joins, what it is in each direction, and how many of it there are.
+    /// The ends of a link, its properties in each direction, and the number of parallel links.
     fn link(&self, defaults: &Defaults) -> Result<([&'a str; 2], [Link; 2], u32), TopologyError> {
         self.only(&["between", "rate", "delay", "back", "lanes"])?;
         let there = defaults.link(self)?;
         Ok((self.between()?, [there, self.back(there)?], self.lanes()?))
     }
 
-    /// The direction from the second end to the first, where it differs.
+    /// Properties of the direction from the second end to the first.
     fn back(&self, there: Link) -> Result<Link, TopologyError> {
         let Some(back) = self.table("back")? else { return Ok(there) };
         back.only(&["rate", "delay"])?;
@@ -151,7 +151,7 @@ impl<'a> Table<'a> {
         Ok(Link { rate: rate.unwrap_or(there.rate), delay: delay.unwrap_or(there.delay) })
     }
 
-    /// The name of a host or switch, which has nothing else.
+    /// The name of a host or switch, its only key.
     fn named(&self) -> Result<&'a str, TopologyError> {
         self.only(&["name"])?;
         self.text("name")?.map(|(name, _)| name).ok_or_else(|| self.missing("name", "name = \"a\""))

@@ -1,7 +1,7 @@
 //! Networks of SNDlib (Orlowski, Wessaely, Pioro and Tomaszewski, Networks 2010), as XML.
 //!
-//! Every node becomes a switch with one host. A link has the capacity that is installed; where none is, that of the
-//! largest module that could be. Demands are not read.
+//! Every node becomes a switch with one host. A link has its installed capacity; without one, that of its largest possible
+//! module. Demands are ignored.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ fn add_node(graph: &mut Graph, name: &str, link: Link) -> Result<(), TopologyErr
     graph.link(host, switch, link)
 }
 
-/// What all links of each node carry together.
+/// Total rate of the links of each node.
 fn sums<'a>(cables: &[Cable<'a>]) -> BTreeMap<&'a str, u64> {
     let mut sums = BTreeMap::new();
     for (end, rate) in cables.iter().flat_map(|cable| cable.ends.map(|end| (end, cable.rate.get()))) {
@@ -102,7 +102,7 @@ fn id<'a>(file: &File<'_>, node: Node<'a, '_>) -> Result<&'a str, TopologyError>
     node.attribute("id").ok_or_else(|| file.refuse(line(file, node), "<node> has no id", "give it one"))
 }
 
-/// What capacity 1 means.
+/// Rate of one unit of capacity.
 fn unit(file: &File<'_>, root: Node<'_, '_>, options: &LoadOptions) -> Result<BitsPerSec, TopologyError> {
     let stated = children(root, "meta").next().and_then(|meta| children(meta, "unit").next());
     let bps = match stated.and_then(|unit| unit.text()).map(str::trim) {

@@ -1,4 +1,4 @@
-//! What tests of all topologies share.
+//! Shared code of the tests of all topologies.
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub fn between_switches(topology: &Topology, route: &[PortId]) -> Vec<PortId> {
     route.iter().copied().filter(|port| topology.ports[*port].reverse.is_some()).collect()
 }
 
-/// Every port leads back, and the links into each node are numbered 0, 1, ... once each.
+/// Every port has its reverse, and the links into each node are numbered 0, 1, ... without gaps or repetition.
 pub fn assert_wired(topology: &Topology) {
     let mut into: Vec<Vec<u16>> = vec![Vec::new(); topology.nodes.len()];
     for (id, port) in topology.ports.enumerate() {
@@ -77,7 +77,7 @@ pub fn assert_wired(topology: &Topology) {
     }
 }
 
-/// All paths between two hosts arrive, differ, have labels of their own and are the same cables on the way back.
+/// All paths between two hosts arrive, differ, have distinct labels, and use the same cables on the way back.
 pub fn assert_paths(topology: &Topology, src: HostId, dst: HostId) {
     let (a, b) = (topology.addr(src), topology.addr(dst));
     assert_eq!(topology.path_count(a, b), topology.path_count(b, a));

@@ -1,4 +1,4 @@
-//! The bodies of blocks, between the lengths.
+//! Bodies of blocks, without the enclosing lengths.
 
 use crate::bytes::Order;
 use crate::packet::{Direction, MOST_ON_WIRE};
@@ -10,11 +10,11 @@ pub(super) const STATISTICS: u32 = 5;
 const PACKET: u32 = 2;
 const SIMPLE: u32 = 3;
 const ENHANCED: u32 = 6;
-/// What may follow damage: the above, name resolution, systemd, secrets and custom blocks.
+/// Block types accepted after damage: those above, name resolution, systemd, secrets and custom blocks.
 const KNOWN: [u32; 11] =
     [SECTION, INTERFACE, PACKET, SIMPLE, 4, STATISTICS, ENHANCED, 9, 10, 0x0bad, 0x4000_0bad];
 
-/// Length of what both packet blocks have before the bytes of the packet.
+/// Length of both packet blocks' fields before the packet bytes.
 const PACKET_HEAD: usize = 20;
 
 pub(super) enum Block {
@@ -33,9 +33,9 @@ pub(super) struct PacketBlock {
     pub captured: u32,
     pub wire: u32,
     pub direction: Direction,
-    /// Packets lost before this one.
+    /// Packets lost before this packet.
     pub missed: u64,
-    /// Where the packet's bytes are in the body.
+    /// Range of the packet bytes in the body.
     pub data: std::ops::Range<usize>,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn is_known(kind: u32) -> bool {
     KNOWN.contains(&kind)
 }
 
-/// Reads the body of a block; `None` if its inner lengths make no sense.
+/// Parses the body of a block; `None` if its inner lengths are inconsistent.
 pub(super) fn read(order: Order, kind: u32, body: &[u8]) -> Option<Block> {
     match kind {
         ENHANCED => packet(order, body, false).map(Block::Packet),
@@ -78,7 +78,7 @@ fn packet(order: Order, body: &[u8], old: bool) -> Option<PacketBlock> {
     Some(packet)
 }
 
-/// The number of the interface, and the packets lost that an old block counts in itself.
+/// Interface number, and the number of lost packets, which an old block contains.
 fn interface(order: Order, body: &[u8], old: bool) -> (u32, u64) {
     if !old {
         return (order.u32(body, 0), 0);
@@ -100,7 +100,7 @@ impl PacketBlock {
     }
 }
 
-/// The two lowest bits of a packet's flags.
+/// Direction, from the two lowest bits of a packet's flags.
 fn direction(flags: u32) -> Direction {
     match flags & 3 {
         1 => Direction::In,
@@ -109,14 +109,14 @@ fn direction(flags: u32) -> Direction {
     }
 }
 
-/// What an interface dropped for want of resources.
+/// Packets dropped by an interface because resources were exhausted.
 fn dropped(order: Order, body: &[u8]) -> u64 {
     let of_interface =
         |(code, value): (u16, &[u8])| (code == 5 && value.len() == 8).then(|| order.u64(value, 0));
     Options::new(order, &body[12..]).find_map(of_interface).unwrap_or(0)
 }
 
-/// Options as (code, value), as far as they make sense.
+/// Options as (code, value), up to the first malformed one.
 pub(super) struct Options<'a> {
     order: Order,
     bytes: &'a [u8],

@@ -1,4 +1,4 @@
-//! Interfaces: the link and the clock of packets.
+//! Interfaces: link type and clock of their packets.
 
 use super::blocks::{Options, PacketBlock};
 use crate::bytes::Order;
@@ -7,11 +7,11 @@ use crate::packet::{Found, LinkType, PICOS, Time};
 pub(super) struct Interface {
     link: LinkType,
     clock: Clock,
-    /// Added to every time. Unit: s.
+    /// Offset added to every time. Unit: s.
     offset: i64,
 }
 
-/// How long a tick is.
+/// Length of a tick.
 #[derive(Clone, Copy)]
 enum Clock {
     /// Whole picoseconds.
@@ -23,7 +23,7 @@ enum Clock {
 }
 
 impl Clock {
-    /// Reads the option if_tsresol; `None` if its clock would not tick.
+    /// Parses the option if_tsresol; `None` if the tick would be zero.
     fn read(resolution: u8) -> Option<Self> {
         match (resolution & 0x80 != 0, resolution & 0x7f) {
             (false, n @ 0..=12) => Some(Self::Picos(10i128.pow(12 - u32::from(n)))),
@@ -43,7 +43,7 @@ impl Clock {
 }
 
 impl Interface {
-    /// Reads the body of an interface description; `None` if its clock makes no sense.
+    /// Parses the body of an interface description; `None` if its clock is invalid.
     pub(super) fn read(order: Order, body: &[u8]) -> Option<Self> {
         let mut interface =
             Self { link: LinkType(order.u16(body, 0)), clock: Clock::Picos(1_000_000), offset: 0 };
@@ -57,7 +57,7 @@ impl Interface {
         Some(interface)
     }
 
-    /// The packet of a block whose body begins at `body` in the window.
+    /// The packet of a block whose body starts at `body` in the window.
     pub(super) fn found(&self, packet: &PacketBlock, body: usize, number: u32) -> Found {
         Found {
             time: Time::from_secs(self.offset) + self.clock.picos(packet.ticks),

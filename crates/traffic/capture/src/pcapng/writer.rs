@@ -1,7 +1,7 @@
-//! Frames into a pcapng file: nanoseconds, one section, interfaces of Ethernet.
+//! Writes frames to a pcapng file: nanoseconds, one section, Ethernet interfaces.
 //!
-//! The three kinds of block that this needs are written here: no crate that writes pcapng has a release that is not
-//! years old or a candidate. Source: draft-ietf-opsawg-pcapng, sections 4.1 to 4.3.
+//! The three required kinds of block are written here because no crate for writing pcapng has a recent stable release.
+//! Source: draft-ietf-opsawg-pcapng, sections 4.1 to 4.3.
 
 use std::io::{self, Write};
 
@@ -33,17 +33,17 @@ pub struct WrittenInterface {
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
-    /// Bytes kept of each frame.
+    /// Most bytes kept of each frame.
     snap: usize,
     block: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file for frames of these interfaces, which are numbered from 0 in their order. `snap`: the most bytes that
-    /// are kept of a frame.
+    /// Starts a file for frames of these interfaces, which are numbered from 0 in their order. `snap`: most bytes kept of
+    /// each frame.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If writing fails.
     pub fn new(out: W, interfaces: &[WrittenInterface], snap: usize) -> io::Result<Self> {
         let mut writer = Self { out, snap, block: Vec::new() };
         writer.section()?;
@@ -74,7 +74,7 @@ impl<W: Write> Writer<W> {
     /// Writes a frame that passed an interface at `time`, in nanoseconds since 1970.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If writing fails.
     pub fn packet(
         &mut self,
         time: u64,
@@ -100,10 +100,10 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
-    /// Writes out what is still held back.
+    /// Flushes buffered output.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If writing fails.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -114,7 +114,7 @@ impl<W: Write> Writer<W> {
         self.block.extend_from_slice(&[0; 4]);
     }
 
-    /// Bytes, and as many more as lead to a multiple of four.
+    /// Appends bytes, padded to a multiple of four.
     fn padded(&mut self, bytes: &[u8]) {
         self.block.extend_from_slice(bytes);
         self.block.resize(self.block.len().next_multiple_of(4), 0);
@@ -142,7 +142,7 @@ mod tests {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
     }
 
-    /// Every block of a file: its kind and what is in it.
+    /// All blocks of a file: type and body.
     fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let mut blocks = Vec::new();
         while !bytes.is_empty() {

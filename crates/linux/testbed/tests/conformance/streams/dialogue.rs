@@ -1,4 +1,4 @@
-//! A conversation of streams: what the applications do, one after the other.
+//! A conversation of streams: the actions of the applications, in order.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,20 +11,20 @@ use pullnet_wire::{Mac, PORT, payload_room};
 use crate::conversation::{Conversation, Outline};
 use crate::talk::{A, FULL, talk};
 
-/// Round trips are over by then, and the first timers have run out.
+/// After this time, round trips are over and the first timers have expired.
 const AFTERWARDS: Picos = Picos::from_millis(100);
-/// Home ports by turns, so that late packets of a conversation are strangers to the next.
+/// Home ports to alternate between, so that late packets of one conversation do not belong to the next.
 const PORTS: u32 = 8;
 
-/// What an application does, or what is done to it.
+/// An action of an application, or on its host.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
-    /// A host opens the next stream. Streams are numbered in this order, and each is to the service of its number.
+    /// A host opens the next stream. Streams are numbered in this order, and each uses the service with its number.
     Open {
         host: u32,
         priority: u8,
     },
-    /// So many bytes.
+    /// Number of bytes.
     Write {
         host: u32,
         stream: u16,
@@ -34,7 +34,7 @@ pub enum Act {
         host: u32,
         stream: u16,
     },
-    /// Lets go: what was written still arrives.
+    /// Closes the stream; written data is still delivered.
     Close {
         host: u32,
         stream: u16,
@@ -48,18 +48,18 @@ pub enum Act {
         stream: u16,
         priority: u8,
     },
-    /// Whatever arrives is read at once, or is left where it is.
+    /// Starts or stops reading: received data is read at once, or left unread.
     Read {
         host: u32,
         reads: bool,
     },
-    /// The host is gone, and another one has its address.
+    /// The host is replaced by a new one with the same address.
     Replace {
         host: u32,
     },
-    /// Nothing more is done before nothing is under way.
+    /// Waits until nothing is in flight.
     Then,
-    /// Nothing is done for so long.
+    /// Waits for this long.
     Rest(Picos),
 }
 
@@ -67,12 +67,12 @@ pub enum Act {
 pub struct Dialogue {
     pub outline: Outline,
     pub acts: Vec<Act>,
-    /// Services for which the other host does not listen.
+    /// Services without a listener at the other host.
     pub deaf: Vec<u16>,
     options: EngineOptions,
 }
 
-/// A conversation of streams; `name` is what it shows. Either application reads what arrives.
+/// A conversation of streams; `name` is the behaviour under test. Both applications read received data.
 pub fn streams(name: &'static str) -> Dialogue {
     let options = EngineOptions {
         mtu: FULL as usize + 1500 - payload_room(1500, false),
@@ -84,7 +84,7 @@ pub fn streams(name: &'static str) -> Dialogue {
     Dialogue { outline: Outline::new(name), acts: Vec::new(), deaf: Vec::new(), options }
 }
 
-/// The settings of conversations of flows.
+/// The settings used for conversations of flows.
 fn usual() -> NdpConfig {
     match &talk("settings").sends(A, FULL).scenario().transports[0].config {
         ProtocolConfig::Ndp(config) => config.clone(),
@@ -102,13 +102,13 @@ pub fn mac(host: u32) -> Mac {
 }
 
 impl Dialogue {
-    /// Both hosts have other options.
+    /// Changes the options of both hosts.
     pub fn with(mut self, change: impl FnOnce(&mut EngineOptions)) -> Self {
         change(&mut self.options);
         self
     }
 
-    /// What a host of conversation `number` is made with; each `life` of it has connection numbers of its own.
+    /// Options of a host in conversation `number`; each `life` of the host has its own connection numbers.
     pub fn options(&self, host: u32, number: u32, life: u64) -> EngineOptions {
         EngineOptions {
             address: address(host),
@@ -120,7 +120,7 @@ impl Dialogue {
         }
     }
 
-    /// Where the other host listens.
+    /// Listening address of the other host.
     pub fn other(options: &EngineOptions) -> SocketAddr {
         SocketAddr::new(options.neighbours[0].0, options.port)
     }
@@ -178,13 +178,13 @@ impl Dialogue {
         self.act(Act::Rest(Picos::from_millis(millis)))
     }
 
-    /// Nobody listens for a stream.
+    /// Removes the listener for a stream.
     pub fn ignores(mut self, stream: u16) -> Self {
         self.deaf.push(stream);
         self
     }
 
-    /// What is done, with time at its end to see what comes of it.
+    /// All actions, followed by time to see their effects.
     pub fn all_acts(&self) -> impl Iterator<Item = Act> {
         self.acts.iter().copied().chain([Act::Rest(AFTERWARDS)])
     }

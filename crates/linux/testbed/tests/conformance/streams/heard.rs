@@ -1,4 +1,4 @@
-//! What hosts have sent, as text.
+//! Packets sent by hosts, as text.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crate::frames::{Ear, header};
 use crate::script::{Kind, Which, reset, token};
 use crate::seen;
 
-/// Everything that was heard, as [`seen::text`] writes it. Connections have letters in the order in which they are first
-/// heard of: a stream's answer is another one than what its opener sends.
+/// All packets sent, in the format of [`seen::text`]. Connections have letters in the order of their first packet; each
+/// direction of a stream is a connection of its own.
 #[derive(Default)]
 pub struct Heard {
     connections: Vec<u32>,
@@ -34,7 +34,7 @@ impl Ear for Heard {
     }
 }
 
-/// A RESET: of which connection, by whom, and why.
+/// A RESET: its connection, its sender, and the reason.
 fn said(shape: &Shape, flow: u32) -> String {
     let Shape::Reset { by_sender, reason } = *shape else { return String::new() };
     let by = if by_sender { "sender" } else { "receiver" };

@@ -1,8 +1,8 @@
-//! Conversations of streams: what applications write, finish and drop at either host, and what must leave, arrive and be
-//! said of it.
+//! Conversations of streams: what applications write, finish and drop at either host, and what must be sent, received and
+//! reported.
 //!
-//! The simulator carries packet numbers and no bytes, so that streams do not exist in it. In its place stands its switch:
-//! the same disciplines with real frames beside them, in virtual time ([`switched`]). The other two worlds are those of flows.
+//! The simulator carries packet numbers and no bytes, so it has no streams. Its switch takes its place: the same disciplines
+//! with real frames, in virtual time ([`switched`]). The other two worlds are those of flows.
 
 mod dialogue;
 mod dialogues;
@@ -20,7 +20,7 @@ pub use dialogues::all;
 use heard::Heard;
 use pair::Pair;
 
-/// Holds a conversation as number `number` on lines: what was seen of it, and what its script spoke of in vain.
+/// Runs a conversation as number `number` on lines; returns what was observed, and the script's packets that never came.
 pub fn play(lines: &mut Lines, dialogue: &Dialogue, number: u32, time: &impl Time) -> (String, Vec<Which>) {
     let (mut pair, mut heard) = (Pair::new(dialogue, lines.lend(), number), Heard::default());
     let unplayed = lines.hold(&mut pair, &dialogue.outline, &mut heard, time);

@@ -1,4 +1,4 @@
-//! Two hosts with their applications, on their sockets.
+//! Two hosts with their applications and sockets.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -11,24 +11,24 @@ use super::Dialogue;
 use super::dialogue::Act;
 use crate::frames::Hosts;
 
-/// Frames taken from a socket in one turn.
+/// Most frames received from a socket in one turn.
 const BURST: usize = 32;
-/// Bytes that are read at a time.
+/// Bytes per read.
 const READ: usize = 4096;
 
-/// What byte number `at` is that a host writes to a stream.
+/// Byte number `at` of the data that a host writes to a stream.
 fn content(host: u32, stream: u16, at: u64) -> u8 {
     let mixed = (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
     mixed as u8 ^ (2 * stream as u8 + host as u8)
 }
 
-/// A stream as the application at one of its ends sees it.
+/// A stream from the view of the application at one end.
 struct End {
     id: StreamId,
     written: u64,
     read: u64,
     ended: bool,
-    /// How it stood when the application let it go; `None`: it has it still.
+    /// State at which the application closed it; `None` while it is open.
     left: Option<&'static str>,
 }
 
@@ -68,7 +68,7 @@ impl Host {
         io.flush().expect("a socket of ours");
     }
 
-    /// What the engine has to say to the application.
+    /// Delivers the engine's notices to the application.
     fn hear(&mut self, now: Instant) {
         while let Some(notice) = self.engine.poll_notice() {
             if let Notice::Incoming { service } = notice
@@ -108,12 +108,12 @@ impl Host {
         let end = self.streams.get_mut(&stream).expect("a stream that is here");
         let content: Vec<u8> =
             (end.written..end.written + bytes).map(|at| content(self.number, stream, at)).collect();
-        // One that has failed says so in the end.
+        // A failed stream reports its error at the end.
         let taken = self.engine.write(now, end.id, &content).unwrap_or(0);
         end.written += taken as u64;
     }
 
-    /// Does something with a stream that the application does not have any more then.
+    /// Performs an operation after which the application no longer has the stream.
     fn leave(&mut self, stream: u16, how: &'static str, what: impl FnOnce(&mut Engine, StreamId)) {
         let end = self.streams.get_mut(&stream).expect("a stream that is here");
         end.left = Some(how);
@@ -166,15 +166,15 @@ impl End {
     }
 }
 
-/// Both hosts, and what their applications are still to do.
+/// Both hosts, and the remaining actions of their applications.
 pub struct Pair<'a> {
     dialogue: &'a Dialogue,
     number: u32,
     hosts: Vec<Host>,
     acts: VecDeque<Act>,
-    /// Streams opened so far.
+    /// Number of streams opened so far.
     opened: u16,
-    /// Nothing is done before.
+    /// No action before this time.
     rests_until: Instant,
     over: bool,
     now: Instant,
@@ -196,7 +196,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// How all streams stand, and the sockets.
+    /// Final states of all streams, and the sockets.
     pub fn finish(self) -> (String, Vec<Socket>) {
         let ends = self.hosts.iter().map(Host::ends).collect();
         (ends, self.hosts.into_iter().map(|host| host.io).collect())
@@ -245,7 +245,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Services for which hosts listen: one for each stream.
+/// Services with listeners: one for each stream.
 fn services(dialogue: &Dialogue) -> impl Iterator<Item = u16> {
     let opened = dialogue.acts.iter().filter(|act| matches!(act, Act::Open { .. })).count();
     (0..opened as u16).filter(|service| !dialogue.deaf.contains(service))

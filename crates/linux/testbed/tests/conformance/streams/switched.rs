@@ -1,4 +1,4 @@
-//! Streams over the simulator's switch: its discipline with frames beside it, in virtual time.
+//! Streams over the simulator's switch discipline with real frames, in virtual time.
 
 use pullnet_netio::{PacketIo, RingOptions, Rings};
 use pullnet_qdisc::{Trim, TrimConfig};
@@ -13,7 +13,7 @@ use crate::frames::{FLIGHT, Hosts, Middle};
 use crate::script::Which;
 use crate::time::{Time, Virtual};
 
-/// A switch with a port for each host, on lines like those of conversations of flows.
+/// A switch with one port per host, on lines like those in conversations of flows.
 fn switch() -> Fabric<Trim<Slot>, Ndp, Silent> {
     let port = PortSettings {
         node: NodeId(0),
@@ -32,7 +32,7 @@ fn switch() -> Fabric<Trim<Slot>, Ndp, Silent> {
     fabric
 }
 
-/// Holds a conversation: what was seen of it, and what its script spoke of in vain.
+/// Runs a conversation; returns what was observed, and the script's packets that never came.
 pub fn play(dialogue: &Dialogue, number: u32) -> (String, Vec<Which>) {
     let [(a, mut far_a), (b, mut far_b)] = [(); 2].map(|()| Rings::pair(RingOptions::default()));
     let sockets: Vec<Socket> = vec![Box::new(a), Box::new(b)];
@@ -62,7 +62,7 @@ pub fn play(dialogue: &Dialogue, number: u32) -> (String, Vec<Which>) {
     (heard.text() + &pair.finish().0, unplayed)
 }
 
-/// Lets everything happen that is due, and hands hosts what has come for them. True: something has.
+/// Processes all due events and delivers frames to the hosts. True if any were delivered.
 fn arrive(fabric: &mut Fabric<Trim<Slot>, Ndp, Silent>, time: &Virtual, far: [&mut Rings; 2]) -> bool {
     let mut arrived = false;
     fabric.advance(time.now());

@@ -1,4 +1,4 @@
-//! Rule 4 of the sender: what pulls allow, in whatever order and number they come.
+//! Rule 4 of the sender: what pulls allow, in any order and number.
 
 use crate::conversation::Conversation as _;
 use crate::script::{data, nack, pull};

@@ -1,4 +1,4 @@
-//! Rules 1, 2, 6 and 7 of the receiver: whatever comes in whatever order and number is delivered once.
+//! Rules 1, 2, 6 and 7 of the receiver: packets arriving in any order and number are delivered once.
 
 use crate::conversation::Conversation as _;
 use crate::script::{ack, data, nack, pull};

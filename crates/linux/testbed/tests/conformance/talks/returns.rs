@@ -1,4 +1,4 @@
-//! Rule 5 of the sender: headers that a switch sent back.
+//! Rule 5 of the sender: headers returned by a switch.
 
 use crate::conversation::Conversation as _;
 use crate::script::{data, pull};

@@ -4,7 +4,7 @@ use crate::conversation::Conversation as _;
 use crate::script::{data, pull};
 use crate::talk::{A, B, FULL, Talk, talk};
 
-/// One pull in so long a time.
+/// Pull interval.
 const SLOW: &str = "20 ms:0, 20 ms:1";
 
 pub fn talks() -> Vec<Talk> {

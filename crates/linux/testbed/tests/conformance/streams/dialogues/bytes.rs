@@ -1,4 +1,4 @@
-//! Bytes arrive in order and once, whatever becomes of the packets.
+//! Bytes arrive in order and exactly once, regardless of packet faults.
 
 use crate::conversation::Conversation as _;
 use crate::script::{ack, data};

@@ -1,4 +1,4 @@
-//! Half close, close, abort, and what the other end hears of it.
+//! Half-close, close and abort, and their effects at the other end.
 
 use crate::conversation::Conversation as _;
 use crate::script::reset;

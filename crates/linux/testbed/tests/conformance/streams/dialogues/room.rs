@@ -1,4 +1,4 @@
-//! Readers that do not read, idle streams, and who goes first.
+//! Readers that do not read, idle streams, and priorities.
 
 use pullnet_settings::{Settings as _, Value};
 use pullnet_units::Picos;
@@ -9,7 +9,7 @@ use crate::streams::Dialogue;
 use crate::streams::dialogue::streams;
 use crate::talk::{A, B, FULL};
 
-/// A receiver pulls a packet in 20 ms, and nobody gets impatient meanwhile.
+/// Lets a receiver pull one packet per 20 ms, with timeouts longer than that.
 fn slowly(dialogue: Dialogue) -> Dialogue {
     dialogue.with(|options| {
         options.transport.initial_window.0 = 2;
@@ -19,7 +19,7 @@ fn slowly(dialogue: Dialogue) -> Dialogue {
     })
 }
 
-/// Room for four packets that nobody reads.
+/// Limits the receive buffer to four packets; the application does not read.
 fn narrow(dialogue: Dialogue) -> Dialogue {
     dialogue.with(|options| options.limits.receive_buffer = 4 * FULL as usize)
 }

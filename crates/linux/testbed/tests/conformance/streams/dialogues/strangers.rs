@@ -1,4 +1,4 @@
-//! Hosts that do not know a stream, or do not want it.
+//! Hosts that do not know a stream, or refuse it.
 
 use pullnet_units::Picos;
 
