@@ -3,7 +3,7 @@
 //! One bit for each process and window. The next windows have a row each; what is due later stands in rows of 64 windows,
 //! or of 64 times 64, until its time comes near: a host that waits for a timer is left alone until then.
 
-/// Rows of a level, and windows of a row of the next level for each window of this one, as a power of two.
+/// Base-two logarithm of the number of rows of a level. A row of the next level covers as many windows of this level.
 const SHIFT: u32 = 6;
 const ROWS: u64 = 1 << SHIFT;
 /// Levels: rows of 1, 64 and 4096 windows.
@@ -93,7 +93,7 @@ impl Agenda {
         }
     }
 
-    /// The earliest window from `window` on in which something is to be done here; `u64::MAX` for none.
+    /// Returns the earliest busy window, `window` or later; `u64::MAX` if no process is armed.
     pub fn next_busy(&mut self, window: u64) -> u64 {
         let now = window.saturating_sub(1);
         let of_level = |(level, shift): (&mut Level, u32)| {

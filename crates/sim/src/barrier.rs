@@ -74,14 +74,14 @@ impl Barrier {
         *sleepers -= 1;
     }
 
-    /// Wakes those who sleep.
+    /// Wakes the sleeping threads.
     fn ring(&self) {
         if self.threads > 1 && *self.sleepers() > 0 {
             self.bell.notify_all();
         }
     }
 
-    /// Breaks the barrier if the thread that holds the guard panics, so that nobody waits for it for ever.
+    /// Breaks the barrier if the thread that holds the guard panics. Without it the other threads would wait forever.
     pub fn guard(&self) -> Guard<'_> {
         Guard(self)
     }

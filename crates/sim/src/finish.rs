@@ -160,7 +160,8 @@ fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> V
     nics.into_iter().map(|(_, row)| row).chain(rows).collect()
 }
 
-/// What happened at single ports over time, by row of the port and time. Rows of NICs come before those of ports.
+/// Activity of single ports over time, ordered by row of the port, then by time. Rows of NICs come before rows of
+/// ports.
 fn port_series<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortSeriesRow> {
     let nics = net.topology().hosts.len() as u32;
     let (mut rows, mut ids) = (Vec::new(), net.numbering.port.iter());
@@ -172,7 +173,8 @@ fn port_series<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortSerie
     rows
 }
 
-/// What the sending end of a link knows. What is still being sent at the end counts as far as it got.
+/// Row of a port, from the counters of its link's sending end. A packet still in service at the end counts by the share
+/// already sent.
 fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: Instant) -> PortRow {
     let ahead = sending_until.saturating_sub(now.0);
     let (pauses, paused) = line.pauses(now.0);

@@ -32,7 +32,7 @@ struct Peer {
     addr: HostAddr,
     /// Paths to it.
     paths: u16,
-    /// Links from there; 0 as long as nobody has asked, and if it is a larger number than these.
+    /// Hop count from that host; 0 if not computed yet or above 65,535.
     hops: u16,
 }
 
@@ -42,7 +42,7 @@ const NOBODY: HostAddr = HostAddr(u32::MAX);
 /// Longest control packet of any transport where data packets are shorter: an ACK with all its options.
 const LONGEST_CONTROL: u32 = 256;
 
-/// What a visit needs from outside.
+/// Surroundings of one visit of a host.
 pub struct HostContext<'a, W> {
     /// The window, the network and the outbox.
     pub env: Env<'a, W>,
@@ -50,13 +50,13 @@ pub struct HostContext<'a, W> {
     pub reports: &'a mut Vec<Report>,
     /// Where probes write.
     pub log: &'a mut HostLog,
-    /// Whether somebody waits for news of flows.
+    /// Whether reports of flows are awaited: they may end the run or start flows, so the host is visited without delay.
     pub prompt: bool,
 }
 
-/// One host. A packet that comes in touches the line of memory that ends with the head of the inbox, and its place in the
-/// inbox. What only some visits need comes last, with the cold end of the transport: a large network has its memory at hand
-/// only if that is little.
+/// One host. An arriving packet touches two cache lines: that with the head of the inbox at its end, and that of its
+/// slot in the inbox. Fields that only some visits need come last, beside the cold end of the transport, so that the
+/// hot part of a large network stays small enough for the caches.
 #[repr(C, align(64))]
 pub struct Host<W, T> {
     /// The hosts that a control packet and data came from last.
@@ -72,9 +72,9 @@ pub struct Host<W, T> {
     /// When the next flow starts.
     next_start: u64,
     inbox: Ring<Packet<W>>,
-    /// What happened here.
+    /// Counters of the host's packets.
     pub counts: HostCounts,
-    /// Hash of it.
+    /// Running hash of the host's events.
     pub fingerprint: Fingerprint,
     incoming: Vec<Incoming>,
     addr: HostAddr,
@@ -130,8 +130,9 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.due(net, start.at.0, prompt)
     }
 
-    /// The last window in which the host can be visited so that what happens at `at` is known elsewhere in time. Nothing
-    /// leaves before the link is free; news of flows does, if somebody waits for it (`prompt`).
+    /// Last window in which a visit is early enough for an event at `at` to reach other processes in time. Packets
+    /// leave only when the link is free, so the visit can wait for that; reports of flows cannot wait if they are
+    /// awaited (`prompt`).
     #[inline]
     fn due(&self, net: &Network<W>, at: u64, prompt: bool) -> u64 {
         if prompt {
@@ -186,7 +187,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// What the transport reports after an input is passed on, and the link will ask it for packets.
+    /// Passes the transport's events on, and marks the link as ready to poll the transport for packets.
     #[inline(always)]
     fn after_input(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
         while let Some(event) = self.transport.poll_event() {
@@ -229,13 +230,13 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         if data {
             self.count_arrival(cx, fate);
         } else if let Some(signal) = packet.as_signal() {
-            // After an input the link is asked anew.
+            // The link polls the transport again after every input.
             return self.line.obey(signal, now);
         }
         self.transport.handle(Instant(now), received(&packet, paths));
     }
 
-    /// A data packet has come, or come back, from the latest host that one came from.
+    /// Counts a data packet that has arrived, or was returned, from the latest host that sent data.
     #[inline]
     fn count_arrival(&mut self, cx: &HostContext<'_, W>, fate: Fate) {
         match fate {
@@ -304,7 +305,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         Some(Packet::new(self.addr, packet.to, Sent::of(&packet, label), packet.header))
     }
 
-    /// What the engine takes for granted of a packet that a transport sends, in builds with assertions.
+    /// Checks the engine's assumptions about a packet that a transport sends, in builds with assertions.
     #[inline(always)]
     fn check_departure(&self, net: &Network<W>, packet: &Transmit<Packed<W>>) {
         debug_assert!(
@@ -319,7 +320,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         debug_assert!(bounds.contains(&packet.wire.into()), "{} B, for {bounds:?}", packet.wire);
     }
 
-    /// What probes record of a packet that arrives.
+    /// Writes the probe records of an arriving packet.
     #[cold]
     #[inline(never)]
     fn log_arrival(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Packet<W>) {
@@ -329,7 +330,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         cx.log.packets.push(packet_received(Instant(now), (self.id, peer), kind, &received));
     }
 
-    /// What probes record of a packet that leaves.
+    /// Writes the probe records of a departing packet.
     #[cold]
     #[inline(never)]
     fn log_departure(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Transmit<Packed<W>>) {
@@ -344,7 +345,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// What [`Host::expect`] touches of `hosts`, of which the first is number `first`.
+    /// Cache lines that [`Host::expect`] touches, for each of `hosts`; the first host is process `first`.
     pub fn inboxes(hosts: &[Self], first: u32) -> Places<3> {
         Places::new(hosts, first, offset_of!(Self, armed))
     }

@@ -8,7 +8,7 @@ pub fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     table
 }
 
-/// Asks for huge pages behind `memory`, which nobody has touched yet.
+/// Requests huge pages for `memory`, which has not been touched yet.
 #[cfg(target_os = "linux")]
 fn advise<T>(memory: &mut [core::mem::MaybeUninit<T>]) {
     /// The pages that the call accepts; those of every machine are a divisor of it.

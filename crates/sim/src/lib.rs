@@ -86,8 +86,8 @@ fn start_several<W: Words>(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn 
     assemble(net, stack, threads, |net, parts| ports_of(net, &scenario.switch, parts))
 }
 
-/// Starts a run of `scenario` with a protocol and a discipline of the caller's, which need not be in any list, in the place
-/// of those that it names.
+/// Starts a run of `scenario` with the caller's protocol and discipline in place of the scenario's own. Neither needs
+/// to be registered.
 pub fn start_with<P, Q>(
     scenario: &Arc<Scenario>,
     transport: &P::Config,

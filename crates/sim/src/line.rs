@@ -24,7 +24,7 @@ pub const PAUSE_FRAME: u16 = 64;
 pub struct Line {
     rate: BitsPerSec,
     link: LinkRef,
-    /// What the other end has paused, and what it was asked to pause.
+    /// Pauses in force at this end, and those signalled to the other end.
     pub pause: Pause,
     /// Losses and delays; `None` as long as there are none.
     trouble: Option<Box<Trouble>>,
@@ -59,7 +59,7 @@ pub struct Pause {
     pub sending: bool,
 }
 
-/// What goes wrong on a link, and what makes it wait.
+/// Rare state of a link: losses, slow periods and pauses. Allocated on first use.
 #[derive(Default, Debug)]
 struct Trouble {
     /// Packets lost on the link.
@@ -101,7 +101,7 @@ impl Line {
         }
     }
 
-    /// Where that begins which every packet needs, and that which one needs that is on its way here.
+    /// Offset of the fields read for every departing packet (`HOTTEST`: also for every arriving one).
     #[cfg(test)]
     pub const HOT: usize = core::mem::offset_of!(Self, next);
     /// See [`Line::HOT`].
@@ -113,8 +113,8 @@ impl Line {
         self.pace.time(size, || self.rate())
     }
 
-    /// The built rate. It lies apart and must not be read where it is not used: the compiler, who would read it ahead of
-    /// loops, is not told where it lies.
+    /// Built rate. Cold field: `black_box` stops the compiler from hoisting this load out of loops, which would cost a
+    /// cache miss per packet.
     #[cold]
     #[inline(never)]
     pub fn rate(&self) -> BitsPerSec {

@@ -1,4 +1,4 @@
-//! What all processes may read and none may change.
+//! Data that all processes share and none may change.
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ fn inverse<I: Id>(order: &[I]) -> Vec<u32> {
     position
 }
 
-/// What a link leads to, in terms of processes.
+/// Process at the other end of a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
     /// A host.
@@ -110,7 +110,7 @@ impl<W: Words> Headers<W> {
         }
     }
 
-    /// What switches may see of `packed`.
+    /// Header fields of `packed` that switches may read.
     pub fn view(&self, packed: Packed<W>) -> Option<HopView> {
         match self {
             Self::Sole(_, view) => view(packed),
@@ -146,7 +146,7 @@ pub struct Network<W> {
     pub return_latency: u64,
     /// Whether switches pause their neighbours.
     pub pauses: bool,
-    /// What headers say.
+    /// Readers of packet headers.
     pub headers: Headers<W>,
     /// Bytes on the wire of the largest packet.
     pub largest: u32,
@@ -259,12 +259,12 @@ impl<W: Words> Network<W> {
         &self.scenario.topology
     }
 
-    /// What is recorded.
+    /// Probes of the scenario.
     pub fn probes(&self) -> &Probes {
         &self.scenario.probes
     }
 
-    /// What becomes of a link; `None` if it stays sound.
+    /// Faults of a link over time; `None` if it has none.
     pub fn schedule(&self, link: LinkRef) -> Option<&LinkSchedule> {
         self.scenario.faults.get(link)
     }
@@ -293,7 +293,7 @@ impl<W: Words> Network<W> {
         self.scenario.forwarding == Forwarding::LeastLoaded
     }
 
-    /// What port `port` leads to.
+    /// Process at the other end of port `port`.
     pub fn next_of_port(&self, port: PortId) -> Next {
         match self.topology().ports[port].peer {
             Peer::Host(host) => Next::Host(self.numbering.of_host[host.index()]),
@@ -301,7 +301,7 @@ impl<W: Words> Network<W> {
         }
     }
 
-    /// What the NIC of `host` leads to.
+    /// Process at the other end of the NIC of `host`.
     pub fn next_of_host(&self, host: HostId) -> Next {
         match self.topology().hosts[host].peer {
             HostPeer::Switch { switch, .. } => self.next_at(switch),

@@ -1,4 +1,4 @@
-//! One port of the engine by itself, for whoever compares another switch with it.
+//! One port of the engine by itself, for comparisons with other switches.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Header for Blank {
     }
 }
 
-/// What the engine's port does with arrivals.
+/// Behaviour of the engine's port for given arrivals.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OnePort {
     /// Everything that it puts on its way, with the time at which it is at the other end: ordinary packets at the end
@@ -41,7 +41,7 @@ pub struct OnePort {
     pub steps: Vec<PortStep>,
 }
 
-/// What one arrival led to beside waiting.
+/// Counts of one step: packets trimmed, returned or dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortStep {
     /// Picoseconds since the start.

@@ -29,8 +29,8 @@ pub struct Emission<W> {
     pub packet: Packet<W>,
 }
 
-/// Packets for ports and packets for hosts. They lie apart: a branch on the kind of the next process would be mispredicted
-/// once in six times.
+/// Packets for ports and packets for hosts, in separate lists: a branch on the kind of the next process would be
+/// mispredicted once in six times.
 #[derive(Debug)]
 pub struct Mail<W> {
     /// For ports.

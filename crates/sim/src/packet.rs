@@ -142,7 +142,7 @@ impl<W: Words> Packet<W> {
         Packed { kind: (self.ends >> 56) as u8, words: self.words }
     }
 
-    /// What happened to it.
+    /// Whether the packet is whole, trimmed or returned.
     #[inline]
     pub fn fate(&self) -> Fate {
         match self.ends & (TRIMMED | RETURNED) {
@@ -158,7 +158,7 @@ impl<W: Words> Packet<W> {
         self.ends & CE != 0
     }
 
-    /// Whether it was sent as data, whatever became of it.
+    /// Whether it was sent as data, even if it has been trimmed or returned since.
     #[inline]
     pub fn was_data(&self) -> bool {
         self.ends & CONTROL == 0

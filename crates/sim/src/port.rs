@@ -21,7 +21,7 @@ use crate::probe::{Held, Sample};
 /// Marks packets that arrive from another port of the same switch and not by a link.
 const RECIRCULATED: u16 = 1 << 15;
 
-/// What a port counts when something out of the ordinary happens.
+/// Counters of rare events at a port.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PortCounts {
     /// Packets marked here (ECN).
@@ -48,13 +48,13 @@ pub struct Env<'a, W> {
     pub window: Window,
 }
 
-/// What a visit needs from outside.
+/// Surroundings of one visit of a port.
 pub struct PortContext<'a, W: Words, Q: Discipline<Packet<W>>> {
     /// The window, the network and the outbox.
     pub env: Env<'a, W>,
     /// The queue's settings.
     pub rules: &'a Q::Rules,
-    /// What the ports of the switch share.
+    /// State that the ports of the switch share.
     pub shared: &'a mut Q::Shared,
 }
 
@@ -66,7 +66,7 @@ struct OwnLine<T>(T);
 /// Marks a link that sends nothing, beside the time since when it does not.
 pub const IDLE: u64 = 1 << 63;
 
-/// What comes next at a port, as ranks of packets.
+/// Ranks that decide the next event at a port.
 struct Ahead {
     /// Rank of the next arrival.
     arrival: u64,
@@ -191,14 +191,15 @@ macro_rules! act {
     }};
 }
 
-/// One egress port. Fields are in the order of their use. A packet that comes in touches the line of memory that ends with
-/// the head of the inbox, and its place in the inbox; a visit also the line before, and the queue.
+/// One egress port, with fields in the order of their use. An arriving packet touches two cache lines: that with the
+/// head of the inbox at its end, and that of its slot in the inbox. A visit also touches the line before, and the
+/// queue.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port<W, Q> {
-    /// Occupancy, if asked for.
+    /// Occupancy; `None` if no probe records it.
     pub held: Option<Box<Held>>,
-    /// When the queue asked to be served again, or a pause frame is to be sent; `u64::MAX` for never.
+    /// When the queue wants to be served again, or when a pause frame is due; `u64::MAX` for never.
     wake: u64,
     /// The link.
     pub line: Line,
@@ -312,8 +313,8 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.next_arrival(window).min(self.next_own())
     }
 
-    /// Lets everything happen that lies in the window. Returns the last window in which the port can be visited next;
-    /// `None` if nothing is to be done. A function of its own: what it uses stays in registers.
+    /// Processes every event in the window. Returns the last window in which the next visit is early enough; `None` if
+    /// no event is left. Not inlined, so that its variables stay in registers.
     #[inline(never)]
     pub fn visit(&mut self, cx: &mut PortContext<'_, W, Q>) -> Option<u64> {
         if cx.env.net.records_held {
@@ -356,7 +357,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         }
     }
 
-    /// Lets only the next thing happen if it lies in the window, and records how many packets are held if that is asked for.
+    /// Processes the next event if it lies in the window, and records occupancy if a probe wants it.
     #[inline(never)]
     pub fn step(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
         let turn = self.turn(cx, &mut self.ahead(cx.env.window));
@@ -472,7 +473,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         act!(self, cx, now, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx));
         self.note_peak(packet.is_control());
         if Q::trimmed_size(cx.rules).is_some() {
-            // The packet or the one that it displaced may wait as a header now.
+            // The arriving packet, or the packet that it displaced, may wait as a header now.
             self.note_peak(true);
         }
     }
@@ -489,11 +490,11 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         }
     }
 
-    /// The last window in which the port can be visited so that everything that leaves it is known in time; `None` if
-    /// nothing is to be done.
+    /// Last window in which a visit is early enough for every departure to be known in time; `None` if no event is
+    /// left.
     #[inline(always)]
     fn due(&mut self, net: &Network<W>, rules: &Q::Rules, window: Window) -> Option<u64> {
-        // What was counted before and went down since is a safe bound; it is counted anew when it runs out.
+        // An old count, reduced by later arrivals, is a safe lower bound. It is renewed when it reaches zero.
         if self.data_room.min(self.control_room) <= 0 {
             self.count_room(net, rules);
         }
@@ -516,7 +517,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         (out != u64::MAX).then(|| self.in_time(net, out, || self.next_arrival(window)))
     }
 
-    /// What [`Port::expect`] reads of `ports`, of which the first is number `first`.
+    /// Cache lines that [`Port::expect`] reads, for each of `ports`; the first port is process `first`.
     pub fn inboxes(ports: &[Self], first: u32) -> Places<1> {
         Places::new(ports, first, offset_of!(Self, armed))
     }

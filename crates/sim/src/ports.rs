@@ -21,14 +21,14 @@ use crate::port::{Env, Port, PortContext, PortCounts};
 use crate::prefetch::Places;
 use crate::probe::Held;
 
-/// Number of visits ahead of which memory is prefetched.
+/// Prefetch distance of visits: memory is prefetched this many visits before its use.
 const AHEAD: usize = 6;
-/// Number of packets ahead of which places in inboxes are prefetched.
+/// Prefetch distance of arrivals: a slot in an inbox is prefetched this many packets before its use.
 const BLOCK: usize = 12;
 
-/// What the rest of a shard knows of its ports.
+/// Ports of a shard, as the rest of the shard sees them.
 pub trait Ports<W: Words>: Send {
-    /// Lets everything happen that lies in `window`; packets for hosts go to `hosts` in batches. Returns whether any port was
+    /// Processes every event in `window`; packets for hosts go to `hosts` in batches. Returns whether any port was
     /// visited.
     fn work(
         &mut self,
@@ -48,7 +48,7 @@ pub trait Ports<W: Words>: Send {
     );
     /// Lets everything happen that lies before the end of the run.
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
-    /// The earliest window from `window` on in which something is to be done; `u64::MAX` for none.
+    /// Returns the earliest busy window, `window` or later; `u64::MAX` if there is none.
     fn next_busy(&mut self, window: u64) -> u64;
     /// The first cache line that an arriving packet touches, of every port.
     fn inboxes(&self) -> Places<1>;
@@ -84,7 +84,7 @@ pub struct PortView<'a> {
 struct SharedSwitch<S> {
     /// Its ports, as positions in the shard.
     ports: Range<u32>,
-    /// What they share.
+    /// State that the ports share.
     shared: S,
     /// The window that the switch is to be visited in.
     armed: u64,
@@ -118,7 +118,7 @@ pub struct PortSide<W: Words, Q: Discipline<Packet<W>>> {
     switches: Vec<SharedSwitch<Q::Shared>>,
     /// Position in `switches`, by port; empty if the port is the unit of work.
     switch_of_port: Vec<u32>,
-    /// What ports share if they share nothing.
+    /// Shared state passed to ports whose discipline shares none.
     nothing_shared: Q::Shared,
     rules: Q::Rules,
     /// Whether whole switches are the units of work: their ports share state, or they choose where a packet goes on arrival.
@@ -363,8 +363,8 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
     }
 }
 
-/// The port among `ports`, of which the first is process `begin`, by which a packet goes on that arrives at `at`: of those
-/// that work the one that holds the fewest packets.
+/// Chooses the egress port of a packet that arrives at `at`: among the ports whose links work, that with the
+/// fewest packets. `begin` is the process number of the first of `ports`.
 fn least_loaded<W: Words, Q: Discipline<Packet<W>>>(
     net: &Network<W>,
     ports: &[Port<W, Q>],

@@ -16,8 +16,8 @@ fn hint<const LEVEL: i32>(place: *const i8) {
 #[cfg(not(target_arch = "x86_64"))]
 fn hint<const LEVEL: i32>(_: *const i8) {}
 
-/// Asks for the cache line that `place` lies in, into the second-level cache: some visits ahead are too much for the first.
-/// Any address will do; nothing is read.
+/// Prefetches the cache line of `place` into the second-level cache: lines for several visits ahead would overflow the
+/// first level. Any address is allowed; nothing is read.
 #[inline(always)]
 pub fn prefetch<T>(place: *const T) {
     hint::<SECOND>(place.cast());
@@ -46,7 +46,7 @@ impl<const LINES: usize> Places<LINES> {
         Self { zero: slice.as_ptr().addr().wrapping_sub(before).wrapping_add(offset), stride }
     }
 
-    /// Asks for those of element `index`.
+    /// Prefetches the cache lines of element `index`.
     #[inline(always)]
     pub fn prefetch(&self, index: u32) {
         let place = self.zero.wrapping_add(self.stride.wrapping_mul(index as usize));

@@ -1,4 +1,4 @@
-//! What ports record only if asked for. Nothing of it changes what happens.
+//! Optional records of ports. Recording never changes the course of a run.
 
 use pullnet_record::PortSeriesRow;
 use pullnet_units::Instant;
@@ -6,7 +6,7 @@ use pullnet_units::Instant;
 use crate::line::Line;
 use crate::port::PortCounts;
 
-/// What a port holds at a time, and what it has counted up to then.
+/// Occupancy of a port at one time, and its counters up to then.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Sample {
     data: u32,
@@ -21,7 +21,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// What a port holds that has counted `line` and `counts`.
+    /// Sample of a port that holds `data` and `control` packets and has counted `line` and `counts`.
     pub fn of(data: u32, control: u32, line: &Line, counts: &PortCounts) -> Self {
         let PortCounts { marked, trimmed, returned, dropped, .. } = *counts;
         let (packets, bytes, lost) = (line.packets(), line.bytes(), line.lost());
@@ -81,7 +81,7 @@ pub struct Held {
     interval: Option<u64>,
     /// Intervals of the series, and how the number held changed in them; what a [`HeldSum`] has not taken in yet.
     pub changes: Vec<(u64, i64)>,
-    /// What else happened over time, if that is asked for of this port.
+    /// Other counters over time; `None` if no probe records them for this port.
     timeline: Option<Timeline>,
 }
 
@@ -103,7 +103,7 @@ impl Held {
         }
     }
 
-    /// What happened in each interval, for the port in row `row`.
+    /// Activity in each interval, for the port in row `row`.
     pub fn port_series(&self, row: u32) -> Vec<PortSeriesRow> {
         let Some(mut timeline) = self.timeline.clone() else { return Vec::new() };
         timeline.close();

@@ -45,13 +45,13 @@ pub struct Progress {
 pub trait Run: Send {
     /// Works off at most `windows` windows (about 1 us each where links have 1 us delay).
     fn advance(&mut self, windows: u64) -> Progress;
-    /// Flows that have not moved since `since`, at most `most` of them, those that have waited longest first.
+    /// Flows that have not moved since `since`, at most `most` of them, longest wait first.
     fn stuck(&self, since: Instant, most: usize) -> Vec<StuckFlow>;
     /// The record of the run so far.
     fn finish(self: Box<Self>) -> RunRecord;
 }
 
-/// What goes from one thread to another between two windows.
+/// Messages between threads, handed over between two windows.
 struct Post<W> {
     /// Packets, by parity of the window and by receiving shard.
     packets: [Vec<Mutex<Mail<W>>>; 2],
@@ -83,7 +83,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 struct Shared<W> {
     net: Arc<Network<W>>,
     director: Mutex<Director>,
@@ -191,7 +191,7 @@ impl<W: Words> Engine<W> {
     }
 }
 
-/// What a thread does: windows, one after the other, in step with the others.
+/// One thread of a run: processes window after window, in step with the other threads.
 struct Worker<'a, W: Words> {
     shared: &'a Shared<W>,
     barrier: &'a Barrier,

@@ -11,8 +11,8 @@ use pullnet_units::Instant;
 use crate::probe::Held;
 use crate::shard::Shard;
 
-/// How the number of data packets that all ports hold changed, by interval. What it takes from the ports now and then they
-/// no longer keep: else a long series would be kept once for each port.
+/// Change of the number of data packets that all ports hold, by interval. Entries move here from the ports from time to
+/// time: a long series would otherwise take memory once per port.
 #[derive(Default)]
 pub struct HeldSum(Vec<i64>);
 

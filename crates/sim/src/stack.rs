@@ -149,11 +149,11 @@ impl<W: Words, T: Transport + Send> Member<W> for Narrow<T> {
     }
 }
 
-/// What a header is about, see [`Header::concerns`].
+/// Connection and packet number that a header refers to, see [`Header::concerns`].
 pub type About = Option<(ConnId, Option<u32>)>;
-/// Reads from a header what it is about.
+/// Reads the connection and packet number from a header.
 pub type Concern<W> = fn(Packed<W>) -> About;
-/// Reads from a header what switches may see that order packets by flow, see [`Header::hop_view`].
+/// Reads the fields for switches that order packets by flow from a header, see [`Header::hop_view`].
 pub type View<W> = fn(Packed<W>) -> Option<HopView>;
 
 /// How the packets of a transport look in a run with several.
@@ -163,9 +163,9 @@ struct Look<W> {
     first_kind: u8,
     /// Priority of its packets at switches; `None`: as the transport sets it.
     class: Option<u8>,
-    /// What a header is about, its type being the protocol's own.
+    /// Reads the connection and packet number from a header of the protocol's own type.
     about: Concern<W>,
-    /// What switches may see of it.
+    /// Reads the fields that switches may see.
     view: View<W>,
 }
 
@@ -191,19 +191,19 @@ impl<W: Words> Looks<W> {
         all
     }
 
-    /// The transport that a packet belongs to, and its header as that one packed it.
+    /// Transport of a packet, and the header as that transport packed it.
     fn own(&self, packed: Packed<W>) -> (usize, Packed<W>) {
         let transport = usize::from(self.of_kind[usize::from(packed.kind & 0x0f)]);
         (transport, Packed { kind: packed.kind - self.looks[transport].first_kind, ..packed })
     }
 
-    /// What a header is about.
+    /// Connection and packet number of a header.
     pub fn about(&self, packed: Packed<W>) -> About {
         let (transport, packed) = self.own(packed);
         (self.looks[transport].about)(packed)
     }
 
-    /// What switches may see of a header.
+    /// Header fields that switches may read.
     pub fn view(&self, packed: Packed<W>) -> Option<HopView> {
         let (transport, packed) = self.own(packed);
         (self.looks[transport].view)(packed)
@@ -274,7 +274,7 @@ impl<W: Words> Stack<W> for Several<W> {
         None
     }
 
-    /// Receivers number their connections each for itself: here they get numbers of which no two are equal.
+    /// Each transport numbers its receiving slots from 0. Renumbering makes the numbers unique within the host.
     fn poll_event(&mut self) -> Option<Event> {
         let count = self.members.len() as u32;
         let event = |(number, member): (u32, &mut Box<dyn Member<W>>)| {

@@ -1,4 +1,4 @@
-//! What a transport reports: counts, hashes, and news of flows.
+//! Handling of a transport's events: counts, hashes, and reports of flows.
 
 use pullnet_record::LatencyRow;
 use pullnet_session::{HostLog, News, Report, Share};
