@@ -50,7 +50,7 @@ pub struct HostContext<'a, W> {
     pub reports: &'a mut Vec<Report>,
     /// Where probes write.
     pub log: &'a mut HostLog,
-    /// Whether reports of flows are awaited: they may end the run or start flows, so the host is visited without delay.
+    /// Whether a report of a flow may end the run, so that hosts are visited without delay.
     pub prompt: bool,
 }
 
