@@ -1,6 +1,8 @@
-//! The endpoint of a host, but for its rules: flows in both directions, their timers, and the memory of those that ended.
+//! The endpoint of a host without the rules of a protocol: flows in both directions, their timers, and the memory of
+//! ended flows.
 //!
-//! A transport writes its rules as [`Rules`], with one type for the sending half of a flow and one for the receiving half.
+//! A transport writes its rules as [`Rules`], with one type for the sending half of a flow and one for the receiving
+//! half.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -22,9 +24,9 @@ pub trait Rules: Sized {
     type Sender;
     /// The receiving half of a flow.
     type Receiver;
-    /// What a sender waits for while its timer runs, in few words.
+    /// Description of the event that a sender waits for while its timer runs.
     const SENDER_WAITS: &'static str;
-    /// What a receiver waits for while its timer runs, in few words.
+    /// Description of the event that a receiver waits for while its timer runs.
     const RECEIVER_WAITS: &'static str;
 
     /// Payload of a full packet. Bytes.
@@ -86,7 +88,7 @@ enum Timer {
     Receiver(u32),
 }
 
-/// What is known of the flow that a packet names, at its receiver.
+/// State, at the receiver, of the flow that a packet names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
     /// It is open, in this slot.
@@ -101,7 +103,7 @@ pub enum Known {
 
 /// The flows of a host: what every transport keeps of them.
 pub struct Flows<R: Rules> {
-    /// What the application is told.
+    /// Events for the application.
     pub events: SmallQueue<Event>,
     /// Control packets that wait for the link.
     pub control: SmallQueue<Transmit<R::Header>>,
@@ -186,7 +188,7 @@ impl<R: Rules> Flows<R> {
         self.events.push(Event::Failed { to, conn, reason, counts });
     }
 
-    /// What is known of the flow that a packet from `peer` names. The memory of an ended one is renewed.
+    /// State of the flow that a packet from `peer` names. If the flow has ended, its time-wait starts again.
     pub fn known(&mut self, now: Instant, peer: HostAddr, conn: ConnId) -> Known {
         if let Some(slot) = self.receivers.find(peer, conn) {
             return Known::Open(slot);

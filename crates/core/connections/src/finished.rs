@@ -6,7 +6,7 @@ use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::{Instant, Picos};
 use rustc_hash::FxBuildHasher;
 
-/// A connection is noted anew once in such a part of the time that it is remembered.
+/// A connection is noted again at most this many times per time-wait.
 const NOTES: u64 = 64;
 
 /// Connections that have ended and are remembered for a while (rule 8, time-wait): a few words each.
@@ -15,11 +15,11 @@ const NOTES: u64 = 64;
 #[derive(Clone, Debug)]
 pub struct Finished<S = FxBuildHasher> {
     remembered: Picos,
-    /// What is noted again earlier than this is not noted: so much longer are all remembered.
+    /// Shortest time between two notes of a connection. Every connection is remembered longer by this time.
     fresh: Picos,
-    /// When each one was last spoken to.
+    /// Time of the latest note of each connection.
     latest: HashMap<(HostAddr, ConnId), Instant, S>,
-    /// Every note, oldest first; one that was renewed since is passed over.
+    /// Every note, oldest first; a note is skipped if the connection has been noted again since.
     notes: VecDeque<(Instant, HostAddr, ConnId)>,
 }
 
@@ -51,8 +51,8 @@ impl<S: BuildHasher + Default> Finished<S> {
         self.len() == 0
     }
 
-    /// A connection ended, or was spoken to after its end. What was noted just now is not noted again, so that a flood of
-    /// late packets takes no memory.
+    /// Notes that a connection ended, or that a packet came for it after its end. A connection noted shortly before is
+    /// not noted again, so that a flood of late packets takes no memory.
     pub fn note(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         if self.latest.get(&(peer, conn)).is_some_and(|at| now.since(*at) < self.fresh) {
             return;

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 /// never refused; at 100 Gb/s and 1500 B it is 0.13 s.
 pub const WINDOW: u32 = 1 << 20;
 
-/// What became of a packet that was noted.
+/// Result of noting a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Noted {
     /// It was not there before.
@@ -15,11 +15,11 @@ pub enum Noted {
     TooFar,
 }
 
-/// Which packets of a connection have arrived: a cumulative point and a bitmap above it. It never takes more than
-/// [`WINDOW`] bits, whatever numbers come in.
+/// Set of packets of a connection that have arrived: a cumulative point and a bitmap above it. It never takes more than
+/// [`WINDOW`] bits, even if packet numbers are nonsense.
 #[derive(Clone, Default, Debug)]
 pub struct ReceivedSet {
-    /// All packets below this one are there.
+    /// All packets with lower numbers have arrived.
     cumulative: u32,
     /// Bit i of word w: packet `base + 64 w + i` is there; `base` is `cumulative` rounded down to 64.
     words: VecDeque<u64>,

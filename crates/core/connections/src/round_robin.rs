@@ -16,7 +16,7 @@ pub struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// Whether nobody waits.
+    /// Whether the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.alone.is_none() && self.others == 0

@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 use pullnet_transport::{ConnId, HostAddr};
 use rustc_hash::FxBuildHasher;
 
-/// Connections by slot, found by peer and number. The map is only asked, never walked, so its order does not matter.
-/// `S` hashes: [`FxBuildHasher`] where nobody means harm.
+/// Connections by slot, found by peer and number. The map is only searched, never iterated, so its order does not
+/// matter. `S` is the hasher: [`FxBuildHasher`] where peers can be trusted.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Connections<T, S = FxBuildHasher> {
