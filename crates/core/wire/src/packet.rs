@@ -1,4 +1,4 @@
-//! The header: 32 bytes, all of which survive a trim.
+//! The header: 32 bytes that no trim removes.
 
 use thiserror::Error;
 
