@@ -4,7 +4,7 @@ use pullnet_units::Picos;
 use crate::ring::Rings;
 use crate::{Context, Discipline, DropReason, Item, Lookahead, Outcome};
 
-/// What a rule decides about an arriving packet.
+/// Decision about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The packet waits in this class.
@@ -76,8 +76,8 @@ pub trait ClassRule<const K: usize>: Sized {
         None
     }
 
-    /// Whether an arriving packet is marked whatever becomes of it. A rule that marks only packets that it takes answers
-    /// [`Verdict::Mark`] instead.
+    /// Whether an arriving packet is marked even if it is then dropped or displaced. A rule that marks only packets
+    /// that it takes answers [`Verdict::Mark`] instead.
     #[inline(always)]
     fn marks<P: Item>(&self, _rules: &Self::Rules, _arrival: &P) -> bool {
         false
@@ -112,7 +112,7 @@ pub trait ClassRule<const K: usize>: Sized {
 
     /// Data packets held, the one in service included; `waiting` packets wait by class.
     fn data_held(&self, waiting: [u32; K]) -> u32;
-    /// Control packets, or data packets, of those that wait by class.
+    /// Control packets or data packets waiting, given the number `waiting` in each class.
     fn queued(&self, control: bool, waiting: [u32; K]) -> u32;
 
     /// See [`Lookahead::data_room`].

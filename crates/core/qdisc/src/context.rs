@@ -11,7 +11,8 @@ pub enum DropReason {
     Early,
 }
 
-/// What a queue did to a packet beside storing it: to the arriving packet, or to one that the arriving packet displaced.
+/// Treatment of a packet by a queue beside storing it. The packet is the arriving one, or one that the arriving packet
+/// displaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome<P> {
     /// The packet was marked: congestion experienced. It waits or goes into service, unless another outcome follows.
@@ -47,7 +48,7 @@ pub struct Signal {
     pub quanta: u16,
 }
 
-/// Where a packet stands among those that wait, as its transport states it.
+/// Rank of a packet among waiting packets, as its transport states it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Rank {
     /// The flow that it belongs to, in one direction.
@@ -76,8 +77,8 @@ pub trait Context<P> {
     fn paused(&self) -> u8 {
         0
     }
-    /// Asks for another [`crate::Discipline::dequeue`] at `at` at the latest, for a queue that let the link idle while packets
-    /// wait ([`crate::Discipline::IDLES`]).
+    /// Requests another [`crate::Discipline::dequeue`] no later than `at`, for a queue that left the link idle while
+    /// packets wait ([`crate::Discipline::IDLES`]).
     fn wake(&mut self, at: Instant);
     /// Sends `signal` to the neighbour at the other end of link `ingress` into this switch.
     fn signal(&mut self, ingress: u16, signal: Signal);

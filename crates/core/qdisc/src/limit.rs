@@ -11,7 +11,7 @@ impl Limit {
     /// Room for everything.
     pub const NONE: Self = Self { most: u32::MAX, in_bytes: false };
 
-    /// What it counts of `packets` of together `bytes`.
+    /// Size in the unit of this limit of `packets` that have `bytes` together.
     #[inline]
     fn counts(&self, packets: u32, bytes: u64) -> u64 {
         if self.in_bytes { bytes } else { packets.into() }
@@ -35,7 +35,7 @@ impl Limit {
         self.most.into()
     }
 
-    /// What a packet of `size` bytes takes of it.
+    /// Share of this limit that a packet of `size` bytes takes, in the unit of the limit.
     #[inline]
     pub fn share(&self, size: u32) -> u64 {
         self.counts(1, size.into())

@@ -25,7 +25,7 @@ impl QueueSettings for PfabricConfig {
     }
 }
 
-/// What a waiting packet is chosen by; apart from the packets, so that a search reads little memory.
+/// Sort key of a waiting packet, stored apart from the packets so that a search reads little memory.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     rank: Rank,

@@ -127,7 +127,7 @@ struct Account {
     over: u64,
 }
 
-/// What came by one link.
+/// Packets that came by one link.
 #[derive(Clone, Copy, Default, Debug)]
 struct Ingress {
     accounts: [Account; PRIORITIES],

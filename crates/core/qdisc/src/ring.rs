@@ -2,8 +2,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::hint::select_unpredictable;
 
-/// `K` queues, told apart by an index alone. The first `N` items of each lie in a place of its own; `N` is a power of two.
-/// What is more waits behind them in memory elsewhere.
+/// `K` queues, selected by index without a branch. The first `N` items of each queue are stored inline; `N` is a power
+/// of two. Further items wait on the heap.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Rings<T, const K: usize, const N: usize = 8> {
@@ -131,7 +131,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
     pub fn iter(&self, which: usize) -> impl Iterator<Item = &T> {
         let len = self.len[which];
         let near = (0..len.min(N as u32)).map(move |index| &self.items[which][self.place(which, index)]);
-        // What is empty is not looked at: it lies elsewhere.
+        // An empty overflow queue is not read: that would be a cache miss.
         let more = self.more[which].as_ref().filter(|_| len > N as u32);
         near.chain(more.into_iter().flat_map(|more| more.iter()))
     }
@@ -140,7 +140,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
 /// One queue whose first `N` items lie in the ring itself.
 ///
 /// A port has three queues, and nearly all of them stay short: a port with its packets is one piece of memory, which
-/// can be asked for at once.
+/// can be prefetched at once.
 #[derive(Clone, Debug)]
 pub struct Ring<T, const N: usize = 8>(Rings<T, 1, N>);
 
@@ -223,7 +223,7 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         let place = |index: u32| head.wrapping_add(index) as usize % N;
         let passes =
             |items: &[T; N], index: u32| (index > 0) & before(&item, &items[place(index.wrapping_sub(1))]);
-        // Whether it passes the newest item cannot be foreseen. So that one is copied whatever comes of it.
+        // Whether the new item passes the newest one is unpredictable, so the newest item is always copied.
         let mut index = end - u32::from(passes(items, end));
         items[place(end)] = items[place(end.wrapping_sub(1))];
         while passes(items, index) {

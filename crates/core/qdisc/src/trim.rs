@@ -69,7 +69,7 @@ pub struct TrimRules {
     victim: Victim,
     return_to_sender: bool,
     return_latency: Option<Picos>,
-    /// Control packets that find room whatever their length; no limit if none is ever sent back.
+    /// Number of control packets that fit even if all have the largest size; no limit if packets are never sent back.
     sure_control: u32,
     mark: Option<StepMark>,
 }
@@ -84,7 +84,7 @@ fn sure_control(config: &TrimConfig) -> u32 {
     }
 }
 
-/// The classes of packets. What both have in common is done by index, without a branch: which class a packet belongs to is
+/// The classes of packets. Steps common to both use the class as an index, without a branch: the class of a packet is
 /// random, so that a branch on it is mispredicted half the time.
 const DATA: usize = 0;
 /// See [`DATA`].
