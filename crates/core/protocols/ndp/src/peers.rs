@@ -1,4 +1,4 @@
-//! What a host has learned of the hosts that it sends to, from one connection to the next.
+//! Round trips and answers that a host has learned per receiver, kept from one connection to the next.
 
 use alloc::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::sender::Known;
 /// Most hosts that are remembered.
 const ROOM: usize = 32;
 
-/// What was learned of one host, and when.
+/// Knowledge of one host, and when it was learned.
 #[derive(Debug)]
 struct Learned {
     at: Instant,
@@ -31,7 +31,7 @@ impl Peers {
         Self { learned: VecDeque::new(), remembered }
     }
 
-    /// What a new connection begins with.
+    /// Knowledge that a new connection starts with.
     pub fn of(&self, now: Instant, peer: HostAddr) -> Known {
         let lately = |learned: &&Learned| learned.peer == peer && now.since(learned.at) <= self.remembered;
         self.learned.iter().find(lately).map(|learned| learned.known).unwrap_or_default()

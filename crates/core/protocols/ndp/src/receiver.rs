@@ -10,7 +10,7 @@ use crate::config::Rules;
 /// No host pushes more packets: the largest `initial_window`.
 pub(crate) const LARGEST_FIRST_WINDOW: u32 = 65535;
 
-/// What a data packet or header turned out to be.
+/// Result of an arriving data packet or header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Arrival {
     /// Whether its payload is new.
@@ -21,7 +21,7 @@ pub(crate) struct Arrival {
     pub pull: bool,
 }
 
-/// Begins a cache line, to touch and ask for no more of them than it has to.
+/// Aligned to a cache line, so that it touches and prefetches as few of them as possible.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Receiver {
@@ -78,7 +78,7 @@ impl Receiver {
         }
     }
 
-    /// The sender asks for this priority.
+    /// Sets the priority that the sender requests.
     #[inline]
     pub fn ask(&mut self, priority: u8) {
         if !self.preferred {
@@ -96,17 +96,17 @@ impl Receiver {
         self.pending > 0 && !self.held
     }
 
-    /// Whether the peer may have sent packet `seq`: nobody sends more than the largest first window and what was
-    /// pulled, nor further ahead of what is missing than the window.
+    /// Whether the peer may have sent packet `seq`. A conforming peer sends no more than the largest first window and
+    /// what was pulled, and stays within the window from the oldest missing packet.
     #[inline]
     pub fn accepts(&self, seq: u32) -> bool {
         let pulled = if self.wrapped { u32::MAX } else { self.pulled };
         seq < pulled.saturating_add(LARGEST_FIRST_WINDOW) && self.received.reaches(seq)
     }
 
-    /// Rules 2, 3 and 6: whole data is stored and acknowledged, a header is answered with a NACK; each earns a pull.
-    /// What is there already is acknowledged again. A second copy earns a pull only if it was sent on one, so that
-    /// what is in flight neither grows nor shrinks by it.
+    /// Rules 2, 3 and 6: whole data is stored and acknowledged, a header is answered with a NACK; each earns a pull. A
+    /// duplicate is acknowledged again. It earns a pull only if it was sent on one, so that duplicates neither add to
+    /// the packets in flight nor reduce them.
     #[inline]
     pub fn on_data(&mut self, now: Instant, seq: u32, last: bool, pulled: bool, whole: bool) -> Arrival {
         self.last_heard = now;
@@ -169,7 +169,7 @@ impl Receiver {
         self.paths.next(chance)
     }
 
-    /// Memory that the next calls will read: those that answer a packet and pull another one.
+    /// Memory that the next calls will read, when they answer a packet and pull another.
     pub fn places(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
         visit(self.received.bitmap_place());
         self.paths.places(2, chance, visit);

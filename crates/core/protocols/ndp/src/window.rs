@@ -23,7 +23,7 @@ impl State {
     }
 }
 
-/// What a sender remembers of a packet until it and all packets before it are acknowledged.
+/// State of a packet at its sender, kept until the packet and all packets before it are acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub first_sent: Instant,
@@ -107,7 +107,7 @@ impl Window {
         }
     }
 
-    /// Where the oldest packets lie, one of which is answered next, and where the newest one does.
+    /// Addresses of the oldest packets, one of which is answered next, and of the newest packet.
     pub fn places(&self) -> [*const u8; 5] {
         let place = |slot: Option<&Slot>| slot.map_or(core::ptr::null(), core::ptr::from_ref).cast::<u8>();
         let oldest = place(self.slots.front());

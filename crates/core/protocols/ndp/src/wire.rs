@@ -1,7 +1,8 @@
-//! Translation between the packets of an NDP endpoint and those that [`pullnet_wire`] writes and reads.
+//! Translation between the packets of an NDP endpoint and the packets that [`pullnet_wire`] writes and reads.
 //!
-//! Both headers carry the same information. The wire format adds the host's port, a service and the payload length, which
-//! an endpoint does not know. An endpoint counts bytes on the line including headers, which the wire format does not carry.
+//! Both headers carry the same information. The wire format adds the host's port, a service and the payload length,
+//! which an endpoint does not know. An endpoint counts bytes on the line including headers, which the wire format does
+//! not carry.
 
 use pullnet_transport::{ConnId, HostAddr, Received, Transmit};
 use pullnet_wire::{
@@ -10,7 +11,7 @@ use pullnet_wire::{
 
 use crate::{Ndp, NdpHeader};
 
-/// What the wire format adds to a packet of a stream, which an endpoint does not know.
+/// Fields that the wire format adds to a packet of a stream. An endpoint does not know them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Label {
     /// Whom data is for at the receiver.
@@ -21,7 +22,7 @@ pub struct Label {
     pub stamp: u32,
 }
 
-/// What all packets of a host have in common.
+/// Values common to all packets of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carriage {
     /// UDP port that the host listens on.
@@ -57,8 +58,8 @@ impl Carriage {
         Packet { home: self.home, conn: packet.header.conn().0, tag: label.tag, shape }
     }
 
-    /// What has arrived from host `from`, to which there are `paths` paths, as an endpoint takes it. `None`: it is for
-    /// the owner of the connection, as a RESET is.
+    /// Translates a packet that arrived from host `from`, reached by `paths` paths, for an endpoint. `None` if the
+    /// packet is for the owner of the connection, such as a RESET.
     #[must_use]
     pub fn received(&self, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Option<Received<NdpHeader>> {
         let header = header(&arrived.packet)?;
@@ -67,7 +68,7 @@ impl Carriage {
     }
 }
 
-/// The endpoint's header of a packet; `None` for those that are for its owner: RESET, HELLO and COOKIE.
+/// The endpoint's header of a packet; `None` for packets for the endpoint's owner: RESET, HELLO and COOKIE.
 fn header(packet: &Packet) -> Option<NdpHeader> {
     let conn = ConnId(packet.conn);
     Some(match packet.shape {
@@ -106,7 +107,7 @@ impl Framed for Ndp {
         emit(out, route, marks, &carriage.packet(packet, &Label::default()), payload)
     }
 
-    /// Packets that are for the owner of a connection, and so for no endpoint, are somebody else's here.
+    /// Packets for the owner of a connection are for no endpoint, and count as other traffic here.
     fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrival<'a, NdpHeader>, Refused> {
         let Arrived { route, packet, fate, damaged, payload, .. } = parse(frame, marks, port)?;
         let header = header(&packet).ok_or(Refused::Foreign)?;

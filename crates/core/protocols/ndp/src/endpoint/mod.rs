@@ -27,7 +27,7 @@ mod streaming;
 
 use receiving::{Data, Origin};
 
-/// Packet numbers have 32 bits, the largest of which stands for the end of an endless flow.
+/// Packet numbers have 32 bits; the largest number stands for the end of an endless flow.
 const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
 
 /// A timer of one connection, besides the pacer.
@@ -39,10 +39,11 @@ enum Timer {
     Silence(HostAddr, ConnId),
 }
 
-/// NDP on one host. What every packet needs comes first: a large network has its memory at hand only if that is little.
+/// NDP on one host. Fields read for every packet come first, so that the hot part of a large network stays small enough
+/// for the caches.
 ///
-/// `S` hashes hosts and connection numbers. Where strangers choose these, it has to be one that nobody can foresee; the usual
-/// one is for simulations.
+/// `S` hashes hosts and connection numbers. Where untrusted peers choose these numbers, `S` must be unpredictable; the
+/// default is for simulations.
 #[derive(Debug)]
 #[repr(C)]
 pub struct NdpEndpoint<S = FxBuildHasher> {
@@ -66,9 +67,9 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
     sent: Finished<S>,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
     host: HostInfo,
-    /// Packets that nobody who keeps to the rules can have sent.
+    /// Packets refused because no conforming peer can have sent them.
     refused: u64,
-    /// Connections that this host wanted no more of, and that late packets may not open again either.
+    /// Connections that this host dismissed. Late packets may not open them again either.
     dismissed: Finished<S>,
     peers: Peers,
 }
@@ -112,8 +113,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.host
     }
 
-    /// Packets that were discarded because nobody who keeps to the rules can have sent them: beyond the largest first
-    /// window and everything that was pulled, or beyond the window of [`pullnet_pull::WINDOW`] packets.
+    /// Packets that were discarded because no conforming peer can have sent them: beyond the largest first window and
+    /// everything that was pulled, or beyond the window of [`pullnet_pull::WINDOW`] packets.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -216,7 +217,7 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
         if !self.pulls.is_empty() && self.pacer.free_at() <= now {
             self.release_pull(now);
         }
-        // Nearly always it was the pacer, and what else is timed lies apart.
+        // The deadline was nearly always the pacer's; the state of the other timers is in cold memory.
         if self.due <= now {
             self.handle_timers(now);
         }

@@ -19,7 +19,7 @@ pub(super) struct Origin {
     pub paths: u16,
 }
 
-/// What a data packet says, and what became of it.
+/// Fields of a data packet, and whether it arrived whole.
 pub(super) struct Data {
     pub seq: u32,
     pub syn: bool,
@@ -33,8 +33,8 @@ pub(super) struct Data {
 }
 
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
-    /// Rule 1: finds the connection, or opens it if the packet may do so. A packet that nobody can have sent is refused,
-    /// one for a finished connection is answered.
+    /// Rule 1: finds the connection, or opens it if the packet may do so. Refuses a packet that no peer can have sent;
+    /// answers a packet of a finished connection.
     #[inline]
     fn receiver_for(&mut self, now: Instant, origin: Origin, data: &Data) -> Option<u32> {
         let Some(slot) = self.receivers.find(origin.peer, origin.conn) else {
@@ -42,7 +42,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         };
         let accepted = self.receivers.get_mut(slot).is_some_and(|receiver| receiver.accepts(data.seq));
         if !accepted {
-            // A branch, for the counter lies apart.
+            // A branch rather than arithmetic: the counter is in cold memory.
             cold_path();
             self.refused += 1;
             return None;
@@ -73,7 +73,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         Some(slot)
     }
 
-    /// Nothing answers a packet that belongs nowhere. One of a dismissed connection keeps that one in mind.
+    /// Reports a packet without a connection; nothing answers it. If its connection was dismissed, the memory of that
+    /// is renewed.
     fn stray(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         if self.dismissed.contains(peer, conn) {
             self.dismissed.note(now, peer, conn);
@@ -121,7 +122,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.send_control(peer, path, NdpHeader::Ack { conn, seq, pull: None });
     }
 
-    /// Rule 4: the answer leaves at once and carries the pull if nobody else waits for one and the link is free.
+    /// Rule 4: the answer leaves at once. It carries the pull if no other connection waits to pull and the pacer is
+    /// free.
     fn answer(&mut self, slot: u32, seq: u32, arrival: Arrival, now: Instant) {
         let free = self.rules.piggyback && self.pulls.is_empty() && self.pacer.free_at() <= now;
         let Some(receiver) = self.receivers.get_mut(slot) else { return };

@@ -47,7 +47,7 @@ impl<S: BuildHasher + Default> Streaming for NdpEndpoint<S> {
     }
 
     fn hold(&mut self, now: Instant, slot: u32, held: bool) {
-        // No pull leaves before it is asked for, however long the pacer was free.
+        // No pull leaves before the time of its request, even if the pacer was free long before.
         self.pacer.wake(now);
         self.change_receiver(slot, |receiver| receiver.held = held);
     }

@@ -1,4 +1,4 @@
-//! What a sender hears: rules 2 to 5.
+//! Feedback that a sender gets: rules 2 to 5.
 
 use pullnet_pull::Feedback;
 use pullnet_units::{Instant, Picos};
@@ -7,11 +7,11 @@ use super::{Context, Sender};
 use crate::config::Rules;
 use crate::window::{Slot, State};
 
-/// What an ACK tells the application.
+/// News of an ACK for the application.
 pub(crate) struct Acked {
     /// Time since the packet was first sent.
     pub latency: Picos,
-    /// Whether this was the last one.
+    /// Whether the flow is complete now.
     pub complete: bool,
 }
 
@@ -69,8 +69,8 @@ impl Sender {
         self.again.push_back(seq);
     }
 
-    /// Rule 4, PULL: as many packets may leave as the number is ahead of the highest one so far. What cannot be used
-    /// now is kept for the next NACK or new data: a pull may overtake the NACK that goes with it.
+    /// Rule 4, PULL: as many packets may leave as the number is ahead of the highest one so far. Unused credit is kept
+    /// for the next NACK or new data: a pull may overtake the NACK that goes with it.
     pub fn on_pull(&mut self, cx: &Context<'_>, number: u32) {
         self.last_heard = cx.now;
         let ahead = number.wrapping_sub(self.served);
@@ -109,8 +109,8 @@ impl Sender {
         if at_once { self.urgent.push_back(seq) } else { self.again.push_front(seq) }
     }
 
-    /// Rules 5a and 5b in the form of the public code: no pull is expected, and of the first window at most one packet
-    /// is unaccounted for, this one being accounted for already.
+    /// Rules 5a and 5b in the form of the public code: no pull is expected, and at most one packet of the first window
+    /// is unaccounted for. The current packet counts as accounted for.
     fn nothing_else_comes(&self) -> bool {
         self.expected_pulls == 0 && self.first_unheard <= 1
     }

@@ -22,14 +22,14 @@ use stream::Payloads;
 pub(crate) use timers::Check;
 pub(crate) use transmit::Ready;
 
-/// What sending depends on besides the connection.
+/// Surroundings of a sender beside its connection.
 pub(crate) struct Context<'a> {
     pub now: Instant,
     pub rules: &'a Rules,
     pub chance: &'a mut Stream,
 }
 
-/// Begins a cache line, to touch and ask for no more of them than it has to.
+/// Aligned to a cache line, so that it touches and prefetches as few of them as possible.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Sender {
@@ -57,7 +57,7 @@ pub(crate) struct Sender {
     urgent: VecDeque<u32>,
     /// ACKs and NACKs minus pulls: how many pulls are to come.
     expected_pulls: u32,
-    /// Packets of the first window of which nothing was heard yet.
+    /// Packets of the first window without an answer so far.
     first_unheard: u16,
     paths: PathSet,
     pub patience: Patience,
@@ -144,7 +144,7 @@ impl Sender {
         self.last_progress
     }
 
-    /// What it waits for, in words.
+    /// Description of the event that the connection waits for.
     pub fn waiting_for(&self) -> &'static str {
         let new_may_leave = self.window.next() < self.offered && (self.push > 0 || self.credit > 0);
         if self.idle() {

@@ -14,12 +14,12 @@ pub(super) const LEAST_REPETITIONS: u64 = 32;
 const HISTORY: u8 = 16;
 /// The longest round trip is remembered for this part of `give_up` at least, and twice that at most.
 const ERAS_PER_GIVE_UP: u64 = 32;
-/// Packets that were sent again and of which a second answer is noticed.
+/// Most retransmitted packets whose second answer is still noticed.
 const MOST_DOUBTS: usize = 64;
 /// An answer may take a quarter longer than the longest of late.
 const MARGIN: u64 = 4;
 
-/// What became of the latest packets.
+/// Latest answers: ACK, or NACK and returned header.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Answers {
     /// Newest in bit 0, 1 for an ACK.
@@ -48,8 +48,8 @@ impl Answers {
         (self.bits & mask(self.known)).count_ones()
     }
 
-    /// Whether the receiver may have many senders: no more than half of what was sent lately arrived whole, or less than
-    /// two answers are known, of which nobody can tell how far answers differ.
+    /// Whether the receiver may have many senders. True if no more than half of the latest packets arrived whole, or if
+    /// fewer than two answers are known: one answer does not show how much answers vary.
     pub fn crowded(self) -> bool {
         self.known < 2 || 2 * self.acks() <= self.known()
     }
@@ -83,7 +83,7 @@ impl RoundTrips {
     }
 }
 
-/// What is known of a receiver when a connection to it ends, and what the next one begins with.
+/// Knowledge of a receiver, handed from a connection that ends to the next one.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Known {
     trips: RoundTrips,
@@ -102,7 +102,7 @@ struct Doubt {
 #[derive(Clone, Debug)]
 pub(crate) struct Patience {
     trips: RoundTrips,
-    /// Packets of which a second answer would say that the first copy was under way all the time.
+    /// Retransmitted packets. A second answer for one of them shows that the first copy was delayed, not lost.
     doubts: VecDeque<Doubt>,
     /// Answers on this connection.
     pub answers: Answers,
@@ -120,7 +120,7 @@ impl Patience {
         }
     }
 
-    /// What the next connection to this receiver begins with.
+    /// Knowledge for the next connection to this receiver.
     pub fn known(&self) -> Known {
         Known { trips: self.trips, answers: self.answers.after(self.earlier) }
     }
@@ -152,8 +152,9 @@ impl Patience {
         self.doubts.push_back(Doubt { seq, sent, answered: false });
     }
 
-    /// Packet `seq` was answered. A repeated packet gives no round trip, for nobody knows which copy was answered. The
-    /// answer of the other copy tells: the first one was not lost, and took so long at most.
+    /// Packet `seq` was answered. A retransmitted packet gives no round trip, because its answer may be for either
+    /// copy. An answer for the other copy shows that the first one was not lost, and gives an upper bound on its round
+    /// trip.
     #[inline]
     pub fn answered(&mut self, rules: &Rules, now: Instant, seq: u32) {
         if !self.doubts.is_empty() {
@@ -193,7 +194,7 @@ impl Patience {
 pub(crate) struct Waits {
     /// `timeout` beyond the usual round trip, more if round trips differ more; doubles with each repetition.
     doubling: Picos,
-    /// What full header queues take, while they may be full: on top of that.
+    /// Delay of full header queues, added while they may be full.
     queues: Picos,
     /// No packet is sent again before this: some path took nearly as long of late.
     least: Picos,

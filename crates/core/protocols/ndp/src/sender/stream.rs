@@ -41,7 +41,7 @@ impl Sender {
         }
         payloads.bytes.push_back(payload);
         if idle {
-            // Until now nobody had to pull.
+            // Until now the receiver had no reason to pull.
             (self.last_pull, self.probes) = (cx.now, 0);
         }
         self.first_unheard += u16::from(self.offered < cx.rules.initial_window);

@@ -1,4 +1,4 @@
-//! What a sender does when it hears nothing: rule 6, and PROBEs.
+//! Actions of a sender that gets no answer: rule 6, and PROBEs.
 
 use alloc::vec::Vec;
 
@@ -19,20 +19,20 @@ const PATIENCE: u64 = 4;
 const LEAST_PROBES: u64 = LEAST_REPETITIONS;
 /// Times as patient for a pull is a sender that may be one of a crowd: its pull may stand in a long queue.
 const CROWDED_PATIENCE: u64 = 16;
-/// An idle stream asks for a sign of life this often within the time after which it gives up.
+/// Number of times within `give_up` that an idle stream requests a sign of life.
 const SIGNS_OF_LIFE: u64 = 4;
 
-/// What a look at the timers says.
+/// Result of a check of the timers.
 pub(crate) enum Check {
-    /// Look again at this time. These packets have timed out, and perhaps a probe is to be sent.
+    /// Check again at this time. These packets have timed out, and a probe may have to be sent.
     Again { at: Instant, timed_out: Vec<u32>, probe: Option<NdpHeader> },
     /// Nothing was heard for too long.
     GiveUp,
 }
 
 impl Sender {
-    /// Rule 6, timeout: packets without an answer leave again on another path. Also asks for a pull that must have
-    /// been lost, and gives up on a silent receiver.
+    /// Rule 6, timeout: packets without an answer leave again on another path. Also requests a pull that must have been
+    /// lost, and gives up on a silent receiver.
     pub fn check(&mut self, cx: &Context<'_>) -> Check {
         if self.window.next() > 0 && cx.now.since(self.last_heard) > cx.rules.give_up {
             return Check::GiveUp;
@@ -48,7 +48,7 @@ impl Sender {
             }
         }
         if self.idle() {
-            // After as long as it has been idle: whoever is idle for short moments does not leave timers behind.
+            // The delay grows with the idle time: streams that are idle for short moments leave no timers behind.
             next = next.min(cx.now + cx.rules.timeout.max(cx.now.since(self.last_progress)));
         }
         let step = Picos(cx.rules.timeout.0 / CHECKS_PER_TIMEOUT + 1);
@@ -76,7 +76,7 @@ impl Sender {
         (timed_out, next)
     }
 
-    /// When the next PROBE is due; `None` if there is nothing to ask for.
+    /// When the next PROBE is due; `None` if no answer is expected.
     fn probe_at(&self, rules: &Rules) -> Option<Instant> {
         if self.idle() { self.sign_of_life_at(rules) } else { self.pull_missed_at(rules) }
     }
@@ -103,8 +103,8 @@ impl Sender {
         (work && self.credit == 0).then(|| since.after(wait.min(Picos(rules.give_up.0 / LEAST_PROBES))))
     }
 
-    /// What makes the receiver pull again. One that has never answered may not know the connection, so that no PROBE
-    /// can be of use: packets that were returned leave without a pull then, and any of them opens it.
+    /// Makes the receiver pull again, by a PROBE. A receiver that has never answered may not know the connection, so
+    /// that a PROBE would be useless: a returned packet leaves without a pull instead, and may open the connection.
     fn ask(&mut self, now: Instant) -> Option<NdpHeader> {
         self.probes = self.probes.saturating_add(1);
         self.last_probe = now;

@@ -1,4 +1,4 @@
-//! What leaves a sender: rules 1 and 7.
+//! Departures from a sender: rules 1 and 7.
 
 use pullnet_pull::WINDOW;
 use pullnet_rng::Stream;
@@ -9,7 +9,7 @@ use crate::config::Rules;
 use crate::header::NdpHeader;
 use crate::window::{Slot, State};
 
-/// What a connection could send now.
+/// Kind of packet that a connection could send now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ready {
     /// A packet that was sent before.
@@ -18,7 +18,7 @@ pub(crate) enum Ready {
     New,
 }
 
-/// What is decided when a packet leaves.
+/// Choices made when a packet leaves.
 struct Leaving {
     seq: u32,
     path: u16,
@@ -26,7 +26,7 @@ struct Leaving {
 }
 
 impl Sender {
-    /// What could leave now.
+    /// Returns the kind of packet that could leave now; `None` if none could.
     #[inline]
     pub fn ready(&mut self, rules: &Rules) -> Option<Ready> {
         let pulled = self.credit > 0 && self.has_room(rules);
@@ -58,7 +58,7 @@ impl Sender {
         }
     }
 
-    /// The next packet: urgent ones without a pull, then those that were trimmed, then new data.
+    /// Returns the next packet: first urgent packets without a pull, then trimmed packets, then new data.
     pub fn transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit<NdpHeader>> {
         let ready = self.ready(cx.rules)?;
         let leaving = match ready {
