@@ -1,4 +1,4 @@
-//! From the state at the end of a run to its record.
+//! Record of a run, made from the state at its end.
 
 use pullnet_record::{FlowRow, PortRow, PortSeriesRow, RunRecord, StuckFlow};
 use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
@@ -61,8 +61,8 @@ fn enter_losses<W: Words>(shards: &[Shard<W>], builder: &mut RecordBuilder) {
     explained.enter(flows);
 }
 
-/// Where links have faults, the least time of a completed flow is that under the best rate which each link had while the flow
-/// lasted: no flow is faster, and one that had a slow link to itself is not called slow.
+/// Ideal completion times where links have faults: the least time under the best rate that each link had during the
+/// flow. So no flow beats its ideal, and a flow that had a slow link to itself is not called slow.
 fn enter_ideals<W: Words>(net: &Network<W>, flows: &mut [FlowRow]) {
     if net.scenario.faults.is_empty() {
         return;
@@ -78,7 +78,7 @@ fn enter_ideals<W: Words>(net: &Network<W>, flows: &mut [FlowRow]) {
     }
 }
 
-/// Open flows that have not moved since `since`, those first that have waited longest.
+/// Open flows that have not moved since `since`, longest wait first.
 pub fn stuck<W: Words>(
     net: &Network<W>,
     shards: &[Shard<W>],
@@ -106,7 +106,7 @@ fn fingerprint<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> u64 {
     Fingerprint::join(hosts.chain(net.numbering.of_port.iter().map(|process| ports[*process as usize])))
 }
 
-/// Sums that port rows do not tell.
+/// Adds totals that port rows do not contain.
 fn add_totals<W: Words>(builder: &mut RecordBuilder, shards: &[Shard<W>]) {
     let totals = &mut builder.totals;
     totals.data_in_flight = data_in_flight(shards);
@@ -118,7 +118,7 @@ fn add_totals<W: Words>(builder: &mut RecordBuilder, shards: &[Shard<W>]) {
     });
 }
 
-/// Packets sent as data that are on their way or wait in a queue.
+/// Packets sent as data that are in flight or wait in a queue.
 fn data_in_flight<W: Words>(shards: &[Shard<W>]) -> u64 {
     let mut in_flight = 0;
     for shard in shards {

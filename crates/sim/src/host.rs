@@ -36,7 +36,7 @@ struct Peer {
     hops: u16,
 }
 
-/// An address that no host has: they have 24 bits.
+/// An address that no host has: real ones have 24 bits.
 const NOBODY: HostAddr = HostAddr(u32::MAX);
 
 /// Longest control packet of any transport where data packets are shorter: an ACK with all its options.
@@ -46,9 +46,9 @@ const LONGEST_CONTROL: u32 = 256;
 pub struct HostContext<'a, W> {
     /// The window, the network and the outbox.
     pub env: Env<'a, W>,
-    /// Where news goes.
+    /// Destination of reports of flows.
     pub reports: &'a mut Vec<Report>,
-    /// Where probes write.
+    /// Destination of probe records.
     pub log: &'a mut HostLog,
     /// Whether a report of a flow may end the run, so that hosts are visited without delay.
     pub prompt: bool,
@@ -59,13 +59,13 @@ pub struct HostContext<'a, W> {
 /// hot part of a large network stays small enough for the caches.
 #[repr(C, align(64))]
 pub struct Host<W, T> {
-    /// The hosts that a control packet and data came from last.
+    /// The hosts that the latest control packet and the latest data packet came from.
     latest: [Peer; 2],
     /// The NIC.
     pub line: Line,
-    /// The window that the host is to be visited in.
+    /// Window of the next planned visit.
     pub armed: u64,
-    /// From when on the transport may have something to send; `u64::MAX` if it was asked and had nothing.
+    /// Time from which the transport may have a packet to send; `u64::MAX` if it was polled and had none.
     ready_at: u64,
     /// When the NIC is free.
     pub busy_until: u64,
@@ -78,7 +78,7 @@ pub struct Host<W, T> {
     pub fingerprint: Fingerprint,
     incoming: Vec<Incoming>,
     addr: HostAddr,
-    /// Its number.
+    /// Number of the host.
     pub id: HostId,
     transport: T,
     starts: VecDeque<FlowStart>,
@@ -111,7 +111,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// A packet is on its way here. Returns the last window in which the host can be visited for its sake.
+    /// A packet is on its way here. Returns the last window in which a visit is early enough for it.
     #[inline]
     pub fn expect(&mut self, net: &Network<W>, window: Window, packet: &Packet<W>, prompt: bool) -> u64 {
         debug_assert!(
@@ -122,8 +122,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.due(net, packet.time(window), prompt)
     }
 
-    /// The application will open a flow. Starts come in order of time. Returns the last window in which the host can be
-    /// visited for its sake.
+    /// The application will open a flow. Starts come in order of time. Returns the last window in which a visit is
+    /// early enough for it.
     pub fn plan(&mut self, net: &Network<W>, start: FlowStart, prompt: bool) -> u64 {
         self.starts.push_back(start);
         self.next_start = self.next_start.min(start.at.0);
@@ -141,7 +141,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         net.grid.index(self.line.reaches(at.max(self.busy_until), net.shortest)) - 1
     }
 
-    /// When something happens next: what would be done at a visit now, if it lies in the past. `u64::MAX` for never.
+    /// Time of the next event; a time in the past if a visit now would find work. `u64::MAX` for never.
     pub fn next_event(&self, window: Window) -> u64 {
         let link = self.busy_until.max(self.ready_at);
         link.min(self.transport.next_timeout().0).min(self.next_arrival(window)).min(self.next_start)
@@ -153,9 +153,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.inbox.front().map_or(u64::MAX, |packet| packet.time(window))
     }
 
-    /// Lets everything happen that lies before the end of the window. At one instant the link comes first, then timers,
-    /// arrivals, and new flows. Returns the last window in which the host can be visited next; `None` if nothing is to be
-    /// done.
+    /// Processes every event before the end of the window. At equal times the link comes first, then timers, arrivals,
+    /// and new flows. Returns the last window in which the next visit is early enough; `None` if no event is left.
     pub fn visit(&mut self, cx: &mut HostContext<'_, W>) -> Option<u64> {
         let (mut latest, mut arrival) = (0, self.next_arrival(cx.env.window));
         loop {
@@ -172,7 +171,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 continue;
             }
             if at == timer {
-                // An input may leave a deadline behind that lies before it: it is met at once.
+                // An input may set a deadline in the past; it is met at once.
                 latest = at.max(before);
                 self.transport.handle_timeout(Instant(latest));
                 let next = self.transport.next_timeout();
@@ -252,7 +251,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// Number of links from the latest host that data came from.
+    /// Hop count from the latest host that sent data.
     #[cold]
     #[inline(never)]
     fn count_hops(&mut self, cx: &HostContext<'_, W>) -> u64 {
@@ -273,7 +272,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// [`Host::transmit`] where switches pause hosts. A packet of a paused priority holds up what would come after it, as in
+    /// [`Host::transmit`] where switches pause hosts. A packet of a paused priority blocks the packets behind it, as in
     /// a NIC with one queue.
     #[cold]
     #[inline(never)]
@@ -350,14 +349,14 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         Places::new(hosts, first, offset_of!(Self, armed))
     }
 
-    /// The cache lines that nearly every visit reads.
+    /// Addresses of the cache lines that nearly every visit reads.
     #[inline]
     fn hot_lines(&self) -> impl Iterator<Item = *const u8> {
         let begin: *const u8 = (&raw const *self).cast();
         (0..offset_of!(Self, transport) + T::HOT).step_by(64).map(move |offset| begin.wrapping_add(offset))
     }
 
-    /// Brings into the cache what nearly every visit reads.
+    /// Prefetches the cache lines that nearly every visit reads.
     #[inline]
     pub fn prepare_visit(&self) {
         self.hot_lines().for_each(prefetch);
@@ -369,7 +368,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.hot_lines().for_each(prefetch_near);
     }
 
-    /// Brings into the cache what the transport points to; see [`Transport::places`].
+    /// Prefetches memory that the transport points to; see [`Transport::places`].
     #[inline]
     pub fn prepare(&self, step: u8) {
         if step == 0 {
@@ -389,7 +388,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     }
 }
 
-/// `packet` as the transport sees it; there are `paths` to where it comes from.
+/// `packet` in the form that transports take; `paths` is the number of paths to its sender.
 #[inline(always)]
 fn received<W: Words>(packet: &Packet<W>, paths: u16) -> Received<Packed<W>> {
     let (fate, ce, header) = (packet.fate(), packet.ce(), packet.packed());

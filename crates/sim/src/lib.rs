@@ -60,7 +60,7 @@ pub fn start(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn Run> {
     }
 }
 
-/// Starts a run with one transport, for which everything is compiled.
+/// Starts a run with one transport, with code compiled for it.
 fn start_sole(scenario: &Arc<Scenario>, transport: &ProtocolConfig, threads: usize) -> Box<dyn Run> {
     with_protocol!(transport, |transport: P| {
         let ports = |net: &Network<_>, parts: &[Part]| ports_of(net, &scenario.switch, parts);
@@ -76,7 +76,7 @@ fn start_several<W: Words>(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn 
     let switching = switching_of(&scenario.switch);
     let net = Network::new(Arc::clone(scenario), framings(transports), headers, switching);
     let stack = |id: HostId, info| {
-        // The first transport draws as if it were the only one.
+        // The first transport has the same random numbers as in a run without others.
         let name = |number| match number {
             0 => "host.transport".to_owned(),
             _ => format!("host.transport {number}"),
@@ -145,7 +145,7 @@ fn ports_of<W: Words>(net: &Network<W>, switch: &SwitchConfig, parts: &[Part]) -
     with_discipline!(switch, |config: Q| build::ports::<W, Q<Packet<W>>>(net, config, parts))
 }
 
-/// Facts about the switches that a scenario names.
+/// Properties of the switches that a scenario names.
 fn switching_of(switch: &SwitchConfig) -> Switching {
     type Smallest = Packet<Small>;
     with_discipline!(switch, |config: Q| Switching::of::<Smallest, Q<Smallest>>(config))

@@ -28,7 +28,7 @@ impl Sample {
         Self { data, control, packets, bytes, marked, trimmed, returned, dropped, lost }
     }
 
-    /// The row of the interval from `at` on whose end this is and before which was `before`.
+    /// Row of the interval that starts at `at`: this sample is its end, and `before` the sample at its start.
     fn since(&self, before: &Self, row: u32, at: Instant) -> PortSeriesRow {
         PortSeriesRow {
             row,
@@ -72,22 +72,22 @@ impl Timeline {
     }
 }
 
-/// How long a port held how many data packets, and what that does to the total over time.
+/// Occupancy of a port over time, and its share of the series over all ports.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
     now: u32,
     since: u64,
     times: Option<Vec<u64>>,
     interval: Option<u64>,
-    /// Intervals of the series, and how the number held changed in them; what a [`HeldSum`] has not taken in yet.
+    /// Changes of the occupancy, with their intervals of the series, that a [`HeldSum`] has not taken in yet.
     pub changes: Vec<(u64, i64)>,
     /// Other counters over time; `None` if no probe records them for this port.
     timeline: Option<Timeline>,
 }
 
 impl Held {
-    /// Records the occupancy distribution if `distribution`, the total over time in steps of `interval`, and what happens at
-    /// this port in steps of `own`.
+    /// Records the occupancy distribution if `distribution`, the total over time in steps of `interval`, and this
+    /// port's own activity in steps of `own`.
     pub fn new(distribution: bool, interval: Option<u64>, own: Option<u64>) -> Option<Box<Self>> {
         let times = distribution.then(Vec::new);
         let timeline =
@@ -96,7 +96,7 @@ impl Held {
         wanted.then(|| Box::new(Self { times, interval, timeline, ..Self::default() }))
     }
 
-    /// Something happened at `at`, after which things are as `sample` says.
+    /// Records an event at `at`; `sample` is the state after it.
     pub fn sample(&mut self, at: u64, sample: impl FnOnce() -> Sample) {
         if let Some(timeline) = &mut self.timeline {
             timeline.take(at, sample());

@@ -29,7 +29,7 @@ impl<W: Words> Shard<W> {
         Self { hosts, ports, out, worked: false }
     }
 
-    /// Lets everything happen that lies in `window`. Packets for other shards lie in `out.abroad` afterwards.
+    /// Processes every event in `window`. Packets for other shards are in `out.abroad` afterwards.
     pub fn work(&mut self, net: &Network<W>, window: Window) {
         let Self { hosts, ports, out, worked } = self;
         *worked = hosts.work(net, window, out, &mut **ports);
