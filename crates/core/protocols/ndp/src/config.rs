@@ -87,14 +87,14 @@ pub(crate) struct Rules {
     /// Delay that full header queues add.
     pub header_queues: Picos,
     pub time_wait: Picos,
-    /// A receiver that has everything remembers for so long after it was last spoken to: a sender that hears nothing
-    /// repeats packets until it gives up, and none of them may open the connection again.
+    /// How long a receiver remembers a complete connection after its latest packet: a sender without answers
+    /// retransmits until it gives up, and none of these packets may open the connection again.
     pub remembered: Picos,
     pub give_up: Picos,
 }
 
 impl Rules {
-    /// Bytes at the beginning that every packet needs.
+    /// Bytes at the start of the struct that every packet needs.
     pub const HOT: usize = offset_of!(Self, header_queues);
 
     pub fn new(config: &NdpConfig, rate: BitsPerSec) -> Self {

@@ -3,7 +3,7 @@ use pullnet_transport::{ConnId, Header, Packed, Small};
 /// Kind and fields of an NDP packet. Numbers count packets from 0 within a connection; pull numbers count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NdpHeader {
-    /// Payload, or what a trim left of it.
+    /// Payload, possibly trimmed.
     Data {
         /// The sender's connection.
         conn: ConnId,
@@ -11,7 +11,7 @@ pub enum NdpHeader {
         seq: u32,
         /// Belongs to the first window: may open the connection.
         syn: bool,
-        /// The last packet that the sender has.
+        /// Whether the sender has no packet after this one.
         last: bool,
         /// Sent on a pull: the pull clock counts on its arrival.
         pulled: bool,

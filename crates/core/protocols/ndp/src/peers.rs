@@ -7,7 +7,7 @@ use pullnet_units::{Instant, Picos};
 
 use crate::sender::Known;
 
-/// Most hosts that are remembered.
+/// Largest number of hosts remembered.
 const ROOM: usize = 32;
 
 /// Knowledge of one host, and when it was learned.
@@ -18,11 +18,11 @@ struct Learned {
     known: Known,
 }
 
-/// The hosts to which a connection has ended of late, the last one first.
+/// Hosts with recently ended connections, latest first.
 #[derive(Debug)]
 pub(crate) struct Peers {
     learned: VecDeque<Learned>,
-    /// For so long what was learned is worth something.
+    /// Time for which the knowledge is used.
     remembered: Picos,
 }
 

@@ -7,7 +7,7 @@ use pullnet_units::Instant;
 
 use crate::config::Rules;
 
-/// No host pushes more packets: the largest `initial_window`.
+/// Largest first window of any host: the upper bound of `initial_window`.
 pub(crate) const LARGEST_FIRST_WINDOW: u32 = 65535;
 
 /// Result of an arriving data packet or header.
@@ -28,7 +28,7 @@ pub(crate) struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     pub priority: u8,
-    /// Whether that is this host's own choice.
+    /// Whether the priority is this host's own choice.
     preferred: bool,
     /// Whether the application is slow: pulls are kept back.
     pub held: bool,
@@ -37,11 +37,11 @@ pub(crate) struct Receiver {
     total: Option<u32>,
     /// Pulls sent so far: the number of the last one.
     pulled: u32,
-    /// Whether that number has wrapped.
+    /// Whether the pull number has wrapped.
     wrapped: bool,
-    /// Pulls that wait in the host's pull queue or, while it is held, outside of it.
+    /// Pulls that wait in the host's pull queue, or outside of it while the connection is held.
     pub pending: u32,
-    /// Bytes on the wire of the latest packet when it was sent: what a pull will bring.
+    /// Bytes on the wire of the latest packet when it was sent: the expected size of the packet that a pull brings.
     pub wire: u16,
     paths: PathSet,
     pub bytes: u64,
@@ -86,12 +86,12 @@ impl Receiver {
         }
     }
 
-    /// The application decides.
+    /// Sets the priority that this host's application prefers.
     pub fn prefer(&mut self, priority: u8) {
         (self.priority, self.preferred) = (priority, true);
     }
 
-    /// Whether it stands in the host's pull queue.
+    /// Whether the connection is in the host's pull queue.
     pub fn waits(&self) -> bool {
         self.pending > 0 && !self.held
     }
@@ -124,8 +124,8 @@ impl Receiver {
         Arrival { new, acknowledge: true, pull: (new || pulled) && self.wants_pull() }
     }
 
-    /// Rule 5, the last packet: pulls never exceed what is still missing, so that none is left when all is there,
-    /// and none is taken away from packets that were trimmed.
+    /// Rule 5, the last packet: waiting pulls never exceed the missing packets. So no pull is left when all data is
+    /// there, and trimmed packets keep theirs.
     fn wants_pull(&self) -> bool {
         self.total.is_none_or(|total| self.pending < total.saturating_sub(self.received.count()))
     }
@@ -141,23 +141,23 @@ impl Receiver {
         self.total.map_or(0, |total| self.pending.saturating_sub(total.saturating_sub(self.received.count())))
     }
 
-    /// A probe: the sender misses a pull. True if one has to be queued.
+    /// Handles a PROBE: the sender misses a pull. True if a pull has to be queued.
     pub fn on_probe(&mut self, now: Instant) -> bool {
         self.last_heard = now;
         self.pending == 0 && !self.complete()
     }
 
-    /// Whether packet `seq` is there.
+    /// Whether packet `seq` has arrived.
     pub fn has(&self, seq: u32) -> bool {
         self.received.contains(seq)
     }
 
-    /// Whether everything up to the last packet is there.
+    /// Whether all packets up to the last one have arrived.
     pub fn complete(&self) -> bool {
         self.total.is_some_and(|total| self.received.cumulative() >= total)
     }
 
-    /// The number of the pull that leaves now.
+    /// Number of the pull that leaves now.
     pub fn next_pull(&mut self) -> u32 {
         self.pulled = self.pulled.wrapping_add(1);
         self.wrapped |= self.pulled == 0;

@@ -14,11 +14,11 @@ use crate::{Ndp, NdpHeader};
 /// Fields that the wire format adds to a packet of a stream. An endpoint does not know them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Label {
-    /// Whom data is for at the receiver.
+    /// Service at the receiver that data is for.
     pub service: u16,
     /// Secret of the stream.
     pub tag: u64,
-    /// When the stream was opened, by the clock of the host to which it was; 24 bits.
+    /// Opening time of the stream, by the clock of the host that it was opened to; 24 bits.
     pub stamp: u32,
 }
 
@@ -27,12 +27,12 @@ pub struct Label {
 pub struct Carriage {
     /// UDP port that the host listens on.
     pub home: u16,
-    /// Bytes on the line beside a data packet's payload: the `header` of the endpoint's settings.
+    /// Bytes on the line in a data packet beside its payload: the `header` of the endpoint's settings.
     pub header: u16,
 }
 
 impl Carriage {
-    /// Payload bytes of a packet that an endpoint sends; 0 for everything but data.
+    /// Payload bytes of a packet that an endpoint sends; 0 for all kinds but data.
     #[must_use]
     pub fn payload(&self, packet: &Transmit<NdpHeader>) -> u16 {
         match packet.header {
@@ -41,7 +41,7 @@ impl Carriage {
         }
     }
 
-    /// The header on the wire of a packet that an endpoint sends.
+    /// Wire header of a packet that an endpoint sends.
     #[must_use]
     pub fn packet(&self, packet: &Transmit<NdpHeader>, label: &Label) -> Packet {
         let shape = match packet.header {
@@ -83,9 +83,9 @@ fn header(packet: &Packet) -> Option<NdpHeader> {
     })
 }
 
-/// The form that the hosts of a scenario use: packets of no stream, with their label left at 0.
+/// The form that the hosts of a scenario use: packets outside of streams, with an empty [`Label`].
 impl Framed for Ndp {
-    /// NDP has a header of its own, without a number.
+    /// NDP has a header format of its own, without a transport number.
     const NUMBER: u8 = 0;
 
     fn data(header: &NdpHeader) -> Option<(ConnId, u32)> {

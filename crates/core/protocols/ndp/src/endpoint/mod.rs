@@ -1,4 +1,4 @@
-//! One host's NDP: all its connections, its one pull queue, its timers.
+//! NDP on one host: its connections, its single pull queue, and its timers.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -33,7 +33,7 @@ const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
 /// A timer of one connection, besides the pacer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Timer {
-    /// Look at a sender's packets.
+    /// Check a sender's packets.
     Retransmission(u32),
     /// Forget a receiver whose sender is silent.
     Silence(HostAddr, ConnId),
@@ -54,7 +54,7 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
     pulls: PullQueue,
     /// ACKs, NACKs, pulls and probes that wait for the link.
     control: SmallQueue<Transmit<NdpHeader>>,
-    /// Senders that could send a packet again, or a new one.
+    /// Senders that could retransmit a packet or send a new one.
     ready_again: RoundRobin,
     ready_new: RoundRobin,
     chance: Stream,
@@ -75,14 +75,14 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
 }
 
 impl NdpEndpoint {
-    /// NDP on `host`, with hashes that are the same everywhere.
+    /// NDP on `host`, with a hasher that gives the same results everywhere.
     pub fn new(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
         Self::with_hashes(config, host, chance)
     }
 }
 
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
-    /// NDP on `host`, with the hashes of `S`.
+    /// NDP on `host`, with the hasher `S`.
     pub fn with_hashes(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
         let rules = Rules::new(config, host.rate);
         Self {
@@ -124,12 +124,12 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.received.len() + self.dismissed.len()
     }
 
-    /// Whether everything of a connection from `from` has arrived, and that is remembered.
+    /// Whether all data of a connection from `from` has arrived and the connection is still remembered.
     pub fn has_received(&self, from: HostAddr, conn: ConnId) -> bool {
         self.received.contains(from, conn)
     }
 
-    /// The first of the timers and time-waits.
+    /// Earliest deadline of the timers and time-waits.
     #[inline]
     fn first_timer(&self) -> Deadline {
         let mut first = Deadline { at: self.sent.due(), why: "sender's time-wait" };
@@ -141,7 +141,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// Timers and time-waits that have run out.
+    /// Handles timers and time-waits that have expired.
     #[inline(never)]
     fn handle_timers(&mut self, now: Instant) {
         while let Some(Reverse((at, timer))) =

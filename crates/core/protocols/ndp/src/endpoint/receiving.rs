@@ -50,7 +50,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         Some(slot)
     }
 
-    /// The same for a connection that is not there.
+    /// The same for an unknown connection.
     #[inline(never)]
     fn receiver_for_new(&mut self, now: Instant, origin: Origin, seq: u32, syn: bool) -> Option<u32> {
         let Origin { peer, conn, paths } = origin;
@@ -83,12 +83,12 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.events.push(Event::Stray { peer, conn });
     }
 
-    /// A receiver outlives the sender's patience, then it is forgotten.
+    /// A receiver is kept for longer than its sender would wait, and then forgotten.
     fn silence(&self) -> Picos {
         self.rules.give_up.saturating_mul(2)
     }
 
-    /// Data, or what a trim left of it.
+    /// Handles data, whole or trimmed.
     #[inline]
     pub(super) fn handle_data(&mut self, now: Instant, origin: Origin, data: Data) {
         let Some(slot) = self.receiver_for(now, origin, &data) else { return };
@@ -97,7 +97,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         receiver.ask(data.priority);
         let bytes = u32::from(wire).saturating_sub(self.rules.header);
         if bytes > 0 {
-            // An empty packet does not say how long others are.
+            // An empty packet does not tell the length of other packets.
             receiver.wire = wire;
         }
         let arrival = receiver.on_data(now, seq, data.last, data.pulled, data.whole);
@@ -113,7 +113,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// Rule 7, time-wait: what comes for a finished connection is there already, and nothing more is to be pulled.
+    /// Rule 7, time-wait: data of a finished connection is already there, and no pull is needed.
     fn answer_late(&mut self, now: Instant, origin: Origin, seq: u32) {
         let Origin { peer, conn, paths } = origin;
         self.received.note(now, peer, conn);
@@ -172,7 +172,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// The pacer lets the next pull go.
+    /// Sends the pull that the pacer allows.
     pub(super) fn release_pull(&mut self, now: Instant) {
         let Some(slot) = self.pulls.take() else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
@@ -187,7 +187,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.send_control(to, path, header);
     }
 
-    /// A sender misses a pull: tell it how its packet stands, and pull if no pull waits for it.
+    /// A sender misses a pull: answers with the state of its packet, and pulls if no pull waits for the connection.
     #[inline(never)]
     pub(super) fn handle_probe(&mut self, now: Instant, origin: Origin, seq: u32) {
         let Origin { peer, conn, .. } = origin;
@@ -200,8 +200,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.answer(slot, seq, Arrival { new: false, acknowledge, pull }, now);
     }
 
-    /// One timer per receiver looks again after a time-wait, or after as long as the sender is silent: those of idle
-    /// streams cost little, and none outlives its connection for long.
+    /// One timer per receiver, due after a time-wait, or after as long as the sender has been silent: timers of idle
+    /// streams are rare, and none outlives its connection for long.
     pub(super) fn check_silence(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         let silence = self.silence();
         let Some(slot) = self.receivers.find(peer, conn) else { return };
@@ -223,7 +223,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// Puts them back, behind those of the others.
+    /// Puts the pulls back, at the end of the queue.
     pub(super) fn return_pulls(&mut self, slot: u32) {
         if let Some(receiver) = self.receivers.get_mut(slot).filter(|receiver| receiver.waits()) {
             self.pulls.join(slot, receiver.priority, receiver.pending);

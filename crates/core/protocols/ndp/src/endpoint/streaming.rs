@@ -1,4 +1,4 @@
-//! Streams: data that becomes known piece by piece, and receivers that are slow.
+//! Streams: data offered piece by piece, and receivers that may be slow.
 
 use core::hash::BuildHasher;
 
@@ -58,7 +58,7 @@ impl<S: BuildHasher + Default> Streaming for NdpEndpoint<S> {
 }
 
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
-    /// Changes what says whether and where the pulls of a connection stand in the pull queue.
+    /// Changes the properties of a receiver that decide whether and where its pulls are in the pull queue.
     fn change_receiver(&mut self, slot: u32, change: impl FnOnce(&mut Receiver)) {
         self.withdraw_pulls(slot);
         if let Some(receiver) = self.receivers.get_mut(slot) {

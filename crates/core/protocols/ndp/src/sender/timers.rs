@@ -11,13 +11,14 @@ use crate::config::Rules;
 use crate::header::NdpHeader;
 use crate::window::State;
 
-/// Timers are looked at this often within a timeout: a retransmission is late by a sixteenth at most.
+/// Timer checks per timeout: a retransmission is late by a sixteenth of the timeout at most.
 const CHECKS_PER_TIMEOUT: u64 = 16;
-/// A pull is missed after this many timeouts, or as many times the longest gap between pulls so far.
+/// A pull counts as missed after the larger of this many timeouts and as many times the longest gap between pulls so
+/// far.
 const PATIENCE: u64 = 4;
-/// Probes that are sent to a silent receiver at least before the sender gives up.
+/// Least number of PROBEs to a silent receiver before the sender gives up.
 const LEAST_PROBES: u64 = LEAST_REPETITIONS;
-/// Times as patient for a pull is a sender that may be one of a crowd: its pull may stand in a long queue.
+/// Multiplier on the wait for a missed pull during a suspected incast, when the pull may wait in a long queue.
 const CROWDED_PATIENCE: u64 = 16;
 /// Number of times within `give_up` that an idle stream requests a sign of life.
 const SIGNS_OF_LIFE: u64 = 4;
@@ -26,7 +27,7 @@ const SIGNS_OF_LIFE: u64 = 4;
 pub(crate) enum Check {
     /// Check again at this time. These packets have timed out, and a probe may have to be sent.
     Again { at: Instant, timed_out: Vec<u32>, probe: Option<NdpHeader> },
-    /// Nothing was heard for too long.
+    /// The receiver was silent for too long.
     GiveUp,
 }
 
@@ -55,8 +56,8 @@ impl Sender {
         Check::Again { at: next.max(cx.now + step), timed_out, probe }
     }
 
-    /// Packets whose time is over become urgent. Returns them and when to look again: while any are on their
-    /// way, at least once in a timeout, for patience may shrink meanwhile.
+    /// Makes timed-out packets urgent. Returns them and the time of the next check: at least once per timeout while
+    /// packets are in flight, because the timeout may shrink meanwhile.
     fn expire(&mut self, cx: &Context<'_>) -> (Vec<u32>, Instant) {
         let (mut timed_out, mut next) = (Vec::new(), Instant::NEVER);
         let waits = self.patience.waits(cx.rules);
@@ -81,7 +82,7 @@ impl Sender {
         if self.idle() { self.sign_of_life_at(rules) } else { self.pull_missed_at(rules) }
     }
 
-    /// An idle stream whose receiver does not answer asks as often as one that misses a pull.
+    /// Time of the next sign of life. An idle stream without an answer sends PROBEs as often as one that misses a pull.
     fn sign_of_life_at(&self, rules: &Rules) -> Option<Instant> {
         let unanswered = self.last_probe > self.last_heard;
         let often = if unanswered { LEAST_PROBES } else { SIGNS_OF_LIFE };
@@ -89,7 +90,7 @@ impl Sender {
         (self.window.next() > 0).then(|| since.after(Picos(rules.give_up.0 / often)))
     }
 
-    /// When a pull that the connection waits for must have been lost; `None` if it waits for none.
+    /// When an expected pull counts as lost; `None` if no pull is expected.
     fn pull_missed_at(&self, rules: &Rules) -> Option<Instant> {
         let work = !self.again.is_empty() || (self.push == 0 && self.window.next() < self.offered);
         let patience = Picos(rules.timeout.0.max(self.longest_pull_gap.0)).saturating_mul(PATIENCE);
@@ -121,7 +122,7 @@ impl Sender {
 
     fn probe(&mut self, now: Instant) -> NdpHeader {
         if self.idle() {
-            // The pull that answers ends no gap in which anybody waited.
+            // The pull in the answer ends no gap: no data waited for it.
             self.last_pull = now;
         }
         let newest = self.window.next().saturating_sub(1);
