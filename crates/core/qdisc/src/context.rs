@@ -7,7 +7,7 @@ pub enum DropReason {
     DataQueueFull,
     /// No room for a control packet.
     ControlQueueFull,
-    /// Room was left; active queue management dropped the packet early.
+    /// Active queue management dropped the packet early; there was room.
     Early,
 }
 
@@ -26,24 +26,24 @@ pub enum Outcome<P> {
         /// Whether its payload was cut here, and not at an earlier port.
         trimmed: bool,
     },
-    /// The packet is gone.
+    /// The packet was dropped.
     Dropped {
         /// The packet as it was when it was dropped.
         packet: P,
         /// The reason.
         why: DropReason,
-        /// Whether its payload was cut here before.
+        /// Whether its payload had been cut here before.
         trimmed: bool,
     },
 }
 
-/// A message to the neighbour at the other end of the link that packets arrive by: a pause frame. It waits for the packet in
-/// service on the way there, and takes the link's delay and the time of a short frame.
+/// A message to the neighbour at the other end of the link that packets arrive by: a pause frame. In the neighbour's
+/// direction it waits for the packet in service, and then takes the link's delay and the time of a short frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signal {
     /// Priorities that the neighbour must not send any more, one bit each; 0 resumes all.
     pub paused: u8,
-    /// How long the pause lasts if nothing else is heard, in times of 512 bits on the link; 0: until the next signal. The
+    /// Length of the pause if no further signal comes, in times of 512 bits on the link; 0: until the next signal. The
     /// driver repeats a pause that is still in force when half of that time is over.
     pub quanta: u16,
 }
@@ -57,7 +57,7 @@ pub struct Rank {
     pub rank: u32,
 }
 
-/// Everything that a queue may know and cause beside its own packets. A driver provides it for every call.
+/// Access of a queue to everything beside its own packets. A driver provides it for every call.
 pub trait Context<P> {
     /// The current time.
     fn now(&self) -> Instant;
@@ -67,9 +67,9 @@ pub trait Context<P> {
     fn coin(&mut self) -> bool;
     /// A random number, uniform in `[0, 1)`.
     fn unit(&mut self) -> f64;
-    /// Reports what became of a packet that does not simply wait.
+    /// Reports a packet that does not simply wait.
     fn outcome(&mut self, outcome: Outcome<P>);
-    /// Flow and rank of `packet`. One flow of one rank where transports state none.
+    /// Flow and rank of `packet`. All packets have one flow and rank if the transport states none.
     fn rank(&self, _packet: &P) -> Rank {
         Rank::default()
     }

@@ -11,7 +11,7 @@ pub struct Rings<T, const K: usize, const N: usize = 8> {
     #[allow(clippy::box_collection, reason = "nearly always absent: 8 bytes in every ring instead of 32")]
     more: [Option<Box<VecDeque<T>>>; K],
     head: [u32; K],
-    /// Items in all.
+    /// Number of items.
     len: [u32; K],
     items: [[T; N]; K],
 }
@@ -24,7 +24,7 @@ impl<T: Copy + Default, const K: usize, const N: usize> Default for Rings<T, K, 
 }
 
 impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
-    /// Where the items begin, in bytes.
+    /// Offset of the items. Bytes.
     pub const ITEMS: usize = core::mem::offset_of!(Self, items);
 
     /// Number of items in queue `which`.
@@ -33,7 +33,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         self.len[which]
     }
 
-    /// Where item number `index` lies, one of the first `N`.
+    /// Slot of item number `index`, which must be one of the first `N`.
     #[inline(always)]
     fn place(&self, which: usize, index: u32) -> usize {
         self.head[which].wrapping_add(index) as usize % N
@@ -49,7 +49,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         }
     }
 
-    /// The same for one that is not among the first `N`.
+    /// The same for an item behind the first `N`.
     #[cold]
     #[inline(never)]
     fn get_far(&self, which: usize, index: u32) -> Option<&T> {
@@ -65,7 +65,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         }
     }
 
-    /// The newest item, to be changed.
+    /// The newest item, mutable.
     #[inline]
     pub fn back_mut(&mut self, which: usize) -> Option<&mut T> {
         match self.len[which].checked_sub(1)? {
@@ -97,19 +97,19 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         self.more[which].get_or_insert_default().push_back(item);
     }
 
-    /// Where item number `index` is, or will be, if it is one of the first `N`; 0 is the oldest.
+    /// Address of the slot of item number `index`, occupied or not, if it is one of the first `N`; 0 is the oldest.
     #[inline]
     pub fn near(&self, which: usize, index: u32) -> *const T {
         &raw const self.items[which][self.place(which, index)]
     }
 
-    /// Takes the oldest. A queue that is empty starts again at its beginning, to stay within few cache lines.
+    /// Removes the oldest item. An empty queue starts again at its first slot, to stay within few cache lines.
     #[inline(always)]
     pub fn pop(&mut self, which: usize) -> Option<T> {
         let left = self.len[which].checked_sub(1)?;
         let (item, next) = (self.items[which][self.place(which, 0)], self.head[which].wrapping_add(1));
         self.len[which] = left;
-        // Whether it is the last one cannot be foreseen.
+        // Whether this is the last item is unpredictable.
         self.head[which] = select_unpredictable(left == 0, 0, next);
         if left >= N as u32 {
             self.refill(which);
@@ -117,7 +117,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         Some(item)
     }
 
-    /// The oldest of those behind becomes one of the first `N`.
+    /// Moves the oldest item behind the first `N` into the ring.
     #[cold]
     #[inline(never)]
     fn refill(&mut self, which: usize) {
@@ -157,7 +157,7 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.0.len(0) as usize
     }
 
-    /// Whether there is none.
+    /// Whether the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -181,25 +181,25 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.0.push(0, item);
     }
 
-    /// Where item number `index` is, or will be, if it is one of the first `N`; 0 is the oldest.
+    /// Address of the slot of item number `index`, occupied or not, if it is one of the first `N`; 0 is the oldest.
     #[inline]
     pub fn near(&self, index: u32) -> *const T {
         self.0.near(0, index)
     }
 
-    /// Where the next item will be added, if it is one of the first `N`.
+    /// Address of the slot for the next item, if it is one of the first `N`.
     #[inline]
     pub fn end(&self) -> *const T {
         self.near(self.0.len(0))
     }
 
-    /// Where the newest item is, if it is one of the first `N`.
+    /// Address of the newest item, if it is one of the first `N`.
     #[inline]
     pub fn latest(&self) -> *const T {
         self.near(self.0.len(0).wrapping_sub(1))
     }
 
-    /// Takes the oldest.
+    /// Removes the oldest item.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         self.0.pop(0)
@@ -211,7 +211,7 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.0.iter(0)
     }
 
-    /// Adds `item` in front of the first item that it goes before, of a ring that is in such an order.
+    /// Inserts `item` into a sorted ring, in front of the first item that it precedes.
     #[inline(always)]
     pub fn insert_sorted(&mut self, item: T, before: impl Fn(&T, &T) -> bool) {
         let Rings { head: [head], len: [len], items: [items], .. } = &mut self.0;
