@@ -11,7 +11,7 @@ const NOTES: u64 = 64;
 
 /// Connections that have ended and are remembered for a while (rule 8, time-wait): a few words each.
 ///
-/// All are remembered equally long, so that they are forgotten in the order in which they were noted.
+/// All are remembered equally long, so they are forgotten in the order in which they were noted.
 #[derive(Clone, Debug)]
 pub struct Finished<S = FxBuildHasher> {
     remembered: Picos,
@@ -24,7 +24,7 @@ pub struct Finished<S = FxBuildHasher> {
 }
 
 impl<S: BuildHasher + Default> Finished<S> {
-    /// Remembers each for at least `remembered`.
+    /// Remembers each connection for at least `remembered`.
     pub fn new(remembered: Picos) -> Self {
         let fresh = Picos(remembered.0 / NOTES);
         Self {
@@ -35,18 +35,18 @@ impl<S: BuildHasher + Default> Finished<S> {
         }
     }
 
-    /// Whether a connection ended not long ago.
+    /// Whether a connection ended recently.
     #[inline]
     pub fn contains(&self, peer: HostAddr, conn: ConnId) -> bool {
         !self.latest.is_empty() && self.latest.contains_key(&(peer, conn))
     }
 
-    /// Notes that are kept: at least as many as connections.
+    /// Number of notes kept; at least the number of connections.
     pub fn len(&self) -> usize {
         self.notes.len()
     }
 
-    /// Whether nothing is remembered.
+    /// Whether no connection is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -61,13 +61,13 @@ impl<S: BuildHasher + Default> Finished<S> {
         self.notes.push_back((now, peer, conn));
     }
 
-    /// When the oldest note is to be looked at; [`Instant::NEVER`] if there is none.
+    /// When the oldest note may expire; [`Instant::NEVER`] if there is none.
     #[inline]
     pub fn due(&self) -> Instant {
         self.notes.front().map_or(Instant::NEVER, |(at, ..)| at.after(self.remembered))
     }
 
-    /// Forgets what has been remembered long enough.
+    /// Forgets connections that have been remembered long enough.
     #[inline]
     pub fn expire(&mut self, now: Instant) {
         if self.due() <= now {
