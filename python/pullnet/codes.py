@@ -15,7 +15,7 @@ from pullnet.errors import InputError
 Code = Literal["lt", "r10", "raptorq"]
 
 LIBRARY = "raptorq 2.0.1"
-"""What encodes and decodes RaptorQ."""
+"""The library that encodes and decodes RaptorQ."""
 SPEED_SYMBOLS = (10, 26, 50, 100, 250, 500, 1000, 2000, 5000, 10000)
 """Source symbols K of the table of speeds."""
 SPEED_BYTES = (1280, 1440, 8936)

@@ -1,4 +1,4 @@
-"""What a run costs: time on the wall, processor time, memory."""
+"""Cost of a run: wall-clock time, processor time, memory."""
 
 import contextlib
 import resource
@@ -65,7 +65,7 @@ def _own_cgroups() -> list[Path]:
 
 
 def _cgroup(folder: Path) -> int | None:
-    """What a control group leaves of its limit; `None` if it has none."""
+    """Free memory within the limit of a control group, bytes; `None` if it has no limit."""
     try:
         limit, used = (folder / "memory.max").read_text(), (folder / "memory.current").read_text()
         return None if limit.strip() == "max" else max(0, int(limit) - int(used))

@@ -1,7 +1,7 @@
-"""Two runs of one scenario, packet by packet: where they first part, and what each knew there.
+"""Two runs of one scenario, packet by packet: where they first diverge, and what each host had received by then.
 
-Both need the probe `packets`. What a host sent and what it received are sequences of their own, for each flow: times
-differ between two worlds, and with them the order between the two, without any consequence.
+Both need the probe `packets`. Sent packets and received packets form separate sequences, for each host and flow: times
+differ between two worlds, and so does the order between sent and received packets, without any consequence.
 """
 
 from collections import Counter
@@ -61,7 +61,7 @@ class Parting:
 
 @dataclass(frozen=True)
 class Difference:
-    """What two runs have in common."""
+    """The result of a comparison of two runs."""
 
     names: tuple[str, str]
     sequences: int
@@ -72,7 +72,7 @@ class Difference:
     partings: list[Parting]
     """One for each sequence that parts, in order of time."""
     before: tuple[list[str], list[str]]
-    """What the host of the first parting did last before it, in each run."""
+    """Last actions of the host of the first parting before it, in each run."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -150,7 +150,7 @@ def _why(parting: Parting, first: _Run, second: _Run) -> str:
 
 
 def _why_received(parting: Parting, first: _Run, second: _Run) -> str:
-    """What came was decided on the way: by a switch that trimmed another packet, or by who came first."""
+    """Explain a difference in arrivals, which the network caused: another packet was trimmed, or the order changed."""
     one, other = parting.first, parting.second
     if one is None or other is None:
         return "one run got more packets than the other"
@@ -176,7 +176,7 @@ def _same_packet(packet: Packet, run: _Run, place: Place) -> Iterator[Key]:
 
 
 def _why_sent(parting: Parting, first: _Run, second: _Run) -> str:
-    """What is sent follows from what was received, and from timers."""
+    """Explain a difference in departures. They follow from packets received before, and from timers."""
     host, flow = parting.host, parting.flow
     known = [
         run.received(host, flow, (packet.at_us if packet is not None else parting.at_us))

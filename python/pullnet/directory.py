@@ -62,7 +62,7 @@ _UNFINISHED = ".unfinished-"
 
 @contextmanager
 def staged(target: Path, *, force: bool) -> Iterator["Staging"]:
-    """Reserve `target` before a run. What is not placed when the block ends is removed."""
+    """Reserve `target` before a run. Files not placed when the block ends are removed."""
     refuse_existing(target, force=force)
     staging = Staging(followed(target), replaces=force)
     try:

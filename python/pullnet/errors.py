@@ -1,4 +1,4 @@
-"""What can go wrong, by whose fault it is."""
+"""Errors, by the party at fault."""
 
 
 class PullnetError(Exception):

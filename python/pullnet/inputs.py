@@ -1,4 +1,4 @@
-"""Files that a scenario names: reading those that Rust does not read itself, and keeping all of them with a result."""
+"""Files that a scenario names: reading formats that Rust does not read, and keeping all files with a result."""
 
 from collections.abc import Mapping
 from pathlib import Path, PurePath
@@ -10,7 +10,7 @@ FOLDER = "inputs"
 """Where a result keeps the files that its scenario names."""
 
 SUMS = "SHA256SUMS"
-"""What they must be like, as the command `sha256sum` writes and checks it."""
+"""File with the checksums of these files, in the format of the command `sha256sum`."""
 
 
 def text_of(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Telling how a run gets on: lines for a log. What a terminal shows is in `pullnet.terminal`."""
+"""Progress of a run as lines for a log. `pullnet.terminal` shows it in a terminal."""
 
 import sys
 import time

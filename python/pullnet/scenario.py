@@ -38,7 +38,7 @@ class Checked:
     resolved: str
     """TOML text with every value and where it comes from."""
     warnings: list[Notice]
-    """What its author should look at although it can be run."""
+    """Warnings for the author; the scenario can be run regardless."""
 
 
 def check(

@@ -27,7 +27,7 @@ class Schedule:
 
 
 def apply(thread: int, schedule: Schedule) -> None:
-    """Put thread number `thread` (0 for this one) on its core and prefer it."""
+    """Pin thread number `thread` (0 for the calling thread) to a core and raise its priority, as `schedule` says."""
     if schedule.core is not None:
         cores = os.sched_getaffinity(0)
         if schedule.core not in cores:
@@ -65,7 +65,7 @@ def for_a_while(schedule: Schedule) -> Iterator[None]:
 
 @contextlib.contextmanager
 def burst(threads: list[int]) -> Iterator[None]:
-    """Let threads (0 for this one) go before everything else on their cores; afterwards they are as they were.
+    """Run threads (0 for the calling thread) before everything else on their cores, until the block ends.
 
     For less than a second: then the kernel takes the core away for a while.
     """

@@ -76,7 +76,7 @@ def test_what_a_sender_did_is_explained_by_what_it_had_heard(summary: str) -> No
     found = compared(summary, [*PUSHED, heard, pull, again], [*PUSHED, pull, new, (SENDER, 13.0, *heard[2:])])
     sent = next(parting for parting in found.partings if parting.direction == "sent")
     assert (sent.position, sent.first and sent.first.text, sent.second and sent.second.text) == (2, "data 1", "data 2")
-    # What it received is the root: it came first.
+    # The received packets are the root cause: they came first.
     assert found.partings[0].direction == "received"
     assert found.partings[0].why.startswith("both got the two packets, in another order")
 

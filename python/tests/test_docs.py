@@ -1,4 +1,4 @@
-"""What the documents show works."""
+"""The examples in the documents work."""
 
 import itertools
 import re

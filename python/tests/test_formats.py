@@ -26,7 +26,7 @@ INCAST = 'kind = "incast"\nsize = "90 kB"\ndegree = 1'
 
 
 def parts(kind: str, name: str) -> dict[str, str]:
-    """What a scenario says of a file."""
+    """Tables of a scenario that name a file."""
     match kind:
         case "topology":
             return {"topology": f'kind = "file"\nfile = "{name}"', "traffic": INCAST}

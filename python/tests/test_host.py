@@ -53,7 +53,7 @@ def start(folder: Path) -> Daemon:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that the daemon can reach once it has become another user, whatever others do with those of tests."""
+    """A folder that the daemon can reach after switching users, unlike pytest's folders, whose modes may forbid it."""
     with tempfile.TemporaryDirectory(prefix="pullnet-host-") as made:
         Path(made).chmod(0o755)
         yield Path(made)
@@ -98,7 +98,7 @@ def served(daemons: tuple[Daemon, Daemon]) -> Iterator[tuple[Daemon, Daemon]]:
 
 
 def json_of(daemon: Daemon) -> dict[str, list[dict[str, int]]]:
-    """What it says of the others, not of who asks."""
+    """The daemon's status without the application that requests it."""
     standing = host.status(daemon.socket)
     standing["applications"] = [one for one in standing["applications"] if one["listeners"]]
     return standing

@@ -58,7 +58,7 @@ def test_no_flow_ends_before_the_slots_allow(seed: int) -> None:
     flows = [IdealFlow(src, dst, chance.randrange(40), chance.randint(1, 12)) for src, dst in pairs]
     ends, slots = ideal_ends(flows), by_slots(flows)
     assert all(end >= flow.start + flow.work for end, flow in zip(ends, flows, strict=True))
-    # Between arrivals and ends a served flow stays ahead of those that it keeps waiting: slots change nothing.
+    # Between arrivals and ends a served flow stays ahead of the flows behind it: slots change nothing.
     assert ends == slots
 
 

@@ -1,4 +1,4 @@
-"""What a run loads: the memory is for the network, and the time before the first packet is short."""
+"""Modules that a run loads: few, to keep memory for the network and to send the first packet soon."""
 
 import subprocess
 from pathlib import Path

@@ -52,7 +52,7 @@ def accepted(accept: Any) -> list[float]:
 
 
 def differences(claim: Claim, entry: dict[str, Any]) -> Iterator[str]:
-    """What a claim has otherwise than the reference."""
+    """Differences between a claim and the reference."""
     if claim.expected != entry["expected"]:
         yield f"expects {claim.expected!r} for {entry['expected']!r}"
     if claim.priority != entry["priority"]:

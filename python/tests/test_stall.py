@@ -29,7 +29,7 @@ class Flow:
 
 
 class Simulation:
-    """Answers which flows are stuck, and notes since when it was asked for."""
+    """Lists stuck flows, and notes the start time of each query."""
 
     def __init__(self) -> None:
         self.asked_since: list[int] = []

@@ -52,7 +52,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def namespace() -> Iterator[str]:
-    """Two pairs of interfaces: a0 and b0 for the switch, a1 and b1 for whoever talks."""
+    """Two pairs of interfaces: a0 and b0 for the switch, a1 and b1 for the end hosts."""
     kernel.add(NAMESPACE)
     try:
         join(NAMESPACE, "a", "b")
@@ -201,7 +201,7 @@ def running(namespace: str, config: Path, control: Path, *options: str) -> Itera
 
 
 def result_of(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """What a switch says that ends by itself."""
+    """Output of a switch that ends by itself."""
     out, err = process.communicate(timeout=WATCHDOG_S)
     assert process.returncode == 0, err
     result: dict[str, Any] = json.loads(out)

@@ -191,7 +191,7 @@ def same_frames(switch: xdp.KernelSwitch, probe: dict[str, Any], interfaces: lis
 
 @needs_kernel
 def test_the_table_of_features_says_how_far_it_follows_the_vectors(tmp_path: Path, interfaces: tuple[int, int]) -> None:
-    """`hardware/features/xdp.json`, from which the table in docs/hardware.md is made; BLESS=1 writes it anew."""
+    """`hardware/features/xdp.json`, the source of the table in docs/hardware.md; BLESS=1 rewrites it."""
     found = {}
     for path in sorted((ROOT / "vectors/qdisc").glob("trim-*.jsonl")):
         head, *lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -203,7 +203,7 @@ def test_a_scenario_is_played_with_the_results_of_a_run(tmp_path: Path) -> None:
     assert (summary["world"], summary["flows"]["completed"], summary["fingerprint"]) == ("linux", 2, "0" * 16)
     result = load(tmp_path / "linux")
     assert result.flows["delivered_bytes"].to_list() == [20_000, 20_000]
-    # What the switch counted was sent, and what arrived was counted; the last frames may still be on their way.
+    # Frames are sent, then counted by the switch, then received; the last ones may still be in flight.
     sent, arrived = (result.packets.filter(pl.col("direction") == way).height for way in ("sent", "received"))
     counted = result.ports.filter(pl.col("port").is_null())["packets"].sum()
     assert arrived <= counted <= sent

@@ -1,6 +1,6 @@
 """What `pullnet traffic volumes` says of inputs that are wrong, damaged or odd: every text is held in a file.
 
-`BLESS=1 pytest python/tests/test_traffic_bad.py` writes the file anew.
+`BLESS=1 pytest python/tests/test_traffic_bad.py` rewrites the file.
 """
 
 import gzip

@@ -208,7 +208,7 @@ def test_what_lies_outside_the_month_is_not_used() -> None:
 
 
 def test_a_month_that_is_over_has_no_slots_to_come() -> None:
-    """Slots at the end of a past month of which nothing is known are gaps like those within it."""
+    """Slots without data at the end of a past month are gaps, as within the month."""
     month = Period.month("2026-10", as_of=OCTOBER + 40 * 86400)
     values = np.full(month.count, 100.0)
     values[:400] = 553.56
@@ -294,7 +294,7 @@ def test_the_words_of_an_invoice() -> None:
     found = whole()
     wanted = " ".join((Path(__file__).parent / "data" / "invoice.txt").read_text().split())
     assert explain(found) == wanted
-    # The words agree with the numbers, counted anew.
+    # The words agree with a second count of the numbers.
     inbound = np.sort(found.lines[0].values)[::-1] * 8 / SLOT / 1e6
     assert len(inbound) == 8893
     assert f"the 444 highest were discarded; the next one, {inbound[444]:.2f} Mbit/s" in wanted
@@ -321,9 +321,9 @@ def half_month(seed: int, known: int = 14, days: int = 30) -> tuple[Bill, float]
 
 
 def test_forecasts_hold_the_end_of_the_month() -> None:
-    # The days of a month are independent, as the bootstrap of days assumes. From 14 days 80 of 100 months are held,
-    # where 90 are asked for; of 40 at least 28 (4 % chance of fewer). Single slots, taken for
-    # independent, hold few.
+    # The days of a month are independent, as the bootstrap of days assumes. From 14 days the interval covers 80 of 100
+    # months, at a nominal 90; of 40 months at least 28 (4 % chance of fewer). Intervals from single slots, taken for
+    # independent, cover few.
     by_days, by_slots = 0, 0
     for seed in range(40):
         part, end = half_month(seed)

@@ -215,6 +215,6 @@ def test_what_the_command_refuses(pullnet: Pullnet, volumes_file: Path, argument
 
 
 def test_where_meent_asks_for_too_little_begins() -> None:
-    """At eps 0.01 log-normal traffic exceeds the formula more often than asked for from a variation of 0.32 on."""
+    """At eps 0.01 log-normal traffic exceeds the formula more often than eps once the variation is above 0.32."""
     assert theory.meent_on_lognormal(0.01, 0.32) < 0.01 < theory.meent_on_lognormal(0.01, 0.33)
     assert all(theory.meent_on_lognormal(eps, cv) < eps for eps in (0.5, 0.1, 0.05) for cv in (0.1, 0.45, 1.0, 3.0))

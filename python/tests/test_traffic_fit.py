@@ -176,7 +176,7 @@ def test_false_alarms_are_as_rare_as_p_says() -> None:
 
 
 def test_a_true_power_law_is_rejected_once_in_ten() -> None:
-    # p is one of 101 numbers, of which 11 are 0.1 or less.
+    # p is one of 101 numbers; 11 of them are 0.1 or less.
     assert recovery.implausible(PowerLaw(2.5, 1.0), 300, 200) <= recovery.bounds(200, 11 / 101)[1]
 
 

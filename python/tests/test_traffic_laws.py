@@ -1,4 +1,4 @@
-"""Which law is called the one that fits: criteria, goodness of fit, and the laws beside those of the study."""
+"""Choice of the law that fits: criteria, goodness of fit, and laws that the study does not have."""
 
 import math
 

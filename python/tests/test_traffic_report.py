@@ -84,7 +84,7 @@ def test_the_page_in_a_browser(width: int, dark: bool, page: Path, tmp_path: Pat
     assert found["tables"] == found["inside"] != 0
     paper, ink = light(found["background"]), light(found["ink"])
     assert (paper < 0.05) is dark
-    # WCAG asks for a contrast of 4.5, and of 7 for its strictest level.
+    # WCAG requires a contrast of 4.5, and of 7 for its strictest level.
     assert (max(paper, ink) + 0.05) / (min(paper, ink) + 0.05) >= 7
 
 

@@ -1,18 +1,18 @@
-//! Which process is visited in which window.
+//! Agenda: which process is visited in which window.
 //!
-//! One bit for each process and window. The next windows have a row each; what is due later stands in rows of 64 windows,
-//! or of 64 times 64, until its time comes near: a host that waits for a timer is left alone until then.
+//! One bit for each process and window. Near windows have a row each. Later windows share rows of 64 windows, or of 64
+//! times 64, until they come near: a host that waits for a timer costs nothing until then.
 
-/// Rows of a level, and windows of a row of the next level for each window of this one, as a power of two.
+/// Base-two logarithm of the number of rows of a level. A row of the next level covers as many windows of this level.
 const SHIFT: u32 = 6;
 const ROWS: u64 = 1 << SHIFT;
 /// Levels: rows of 1, 64 and 4096 windows.
 const LEVELS: usize = 3;
 
-/// A process that is not to be visited.
+/// Value of `armed` for a process without a planned visit.
 pub const NOT_ARMED: u64 = u64::MAX;
 
-/// Which processes have to be visited in which window.
+/// Plan of visits: the processes to visit in each window.
 #[derive(Clone, Debug)]
 pub struct Agenda {
     levels: [Level; LEVELS],
@@ -26,8 +26,8 @@ impl Agenda {
         Self { levels: core::array::from_fn(|_| Level::new(processes)), sorted: 0 }
     }
 
-    /// Makes `window` the one in which `process` is visited next, or the last one that the agenda reaches. `armed` is
-    /// what it was armed for before, and is updated. `now` is the current window.
+    /// Plans the next visit of `process` for `window`, or for the last window that the agenda reaches. `armed` holds
+    /// the window planned before, and is updated. `now` is the current window.
     #[inline(always)]
     pub fn arm(&mut self, armed: &mut u64, process: u32, window: u64, now: u64) {
         if *armed != NOT_ARMED {
@@ -39,7 +39,7 @@ impl Agenda {
         *armed = self.place(process, window, now);
     }
 
-    /// The same for a process that is not armed. Returns the window, or the last one that the agenda reaches.
+    /// The same for a process without a planned visit. Returns the window, or the last one that the agenda reaches.
     #[inline(always)]
     pub fn place(&mut self, process: u32, window: u64, now: u64) -> u64 {
         if window - now >= ROWS {
@@ -68,8 +68,8 @@ impl Agenda {
         window
     }
 
-    /// Appends the processes of `window`, ascending, and forgets them. No window with a process may be left out.
-    /// `armed` tells what a process is armed for.
+    /// Appends the processes of `window` in ascending order, and removes them. No window with a process may be skipped.
+    /// `armed` returns the window that a process is planned for.
     pub fn take(&mut self, window: u64, due: &mut Vec<u32>, armed: impl Fn(u32) -> u64) {
         if window >> SHIFT != self.sorted >> SHIFT {
             self.move_down(window, armed);
@@ -78,7 +78,7 @@ impl Agenda {
         self.levels[0].take(window, due);
     }
 
-    /// Brings what is due soon from the upper levels to the lower ones.
+    /// Moves rows that are due soon from the upper levels to the lower ones.
     #[cold]
     fn move_down(&mut self, window: u64, armed: impl Fn(u32) -> u64) {
         let mut near = Vec::new();
@@ -93,7 +93,7 @@ impl Agenda {
         }
     }
 
-    /// The earliest window from `window` on in which something is to be done here; `u64::MAX` for none.
+    /// Returns the earliest busy window, `window` or later; `u64::MAX` if no process is armed.
     pub fn next_busy(&mut self, window: u64) -> u64 {
         let now = window.saturating_sub(1);
         let of_level = |(level, shift): (&mut Level, u32)| {
@@ -103,7 +103,7 @@ impl Agenda {
     }
 }
 
-/// Rows of equally many windows, in a circle.
+/// Rows of equally many windows, in a ring.
 #[derive(Clone, Debug)]
 struct Level {
     /// Words of a row, with a bit for each process.
@@ -159,7 +159,7 @@ impl Level {
         }
     }
 
-    /// The first of the rows from `from` on that has a process.
+    /// First row, `from` or later, that has a process.
     fn next_busy(&mut self, from: u64) -> Option<u64> {
         while self.busy != 0 {
             let row = from + u64::from(self.busy.rotate_right((from % ROWS) as u32).trailing_zeros());
@@ -179,7 +179,7 @@ mod tests {
 
     const PROCESSES: u32 = 5000;
 
-    /// An agenda, and what it should hold.
+    /// An agenda, and a plain model of its contents.
     struct Checked {
         agenda: Agenda,
         armed: Vec<u64>,
@@ -191,7 +191,7 @@ mod tests {
             self.agenda.arm(&mut self.armed[process as usize], process, window, self.now);
         }
 
-        /// Goes to the next window with a process and returns whom to visit there.
+        /// Goes to the next window with a process, and returns the processes to visit there.
         fn step(&mut self) -> Vec<u32> {
             let mut due = Vec::new();
             while due.is_empty() && self.armed.iter().any(|armed| *armed != NOT_ARMED) {

@@ -2,22 +2,23 @@ use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A meeting point where the last thread to arrive does something for all before anybody goes on.
+/// A meeting point of threads. The last thread to arrive runs a step for all before any of them continues.
 ///
-/// Windows take a few microseconds, less than waking a thread: waiting spins at first. On a machine that has other
-/// work to do it sleeps then, for a thread that spins away its share of the processor is the last to get it back.
+/// A window takes a few microseconds, less than waking a thread, so waiting threads spin at first. If the machine is
+/// busy with other work they then sleep: the scheduler gives the processor back last to a thread that has spun away its
+/// share.
 #[derive(Debug)]
 pub struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
     round: AtomicU32,
     broken: AtomicBool,
-    /// Whether anybody sleeps.
+    /// Number of sleeping threads.
     sleepers: Mutex<usize>,
     bell: Condvar,
 }
 
-/// Looks before a waiting thread sleeps: some ten microseconds.
+/// Checks before a waiting thread sleeps: some ten microseconds.
 const SPINS: u32 = 2048;
 
 impl Barrier {
@@ -37,7 +38,7 @@ impl Barrier {
         self.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for all; the last one runs `leader` first. False if one of them will never come.
+    /// Waits for all threads; the last one runs `leader` first. False if a thread will never come.
     #[must_use]
     pub fn meet(&self, leader: impl FnOnce()) -> bool {
         let round = self.round.load(Ordering::Acquire);
@@ -74,14 +75,14 @@ impl Barrier {
         *sleepers -= 1;
     }
 
-    /// Wakes those who sleep.
+    /// Wakes the sleeping threads.
     fn ring(&self) {
         if self.threads > 1 && *self.sleepers() > 0 {
             self.bell.notify_all();
         }
     }
 
-    /// Breaks the barrier if the thread that holds the guard panics, so that nobody waits for it for ever.
+    /// Breaks the barrier if the thread that holds the guard panics. Without it the other threads would wait forever.
     pub fn guard(&self) -> Guard<'_> {
         Guard(self)
     }

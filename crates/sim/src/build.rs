@@ -1,4 +1,4 @@
-//! From a scenario to shards.
+//! Shards of a scenario.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::packet::Packet;
 use crate::ports::{PortSide, Ports};
 use crate::stack::Stack;
 
-/// Processes whose memory a second-level cache holds beside everything else, at about a kilobyte each.
+/// Number of processes that fit into a second-level cache beside everything else, at about a kilobyte each.
 const FITS_CACHE: usize = 1000;
 
 /// Process numbers of one shard.
@@ -29,7 +29,7 @@ impl Part {
     }
 }
 
-/// The processes of `net`, divided among `threads` shards along the parts of the topology.
+/// Divides the processes of `net` among `threads` shards along the parts of the topology.
 pub fn parts<W: Words>(net: &Network<W>, threads: usize) -> Vec<Part> {
     let owned = |part: u32, shard: usize| part as usize * threads / net.topology().parts as usize == shard;
     let part = |node: NodeId| net.topology().nodes[node].part;
@@ -43,7 +43,7 @@ pub fn parts<W: Words>(net: &Network<W>, threads: usize) -> Vec<Part> {
     (0..threads).map(of_shard).collect()
 }
 
-/// The range of positions whose items are `mine`; they stand together.
+/// Range of the positions whose items are `mine`; these are contiguous.
 fn range<I>(items: &[I], mine: impl Fn(&I) -> bool) -> Range<u32> {
     let first = items.iter().position(&mine).unwrap_or(0);
     let count = items[first..].iter().take_while(|item| mine(item)).count();

@@ -1,6 +1,6 @@
 use pullnet_units::{BitsPerSec, Bytes};
 
-/// A stretch of time in which logical processes do not see each other.
+/// An interval of time in which logical processes do not see each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// First picosecond.
@@ -12,20 +12,22 @@ pub struct Window {
 }
 
 impl Window {
-    /// Rank 0 as packets state their arrival.
+    /// Rank 0, in the form in which packets state their arrival.
     #[inline]
     pub fn zero(self) -> u64 {
         (self.start << 16).wrapping_sub(1 << 63)
     }
 
-    /// A scale on which times near the window are in order: 2^16 for each picosecond, the window begins in its middle.
+    /// Scale on which times near the window are in order: 2^16 steps per picosecond, with the start of the window in
+    /// its middle.
     #[inline]
     pub fn rank(self, at: u64) -> u64 {
         (at << 16).wrapping_sub(self.zero())
     }
 }
 
-/// How long windows are: the largest power of two of picoseconds that no packet undercuts between two processes.
+/// Length of windows: the largest power of two, in picoseconds, that is no longer than any packet's time between two
+/// processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grid {
     shift: u32,
@@ -55,15 +57,15 @@ impl Grid {
     }
 }
 
-/// Time on the wire at one rate. Four bytes where every packet needs it; the rate itself is kept elsewhere.
+/// Time on the wire at one rate. Only four bytes, because every packet reads it; the rate itself is a cold field.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Exact picoseconds for each byte; 0 if that is no whole number.
+    /// Exact picoseconds per byte; 0 if that is not a whole number.
     per_byte: u32,
 }
 
 impl Pace {
-    /// One that has no exact time for any length.
+    /// A pace without an exact time for any length.
     pub const NONE: Self = Self { per_byte: 0 };
 
     /// The pace of `rate`.
@@ -73,13 +75,13 @@ impl Pace {
         Self { per_byte: whole.try_into().unwrap_or(0) }
     }
 
-    /// Picoseconds for `size` bytes at `rate`, for which it was made, rounded up.
+    /// Picoseconds for `size` bytes, rounded up. `rate` must be the rate of this pace.
     #[inline]
     pub fn time(self, size: u32, rate: impl FnOnce() -> BitsPerSec) -> u64 {
         self.exact(size).unwrap_or_else(|| rate().serialization(Bytes(size.into())).0)
     }
 
-    /// Picoseconds for `size` bytes, if each takes a whole number of them.
+    /// Picoseconds for `size` bytes; `None` if a byte does not take a whole number of them.
     #[inline]
     pub fn exact(self, size: u32) -> Option<u64> {
         (self.per_byte != 0).then(|| u64::from(size) * u64::from(self.per_byte))

@@ -1,9 +1,9 @@
-/// Hash of what happened at one place, in order.
+/// Hash of the events at one place, in order.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// Something of kind `kind` happened to `what` at `at`.
+    /// Adds an event: `kind` happened to `what` at `at`.
     #[inline]
     pub fn add(&mut self, at: u64, what: u64, kind: u64) {
         // Multiply and fold (as in wyhash): one multiplication for each event.

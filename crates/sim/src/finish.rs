@@ -1,4 +1,4 @@
-//! From the state at the end of a run to its record.
+//! Record of a run, made from the state at its end.
 
 use pullnet_record::{FlowRow, PortRow, PortSeriesRow, RunRecord, StuckFlow};
 use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
@@ -61,8 +61,8 @@ fn enter_losses<W: Words>(shards: &[Shard<W>], builder: &mut RecordBuilder) {
     explained.enter(flows);
 }
 
-/// Where links have faults, the least time of a completed flow is that under the best rate which each link had while the flow
-/// lasted: no flow is faster, and one that had a slow link to itself is not called slow.
+/// Ideal completion times where links have faults: the least time under the best rate that each link had during the
+/// flow. So no flow beats its ideal, and a flow that had a slow link to itself is not called slow.
 fn enter_ideals<W: Words>(net: &Network<W>, builder: &mut RecordBuilder) {
     if net.scenario.faults.is_empty() {
         return;
@@ -83,7 +83,7 @@ fn enter_ideals<W: Words>(net: &Network<W>, builder: &mut RecordBuilder) {
     }
 }
 
-/// Open flows that have not moved since `since`, those first that have waited longest.
+/// Open flows that have not moved since `since`, longest wait first.
 pub fn stuck<W: Words>(
     net: &Network<W>,
     shards: &[Shard<W>],
@@ -111,7 +111,7 @@ fn fingerprint<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> u64 {
     Fingerprint::join(hosts.chain(net.numbering.of_port.iter().map(|process| ports[*process as usize])))
 }
 
-/// Sums that port rows do not tell.
+/// Adds totals that port rows do not contain.
 fn add_totals<W: Words>(builder: &mut RecordBuilder, shards: &[Shard<W>]) {
     let totals = &mut builder.totals;
     totals.data_in_flight = data_in_flight(shards);
@@ -127,7 +127,7 @@ fn add_totals<W: Words>(builder: &mut RecordBuilder, shards: &[Shard<W>]) {
     });
 }
 
-/// Packets sent as data that are on their way or wait in a queue.
+/// Packets sent as data that are in flight or wait in a queue.
 fn data_in_flight<W: Words>(shards: &[Shard<W>]) -> u64 {
     let mut in_flight = 0;
     for shard in shards {
@@ -169,7 +169,8 @@ fn port_rows<W: Words>(net: &Network<W>, shards: &[Shard<W>], now: Instant) -> V
     nics.into_iter().map(|(_, row)| row).chain(rows).collect()
 }
 
-/// What happened at single ports over time, by row of the port and time. Rows of NICs come before those of ports.
+/// Activity of single ports over time, ordered by row of the port, then by time. Rows of NICs come before rows of
+/// ports.
 fn port_series<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortSeriesRow> {
     let nics = net.topology().hosts.len() as u32;
     let (mut rows, mut ids) = (Vec::new(), net.numbering.port.iter());
@@ -181,7 +182,8 @@ fn port_series<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortSerie
     rows
 }
 
-/// What the sending end of a link knows. What is still being sent at the end counts as far as it got.
+/// Row of a port, from the counters of its link's sending end. A packet still in service at the end counts by the share
+/// already sent.
 fn line_row(line: &Line, sending_until: u64, name: String, level: String, now: Instant) -> PortRow {
     let ahead = sending_until.saturating_sub(now.0);
     let (pauses, paused) = line.pauses(now.0);

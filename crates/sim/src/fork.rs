@@ -1,8 +1,8 @@
-//! Where a packet goes next if arithmetic alone tells.
+//! Next hops that arithmetic alone decides.
 
 use pullnet_topology::TreeHop;
 
-/// One of the two ways that a switch of a tree has: by the field of a number to the process with this number.
+/// One of the two directions of a switch of a tree: a field of a number selects the process.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     /// Process of field 0.
@@ -18,8 +18,8 @@ impl Way {
     }
 }
 
-/// A switch of a tree with one link to each child, which forwards by label. Which way a packet goes is chance, so
-/// that it is not asked: both are the same arithmetic.
+/// A switch of a tree with one link to each child, which forwards by label. Up or down is unpredictable, so both use
+/// the same arithmetic without a branch.
 #[derive(Clone, Copy, Debug)]
 pub struct Fork {
     /// With `prefix`: the destination lies below if `addr & mask == prefix`.

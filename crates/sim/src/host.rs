@@ -34,53 +34,53 @@ struct Peer {
     addr: HostAddr,
     /// Paths to it.
     paths: u16,
-    /// Links from there; 0 as long as nobody has asked, and if it is a larger number than these.
+    /// Hop count from that host; 0 if not computed yet or above 65,535.
     hops: u16,
 }
 
-/// An address that no host has: they have 24 bits.
+/// An address that no host has: real ones have 24 bits.
 const NOBODY: HostAddr = HostAddr(u32::MAX);
 
 /// Longest control packet of any transport where data packets are shorter: an ACK with all its options.
 const LONGEST_CONTROL: u32 = 256;
 
-/// What a visit needs from outside.
+/// Surroundings of one visit of a host.
 pub struct HostContext<'a, W> {
     /// The window, the network and the outbox.
     pub env: Env<'a, W>,
-    /// Where news goes.
+    /// Destination of reports of flows.
     pub reports: &'a mut Vec<Report>,
-    /// Where probes write.
+    /// Destination of probe records.
     pub log: &'a mut HostLog,
-    /// Whether somebody waits for news of flows.
+    /// Whether a report of a flow may end the run, so that hosts are visited without delay.
     pub prompt: bool,
 }
 
-/// One host. A packet that comes in touches the line of memory that ends with the head of the inbox, and its place in the
-/// inbox. What only some visits need comes last, with the cold end of the transport: a large network has its memory at hand
-/// only if that is little.
+/// One host. An arriving packet touches two cache lines: that with the head of the inbox at its end, and that of its
+/// slot in the inbox. Fields that only some visits need come last, beside the cold end of the transport, so that the
+/// hot part of a large network stays small enough for the caches.
 #[repr(C, align(64))]
 pub struct Host<W, T> {
-    /// The hosts that a control packet and data came from last.
+    /// The hosts that the latest control packet and the latest data packet came from.
     latest: [Peer; 2],
     /// The NIC.
     pub line: Line,
-    /// The window that the host is to be visited in.
+    /// Window of the next planned visit.
     pub armed: u64,
-    /// From when on the transport may have something to send; `u64::MAX` if it was asked and had nothing.
+    /// Time from which the transport may have a packet to send; `u64::MAX` if it was polled and had none.
     ready_at: u64,
     /// When the NIC is free.
     pub busy_until: u64,
     /// When the next flow starts.
     next_start: u64,
     inbox: Ring<Packet<W>>,
-    /// What happened here.
+    /// Counters of the host's packets.
     pub counts: HostCounts,
-    /// Hash of it.
+    /// Running hash of the host's events.
     pub fingerprint: Fingerprint,
     incoming: Vec<Incoming>,
     addr: HostAddr,
-    /// Its number.
+    /// Number of the host.
     pub id: HostId,
     transport: T,
     starts: VecDeque<FlowStart>,
@@ -113,7 +113,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// A packet is on its way here. Returns the last window in which the host can be visited for its sake.
+    /// A packet is on its way here. Returns the last window in which a visit is early enough for it.
     #[inline]
     pub fn expect(&mut self, net: &Network<W>, window: Window, packet: &Packet<W>, prompt: bool) -> u64 {
         debug_assert!(
@@ -124,16 +124,17 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.due(net, packet.time(window), prompt)
     }
 
-    /// The application will open a flow. Starts come in order of time. Returns the last window in which the host can be
-    /// visited for its sake.
+    /// The application will open a flow. Starts come in order of time. Returns the last window in which a visit is
+    /// early enough for it.
     pub fn plan(&mut self, net: &Network<W>, start: FlowStart, prompt: bool) -> u64 {
         self.starts.push_back(start);
         self.next_start = self.next_start.min(start.at.0);
         self.due(net, start.at.0, prompt)
     }
 
-    /// The last window in which the host can be visited so that what happens at `at` is known elsewhere in time. Nothing
-    /// leaves before the link is free; news of flows does, if somebody waits for it (`prompt`).
+    /// Last window in which a visit is early enough for an event at `at` to reach other processes in time. Packets
+    /// leave only when the link is free, so the visit can wait for that; reports of flows cannot wait if they are
+    /// awaited (`prompt`).
     #[inline]
     fn due(&self, net: &Network<W>, at: u64, prompt: bool) -> u64 {
         if prompt {
@@ -142,7 +143,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         net.grid.index(self.line.reaches(at.max(self.busy_until), net.shortest)) - 1
     }
 
-    /// When something happens next: what would be done at a visit now, if it lies in the past. `u64::MAX` for never.
+    /// Time of the next event; a time in the past if a visit now would find work. `u64::MAX` for never.
     pub fn next_event(&self, window: Window) -> u64 {
         let link = self.busy_until.max(self.ready_at);
         link.min(self.transport.next_timeout().0).min(self.next_arrival(window)).min(self.next_start)
@@ -154,9 +155,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.inbox.front().map_or(u64::MAX, |packet| packet.time(window))
     }
 
-    /// Lets everything happen that lies before the end of the window. At one instant the link comes first, then timers,
-    /// arrivals, and new flows. Returns the last window in which the host can be visited next; `None` if nothing is to be
-    /// done.
+    /// Processes every event before the end of the window. At equal times the link comes first, then timers, arrivals,
+    /// and new flows. Returns the last window in which the next visit is early enough; `None` if no event is left.
     pub fn visit(&mut self, cx: &mut HostContext<'_, W>) -> Option<u64> {
         let (mut latest, mut arrival) = (0, self.next_arrival(cx.env.window));
         loop {
@@ -173,7 +173,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 continue;
             }
             if at == timer {
-                // An input may leave a deadline behind that lies before it: it is met at once.
+                // An input may set a deadline in the past; it is met at once.
                 latest = at.max(before);
                 self.transport.handle_timeout(Instant(latest));
                 let next = self.transport.next_timeout();
@@ -188,7 +188,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// What the transport reports after an input is passed on, and the link will ask it for packets.
+    /// Passes the transport's events on, and marks the link as ready to poll the transport for packets.
     #[inline(always)]
     fn after_input(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
         while let Some(event) = self.transport.poll_event() {
@@ -271,13 +271,13 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         if data {
             self.count_arrival(cx, &packet);
         } else if let Some(signal) = packet.as_signal() {
-            // After an input the link is asked anew.
+            // The link polls the transport again after every input.
             return self.line.obey(signal, now);
         }
         self.transport.handle(Instant(now), received(&packet, paths));
     }
 
-    /// A data packet has come, or come back, from the latest host that one came from.
+    /// Counts a data packet that has arrived, or was returned, from the latest host that sent data.
     #[inline]
     fn count_arrival(&mut self, cx: &HostContext<'_, W>, packet: &Packet<W>) {
         match packet.fate() {
@@ -308,7 +308,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         links.unwrap_or(1).into()
     }
 
-    /// Number of links from the latest host that data came from.
+    /// Hop count from the latest host that sent data.
     #[cold]
     #[inline(never)]
     fn count_hops(&mut self, cx: &HostContext<'_, W>) -> u64 {
@@ -329,7 +329,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// [`Host::transmit`] where switches pause hosts. A packet of a paused priority holds up what would come after it, as in
+    /// [`Host::transmit`] where switches pause hosts. A packet of a paused priority blocks the packets behind it, as in
     /// a NIC with one queue.
     #[cold]
     #[inline(never)]
@@ -371,7 +371,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         net.topology().label(self.addr, packet.to, packet.path)
     }
 
-    /// What the engine takes for granted of a packet that a transport sends, in builds with assertions.
+    /// Checks the engine's assumptions about a packet that a transport sends, in builds with assertions.
     #[inline(always)]
     fn check_departure(&self, net: &Network<W>, packet: &Transmit<Packed<W>>) {
         let group = net.groups.as_ref().and_then(|groups| groups.at(packet.to));
@@ -384,7 +384,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         debug_assert!(bounds.contains(&packet.wire.into()), "{} B, for {bounds:?}", packet.wire);
     }
 
-    /// What probes record of a packet that arrives.
+    /// Writes the probe records of an arriving packet.
     #[cold]
     #[inline(never)]
     fn log_arrival(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Packet<W>) {
@@ -394,7 +394,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         cx.log.packets.push(packet_received(Instant(now), (self.id, peer), kind, &received));
     }
 
-    /// What probes record of a packet that leaves.
+    /// Writes the probe records of a departing packet.
     #[cold]
     #[inline(never)]
     fn log_departure(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Transmit<Packed<W>>) {
@@ -409,19 +409,19 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// What [`Host::expect`] touches of `hosts`, of which the first is number `first`.
+    /// Cache lines that [`Host::expect`] touches, for each of `hosts`; the first host is process `first`.
     pub fn inboxes(hosts: &[Self], first: u32) -> Places<3> {
         Places::new(hosts, first, offset_of!(Self, armed))
     }
 
-    /// The cache lines that nearly every visit reads.
+    /// Addresses of the cache lines that nearly every visit reads.
     #[inline]
     fn hot_lines(&self) -> impl Iterator<Item = *const u8> {
         let begin: *const u8 = (&raw const *self).cast();
         (0..offset_of!(Self, transport) + T::HOT).step_by(64).map(move |offset| begin.wrapping_add(offset))
     }
 
-    /// Brings into the cache what nearly every visit reads.
+    /// Prefetches the cache lines that nearly every visit reads.
     #[inline]
     pub fn prepare_visit(&self) {
         self.hot_lines().for_each(prefetch);
@@ -433,7 +433,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.hot_lines().for_each(prefetch_near);
     }
 
-    /// Brings into the cache what the transport points to; see [`Transport::places`].
+    /// Prefetches memory that the transport points to; see [`Transport::places`].
     #[inline]
     pub fn prepare(&self, step: u8) {
         if step == 0 {
@@ -453,7 +453,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     }
 }
 
-/// `packet` as the transport sees it; there are `paths` to where it comes from.
+/// `packet` in the form that transports take; `paths` is the number of paths to its sender.
 #[inline(always)]
 fn received<W: Words>(packet: &Packet<W>, paths: u16) -> Received<Packed<W>> {
     let (fate, ce, header) = (packet.fate(), packet.ce(), packet.packed());

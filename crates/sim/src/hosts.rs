@@ -1,7 +1,7 @@
 //! The hosts of one shard, compiled for one transport, or for several behind virtual calls (`stack`).
 //!
-//! Hosts and ports are compiled apart and meet only through mail, so that P protocols and Q disciplines cost P + Q
-//! compilations and not P times Q. A virtual call moves a batch of packets, never one.
+//! Hosts and ports are compiled separately and exchange only mail, so that P protocols and Q disciplines cost P + Q
+//! compilations instead of P times Q. A virtual call moves a batch of packets, never a single one.
 
 use std::ops::Range;
 
@@ -26,12 +26,12 @@ use crate::ports::Ports;
 use crate::prefetch::Places;
 use crate::stack::Stack;
 
-/// Number of visits ahead of which memory is prefetched.
+/// Prefetch distance: memory is prefetched this many visits before its use.
 const AHEAD: usize = 6;
 
-/// What the rest of a shard knows of its hosts.
+/// Hosts of a shard, as the rest of the shard sees them.
 pub trait Hosts<W: Words>: Send {
-    /// Lets everything happen that lies in `window`; packets for ports go to `ports` in batches. Returns whether any host was
+    /// Processes every event in `window`; packets for ports go to `ports` in batches. Returns whether any host was
     /// visited.
     fn work(
         &mut self,
@@ -48,33 +48,33 @@ pub trait Hosts<W: Words>: Send {
         mail: &[Emission<W>],
         abroad: &mut Vec<Emission<W>>,
     );
-    /// An application will open a flow on the host of `process`. `window` is the one before which it may not start.
+    /// An application will open a flow on the host of `process`, no earlier than in `window`.
     fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart);
-    /// Lets everything happen that lies before the end of the run.
+    /// Processes every event before the end of the run.
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
-    /// The earliest window from `window` on in which something is to be done; `u64::MAX` for none.
+    /// Returns the earliest busy window, `window` or later; `u64::MAX` if there is none.
     fn next_busy(&mut self, window: u64) -> u64;
-    /// Whether any news of a flow may end the run: hosts are then visited as soon as anything happens there. `window` is the
-    /// current one.
+    /// Sets whether any report of a flow may end the run. If so, a host is visited in the window of its next event
+    /// rather than as late as its packets allow. `window` is the current one.
     fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool);
-    /// The host of `process` has one more flow, or one less, whose ends matter to others: while it has any, it is visited as
-    /// soon as anything happens there.
+    /// Notes that the host of `process` has one more flow, or one less, that its traffic pattern watches. A host with
+    /// watched flows is visited in the window of its next event.
     fn watch(&mut self, process: u32, more: bool);
-    /// News of flows since the last call.
+    /// Reports of flows since the last call.
     fn reports(&mut self) -> &mut Vec<Report>;
-    /// The first cache lines that an arriving packet touches, of every host.
+    /// Cache lines that an arriving packet touches first, for every host.
     fn inboxes(&self) -> Places<3>;
     /// Process numbers of the hosts.
     fn range(&self) -> Range<u32>;
-    /// Whole data packets that have arrived, times the links on their path.
+    /// Whole data packets that have arrived, weighted by the hop counts of their paths.
     fn packet_hops(&self) -> u64;
-    /// The end of the run: reports what unfinished flows have brought so far. Returns the records of probes.
+    /// Ends the run: reports the bytes that unfinished flows have delivered. Returns the records of probes.
     fn finish(&mut self, now: u64, reports: &mut Vec<Report>) -> HostLog;
     /// Visits every host in the order of process numbers.
     fn each(&self, visit: &mut dyn FnMut(HostView<'_>));
     /// Visits every packet on its way to a host.
     fn packets(&self, visit: &mut dyn FnMut(&Packet<W>));
-    /// Visits every open flow, with the host whose view of it that is.
+    /// Visits every open flow, once for each end that knows of it.
     fn open_flows(&self, visit: &mut dyn FnMut(HostId, FlowStatus));
 }
 
@@ -87,9 +87,9 @@ pub struct HostView<'a> {
     pub line: &'a Line,
     /// When the NIC is free.
     pub busy_until: u64,
-    /// What happened there.
+    /// Counters of the host's packets.
     pub counts: &'a HostCounts,
-    /// Hash of it.
+    /// Running hash of the host's events.
     pub fingerprint: Fingerprint,
 }
 
@@ -103,9 +103,9 @@ pub struct HostSide<W, T> {
     reports: Vec<Report>,
     log: HostLog,
     prompt: bool,
-    /// Flows of each host whose ends matter to others; empty as long as there never was one.
+    /// Number of watched flows of each host; empty if there never was one.
     watched: Vec<u32>,
-    /// Whether memory is prefetched: only a shard that is larger than a cache gains by it.
+    /// Whether memory is prefetched: only a shard larger than a cache gains by it.
     large: bool,
 }
 
@@ -222,7 +222,7 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
 
     fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool) {
         if prompt && !self.prompt {
-            // What has happened since the latest visits must be known now, and what lies ahead as soon as it happens.
+            // Deferred visits happen now; from here on each happens in the window of its event.
             for (position, host) in (0..).zip(&mut self.hosts) {
                 let at = host.next_event(window);
                 let due = net.grid.index(at).max(window.index);

@@ -1,6 +1,7 @@
-//! Tables in huge pages: with pages of 4 KiB, nearly every access to a large network would also wait for a page table.
+//! Tables in huge pages: with pages of 4 KiB, nearly every access to a large network would also wait for a page-table
+//! walk.
 
-/// The vector of `items`, in huge pages where the operating system has them to give.
+/// The vector of `items`, in huge pages if the operating system provides them.
 pub fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     let mut table = Vec::with_capacity(items.len());
     advise(table.spare_capacity_mut());
@@ -8,20 +9,20 @@ pub fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     table
 }
 
-/// Asks for huge pages behind `memory`, which nobody has touched yet.
+/// Requests huge pages for `memory`, which has not been touched yet.
 #[cfg(target_os = "linux")]
 fn advise<T>(memory: &mut [core::mem::MaybeUninit<T>]) {
-    /// The pages that the call accepts; those of every machine are a divisor of it.
+    /// Alignment for the call: a multiple of the page size of every machine.
     const PAGE: usize = 1 << 16;
     let bytes = memory.as_mut_ptr_range();
     let begin = (bytes.start as usize).next_multiple_of(PAGE);
     let length = (bytes.end as usize).saturating_sub(begin) / PAGE * PAGE;
-    // SAFETY: the range lies within `memory`; what is stored there does not change by it. It may fail without harm.
+    // SAFETY: the range lies within `memory`, and the call does not change its contents. A failure is harmless.
     unsafe {
         libc::madvise(begin as *mut libc::c_void, length, libc::MADV_HUGEPAGE);
     }
 }
 
-/// Others have no such call.
+/// Other systems have no such call.
 #[cfg(not(target_os = "linux"))]
 fn advise<T>(_: &mut [core::mem::MaybeUninit<T>]) {}

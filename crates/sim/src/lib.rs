@@ -61,7 +61,7 @@ pub fn start(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn Run> {
     }
 }
 
-/// Starts a run with one transport, for which everything is compiled.
+/// Starts a run with one transport, with code compiled for it.
 fn start_sole(scenario: &Arc<Scenario>, transport: &ProtocolConfig, threads: usize) -> Box<dyn Run> {
     with_protocol!(transport, |transport: P| {
         let ports = |net: &Network<_>, parts: &[Part]| ports_of(net, &scenario.switch, parts);
@@ -77,7 +77,7 @@ fn start_several<W: Words>(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn 
     let switching = switching_of(&scenario.switch);
     let net = Network::new(Arc::clone(scenario), framings(transports), headers, switching);
     let stack = |id: HostId, info| {
-        // The first transport draws as if it were the only one.
+        // The first transport has the same random numbers as in a run without others.
         let name = |number| match number {
             0 => "host.transport".to_owned(),
             _ => format!("host.transport {number}"),
@@ -87,8 +87,8 @@ fn start_several<W: Words>(scenario: &Arc<Scenario>, threads: usize) -> Box<dyn 
     assemble(net, stack, threads, |net, parts| ports_of(net, &scenario.switch, parts))
 }
 
-/// Starts a run of `scenario` with a protocol and a discipline of the caller's, which need not be in any list, in the place
-/// of those that it names.
+/// Starts a run of `scenario` with the caller's protocol and discipline in place of the scenario's own. Neither needs
+/// to be registered.
 pub fn start_with<P, Q>(
     scenario: &Arc<Scenario>,
     transport: &P::Config,
@@ -146,7 +146,7 @@ fn ports_of<W: Words>(net: &Network<W>, switch: &SwitchConfig, parts: &[Part]) -
     with_discipline!(switch, |config: Q| build::ports::<W, Q<Packet<W>>>(net, config, parts))
 }
 
-/// Facts about the switches that a scenario names.
+/// Properties of the switches that a scenario names.
 fn switching_of(switch: &SwitchConfig) -> Switching {
     type Smallest = Packet<Small>;
     with_discipline!(switch, |config: Q| Switching::of::<Smallest, Q<Smallest>>(config))

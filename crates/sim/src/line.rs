@@ -1,4 +1,4 @@
-//! The sending end of a link: what NICs and switch ports have in common.
+//! The sending end of a link: the common part of NICs and switch ports.
 
 use core::hint::black_box;
 
@@ -14,21 +14,21 @@ use crate::network::{Network, Next};
 use crate::outbox::{Outbox, Target};
 use crate::packet::Packet;
 
-/// Bytes of a pause frame on the wire: the least that Ethernet sends.
+/// Bytes of a pause frame on the wire: the shortest Ethernet frame.
 pub const PAUSE_FRAME: u16 = 64;
 
-/// The sending end of a link. The rare fields come first: what a packet needs are the last 64 bytes, and of these the
-/// last 16 for a packet that is only on its way to this link.
+/// The sending end of a link. Rare fields come first: a departing packet needs the last 64 bytes only, and a packet
+/// that is on its way to this link needs the last 16.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Line {
     rate: BitsPerSec,
     link: LinkRef,
-    /// What the other end has paused, and what it was asked to pause.
+    /// Pauses in force at this end, and those signalled to the other end.
     pub pause: Pause,
-    /// Losses and delays; `None` as long as there are none.
+    /// Losses, slow periods and pauses; `None` if there were none.
     trouble: Option<Box<Trouble>>,
-    /// Coins of the queue, choices at the other end, and losses on the link.
+    /// Random numbers for the queue's coins, for choices at the other end, and for losses on the link.
     pub chance: SmallStream,
     next: Next,
     /// Bytes sent.
@@ -36,7 +36,7 @@ pub struct Line {
     /// Data and control packets sent.
     packets: [u64; 2],
     delay: u64,
-    /// [`Pace::NONE`] for a link that does not stay sound, and in a run with groups of receivers.
+    /// [`Pace::NONE`] for a link with faults.
     pace: Pace,
     /// Index of this link at its other end.
     ingress: u16,
@@ -47,26 +47,26 @@ pub struct Line {
 /// Pauses on a link, in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct Pause {
-    /// When what is paused here may be sent again if nothing more is heard; `u64::MAX` for never.
+    /// When the pause here ends without a further signal; `u64::MAX` for never.
     until: u64,
     /// Priorities that may not be sent here, one bit each.
     pub here: u8,
-    /// Priorities that the other end was last told not to send.
+    /// Priorities in the latest pause signal to the other end.
     told: u8,
-    /// Whether it is still to be told.
+    /// Whether that signal still waits to be sent.
     pub pending: bool,
     /// Whether a pause frame is being sent.
     pub sending: bool,
 }
 
-/// What goes wrong on a link, and what makes it wait.
+/// Rare state of a link: losses, slow periods and pauses. Allocated on first use.
 #[derive(Default, Debug)]
 struct Trouble {
     /// Packets lost on the link.
     lost: u64,
     /// Data packets that came into being as copies at the other end.
     copied: u64,
-    /// Time in service beyond what the bytes need at the built rate: the link was slower for a while.
+    /// Time in service beyond the time at the built rate: the link was slower for a while.
     slower: u64,
     /// Packets lost on the link or dropped in front of it.
     losses: LostPackets,
@@ -74,11 +74,11 @@ struct Trouble {
     pauses: u64,
     /// Time for which some priority was paused here, until `since`.
     paused: u64,
-    /// Since when something is paused here.
+    /// Start of the current pause.
     since: u64,
     /// Quanta of the latest signal for the other end.
     quanta: u16,
-    /// When the other end is told again; `u64::MAX` for never.
+    /// When the signal to the other end is repeated; `u64::MAX` for never.
     repeat: u64,
 }
 
@@ -108,7 +108,7 @@ impl Line {
         }
     }
 
-    /// Where that begins which every packet needs, and that which one needs that is on its way here.
+    /// Offset of the fields read for every departing packet (`HOTTEST`: also for every arriving one).
     #[cfg(test)]
     pub const HOT: usize = core::mem::offset_of!(Self, next);
     /// See [`Line::HOT`].
@@ -120,8 +120,8 @@ impl Line {
         self.pace.time(size, || self.rate())
     }
 
-    /// The built rate. It lies apart and must not be read where it is not used: the compiler, who would read it ahead of
-    /// loops, is not told where it lies.
+    /// Built rate. Cold field: `black_box` stops the compiler from hoisting this load out of loops, which would cost a
+    /// cache miss per packet.
     #[cold]
     #[inline(never)]
     pub fn rate(&self) -> BitsPerSec {
@@ -155,8 +155,8 @@ impl Line {
         Picos(self.rate.serialization(Bytes(self.bytes)).0 + slower)
     }
 
-    /// Puts `packet` on the link at `start`, and unless the link loses it with its arrival time into `out`. Returns when
-    /// its last bit has left.
+    /// Puts `packet` on the link at `start`. Pushes it to `out` with its arrival time unless the link loses it. Returns
+    /// when its last bit has left.
     #[inline(always)]
     pub fn send<W: Words>(
         &mut self,
@@ -185,7 +185,7 @@ impl Line {
         out.push(target, packet);
     }
 
-    /// [`Line::send`] on a link that does not stay sound, or whose rate is no whole number of picoseconds for each byte.
+    /// [`Line::send`] for a link with faults, or whose rate is not a whole number of picoseconds per byte.
     #[cold]
     #[inline(never)]
     fn send_specially<W: Words>(
@@ -239,7 +239,7 @@ impl Line {
         self.trouble.as_ref().map_or(0, |trouble| trouble.copied)
     }
 
-    /// The other end shall know as soon as the link is free that it may not send what `signal` says.
+    /// Queues `signal` for the other end; the pause frame leaves as soon as the link is free.
     pub fn tell(&mut self, signal: Signal, now: u64) {
         self.pause.told = signal.paused;
         self.pause.pending = true;
@@ -249,13 +249,13 @@ impl Line {
         trouble.repeat = lasts.map_or(u64::MAX, |lasts| now + lasts / 2);
     }
 
-    /// How long a pause lasts; `None` if it has no end of its own.
+    /// Length of a pause in picoseconds; `None` if it does not end by itself.
     fn quanta(&self, signal: Signal) -> Option<u64> {
         let timed = signal.paused != 0 && signal.quanta != 0;
         timed.then(|| self.rate.serialization(Bytes(64 * u64::from(signal.quanta))).0)
     }
 
-    /// The other end has sent `signal`, which arrives at `now`.
+    /// Obeys `signal` from the other end, which arrives at `now`.
     pub fn obey(&mut self, signal: Signal, now: u64) {
         let (until, trouble) = (self.quanta(signal), self.trouble.get_or_insert_default());
         if self.pause.here != 0 {
@@ -266,14 +266,14 @@ impl Line {
         self.pause.until = until.map_or(u64::MAX, |lasts| now + lasts);
     }
 
-    /// When a pause ends by itself, or is to be repeated.
+    /// When a pause ends by itself, or its signal is repeated.
     pub fn next_change(&self) -> u64 {
         let repeats = self.pause.told != 0 && !self.pause.pending;
         let repeat = self.trouble.as_ref().filter(|_| repeats).map_or(u64::MAX, |trouble| trouble.repeat);
         self.pause.until.min(repeat)
     }
 
-    /// Ends and repeats pauses for which `now` is the time.
+    /// Ends and repeats the pauses that are due at `now`.
     pub fn change(&mut self, now: u64) {
         if self.pause.until <= now {
             self.obey(Signal { paused: 0, quanta: 0 }, now);
@@ -325,7 +325,7 @@ impl Line {
         }
     }
 
-    /// A packet was dropped in front of the link.
+    /// Notes a packet that was dropped in front of the link.
     #[cold]
     pub fn note_drop<W: Words>(&mut self, net: &Network<W>, packet: &Packet<W>) {
         self.trouble.get_or_insert_default().losses.note(net.headers.about(packet.packed()));
@@ -336,7 +336,7 @@ impl Line {
         self.trouble.as_ref().map(|trouble| &trouble.losses)
     }
 
-    /// Packets that were lost on the link, pause frames aside.
+    /// Packets lost on the link, without pause frames.
     pub fn lost(&self) -> u64 {
         self.trouble.as_ref().map_or(0, |trouble| trouble.lost)
     }
@@ -367,8 +367,8 @@ impl Line {
         time
     }
 
-    /// Down at any time between first bit and arrival, lossy, or damaging: damage is noticed at the other end, which
-    /// discards the packet.
+    /// Whether the link loses a packet: down at any time between first bit and arrival, lossy, or corrupting. The other
+    /// end detects the damage and discards the packet.
     #[cold]
     fn loses(&mut self, faults: &LinkSchedule, start: u64, arrival: u64) -> bool {
         let state = faults.at(Instant(start));

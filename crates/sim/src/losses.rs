@@ -1,12 +1,12 @@
-//! Which flows lost packets, and which timeouts that explains.
+//! Lost packets by flow, and the timeouts that they explain.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use pullnet_record::FlowRow;
 use pullnet_transport::ConnId;
 
-/// Losses that a link lists one by one; older ones it only counts by flow. So the memory of a link is bounded, however many
-/// packets it drops.
+/// Number of losses that a link lists one by one; it only counts older ones by flow. This bounds the memory of a link
+/// that drops many packets.
 const LISTED: usize = 8192;
 
 /// Packets that were lost on one link or dropped in front of it.
@@ -25,12 +25,12 @@ pub struct LostPackets {
 struct FlowLosses {
     /// Packets of any kind.
     all: u32,
-    /// Packets that are not listed any more and that a timer may have run for.
+    /// Packets dropped from the list for which a timer may have run.
     unlisted: u32,
 }
 
 impl LostPackets {
-    /// Notes a packet by what it concerns, see [`pullnet_transport::Header::concerns`].
+    /// Notes a packet by its connection and packet number, see [`pullnet_transport::Header::concerns`].
     pub fn note(&mut self, concerns: Option<(ConnId, Option<u32>)>) {
         let Some((ConnId(flow), packet)) = concerns else { return };
         self.flows.entry(flow).or_default().all += 1;
@@ -47,9 +47,9 @@ impl LostPackets {
 
 /// Timeouts, and the losses that explain them.
 ///
-/// A timer runs for one transmission of a packet until that is answered. So it may run out as often as copies of the
-/// packet, headers of it, and answers to it were lost; a PULL or another packet explains nothing. Losses that are not
-/// listed any more explain any timeout of their flow.
+/// A timer runs for one transmission of a packet until its answer arrives. So it may expire once for every lost copy of
+/// the packet, lost header of it, and lost answer; the loss of a PULL or of another packet explains nothing. A loss
+/// that is no longer listed explains any timeout of its flow.
 #[derive(Debug)]
 pub struct Losses {
     /// Timeouts less losses, by flow and packet.
@@ -84,7 +84,7 @@ impl Losses {
         }
     }
 
-    /// Enters for every flow how many of its timers ran out without a reason.
+    /// Enters for every flow the number of its unexplained timeouts.
     pub fn enter(self, flows: &mut [FlowRow]) {
         let mut unexplained: BTreeMap<u32, i64> = BTreeMap::new();
         for ((flow, _), excess) in self.excess {

@@ -1,4 +1,4 @@
-//! What all processes may read and none may change.
+//! Data that all processes share and none may change.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::outbox::Target;
 use crate::packet::Packet;
 use crate::stack::{About, AtHop, Concern, Looks, View};
 
-/// Processes are numbered part by part, so that neighbours are neighbours in memory and a thread owns a range.
+/// Numbering of processes, part by part: neighbours are adjacent in memory, and a thread owns a range of processes.
 #[derive(Debug)]
 pub struct Numbering {
     /// Process of each port, by [`PortId`].
@@ -51,22 +51,23 @@ fn inverse<I: Id>(order: &[I]) -> Vec<u32> {
     position
 }
 
-/// What a link leads to, in terms of processes.
+/// Process at the other end of a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
     /// A host.
     Host(u32),
     /// A switch of a tree that forwards by label.
     Fork(Fork),
-    /// Such a switch with several links to each child; `down` and `up` are process numbers.
+    /// A switch of a tree that forwards by label, with several links to each child; `down` and `up` are process
+    /// numbers.
     Lanes(TreeHop),
-    /// A switch of a tree that chooses by itself among equal ports; `down` and `up` are process numbers.
+    /// A switch of a tree that chooses among equal ports itself; `down` and `up` are process numbers.
     Choice(TreeHop),
     /// A switch whose paths are in tables.
     Table(NodeId),
 }
 
-/// Facts about the switches of a run that the whole network depends on.
+/// Properties of a run's switches that the whole network depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Switching {
     /// Bytes on the wire that a trim leaves; `None` if no packet is ever trimmed.
@@ -78,7 +79,7 @@ pub struct Switching {
 }
 
 impl Switching {
-    /// The facts about switches with discipline `Q`.
+    /// Properties of switches with discipline `Q`.
     pub fn of<P: Item, Q: Discipline<P>>(config: &Q::Config) -> Self {
         let rules = Q::rules(config);
         Self {
@@ -89,11 +90,11 @@ impl Switching {
     }
 }
 
-/// Reads from a header what the engine has to know of it.
+/// Reader of the header fields that the engine needs.
 pub enum Headers<W> {
-    /// In a run with one transport: [`Header::concerns`], [`Header::hop_view`] and [`Header::at_hop`].
+    /// In a run with one transport: [`Header::concerns`] and [`Header::hop_view`].
+    /// In a run with several transports.
     Sole(Concern<W>, View<W>, AtHop<W>),
-    /// In a run with several.
     Several(Looks<W>),
 }
 
@@ -107,7 +108,7 @@ impl<W: Words> Headers<W> {
         )
     }
 
-    /// The flow and packet that `packed` is about.
+    /// Connection and packet number that `packed` refers to.
     pub fn about(&self, packed: Packed<W>) -> About {
         match self {
             Self::Sole(about, ..) => about(packed),
@@ -115,7 +116,7 @@ impl<W: Words> Headers<W> {
         }
     }
 
-    /// What switches may see of `packed`.
+    /// Header fields of `packed` that switches may read.
     pub fn view(&self, packed: Packed<W>) -> Option<HopView> {
         match self {
             Self::Sole(_, view, _) => view(packed),
@@ -159,7 +160,7 @@ pub struct Network<W> {
     pub return_latency: u64,
     /// Whether switches pause their neighbours.
     pub pauses: bool,
-    /// What headers say.
+    /// Readers of packet headers.
     pub headers: Headers<W>,
     /// Bytes on the wire of the largest packet.
     pub largest: u32,
@@ -234,7 +235,7 @@ impl<W: Words> Network<W> {
         }
     }
 
-    /// The process at the other end of `link` that sends in the opposite direction.
+    /// The process that sends in the opposite direction at the other end of `link`.
     pub fn other_end(&self, link: LinkRef) -> Target {
         let (topology, numbering) = (self.topology(), &self.numbering);
         let host = |host: HostId| Target::Host(numbering.of_host[host.index()]);
@@ -252,7 +253,7 @@ impl<W: Words> Network<W> {
         }
     }
 
-    /// The port of switch `node`, as an index among its ports, that leads to where each link into it comes from.
+    /// The port of switch `node`, as an index among its ports, that leads back along each link into the switch.
     pub fn cables(&self, node: NodeId) -> Vec<u16> {
         let topology = self.topology();
         let own = topology.nodes[node].ports.clone();
@@ -275,12 +276,12 @@ impl<W: Words> Network<W> {
         &self.scenario.topology
     }
 
-    /// What is recorded.
+    /// Probes of the scenario.
     pub fn probes(&self) -> &Probes {
         &self.scenario.probes
     }
 
-    /// What becomes of a link; `None` if it stays sound.
+    /// Faults of a link over time; `None` if it has none.
     pub fn schedule(&self, link: LinkRef) -> Option<&LinkSchedule> {
         self.scenario.faults.get(link)
     }
@@ -309,7 +310,7 @@ impl<W: Words> Network<W> {
         self.scenario.forwarding == Forwarding::LeastLoaded
     }
 
-    /// What port `port` leads to.
+    /// Process at the other end of port `port`.
     pub fn next_of_port(&self, port: PortId) -> Next {
         match self.topology().ports[port].peer {
             Peer::Host(host) => Next::Host(self.numbering.of_host[host.index()]),
@@ -317,7 +318,7 @@ impl<W: Words> Network<W> {
         }
     }
 
-    /// What the NIC of `host` leads to.
+    /// Process at the other end of the NIC of `host`.
     pub fn next_of_host(&self, host: HostId) -> Next {
         match self.topology().hosts[host].peer {
             HostPeer::Switch { switch, .. } => self.next_at(switch),
@@ -325,8 +326,8 @@ impl<W: Words> Network<W> {
         }
     }
 
-    /// The process that `packet` goes to next, arriving at `at`. Calls that are not inlined take a copy of it: a packet
-    /// whose address is known to one must always be in memory.
+    /// The process that `packet` goes to next, arriving at `at`. Calls that are not inlined get a copy of `packet`: if
+    /// its address escaped, the packet would have to be kept in memory instead of registers.
     #[inline(always)]
     pub fn target(&self, next: &Next, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         match next {
@@ -336,7 +337,7 @@ impl<W: Words> Network<W> {
         }
     }
 
-    /// The same, also for switches that need more than arithmetic on bit fields.
+    /// The same for all switches, also if arithmetic on bit fields is not enough.
     #[inline(never)]
     fn target_elsewhere(&self, next: &Next, packet: Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         let (to, label) = (packet.to().0, packet.label());
@@ -349,13 +350,13 @@ impl<W: Words> Network<W> {
         }
     }
 
-    /// A switch of a tree that chooses by itself.
+    /// Next process of a switch of a tree that chooses itself.
     fn tree_choice(&self, hop: &TreeHop, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         let (first, count) = Self::tree_ports(hop, packet);
         self.choose(count, |n| first + n, first, packet, chance, at)
     }
 
-    /// A switch of a graph.
+    /// Next process of a switch whose paths are in tables.
     fn table_choice(&self, node: NodeId, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         let topology = self.topology();
         let process = |port: PortId| self.numbering.of_port[port.index()];
@@ -368,7 +369,7 @@ impl<W: Words> Network<W> {
         self.choose(choices.len(), nth, node.0, packet, chance, at)
     }
 
-    /// Visits every port, by its process number, by which a switch that chooses by itself may send `packet` on.
+    /// Visits every port, by its process number, that a switch may choose for `packet` itself.
     pub fn alternatives(&self, next: &Next, packet: &Packet<W>, visit: &mut dyn FnMut(u32)) {
         match next {
             Next::Choice(hop) => {
@@ -384,7 +385,7 @@ impl<W: Words> Network<W> {
         }
     }
 
-    /// The equal ports of a switch of a tree, as process numbers: the first, and how many there are.
+    /// The equal ports of a switch of a tree, as process numbers: the first one, and their number.
     fn tree_ports(hop: &TreeHop, packet: &Packet<W>) -> (u32, u32) {
         if !hop.below(packet.to().0) {
             return (hop.up.0, hop.ups.into());
@@ -394,7 +395,7 @@ impl<W: Words> Network<W> {
     }
 
     /// One of `count` ports: at random, or by a hash of the flow that differs from switch to switch (`salt`). A port
-    /// whose link is down is passed over if another one works.
+    /// whose link is down is skipped if another port works.
     fn choose(
         &self,
         count: u32,
@@ -405,7 +406,7 @@ impl<W: Words> Network<W> {
         at: u64,
     ) -> Target {
         let first = match self.scenario.forwarding {
-            // Where the switch chooses on arrival, the packet only has to be on its way to some port of it.
+            // If the switch chooses on arrival, any of its ports will do as the packet's address.
             Forwarding::Random | Forwarding::LeastLoaded => chance.below(count),
             Forwarding::Path | Forwarding::Ecmp => spread(flow_hash(packet, salt), count),
         };
@@ -428,7 +429,7 @@ impl<W: Words> Network<W> {
         ports.map(|port| self.numbering.of_port[port.index()])
     }
 
-    /// Number of links on the way between two hosts.
+    /// Hop count between two hosts.
     pub fn hops(&self, from: HostAddr, to: HostAddr) -> u64 {
         let topology = self.topology();
         match (topology.host(from), topology.host(to)) {
@@ -438,7 +439,8 @@ impl<W: Words> Network<W> {
     }
 }
 
-/// Time that no packet undercuts from one process to the next: delay and serialisation of the shortest packet.
+/// Lookahead in picoseconds, the least time of any packet between two processes: delay and serialisation of the
+/// shortest packet.
 fn lookahead(scenario: &Scenario, shortest: u32) -> u64 {
     let size = pullnet_units::Bytes(shortest.into());
     let topology = &scenario.topology;
@@ -446,8 +448,8 @@ fn lookahead(scenario: &Scenario, shortest: u32) -> u64 {
     links.map(|link| link.delay.0 + link.rate.serialization(size).0).min().unwrap_or(1)
 }
 
-/// Salts of the order of simultaneous arrivals, by node. A switch is known by its number among the switches: so it is the
-/// same switch where hosts are no nodes.
+/// Salts of the order of simultaneous arrivals, by node. They depend on the number among switches only, so that they
+/// are the same in topologies where hosts are not nodes.
 fn salts(scenario: &Scenario) -> Vec<u16> {
     let mut switches = 0..;
     let salt = |node: NodeId| match scenario.topology.nodes[node].kind {
@@ -457,7 +459,7 @@ fn salts(scenario: &Scenario) -> Vec<u16> {
     scenario.topology.nodes.ids().map(salt).collect()
 }
 
-/// A hash of source, destination and label: the label stands for the ports of a flow.
+/// Hash of source, destination and label: the label stands for the ports of a flow.
 fn flow_hash<W: Words>(packet: &Packet<W>, salt: u32) -> u64 {
     let ends = u64::from(packet.from().0) << 32 | u64::from(packet.to().0);
     let mixed =

@@ -1,4 +1,4 @@
-//! One port of the engine by itself, for whoever compares another switch with it.
+//! One port of the engine by itself, for comparisons with other switches.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::packet::Packet;
 use crate::port::{Env, PortContext, PortCounts};
 use crate::{ports, stack};
 
-/// A header that says nothing: packets that come from no transport.
+/// An empty header, for packets that come from no transport.
 #[derive(Clone, Copy, Debug)]
 struct Blank;
 
@@ -31,17 +31,17 @@ impl Header for Blank {
     }
 }
 
-/// What the engine's port does with arrivals.
+/// Behaviour of the engine's port for given arrivals.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OnePort {
-    /// Everything that it puts on its way, with the time at which it is at the other end: ordinary packets at the end
-    /// of the link, returned headers at the next port.
+    /// All departures, with the time at the other end: ordinary packets at the end of the link, returned headers at the
+    /// next port.
     pub emissions: Vec<(u64, Packet<Small>)>,
     /// Steps at which packets were trimmed, returned or dropped.
     pub steps: Vec<PortStep>,
 }
 
-/// What one arrival led to beside waiting.
+/// Counts of one step: packets trimmed, returned or dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortStep {
     /// Picoseconds since the start.
@@ -54,7 +54,7 @@ pub struct PortStep {
     pub dropped: u64,
 }
 
-/// Lets `arrivals` (time in picoseconds, number of the link, packet) come to port `port` of `scenario`, in order of time.
+/// Feeds `arrivals` (time in picoseconds, number of the link, packet), in order of time, to port `port` of `scenario`.
 pub fn one_port(scenario: &Arc<Scenario>, port: PortId, arrivals: &[(u64, u16, Packet<Small>)]) -> OnePort {
     with_discipline!(&scenario.switch, |config: Q| drive::<Q<Packet<Small>>>(
         scenario, config, port, arrivals
@@ -72,7 +72,7 @@ fn drive<Q: Discipline<Packet<Small>>>(
     let switching = Switching::of::<_, Q>(config);
     let net = Network::new(Arc::clone(scenario), framings, Headers::sole::<Blank>(), switching);
     let mut port = ports::port::<Small, Q>(&net, &rules, id);
-    // Alone, a port needs no windows: one that is as long as packets know time.
+    // A single port needs no windows: this window covers all times that packets can express.
     let salt = net.salt(scenario.topology.ports[id].node);
     let window = Window { start: 0, end: 1 << 46, index: 0 };
     for (at, link, packet) in arrivals {

@@ -6,9 +6,9 @@ use pullnet_transport::Words;
 use crate::packet::Packet;
 use crate::prefetch::Places;
 
-/// Packets that are collected before they are put into the inboxes of their next processes.
+/// Size at which a batch of packets is put into the inboxes of their next processes.
 const BATCH: usize = 64;
-/// The latest of them that wait for the next time, until the memory of their inboxes has come.
+/// Latest packets of a batch that wait for the next batch, because the prefetch of their inboxes may not be complete.
 const FRESH: usize = 24;
 
 /// The process that a packet goes to.
@@ -29,8 +29,8 @@ pub struct Emission<W> {
     pub packet: Packet<W>,
 }
 
-/// Packets for ports and packets for hosts. They lie apart: a branch on the kind of the next process would be mispredicted
-/// once in six times.
+/// Packets for ports and packets for hosts, in separate lists: a branch on the kind of the next process would be
+/// mispredicted once in six times.
 #[derive(Debug)]
 pub struct Mail<W> {
     /// For ports.
@@ -46,7 +46,7 @@ impl<W> Default for Mail<W> {
 }
 
 impl<W: Words> Mail<W> {
-    /// Takes everything out of `other`.
+    /// Moves all packets out of `other`.
     pub fn append(&mut self, other: &mut Self) {
         self.ports.append(&mut other.ports);
         self.hosts.append(&mut other.hosts);
@@ -67,9 +67,9 @@ pub struct Outbox<W> {
     pub abroad: Mail<W>,
     /// Signals that the queues of one switch have just raised, each with the link into the switch whose sender it is for.
     pub signals: Vec<(u16, Signal)>,
-    /// The first cache line that a packet for a port touches there: it is prefetched at once.
+    /// Cache line that a packet for a port touches first there; prefetched at once.
     pub port_inboxes: Places<1>,
-    /// The same of hosts.
+    /// The same for hosts.
     pub host_inboxes: Places<3>,
 }
 
@@ -100,7 +100,7 @@ fn pass_on<W>(
 }
 
 impl<W: Words> Outbox<W> {
-    /// `packet` goes to `target`.
+    /// Sends `packet` to `target`.
     #[inline(always)]
     pub fn push(&mut self, target: Target, packet: Packet<W>) {
         match target {

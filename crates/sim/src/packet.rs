@@ -7,19 +7,19 @@ use crate::clock::Window;
 
 const CONTROL: u64 = 1 << 24;
 const TRIMMED: u64 = 1 << 25;
-/// Together with [`TRIMMED`]: a header on its way back. Alone: a signal to the neighbour.
+/// With [`TRIMMED`]: a header on its way back. Alone: a signal to the neighbour.
 const RETURNED: u64 = 1 << 26;
 const PRIORITY_SHIFT: u32 = 27;
 const ECT: u64 = 1 << 30;
 const CE: u64 = 1 << 31;
 const ADDR: u64 = (1 << 24) - 1;
-/// Everything of `ends` that stays when source and destination change places.
+/// Bits of `ends` that stay when source and destination change places.
 const STAYS: u64 = !(ADDR | ADDR << 32);
 
-/// Facts about a packet that is sent, beside its ends and its header.
+/// Properties of a packet to send, beside its ends and its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// Whether it is a control packet.
+    /// Whether the packet is a control packet.
     pub control: bool,
     /// Priority, 0 to 7.
     pub priority: u8,
@@ -32,7 +32,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// The facts about a packet that a transport sends; the topology made `label` of its path.
+    /// Properties of a packet that a transport sends; `label` is the topology's label for its path.
     #[inline]
     pub fn of<H>(packet: &Transmit<H>, label: u16) -> Self {
         let control = packet.class == pullnet_transport::Class::Control;
@@ -76,20 +76,21 @@ impl<W: Words> Packet<W> {
         Self { ends, route: u32::from(size) << 16 | u32::from(signal.quanta), ..Self::default() }
     }
 
-    /// The signal that it carries, if it is one.
+    /// The signal in the packet; `None` if it is not a signal.
     #[inline]
     pub fn as_signal(&self) -> Option<Signal> {
         let signal = self.ends & (TRIMMED | RETURNED) == RETURNED;
         signal.then_some(Signal { paused: (self.ends >> 56) as u8, quanta: self.route as u16 })
     }
 
-    /// Sets when it arrives, and its place among simultaneous arrivals ([`order::place`]).
+    /// Sets the arrival time, and the place among simultaneous arrivals ([`order::place`]).
     #[inline]
     pub fn arrives(&mut self, at: u64, place: u16) {
         self.key = at << 16 | u64::from(place);
     }
 
-    /// Replaces its place among simultaneous arrivals by the number of the link that it came by. It is not sorted any more.
+    /// Replaces the place among simultaneous arrivals by the number of the link that the packet came by. Afterwards the
+    /// packet cannot be sorted any more.
     pub fn reveal_ingress(&mut self, at: u64, salt: u16) {
         self.key = at << 16 | u64::from(order::ingress(at, salt, self.key as u16));
     }
@@ -149,7 +150,7 @@ impl<W: Words> Packet<W> {
         self.words = packed.words;
     }
 
-    /// What happened to it.
+    /// Whether the packet is whole, trimmed or returned.
     #[inline]
     pub fn fate(&self) -> Fate {
         match self.ends & (TRIMMED | RETURNED) {
@@ -165,7 +166,7 @@ impl<W: Words> Packet<W> {
         self.ends & CE != 0
     }
 
-    /// Whether it was sent as data, whatever became of it.
+    /// Whether it was sent as data, even if it has been trimmed or returned since.
     #[inline]
     pub fn was_data(&self) -> bool {
         self.ends & CONTROL == 0
@@ -177,7 +178,7 @@ impl<W: Words> Packet<W> {
         self.ends = self.ends & STAYS | RETURNED | from | to << 32;
     }
 
-    /// A number that tells this packet from others, for the fingerprint.
+    /// Identifies the packet in the fingerprint.
     #[inline]
     pub fn identity(&self) -> u64 {
         let words = self.words.get();

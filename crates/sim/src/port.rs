@@ -21,7 +21,7 @@ use crate::probe::{Held, Sample};
 /// Marks packets that arrive from another port of the same switch and not by a link.
 const RECIRCULATED: u16 = 1 << 15;
 
-/// What a port counts when something out of the ordinary happens.
+/// Counters of rare events at a port.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct PortCounts {
     /// Packets marked here (ECN).
@@ -32,15 +32,15 @@ pub struct PortCounts {
     pub returned: u64,
     /// Packets dropped here.
     pub dropped: u64,
-    /// Of these, packets that were sent as data.
+    /// Packets among the dropped ones that were sent as data.
     pub data_dropped: u64,
-    /// Of these, headers that had been sent back before.
+    /// Headers among the dropped packets that had been sent back before.
     pub returned_dropped: u64,
 }
 
-/// Where a process is visited, and where its packets go.
+/// Surroundings of a visit to any process.
 pub struct Env<'a, W> {
-    /// Everything that does not change.
+    /// The network, which does not change.
     pub net: &'a Network<W>,
     /// Packets that leave.
     pub out: &'a mut Outbox<W>,
@@ -48,33 +48,33 @@ pub struct Env<'a, W> {
     pub window: Window,
 }
 
-/// What a visit needs from outside.
+/// Surroundings of one visit of a port.
 pub struct PortContext<'a, W: Words, Q: Discipline<Packet<W>>> {
     /// The window, the network and the outbox.
     pub env: Env<'a, W>,
     /// The queue's settings.
     pub rules: &'a Q::Rules,
-    /// What the ports of the switch share.
+    /// State that the ports of the switch share.
     pub shared: &'a mut Q::Shared,
 }
 
-/// Begins a cache line.
+/// Aligned to a cache line of its own.
 #[derive(Debug)]
 #[repr(align(64))]
 struct OwnLine<T>(T);
 
-/// Marks a link that sends nothing, beside the time since when it does not.
+/// Flag of an idle link, beside the time since when it is idle.
 pub const IDLE: u64 = 1 << 63;
 
-/// What comes next at a port, as ranks of packets.
+/// Ranks that decide the next event at a port.
 struct Ahead {
     /// Rank of the next arrival.
     arrival: u64,
-    /// An arrival with a lower rank comes before anything else, and in the window.
+    /// An arrival with a lower rank lies in the window and comes before any other event.
     bound: u64,
 }
 
-/// Rare events at a port, where they are counted, and the port's place.
+/// Counters of rare events at a port, and the port's position.
 #[derive(Debug)]
 pub struct Incidents {
     /// The switch that the port belongs to.
@@ -87,8 +87,8 @@ pub struct Incidents {
     pub fingerprint: Fingerprint,
 }
 
-/// The surroundings of the queue of one port at one time. Few fields: they are stored for every packet, since the rare
-/// branches of a rule take them by reference.
+/// Surroundings of the queue of one port at one time. Few fields: they are stored for every packet, because the rare
+/// branches of a discipline take them by reference.
 struct Surroundings<'a, 'b, W> {
     env: &'a mut Env<'b, W>,
     now: u64,
@@ -98,7 +98,7 @@ struct Surroundings<'a, 'b, W> {
 }
 
 impl<W: Words> Surroundings<'_, '_, W> {
-    /// A header goes back to its sender by another port of this switch, as through a recirculation port.
+    /// Returns a header to its sender by another port of this switch, as through a recirculation port.
     fn send_back(&mut self, mut header: Packet<W>) {
         let (net, node, index) = (self.env.net, self.incidents.node, self.incidents.index);
         let arrival = self.now + net.return_latency;
@@ -162,7 +162,7 @@ impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
 
     fn rank(&self, packet: &Packet<W>) -> Rank {
         let Some(view) = self.env.net.headers.view(packet.packed()) else { return Rank::default() };
-        // A connection is numbered by its opener: its ACKs may share the number with another one's data.
+        // The opener numbers a connection: its ACKs may have the same number as another connection's data.
         let direction = u64::from(packet.was_data()) << 63;
         let flow = direction | u64::from(packet.from().0) << 32 | u64::from(view.conn.0);
         Rank { flow, rank: view.rank }
@@ -197,23 +197,25 @@ macro_rules! act {
     }};
 }
 
-/// One egress port. Fields are in the order of their use. A packet that comes in touches the line of memory that ends with
-/// the head of the inbox, and its place in the inbox; a visit also the line before, and the queue.
+/// One egress port, with fields in the order of their use. An arriving packet touches two cache lines: that with the
+/// head of the inbox at its end, and that of its slot in the inbox. A visit also touches the line before, and the
+/// queue.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Port<W, Q> {
-    /// Occupancy, if asked for.
+    /// Occupancy; `None` if no probe records it.
     pub held: Option<Box<Held>>,
-    /// When the queue asked to be served again, or a pause frame is to be sent; `u64::MAX` for never.
+    /// When the queue wants to be served again, or when a pause frame is due; `u64::MAX` for never.
     wake: u64,
     /// The link.
     pub line: Line,
-    /// The window that the port is to be visited in.
+    /// Window of the next planned visit.
     pub armed: u64,
-    /// When the packet in service has left; the time at which the last one had left and [`IDLE`] if there is none.
+    /// Time at which the packet in service has left. If the link is idle: time at which the last packet had left, with
+    /// [`IDLE`].
     completion: u64,
-    /// How many more data packets, and packets of any kind, can come before one may be trimmed, or sent back: as the
-    /// latest visit left it, less what has come since.
+    /// Number of data packets, and of packets of any kind, that can still arrive before one may be trimmed or sent
+    /// back. Counted at the latest visit, and reduced by later arrivals.
     data_room: i32,
     control_room: i32,
     /// Most data packets held, and most control packets waiting.
@@ -257,7 +259,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         port
     }
 
-    /// A packet is on its way here. Returns the last window in which the port can be visited for its sake.
+    /// A packet is on its way here. Returns the last window in which a visit is early enough for it.
     #[inline(always)]
     pub fn expect(&mut self, net: &Network<W>, window: Window, packet: &Packet<W>) -> u64 {
         self.inbox.insert_sorted(*packet, Packet::comes_before);
@@ -267,7 +269,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.in_time(net, self.leaves(net, at, packet), || at)
     }
 
-    /// When at the earliest an arriving packet can be at the other end of the link.
+    /// Earliest time at which an arriving packet can be at the other end of the link.
     #[inline(always)]
     fn leaves(&self, net: &Network<W>, at: u64, packet: &Packet<W>) -> u64 {
         let whole = !packet.is_control() && self.data_room >= 0;
@@ -275,7 +277,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.line.reaches(at.max(self.free_at()), size)
     }
 
-    /// The last window in which the port can be visited if something may be at the other end of the link at `out`, and the
+    /// Last window in which a visit is early enough if a packet may be at the other end of the link at `out`, and the
     /// next packet arrives at `arrival`.
     #[inline(always)]
     fn in_time(&self, net: &Network<W>, out: u64, arrival: impl FnOnce() -> u64) -> u64 {
@@ -287,7 +289,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         due.min(net.grid.index(arrival()))
     }
 
-    /// Asks the queue how much room there is beside what is on its way.
+    /// Counts the room in the queue beside the packets that are on their way here.
     #[inline(never)]
     fn count_room(&mut self, net: &Network<W>, rules: &Q::Rules) {
         let coming_data = self.inbox.iter().filter(|packet| !packet.is_control()).count() as i32;
@@ -296,7 +298,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.control_room = clip(self.queue.0.control_room(rules)) - self.inbox.len() as i32;
     }
 
-    /// When the link is free as far as is known; a time in the past if it is.
+    /// Earliest time at which the link can be free; a time in the past if it is free.
     #[inline]
     fn free_at(&self) -> u64 {
         self.completion & !IDLE
@@ -312,14 +314,14 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.inbox.front().map_or(u64::MAX, |packet| packet.time(window))
     }
 
-    /// When the next thing happens here; at least [`IDLE`] for nothing.
+    /// Time of the next event here; at least [`IDLE`] if there is none.
     #[inline]
     pub fn next_event(&self, window: Window) -> u64 {
         self.next_arrival(window).min(self.next_own())
     }
 
-    /// Lets everything happen that lies in the window. Returns the last window in which the port can be visited next;
-    /// `None` if nothing is to be done. A function of its own: what it uses stays in registers.
+    /// Processes every event in the window. Returns the last window in which the next visit is early enough; `None` if
+    /// no event is left. Not inlined, so that its variables stay in registers.
     #[inline(never)]
     pub fn visit(&mut self, cx: &mut PortContext<'_, W, Q>) -> Option<u64> {
         if cx.env.net.records_held {
@@ -331,7 +333,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.due(cx.env.net, cx.rules, cx.env.window)
     }
 
-    /// The next thing that happens here, if that is the arrival of a packet: the packet, taken out of the inbox.
+    /// Takes the next arrival out of the inbox, if an arrival is the next event.
     pub fn take_arrival(&mut self, window: Window) -> Option<Packet<W>> {
         let Ahead { arrival, bound } = self.ahead(window);
         // Copies for receivers of a group go where their tree leads.
@@ -364,7 +366,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         }
     }
 
-    /// Lets only the next thing happen if it lies in the window, and records how many packets are held if that is asked for.
+    /// Processes the next event if it lies in the window, and records occupancy if a probe wants it.
     #[inline(never)]
     pub fn step(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
         let turn = self.turn(cx, &mut self.ahead(cx.env.window));
@@ -385,23 +387,24 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.inbox.front().map_or(u64::MAX, |packet| packet.rank(window))
     }
 
-    /// An arrival with a lower rank comes first: before the packet in service has left, and in the window.
+    /// Bound of [`Ahead`]: an arrival with a lower rank comes before the end of the packet in service, and lies in the
+    /// window.
     #[inline(always)]
     fn bound(&self, window: Window) -> u64 {
         window.rank(self.next_own().min(window.end))
     }
 
-    /// Whether the port may have something to do while the link is free and packets wait.
+    /// Whether the port may have an event of its own while the link is free and packets wait.
     const WAKES: bool = Q::IDLES || Q::SIGNALS;
 
-    /// When the port does something by itself: the packet in service has left, or it is to be served.
+    /// Time of the port's own next event: the packet in service has left, or the queue is to be served.
     #[inline(always)]
     fn next_own(&self) -> u64 {
         if Self::WAKES { self.completion.min(self.wake) } else { self.completion }
     }
 
-    /// Lets the next thing happen if it lies in the window, and returns when that was. A completion comes before an arrival
-    /// at the same time. `ahead` is what the port knows of what comes next, before and after.
+    /// Processes the next event if it lies in the window, and returns its time. At equal times a completion comes
+    /// before an arrival. `ahead` holds the ranks of the next events, and is updated.
     #[inline(always)]
     fn turn(&mut self, cx: &mut PortContext<'_, W, Q>, ahead: &mut Ahead) -> Option<u64> {
         let mut now = self.next_own();
@@ -423,7 +426,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
                 self.wake = self.line.next_change();
             }
             if self.completion < IDLE {
-                // The end of the packet in service is soon enough.
+                // Until the packet in service has left, no other event matters.
                 ahead.bound = self.bound(cx.env.window);
                 return Some(now);
             }
@@ -457,13 +460,13 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.completion = self.line.send(cx.env.net, now, &packet, cx.env.out);
     }
 
-    /// The other end shall pause what `signal` says. A pause frame waits only for the packet in service.
+    /// Queues `signal` for the other end. The pause frame waits only for the packet in service.
     pub fn tell(&mut self, signal: Signal, now: u64) {
         self.line.tell(signal, now);
         self.wake = if self.completion >= IDLE { now } else { self.line.next_change() };
     }
 
-    /// The other end has paused what `signal` says.
+    /// Obeys a pause from the other end.
     #[cold]
     fn obey(&mut self, signal: Signal, now: u64) {
         self.line.obey(signal, now);
@@ -480,13 +483,13 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         act!(self, cx, now, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx));
         self.note_peak(packet.is_control());
         if Q::trimmed_size(cx.rules).is_some() {
-            // The packet or the one that it displaced may wait as a header now.
+            // The arriving packet, or the packet that it displaced, may wait as a header now.
             self.note_peak(true);
         }
     }
 
-    /// Raises the peak if more control packets wait, or more data packets are held, than ever. The number that waits nearly
-    /// always says that there are not.
+    /// Raises a peak if more control packets wait, or more data packets are held, than ever before. The number of
+    /// waiting packets nearly always rules that out.
     #[inline(always)]
     fn note_peak(&mut self, control: bool) {
         let class = usize::from(control);
@@ -497,11 +500,11 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         }
     }
 
-    /// The last window in which the port can be visited so that everything that leaves it is known in time; `None` if
-    /// nothing is to be done.
+    /// Last window in which a visit is early enough for every departure to be known in time; `None` if no event is
+    /// left.
     #[inline(always)]
     fn due(&mut self, net: &Network<W>, rules: &Q::Rules, window: Window) -> Option<u64> {
-        // What was counted before and went down since is a safe bound; it is counted anew when it runs out.
+        // An old count, reduced by later arrivals, is a safe lower bound. It is renewed when it reaches zero.
         if self.data_room.min(self.control_room) <= 0 {
             self.count_room(net, rules);
         }
@@ -524,18 +527,18 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         (out != u64::MAX).then(|| self.in_time(net, out, || self.next_arrival(window)))
     }
 
-    /// What [`Port::expect`] reads of `ports`, of which the first is number `first`.
+    /// Cache lines that [`Port::expect`] reads, for each of `ports`; the first port is process `first`.
     pub fn inboxes(ports: &[Self], first: u32) -> Places<1> {
         Places::new(ports, first, offset_of!(Self, armed))
     }
 
-    /// Brings into the cache what [`Port::expect`] will write.
+    /// Prefetches memory that [`Port::expect`] will write.
     #[inline]
     pub fn prepare_slot(&self) {
         prefetch_near(self.inbox.latest());
     }
 
-    /// Brings into the cache what [`Port::visit`] reads beside the packets.
+    /// Prefetches memory that [`Port::visit`] reads, without the packets.
     #[inline]
     pub fn prepare(&self) {
         let begin: *const u8 = (&raw const *self).cast();
@@ -544,14 +547,14 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         }
     }
 
-    /// Brings into the cache what [`Port::visit`] reads of the packets.
+    /// Prefetches packets that [`Port::visit`] reads.
     #[inline]
     pub fn prepare_packets(&self) {
         [0, 2].into_iter().for_each(|index| prefetch(self.inbox.near(index)));
         self.queue.0.prefetch_targets().into_iter().for_each(prefetch);
     }
 
-    /// Brings into the first-level cache what [`Port::visit`] reads first.
+    /// Prefetches into the first-level cache the memory that [`Port::visit`] reads first.
     #[inline]
     pub fn prepare_near(&self) {
         let begin: *const u8 = (&raw const *self).cast();

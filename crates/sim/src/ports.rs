@@ -1,4 +1,4 @@
-//! The ports of one shard, compiled for one discipline. See `hosts` for why they are apart.
+//! The ports of one shard, compiled for one discipline. `hosts` tells why ports and hosts are compiled separately.
 
 use std::ops::Range;
 
@@ -21,14 +21,14 @@ use crate::port::{Env, Port, PortContext, PortCounts};
 use crate::prefetch::Places;
 use crate::probe::Held;
 
-/// Number of visits ahead of which memory is prefetched.
+/// Prefetch distance of visits: memory is prefetched this many visits before its use.
 const AHEAD: usize = 6;
-/// Number of packets ahead of which places in inboxes are prefetched.
+/// Prefetch distance of arrivals: a slot in an inbox is prefetched this many packets before its use.
 const BLOCK: usize = 12;
 
-/// What the rest of a shard knows of its ports.
+/// Ports of a shard, as the rest of the shard sees them.
 pub trait Ports<W: Words>: Send {
-    /// Lets everything happen that lies in `window`; packets for hosts go to `hosts` in batches. Returns whether any port was
+    /// Processes every event in `window`; packets for hosts go to `hosts` in batches. Returns whether any port was
     /// visited.
     fn work(
         &mut self,
@@ -37,8 +37,8 @@ pub trait Ports<W: Words>: Send {
         out: &mut Outbox<W>,
         hosts: &mut dyn Hosts<W>,
     ) -> bool;
-    /// Puts the packets of `mail` into inboxes; those for ports of other shards into `abroad`. Packets arrive in a later window
-    /// than the one in which they are sent, so that it does not matter when in this window that is done.
+    /// Puts the packets of `mail` into inboxes; those for ports of other shards into `abroad`. May be called at any
+    /// time within the window: packets arrive in a later window than the one in which they are sent.
     fn accept(
         &mut self,
         net: &Network<W>,
@@ -46,11 +46,11 @@ pub trait Ports<W: Words>: Send {
         mail: &[Emission<W>],
         abroad: &mut Vec<Emission<W>>,
     );
-    /// Lets everything happen that lies before the end of the run.
+    /// Processes every event before the end of the run.
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
-    /// The earliest window from `window` on in which something is to be done; `u64::MAX` for none.
+    /// Returns the earliest busy window, `window` or later; `u64::MAX` if there is none.
     fn next_busy(&mut self, window: u64) -> u64;
-    /// The first cache line that an arriving packet touches, of every port.
+    /// Cache line that an arriving packet touches first, for every port.
     fn inboxes(&self) -> Places<1>;
     /// Process numbers of the ports.
     fn range(&self) -> Range<u32>;
@@ -79,25 +79,25 @@ pub struct PortView<'a> {
     pub held: Option<&'a Held>,
 }
 
-/// A switch as the unit of work: its ports share state and are worked off together, in order of time.
+/// A switch as the unit of work: its ports share state, and their events are processed together in order of time.
 #[derive(Debug)]
 struct SharedSwitch<S> {
     /// Its ports, as positions in the shard.
     ports: Range<u32>,
-    /// What they share.
+    /// State that the ports share.
     shared: S,
-    /// The window that the switch is to be visited in.
+    /// Window of the next planned visit.
     armed: u64,
-    /// When the next thing happens at each port.
+    /// Time of the next event at each port.
     next: Vec<u64>,
-    /// The port that leads to where each link into the switch comes from; empty if no signals are sent.
+    /// The port that leads back along each link into the switch; empty if no signals are sent.
     cables: Vec<u16>,
-    /// How a packet that arrives may go on, and chance for equally good ports; `None` if that was chosen before.
+    /// Alternatives for an arriving packet, and random numbers for ties; `None` if the port is chosen before arrival.
     choice: Option<(Next, SmallStream)>,
 }
 
 impl<S> SharedSwitch<S> {
-    /// The port at which the next thing happens, and when. At one time the port with the lower number comes first.
+    /// The port with the next event, and its time. At equal times the lower number comes first.
     #[inline]
     fn first(&self) -> (usize, u64) {
         let mut first = (0, u64::MAX);
@@ -118,10 +118,10 @@ pub struct PortSide<W: Words, Q: Discipline<Packet<W>>> {
     switches: Vec<SharedSwitch<Q::Shared>>,
     /// Position in `switches`, by port; empty if the port is the unit of work.
     switch_of_port: Vec<u32>,
-    /// What ports share if they share nothing.
+    /// Shared state passed to ports whose discipline shares none.
     nothing_shared: Q::Shared,
     rules: Q::Rules,
-    /// Whether whole switches are the units of work: their ports share state, or they choose where a packet goes on arrival.
+    /// Whether whole switches are the units of work: their ports share state, or they choose the port on arrival.
     whole: bool,
     /// Ports, or switches, by window.
     agenda: Agenda,
@@ -197,7 +197,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
         }
     }
 
-    /// Ports that share state see each other's events in order of time. Returns when the next thing happens.
+    /// Processes the events of ports that share state in order of time. Returns the time of the next event.
     fn work_off_switch(
         &mut self,
         net: &Network<W>,
@@ -251,7 +251,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
         }
     }
 
-    /// The switch of the port at `position` is to be visited in window `due` at the latest.
+    /// Plans a visit of the switch of the port at `position`, for window `due` at the latest.
     fn wake_switch(&mut self, due: u64, position: u32, window: Window) {
         let position = self.switch_of_port[position as usize];
         let switch = &mut self.switches[position as usize];
@@ -363,8 +363,8 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
     }
 }
 
-/// The port among `ports`, of which the first is process `begin`, by which a packet goes on that arrives at `at`: of those
-/// that work the one that holds the fewest packets.
+/// Chooses the egress port of a packet that arrives at `at`: among the ports whose links work, that with the
+/// fewest packets. `begin` is the process number of the first of `ports`.
 fn least_loaded<W: Words, Q: Discipline<Packet<W>>>(
     net: &Network<W>,
     ports: &[Port<W, Q>],
@@ -382,7 +382,7 @@ fn least_loaded<W: Words, Q: Discipline<Packet<W>>>(
             Some((_, least)) if cost == least => equal += 1,
             _ => equal = 1,
         }
-        // Each of the equal ones is the last that replaces another with the same probability.
+        // Each of the equal ports is the last to replace another one with the same probability.
         if equal == 1 || chance.below(equal) == 0 {
             best = Some((port, cost));
         }

@@ -1,7 +1,7 @@
-//! Hints to the cache. Networks of a thousand hosts and more do not fit into it, and a simulator knows long before
+//! Prefetch hints. Networks of a thousand hosts and more do not fit into the caches, and a simulator knows long before
 //! which memory it will touch.
 
-/// Hints as the processor numbers them: into the first-level cache and what is behind it, or only from the second on.
+/// Locality hints as the processor numbers them: into all cache levels, or from the second level on.
 const FIRST: i32 = 3;
 /// See [`FIRST`].
 const SECOND: i32 = 2;
@@ -16,37 +16,38 @@ fn hint<const LEVEL: i32>(place: *const i8) {
 #[cfg(not(target_arch = "x86_64"))]
 fn hint<const LEVEL: i32>(_: *const i8) {}
 
-/// Asks for the cache line that `place` lies in, into the second-level cache: some visits ahead are too much for the first.
-/// Any address will do; nothing is read.
+/// Prefetches the cache line of `place` into the second-level cache: lines for several visits ahead would overflow the
+/// first level. Any address is allowed; nothing is read.
 #[inline(always)]
 pub fn prefetch<T>(place: *const T) {
     hint::<SECOND>(place.cast());
 }
 
-/// The same into the first-level cache: for what comes next.
+/// Prefetches into the first-level cache, for memory that is used next.
 #[inline(always)]
 pub fn prefetch_near<T>(place: *const T) {
     hint::<FIRST>(place.cast());
 }
 
-/// The same `LINES` cache lines of every element of a slice. Elements that it does not have may be named too.
+/// The same `LINES` cache lines of every element of a slice. Indices beyond the slice are allowed.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Places<const LINES: usize> {
     /// Address of the first of these lines in element 0.
     zero: usize,
-    /// From one element to the next, in bytes.
+    /// Distance between elements in bytes.
     stride: usize,
 }
 
 impl<const LINES: usize> Places<LINES> {
-    /// The lines from byte `offset` on of elements that lie where `slice` does; its first one is number `first`.
+    /// The lines from byte `offset` on, for elements at the addresses of `slice`, whose first element has number
+    /// `first`.
     pub fn new<T>(slice: &[T], first: u32, offset: usize) -> Self {
         let stride = size_of::<T>();
         let before = stride.wrapping_mul(first as usize);
         Self { zero: slice.as_ptr().addr().wrapping_sub(before).wrapping_add(offset), stride }
     }
 
-    /// Asks for those of element `index`.
+    /// Prefetches the cache lines of element `index`.
     #[inline(always)]
     pub fn prefetch(&self, index: u32) {
         let place = self.zero.wrapping_add(self.stride.wrapping_mul(index as usize));

@@ -1,4 +1,4 @@
-//! What ports record only if asked for. Nothing of it changes what happens.
+//! Optional records of ports. Recording never changes the course of a run.
 
 use pullnet_record::PortSeriesRow;
 use pullnet_units::Instant;
@@ -6,7 +6,7 @@ use pullnet_units::Instant;
 use crate::line::Line;
 use crate::port::PortCounts;
 
-/// What a port holds at a time, and what it has counted up to then.
+/// Occupancy of a port at one time, and its counters up to then.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Sample {
     data: u32,
@@ -21,14 +21,14 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// What a port holds that has counted `line` and `counts`.
+    /// Sample of a port that holds `data` and `control` packets and has counted `line` and `counts`.
     pub fn of(data: u32, control: u32, line: &Line, counts: &PortCounts) -> Self {
         let PortCounts { marked, trimmed, returned, dropped, .. } = *counts;
         let (packets, bytes, lost) = (line.packets(), line.bytes(), line.lost());
         Self { data, control, packets, bytes, marked, trimmed, returned, dropped, lost }
     }
 
-    /// The row of the interval from `at` on whose end this is and before which was `before`.
+    /// Row of the interval that starts at `at`: this sample is its end, and `before` the sample at its start.
     fn since(&self, before: &Self, row: u32, at: Instant) -> PortSeriesRow {
         PortSeriesRow {
             row,
@@ -72,22 +72,22 @@ impl Timeline {
     }
 }
 
-/// How long a port held how many data packets, and what that does to the total over time.
+/// Occupancy of a port over time, and its share of the series over all ports.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
     now: u32,
     since: u64,
     times: Option<Vec<u64>>,
     interval: Option<u64>,
-    /// Intervals of the series, and how the number held changed in them; what a [`HeldSum`] has not taken in yet.
+    /// Changes of the occupancy, with their intervals of the series, that a [`HeldSum`] has not taken in yet.
     pub changes: Vec<(u64, i64)>,
-    /// What else happened over time, if that is asked for of this port.
+    /// Other counters over time; `None` if no probe records them for this port.
     timeline: Option<Timeline>,
 }
 
 impl Held {
-    /// Records the occupancy distribution if `distribution`, the total over time in steps of `interval`, and what happens at
-    /// this port in steps of `own`.
+    /// Records the occupancy distribution if `distribution`, the total over time in steps of `interval`, and this
+    /// port's own activity in steps of `own`.
     pub fn new(distribution: bool, interval: Option<u64>, own: Option<u64>) -> Option<Box<Self>> {
         let times = distribution.then(Vec::new);
         let timeline =
@@ -96,14 +96,14 @@ impl Held {
         wanted.then(|| Box::new(Self { times, interval, timeline, ..Self::default() }))
     }
 
-    /// Something happened at `at`, after which things are as `sample` says.
+    /// Records an event at `at`; `sample` is the state after it.
     pub fn sample(&mut self, at: u64, sample: impl FnOnce() -> Sample) {
         if let Some(timeline) = &mut self.timeline {
             timeline.take(at, sample());
         }
     }
 
-    /// What happened in each interval, for the port in row `row`.
+    /// Activity in each interval, for the port in row `row`.
     pub fn port_series(&self, row: u32) -> Vec<PortSeriesRow> {
         let Some(mut timeline) = self.timeline.clone() else { return Vec::new() };
         timeline.close();

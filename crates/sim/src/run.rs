@@ -1,4 +1,4 @@
-//! Runs: windows, threads, and what lies between two windows.
+//! Runs: threads, windows, and the steps between two windows.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,12 @@ use crate::outbox::Mail;
 use crate::series::HeldSum;
 use crate::shard::Shard;
 
-/// Windows before the end of a flow may end the run in which hosts begin to be visited early.
+/// Number of windows by which early visits of hosts begin before the end of a flow may end the run.
 const EARLY: u64 = 2;
-/// Windows for which hosts are not visited early, at least, once that is given up.
+/// Least number of windows without early visits, once these are switched off.
 const LAZY: u64 = 64;
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
     /// Virtual time.
@@ -31,11 +31,11 @@ pub struct Progress {
     pub end: Instant,
     /// Flows started.
     pub started: u64,
-    /// Flows whose data has all arrived.
+    /// Flows with all data received.
     pub received: u64,
     /// Flows that failed.
     pub failed: u64,
-    /// Data packets delivered times links on their path.
+    /// Data packets delivered, weighted by the hop counts of their paths.
     pub packet_hops: u64,
     /// Whether the run is over.
     pub ended: bool,
@@ -43,25 +43,25 @@ pub struct Progress {
 
 /// A run that can be stepped.
 pub trait Run: Send {
-    /// Works off at most `windows` windows (about 1 us each where links have 1 us delay).
+    /// Processes at most `windows` windows (about 1 us each if links have 1 us delay).
     fn advance(&mut self, windows: u64) -> Progress;
-    /// Flows that have not moved since `since`, at most `most` of them, those that have waited longest first.
+    /// Flows that have not moved since `since`, at most `most` of them, longest wait first.
     fn stuck(&self, since: Instant, most: usize) -> Vec<StuckFlow>;
     /// The record of the run so far.
     fn finish(self: Box<Self>) -> RunRecord;
 }
 
-/// What goes from one thread to another between two windows.
+/// Messages between threads, handed over between two windows.
 struct Post<W> {
     /// Packets, by parity of the window and by receiving shard.
     packets: [Vec<Mutex<Mail<W>>>; 2],
     /// Flows that start, by shard.
     starts: Vec<Mutex<Vec<(u32, FlowStart)>>>,
-    /// Hosts that have one more flow, or one less, whose ends must be known at once; by shard.
+    /// Hosts with one more watched flow (true), or one less (false); by shard.
     watched: Vec<Mutex<Vec<(u32, bool)>>>,
-    /// News of flows from all shards.
+    /// Reports of flows from all shards.
     reports: Mutex<Vec<Report>>,
-    /// The earliest window in which any shard has something to do.
+    /// The earliest window in which any shard has an event.
     next_busy: AtomicU64,
 }
 
@@ -78,12 +78,12 @@ impl<W> Post<W> {
     }
 }
 
-/// A lock whose holder may have panicked: the panic itself is reported elsewhere.
+/// Takes a lock, even if another thread panicked while holding it: that panic is reported elsewhere.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 struct Shared<W> {
     net: Arc<Network<W>>,
     director: Mutex<Director>,
@@ -91,7 +91,7 @@ struct Shared<W> {
     /// Number of the next window.
     next: AtomicU64,
     ended: AtomicBool,
-    /// Whether any news of a flow may end the run: then all hosts are visited early.
+    /// Whether a report of a flow may end the run: then all hosts are visited early.
     prompt: AtomicBool,
     /// Latest end of the run.
     end: u64,
@@ -104,12 +104,12 @@ impl<W: Words> Shared<W> {
         self.net.grid.window(index, self.end)
     }
 
-    /// Between two windows: what starts in window `next`, and which window is really next.
+    /// Step between two windows: starts flows for window `next`, and finds the window that is really next.
     fn decide(&self, next: u64) {
         let (mut director, mut reports) = (lock(&self.director), lock(&self.post.reports));
         let busy = self.post.next_busy.swap(u64::MAX, Ordering::AcqRel);
         let start = director.next_start().map_or(u64::MAX, |at| self.net.grid.index(at));
-        // News may cause starts, so that nothing is skipped after it; nor is the window in which the run ends.
+        // Reports may cause starts, so no window is skipped after one; nor is the window in which the run ends.
         let last = self.net.grid.index(self.end).max(next);
         // Hosts are visited early from the window on in which the run may end.
         let prompt_from = self.net.grid.index(director.may_end_from()).saturating_sub(EARLY);
@@ -132,12 +132,12 @@ impl<W: Words> Shared<W> {
         self.ended.store(director.ended.is_some(), Ordering::Release);
         let prompt_from = self.net.grid.index(director.may_end_from()).saturating_sub(EARLY);
         let was = self.prompt.load(Ordering::Acquire);
-        // To visit all hosts early costs a look at each of them: it is not given up for a short while.
+        // Switching to early visits costs a check of every host, so they stay on through short breaks.
         let soon = prompt_from.saturating_sub(if was { LAZY } else { 0 });
         self.prompt.store(next >= soon, Ordering::Release);
     }
 
-    /// The ends of one more flow between these hosts matter to others, or of one less.
+    /// Tells the shards of `hosts` that the traffic pattern watches one more flow between them, or one less.
     fn tell_watched(&self, hosts: [HostId; 2], more: bool) {
         for host in hosts {
             let process = self.net.numbering.of_host[host.index()];
@@ -146,7 +146,7 @@ impl<W: Words> Shared<W> {
         }
     }
 
-    /// The shard of the process that is before its bound there.
+    /// The shard that owns the process that `before` compares with the bounds.
     fn owner(&self, before: impl Fn(&(u32, u32)) -> bool) -> usize {
         self.bounds.iter().position(before).unwrap_or(0)
     }
@@ -194,7 +194,7 @@ impl<W: Words> Engine<W> {
     }
 }
 
-/// What a thread does: windows, one after the other, in step with the others.
+/// One thread of a run: processes window after window, in step with the other threads.
 struct Worker<'a, W: Words> {
     shared: &'a Shared<W>,
     barrier: &'a Barrier,
@@ -219,7 +219,7 @@ impl<W: Words> Worker<'_, W> {
         }
     }
 
-    /// Takes what the others and the director have left for this window.
+    /// Takes packets, starts and settings that other threads and the director have left for this window.
     fn receive(&mut self, index: u64) {
         let (net, shared) = (&self.shared.net, self.shared);
         if let Some(before) = index.checked_sub(1) {
@@ -235,7 +235,7 @@ impl<W: Words> Worker<'_, W> {
         starts.drain(..).for_each(|(process, start)| self.shard.plan(net, window, process, start));
     }
 
-    /// Leaves what concerns others.
+    /// Hands over packets and reports for other threads.
     fn hand_over(&mut self, index: u64) {
         let (shared, post) = (self.shared, &self.shared.post);
         let (mail, abroad) = (&post.packets[index as usize % 2], &mut self.shard.out.abroad);

@@ -1,4 +1,4 @@
-//! Goodput and queueing over time: from what hosts and ports have noted to the rows of a table.
+//! Goodput and queueing over time: turns the notes of hosts and ports into the rows of a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use pullnet_units::Instant;
 use crate::probe::Held;
 use crate::shard::Shard;
 
-/// How the number of data packets that all ports hold changed, by interval. What it takes from the ports now and then they
-/// no longer keep: else a long series would be kept once for each port.
+/// Change of the number of data packets that all ports hold, by interval. Entries move here from the ports from time to
+/// time: a long series would otherwise take memory once per port.
 #[derive(Default)]
 pub struct HeldSum(Vec<i64>);
 
 impl HeldSum {
-    /// Takes over what the ports of `shards` have noted.
+    /// Moves the entries of the ports of `shards` here.
     pub fn take_in<W: Words>(&mut self, shards: &mut [Shard<W>]) {
         shards.iter_mut().for_each(|shard| shard.ports.held(&mut |held| self.add(held)));
     }
@@ -30,7 +30,7 @@ impl HeldSum {
         }
     }
 
-    /// How many packets are held at the end of each interval.
+    /// Number of packets held at the end of each interval.
     fn levels(&self) -> impl Iterator<Item = u64> + '_ {
         let changes = self.0.iter().chain(std::iter::repeat(&0));
         changes.scan(0, |level: &mut i64, change| {
@@ -40,8 +40,8 @@ impl HeldSum {
     }
 }
 
-/// One row for every key in every interval, empty ones included, so that a sum over keys is a total. An error says why
-/// there would be too many.
+/// One row for every key in every interval, empty ones included, so that a sum over keys is a total. The error says why
+/// the table would have too many rows.
 pub fn rows(
     series: &Series,
     shares: &[Share],

@@ -1,4 +1,4 @@
-//! The processes that one thread owns, and how a window is worked off.
+//! The processes of one thread, and how a window is processed.
 
 use pullnet_transport::Words;
 use pullnet_workload::FlowStart;
@@ -29,7 +29,7 @@ impl<W: Words> Shard<W> {
         Self { hosts, ports, out, worked: false }
     }
 
-    /// Lets everything happen that lies in `window`. Packets for other shards lie in `out.abroad` afterwards.
+    /// Processes every event in `window`. Packets for other shards are in `out.abroad` afterwards.
     pub fn work(&mut self, net: &Network<W>, window: Window) {
         let Self { hosts, ports, out, worked } = self;
         *worked = hosts.work(net, window, out, &mut **ports);
@@ -46,19 +46,19 @@ impl<W: Words> Shard<W> {
         mail.hosts.clear();
     }
 
-    /// An application of this shard will open a flow. `window` is the one before which it may not start.
+    /// An application of this shard will open a flow, no earlier than in `window`.
     pub fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart) {
         self.hosts.plan(net, window, process, start);
     }
 
-    /// Lets everything happen that lies before the end of the run. Hosts and ports are visited as late as their packets
-    /// allow; at the end they have to be looked at whatever comes of it.
+    /// Processes every event before the end of the run. Visits are usually put off for as long as packets allow; at the
+    /// end, every host and port is visited.
     pub fn catch_up(&mut self, net: &Network<W>, window: Window) {
         self.hosts.catch_up(net, window, &mut self.out);
         self.ports.catch_up(net, window, &mut self.out);
     }
 
-    /// The earliest window from `window` on in which something is to be done; `u64::MAX` for none.
+    /// Returns the earliest busy window, `window` or later; `u64::MAX` if there is none.
     pub fn next_busy(&mut self, window: u64) -> u64 {
         self.hosts.next_busy(window).min(self.ports.next_busy(window))
     }

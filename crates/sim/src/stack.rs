@@ -1,8 +1,8 @@
 //! The transports of one host, as the engine drives them.
 //!
-//! A run with one transport drives its endpoint directly: everything is compiled for it. A run with several drives
-//! [`Several`], with a virtual call for every packet. A packet says by its type which transport it belongs to: the types
-//! of all transports of a run share the 16 numbers that a packed header has.
+//! A run with one transport drives its endpoint directly, with code compiled for it. A run with several drives
+//! [`Several`], with a virtual call for every packet. The type of a packet tells its transport: the types of all
+//! transports of a run share the 16 numbers that a packed header has.
 
 use pullnet_protocols::{MOST_KINDS, ProtocolConfig, with_protocol};
 use pullnet_rng::Stream;
@@ -98,7 +98,7 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Stack<W> for T {
     }
 }
 
-/// One of several transports of a host. Headers are packed as that of the protocol in the words of the run.
+/// One of several transports of a host. Headers are packed as by the protocol, in the words of the run.
 trait Member<W>: Send {
     fn open(&mut self, now: Instant, flow: FlowSpec);
     fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]);
@@ -115,7 +115,7 @@ trait Member<W>: Send {
 /// An endpoint whose headers have fewer words than the packets of the run.
 struct Narrow<T>(T);
 
-/// The first words of a header, in which its protocol packs it.
+/// The words of a header that its protocol uses.
 fn narrow<W: Words, V: Words>(packed: Packed<W>) -> Packed<V> {
     let mut words = V::default();
     words.get_mut().copy_from_slice(&packed.words.get()[..V::COUNT]);
@@ -171,31 +171,31 @@ impl<W: Words, T: Transport + Send> Member<W> for Narrow<T> {
     }
 }
 
-/// What a header is about, see [`Header::concerns`].
+/// Connection and packet number that a header refers to, see [`Header::concerns`].
 pub type About = Option<(ConnId, Option<u32>)>;
-/// Reads from a header what it is about.
+/// Reads the connection and packet number from a header.
 pub type Concern<W> = fn(Packed<W>) -> About;
-/// Reads from a header what switches may see that order packets by flow, see [`Header::hop_view`].
+/// Reads the fields for switches that order packets by flow from a header, see [`Header::hop_view`].
 pub type View<W> = fn(Packed<W>) -> Option<HopView>;
 /// What a header becomes at a port that writes into headers, see [`Header::at_hop`].
 pub type AtHop<W> = fn(Packed<W>, &mut dyn Hop) -> Option<Packed<W>>;
 
-/// How the packets of a transport look in a run with several.
+/// Packet format of one transport in a run with several.
 #[derive(Clone, Copy, Debug)]
 struct Look<W> {
     /// Number of its first packet type among those of the run.
     first_kind: u8,
-    /// Priority of its packets at switches; `None`: as the transport sets it.
+    /// Priority of its packets at switches; `None` to keep the transport's own.
     class: Option<u8>,
-    /// What a header is about, its type being the protocol's own.
+    /// Reads the connection and packet number from a header of the protocol's own type.
     about: Concern<W>,
-    /// What switches may see of it.
+    /// Reads the fields that switches may see.
     view: View<W>,
     /// What it becomes at a port that writes into it.
     at_hop: AtHop<W>,
 }
 
-/// The transports of a run with several: how their packets look.
+/// Packet formats of the transports in a run with several.
 #[derive(Clone, Debug)]
 pub struct Looks<W> {
     looks: Vec<Look<W>>,
@@ -204,7 +204,7 @@ pub struct Looks<W> {
 }
 
 impl<W: Words> Looks<W> {
-    /// Of the transports of a scenario, whose packet types are not too many.
+    /// Formats of the transports of a scenario, which was checked not to have too many packet types.
     pub fn new(transports: &[CarriedBy]) -> Self {
         let mut all = Self { looks: Vec::new(), of_kind: [0; MOST_KINDS] };
         let mut first_kind = 0;
@@ -217,19 +217,19 @@ impl<W: Words> Looks<W> {
         all
     }
 
-    /// The transport that a packet belongs to, and its header as that one packed it.
+    /// Transport of a packet, and the header as that transport packed it.
     fn own(&self, packed: Packed<W>) -> (usize, Packed<W>) {
         let transport = usize::from(self.of_kind[usize::from(packed.kind & 0x0f)]);
         (transport, Packed { kind: packed.kind - self.looks[transport].first_kind, ..packed })
     }
 
-    /// What a header is about.
+    /// Connection and packet number of a header.
     pub fn about(&self, packed: Packed<W>) -> About {
         let (transport, packed) = self.own(packed);
         (self.looks[transport].about)(packed)
     }
 
-    /// What switches may see of a header.
+    /// Header fields that switches may read.
     pub fn view(&self, packed: Packed<W>) -> Option<HopView> {
         let (transport, packed) = self.own(packed);
         (self.looks[transport].view)(packed)
@@ -243,7 +243,7 @@ impl<W: Words> Looks<W> {
     }
 }
 
-/// Reads what headers of protocol `P` are about, and what switches may see and write; and the number of its packet types.
+/// Readers of the headers of protocol `P`, and the number of its packet types.
 fn readers<P: Protocol, W: Words>() -> (Concern<W>, View<W>, AtHop<W>, usize) {
     type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
     let about = |packed| HeaderOf::<P>::unpack(narrow(packed)).concerns();
@@ -255,16 +255,16 @@ fn readers<P: Protocol, W: Words>() -> (Concern<W>, View<W>, AtHop<W>, usize) {
     (about, view, at_hop, HeaderOf::<P>::KINDS.len())
 }
 
-/// Several transports on one host. They share its link by turns, packet by packet.
+/// Several transports on one host. They take turns on the link, packet by packet.
 pub struct Several<W> {
     members: Vec<Box<dyn Member<W>>>,
     looks: Looks<W>,
-    /// The transport whose turn at the link it is.
+    /// Number of the transport that may use the link next.
     turn: usize,
 }
 
 impl<W: Words> Several<W> {
-    /// The transports of host `info`. `chance` gives each transport, by its number, random numbers of its own.
+    /// The transports of host `info`. Each transport gets random numbers of its own from `chance`, by its number.
     pub fn new(
         transports: &[CarriedBy],
         looks: &Looks<W>,
@@ -319,7 +319,7 @@ impl<W: Words> Stack<W> for Several<W> {
         None
     }
 
-    /// Receivers number their connections each for itself: here they get numbers of which no two are equal.
+    /// Each transport numbers its receiving slots from 0. Renumbering makes the numbers unique within the host.
     fn poll_event(&mut self) -> Option<Event> {
         let count = self.members.len() as u32;
         let event = |(number, member): (u32, &mut Box<dyn Member<W>>)| {

@@ -1,5 +1,5 @@
-//! What must hold for every scenario: packets are conserved, no queue exceeds its capacity and no link its rate, no
-//! flow beats the ideal, every flow ends once, and neither threads nor probes change anything.
+//! Invariants of every scenario: packets are conserved, no queue exceeds its capacity and no link its rate, no flow
+//! beats the ideal, every flow ends once, and neither threads nor probes change anything.
 //!
 //! `PROPTEST_CASES=5000 PROPTEST_RNG_SEED=7 cargo test -p pullnet-sim --test invariants random` looks further. A
 //! scenario that fails is printed: keep it in `regressions/`, in its smallest form.

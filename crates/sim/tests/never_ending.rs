@@ -112,7 +112,7 @@ fn flows_end_where_both_causes_meet() {
 
 #[test]
 fn a_last_pull_that_is_lost_is_asked_for() {
-    // Every second packet is lost, pulls among them: short flows end whose last pull nobody covers.
+    // Every second packet is lost, pulls among them: short flows end although their last pull is never covered.
     let text = scenario(
         "kind = \"star\"\nhosts = 4",
         "initial_window = \"2 packets\"",

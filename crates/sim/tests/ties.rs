@@ -1,4 +1,4 @@
-//! Simultaneous arrivals: no sender is always the one that finds the queue full.
+//! Simultaneous arrivals: no sender always finds the queue full.
 
 mod common;
 

@@ -7,7 +7,7 @@ import typer
 from pullnet.cli.help import epilog
 
 ASKED = "_PULLNET_COMPLETE"
-"""The variable by which a shell asks for completions."""
+"""The environment variable that a shell sets to request completions."""
 
 Shell = Literal["bash", "zsh", "fish"]
 

@@ -1,4 +1,4 @@
-"""What stands at the end of the help of a command: examples and exit codes."""
+"""Epilogue of a command's help: examples and exit codes."""
 
 EXIT_CODES = {
     0: "done",

@@ -24,7 +24,7 @@ _ABORTED = 130
 
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
-"""What happens to output that goes to a full disk, or to a terminal that is gone."""
+"""Errors of writes to a full disk, or to a terminal that is gone."""
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ class Unread:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write, unless nobody reads."""
+        """Write; discard the output if its reader is gone."""
         try:
             return self._stream.write(text)
         except BrokenPipeError:
@@ -56,14 +56,14 @@ class Unread:
             return len(text)
 
     def flush(self) -> None:
-        """Flush, unless nobody reads."""
+        """Flush; discard the output if its reader is gone."""
         try:
             self._stream.flush()
         except BrokenPipeError:
             self._give_up()
 
     def _give_up(self) -> None:
-        # What is buffered, and what the interpreter flushes at its end, goes where it can be written.
+        # Redirects buffered output to /dev/null, so that the interpreter's last flush cannot fail.
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, self._stream.fileno())
         os.close(nothing)

@@ -15,7 +15,7 @@ _LOOK_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody asks."""
+    """A request from another host."""
 
     peer: str
     """Address and port of the host that asks."""
@@ -42,8 +42,8 @@ def call(
 ) -> bytes:
     """Send `request` to `service` at host `to` ("10.0.0.2:61199") and return the response.
 
-    At most once: after a `HostError` nobody knows whether the request was carried out. `priority` asks the other host
-    to pull this request before others. `stack` is a connection to use; without it, one is made to `socket`.
+    At most once: after a `HostError` it is unknown whether the request was carried out. `priority` makes the other host
+    pull this request before others. `stack` is a connection to use; without it, one is made to `socket`.
     """
     return (stack or connect(socket)).call(to, service, request, priority, timeout_s)
 

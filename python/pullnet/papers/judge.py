@@ -11,13 +11,13 @@ NOT_MET = "not met"
 PAPER_WRONG = "paper wrong"
 NOT_RUN = "not run"
 UNEXPLAINED = "no experiment has found the cause yet"
-"""What is said of a claim that is not met and that has no explanation of its own."""
+"""Explanation of a claim that is not met and has no explanation of its own."""
 VERDICTS = (MET, NOT_MET, PAPER_WRONG, NOT_RUN)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What came out: a number, a curve, or whether an ordering or a property holds. `note` says how it was taken."""
+    """A measurement: a number, a curve, or whether an ordering or a property holds. `note` says how it was taken."""
 
     value: float | None = None
     curve: Curve | None = None
@@ -34,7 +34,7 @@ class Outcome:
     verdict: str
     measured: Measured | None
     text: str
-    """What was measured, in a few words."""
+    """The measurement, in a few words."""
     why: str
 
 
@@ -54,7 +54,7 @@ def judge(claim: Claim, measured: Measured) -> Outcome:
 
 
 def _within(value: float, accept: Mapping[str, Any]) -> bool:
-    # What is printed with five digits is compared so: no verdict hangs on the last bit of a division.
+    # Verdicts agree with printed values of five digits: none depends on the last bit of a division.
     slack = 1e-9 * max(1.0, abs(value))
     return bool(accept.get("from", -1e300) - slack <= value <= accept.get("to", 1e300) + slack)
 

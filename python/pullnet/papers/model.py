@@ -1,4 +1,4 @@
-"""What a paper's folder says, typed and checked."""
+"""Contents of a paper's folder, typed and checked."""
 
 import itertools
 import tomllib
@@ -38,7 +38,7 @@ class Level:
     points: list[Point]
     seeds: list[int]
     seconds: float
-    """What it takes, about, on one core. Unit: seconds."""
+    """Approximate running time on one core. Unit: seconds."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class RustTest:
 
     @property
     def command(self) -> list[str]:
-        """What runs it."""
+        """The command that runs the test."""
         return ["cargo", "test", "--quiet", "-p", self.package, self.name]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, in which set-up, how close ours has to come, and how ours is measured."""
+    """A claim of a paper: its set-up, the accepted deviation, and how it is measured here."""
 
     id: str
     source: str
@@ -85,10 +85,10 @@ class Claim:
     parameters: dict[str, Any]
     curve: Curve
     why: str
-    """What explains our result where it is not the expected one."""
+    """Explanation of a result that differs from the expected one."""
     tests: list[RustTest]
     impossible: str
-    """Why the claim cannot be tested at all; empty for all others."""
+    """Why the claim cannot be tested at all; empty if it can."""
     deviation: str = ""
     """Why it is not compared as the source's reference has it (`papers/reference.toml`); empty where it is."""
 
@@ -150,7 +150,7 @@ def _combinations(given: dict[str, Value], axes: dict[str, list[Value]]) -> Iter
 
 
 def _point(at: dict[str, Value], keys: dict[str, str], more: dict[str, Any], always: Settings) -> Point:
-    """Settings of a point: those that all share, its own, and those that go with one of its values."""
+    """Settings of a point: common ones, its own, and ones implied by its values."""
     settings = dict(always)
     for name, value in at.items():
         if name in keys:

@@ -9,7 +9,7 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn: named series, ours as lines and the paper's as marks."""
+    """A plot of named series: our results as lines, and the paper's as marks."""
 
     name: str
     title: str

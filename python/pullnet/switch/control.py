@@ -90,7 +90,7 @@ def serving(path: Path, handler: Handler) -> Iterator[None]:
 
 
 def _free(path: Path) -> None:
-    """Remove a socket that nobody serves any more; refuse anything else that is in the way."""
+    """Remove a socket without a server; refuse to remove any other file."""
     if not path.exists():
         return
     if not path.is_socket():

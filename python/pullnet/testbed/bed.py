@@ -82,7 +82,7 @@ def up(plan: Plan, *, core: int | None = SWITCH_CORE) -> Bed:
 
 
 def _is_up(plan: Plan) -> bool:
-    """Whether the testbed is there as planned. What is left of one that was not completed is removed."""
+    """Whether the testbed is there as planned. Removes the remains of a testbed that was not completed."""
     there = state.load(plan.name)
     if there is None:
         return False
@@ -216,7 +216,7 @@ def _not_ours(namespace: state.Namespace) -> str | None:
 
 
 def _end(process: state.Process) -> None:
-    """End a process if it is the one that was started: kindly, then not."""
+    """End a process by SIGTERM, then by SIGKILL, unless its number belongs to another process by now."""
     for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
         if kernel.started(process.pid) != process.started:
             return

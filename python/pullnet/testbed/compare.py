@@ -14,7 +14,7 @@ from pullnet.testbed.play import Manner, play
 
 _STALL_AFTER_PS = 10**10
 PROBES = {"probes.packets": "true"}
-"""What a scenario has to be compiled with, beside its own settings."""
+"""Settings that a comparison needs beside the scenario's own."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What both worlds made of a scenario."""
+    """Results of a scenario in both worlds."""
 
     simulator: Result
     linux: Result

@@ -1,4 +1,4 @@
-"""Kernel TCP in an incast through a testbed: all hosts but one answer that one at the same time.
+"""Kernel TCP in an incast through a testbed: all hosts answer a single host at the same time.
 
 All hosts are driven by one thread, so that on two cores the switch keeps one to itself.
 """

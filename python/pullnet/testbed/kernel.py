@@ -44,7 +44,7 @@ def ip(arguments: list[str], batch: Iterable[str] | None = None) -> str:
 
 
 def inode(namespace: str) -> int | None:
-    """What tells a namespace from others; None if there is none of this name."""
+    """Inode number of a namespace, which identifies it; None if there is none of this name."""
     try:
         return (_NETNS / namespace).stat().st_ino
     except FileNotFoundError:
@@ -113,7 +113,7 @@ def _enter(descriptor: int, name: str) -> None:
 
 
 def set_sysctl(values: dict[str, str]) -> None:
-    """Set sysctls of the namespace that this thread is in; those that this kernel has not are left out."""
+    """Set sysctls of the calling thread's namespace; sysctls unknown to this kernel are skipped."""
     for name, value in values.items():
         with contextlib.suppress(FileNotFoundError):
             Path("/proc/sys", *name.split(".")).write_text(value, encoding="ascii")
@@ -122,7 +122,7 @@ def set_sysctl(values: dict[str, str]) -> None:
 def offloads_off(interface: str) -> None:
     """Let an interface of this namespace send and receive frames as they are on the line."""
     for command in _OFFLOADS.values():
-        # What an interface cannot switch is off already, or cannot be on.
+        # An offload that an interface cannot switch is already off, or fixed.
         with contextlib.suppress(OSError):
             _offload(interface, command, on=False)
 

@@ -30,8 +30,8 @@ class Host:
 def pair(name: str, *, mtu: int = 1500) -> Iterator[tuple[Host, Host]]:
     """Give two hosts whose interfaces `eth0` are the two ends of one veth; afterwards they are gone.
 
-    What is made is written down before, as that of a testbed: `pullnet testbed down --name NAME` removes what a killed
-    command has left.
+    A record is written first, as for a testbed: `pullnet testbed down --name NAME` removes the remains of a killed
+    command.
     """
     kernel.require()
     name = checked(name)

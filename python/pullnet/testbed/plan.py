@@ -1,4 +1,4 @@
-"""What a testbed is made from."""
+"""The plan of a testbed."""
 
 import re
 from dataclasses import dataclass

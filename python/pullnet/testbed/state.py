@@ -1,4 +1,4 @@
-"""What was made, written down before it is made, so that exactly that is removed."""
+"""Record of the parts of a testbed, written before each is made, so that exactly these are removed."""
 
 import contextlib
 import fcntl
@@ -21,7 +21,7 @@ class Namespace:
 
     name: str
     inode: int | None = None
-    """What tells it from another one of the same name; None while it is being made."""
+    """Identifies the namespace, as its name may be used again; None while it is being made."""
 
 
 @dataclass
@@ -97,7 +97,7 @@ def save(state: State) -> None:
 
 
 def forget(name: str) -> None:
-    """Remove what is written down of a testbed; the lock stays, for whoever holds it."""
+    """Remove the record of a testbed; the lock stays, because another process may hold it."""
     for ending in ("json", "toml", "sock", "log"):
         path(name, ending).unlink(missing_ok=True)
 

@@ -8,7 +8,7 @@
 >>> traffic.stationarity(volumes[0]), traffic.study(volumes)
 >>> traffic.write(volumes, "volumes.parquet")
 
-What needs a large library is imported when it is first used.
+Parts that need a large library are imported when they are first used.
 """
 
 from importlib import import_module

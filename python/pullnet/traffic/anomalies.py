@@ -9,7 +9,7 @@ from pullnet.traffic.volumes import State, Volumes
 
 
 def mark(volumes: Volumes, capacity: float | None = None) -> tuple[Volumes, float | None]:
-    """Judge every bin anew, but for gaps. Returns the capacity given or inferred, too. Unit: bit/s.
+    """Judge every bin again, except gaps. Also returns the given or inferred capacity. Unit: bit/s.
 
     An outage is a run of bins near zero that the trace does not explain; saturation is mass at the capacity. The rules
     are in `docs/traffic.md`.

@@ -16,7 +16,7 @@ from pullnet.traffic.reading import Note, Options, Source, trace_name
 from pullnet.traffic.volumes import State, Volumes
 
 OPTIONS = frozenset({"filter", "capacity", "origin", "partial", "most_bins"})
-"""What can be said of captures.
+"""Options for captures.
 
 `filter`: terms joined by commas, of in, out, tcp, udp, icmp, proto N, src/dst/net PREFIX, interface N.
 `capacity`: of the link, such as "1 Gbps"; without it saturation is inferred. `origin`: where bins begin: first (at the

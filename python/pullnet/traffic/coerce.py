@@ -11,7 +11,7 @@ from pullnet.traffic.quantities import Timescale, bytes_per, seconds
 from pullnet.traffic.volumes import State, Volumes, refuse_values
 
 Missing = Literal["error", "gap"]
-"""What becomes of missing values: an error, or bins of which nothing is known."""
+"""Treatment of missing values: an error, or bins without data."""
 
 
 def as_volumes(

@@ -24,7 +24,7 @@ OPTIONS = frozenset(
         *("input_timezone", "time_format", "stamps", "decimal"),
     }
 )
-"""What can be said of counters.
+"""Options for counters.
 
 `unit`: one of `quantities.UNITS`, needed where column names do not say it. `kind`: volume (in each interval) or counter
 (that goes up). `columns`: which to read, all if not given. `interval`: length of an interval, from the times if not
@@ -53,7 +53,7 @@ class Reader:
 
 
 def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source]:
-    """Read counters, at their own interval or at the timescales that are asked for."""
+    """Read counters, at their own interval or at the requested timescales."""
     files.refuse_options(path, "counters", {k: v for k, v in options.capture.items() if k not in OPTIONS})
     reader = _reader(path, options)
     volumes, notes = _read_all(table, reader, trace_name(path))

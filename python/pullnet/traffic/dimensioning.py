@@ -23,7 +23,7 @@ from pullnet.traffic.volumes import Volumes
 Floats = NDArray[np.float64]
 
 EPSILONS = (0.5, 0.1, 0.05, 0.01)
-"""Shares of intervals that the study asks for."""
+"""Shares of intervals that may exceed the capacity, as in the study."""
 
 HEADROOM = 0.3
 """Of the rule of thumb."""
@@ -81,7 +81,7 @@ def empirical(sample: Floats, eps: float) -> float:
 
 
 def rule_of_thumb(sample: Floats, _eps: float) -> float:
-    """Mean plus 30 %, whatever eps is."""
+    """Mean plus 30 %, for any eps."""
     return float(sample.mean() * (1 + HEADROOM))
 
 
@@ -116,12 +116,12 @@ FURTHER_RULES = {
         Rule("generalised Pareto", "quantile of the generalised Pareto law of maximum likelihood", gpd),
     )
 }
-"""What the scripts of the study plot under other labels. Slow fits, so only when asked for."""
+"""Rules that the scripts of the study plot under other labels. Computed only on request, because the fits are slow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What a rule asks for, and how it does on the sample itself."""
+    """Capacity by a rule, and how well it does on the sample itself."""
 
     rule: str
     eps: float
@@ -166,7 +166,7 @@ def supports(samples: int, eps: float) -> bool:
 
 
 def capacity(rule: str, sample: Floats, eps: float) -> float:
-    """Volume per interval that a rule asks for, in the unit of the sample."""
+    """Volume per interval that a rule requires, in the unit of the sample."""
     return _rule(rule).volume(_checked(sample), _checked_eps(eps))
 
 

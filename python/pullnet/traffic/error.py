@@ -1,4 +1,4 @@
-"""What is wrong with a traffic input."""
+"""Errors in a traffic input."""
 
 from pullnet.errors import InputError
 

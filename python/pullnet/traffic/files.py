@@ -129,7 +129,7 @@ _ROWS_AT_ONCE = 1 << 18
 
 
 def load(path: str, batches: Iterable[Any], options: Options) -> tuple[list[Volumes], Source]:
-    """Take the volumes of a table, at the timescales that were asked for or at all it has."""
+    """Take the volumes of a table, at the requested timescales or at all it has."""
     said = {**options.capture, **options.counters}
     capacity = said.pop("capacity", None)
     refuse_options(path, "a file of volumes", said)
@@ -144,7 +144,7 @@ def load(path: str, batches: Iterable[Any], options: Options) -> tuple[list[Volu
 
 @dataclass(slots=True)
 class _Series:
-    """What has been read of one trace at one timescale."""
+    """Rows read so far of one trace at one timescale."""
 
     start: float
     bins: int = 0
@@ -153,7 +153,7 @@ class _Series:
     packets: list[Any] | None = field(default_factory=list)
 
     def add(self, rows: Any, where: str) -> None:
-        """Append rows; they have to be those that follow."""
+        """Append rows, which must continue the ones before."""
         if (_numbers(rows, "bin", where) != np.arange(self.bins, self.bins + len(rows))).any():
             raise TrafficError("bins are not 0, 1, 2, ...", where=where, remedy="give every bin, in order")
         self.bins += len(rows)
@@ -179,7 +179,7 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _gathered(batches: Iterable[Any], where: str) -> tuple[list[Volumes], int]:
-    """Gather rows by trace and timescale in one pass, in whatever order they are. Returns the number of rows, too."""
+    """Gather rows, in any order, by trace and timescale in one pass. Also returns the number of rows."""
     found: dict[tuple[str, float], _Series] = {}
     count = 0
     for batch in batches:
@@ -237,7 +237,7 @@ def _numbers(table: Any, column: str, where: str) -> Any:
 def wanted(
     volumes: list[Volumes], timescales: tuple[float, ...] | None, where: str, capacity: float | None = None
 ) -> list[Volumes]:
-    """Bring volumes to the timescales asked for: each from the coarsest that it can be made of."""
+    """Bring volumes to the requested timescales: each from the coarsest one that it can be made of."""
     if timescales is None:
         return volumes
     traces: dict[str, list[Volumes]] = {}

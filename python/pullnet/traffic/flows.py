@@ -38,7 +38,7 @@ def _form(names: list[str]) -> tuple[str, str | None, str | None, str, str | Non
 
 
 def load(path: str, table: Any, options: Options) -> tuple[list[Volumes], Source]:
-    """Spread flow records over intervals, at the timescales that are asked for."""
+    """Spread flow records over intervals, at the requested timescales."""
     said = {**options.capture, **options.counters}
     files.refuse_options(path, "flow records", {name: value for name, value in said.items() if name not in _OPTIONS})
     form = _form(table.column_names)

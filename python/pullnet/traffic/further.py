@@ -239,4 +239,4 @@ class LogLogistic(Model):
 
 
 FURTHER_MODELS: tuple[type[Model], ...] = (Gamma, LogLogistic)
-"""Laws that are fitted where they are asked for; the study has them not."""
+"""Laws that are fitted on request only; the study does not have them."""

@@ -17,7 +17,7 @@ from pullnet.traffic.sample import Floats
 
 #: Beyond this truncation point the law counts as its limit, the exponential: mean log-likelihoods differ by 1e-12.
 FAR = 1e6
-#: Below this one the truncation has no effect.
+#: Below this truncation point the truncation has no effect.
 NEAR = -1e7
 _ROOT2 = math.sqrt(2.0)
 _ROOT_2_PI = math.sqrt(2.0 / math.pi)

@@ -1,4 +1,4 @@
-"""What every model of traffic volumes can do."""
+"""The common interface of models of traffic volumes."""
 
 import math
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from pullnet.traffic.sample import Floats, SampleError, checked, varied
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a model was fitted to, and how sure its parameters are."""
+    """The sample that a model was fitted to, and how certain its parameters are."""
 
     samples: int
     """Values that the fit used."""
@@ -43,7 +43,7 @@ class Model(ABC):
     parameters: ClassVar[tuple[str, ...]]
     """Names of the fields that are estimated."""
     evidence: Evidence = field(default=_NO_EVIDENCE, kw_only=True, compare=False, repr=False)
-    """What it was fitted to; without samples for a model that was not fitted."""
+    """Evidence of the fit; has no samples if the model was not fitted."""
 
     @classmethod
     def fit(cls, sample: ArrayLike) -> Self:
@@ -94,7 +94,7 @@ class Model(ABC):
         """Variance."""
 
     def limit(self) -> str | None:
-        """Name of the simpler model that this one stands for at the edge of its parameters."""
+        """Name of the simpler model that this model approaches at the edge of its parameters."""
         return None
 
     def _evidence(self, x: Floats, *, zeros: int = 0, below: int = 0) -> Evidence:

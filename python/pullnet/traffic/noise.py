@@ -16,7 +16,7 @@ class Embedding:
 
     roots: Series
     count: int
-    """Samples that one draw gives."""
+    """Number of samples per draw."""
     negative: float
     """Share of the variance that lay in negative eigenvalues; they were set to 0. 0: draws are exact."""
 

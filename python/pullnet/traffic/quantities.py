@@ -12,7 +12,7 @@ Timescale = float | str
 """Seconds, or a text with a unit such as "5 ms"."""
 
 STUDY_TIMESCALES = (0.005, 0.1, 1.0, 5.0)
-"""What captures are binned at unless told otherwise. Unit: s. Source: the study of traffic volumes."""
+"""Default bin lengths for captures. Unit: s. Source: the study of traffic volumes."""
 
 BYTES_PER_UNIT = {
     "bytes": 1.0,

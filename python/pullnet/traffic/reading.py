@@ -33,9 +33,9 @@ class Source:
     path: str
     format: str
     damage: tuple[Note, ...] = ()
-    """What could not be read. Any makes the exit code 3."""
+    """Parts that could not be read. Any of them makes the exit code 3."""
     repairs: tuple[Note, ...] = ()
-    """What was read by a stated rule: timestamps going back, counters that wrapped."""
+    """Parts that were read by a stated rule: timestamps going back, counters that wrapped."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Counts by name, for instance `packets`."""
 
@@ -59,7 +59,7 @@ class DamagedInput(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How files are read. What a kind of file has no use for is refused where it was asked for."""
+    """How files are read. An option that does not apply to a kind of file is refused."""
 
     timescales: tuple[float, ...] | None = None
     """Unit: s. `None`: what the file has; for captures those of the study."""

@@ -69,8 +69,8 @@ def _named(name: str, first: tuple[str, ...]) -> bool:
 def in_order(seconds: NDArray[np.float64], place: str, same: Callable[[int, int], bool]) -> Times:
     """Sort rows by time. Of rows with one time, one is kept if all are the `same`, else none.
 
-    Several values for one interval come from clocks that were set, to summer time for instance: nobody can say which
-    interval each is of.
+    Several values for one interval come from clocks that were set, to summer time for instance: the interval of each
+    value is then unknown.
     """
     order = np.argsort(seconds, kind="stable").astype(np.int64)
     moved = int((np.diff(seconds) < 0).sum())
@@ -118,7 +118,7 @@ def interval_of(times: Times, given: float | None, place: str) -> float:
 
 
 def slots(times: Times, length: float, place: str) -> Slots:
-    """Give each row its slot. Times may be off by a quarter of a slot from the one before, or drift."""
+    """Give each row its slot. Times may deviate by a quarter of a slot from the row before, or drift."""
     steps = np.diff(times.seconds) / length
     whole = np.maximum(1, np.rint(steps))
     off = np.abs(steps - whole)

@@ -14,7 +14,7 @@ _HUNDREDTHS = 2.0**32
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What was counted from each reading to the next. NaN: not known."""
+    """Increase of a counter from each reading to the next. NaN: not known."""
 
     values: NDArray[np.float64]
     wraps: int
@@ -31,7 +31,7 @@ def differences(
 ) -> Differences:
     """Take differences of readings, exactly.
 
-    A reading below the one before is a reset if the uptime went back, or if the rate that a wrap would mean is not
+    A reading below the previous one is a reset if the uptime went back, or if the rate that a wrap would mean is not
     plausible: above `most_per_second` (in units of the counter), or without it above twice the largest rate between
     other readings. Otherwise the counter has wrapped, once. A difference across a reset is not known.
     """
@@ -68,7 +68,7 @@ def into_slots(
     """Spread differences evenly over their time and cut them at the borders of slots. NaN: not known.
 
     A slot is not known if a part of it is not, or if readings on both sides are more than 1.5 slots apart, so that
-    nobody can say how much was counted in which.
+    the share of each slot is unknown.
     """
     apart = np.diff(seconds)
     unknown = np.isnan(values) | (apart > 1.5 * length)

@@ -36,11 +36,11 @@ NULLS = {
     "Phillips-Perron": "the series has a unit root, whatever the short memory of its changes",
     "KPSS": "the series varies around one level (it is stationary)",
 }
-"""What each test takes for true until the data speak against it."""
+"""Null hypothesis of each test."""
 
 
 class Verdict(StrEnum):
-    """What the three tests say together."""
+    """Joint verdict of the three tests."""
 
     STATIONARY = "stationary"
     UNIT_ROOT = "unit root"
@@ -63,7 +63,7 @@ INDEPENDENCE = (
     "here they are too sure of themselves: n samples count for fewer. Fitted parameters and quantiles remain "
     "consistent where the series is stationary."
 )
-"""What the memory of a series means for fits."""
+"""Consequence of the memory of a series for fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Test:
     p: float
     lags: int
     rejected: bool
-    """Whether the null hypothesis is, at the significance asked for."""
+    """Whether the null hypothesis is rejected at the chosen significance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Stationarity:
-    """What is known of one trace at one timescale."""
+    """Stationarity of one trace at one timescale."""
 
     trace: str
     timescale: float

@@ -36,7 +36,7 @@ BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is asked for."""
+    """Options of a study."""
 
     eps: Sequence[float] = EPSILONS
     bootstrap: int = 0
@@ -61,7 +61,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What was found."""
+    """Results of a study."""
 
     items: tuple[Item, ...]
     predictions: tuple[Prediction, ...]
@@ -157,7 +157,7 @@ def examine(volumes: Volumes, options: Options) -> Item:
 
 
 Found = tuple[Fitting | Unfitted, Dimensioning | None, Stationarity | None, dict[str, str]]
-"""What is found about a series. Without its volumes, which processes need not send back."""
+"""Results for a series, without its volumes: worker processes need not send these back."""
 
 
 def _found(volumes: Volumes, options: Options) -> Found:

@@ -29,7 +29,7 @@ from pullnet.traffic.volumes import State, Volumes
 Floats = NDArray[np.float64]
 
 LARGEST = 100_000_000
-"""Intervals that one call makes at most."""
+"""Largest number of intervals per call."""
 
 LAWS: dict[str, type[Model]] = {law.name: law for law in (*MODELS, *FURTHER_MODELS)}
 """Laws by name, as in results of fits."""
@@ -41,7 +41,7 @@ class Memory:
 
     name: str
     function: Callable[[int], Floats] = field(repr=False)
-    """Autocorrelation at lags 0 to n - 1, for n; it may give more lags than asked for."""
+    """Autocorrelation at lags 0 to n - 1, for n; it may return more lags."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
-"""What follows from formulas alone: how often Meent's capacity is exceeded, and what a log-normal can and cannot do.
+"""Results from formulas alone: how often Meent's capacity is exceeded, and the limits of a log-normal.
 
-All are functions of eps and of the coefficient of variation (cv), whatever the unit.
+All are functions of eps and of the coefficient of variation (cv), in any unit.
 """
 
 import math

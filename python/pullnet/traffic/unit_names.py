@@ -28,7 +28,7 @@ _WORDS = {
     "gbit": "Gbit",
     "gbits": "Gbit",
 }
-"""Words that say a unit whatever their case."""
+"""Words for units, in any case."""
 
 _ABBREVIATION = re.compile(r"(?P<prefix>[kKmMgG]?)(?P<letter>[bB])(?P<per>ps|PS|/s|/S|/sec|)")
 _PER_SECOND = re.compile(r"(?P<volume>.+?)(?:/s|/sec|/second|ps)", re.IGNORECASE)

@@ -13,7 +13,7 @@ from pullnet.traffic.quantities import shown_time
 
 
 class State(IntEnum):
-    """What is known of a bin."""
+    """State of a bin."""
 
     OK = 0
     """A sample like others."""
@@ -69,7 +69,7 @@ class Volumes:
         return self.bytes * (8.0 / self.timescale)
 
     def sample(self, *, anomalous: bool = True) -> NDArray[np.float64]:
-        """Bytes of all bins except gaps; with `anomalous=False` of those that are `OK`."""
+        """Bytes of all bins except gaps; with `anomalous=False` of bins that are `OK`."""
         wanted = self.state != State.GAP if anomalous else self.state == State.OK
         sample: NDArray[np.float64] = self.bytes[wanted]
         return sample
@@ -89,7 +89,7 @@ class Volumes:
     def coarser(self, factor: int) -> "Volumes":
         """Join each `factor` bins to one. A bin with a gap in it is a gap; a last one that is not full is left out.
 
-        Outages and saturation are not carried over: they are judged at each timescale anew.
+        Outages and saturation are not carried over: they are judged at each timescale separately.
         """
         if factor < 1 or len(self) < factor:
             remedy = f"use 1 to {len(self)}"

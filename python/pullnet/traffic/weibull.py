@@ -1,6 +1,6 @@
 """Estimation of the Weibull law, whole or above a truncation point.
 
-With `z = log(x / xmin)` the scale is a function of the shape, so that one equation is left:
+With `z = log(x / xmin)` the scale is a function of the shape, which leaves a single equation:
 `1/c - mean(z e^(cz)) / mean(e^(cz) - 1) + mean(z) = 0`. At `c = 0` its left side is
 `(2 mean(z)^2 - mean(z^2)) / (2 mean(z))`: where the coefficient of variation of `z` is 1 or more there is no maximum,
 and the likelihood grows towards the limit of small shapes, the power law.
@@ -16,7 +16,7 @@ from pullnet.traffic.sample import Floats
 
 #: A tail with this shape stands for a power law: their mean log-likelihoods differ by less than 1e-8.
 LEAST_SHAPE = 1e-9
-#: Estimates below this one are taken for the limit.
+#: Smaller estimates are taken for the limit.
 _LEAST_ROOT = 1e-6
 
 

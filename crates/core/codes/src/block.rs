@@ -68,7 +68,7 @@ pub enum Method {
 pub struct Decoded {
     /// Its bytes, without padding.
     pub data: Vec<u8>,
-    /// What that took.
+    /// How the block was obtained.
     pub method: Method,
 }
 
@@ -126,8 +126,8 @@ impl BlockDecoder {
         self.sources == self.block.symbols
     }
 
-    /// The block, if the symbols determine it. [`CodeError::NeedMore`] and [`CodeError::Dependent`] ask for more symbols,
-    /// which can be added to this decoder.
+    /// Decodes the block if the symbols determine it. After [`CodeError::NeedMore`] or [`CodeError::Dependent`], more
+    /// symbols can be added to this decoder.
     pub fn decode(&self) -> Result<Decoded, CodeError> {
         if self.complete() {
             return Ok(Decoded { data: self.block.data_of(self.source.clone()), method: Method::Source });

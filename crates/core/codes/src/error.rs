@@ -2,7 +2,7 @@ use thiserror::Error;
 
 use crate::{MAX_BLOCKS, MAX_ENCODING_SYMBOLS, MAX_SYMBOLS};
 
-/// Why a code cannot do what it was asked for. No variant leaves a decoder in another state than before.
+/// Failure of a code. An error leaves the state of a decoder unchanged.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CodeError {
     /// An object or a block without bytes.
@@ -115,11 +115,11 @@ pub enum CodeError {
     /// A parameter of a trial or distribution that makes no sense.
     #[error("{what} is {value}; use {use_}")]
     Parameter {
-        /// Which.
+        /// Name of the parameter.
         what: &'static str,
-        /// As text.
+        /// Value as text.
         value: alloc::string::String,
-        /// What would work.
+        /// Values that would work.
         use_: &'static str,
     },
 }

@@ -122,7 +122,7 @@ impl Layout {
             return Err(CodeError::SymbolSize(payload));
         }
         let most_sub_blocks = (symbol / sub_symbol.max(1).saturating_mul(unit)).max(1);
-        // KL(n): the largest block of which a sub-block fits into the memory.
+        // KL(n): the largest block whose sub-blocks fit into the memory.
         let fits = |sub_blocks: u32| {
             let sub = u64::from(unit) * u64::from(symbol.div_ceil(unit * sub_blocks));
             padded_symbols_at_most(memory / sub)

@@ -2,9 +2,9 @@ use alloc::vec::Vec;
 
 use crate::{BlockDecoder, CodeError, Decoded, Layout};
 
-/// Collects the symbols of an object's blocks; a block is given back, once, as soon as it can be decoded.
+/// Collects the symbols of an object's blocks. Each block is returned once, as soon as it can be decoded.
 ///
-/// Decoders exist only for blocks of which symbols have arrived and that are not decoded yet.
+/// A decoder exists only from the arrival of a block's first symbol until the block is decoded.
 #[derive(Clone, Debug)]
 pub struct ObjectDecoder {
     layout: Layout,

@@ -8,9 +8,9 @@ pub struct FailureOdds {
 }
 
 impl FailureOdds {
-    /// RaptorQ as measured: with exactly K symbols, of which at least one is a repair symbol, 0.5% of all sets are
-    /// dependent, and each further symbol makes that 256 times less probable, as for random rows over GF(256).
-    /// `pullnet reproduce thesis --figure 2.16` measures it again.
+    /// RaptorQ as measured. With exactly K symbols, at least one of them a repair symbol, 0.5% of all sets are
+    /// dependent. Each further symbol makes that 256 times less probable, as for random rows over GF(256). `pullnet
+    /// reproduce thesis --figure 2.16` repeats the measurement.
     pub const RAPTORQ: Self = Self { first: 0.005 };
     /// A code that never fails: every K symbols determine the block.
     pub const NEVER: Self = Self { first: 0.0 };

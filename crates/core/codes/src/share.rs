@@ -2,10 +2,11 @@ use core::ops::Range;
 
 use crate::{CodeError, MAX_ENCODING_SYMBOLS};
 
-/// What one of several senders of the same object sends: no two senders of it ever send the same symbol.
+/// The symbols that a single sender, out of several senders of an object, sends: no two senders ever send the same
+/// symbol.
 ///
 /// Sender i of n has a slice of the source symbols of every block, and the repair symbols whose encoding symbol id is i
-/// modulo n. Whoever knows i and n needs to agree on nothing else.
+/// modulo n. Senders that know i and n need no further agreement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     sender: u16,

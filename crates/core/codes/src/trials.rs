@@ -1,10 +1,10 @@
 //! How often a few more than K symbols do not determine a block: trials that count.
 //!
-//! RaptorQ and R10 are linear: an encoding symbol is a row of coefficients over the source symbols, which are the bytes of
-//! the symbol that the encoder makes of a block of unit vectors. What has arrived determines the block if and only if
-//! the rows of the repair symbols have full rank in the columns of the lost source symbols. So a trial costs one small
-//! elimination and no decoding, and ten million trials a minute. Decoders solve the same system by Gaussian elimination;
-//! the tests hold their verdicts against the ranks.
+//! RaptorQ and R10 are linear: an encoding symbol is a row of coefficients over the source symbols. The row is read off
+//! the symbol that the encoder makes of a block of unit vectors. The symbols that have arrived determine the block if
+//! and only if the rows of the repair symbols have full rank in the columns of the lost source symbols. So a trial
+//! costs one small elimination and no decoding, and ten million trials take a minute. Decoders solve the same system by
+//! Gaussian elimination; the tests compare their verdicts with the ranks.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -178,7 +178,7 @@ impl Generator {
     }
 }
 
-/// What is tried: K symbols of which some are lost, and how many more than K arrive.
+/// A trial: K symbols with some lost, and the number of symbols that arrive beyond K.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trial {
     /// The code.
@@ -191,7 +191,7 @@ pub struct Trial {
     pub overhead: u32,
 }
 
-/// Of `count` random sets of symbols, the number of those that do not determine the block.
+/// Counts the sets that do not determine the block among `count` random sets of symbols.
 pub fn failures(trial: Trial, count: u64, seed: Seed) -> Result<u64, CodeError> {
     let Trial { code, symbols, lost, overhead } = trial;
     let mut chance = seed.stream("codes.trials", u64::from(symbols));

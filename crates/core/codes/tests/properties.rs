@@ -1,4 +1,4 @@
-//! What holds for any block, any symbols and any input.
+//! Properties of any block, any symbols and any input.
 
 mod common;
 
@@ -200,7 +200,7 @@ proptest! {
 }
 
 proptest! {
-    /// Any K + 3 distinct symbols, in any order, give the block, and a K-th that is missing is asked for.
+    /// Any K + 3 distinct symbols, in any order, give the block; with fewer than K symbols the decoder requests more.
     #[test]
     fn any_symbols_in_any_order_are_as_good_as_the_block(
         symbols in 1u32..120, size in 1u32..40, short in 0u32..40, sources in 0.0..1.0, seed: u64,

@@ -97,7 +97,7 @@ fn sets_of_symbols_decode_exactly_where_their_rank_says() {
     }
 }
 
-/// What symbols `esis` of the generated block of `symbols` of 8 bytes decode to.
+/// Decodes symbols `esis` of the generated block of `symbols` of 8 bytes.
 fn decoded(symbols: u32, esis: &Value) -> Result<Vec<u8>, CodeError> {
     let (block, source) = (block(symbols, 8), generated(symbols, 8));
     let encoder = BlockEncoder::new(block, &source)?;

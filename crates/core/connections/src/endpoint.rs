@@ -1,6 +1,8 @@
-//! The endpoint of a host, but for its rules: flows in both directions, their timers, and the memory of those that ended.
+//! The endpoint of a host without the rules of a protocol: flows in both directions, their timers, and the memory of
+//! ended flows.
 //!
-//! A transport writes its rules as [`Rules`], with one type for the sending half of a flow and one for the receiving half.
+//! A transport writes its rules as [`Rules`], with one type for the sending half of a flow and one for the receiving
+//! half.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -22,14 +24,14 @@ pub trait Rules: Sized {
     type Sender;
     /// The receiving half of a flow.
     type Receiver;
-    /// What a sender waits for while its timer runs, in few words.
+    /// Description of the event that a sender waits for while its timer runs.
     const SENDER_WAITS: &'static str;
-    /// What a receiver waits for while its timer runs, in few words.
+    /// Description of the event that a receiver waits for while its timer runs.
     const RECEIVER_WAITS: &'static str;
 
     /// Payload of a full packet. Bytes.
     fn mtu(&self) -> u64;
-    /// Opens a flow of these packets, whose connection number is free.
+    /// Opens a flow of `packets`; its connection number is free.
     fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets);
     /// A packet has arrived.
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<Self::Header>);
@@ -40,7 +42,7 @@ pub trait Rules: Sized {
     /// The next packet of a flow, when no control packet waits for the link.
     fn transmit(&mut self, flows: &mut Flows<Self>, now: Instant) -> Option<Transmit<Self::Header>>;
 
-    /// When the host's own clock ticks next, which belongs to no flow.
+    /// Next tick of the host's own clock, which belongs to no flow.
     #[inline]
     fn clock(&self) -> Deadline {
         Deadline { at: Instant::NEVER, why: "nothing" }
@@ -49,9 +51,9 @@ pub trait Rules: Sized {
     #[inline]
     fn tick(&mut self, _flows: &mut Flows<Self>, _now: Instant) {}
 
-    /// How a sender stands.
+    /// Status of a sender.
     fn sender_status(&self, sender: &Self::Sender) -> FlowStatus;
-    /// How a receiver stands.
+    /// Status of a receiver.
     fn receiver_status(&self, receiver: &Self::Receiver) -> FlowStatus;
 }
 
@@ -59,7 +61,7 @@ pub trait Rules: Sized {
 #[derive(Clone, Debug)]
 pub struct Armed<T> {
     half: T,
-    /// The earliest entry of the host's timers for it; [`Instant::NEVER`] if there is none.
+    /// The earliest of its entries among the host's timers; [`Instant::NEVER`] if there is none.
     at: Instant,
 }
 
@@ -78,51 +80,51 @@ impl<T> DerefMut for Armed<T> {
     }
 }
 
-/// A timer of one flow. Entries are not removed: one that its flow does not count on any more is ignored, so that moving a
-/// timer to a later time costs nothing.
+/// A timer entry of one flow. Entries are not removed: an entry that its flow no longer uses is ignored, so that moving
+/// a timer to a later time costs nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Timer {
     Sender(u32),
     Receiver(u32),
 }
 
-/// What is known of the flow that a packet names, at its receiver.
+/// State, at the receiver, of the flow that a packet names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
-    /// It is open, in this slot.
+    /// The flow is open, in this slot.
     Open(u32),
-    /// Everything has arrived: the sender has not heard of it.
+    /// All data has arrived; the sender does not know that yet.
     Finished,
-    /// It was given up; nothing answers its packets.
+    /// The flow was given up; nothing answers its packets.
     Dismissed,
-    /// Nothing.
+    /// The flow is unknown.
     New,
 }
 
-/// The flows of a host: what every transport keeps of them.
+/// The flows of a host, with the state common to all transports.
 pub struct Flows<R: Rules> {
-    /// What the application is told.
+    /// Events for the application.
     pub events: SmallQueue<Event>,
     /// Control packets that wait for the link.
     pub control: SmallQueue<Transmit<R::Header>>,
-    /// No later than the first timer and the first time-wait.
+    /// Lower bound of the first deadline of the timers and time-waits.
     due: Instant,
     /// Sending halves.
     pub senders: Connections<Armed<R::Sender>>,
     /// Receiving halves.
     pub receivers: Connections<Armed<R::Receiver>>,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
-    /// Complete flows, which late packets may not open again.
+    /// Complete flows that late packets may not open again.
     received: Finished,
     /// Flows that were given up here.
     dismissed: Finished,
-    /// Ended flows whose number may not be used again yet.
+    /// Ended flows whose numbers may not be reused yet.
     sent: Finished,
 }
 
 impl<R: Rules> Flows<R> {
-    /// None yet. A receiver remembers an ended flow for `remembered`, a sender for twice as long, so that the receiver has
-    /// forgotten a number before it is used again.
+    /// No flows. A receiver remembers an ended flow for `remembered`, a sender for twice as long: the receiver forgets
+    /// a number before the sender reuses it.
     fn new(remembered: Picos) -> Self {
         Self {
             events: SmallQueue::new(),
@@ -142,7 +144,7 @@ impl<R: Rules> Flows<R> {
         self.due = self.due.min(at);
     }
 
-    /// Has the sender checked at a time, or earlier if its timer is earlier already.
+    /// Arms the timer of a sender for `at`, unless it is due earlier already.
     pub fn arm_sender(&mut self, slot: u32, at: Instant) {
         let Some(sender) = self.senders.get_mut(slot).filter(|sender| at < sender.at) else { return };
         sender.at = at;
@@ -167,7 +169,7 @@ impl<R: Rules> Flows<R> {
         self.due = self.due.min(self.sent.due());
     }
 
-    /// The receiver has everything: the flow ends, and its number rests.
+    /// The receiver has all data: the flow ends, and its number rests.
     pub fn complete(&mut self, now: Instant, to: HostAddr, conn: ConnId, counts: SendCounts) {
         self.close_sender(now, to, conn);
         self.events.push(Event::Completed { to, conn, counts });
@@ -186,7 +188,7 @@ impl<R: Rules> Flows<R> {
         self.events.push(Event::Failed { to, conn, reason, counts });
     }
 
-    /// What is known of the flow that a packet from `peer` names. The memory of an ended one is renewed.
+    /// State of the flow that a packet from `peer` names. If the flow has ended, its time-wait starts again.
     pub fn known(&mut self, now: Instant, peer: HostAddr, conn: ConnId) -> Known {
         if let Some(slot) = self.receivers.find(peer, conn) {
             return Known::Open(slot);
@@ -205,7 +207,7 @@ impl<R: Rules> Flows<R> {
         slot
     }
 
-    /// Everything has arrived: the receiver ends.
+    /// All data has arrived: the receiver ends.
     pub fn finish(&mut self, now: Instant, slot: u32, peer: HostAddr, conn: ConnId) {
         self.receivers.remove(peer, conn);
         self.received.note(now, peer, conn);
@@ -213,7 +215,7 @@ impl<R: Rules> Flows<R> {
         self.events.push(Event::Received { slot });
     }
 
-    /// The receiver gives its silent sender up.
+    /// Gives up a receiver whose sender is silent.
     pub fn dismiss(&mut self, now: Instant, slot: u32, peer: HostAddr, conn: ConnId) {
         self.receivers.remove(peer, conn);
         self.dismissed.note(now, peer, conn);
@@ -221,7 +223,7 @@ impl<R: Rules> Flows<R> {
         self.events.push(Event::Silent { slot });
     }
 
-    /// The next flow whose timer is due. Its timer runs no longer.
+    /// The next flow whose timer is due; the timer stops.
     fn next_due(&mut self, now: Instant) -> Option<Timer> {
         while let Some(Reverse((at, timer))) = self.timers.peek().copied().filter(|first| first.0.0 <= now) {
             self.timers.pop();
@@ -262,8 +264,8 @@ pub struct Endpoint<R: Rules> {
 }
 
 impl<R: Rules> Endpoint<R> {
-    /// A host without flows. Its receivers remember an ended flow for `remembered`: longer than any packet of it can be
-    /// under way or be repeated.
+    /// A host without flows. Its receivers remember an ended flow for `remembered`, which must be longer than any of
+    /// its packets can be in flight or be retransmitted.
     pub fn new(rules: R, remembered: Picos) -> Self {
         Self { flows: Flows::new(remembered), rules }
     }

@@ -6,25 +6,25 @@ use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::{Instant, Picos};
 use rustc_hash::FxBuildHasher;
 
-/// A connection is noted anew once in such a part of the time that it is remembered.
+/// A connection is noted again at most this many times per time-wait.
 const NOTES: u64 = 64;
 
 /// Connections that have ended and are remembered for a while (rule 8, time-wait): a few words each.
 ///
-/// All are remembered equally long, so that they are forgotten in the order in which they were noted.
+/// All are remembered equally long, so they are forgotten in the order in which they were noted.
 #[derive(Clone, Debug)]
 pub struct Finished<S = FxBuildHasher> {
     remembered: Picos,
-    /// What is noted again earlier than this is not noted: so much longer are all remembered.
+    /// Shortest time between two notes of a connection. Every connection is remembered longer by this time.
     fresh: Picos,
-    /// When each one was last spoken to.
+    /// Time of the latest note of each connection.
     latest: HashMap<(HostAddr, ConnId), Instant, S>,
-    /// Every note, oldest first; one that was renewed since is passed over.
+    /// Every note, oldest first; a note is skipped if the connection has been noted again since.
     notes: VecDeque<(Instant, HostAddr, ConnId)>,
 }
 
 impl<S: BuildHasher + Default> Finished<S> {
-    /// Remembers each for at least `remembered`.
+    /// Remembers each connection for at least `remembered`.
     pub fn new(remembered: Picos) -> Self {
         let fresh = Picos(remembered.0 / NOTES);
         Self {
@@ -35,24 +35,24 @@ impl<S: BuildHasher + Default> Finished<S> {
         }
     }
 
-    /// Whether a connection ended not long ago.
+    /// Whether a connection ended recently.
     #[inline]
     pub fn contains(&self, peer: HostAddr, conn: ConnId) -> bool {
         !self.latest.is_empty() && self.latest.contains_key(&(peer, conn))
     }
 
-    /// Notes that are kept: at least as many as connections.
+    /// Number of notes kept; at least the number of connections.
     pub fn len(&self) -> usize {
         self.notes.len()
     }
 
-    /// Whether nothing is remembered.
+    /// Whether no connection is remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A connection ended, or was spoken to after its end. What was noted just now is not noted again, so that a flood of
-    /// late packets takes no memory.
+    /// Notes that a connection ended, or that a packet came for it after its end. A connection noted shortly before is
+    /// not noted again, so that a flood of late packets takes no memory.
     pub fn note(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         if self.latest.get(&(peer, conn)).is_some_and(|at| now.since(*at) < self.fresh) {
             return;
@@ -61,13 +61,13 @@ impl<S: BuildHasher + Default> Finished<S> {
         self.notes.push_back((now, peer, conn));
     }
 
-    /// When the oldest note is to be looked at; [`Instant::NEVER`] if there is none.
+    /// When the oldest note may expire; [`Instant::NEVER`] if there is none.
     #[inline]
     pub fn due(&self) -> Instant {
         self.notes.front().map_or(Instant::NEVER, |(at, ..)| at.after(self.remembered))
     }
 
-    /// Forgets what has been remembered long enough.
+    /// Forgets connections that have been remembered long enough.
     #[inline]
     pub fn expire(&mut self, now: Instant) {
         if self.due() <= now {

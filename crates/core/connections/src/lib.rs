@@ -1,6 +1,6 @@
-//! What the endpoint of every transport needs, whatever its rules: a table of connections, the memory of those that have
-//! ended, the set of packets that have arrived, and turns on the link; and an endpoint that has all of these and asks a
-//! transport for nothing but its [`Rules`].
+//! Common parts of the endpoints of all transports: a table of connections, the memory of ended ones, the set of
+//! packets that have arrived, and round-robin turns on the link. [`Endpoint`] joins them into an endpoint that needs
+//! only a transport's [`Rules`].
 #![no_std]
 
 extern crate alloc;

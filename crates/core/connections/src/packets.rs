@@ -1,12 +1,12 @@
 use pullnet_transport::FlowSpec;
 
-/// Most packets of a flow: numbers are 32 bits, and the largest one stands for a flow that never ends.
+/// Most packets of a flow: numbers have 32 bits, and the largest one stands for an endless flow.
 const MOST: u64 = u32::MAX as u64 - 1;
 
-/// How the bytes of a flow lie in packets: all are full but for the last one.
+/// Division of a flow's bytes into packets: all are full except the last one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowPackets {
-    /// How many; `u32::MAX` for a flow that never ends.
+    /// Number of packets; `u32::MAX` for an endless flow.
     pub number: u32,
     /// Payload of a full packet, and of the last one. Bytes.
     full: u32,
@@ -14,7 +14,7 @@ pub struct FlowPackets {
 }
 
 impl FlowPackets {
-    /// Those of a flow with `mtu` bytes of payload in a full packet, or why the flow cannot be sent.
+    /// Packets of a flow with `mtu` bytes of payload in a full packet. The error says why the flow cannot be sent.
     pub fn of(flow: &FlowSpec, mtu: u64) -> Result<Self, &'static str> {
         let full = mtu as u32;
         let Some(size) = flow.size.map(|size| size.0) else {

@@ -1,25 +1,25 @@
 use alloc::collections::VecDeque;
 
-/// Most packets from the oldest one that is missing to the newest one that may be there. A sender that keeps to it is
-/// never refused; at 100 Gb/s and 1500 B it is 0.13 s.
+/// Most packets from the oldest missing one to the newest one that may have arrived. A sender that keeps to this window
+/// is never refused; at 100 Gb/s and 1500 B it lasts 0.13 s.
 pub const WINDOW: u32 = 1 << 20;
 
-/// What became of a packet that was noted.
+/// Result of noting a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Noted {
-    /// It was not there before.
+    /// The packet is new.
     New,
-    /// It was there before.
+    /// The packet is a duplicate.
     Known,
-    /// It lies beyond the window and is not noted: no sender that keeps to [`WINDOW`] has sent it.
+    /// The packet lies beyond the window and is not noted: no sender that keeps to [`WINDOW`] has sent it.
     TooFar,
 }
 
-/// Which packets of a connection have arrived: a cumulative point and a bitmap above it. It never takes more than
-/// [`WINDOW`] bits, whatever numbers come in.
+/// Set of packets of a connection that have arrived: a cumulative point and a bitmap above it. It never takes more than
+/// [`WINDOW`] bits, even if packet numbers are nonsense.
 #[derive(Clone, Default, Debug)]
 pub struct ReceivedSet {
-    /// All packets below this one are there.
+    /// All packets with lower numbers have arrived.
     cumulative: u32,
     /// Bit i of word w: packet `base + 64 w + i` is there; `base` is `cumulative` rounded down to 64.
     words: VecDeque<u64>,
@@ -58,8 +58,8 @@ impl ReceivedSet {
         seq < self.cumulative.saturating_add(WINDOW)
     }
 
-    /// The packets around `seq`, which has arrived, that have arrived without a gap: from the first to one past the
-    /// last. Looks at 64 packets at a time; below [`ReceivedSet::cumulative`] it does not look.
+    /// The run of arrived packets around `seq`, which has arrived: its first packet, and one past its last. Searches 64
+    /// packets at a time, and not below [`ReceivedSet::cumulative`].
     pub fn run_around(&self, seq: u32) -> (u32, u32) {
         if seq < self.cumulative {
             return (0, self.cumulative);
@@ -70,7 +70,7 @@ impl ReceivedSet {
     fn run_start(&self, seq: u32) -> u32 {
         let (mut word, bit) = self.place(seq);
         let base = self.cumulative & !63;
-        // Bits above `bit` are moved out, so that the run's last one is the highest.
+        // Bits above `bit` are shifted out, so that the run's last one is the highest.
         let mut bits = self.words[word] << (63 - bit.trailing_zeros());
         let mut start = seq + 1;
         loop {
@@ -133,7 +133,7 @@ impl ReceivedSet {
         }
     }
 
-    /// Where the bitmap begins.
+    /// Address of the bitmap.
     pub fn bitmap_place(&self) -> *const u8 {
         self.words.front().map_or(core::ptr::null(), |word| core::ptr::from_ref(word).cast())
     }

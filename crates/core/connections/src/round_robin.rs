@@ -3,26 +3,26 @@ use alloc::vec::Vec;
 
 /// Connections in turn: round robin within a priority, higher priorities strictly first.
 ///
-/// It holds each connection at most once per entry, as a number of the owner's choice. One that waits alone, as nearly
-/// always, is kept without memory elsewhere.
+/// It holds each connection at most once per entry, as a number of the owner's choice. A single waiting connection, the
+/// usual case, needs no heap memory.
 #[derive(Clone, Default, Debug)]
 pub struct RoundRobin {
-    /// The only one that waits, with its priority.
+    /// The only waiting connection, with its priority.
     alone: Option<(u8, u32)>,
-    /// How many wait in `classes`; 0 if one waits alone.
+    /// Connections in `classes`; 0 if one waits alone.
     others: u32,
     /// Sorted by priority, highest first; nearly always of length one.
     classes: Vec<(u8, VecDeque<u32>)>,
 }
 
 impl RoundRobin {
-    /// Whether nobody waits.
+    /// Whether the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.alone.is_none() && self.others == 0
     }
 
-    /// `connection` waits, behind those of its priority.
+    /// Adds `connection`, behind the others of its priority.
     #[inline]
     pub fn push(&mut self, connection: u32, priority: u8) {
         if self.is_empty() {
@@ -52,7 +52,7 @@ impl RoundRobin {
         self.others += 1;
     }
 
-    /// The connection whose turn it is.
+    /// Removes the connection that has the turn.
     #[inline]
     pub fn pop(&mut self) -> Option<u32> {
         match self.alone.take() {
@@ -67,7 +67,7 @@ impl RoundRobin {
         self.classes.iter_mut().find_map(|(_, class)| class.pop_front())
     }
 
-    /// `connection` waits no more.
+    /// Removes `connection`.
     pub fn remove(&mut self, connection: u32) {
         self.alone = self.alone.filter(|(_, alone)| *alone != connection);
         self.classes.iter_mut().for_each(|(_, class)| class.retain(|other| *other != connection));

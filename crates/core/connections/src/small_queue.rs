@@ -1,11 +1,10 @@
 use alloc::collections::VecDeque;
 
-/// A queue that is mostly empty or has one item, which lies in the queue itself; others lie behind it in memory of their
-/// own.
+/// A queue that is mostly empty or has one item. The first item is stored inline; further items are on the heap.
 #[derive(Clone, Debug)]
 pub struct SmallQueue<T> {
     first: Option<T>,
-    /// Empty if there is no first one.
+    /// Further items; empty if `first` is `None`.
     others: VecDeque<T>,
 }
 
@@ -31,10 +30,10 @@ impl<T> SmallQueue<T> {
         }
     }
 
-    /// Takes the oldest.
+    /// Removes the oldest item.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
-        // Of an empty queue nothing else is read.
+        // For an empty queue no other memory is read.
         self.first.as_ref()?;
         let first = self.first.take();
         if !self.others.is_empty() {
@@ -43,14 +42,14 @@ impl<T> SmallQueue<T> {
         first
     }
 
-    /// Where the second item is, or will be, for a driver that prepares memory.
+    /// Address of the slot for the second item, for a driver that prefetches.
     #[inline]
     pub fn place(&self) -> *const u8 {
         self.others.as_slices().0.as_ptr().cast()
     }
 
-    /// The oldest of those behind becomes the first one. A queue that is empty starts again at its beginning, to stay within
-    /// few cache lines.
+    /// Moves the oldest item from the heap to the inline slot. An empty heap queue starts again at its first slot, to
+    /// stay within few cache lines.
     fn move_up(&mut self) {
         self.first = self.others.pop_front();
         if self.others.is_empty() {

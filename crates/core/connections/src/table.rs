@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 use pullnet_transport::{ConnId, HostAddr};
 use rustc_hash::FxBuildHasher;
 
-/// Connections by slot, found by peer and number. The map is only asked, never walked, so its order does not matter.
-/// `S` hashes: [`FxBuildHasher`] where nobody means harm.
+/// Connections by slot, found by peer and number. The map is only searched, never iterated, so its order does not
+/// matter. `S` is the hasher: [`FxBuildHasher`] where peers can be trusted.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Connections<T, S = FxBuildHasher> {
@@ -68,14 +68,14 @@ impl<T, S: BuildHasher> Connections<T, S> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
-    /// Where the cache lines of the connection lie that was found last.
+    /// Addresses of the cache lines of the connection found last.
     pub fn places(&self) -> impl Iterator<Item = *const u8> {
         let latest = self.latest.map_or(0, |(_, slot)| slot as usize);
         let place: *const u8 = self.slots.as_ptr().wrapping_add(latest).cast();
         (0..size_of::<Option<T>>()).step_by(64).map(move |offset| place.wrapping_add(offset))
     }
 
-    /// The connection that was found last.
+    /// The connection found last.
     pub fn latest(&self) -> Option<&T> {
         let (_, slot) = self.latest?;
         self.slots.get(slot as usize)?.as_ref()
@@ -97,10 +97,10 @@ mod tests {
     use super::*;
 
     const PEER: HostAddr = HostAddr(1);
-    /// Places of a map of 64 Ki connections.
+    /// Slots of a map of 64 Ki connections.
     const PLACES: u64 = 1 << 16;
 
-    /// The most of these numbers that go to one place of a map.
+    /// Largest number of keys that share a slot of a map.
     fn crowd<S: BuildHasher + Default>(numbers: &[u32]) -> u32 {
         let connections = Connections::<(), S>::default();
         let mut places = vec![0; PLACES as usize];
@@ -116,7 +116,7 @@ mod tests {
         let first = |number: &u32| FxBuildHasher.hash_one((PEER, ConnId(*number))).is_multiple_of(PLACES);
         let chosen: Vec<u32> = (0..).filter(first).take(256).collect();
         assert_eq!(crowd::<FxBuildHasher>(&chosen), 256);
-        // Eight of 256 in one of 65536 places: less than one run in 10^22.
+        // Eight of 256 in one of 65536 slots: less than one run in 10^22.
         assert!(crowd::<RandomState>(&chosen) < 8);
     }
 }

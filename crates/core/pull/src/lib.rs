@@ -1,6 +1,6 @@
-//! What receiver-driven transports share: the choice of paths with its scoreboard, the one pull queue of a host,
-//! the pacer that empties it, the order in which a policy serves flows, and
-//! the spraying of a host without memory of its connections.
+//! Common parts of receiver-driven transports: the choice of paths with its scoreboard, the single pull queue of a
+//! host, the pacer that empties the queue, the order in which a policy serves flows, and path spraying for hosts that
+//! keep no state per connection.
 #![no_std]
 
 extern crate alloc;

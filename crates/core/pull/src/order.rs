@@ -18,10 +18,10 @@ choice! {
     }
 }
 
-/// What a policy compares.
+/// Properties of a flow that policies compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Standing {
-    /// A higher number goes first, whatever the policy.
+    /// A higher number goes first under every policy.
     pub priority: u8,
     /// Packets left.
     pub left: u32,
@@ -36,7 +36,7 @@ pub struct Standing {
 /// Sort key of a flow: urgency (0 is most urgent), the policy's measure, the tie-break, and its number.
 type Key = (u8, u64, u64, u32);
 
-/// The flows that one policy keeps in one order: those of one tenant, or all.
+/// Flows that share one order: the flows of a tenant, or all flows.
 #[derive(Clone, Default, Debug)]
 struct Group {
     tenant: u16,

@@ -75,7 +75,7 @@ impl Setting for Spacing {
     }
 }
 
-/// Lets one pull go per transmission time of what the last pull asked for.
+/// Spaces pulls by the transmission time of the data that the last pull requested.
 #[derive(Clone, Debug, Default)]
 pub struct Pacer {
     free_at: Instant,

@@ -15,7 +15,7 @@ choice! {
     }
 }
 
-/// What a sender learns about a path.
+/// Feedback that a sender gets about a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Feedback {
     /// A packet arrived whole.
@@ -47,7 +47,7 @@ const JUDGED_AFTER: u16 = 100;
 const TOLERATED: u16 = 30;
 /// ACKs below which a NACK ratio says nothing (public NDP code).
 const ENOUGH_ACKS: u16 = 10;
-/// What a loss adds to the rounds that a path is left out.
+/// Rounds that a loss adds to the time for which a path is left out.
 const LOSS_PENALTY: u8 = 4;
 /// Most rounds that a path is left out before it is tried again: a repaired path is found again.
 const MAX_AVOID: u8 = 64;
@@ -152,7 +152,7 @@ impl PathSet {
         self.order[chance.below(self.order.len() as u32) as usize]
     }
 
-    /// One step of a Fisher-Yates shuffle that starts anew after every round.
+    /// One step of a Fisher-Yates shuffle that restarts after every round.
     #[inline]
     fn draw(&mut self, chance: &mut Stream) -> u16 {
         if self.owed.1 > 0 {
@@ -181,7 +181,7 @@ impl PathSet {
         self.take(chosen)
     }
 
-    /// The path at `chosen` of those that are left in the round.
+    /// Takes the path at index `chosen` among the paths left in the round.
     #[inline]
     fn take(&mut self, chosen: usize) -> u16 {
         let left = &mut self.order[self.at..];
@@ -257,7 +257,7 @@ impl PathSet {
     }
 }
 
-/// So many paths lie within two cache lines, so that nobody needs to foresee which is the next.
+/// Number of paths whose numbers fit into two cache lines: prefetching both is cheaper than predicting the next draw.
 const NEAR: usize = 40;
 
 /// Feedback counts are halved above this number.

@@ -4,17 +4,17 @@ use pullnet_units::Picos;
 use crate::ring::Rings;
 use crate::{Context, Discipline, DropReason, Item, Lookahead, Outcome};
 
-/// What a rule decides about an arriving packet.
+/// Decision about an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The packet waits in this class.
     Take(usize),
     /// The packet is marked and waits in this class.
     Mark(usize),
-    /// The arriving packet loses its payload; the rule is asked again about the header.
+    /// The arriving packet loses its payload; the rule then decides about the header.
     TrimArriving,
-    /// The arriving packet takes the place of the newest one of this class, which loses its payload; the rule is asked again
-    /// about that header.
+    /// The arriving packet takes the place of the newest packet of this class. That packet loses its payload, and the
+    /// rule then decides about its header.
     TrimNewest(usize),
     /// The packet goes back to its sender.
     Return,
@@ -22,7 +22,7 @@ pub enum Verdict {
     Drop(DropReason),
 }
 
-/// Packets that wait, by class, as a rule sees them.
+/// Waiting packets by class, as a rule sees them.
 #[derive(Debug)]
 pub struct Waiting<'a, P, const K: usize>(&'a Rings<P, K>);
 
@@ -46,8 +46,8 @@ impl<P: Copy, const K: usize> Waiting<'_, P, K> {
     }
 }
 
-/// The rule of a port whose packets wait in `K` classes, first in, first out within a class. The rule decides; [`Classes`]
-/// stores. A rule counts what it needs in its own fields.
+/// The rule of a port whose packets wait in `K` classes, first in, first out within a class. The rule decides, and
+/// [`Classes`] stores the packets. A rule keeps the counters it needs in its own fields.
 pub trait ClassRule<const K: usize>: Sized {
     /// Whether ports of one switch share state.
     const SHARES: bool = false;
@@ -76,8 +76,8 @@ pub trait ClassRule<const K: usize>: Sized {
         None
     }
 
-    /// Whether an arriving packet is marked whatever becomes of it. A rule that marks only packets that it takes answers
-    /// [`Verdict::Mark`] instead.
+    /// Whether an arriving packet is marked even if it is then dropped or displaced. A rule that marks only packets
+    /// that it takes answers [`Verdict::Mark`] instead.
     #[inline(always)]
     fn marks<P: Item>(&self, _rules: &Self::Rules, _arrival: &P) -> bool {
         false
@@ -91,7 +91,7 @@ pub trait ClassRule<const K: usize>: Sized {
         waiting: Waiting<'_, P, K>,
         cx: &mut impl Context<P>,
     ) -> Verdict;
-    /// The class that is served next; `None`: nothing may be sent now.
+    /// The class that is served next; `None` if no packet may be sent now.
     fn next<P: Item>(
         &mut self,
         rules: &Self::Rules,
@@ -123,7 +123,7 @@ pub trait ClassRule<const K: usize>: Sized {
 
     /// Data packets held, the one in service included; `waiting` packets wait by class.
     fn data_held(&self, waiting: [u32; K]) -> u32;
-    /// Control packets, or data packets, of those that wait by class.
+    /// Control packets or data packets waiting, given the number `waiting` in each class.
     fn queued(&self, control: bool, waiting: [u32; K]) -> u32;
 
     /// See [`Lookahead::data_room`].
@@ -145,7 +145,7 @@ pub struct Classes<R, P, const K: usize> {
 }
 
 impl<R: ClassRule<K>, P: Item, const K: usize> Classes<R, P, K> {
-    /// Offset of the packets: two of them that fill a cache line shall lie in one.
+    /// Offset of the packets: two packets that fit into a cache line must lie in the same line.
     pub const PACKETS: usize = core::mem::offset_of!(Self, waiting) + Rings::<P, K>::ITEMS;
 
     #[inline(always)]
@@ -158,7 +158,7 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Classes<R, P, K> {
         packet.wire(R::trimmed_size(rules).unwrap_or(0))
     }
 
-    /// Carries out any verdict but [`Verdict::Take`].
+    /// Carries out any verdict except [`Verdict::Take`].
     #[cold]
     #[inline(never)]
     fn displace(
@@ -187,7 +187,7 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Classes<R, P, K> {
         }
     }
 
-    /// Cuts the payload of `victim`, and asks the rule about the header.
+    /// Cuts the payload of `victim`, and lets the rule decide about the header.
     fn cut(&mut self, rules: &R::Rules, shared: &mut R::Shared, mut victim: P, cx: &mut impl Context<P>) {
         if !victim.trimmable() {
             let why = DropReason::DataQueueFull;

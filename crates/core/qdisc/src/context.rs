@@ -8,11 +8,12 @@ pub enum DropReason {
     DataQueueFull,
     /// No room for a control packet.
     ControlQueueFull,
-    /// Room was left; active queue management dropped the packet early.
+    /// Active queue management dropped the packet early; there was room.
     Early,
 }
 
-/// What a queue did to a packet beside storing it: to the arriving packet, or to one that the arriving packet displaced.
+/// Treatment of a packet by a queue beside storing it. The packet is the arriving one, or one that the arriving packet
+/// displaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome<P> {
     /// The packet was marked: congestion experienced. It waits or goes into service, unless another outcome follows.
@@ -26,29 +27,29 @@ pub enum Outcome<P> {
         /// Whether its payload was cut here, and not at an earlier port.
         trimmed: bool,
     },
-    /// The packet is gone.
+    /// The packet was dropped.
     Dropped {
         /// The packet as it was when it was dropped.
         packet: P,
         /// The reason.
         why: DropReason,
-        /// Whether its payload was cut here before.
+        /// Whether its payload had been cut here before.
         trimmed: bool,
     },
 }
 
-/// A message to the neighbour at the other end of the link that packets arrive by: a pause frame. It waits for the packet in
-/// service on the way there, and takes the link's delay and the time of a short frame.
+/// A message to the neighbour at the other end of the link that packets arrive by: a pause frame. In the neighbour's
+/// direction it waits for the packet in service, and then takes the link's delay and the time of a short frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signal {
     /// Priorities that the neighbour must not send any more, one bit each; 0 resumes all.
     pub paused: u8,
-    /// How long the pause lasts if nothing else is heard, in times of 512 bits on the link; 0: until the next signal. The
+    /// Length of the pause if no further signal comes, in times of 512 bits on the link; 0: until the next signal. The
     /// driver repeats a pause that is still in force when half of that time is over.
     pub quanta: u16,
 }
 
-/// Where a packet stands among those that wait, as its transport states it.
+/// Rank of a packet among waiting packets, as its transport states it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Rank {
     /// The flow that it belongs to, in one direction.
@@ -57,7 +58,7 @@ pub struct Rank {
     pub rank: u32,
 }
 
-/// Everything that a queue may know and cause beside its own packets. A driver provides it for every call.
+/// Access of a queue to everything beside its own packets. A driver provides it for every call.
 pub trait Context<P> {
     /// The current time.
     fn now(&self) -> Instant;
@@ -67,9 +68,9 @@ pub trait Context<P> {
     fn coin(&mut self) -> bool;
     /// A random number, uniform in `[0, 1)`.
     fn unit(&mut self) -> f64;
-    /// Reports what became of a packet that does not simply wait.
+    /// Reports a packet that does not simply wait.
     fn outcome(&mut self, outcome: Outcome<P>);
-    /// Flow and rank of `packet`. One flow of one rank where transports state none.
+    /// Flow and rank of `packet`. All packets have one flow and rank if the transport states none.
     fn rank(&self, _packet: &P) -> Rank {
         Rank::default()
     }
@@ -80,8 +81,8 @@ pub trait Context<P> {
     fn paused(&self) -> u8 {
         0
     }
-    /// Asks for another [`crate::Discipline::dequeue`] at `at` at the latest, for a queue that let the link idle while packets
-    /// wait ([`crate::Discipline::IDLES`]).
+    /// Requests another [`crate::Discipline::dequeue`] no later than `at`, for a queue that left the link idle while
+    /// packets wait ([`crate::Discipline::IDLES`]).
     fn wake(&mut self, at: Instant);
     /// Sends `signal` to the neighbour at the other end of link `ingress` into this switch.
     fn signal(&mut self, ingress: u16, signal: Signal);

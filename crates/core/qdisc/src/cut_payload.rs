@@ -59,7 +59,7 @@ pub struct CutPayloadRules {
 #[derive(Clone, Debug, Default)]
 pub struct CutPayloadRule {
     all: Fifo,
-    /// The data packets among them.
+    /// Data packets among the packets held.
     data: Fifo,
 }
 
@@ -105,8 +105,8 @@ impl ClassRule<1> for CutPayloadRule {
         Some(rules.trim_to)
     }
 
-    /// A packet without room for its payload is asked about again as a header, also where `queue` and not `threshold` is
-    /// the limit.
+    /// If a packet's payload has no room, the rule decides again about its header, also where `queue` and not
+    /// `threshold` is the limit.
     #[inline(always)]
     fn admit<P: Item>(
         &mut self,

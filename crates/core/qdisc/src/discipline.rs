@@ -3,14 +3,14 @@ use pullnet_units::Picos;
 
 use crate::{Context, Item};
 
-/// How late a driver may look at a port. Every answer must be safe: too little room costs speed, too much breaks the order of
-/// events. The defaults are always safe; a rule overrides them only for speed.
+/// Bounds on how late a driver may visit a port. Every answer must be safe: too low a bound costs speed, too high a
+/// bound breaks the order of events. The defaults are always safe; a rule overrides them only for speed.
 pub trait Lookahead {
     /// The settings in the form in which the queue uses them.
     type Rules: Clone + Send + Sync;
 
-    /// Data packets of at most `largest` bytes that surely find room if nothing leaves before they arrive. The next one may
-    /// lose its payload. `u32::MAX` if this discipline never trims.
+    /// Data packets of at most `largest` bytes that certainly find room if no packet leaves before they arrive. The
+    /// next one may lose its payload. `u32::MAX` if this discipline never trims.
     fn data_room(&self, _rules: &Self::Rules, _largest: u32) -> u32 {
         0
     }
@@ -18,7 +18,7 @@ pub trait Lookahead {
     fn control_room(&self, _rules: &Self::Rules) -> u32 {
         0
     }
-    /// Lower bound of the length of the packet that is served next as things stand; `None` if nothing waits.
+    /// Lower bound of the length of the packet that is served next in the present state; `None` if no packet waits.
     fn shortest_next(&self, rules: &Self::Rules) -> Option<u32>;
 }
 
@@ -26,7 +26,8 @@ pub trait Lookahead {
 pub trait Discipline<P: Item>: Lookahead + Sized {
     /// Whether ports of one switch share state, so that the switch is the unit of work.
     const SHARES: bool;
-    /// Whether the queue may let the link idle while packets wait. It then asks to be served again ([`Context::wake`]).
+    /// Whether the queue may leave the link idle while packets wait. It then requests another service
+    /// ([`Context::wake`]).
     const IDLES: bool = false;
     /// Whether the queue pauses the neighbours that packets come from ([`Context::signal`]), and obeys their pauses
     /// ([`Context::paused`]). Such a queue must share state with the other ports of its switch ([`Discipline::SHARES`]).
@@ -44,13 +45,13 @@ pub trait Discipline<P: Item>: Lookahead + Sized {
     fn new(rules: &Self::Rules) -> Self;
     /// Bytes on the wire that a trim leaves; `None` if this discipline never trims.
     fn trimmed_size(rules: &Self::Rules) -> Option<u32>;
-    /// How long a header that goes back to its sender takes through the switch; `None`: as long as the shortest packet
-    /// needs on the fastest link.
+    /// Time that a returned header takes through the switch; `None`: as long as the shortest packet needs on the
+    /// fastest link.
     fn return_latency(_rules: &Self::Rules) -> Option<Picos> {
         None
     }
 
-    /// A packet arrives. It waits, or the context is told what became of it.
+    /// Accepts an arriving packet. The packet waits, or its outcome is reported to the context.
     fn enqueue(
         &mut self,
         rules: &Self::Rules,
@@ -58,7 +59,7 @@ pub trait Discipline<P: Item>: Lookahead + Sized {
         packet: P,
         cx: &mut impl Context<P>,
     );
-    /// The link is free: the next packet goes into service. `None`: nothing may be sent now.
+    /// The link is free: returns the packet that goes into service. `None` if no packet may be sent now.
     fn dequeue(
         &mut self,
         rules: &Self::Rules,
@@ -72,10 +73,10 @@ pub trait Discipline<P: Item>: Lookahead + Sized {
     fn prefetch_targets(&self) -> [*const P; 2];
     /// Visits every waiting packet.
     fn waiting(&self, visit: &mut dyn FnMut(&P));
-    /// Whether nothing waits.
+    /// Whether no packet waits.
     fn is_empty(&self) -> bool;
     /// Data packets held, the one in service included.
     fn data_held(&self) -> u32;
-    /// Control packets that wait, or data packets that wait; the one in service excluded.
+    /// Control packets or data packets that wait, without the packet in service.
     fn queued(&self, control: bool) -> u32;
 }

@@ -119,7 +119,7 @@ impl ClassRule<1> for DropTailRule {
     }
 }
 
-/// Which kind of room was missing.
+/// Reason of a drop: the kind of packet that had no room.
 pub(crate) fn drop_reason(packet: &impl Item) -> DropReason {
     if packet.is_control() { DropReason::ControlQueueFull } else { DropReason::DataQueueFull }
 }

@@ -12,7 +12,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// Packets held, the one in service included.
+    /// Packets held, including the one in service.
     #[inline]
     pub fn packets(&self) -> u32 {
         self.waiting_packets + u32::from(self.serving > 0)
@@ -36,7 +36,7 @@ impl Fifo {
         self.waiting_data + u32::from(self.serving_data)
     }
 
-    /// Control packets, or data packets, that wait.
+    /// Control packets or data packets that wait.
     #[inline]
     pub fn queued(&self, control: bool) -> u32 {
         if control { self.waiting_packets - self.waiting_data } else { self.waiting_data }
@@ -50,7 +50,7 @@ impl Fifo {
         self.waiting_bytes += u64::from(size);
     }
 
-    /// A waiting packet of `old` bytes gave its place to one of `new` bytes of the same kind.
+    /// A packet of `new` bytes replaces a waiting packet of `old` bytes of the same kind.
     #[inline]
     pub fn replace(&mut self, old: u32, new: u32) {
         self.waiting_bytes = self.waiting_bytes + u64::from(new) - u64::from(old);

@@ -1,15 +1,15 @@
-/// A packet as a queue sees it. The default one stands where there is none.
+/// A packet as a queue sees it. The default value marks an empty slot.
 pub trait Item: Copy + Default {
     /// Whether it is a control packet or a header without payload.
     fn is_control(&self) -> bool;
-    /// Bytes on the wire now. `trimmed`: length of trimmed packets in this network, for items that do not record it
-    /// themselves.
+    /// Bytes on the wire now. `trimmed` is the length of trimmed packets in this network, for items that do not record
+    /// their own.
     fn wire(&self, trimmed: u32) -> u32;
-    /// Cuts the payload: from now on a control packet of `bytes` bytes.
+    /// Cuts the payload: the item becomes a control packet of `bytes` bytes.
     fn trim(&mut self, bytes: u32);
-    /// Whether it may be sent back to where it came from: a trimmed header that was not sent back before.
+    /// Whether the packet may be returned to its sender: a trimmed header that was not returned before.
     fn returnable(&self) -> bool;
-    /// Whether its payload may be cut. A switch that also carries packets of other protocols drops those instead.
+    /// Whether its payload may be cut. A switch drops packets of other protocols instead.
     #[inline]
     fn trimmable(&self) -> bool {
         true
@@ -20,6 +20,6 @@ pub trait Item: Copy + Default {
     fn ect(&self) -> bool;
     /// Marks it: congestion experienced.
     fn mark(&mut self);
-    /// Number of the link that it arrived by, among the links into its switch.
+    /// Number of the link that the packet arrived by, among the links into its switch.
     fn ingress(&self) -> u16;
 }

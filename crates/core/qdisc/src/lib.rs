@@ -1,8 +1,8 @@
 //! Queue disciplines of a switch's egress port.
 //!
-//! A discipline is a rule without a clock, random numbers or packet pool of its own: a [`Context`] provides time, link and
-//! chance, and takes outcomes that name the packet. Most disciplines are a [`ClassRule`], which only decides; [`Classes`]
-//! stores the packets. Simulator and software switch run this code; hardware must agree with it.
+//! A discipline is a rule without a clock, random numbers or packet memory of its own: a [`Context`] provides time,
+//! link and random numbers, and receives the outcome of each packet. Most disciplines are a [`ClassRule`], which only
+//! decides; [`Classes`] stores the packets. Simulator and software switch run this code; hardware must agree with it.
 #![no_std]
 
 extern crate alloc;

@@ -8,34 +8,34 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Room for everything.
+    /// No limit.
     pub const NONE: Self = Self { most: u32::MAX, in_bytes: false };
 
-    /// What it counts of `packets` of together `bytes`.
+    /// Size in the unit of this limit of `packets` that have `bytes` together.
     #[inline]
     fn counts(&self, packets: u32, bytes: u64) -> u64 {
         if self.in_bytes { bytes } else { packets.into() }
     }
 
-    /// Whether `packets` of together `bytes` fit.
+    /// Whether `packets` that have `bytes` together fit.
     #[inline]
     pub fn holds(&self, packets: u32, bytes: u64) -> bool {
         self.counts(packets, bytes) <= self.most.into()
     }
 
-    /// Whether `size` more bytes in one more packet fit beside what is held.
+    /// Whether one more packet of `size` bytes fits beside the packets held.
     #[inline]
     pub fn admits(&self, held_packets: u32, held_bytes: u64, size: u32) -> bool {
         self.holds(held_packets + 1, held_bytes + u64::from(size))
     }
 
-    /// All of it: packets or bytes.
+    /// The whole limit, in packets or bytes.
     #[inline]
     pub fn most(&self) -> u64 {
         self.most.into()
     }
 
-    /// What a packet of `size` bytes takes of it.
+    /// Share of this limit that a packet of `size` bytes takes, in the unit of the limit.
     #[inline]
     pub fn share(&self, size: u32) -> u64 {
         self.counts(1, size.into())

@@ -13,7 +13,7 @@ choice! {
     }
 }
 
-/// Marks by a step: above a threshold every packet that can be marked is marked.
+/// Step marking: above a threshold every packet that can be marked is marked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StepMark {
     above: Limit,
@@ -24,18 +24,18 @@ impl StepMark {
     /// The rule that never marks.
     pub const NEVER: Self = Self { above: Limit::NONE, when: MarkWhen::Enqueue };
 
-    /// The rule that marks `when` more than `above` is held.
+    /// Marks, at `when`, if more than `above` is held.
     pub fn new(above: impl Into<Limit>, when: MarkWhen) -> Self {
         Self { above: above.into(), when }
     }
 
-    /// Whether a packet is marked on arrival where `packets` of together `bytes` are held.
+    /// Whether a packet is marked on arrival, with `packets` of `bytes` together held.
     #[inline(always)]
     pub fn at_enqueue(&self, packets: u32, bytes: u64) -> bool {
         self.when == MarkWhen::Enqueue && !self.above.holds(packets, bytes)
     }
 
-    /// Whether a packet is marked on departure where `packets` of together `bytes` stay behind.
+    /// Whether a packet is marked on departure, with `packets` of `bytes` together left behind.
     #[inline(always)]
     pub fn at_dequeue(&self, packets: u32, bytes: u64) -> bool {
         self.when == MarkWhen::Dequeue && !self.above.holds(packets, bytes)

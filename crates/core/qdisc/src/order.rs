@@ -1,8 +1,8 @@
 //! The order of simultaneous arrivals: a keyed permutation of the links into a switch.
 //!
-//! Served in the order of link numbers, equally paced senders would meet the same queue in the same order each time, and one
-//! of them would lose every packet that is lost. A real switch has no such order. So each picosecond has an order of its own,
-//! which depends on the seed, the time and the switch, and on nothing else.
+//! In the order of link numbers, equally paced senders would meet the same queue in the same order each time, and one
+//! of them would suffer every loss. A real switch has no such order. So each picosecond has an order of its own, which
+//! depends only on the seed, the time and the switch.
 
 /// Multipliers of the permutation, odd, and their inverses modulo 2^16.
 const FIRST: u16 = 0x9e6d;
@@ -10,7 +10,7 @@ const FIRST_INVERSE: u16 = inverse(FIRST);
 const SECOND: u16 = 0x2c1b;
 const SECOND_INVERSE: u16 = inverse(SECOND);
 
-/// The inverse of an odd number modulo 2^16 (Newton's iteration; each step doubles the number of right bits).
+/// Inverse of an odd number modulo 2^16 (Newton's iteration; each step doubles the number of correct bits).
 const fn inverse(odd: u16) -> u16 {
     let (mut inverse, mut step) = (odd, 0);
     while step < 4 {
@@ -23,7 +23,7 @@ const fn inverse(odd: u16) -> u16 {
 /// The key of the permutation at `at`.
 #[inline(always)]
 fn key(at: u64, salt: u16) -> u16 {
-    // One product is not random enough: times of paced arrivals are equally far apart, and so are then their keys.
+    // One product is not random enough: arrivals of paced senders are equally far apart, and so would be their keys.
     let mixed = (at ^ u64::from(salt) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 48 ^ mixed >> 24) as u16
 }
@@ -45,7 +45,7 @@ pub fn place(at: u64, salt: u16, ingress: u16) -> u16 {
 
 /// The link of the packet that has `place` at `at`.
 pub fn ingress(at: u64, salt: u16, place: u16) -> u16 {
-    // A shift by half the width is undone by itself.
+    // A shift by half the width is its own inverse.
     let mixed = (place ^ place >> 8).wrapping_mul(SECOND_INVERSE);
     let mixed = (mixed ^ mixed >> 8).wrapping_mul(FIRST_INVERSE);
     mixed ^ key(at, salt)

@@ -25,7 +25,7 @@ impl QueueSettings for PfabricConfig {
     }
 }
 
-/// What a waiting packet is chosen by; apart from the packets, so that a search reads little memory.
+/// Sort key of a waiting packet, stored apart from the packets so that a search reads little memory.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     rank: Rank,
@@ -35,13 +35,13 @@ struct Place {
     size: u32,
 }
 
-/// One port of a pFabric switch. Queues are short (24 full packets by default), so that a search through them costs less than
-/// an order that is kept.
+/// One port of a pFabric switch. Queues are short (24 full packets by default), so a linear search costs less than a
+/// sorted queue.
 #[derive(Clone, Debug)]
 pub struct Pfabric<P> {
     held: Fifo,
     arrivals: u64,
-    /// By position; `packets` is in the same order, which means nothing.
+    /// Sort keys in the order of `packets`; that order has no meaning.
     places: Vec<Place>,
     packets: Vec<P>,
 }
@@ -52,7 +52,7 @@ impl<P: Item> Pfabric<P> {
         (self.packets.swap_remove(position), place.size)
     }
 
-    /// The packet with the largest rank, the newest of several.
+    /// The packet with the largest rank; the newest one on a tie.
     fn least_urgent(&self) -> Option<usize> {
         let key = |position: &usize| {
             let place = &self.places[*position];
@@ -61,7 +61,8 @@ impl<P: Item> Pfabric<P> {
         (0..self.places.len()).max_by_key(key)
     }
 
-    /// The earliest packet of the flow that the packet with the smallest rank belongs to, the earliest of several.
+    /// The packet to serve: the earliest packet of the flow whose packet has the smallest rank. On a tie, the earliest
+    /// such packet decides.
     fn most_urgent(&self) -> Option<usize> {
         let first = self.places.iter().min_by_key(|place| (place.rank.rank, place.arrival))?;
         let flow = first.rank.flow;

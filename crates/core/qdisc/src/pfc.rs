@@ -87,7 +87,7 @@ impl QueueSettings for PfcConfig {
     }
 }
 
-/// A probability that rises between two thresholds.
+/// A marking probability that rises between two thresholds.
 #[derive(Clone, Copy, Debug)]
 struct Ramp {
     low: u64,
@@ -97,7 +97,7 @@ struct Ramp {
 }
 
 impl Ramp {
-    /// Whether a packet is marked where `packets` of together `bytes` wait behind it.
+    /// Whether a departing packet is marked, with `packets` of `bytes` together waiting behind it.
     fn marks<P>(&self, packets: u32, bytes: u64, cx: &mut impl Context<P>) -> bool {
         let held = if self.in_bytes { bytes } else { packets.into() };
         if held <= self.low {
@@ -124,7 +124,7 @@ pub struct PfcRules {
 }
 
 impl PfcRules {
-    /// The account of a priority.
+    /// Number of the account of a priority.
     fn account(&self, priority: usize) -> usize {
         if self.pause == PauseKind::Link { 0 } else { priority }
     }
@@ -139,20 +139,20 @@ struct Account {
     over: u64,
 }
 
-/// What came by one link.
+/// Packets that came by one link.
 #[derive(Clone, Copy, Default, Debug)]
 struct Ingress {
     accounts: [Account; PRIORITIES],
-    /// The accounts whose sender was asked to pause, one bit each.
+    /// Accounts whose sender is paused, one bit each.
     paused: u8,
 }
 
 /// The memory of one switch.
 #[derive(Clone, Debug)]
 pub struct PfcMemory {
-    /// Shared memory that is not used.
+    /// Unused shared memory. Bytes.
     free: u64,
-    /// All bytes held.
+    /// Bytes held in all.
     held: u64,
     links: Vec<Ingress>,
 }
@@ -176,7 +176,7 @@ impl PfcMemory {
         &mut self.links[link].accounts[account]
     }
 
-    /// Takes `size` bytes that came by `link`; says whether there is room.
+    /// Takes `size` bytes that came by `link`. Returns whether there is room.
     fn take(&mut self, rules: &PfcRules, link: u16, account: usize, size: u64) -> bool {
         let (threshold, free, held) = (self.threshold(rules), self.free, self.held);
         let account = self.account(link, account);
@@ -196,7 +196,7 @@ impl PfcMemory {
         true
     }
 
-    /// `size` bytes that came by `link` have left.
+    /// Releases `size` bytes that came by `link`.
     fn give_back(&mut self, rules: &PfcRules, link: u16, account: usize, size: u64) {
         let account = self.account(link, account);
         let over = account.over.min(size);
@@ -207,13 +207,13 @@ impl PfcMemory {
         self.held -= size;
     }
 
-    /// What `account` of `link` uses of the shared memory and of the headroom.
+    /// Use of the shared memory and of the headroom by `account` of `link`. Bytes.
     fn used(&mut self, rules: &PfcRules, link: u16, account: usize) -> (u64, u64) {
         let Account { held, over } = *self.account(link, account);
         (held.saturating_sub(rules.reserve), over)
     }
 
-    /// The pause that a packet of `account` causes which came by `link`.
+    /// The pause that the arrival of a packet of `account` by `link` causes; `None` if it causes none.
     fn pause(&mut self, rules: &PfcRules, link: u16, account: usize) -> Option<Signal> {
         let (used, over) = self.used(rules, link, account);
         let full = over > 0 || used >= self.threshold(rules);
@@ -221,7 +221,7 @@ impl PfcMemory {
         (full && !paused).then(|| self.turn(rules, link, account))
     }
 
-    /// The end of a pause that a packet of `account` causes which came by `link` and has left.
+    /// The resume that the departure of a packet of `account`, which came by `link`, causes; `None` if it causes none.
     fn resume(&mut self, rules: &PfcRules, link: u16, account: usize) -> Option<Signal> {
         let (used, over) = self.used(rules, link, account);
         let low = over == 0 && (used == 0 || used + rules.resume_below <= self.threshold(rules));
@@ -229,7 +229,7 @@ impl PfcMemory {
         (low && paused).then(|| self.turn(rules, link, account))
     }
 
-    /// Pauses or resumes `account` of `link`: the signal says what is paused from now on.
+    /// Pauses or resumes `account` of `link`. The signal lists all priorities paused from now on.
     fn turn(&mut self, rules: &PfcRules, link: u16, account: usize) -> Signal {
         let paused = &mut self.links[usize::from(link)].paused;
         *paused ^= 1 << account;

@@ -65,7 +65,7 @@ pub struct PriorityRule {
 pub type Priority<P> = Classes<PriorityRule, P, CLASSES>;
 
 impl PriorityRule {
-    /// The counts that room and threshold of `class` refer to.
+    /// The counts that the room and the threshold of `class` apply to.
     #[inline]
     fn counted(&self, rules: &PriorityRules, class: usize) -> &Fifo {
         match rules.sharing {

@@ -50,7 +50,7 @@ pub struct RedRules {
     even: bool,
 }
 
-/// Length of a packet by which an idle time is counted in packets, in bytes on the wire.
+/// Packet length for converting idle time to packets. Bytes on the wire.
 const TYPICAL_PACKET: u64 = 1500;
 
 /// The rule of a port with random early detection.
@@ -68,10 +68,10 @@ pub struct RedRule {
 pub type Red<P> = Classes<RedRule, P, 1>;
 
 impl RedRule {
-    /// The average as an arriving packet changes it.
+    /// Updates the average queue for an arriving packet.
     fn sample<P>(&mut self, rules: &RedRules, cx: &impl Context<P>) {
         if let Some(since) = self.idle_since.take() {
-            // As if so many small packets had found the queue empty.
+            // Idle time counts as so many small packets that found the queue empty.
             let packet = cx.rate().serialization(Bytes(TYPICAL_PACKET)).0.max(1);
             let missed = cx.now().since(since).0 / packet;
             self.average *= libm::pow(1.0 - rules.weight, missed as f64);
@@ -80,7 +80,7 @@ impl RedRule {
         self.average += rules.weight * (held - self.average);
     }
 
-    /// Whether the arriving packet is chosen.
+    /// Whether the arriving packet is chosen for a mark or drop.
     fn chosen<P>(&mut self, rules: &RedRules, cx: &mut impl Context<P>) -> bool {
         if self.average <= rules.low {
             self.since_mark = -1;

@@ -2,8 +2,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::hint::select_unpredictable;
 
-/// `K` queues, told apart by an index alone. The first `N` items of each lie in a place of its own; `N` is a power of two.
-/// What is more waits behind them in memory elsewhere.
+/// `K` queues, selected by index without a branch. The first `N` items of each queue are stored inline; `N` is a power
+/// of two. Further items wait on the heap.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Rings<T, const K: usize, const N: usize = 8> {
@@ -11,7 +11,7 @@ pub struct Rings<T, const K: usize, const N: usize = 8> {
     #[allow(clippy::box_collection, reason = "nearly always absent: 8 bytes in every ring instead of 32")]
     more: [Option<Box<VecDeque<T>>>; K],
     head: [u32; K],
-    /// Items in all.
+    /// Number of items.
     len: [u32; K],
     items: [[T; N]; K],
 }
@@ -24,7 +24,7 @@ impl<T: Copy + Default, const K: usize, const N: usize> Default for Rings<T, K, 
 }
 
 impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
-    /// Where the items begin, in bytes.
+    /// Offset of the items. Bytes.
     pub const ITEMS: usize = core::mem::offset_of!(Self, items);
 
     /// Number of items in queue `which`.
@@ -33,7 +33,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         self.len[which]
     }
 
-    /// Where item number `index` lies, one of the first `N`.
+    /// Slot of item number `index`, which must be one of the first `N`.
     #[inline(always)]
     fn place(&self, which: usize, index: u32) -> usize {
         self.head[which].wrapping_add(index) as usize % N
@@ -49,7 +49,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         }
     }
 
-    /// The same for one that is not among the first `N`.
+    /// The same for an item behind the first `N`.
     #[cold]
     #[inline(never)]
     fn get_far(&self, which: usize, index: u32) -> Option<&T> {
@@ -65,7 +65,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         }
     }
 
-    /// The newest item, to be changed.
+    /// The newest item, mutable.
     #[inline]
     pub fn back_mut(&mut self, which: usize) -> Option<&mut T> {
         match self.len[which].checked_sub(1)? {
@@ -97,19 +97,19 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         self.more[which].get_or_insert_default().push_back(item);
     }
 
-    /// Where item number `index` is, or will be, if it is one of the first `N`; 0 is the oldest.
+    /// Address of the slot of item number `index`, occupied or not, if it is one of the first `N`; 0 is the oldest.
     #[inline]
     pub fn near(&self, which: usize, index: u32) -> *const T {
         &raw const self.items[which][self.place(which, index)]
     }
 
-    /// Takes the oldest. A queue that is empty starts again at its beginning, to stay within few cache lines.
+    /// Removes the oldest item. An empty queue starts again at its first slot, to stay within few cache lines.
     #[inline(always)]
     pub fn pop(&mut self, which: usize) -> Option<T> {
         let left = self.len[which].checked_sub(1)?;
         let (item, next) = (self.items[which][self.place(which, 0)], self.head[which].wrapping_add(1));
         self.len[which] = left;
-        // Whether it is the last one cannot be foreseen.
+        // Whether this is the last item is unpredictable.
         self.head[which] = select_unpredictable(left == 0, 0, next);
         if left >= N as u32 {
             self.refill(which);
@@ -117,7 +117,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
         Some(item)
     }
 
-    /// The oldest of those behind becomes one of the first `N`.
+    /// Moves the oldest item behind the first `N` into the ring.
     #[cold]
     #[inline(never)]
     fn refill(&mut self, which: usize) {
@@ -131,7 +131,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
     pub fn iter(&self, which: usize) -> impl Iterator<Item = &T> {
         let len = self.len[which];
         let near = (0..len.min(N as u32)).map(move |index| &self.items[which][self.place(which, index)]);
-        // What is empty is not looked at: it lies elsewhere.
+        // An empty overflow queue is not read: that would be a cache miss.
         let more = self.more[which].as_ref().filter(|_| len > N as u32);
         near.chain(more.into_iter().flat_map(|more| more.iter()))
     }
@@ -140,7 +140,7 @@ impl<T: Copy, const K: usize, const N: usize> Rings<T, K, N> {
 /// One queue whose first `N` items lie in the ring itself.
 ///
 /// A port has three queues, and nearly all of them stay short: a port with its packets is one piece of memory, which
-/// can be asked for at once.
+/// can be prefetched at once.
 #[derive(Clone, Debug)]
 pub struct Ring<T, const N: usize = 8>(Rings<T, 1, N>);
 
@@ -157,7 +157,7 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.0.len(0) as usize
     }
 
-    /// Whether there is none.
+    /// Whether the queue is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -181,25 +181,25 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.0.push(0, item);
     }
 
-    /// Where item number `index` is, or will be, if it is one of the first `N`; 0 is the oldest.
+    /// Address of the slot of item number `index`, occupied or not, if it is one of the first `N`; 0 is the oldest.
     #[inline]
     pub fn near(&self, index: u32) -> *const T {
         self.0.near(0, index)
     }
 
-    /// Where the next item will be added, if it is one of the first `N`.
+    /// Address of the slot for the next item, if it is one of the first `N`.
     #[inline]
     pub fn end(&self) -> *const T {
         self.near(self.0.len(0))
     }
 
-    /// Where the newest item is, if it is one of the first `N`.
+    /// Address of the newest item, if it is one of the first `N`.
     #[inline]
     pub fn latest(&self) -> *const T {
         self.near(self.0.len(0).wrapping_sub(1))
     }
 
-    /// Takes the oldest.
+    /// Removes the oldest item.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         self.0.pop(0)
@@ -211,7 +211,7 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         self.0.iter(0)
     }
 
-    /// Adds `item` in front of the first item that it goes before, of a ring that is in such an order.
+    /// Inserts `item` into a sorted ring, in front of the first item that it precedes.
     #[inline(always)]
     pub fn insert_sorted(&mut self, item: T, before: impl Fn(&T, &T) -> bool) {
         let Rings { head: [head], len: [len], items: [items], .. } = &mut self.0;
@@ -223,7 +223,7 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         let place = |index: u32| head.wrapping_add(index) as usize % N;
         let passes =
             |items: &[T; N], index: u32| (index > 0) & before(&item, &items[place(index.wrapping_sub(1))]);
-        // Whether it passes the newest item cannot be foreseen. So that one is copied whatever comes of it.
+        // Whether the new item passes the newest one is unpredictable, so the newest item is always copied.
         let mut index = end - u32::from(passes(items, end));
         items[place(end)] = items[place(end.wrapping_sub(1))];
         while passes(items, index) {

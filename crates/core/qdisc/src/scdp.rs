@@ -54,7 +54,7 @@ pub struct ScdpSwitchRules {
 /// The rule of a port of an SCDP switch.
 #[derive(Clone, Debug)]
 pub struct ScdpSwitchRule {
-    /// Room left for symbols. The one in service takes its share.
+    /// Room left for symbols. The symbol in service counts as held.
     data_free: u64,
     /// Room left for control packets.
     control_free: u64,
@@ -67,7 +67,7 @@ pub struct ScdpSwitchRule {
 /// One port of an SCDP switch.
 pub type ScdpSwitch<P> = Classes<ScdpSwitchRule, P, CLASSES>;
 
-/// The queue of a packet: priorities 7 to 3 have one each, and what is less urgent shares the last.
+/// The queue of a packet: priorities 7 to 3 have one each, and lower priorities share the last.
 fn class(packet: &impl Item) -> usize {
     if packet.is_control() {
         CONTROL

@@ -81,7 +81,7 @@ pub struct SplitRules {
 pub struct Split<P> {
     trim: Trim<P>,
     tail: DropTail<P>,
-    /// Service that class 0 is ahead of class 1 since both have packets: bytes times the weight of the other class.
+    /// Service by which class 0 is ahead of class 1 since both have packets: bytes times the weight of the other class.
     ahead: i64,
     /// Whether the packet in service is of class 1.
     serving_tail: bool,
@@ -138,7 +138,7 @@ impl<P: Item> Discipline<P> for Split<P> {
         }
     }
 
-    /// The class that is behind is served; one that has nothing to send saves nothing up.
+    /// Serves the class that is behind. A class without packets saves up no service.
     fn dequeue(&mut self, rules: &SplitRules, shared: &mut (), cx: &mut impl Context<P>) -> Option<P> {
         let both = !self.trim.is_empty() && !self.tail.is_empty();
         if !both {

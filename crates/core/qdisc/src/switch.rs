@@ -8,20 +8,20 @@ use crate::{
     SharedBufferConfig, SplitConfig, TrimConfig,
 };
 
-/// Room of a queue, as a setting states it.
+/// Capacity of a queue, as a setting states it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capacity {
     /// Name of the setting.
     pub key: &'static str,
-    /// The room.
+    /// The capacity.
     pub room: QueueSize,
     /// Whether data packets wait there, or only headers.
     pub of_data: bool,
 }
 
-/// Settings of a discipline as others depend on them: a transport's packets have to fit.
+/// Properties of a discipline that transports depend on: their packets have to fit.
 pub trait QueueSettings: Settings {
-    /// Rooms of the queues.
+    /// Capacities of the queues.
     fn capacities(&self) -> Vec<Capacity>;
     /// Bytes on the wire that a trim leaves; `None` if nothing is ever trimmed.
     fn trim_to(&self) -> Option<Bytes> {

@@ -56,7 +56,7 @@ impl QueueSettings for TrimConfig {
     }
 }
 
-/// No control packet is longer, in bytes on the wire.
+/// Upper bound of the length of control packets. Bytes on the wire.
 const LONGEST_CONTROL: u32 = 192;
 
 /// [`TrimConfig`] in the form in which ports use it.
@@ -69,7 +69,7 @@ pub struct TrimRules {
     victim: Victim,
     return_to_sender: bool,
     return_latency: Option<Picos>,
-    /// Control packets that find room whatever their length; no limit if none is ever sent back.
+    /// Number of control packets that fit even if all have the largest size; no limit if packets are never sent back.
     sure_control: u32,
     mark: Option<StepMark>,
 }
@@ -84,7 +84,7 @@ fn sure_control(config: &TrimConfig) -> u32 {
     }
 }
 
-/// The classes of packets. What both have in common is done by index, without a branch: which class a packet belongs to is
+/// The classes of packets. Steps common to both use the class as an index, without a branch: the class of a packet is
 /// random, so that a branch on it is mispredicted half the time.
 const DATA: usize = 0;
 /// See [`DATA`].
@@ -94,7 +94,7 @@ const CONTROL: usize = 1;
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct TrimRule {
-    /// Room left of the limits, by class. The data packet in service takes its share.
+    /// Room left, by class. The data packet in service counts as held.
     free: [u64; 2],
     /// Share of the data packet in service; 0 if there is none.
     serving: u32,
@@ -118,7 +118,7 @@ impl TrimRule {
         left.is_some()
     }
 
-    /// A packet without room in its class.
+    /// Decides about a packet without room in its class.
     #[cold]
     #[inline(never)]
     fn overflow<P: Item>(
@@ -148,7 +148,7 @@ impl TrimRule {
         Verdict::TrimArriving
     }
 
-    /// A packet was taken.
+    /// Counts a packet that was taken.
     #[cold]
     fn count(&mut self, packet: &impl Item, size: u32) {
         if let Some(held) = self.marking.as_mut().filter(|_| !packet.is_control()) {
@@ -199,7 +199,7 @@ impl ClassRule<2> for TrimRule {
         rules.return_latency
     }
 
-    /// A packet that arrives above the threshold is marked also if it then loses its payload.
+    /// A packet that arrives above the threshold is marked, even if it then loses its payload.
     #[inline(always)]
     fn marks<P: Item>(&self, rules: &TrimRules, packet: &P) -> bool {
         let above = |mark: &StepMark| {

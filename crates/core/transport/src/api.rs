@@ -8,7 +8,7 @@ use crate::Header;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ConnId(pub u32);
 
-/// What a transport knows of the host it runs on.
+/// Properties of the host that a transport runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostInfo {
     /// The host's own address.
@@ -71,7 +71,7 @@ pub enum Class {
     Control,
 }
 
-/// What happened to a packet on its way.
+/// State in which a packet arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// Arrived as it was sent.
@@ -138,7 +138,7 @@ impl<H> Transmit<H> {
     }
 }
 
-/// What a transport reports.
+/// An event that a transport reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// Receiver: a connection began. `slot` names it until another `Opened` reuses the number.
@@ -184,7 +184,7 @@ pub enum Event {
         to: HostAddr,
         /// Which connection.
         conn: ConnId,
-        /// What it took.
+        /// Packets sent and repeated for the flow.
         counts: SendCounts,
     },
     /// Sender: gave up.
@@ -195,7 +195,7 @@ pub enum Event {
         conn: ConnId,
         /// Why, in words.
         reason: &'static str,
-        /// What was tried.
+        /// Packets sent and repeated until then.
         counts: SendCounts,
     },
     /// Sender: a retransmission timer ran out for one packet.
@@ -207,8 +207,8 @@ pub enum Event {
         /// Which packet, as the protocol numbers them: what [`Header::concerns`] says of it and of its answers.
         seq: u32,
     },
-    /// Receiver: data or a question came for a connection that is not known here and that the packet may not open, or
-    /// that was dismissed. Nothing answers it; its sender waits in vain, unless somebody tells it.
+    /// Receiver: data or a probe came for a connection that is dismissed, or that is unknown here and that the packet
+    /// may not open. The transport does not answer; the sender waits in vain unless the driver informs it.
     Stray {
         /// The sender.
         peer: HostAddr,
@@ -234,7 +234,7 @@ impl Event {
 /// When to call [`Transport::handle_timeout`], and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Deadline {
-    /// When.
+    /// Time of the deadline.
     pub at: Instant,
     /// Name of the timer, for traces and the stall detector.
     pub why: &'static str,
@@ -262,9 +262,9 @@ pub struct FlowStatus {
     pub bytes: u64,
     /// When that number last grew, or when the flow began.
     pub last_progress: Instant,
-    /// What it waits for, in words.
+    /// Description of the event that the flow waits for.
     pub waiting_for: &'static str,
-    /// What the sender counted; zeros at the receiver.
+    /// The sender's counters; zeros at the receiver.
     pub counts: SendCounts,
 }
 
@@ -320,7 +320,7 @@ pub struct Framing {
     pub header: u32,
 }
 
-/// What a sender counted for one flow.
+/// Counters of one flow at its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SendCounts {
     /// Data packets sent, repetitions included.
@@ -331,7 +331,7 @@ pub struct SendCounts {
     pub timeouts: u32,
 }
 
-/// What makes a transport known to scenarios: a name, settings and endpoints.
+/// A transport that scenarios can name: a name, settings and endpoints.
 pub trait Protocol {
     /// The name in `[transport] kind = "..."`.
     const NAME: &'static str;

@@ -1,7 +1,7 @@
-//! Two endpoints and whatever may happen between them, in virtual time.
+//! Two endpoints and an unreliable channel between them, in virtual time.
 //!
-//! Where a [`crate::script::Script`] plays one side word by word, a channel lets both sides talk and does to each
-//! packet what the test says: lose it, double it, delay it, trim it, send it back.
+//! A [`crate::script::Script`] plays one side word by word. A channel lets both sides talk and treats each packet as
+//! the test says: loses, duplicates, delays, trims or returns it.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::{Class, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, Transmit, Transport};
 
-/// What happens to one copy of a packet.
+/// Treatment of one copy of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passage {
     /// How long it is on its way. Chance delays reorder packets.
@@ -28,7 +28,7 @@ impl Passage {
     }
 }
 
-/// What the channel has seen so far.
+/// Record of a channel so far.
 #[derive(Clone, Default, Debug)]
 pub struct Log {
     /// Virtual time.
@@ -50,7 +50,7 @@ pub struct Channel<T: Transport> {
     /// Packets on their way, by time of arrival and order of departure: to which side, and what.
     flight: Flight<T::Header>,
     departures: u64,
-    /// What was seen.
+    /// Record of packets and events.
     pub log: Log,
 }
 
@@ -64,7 +64,7 @@ struct Side<T> {
     free_at: Instant,
 }
 
-/// What to do next.
+/// Next step of the channel.
 enum Step {
     Transmit(usize),
     Timeout(usize),

@@ -1,8 +1,8 @@
-//! The contract between a transport and whatever drives it.
+//! The contract between a transport and its driver.
 //!
-//! A transport is a state machine without I/O, clock or randomness of its own. Time, commands and packets come in
-//! as arguments; packets, events and the next deadline come out by polling, until dry, after every input. The same
-//! state machine runs in the simulator, on Linux and in a replay.
+//! A transport is a state machine without I/O, clock or randomness of its own. Time, commands and packets come in as
+//! arguments; packets, events and the next deadline come out by polling, until dry, after every input. The same state
+//! machine runs in the simulator, on Linux and in a replay.
 #![no_std]
 
 extern crate alloc;

@@ -55,7 +55,7 @@ pub struct Packed<W> {
     pub words: W,
 }
 
-/// What switches that order packets by flow may see of a header, beside what every packet says.
+/// Header fields for switches that order packets by flow, beside the fields common to all packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct HopView {
     /// The connection; with the host that the packet comes from, its flow.
@@ -76,14 +76,15 @@ pub trait Header: Copy + core::fmt::Debug {
     /// Reads the packed form. `unpack(pack(h)) == h` for every header.
     fn unpack(packed: Packed<Self::Words>) -> Self;
 
-    /// The connection that the packet belongs to, and the data packet that it is or answers if a sender's timer runs for
-    /// that one until the answer has arrived. A driver explains timeouts by lost packets with it; `None` explains nothing.
+    /// The connection of the packet, and the number of a data packet. The number is given if a sender's timer runs for
+    /// that data packet until its answer arrives, for the packet itself and for its answers. Drivers use it to explain
+    /// timeouts by lost packets; with `None` a timeout stays unexplained.
     fn concerns(self) -> Option<(ConnId, Option<u32>)> {
         None
     }
 
-    /// What switches that order packets by flow may see. `None`: the protocol states no rank, and its packets are served in
-    /// order of arrival.
+    /// Header fields for switches that order packets by flow. `None`: the protocol states no rank, and its packets are
+    /// served in order of arrival.
     fn hop_view(self) -> Option<HopView> {
         None
     }

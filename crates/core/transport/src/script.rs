@@ -1,7 +1,7 @@
 //! Conversations as scripts: tests that read like a paper's figure.
 //!
-//! One endpoint, and a test that plays everybody else. Time passes only where the script says so; deadlines that lie
-//! on the way are kept. Whatever the endpoint sends or reports is collected until the script looks at it.
+//! One endpoint, and a test that plays all its peers. Time passes only where the script says so, and deadlines in
+//! between are kept. The endpoint's packets and events are collected until the script looks at them.
 //!
 //! ```ignore
 //! let mut s = Script::new(endpoint);
@@ -127,7 +127,7 @@ where
         self.collect()
     }
 
-    /// The link takes whatever the endpoint has; its reports are noted.
+    /// Takes all packets that the endpoint has to send, and notes its events.
     fn collect(&mut self) -> &mut Self {
         while let Some(packet) = self.endpoint.poll_transmit(self.now) {
             self.sent.push(Sent { at: self.now, packet });
@@ -165,12 +165,12 @@ where
         self
     }
 
-    /// What was sent since the last look.
+    /// Packets sent since the last look.
     pub fn sent(&mut self) -> Vec<Sent<T::Header>> {
         core::mem::take(&mut self.sent)
     }
 
-    /// What was reported since the last look.
+    /// Events reported since the last look.
     pub fn reported(&mut self) -> Vec<Event> {
         core::mem::take(&mut self.events)
     }

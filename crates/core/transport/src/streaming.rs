@@ -2,11 +2,11 @@ use pullnet_units::Instant;
 
 use crate::{ConnId, FlowSpec, HostAddr, Transport};
 
-/// A transport that carries streams: data whose amount is not known when it begins, to receivers that may be slow.
+/// A transport that carries streams: data of an amount unknown at the start, to receivers that may be slow.
 ///
-/// Its owner keeps the bytes and cuts them into packets; the transport says which packet leaves when, and where an
-/// arrived one belongs. Packets of a stream are numbered from 0 in the order in which they are offered. Whoever names a
-/// connection that is not open, or not any more, changes nothing by it.
+/// The driver keeps the bytes and cuts them into packets. The transport says which packet leaves when, and where an
+/// arrived packet belongs. Packets of a stream are numbered from 0 in the order in which they are offered. A call for a
+/// connection that is not open changes nothing.
 pub trait Streaming: Transport {
     /// The application begins a stream. Nothing leaves before something is offered; `flow.size` is not looked at. A
     /// number that may not be used is reported as [`crate::Event::Failed`].
@@ -25,19 +25,19 @@ pub trait Streaming: Transport {
     /// no such connection, for instance because it is completed.
     fn acknowledged(&self, to: HostAddr, conn: ConnId) -> Option<u32>;
 
-    /// The receiver wants no more of the connection in `slot`: it is forgotten without a report, and nothing that still
-    /// comes for it is answered ([`crate::Event::Stray`]) or opens it anew. The slot may be used again.
+    /// The receiver abandons the connection in `slot`: the connection is forgotten without a report. Later packets do
+    /// not reopen it and are not answered ([`crate::Event::Stray`]). The slot may be used again.
     fn dismiss(&mut self, now: Instant, slot: u32);
 
-    /// Whether a connection from `from` has ended here, received or dismissed, and is still remembered: no packet of it
-    /// opens it anew.
+    /// Whether a connection from `from` has ended here, received or dismissed, and is still remembered: none of its
+    /// packets can reopen it.
     fn remembers(&self, from: HostAddr, conn: ConnId) -> bool;
 
-    /// The receiver's application is slow: while `held`, the connection in `slot` asks for no more. What it asked for
-    /// before still arrives; what it would ask for leaves after the release.
+    /// The receiver's application is slow: while `held`, the connection in `slot` requests no data. Data requested
+    /// before still arrives; requests made meanwhile leave after the release.
     fn hold(&mut self, now: Instant, slot: u32, held: bool);
 
-    /// The receiver decides how urgent the connection in `slot` is, whatever the sender asks for: a higher priority goes
-    /// first.
+    /// Sets the priority of the connection in `slot` at the receiver, in place of the sender's request: a higher
+    /// priority goes first.
     fn prefer(&mut self, slot: u32, priority: u8);
 }

@@ -2,7 +2,7 @@ use core::fmt::Debug;
 
 use pullnet_units::Instant;
 
-/// What an ACK says to congestion control.
+/// An ACK as congestion control sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Acked {
     /// When it arrived.

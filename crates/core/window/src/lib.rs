@@ -1,9 +1,9 @@
-//! What window-based transports share: the state machines of one host, of which a protocol chooses congestion control and
-//! settings.
+//! Common parts of window-based transports: the state machines of one host. A protocol chooses their congestion control
+//! and settings.
 //!
-//! Numbers count packets, not bytes: a packet is one maximum segment. Where an RFC counts bytes in multiples of SMSS, one
-//! SMSS is one packet, the short last packet of a flow included. `README.md` beside this crate lists the rules with their
-//! sources.
+//! Numbers count packets, not bytes: a packet is one maximum segment. Where an RFC counts bytes in multiples of SMSS,
+//! one SMSS is one packet, the short last packet of a flow included. `README.md` beside this crate lists the rules with
+//! their sources.
 #![no_std]
 
 extern crate alloc;

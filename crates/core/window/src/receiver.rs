@@ -8,7 +8,7 @@ use pullnet_units::{Instant, Picos};
 use crate::rules::{Paths, Rules};
 use crate::segment::{Ranges, Segment};
 
-/// Packets that one ACK acknowledges at most where it may wait (RFC 5681, section 4.2: every second full packet).
+/// Packets that may arrive before a delayed ACK must leave (RFC 5681, section 4.2: every second full packet).
 const PACKETS_PER_ACK: u32 = 2;
 
 /// A data packet as it arrives.
@@ -22,7 +22,7 @@ pub(crate) struct Data {
     pub ce: bool,
 }
 
-/// What follows from a data packet.
+/// Consequences of a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Arrival {
     /// Whether its payload is new.
@@ -42,7 +42,7 @@ pub(crate) struct Receiver {
     /// The path of its ACKs, if they have one.
     path: u16,
     received: ReceivedSet,
-    /// What is above the cumulative point, most recently changed first.
+    /// Packets above the cumulative point, most recently changed range first.
     ranges: Ranges,
     /// Number of packets, once the last one was seen.
     total: Option<u32>,
@@ -136,7 +136,7 @@ impl Receiver {
         [before, Some(Segment::Nack { conn: self.conn, seq: data.seq })]
     }
 
-    /// RFC 8257, section 3.2, figure 1: where the ECN state changes, the packets of the former state are acknowledged at
+    /// RFC 8257, section 3.2, figure 1: where the ECN state changes, the packets of the old state are acknowledged at
     /// once, so that each ACK echoes the state of all packets that it acknowledges.
     #[inline]
     fn note_mark(&mut self, rules: &Rules, ce: bool) -> Option<Segment> {
@@ -179,9 +179,9 @@ impl Receiver {
         (self.ack_at <= now).then(|| self.acknowledge(rules))
     }
 
-    /// When to look at the connection again: for its delayed ACK, or whether its sender is silent. The latter after a
-    /// time-wait, or after as long as nothing was heard: a timer that outlived its connection by all of `silence`, a quarter of
-    /// an hour, would cost memory for every flow of a run.
+    /// When to check the connection again: for its delayed ACK, or for a silent sender. The check for silence is at
+    /// most one time-wait away, or as far away as the sender has been silent. Timers that outlived their connections by
+    /// all of `silence`, a quarter of an hour, would cost memory for every flow of a run.
     #[inline]
     pub fn due(&self, now: Instant, rules: &Rules, silence: Picos) -> Instant {
         let step = rules.time_wait.max(now.since(self.last_heard));

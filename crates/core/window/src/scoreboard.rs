@@ -111,7 +111,7 @@ impl Scoreboard {
         self.cursor = self.cursor.max(self.first);
     }
 
-    /// The packets of a SACK range have arrived. Visits those that were not known to have.
+    /// Notes that the packets of a SACK range have arrived. Visits the packets that were not known to have arrived.
     pub fn sack(&mut self, (start, end): (u32, u32), visit: &mut impl FnMut(u32, &Slot)) {
         let (mut seq, end) = (start.max(self.first), end.min(self.next()));
         while seq < end {

@@ -15,7 +15,7 @@ use crate::segment::{Ranges, Segment};
 /// New packets that limited transmit lets leave (RFC 3042).
 const LIMITED_TRANSMIT: u32 = 2;
 
-/// What a connection depends on besides itself.
+/// Surroundings of a connection: the time, settings and shared state.
 pub(crate) struct Context<'a, C: Control> {
     pub now: Instant,
     pub rules: &'a Rules,
@@ -24,7 +24,7 @@ pub(crate) struct Context<'a, C: Control> {
     pub events: &'a mut SmallQueue<Event>,
 }
 
-/// What an ACK says.
+/// Fields of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack {
     pub cumulative: u32,
@@ -46,7 +46,7 @@ enum Phase {
     Loss,
 }
 
-/// What leaves next.
+/// The packet that leaves next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Next {
     Again(u32),
@@ -54,7 +54,7 @@ enum Next {
     New,
 }
 
-/// What follows from a timer that ran out.
+/// Consequence of an expired timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expiry {
     /// Nothing: the deadline has moved.
@@ -76,7 +76,7 @@ pub(crate) struct Sender<C> {
     /// Whether it stands in line for the link.
     pub queued: bool,
     phase: Phase,
-    /// Retransmit the oldest packet whatever the window says.
+    /// Retransmit the oldest packet even if the window is full.
     eager: bool,
     /// The rescue retransmission of this recovery was used.
     rescued: bool,
@@ -94,7 +94,7 @@ pub(crate) struct Sender<C> {
     duplicates: u32,
     /// Packets that limited transmit sent since the first duplicate ACK.
     limited: u32,
-    /// What fast recovery without SACK adds to the window.
+    /// Packets that fast recovery without SACK adds to the window.
     inflation: i64,
     /// Most packets that were outstanding at once, since the packet before `peak_until` was sent.
     peak: u32,
@@ -114,7 +114,7 @@ pub(crate) struct Sender<C> {
     pub counts: SendCounts,
 }
 
-/// What an ACK newly acknowledged.
+/// Packets that an ACK newly acknowledges.
 #[derive(Clone, Copy, Default)]
 struct Newly {
     /// Packets, cumulatively.
@@ -351,8 +351,8 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// RFC 5681, section 3.2, steps 2 and 3; RFC 6675, section 5, step 4. The first retransmission leaves whatever the
-    /// window says.
+    /// RFC 5681, section 3.2, steps 2 and 3; RFC 6675, section 5, step 4. The first retransmission leaves even if the
+    /// window is full.
     fn reduce(&mut self, cx: &mut Context<'_, C>) {
         self.control.on_loss(cx.control, self.board.flight() - self.limited.min(self.board.flight()));
         self.phase = Phase::Recovery;
@@ -499,7 +499,8 @@ impl<C: Control> Sender<C> {
         seq
     }
 
-    /// Whatever waits has a timer: starts it if packets are outstanding and none can leave, and it does not run.
+    /// Starts the timer if packets are outstanding, none can leave, and the timer is not running. No connection waits
+    /// without a timer.
     #[inline]
     pub fn guard(&mut self, now: Instant, rules: &Rules) {
         if self.due == Instant::NEVER && !self.queued && self.board.flight() > 0 {
@@ -524,7 +525,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// What the connection waits for, in words.
+    /// Description of the event that the connection waits for.
     pub fn waiting_for(&self) -> &'static str {
         match self.phase {
             Phase::Opening => "the SYN-ACK",

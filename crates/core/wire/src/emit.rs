@@ -28,9 +28,9 @@ pub enum EmitError {
     /// The header says another length.
     #[error("the header says {header} B of payload, but there are {payload} B")]
     Length {
-        /// What the header says.
+        /// Payload length stated in the header. Bytes.
         header: usize,
-        /// What there is.
+        /// Payload length given. Bytes.
         payload: usize,
     },
     /// A frame carries marks where a priority would be.
@@ -84,7 +84,7 @@ fn ipv6(out: &mut [u8], class: u8, length: u16, label: u16, addresses: &[u8]) {
     out[8..IPV6].copy_from_slice(addresses);
 }
 
-/// What stands in front of a datagram's `body`, written.
+/// The headers of a frame, already written, and the space behind them for the datagram's `body`.
 pub(crate) struct Headers<'a> {
     /// The bytes of both addresses, `family` each.
     pub addresses: [u8; 32],
@@ -126,11 +126,10 @@ pub(crate) fn headers<'a>(
 
 /// Writes a frame into `out` and returns its length.
 ///
-/// The UDP checksum is 0: one that covers payload would be wrong after a trim. The header has a check of its own, and
-/// so has the payload (RFC 6935 and RFC 6936 ask for this over IPv6).
+/// The UDP checksum is 0: a checksum over the payload would be wrong after a trim. The header has a check of its own,
+/// and so has the payload, as RFC 6935 and RFC 6936 require for a zero checksum over IPv6.
 ///
-/// # Errors
-/// If the frame does not fit, or header, payload and addresses contradict each other.
+/// # Errors If the frame does not fit, or header, payload and addresses contradict each other.
 pub fn emit(
     out: &mut [u8],
     route: &Route,

@@ -27,7 +27,8 @@ pub struct Arrival<'a, H> {
     pub home: u16,
     /// The header.
     pub header: H,
-    /// What became of it: a damaged payload is as good as none, for the header says which packet has to come again.
+    /// Whether the packet arrived whole, trimmed or returned. A damaged payload counts as trimmed: the header still
+    /// says which packet must be retransmitted.
     pub fate: Fate,
     /// Whether all of the payload is there and is not what was sent.
     pub damaged: bool,
@@ -103,11 +104,10 @@ pub trait Framed: Protocol {
         Ok(needed)
     }
 
-    /// Reads a frame that is for UDP port `port`.
+    /// Reads a frame addressed to UDP port `port`.
     ///
-    /// # Errors
-    /// If the frame is somebody else's, or not what any host of this transport sends. Nothing of such a frame can be
-    /// believed.
+    /// # Errors If the frame belongs to other traffic, or is not one that a host of this transport sends. No field of
+    /// such a frame can be trusted.
     fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrival<'a, HeaderOf<Self>>, Refused> {
         let Opened { route, returned, ce, datagram, end, addresses, .. } = open(frame, marks, port)?;
         let (long, computed) = measure(datagram, addresses)?;

@@ -1,12 +1,13 @@
-//! What transports look like on the wire: a header of 32 bytes in UDP over IPv4 or IPv6 in Ethernet.
+//! The wire format of transports: a header of 32 bytes in UDP over IPv4 or IPv6 in Ethernet.
 //!
 //! `docs/wire.md` specifies it byte by byte. Three layers:
-//! - [`Packet`] is a header of NDP as a value in which nonsense cannot be written; `encode` and `decode` are exact inverses.
-//! - [`emit`] and [`parse`] make whole frames of it and read them, whole, trimmed or returned. [`Framed`] does the same for
-//!   every transport.
-//! - [`switch`] is what a switch does to the bytes of a frame: look at its mark, trim it, send it back.
+//! - [`Packet`] is an NDP header as a value that cannot hold invalid combinations; `encode` and `decode` are exact
+//!   inverses.
+//! - [`emit`] and [`parse`] write and read whole frames, which may be whole, trimmed or returned. [`Framed`] does the
+//!   same for every transport.
+//! - [`switch`] holds the operations of a switch on the bytes of a frame: read its mark, trim it, send it back.
 //!
-//! Nothing here panics on input.
+//! No input makes this crate panic.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -42,7 +43,7 @@ pub const PORT: u16 = 61199;
 pub const LABEL_BASE: u16 = 49152;
 /// Number of path labels.
 pub const LABELS: u16 = 1 << 14;
-/// Bit of a connection number that says "the way back": the flow answers the one that the other host opened under the
+/// Bit of a connection number that says "the way back": this flow answers the flow that the other host opened under the
 /// same number without the bit.
 pub const REPLY: u32 = 1 << 31;
 
@@ -61,9 +62,9 @@ pub const IPV4: usize = 20;
 pub const IPV6: usize = 40;
 /// Bytes of UDP.
 pub const UDP: usize = 8;
-/// What a switch has to leave of an IPv4 frame at least, so that it can be told what was in it.
+/// Smallest IPv4 frame that a trim may leave: its headers still identify the packet. Bytes.
 pub const TRIM_IPV4: usize = ETHERNET + IPV4 + UDP + HEADER;
-/// The same of an IPv6 frame.
+/// Smallest IPv6 frame that a trim may leave. Bytes.
 pub const TRIM_IPV6: usize = ETHERNET + IPV6 + UDP + HEADER;
 
 /// Payload of a full data packet where IP packets have at most `mtu` bytes: 1436 B of 1500 and 8936 B of 9000 over

@@ -1,13 +1,13 @@
 use thiserror::Error;
 
-/// What a packet is to a switch, by its DSCP alone.
+/// Kind of a packet at a switch, read from its DSCP alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// Carries payload: may be trimmed ("trimmable").
     Data,
     /// ACK, NACK, PULL, PROBE, RESET: goes first and is never trimmed.
     Control,
-    /// What a switch left of a data packet: goes first, and is never trimmed again.
+    /// The rest of a data packet that a switch trimmed: forwarded first, and never trimmed again.
     Trimmed,
     /// A trimmed packet that a switch sent back to where it came from.
     Returned,
@@ -56,7 +56,7 @@ impl Marks {
         self.0[mark as usize]
     }
 
-    /// What a packet with this DSCP value is; `None`: somebody else's.
+    /// Mark of a packet with this DSCP value; `None` for other traffic.
     #[must_use]
     pub fn mark(&self, dscp: u8) -> Option<Mark> {
         self.0.iter().position(|known| *known == dscp).map(|at| ORDER[at])

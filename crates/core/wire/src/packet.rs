@@ -1,4 +1,4 @@
-//! The header: 32 bytes, of which no trim takes any.
+//! The header: 32 bytes that no trim removes.
 
 use thiserror::Error;
 
@@ -40,14 +40,14 @@ pub struct Packet {
     pub conn: u32,
     /// Secret of the stream, which no host but the two can know; in a HELLO and its COOKIE a number that the asker chose.
     pub tag: u64,
-    /// What the packet says of it.
+    /// Packet type and its fields.
     pub shape: Shape,
 }
 
-/// What a packet says. Packet numbers count from 0 within a connection, pull numbers from 1.
+/// Packet type and its fields. Packet numbers count from 0 within a connection, pull numbers from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// Payload, or what a trim left of it.
+    /// Payload, possibly trimmed.
     Data {
         /// Packet number: with `syn` also the offset from the first packet of the connection.
         seq: u32,
@@ -61,9 +61,9 @@ pub enum Shape {
         again: bool,
         /// Payload bytes when it was sent.
         length: u16,
-        /// Who is meant at the receiver.
+        /// Service at the receiving host.
         service: u16,
-        /// What the sender asks for; higher goes first.
+        /// Priority that the sender requests; higher goes first.
         priority: u8,
         /// With `syn`, when the stream was opened, by the receiver's clock: see [`crate::STAMP_MASK`]. 0 without `syn`.
         stamp: u32,
@@ -87,23 +87,24 @@ pub enum Shape {
         /// Pulls sent on this connection so far.
         number: u32,
     },
-    /// How does this packet stand? Asks for a pull that may be lost, and keeps an idle connection alive.
+    /// Asks about the state of a packet. It requests a pull that may have been lost, and keeps an idle connection
+    /// alive.
     Probe {
         /// Which packet.
         seq: u32,
     },
-    /// The connection is over for whoever sends this; nothing answers it.
+    /// The sender of this packet has ended the connection; nothing answers it.
     Reset {
-        /// Whether the data's sender says so; else its receiver does.
+        /// Whether the data's sender sent it; otherwise the data's receiver did.
         by_sender: bool,
-        /// Why.
+        /// Reason for the end.
         reason: Reason,
     },
-    /// Asks for a token, with which this host may open streams.
+    /// Requests a token with which this host may open streams.
     Hello,
-    /// The answer to HELLO, sent to the address that asked.
+    /// The answer to HELLO, sent to the address that HELLO came from.
     Cookie {
-        /// What proves that its holder receives what is sent to its address.
+        /// Token that proves that its holder receives packets sent to its address.
         token: u64,
         /// The clock of the host that made it: milliseconds, modulo 2^24.
         clock: u32,
@@ -115,9 +116,9 @@ pub enum Shape {
 pub struct Reason(pub u8);
 
 impl Reason {
-    /// Nobody listens for the service.
+    /// No application listens for the service.
     pub const NO_LISTENER: Self = Self(1);
-    /// The host does not know the connection, perhaps because it was started anew.
+    /// The host does not know the connection; it may have been restarted.
     pub const UNKNOWN: Self = Self(2);
     /// The application dropped it.
     pub const ABORTED: Self = Self(3);
@@ -127,7 +128,7 @@ impl Reason {
     pub const PROTOCOL: Self = Self(5);
     /// The host goes away.
     pub const SHUTDOWN: Self = Self(6);
-    /// The opening carries no valid token, or is too old: the host was started anew, or the packet is a copy.
+    /// The opening carries no valid token, or is too old: the host was restarted, or the packet is a copy.
     pub const STALE: Self = Self(7);
     /// The service takes encrypted streams only.
     pub const KEYED: Self = Self(8);
@@ -165,15 +166,15 @@ pub enum BadHeader {
         kind: u8,
         /// The byte.
         flags: u8,
-        /// What it may have.
+        /// Flags that the packet type may have.
         known: u8,
     },
     /// A byte that must be 0.
     #[error("byte {at}: {value:#04x}, which must be 0 in packet type {kind}")]
     Reserved {
-        /// Which one.
+        /// Offset of the byte.
         at: u8,
-        /// What it is.
+        /// Value of the byte.
         value: u8,
         /// The packet type.
         kind: u8,
@@ -237,7 +238,7 @@ impl Shape {
     }
 }
 
-/// What a packet type may have beside the fields that all have.
+/// Fields that a packet type may have beside the common ones.
 struct Rules {
     /// Flags of byte 1.
     flags: u8,
@@ -296,8 +297,8 @@ fn short(bytes: &[u8; HEADER], at: usize) -> u16 {
 }
 
 impl Packet {
-    /// The bytes of the header, its check included. `addresses` are the bytes of the IP addresses of the host that
-    /// made the packet and of the one that it is for, which the check covers.
+    /// The bytes of the header, its check included. `addresses` are the bytes of two IP addresses that the check
+    /// covers: of the host that made the packet, and of the host that it is for.
     #[must_use]
     pub fn encode(&self, addresses: (&[u8], &[u8])) -> [u8; HEADER] {
         let mut bytes = self.put(VERSION);

@@ -16,20 +16,21 @@ pub struct Arrived<'a> {
     pub route: Route,
     /// The header.
     pub packet: Packet,
-    /// What became of it: a damaged payload is as good as none, for the header says which packet has to come again.
+    /// Whether the packet arrived whole, trimmed or returned. A damaged payload counts as trimmed: the header still
+    /// says which packet must be retransmitted.
     pub fate: Fate,
     /// Whether all of the payload is there and is not what was sent.
     pub damaged: bool,
     /// The payload if the packet is whole; else empty.
     pub payload: &'a [u8],
-    /// What the switches made of the DSCP; `None`: a value that is none of ours.
+    /// Mark left by the switches in the DSCP; `None` for an unknown value.
     pub mark: Option<Mark>,
 }
 
 /// Why a frame is not a packet for us.
 #[derive(Clone, Copy, PartialEq, Eq, Error, Debug)]
 pub enum Refused {
-    /// Not UDP over IP for our port: somebody else's traffic.
+    /// Not UDP over IP for our port: other traffic.
     #[error("not UDP for our port")]
     Foreign,
     /// A part of a larger IP packet.
@@ -44,9 +45,9 @@ pub enum Refused {
     /// The header's check is wrong.
     #[error("the header's check is {carried:#010x}, where {computed:#010x} would be right")]
     Check {
-        /// What it carries.
+        /// Check in the header.
         carried: u32,
-        /// What it should carry.
+        /// Check computed over the header.
         computed: u32,
     },
     /// Not a header.
@@ -58,7 +59,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Whether the frame was meant for us and is wrong, rather than somebody else's.
+    /// Whether the frame is for this port and wrong; false for other traffic.
     #[must_use]
     pub fn is_malformed(&self) -> bool {
         *self != Self::Foreign
@@ -97,8 +98,9 @@ pub(crate) fn route_of(frame: &[u8], ip: Ip, udp: usize) -> Route {
     }
 }
 
-/// What is there of the payload, and whether it is damaged: whole with its check right, whole with its check wrong, or not
-/// whole. `body` is what follows the header, up to where the frame or the IP packet ends, whichever is earlier.
+/// The payload that has arrived, and whether it is damaged: whole with a correct check, whole with a wrong check, or
+/// incomplete. `body` runs from the end of the header to the end of the frame or of the IP packet, whichever is
+/// earlier.
 pub(crate) fn payload_of(body: &[u8], length: usize) -> (Fate, bool, &[u8]) {
     let Some((check, rest)) = body.split_first_chunk::<4>() else { return (Fate::Trimmed, false, &[]) };
     match rest.get(..length) {
@@ -118,11 +120,11 @@ pub(crate) struct Opened<'a> {
     pub returned: bool,
     /// Whether a switch has marked it.
     pub ce: bool,
-    /// What UDP carries and what follows; at least a header.
+    /// The UDP payload and any bytes behind it; at least a header.
     pub datagram: &'a [u8],
-    /// Where it ends by what the IP header says.
+    /// End of the UDP payload by the lengths in the IP header. Offset in bytes.
     pub end: usize,
-    /// The addresses of the host that made the packet and of the one that it is for.
+    /// Addresses of the host that made the packet, and of the host that it is for.
     pub addresses: (&'a [u8], &'a [u8]),
 }
 
@@ -148,14 +150,14 @@ pub(crate) fn open<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Open
     })
 }
 
-/// Reads a frame that is for UDP port `port`.
+/// Reads a frame addressed to UDP port `port`.
 ///
-/// What counts is what is there: a data packet is whole if all of its payload has arrived and the check is right,
-/// whatever its mark says, and trimmed if payload is missing, whether or not the switch corrected the lengths in the
-/// IP and UDP headers.
+/// The bytes that have arrived decide, not the mark: a data packet is whole if all of its payload is there and the
+/// check is right, and trimmed if payload is missing, even if the switch did not correct the lengths in the IP and UDP
+/// headers.
 ///
-/// # Errors
-/// If the frame is somebody else's, or not what any host sends. Nothing of such a frame can be believed.
+/// # Errors If the frame belongs to other traffic, or is not one that any host sends. No field of such a frame can be
+/// trusted.
 pub fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrived<'a>, Refused> {
     let Opened { route, mark, returned, datagram, end, addresses, .. } = open(frame, marks, port)?;
     let (header, rest) = datagram.split_first_chunk::<HEADER>().ok_or(Refused::Short(datagram.len()))?;

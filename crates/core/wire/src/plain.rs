@@ -31,9 +31,9 @@ pub enum BadPlain {
     /// The header of another transport.
     #[error("byte 16: transport number {carried}; this host speaks number {own}")]
     Protocol {
-        /// What it carries.
+        /// Protocol number in the header.
         carried: u8,
-        /// What the host speaks.
+        /// Protocol number of this host.
         own: u8,
     },
     /// More words than any header has.
@@ -50,9 +50,9 @@ pub enum BadPlain {
     /// A byte that must be 0.
     #[error("byte {at}: {value:#04x}, which must be 0")]
     Reserved {
-        /// Which one.
+        /// Offset of the byte.
         at: u8,
-        /// What it is.
+        /// Value of the byte.
         value: u8,
     },
     /// No packet of this transport looks like this: a type, a flag or a number that it does not have.
@@ -125,8 +125,8 @@ impl<H: Header> Plain<H> {
         Bytes { bytes, long }
     }
 
-    /// The header at the beginning of `bytes`, of which there are at least 32, and the words behind them. Its check is not
-    /// looked at.
+    /// The header in the first 32 bytes of `bytes`, and the words behind it. `bytes` must hold at least 32. The
+    /// header's check is not verified.
     pub fn decode(bytes: &[u8], protocol: u8) -> Result<Self, BadPlain> {
         let extra = extra(bytes)?;
         if bytes[16] != protocol {
@@ -140,7 +140,7 @@ impl<H: Header> Plain<H> {
         let length = u16::from_be_bytes([bytes[12], bytes[13]]);
         let packed = packed::<H::Words>(bytes, kind | flags & 0xf0, extra);
         let header = packed.map(H::unpack);
-        // What is read has to be written again as the same bytes, so that nothing in it goes unread.
+        // Packing the header again must give the same bytes: otherwise some input would have been ignored.
         let known = flags & 0x0e == 0 && (carries || length == 0) && usize::from(kind) < H::KINDS.len();
         match (header, packed) {
             (Some(header), Some(packed)) if known && header.pack() == packed => {

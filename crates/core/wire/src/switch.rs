@@ -1,4 +1,4 @@
-//! What a switch does to the bytes of a frame. It knows marks, lengths and addresses, and nothing of connections.
+//! Operations of a switch on the bytes of a frame. A switch knows marks, lengths and addresses, but no connections.
 
 use crate::check::internet_checksum;
 use crate::frame::{Ip, PROTOCOL_UDP, word};
@@ -6,7 +6,7 @@ use crate::parse::route_of;
 use crate::sealed::has_sealed_header;
 use crate::{HEADER, Mark, Marks, Route, SEALED_HEADER, UDP};
 
-/// What a frame is to a switch; `None`: not IP, or with a DSCP that is none of ours.
+/// Mark of a frame; `None` if it is not IP or its DSCP is unknown.
 #[must_use]
 pub fn mark(frame: &[u8], marks: &Marks) -> Option<Mark> {
     marks.mark(Ip::find(frame)?.dscp(frame))
@@ -46,8 +46,7 @@ pub fn put_headers(out: &mut [u8], route: &Route, class: u8, carried: &[u8]) -> 
     Some(headers.needed)
 }
 
-/// The least that a trim has to leave of this frame: up to the end of its header, which is longer in an encrypted packet.
-/// `None`: not IP.
+/// Smallest length that a trim may leave of this frame. Bytes; `None` if it is not IP.
 #[must_use]
 pub fn least(frame: &[u8]) -> Option<usize> {
     let ip = Ip::find(frame)?;
@@ -70,8 +69,8 @@ pub enum Lengths {
     Kept,
 }
 
-/// Trims a frame to `keep` bytes, or to [`least`] if that is more, and marks it. Returns its new length, or `None` if it
-/// is not IP or holds no more than that: then nothing is changed.
+/// Trims a frame to `keep` bytes, or to [`least`] if that is more, and marks it. Returns the new length. Returns `None`
+/// and changes nothing if the frame is not IP, or no longer than that already.
 pub fn trim(frame: &mut [u8], keep: usize, lengths: Lengths, marks: &Marks) -> Option<usize> {
     let ip = Ip::find(frame)?;
     let (udp, long) = (ip.next(), keep.max(least(frame)?));

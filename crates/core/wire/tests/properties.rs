@@ -1,4 +1,4 @@
-//! What is written is read again; what a switch trims still says what it was; what is damaged is noticed.
+//! Round trips: every written frame is read back, a trimmed frame still identifies its packet, and damage is detected.
 
 mod common;
 
@@ -90,7 +90,7 @@ proptest! {
         let bit = at.index(8 * bytes.len());
         bytes[bit / 8] ^= 1 << (bit % 8);
         let Ok(arrived) = parse(&bytes, &MARKS(), route.to_port) else { return Ok(()) };
-        // What is believed is what was sent.
+        // An accepted frame holds the fields that were sent.
         prop_assert_eq!(arrived.packet, packet);
         prop_assert_eq!((arrived.route.from, arrived.route.to), (route.from, route.to));
         if arrived.fate == Fate::Whole {

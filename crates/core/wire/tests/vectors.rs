@@ -1,5 +1,6 @@
-//! Golden vectors: frames byte by byte, and what they say. `vectors/wire.jsonl` holds them for whoever implements the same
-//! format elsewhere. `BLESS=1 cargo test -p pullnet-wire --test vectors` writes the file anew: look at the difference.
+//! Golden vectors: frames byte by byte, and the fields in them. `vectors/wire.jsonl` lets other implementations of the
+//! format check themselves. `BLESS=1 cargo test -p pullnet-wire --test vectors` rewrites the file: review the
+//! difference.
 
 use std::fs;
 use std::net::IpAddr;
@@ -153,7 +154,7 @@ fn sent() -> Vec<Case> {
     shapes.into_iter().map(case).collect()
 }
 
-/// What switches make of data.
+/// Data frames after switches have marked, trimmed or returned them.
 fn on_the_way() -> Vec<Case> {
     let (v4, v6) = (route(false), route(true));
     let short = frame(&v4, data(12));
@@ -179,7 +180,7 @@ fn on_the_way() -> Vec<Case> {
     ]
 }
 
-/// What must not be believed.
+/// Frames that must be refused.
 fn wrong() -> Vec<Case> {
     let flip = |at: usize| changed(frame(&route(false), data(20)), |frame| frame[at] ^= 1);
     let case = |name, frame| Case { name, port: PORT, frame };

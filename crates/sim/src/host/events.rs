@@ -1,4 +1,4 @@
-//! What a transport reports: counts, hashes, and news of flows.
+//! Handling of a transport's events: counts, hashes, and reports of flows.
 
 use pullnet_record::LatencyRow;
 use pullnet_session::{HostLog, News, Report, Share};
@@ -20,20 +20,20 @@ fn unreachable<W: Words>(net: &Network<W>, now: u64, flow: u32) -> bool {
     })
 }
 
-/// A flow that arrives here: a cache line of its own.
+/// A flow that arrives here, in a cache line of its own.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(align(64))]
 pub(super) struct Incoming {
     flow: u32,
     delivered: u64,
     in_window: u64,
-    /// Interval of the series, and what arrived in it so far.
+    /// Current interval of the series, and the bytes that arrived in it so far.
     share: (u64, u64),
     over: bool,
 }
 
 impl<W: Words, T: Stack<W>> Host<W, T> {
-    /// Passes on what the transport reports.
+    /// Handles one event of the transport.
     #[inline(always)]
     pub(super) fn report(&mut self, cx: &mut HostContext<'_, W>, now: u64, event: Event) {
         match event {
@@ -61,7 +61,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// A flow from here is over.
+    /// Handles the end of a flow from here.
     #[inline(never)]
     fn ended(&mut self, cx: &mut HostContext<'_, W>, now: u64, flow: u32, mark: u64, news: News) {
         self.fingerprint.add(now, flow.into(), mark);
@@ -78,7 +78,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         self.incoming[slot] = Incoming { flow, ..Incoming::default() };
     }
 
-    /// The flow in `slot` is forgotten before it is over.
+    /// The flow in `slot` is forgotten before its end.
     fn abandon(&mut self, reports: &mut Vec<Report>, log: &mut HostLog, now: u64, slot: usize) {
         if !self.incoming[slot].over {
             self.incoming[slot].close_share(log);
@@ -120,7 +120,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// The end of the run: what unfinished flows have brought so far.
+    /// Ends the run: reports the bytes of unfinished flows.
     pub fn finish(&mut self, now: u64, reports: &mut Vec<Report>, log: &mut HostLog) {
         for slot in 0..self.incoming.len() {
             self.abandon(reports, log, now, slot);

@@ -1,4 +1,4 @@
-//! What must hold for every run of every scenario.
+//! Invariants of every run of every scenario.
 
 use pullnet_qdisc::{Sharing, SwitchConfig};
 use pullnet_record::{FlowRow, PortRow, RunRecord};
@@ -125,7 +125,7 @@ fn the_link_keeps_its_rate(scenario: &Scenario, record: &RunRecord, row: &PortRo
     };
     let rate = scenario.topology.link(link).rate;
     ensure!(row.busy.0 <= record.simulated.0, "busy for {} of {}", row.busy, Picos(record.simulated.0));
-    // What was still being sent at the end counts whole.
+    // A packet still in service at the end counts whole, so one packet is subtracted.
     let carried = u128::from(row.bytes.saturating_sub(longest(scenario))) * 8 * 1_000_000_000_000;
     let possible = u128::from(rate.get()) * u128::from(row.busy.0);
     ensure!(carried <= possible, "{} bytes in {} of sending at {rate:?}", row.bytes, row.busy);

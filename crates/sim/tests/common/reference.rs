@@ -1,6 +1,6 @@
-//! The same network, simulated as simply as can be: no windows, no threads, no laziness. One thing happens at a time,
-//! whichever comes first anywhere. It shares transports, disciplines, routes and random streams with the engine, and
-//! nothing else. Sound links, path forwarding and open-loop traffic only.
+//! The same network, simulated as simply as possible: no windows, no threads, no deferred visits. One event at a time,
+//! in order of time over all nodes. The engine and this simulator share transports, disciplines, routes and random
+//! streams, and nothing else. Sound links, path forwarding and open-loop traffic only.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,7 +39,7 @@ pub struct Parcel {
     header: Packed,
     /// Set for a pause frame, which has no header.
     signal: Option<Signal>,
-    /// What switches that order packets by flow see of the header.
+    /// Header fields for switches that order packets by flow.
     rank: Rank,
 }
 
@@ -109,7 +109,7 @@ struct Surroundings<'a> {
     chance: &'a mut SmallStream,
     outcomes: Vec<Outcome<Parcel>>,
     paused: u8,
-    /// Pauses that the queue asks for, by the link into the switch.
+    /// Pauses signalled by the queue, by the link into the switch.
     signals: Vec<(u16, Signal)>,
     /// By number of the transport.
     at_hop: &'a [AtHop],
@@ -148,7 +148,7 @@ impl Context<Parcel> for Surroundings<'_> {
     }
 }
 
-/// What is paused at the sending end of a link, and until when.
+/// Paused priorities at the sending end of a link, and the end of the pause.
 #[derive(Clone, Copy, Default)]
 struct Paused {
     priorities: u8,
@@ -178,7 +178,7 @@ pub struct Ended {
     pub sent: u64,
 }
 
-/// What a port did: packets and bytes sent, marks, trims, returns, drops.
+/// Counters of a port: packets and bytes sent, marks, trims, returns, drops.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     pub packets: u64,
@@ -189,7 +189,7 @@ pub struct Counts {
     pub dropped: u64,
 }
 
-/// The endpoint of one transport, whatever its protocol.
+/// The endpoint of one transport of any protocol.
 trait Endpoint {
     fn open(&mut self, now: Instant, flow: FlowSpec);
     fn handle(&mut self, now: Instant, packet: Received<Packed>);
@@ -199,7 +199,7 @@ trait Endpoint {
     fn next_timeout(&self) -> u64;
     /// The flow that a header belongs to.
     fn flow_of(&self, header: Packed) -> Option<u32>;
-    /// What switches may see of a header.
+    /// Header fields that switches may read.
     fn view_of(&self, header: Packed) -> Option<HopView>;
 }
 
@@ -255,7 +255,7 @@ struct Port<Q> {
     chance: SmallStream,
     counts: Counts,
     paused: Paused,
-    /// What the other end was told last, when it is told again, and since when it is to be told.
+    /// Latest signal for the other end; when it is repeated; since when it waits to be sent.
     told: Option<Signal>,
     repeat: Option<u64>,
     pending: Option<u64>,
@@ -278,7 +278,7 @@ impl<Q> Port<Q> {
         }
     }
 
-    /// The other end shall be told as soon as the link is free. A pause is told again after half its quanta.
+    /// Queues a signal that is sent as soon as the link is free. A pause is repeated after half its quanta.
     fn tell(&mut self, signal: Signal, now: u64, rate: BitsPerSec) {
         let timed = signal.paused != 0 && signal.quanta != 0;
         let lasts = rate.serialization(Bytes(64 * u64::from(signal.quanta))).0;
@@ -396,7 +396,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
         }
     }
 
-    /// What comes next at a host, and when: the link, a timer, an arrival, a start.
+    /// Time and kind of the next event at a host: the link, a timer, an arrival, a start.
     fn host_turn(&self, host: usize) -> (u64, u8) {
         let host = &self.hosts[host];
         let link = host.ready_at.map_or(u64::MAX, |ready| ready.max(host.free_at));
@@ -511,7 +511,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
         }
     }
 
-    /// What a transport of a host sends next.
+    /// Next packet that a transport of a host sends.
     fn next_parcel(&mut self, number: usize, at: u64) -> Option<Parcel> {
         let (topology, id) = (self.topology(), HostId(number as u32));
         let (transport, packet) = self.next_packet(number, Instant(at))?;

@@ -287,7 +287,7 @@ fn fault(place: &'static str) -> impl Strategy<Value = String> {
     })
 }
 
-/// What ends the run.
+/// Condition that ends the run.
 fn stop() -> impl Strategy<Value = String> {
     let until = "until = \"all flows done\"\nlimit = \"60 s\"\n".to_owned();
     let duration = (200u32..3000).prop_map(|micros| format!("duration = \"{micros} us\"\n"));

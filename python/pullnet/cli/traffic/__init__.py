@@ -1,6 +1,6 @@
 """`pullnet traffic`: a module for each command, and a line here.
 
-A command is a function with the name of its module, which is imported when the command is asked for: what it needs of
+A command is a function with the name of its module. The module is imported only when the command is called: importing
 numpy, scipy and arch takes a second, and other commands do without.
 """
 

@@ -92,7 +92,7 @@ def bill(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """What a link costs by 95th-percentile billing, in words, and by every other rule in use.
+    """Bill a link by its 95th percentile, in words, and by every other rule in use.
 
     Directions are told by the names of traces: "x in" and "x out", rx and tx, ifHCInOctets and ifHCOutOctets, and so
     on.

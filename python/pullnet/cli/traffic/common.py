@@ -1,4 +1,4 @@
-"""What the commands on traffic volumes share: tables, what was wrong with inputs, exit codes."""
+"""Common parts of the commands on traffic volumes: tables, problems of inputs, exit codes."""
 
 from collections.abc import Iterable
 from dataclasses import asdict

@@ -82,7 +82,7 @@ def words(item: Dimensioning) -> str:
 
 
 def notes(item: Dimensioning) -> Iterator[str]:
-    """What a reader must not overlook."""
+    """Caveats for the reader."""
     for eps in item.unsupported():
         yield (
             f"eps {eps:g}: {item.samples} intervals cannot show it; at least {_needed(eps)} are needed before one may "

@@ -9,7 +9,7 @@ from typing import Any
 from pullnet.papers.calculations import codes, data, hardware, linux, theory, volumes
 
 Numbers = dict[str, Any]
-"""What a calculation comes to, as JSON can hold it."""
+"""Result of a calculation, as a JSON object."""
 
 Calculation = Callable[..., Numbers]
 

@@ -20,6 +20,6 @@ def shipped(*endings: str) -> list[Path]:
 
 
 def local() -> list[Path]:
-    """Those of `LOCAL` that are in the folder `traffic` within the one that PULLNET_DATA names."""
+    """Files of `LOCAL` that exist in the folder `traffic` below PULLNET_DATA."""
     folder = os.environ.get("PULLNET_DATA")
     return [] if folder is None else [file for name in LOCAL if (file := Path(folder, "traffic", name)).is_file()]

@@ -1,4 +1,4 @@
-"""What the switch in hardware does: steps of tools/hardware.sh, where there is a checkout with its tools."""
+"""Checks of the hardware switch: steps of tools/hardware.sh, if there is a checkout with its tools."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What this machine does: NDP by the simulator's endpoints and by the host stack, beside the kernel's protocols.
+"""Measurements on this machine: NDP by the simulator's endpoints and by the host stack, beside the kernel's protocols.
 
 Every function measures all that it compares in one go. Where the machine cannot, the result says why: `skipped`.
 """

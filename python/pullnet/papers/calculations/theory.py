@@ -1,4 +1,4 @@
-"""What follows from formulas and from numbers that a paper states, without any data."""
+"""Results that follow from formulas and from numbers that a paper states, without any data."""
 
 from pullnet.traffic import theory
 from pullnet.traffic.dimensioning import EPSILONS, HEADROOM

@@ -1,4 +1,4 @@
-"""What was measured on this machine."""
+"""Measures of experiments on this machine."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from pullnet.papers.runs import Run
 
 _PERCENTILE = {"min": 0, "median": 50, "max": 100}
 LATE_MS = 190
-"""What took longer has waited for the least retransmission timeout of Linux, 200 ms."""
+"""Longer times include the shortest retransmission timeout of Linux, 200 ms."""
 
 
 def _numbers(runs: list[Run], of: str) -> list[Any]:

@@ -30,7 +30,7 @@ def utilisation(data: Data, experiment: str, at: At | None = None) -> Measured:
 
 
 def utilisation_lost(data: Data, experiment: str, at: At | None = None) -> Measured:
-    """What is missing from the full use of all links, on average."""
+    """Unused share of the capacity of all links, on average."""
     used = utilisation(data, experiment, at)
     return Measured(1 - (used.value or 0.0), note=f"utilisation {used.note}")
 
@@ -60,7 +60,7 @@ def falls_with_size(data: Data, experiment: str, least: float, most: float) -> M
 
 
 def path_gain(data: Data, experiment: str, queue: str, larger: str) -> Measured:
-    """What paths in shuffled rounds carry more than random ones; the gain has to shrink with larger queues."""
+    """Gain in utilisation of paths in shuffled rounds over random paths; the gain has to shrink with larger queues."""
     gain, later = (_gain(data, experiment, size) for size in (queue, larger))
     note = f"{100 * gain:.1f} points with {queue}, {100 * later:.1f} with {larger}"
     return Measured(gain, holds=later < gain, note=note)

@@ -25,7 +25,7 @@ def serialisation(data: Data, experiment: str, size: str, half: str) -> Measured
 
 
 def header_room(data: Data, experiment: str, at: At | None = None) -> Measured:
-    """Most control packets that a port held while it returned headers for want of room, the one in service apart."""
+    """Most control packets held, without the packet in service, by a port that returned headers because it was full."""
     runs = data.runs(experiment, at)
     rooms = []
     for run in runs:
@@ -59,7 +59,7 @@ def longest_round_trip(data: Data, experiment: str, least_queued: int, at: At | 
 
 
 def _trips(packets: pl.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    """From sending to ACK, of packets of which one copy was sent and which was not NACKed. Unit: us."""
+    """Time from sending to ACK, of packets sent once and not NACKed. Unit: us."""
     key = ["flow", "number"]
     sent = packets.filter(pl.col("direction") == "sent", pl.col("kind") == "data").group_by(key)
     copies = sent.agg(pl.len().alias("copies"), pl.col("at_ps").min().alias("left"))
@@ -75,7 +75,7 @@ def timeouts(data: Data, experiments: list[str], at: At | None = None) -> Measur
 
 
 def dropped(data: Data, experiments: list[str]) -> Measured:
-    """Packets that switches dropped for want of room, but for headers that had been returned before, over all runs."""
+    """Packets that full switches dropped, without headers that had been returned before, over all runs."""
     runs = [run for experiment in experiments for run in _some(data, experiment)]
     if not runs:
         raise MissingRunsError(f"none of {', '.join(experiments)} is part of this level")
@@ -135,7 +135,7 @@ def _shares_text(shares: dict[float, tuple[float, float]]) -> str:
 
 
 def cut_payload_falls(data: Data, experiments: list[str]) -> Measured:
-    """Whether NDP's switch delivers more than Cut Payload for any number of senders, the latter less with each."""
+    """Whether NDP's switch delivers more than Cut Payload for any number of senders, and Cut Payload less with each."""
     ndp, cp = (_shares(data, experiment) for experiment in experiments)
     ties = [n for n in cp if n > 1 and ndp[n][0] <= cp[n][0] + 0.01]
     means = [mean_ for mean_, _ in cp.values()]
@@ -163,7 +163,7 @@ def cut_payload_mtu(data: Data, experiments: list[str]) -> Measured:
 def control_per_data(data: Data, experiment: str, early: str, late: str) -> Measured:
     """Headers per data packet on a link whose queues never run empty, between the ends of two runs that begin alike.
 
-    Exactly ten for one: what is over is part of a round that one of the ends cuts.
+    The ratio is exactly ten: any excess is part of a round that the end of a run cuts.
     """
     pairs = zip(data.runs(experiment, {"end": early}), data.runs(experiment, {"end": late}), strict=True)
     counts = [np.subtract(_served(second), _served(first)) for first, second in pairs]
@@ -222,7 +222,7 @@ def goes_on(data: Data, experiments: list[str]) -> Measured:
 
 
 def unexplained_timeouts(data: Data, experiments: list[str]) -> Measured:
-    """Timers that ran out for packets of which nothing was lost that explains it, over all runs."""
+    """Timeouts that no lost packet explains, over all runs."""
     runs = [run for experiment in experiments for run in data.runs(experiment)]
     summaries = [run.result.summary for run in runs]
     excess = sum(s.unexplained_timeouts for s in summaries)

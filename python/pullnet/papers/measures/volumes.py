@@ -1,4 +1,4 @@
-"""What studies of traffic volumes came to: rows of one trace at one timescale each, and predictions over traces."""
+"""Results of studies of traffic volumes: rows of one trace at one timescale each, and predictions over traces."""
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise

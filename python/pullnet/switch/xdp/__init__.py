@@ -40,7 +40,7 @@ _GROUP = 16
 
 
 def missing() -> list[str]:
-    """What this machine lacks, in words; nothing if the switch can run here."""
+    """Requirements that this machine does not meet, in words; empty if the switch can run here."""
     found = {
         "root (or CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON)": os.geteuid() == 0,
         "clang (on Debian: apt-get install clang)": shutil.which("clang") is not None,
@@ -78,7 +78,7 @@ def compiled(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Ran:
-    """What the program did with one frame in a test run."""
+    """Result of the program for one frame in a test run."""
 
     action: int
     """1 dropped, 2 passed to the kernel, 4 redirected."""
@@ -111,7 +111,7 @@ class _TestRun(ctypes.Structure):
 
 
 class Kernel:
-    """The loaded program with its maps. What is attached stays as long as this does."""
+    """The loaded program with its maps. Attachments last as long as this object."""
 
     def __init__(self, program: Path) -> None:
         bpf = _libbpf()
@@ -230,7 +230,7 @@ class KernelSwitch:
         self.kernel.put("egress", struct.pack("<I", number), struct.pack("<I", interface))
 
     def counters(self, number: int) -> dict[str, int]:
-        """What a port has counted, over all cores."""
+        """Counters of a port, summed over all cores."""
         cores = len(_possible_cores())
         size = 8 * len(COUNTERS)
         raw = self.kernel.get("counters", struct.pack("<I", number), size * cores)

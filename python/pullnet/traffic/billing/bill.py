@@ -42,7 +42,7 @@ SUMMARIES = {
     Rule.LARGER: "the percentile of each direction is taken, and the larger one is billed",
     Rule.LARGER_SLOT: "of each slot the larger direction counts, and of these the percentile is taken",
 }
-"""What each rule does, in a half sentence."""
+"""Each rule, in half a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the contract says."""
+    """Terms of the contract."""
 
     rule: Rule = Rule.LARGER
     """With one direction only, `larger` is that direction."""
@@ -83,7 +83,7 @@ class Line:
     """One percentile of a bill."""
 
     name: str
-    """What it is of, such as `inbound`."""
+    """Name of the traffic, such as `inbound`."""
     values: NDArray[np.float64]
     """Bytes of the slots that count."""
     index: NDArray[np.int64]
@@ -98,13 +98,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bill:
-    """What is to be paid, and how it came about."""
+    """The amount to pay, and how it came about."""
 
     link: str
     period: Period
     terms: Terms
     lines: tuple[Line, ...]
-    """What is charged for: two for rule `each`, otherwise one."""
+    """Lines that are charged: two for rule `each`, otherwise one."""
     considered: tuple[Line, ...]
     """For rule `larger` both directions; otherwise the same as `lines`."""
     directions: Mapping[str, Slots]
@@ -123,7 +123,7 @@ class Bill:
 
     @property
     def to_come(self) -> int:
-        """Slots of the period after the last one of which anything is known."""
+        """Slots of the period after the last slot with data."""
         return self.period.count - max(each.come for each in self.directions.values())
 
 
@@ -175,7 +175,7 @@ def series_of(link: str, directions: Mapping[str, Slots], rule: Rule, gaps: Gaps
 
 
 def _joined(both: list[Slots], rule: Rule, gaps: Gaps) -> Series:
-    """Slots that count in both directions, joined. What is still to come in one of them is a gap of it."""
+    """Slots that count in both directions, joined. A slot that a direction still lacks is a gap in it."""
     join = np.add if rule is Rule.SUM else np.maximum
     if gaps is Gaps.ZERO:
         index = np.arange(max(each.come for each in both))

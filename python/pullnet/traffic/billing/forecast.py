@@ -1,6 +1,6 @@
 """The percentile at the end of the month, from a part of it.
 
-What is known stays; what is to come is drawn from a law that was fitted to what is known, or is taken to be like it
+Known slots stay. Later slots are drawn from a law fitted to the known ones, or are taken to be like them
 ("as so far"). Slots depend on their neighbours and on the hour, so that the bootstrap moves whole blocks of them: days
 where three are known, shorter ones otherwise. A trend, a holiday or a new customer is in no block, and in no interval.
 """

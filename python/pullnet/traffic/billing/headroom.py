@@ -19,7 +19,7 @@ class Headroom:
     allowed: int
     """How many there may be by the end of the period without anything above the commitment being billed."""
     to_come: int
-    """Slots of the period still to come, all of which count in `allowed`."""
+    """Slots of the period still to come; `allowed` counts all of them."""
 
     @property
     def left(self) -> int:

@@ -37,7 +37,7 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a Mbit/s costs for the period."""
+    """Price of a Mbit/s for the period."""
 
     committed: Decimal
     """Of what was committed to, used or not; of everything where there is no commitment."""

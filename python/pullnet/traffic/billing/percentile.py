@@ -27,7 +27,7 @@ SUMMARIES = {
     Rank.NEAREST_DOWN: "a part of a slot counts as a whole one to discard",
     Rank.INTERPOLATED: "between the two slots around the percentile",
 }
-"""What each way does, for tables."""
+"""Each way of ranking, in words, for tables."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,17 +23,17 @@ EARLIEST = 366 * 86400.0
 
 
 class Gaps(StrEnum):
-    """What becomes of slots that are not fully known."""
+    """Treatment of slots that are not fully known."""
 
     MISSING = "missing"
     """They are left out: the percentile is one of fewer slots."""
     ZERO = "zero"
-    """What is not known counts as no traffic."""
+    """Unknown time counts as no traffic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """What is billed at once: a month, or any whole number of slots."""
+    """A billing period: a month, or any whole number of slots."""
 
     start: float
     """Unit: s, Unix time or from the beginning of a trace."""
@@ -110,17 +110,17 @@ class Slots:
     trace: str
     period: Period
     bytes: NDArray[np.float64]
-    """What is known of the slot, 0 where nothing is."""
+    """Known bytes of the slot; 0 if nothing is known."""
     known: NDArray[np.bool_]
-    """Whether all bins of the slot are."""
+    """Whether all bins of the slot are known."""
     outside: int
     """Bins before or after the period, which were not used."""
     shifted: int
     """Bins that reach over the end of the slot in which they begin, and count there."""
     partial: int
-    """Slots of which only some bins are known."""
+    """Slots with some known bins and some unknown ones."""
     come: int
-    """Slots that are over or of which anything is known; the rest of the period is still to come."""
+    """Slots that are over or have a known bin; the rest of the period is still to come."""
 
     def values(self, gaps: Gaps) -> NDArray[np.float64]:
         """Bytes of the slots that count."""

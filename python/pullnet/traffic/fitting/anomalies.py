@@ -36,9 +36,9 @@ class Anomaly:
     expected: float
     """Share that a log-normal with the same quartiles has there."""
     level: float
-    """Samples are below this one, or above. Unit: that of the sample."""
+    """Samples are below this level, or above. Unit: that of the sample."""
     outage: bool | None = None
-    """Of a mass near zero: whether the reader of the trace found outages in it; `None` where nobody looked."""
+    """Of a mass near zero: whether the reader of the trace found outages in it; `None` if it was not checked."""
 
     def __str__(self) -> str:
         silent = {True: "out", False: "silent", None: "silent or out"}[self.outage]
@@ -53,7 +53,7 @@ def anomalies(sample: Floats, capacity: float | None = None) -> tuple[Anomaly, .
     if positive.size < 2 or positive.min() == positive.max():
         return ()
     low, middle, high = (float(q) for q in np.quantile(np.log(positive), [0.25, 0.5, 0.75]))
-    # A mass widens the half that it lies in; the other one tells the width of the rest.
+    # A mass widens its own half of the distribution; the other half shows the width of the rest.
     found = (_near_zero(sample, middle, high - middle), _at_top(sample, middle, middle - low, capacity))
     return tuple(a for a in found if _is_mass(a, sample.size))
 

@@ -6,8 +6,8 @@ decisive (K. P. Burnham, D. R. Anderson, Model Selection and Multimodel Inferenc
 forgive a law whose place or width is wrong.
 
 Goodness of fit is the Kolmogorov-Smirnov distance D on the samples that the law was fitted to. Its p-value is that of a
-parametric bootstrap: samples drawn from the law are fitted anew, and p is the share of them that are no nearer to their
-own fit.
+parametric bootstrap: samples are drawn from the law, each is fitted, and p is the share of samples that are no nearer
+to their own fit.
 """
 
 import math
@@ -32,12 +32,12 @@ class Criteria:
     distance: float
     """Kolmogorov-Smirnov distance to the samples that the law was fitted to."""
     p: float | None = None
-    """Share of samples of the law itself that are no nearer to their fit; `None`: not asked for."""
+    """Share of samples of the law itself that are no nearer to their fit; `None` if not computed."""
     repeats: int = 0
 
 
 def criteria(models: Sequence[Model], values: Floats, positive: Floats) -> Mapping[str, Criteria]:
-    """Judge models that were fitted to `values`, of which `positive` are above zero."""
+    """Judge models that were fitted to `values`; `positive` are the values above zero."""
     return {model.name: _criteria(model, values, positive) for model in models}
 
 

@@ -1,6 +1,6 @@
 """How often the methods are right where the truth is known: samples drawn from a law, fitted as if it were unknown.
 
-What comes out is held against the bounds of a binomial law; see `bounds`. Every repeat has a random stream of its own.
+Counts are compared with the bounds of a binomial law; see `bounds`. Every repeat has a random stream of its own.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ def favoured(law: Model, other: str, size: int, repeats: int, *, seed: int = 1) 
 
 
 def implausible(law: Model, size: int, repeats: int, *, bootstrap: int = 100, seed: int = 1, threads: int = 1) -> int:
-    """Samples of `law` whose power law is rejected (p of 0.1 or less): a tenth of those that follow one."""
+    """Samples of `law` whose power law is rejected (p of 0.1 or less): a tenth, if `law` is a power law."""
     count = 0
     for number, sample in enumerate(draws(law, size, repeats, seed)):
         search = PowerLawSearch(sample)

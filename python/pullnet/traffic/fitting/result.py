@@ -33,7 +33,7 @@ class Tail:
     """Models that the ratio cannot tell from the best (p of 0.1 or more)."""
 
     def ratio(self, first: str, second: str) -> Ratio:
-        """The comparison of two models, whichever way round it was made."""
+        """The comparison of two models, named in either order."""
         for ratio in self.ratios:
             if (ratio.first, ratio.second) == (first, second):
                 return ratio
@@ -68,7 +68,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Fitting:
-    """What a trace at one timescale follows. Values are rates in bit/s if `timescale` is known, else as given."""
+    """Law of a trace at one timescale. Values are rates in bit/s if `timescale` is known, else as given."""
 
     trace: str
     timescale: float | None
@@ -77,7 +77,7 @@ class Fitting:
     zeros: int
     """Samples that are zero: left out of models without a zero."""
     gaps: int
-    """Bins of which nothing is known: not samples."""
+    """Bins without data: not samples."""
     power_law: PowerLawFit
     tail: Tail
     whole: Whole
@@ -96,7 +96,7 @@ class Fitting:
 
     @property
     def verdict(self) -> str:
-        """What was found, in a sentence or two."""
+        """The result in a sentence or two."""
         return f"{self._body()} {self._tail()}"
 
     def _repr_html_(self) -> str:

@@ -113,7 +113,7 @@ def densities(study: Study) -> Iterator[Picture]:
 
 
 def capacities(study: Study) -> Iterator[Picture]:
-    """The rate over time, with the capacity that each rule asks for."""
+    """The rate over time, with the capacity that each rule requires."""
     sized = [item for item in study.items if item.dimensioning]
     if not sized:
         return

@@ -16,7 +16,7 @@ APART = 1.05
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn: named series of points, some of them circled."""
+    """A plot of named series of points, some of them circled."""
 
     name: str
     """Of the file, without ending."""
@@ -25,7 +25,7 @@ class Picture:
     y: str
     series: Series
     caption: str
-    """What is to be seen, in a sentence or two."""
+    """Description of the picture, in a sentence or two."""
     style: str = "marks"
     """`marks`, `line`, `steps` or `diagonal` (marks beside the line y = x)."""
     circled: Sequence[tuple[float, float]] = ()

@@ -150,7 +150,7 @@ fn an_ack_leaves_at_once_where_the_ecn_state_changes() {
     // CE = 0: every second packet, without ECE.
     s.receives(data(0)).sends_nothing();
     s.receives(data(1)).sends([said(2, 0, false)]);
-    // CE = 1: nothing is left to acknowledge for the former state.
+    // CE = 1: no packet of the old state is left to acknowledge.
     s.receives(data(2).marked()).sends_nothing();
     s.receives(data(3).marked()).sends([said(4, 2, true)]);
     s.receives(data(4).marked()).sends_nothing();
@@ -189,7 +189,7 @@ fn data_and_handshake_are_ecn_capable_and_acks_are_not() {
     }
 }
 
-// What the public NDP code does instead.
+// Deviations of the public NDP code.
 
 fn artifact() -> DctcpConfig {
     DctcpConfig { reaction: Reaction::Always, initial_alpha: 0.0, ..plain() }

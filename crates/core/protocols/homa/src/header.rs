@@ -21,7 +21,7 @@ pub enum HomaHeader {
         /// Network priority to send them with.
         priority: u8,
     },
-    /// Asks for packets again.
+    /// Requests packets again.
     Resend {
         /// The sender's message.
         conn: ConnId,

@@ -8,12 +8,12 @@ use crate::config::HomaConfig;
 use crate::header::HomaHeader;
 use crate::sender::SILENCE;
 
-/// What a timer found.
+/// Result of a timer check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Check {
-    /// Nothing is to be done before this time.
+    /// No action before this time.
     At(Instant),
-    /// These packets are asked for again.
+    /// The RESEND for missing packets.
     Resend(HomaHeader),
     /// The sender is silent.
     GiveUp,
@@ -34,7 +34,7 @@ pub struct Receiver {
     granted_priority: u8,
     pub last_progress: Instant,
     pub last_heard: Instant,
-    /// When packets were asked for again last.
+    /// Time of the latest RESEND.
     asked: Instant,
 }
 
@@ -65,7 +65,7 @@ impl Receiver {
         }
     }
 
-    /// What the order of grants compares (rule R2).
+    /// Properties that decide the order of grants (rule R2).
     pub fn standing(&self) -> Standing {
         let left = self.packets - self.received.count();
         Standing { priority: 0, left, deadline: None, tenant: 0, opened: self.opened }
@@ -81,7 +81,7 @@ impl Receiver {
         self.granted < self.packets
     }
 
-    /// Rule R3: so much is granted that one round trip of packets is on its way.
+    /// Rule R3: grants one round trip of packets beyond the packets that have arrived.
     pub fn grant(&mut self, config: &HomaConfig, priority: u8) -> Option<HomaHeader> {
         let until = self.received.count().saturating_add(config.unscheduled.0).min(self.packets);
         if until <= self.granted {
@@ -115,7 +115,7 @@ impl Receiver {
         (first < end).then_some(HomaHeader::Resend { conn: self.conn, first, until: end })
     }
 
-    /// Rule R5: missing packets are asked for when none has come for a while, and then at growing intervals.
+    /// Rule R5: requests missing packets when none has come for a while, and then at growing intervals.
     pub fn check(&mut self, now: Instant, config: &HomaConfig) -> Check {
         let silence = now.since(self.last_heard);
         if silence >= config.give_up.saturating_mul(2) {

@@ -10,12 +10,12 @@ use pullnet_units::{Instant, Picos};
 use crate::config::HomaConfig;
 use crate::header::HomaHeader;
 
-/// What a timer found.
+/// Result of a timer check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Check {
-    /// Nothing is to be done yet.
+    /// No action yet.
     Early,
-    /// Nothing was heard: the receiver is asked.
+    /// No packet came for a while: the sender queries the receiver.
     Query,
     /// The receiver is silent.
     GiveUp,
@@ -47,7 +47,7 @@ pub struct Sender {
     /// Network priorities of the packets that leave without a grant, and of those with one.
     unscheduled: (u32, u8),
     scheduled_priority: u8,
-    /// Packets that were asked for again.
+    /// Packets that the receiver requested again.
     again: Range<u32>,
     pub counts: SendCounts,
     pub last_progress: Instant,
@@ -90,7 +90,7 @@ impl Sender {
         }
     }
 
-    /// What the order of messages on the host's link compares (rule S2).
+    /// Properties that decide the order of messages on the host's link (rule S2).
     pub fn standing(&self) -> Standing {
         let left = self.packets.number - self.next + (self.again.end - self.again.start);
         Standing { priority: self.priority, left, deadline: None, tenant: 0, opened: self.opened }
@@ -106,7 +106,7 @@ impl Sender {
         self.next == self.packets.number
     }
 
-    /// The next packet; those that were asked for again go first.
+    /// Returns the next packet; packets requested again go first.
     pub fn transmit(&mut self) -> Option<Outgoing> {
         let (seq, again) = match self.again.next() {
             Some(seq) => (seq, true),
@@ -166,7 +166,7 @@ impl Sender {
         Check::Query
     }
 
-    /// Payload bytes of packets that were sent, and are not asked for again: what the receiver has at most.
+    /// Payload bytes known to have arrived: grants run `unscheduled` packets ahead of arrivals (rule R3).
     pub fn acknowledged(&self, config: &HomaConfig) -> u64 {
         let granted_beyond = self.granted.saturating_sub(config.unscheduled.0);
         u64::from(granted_beyond.min(self.next)) * config.mtu.0

@@ -1,4 +1,4 @@
-//! What MDTCP has of DCTCP and of MPTCP.
+//! The parts of MDTCP that come from DCTCP and from MPTCP.
 
 use pullnet_mdtcp::{Mdtcp, MdtcpConfig, MdtcpEndpoint};
 use pullnet_mptcp::MultipathHeader;

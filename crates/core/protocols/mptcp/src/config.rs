@@ -23,7 +23,7 @@ choice! {
     }
 }
 
-/// What a multipath connection has beside the settings of its subflows.
+/// Settings of a multipath connection beside those of its subflows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Multipath {
     /// Subflows of a connection.

@@ -9,8 +9,9 @@ pub(crate) struct Pace {
     pub round_trip: f64,
 }
 
-/// What one acknowledged packet adds to a subflow's window in congestion avoidance, packets: alpha over the sum of all
-/// windows (equations 1 and 2). The subflow's own 1 / cwnd is the other limit. Infinite if nothing is known.
+/// Growth of a subflow's window for one acknowledged packet in congestion avoidance, packets: alpha over the sum of all
+/// windows (equations 1 and 2). The subflow's own 1 / cwnd is the other limit. Infinite if no subflow has a measured
+/// round trip.
 pub(crate) fn increase(subflows: impl Iterator<Item = Pace>) -> f64 {
     let (mut best, mut sum) = (0.0f64, 0.0);
     for Pace { window, round_trip } in subflows {

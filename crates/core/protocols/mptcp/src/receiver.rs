@@ -6,7 +6,7 @@ use pullnet_connections::{Noted, ReceivedSet};
 use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::Instant;
 
-/// Packets that one ACK of a subflow acknowledges at most where it may wait: so many have to be kept in mind.
+/// Latest packets of a subflow to remember: a delayed ACK acknowledges at most this many.
 const RECENT: usize = 2;
 
 /// The latest packets of a subflow, newest first: number within the subflow, and data.
@@ -112,8 +112,8 @@ impl Receiver {
         new
     }
 
-    /// Path of the ACKs of subflow `index`: no two subflows share one as long as there are others, so that one bad path does
-    /// not silence several. The sender may have more subflows than this host would open.
+    /// Path of the ACKs of subflow `index`. Subflows share a path only when there are more subflows than paths, so that
+    /// one bad path does not silence several. The sender may have more subflows than this host would open.
     pub fn ack_path(&self, index: usize) -> u16 {
         self.ack_paths.get(index % self.ack_paths.len().max(1)).copied().unwrap_or(0)
     }

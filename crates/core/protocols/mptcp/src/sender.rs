@@ -70,11 +70,11 @@ pub(crate) struct Assigned {
     pub data: u32,
     pub payload: u32,
     pub last: bool,
-    /// Whether its payload was sent before, on whatever subflow.
+    /// Whether its payload was sent before, on any subflow.
     pub again: bool,
 }
 
-/// What follows from a timeout of a subflow.
+/// Consequence of a timeout of a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expiry {
     /// The subflow goes on.
@@ -284,7 +284,7 @@ impl Sender {
         data_ack <= self.next()
     }
 
-    /// What the window of subflow `index` may grow by.
+    /// Limit on the growth of the window of subflow `index`.
     pub fn increase(&self, coupling: Coupling) -> Option<f64> {
         let live = || self.carriers.iter().filter(|carrier| carrier.carries_new());
         match coupling {
@@ -347,7 +347,7 @@ impl Sender {
         self.carriers[index].path = chance.below(self.paths.into()) as u16;
     }
 
-    /// What the connection waits for, in words.
+    /// Description of the event that the connection waits for.
     pub fn waiting_for(&self) -> &'static str {
         let is = |phase: Phase| self.carriers.iter().any(|carrier| carrier.phase == phase);
         let timed_out = self.carriers.iter().any(|carrier| carrier.carries_new() && carrier.timeouts > 0);

@@ -1,5 +1,5 @@
-//! What shares of bottlenecks MPTCP takes, against theory: LIA takes no more than one TCP at a shared bottleneck, and all of
-//! two disjoint ones (RFC 6356, section 2, goals 1 and 2).
+//! Shares of bottlenecks that MPTCP takes, compared with theory: LIA takes no more than one TCP at a shared bottleneck,
+//! and all of two disjoint ones (RFC 6356, section 2, goals 1 and 2).
 
 use std::collections::{BTreeMap, VecDeque};
 

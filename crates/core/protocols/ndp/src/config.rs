@@ -66,7 +66,7 @@ settings! {
     }
 }
 
-/// [`NdpConfig`] in the form in which connections use it. What every packet needs comes first.
+/// [`NdpConfig`] in the form in which connections use it. Fields read for every packet come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Rules {
@@ -80,21 +80,21 @@ pub(crate) struct Rules {
     pub timeout: Picos,
     /// Whether the timer follows round trips.
     pub learns: bool,
-    /// Picoseconds between pulls for each byte on the wire, in 1/65536: rounded up, so that pulls never ask for more
+    /// Picoseconds between pulls for each byte on the wire, in 1/65536. Rounded up, so that pulls never request more
     /// than the link carries.
     pull_picos_per_byte: u64,
     pub spacing: Spacing,
-    /// What full header queues take.
+    /// Delay that full header queues add.
     pub header_queues: Picos,
     pub time_wait: Picos,
-    /// A receiver that has everything remembers for so long after it was last spoken to: a sender that hears nothing
-    /// repeats packets until it gives up, and none of them may open the connection again.
+    /// How long a receiver remembers a complete connection after its latest packet: a sender without answers
+    /// retransmits until it gives up, and none of these packets may open the connection again.
     pub remembered: Picos,
     pub give_up: Picos,
 }
 
 impl Rules {
-    /// Bytes at the beginning that every packet needs.
+    /// Bytes at the start of the struct that every packet needs.
     pub const HOT: usize = offset_of!(Self, header_queues);
 
     pub fn new(config: &NdpConfig, rate: BitsPerSec) -> Self {
@@ -128,7 +128,7 @@ impl Rules {
 /// Headers that switches serve for each data packet while both wait (NDP section 3.1).
 const HEADERS_PER_PACKET: u64 = 10;
 
-/// What full header queues take on links of `rate`.
+/// Delay that full header queues add on links of `rate`.
 fn header_queues(config: &NdpConfig, rate: BitsPerSec) -> Picos {
     let round = config.mtu.0 + config.header.0 * (1 + HEADERS_PER_PACKET);
     let bytes = u64::from(config.queued_headers.0) * round / HEADERS_PER_PACKET;

@@ -1,9 +1,9 @@
 use pullnet_transport::{ConnId, Header, Packed, Small};
 
-/// What an NDP packet says. Numbers count packets from 0 within a connection; pull numbers count from 1.
+/// Kind and fields of an NDP packet. Numbers count packets from 0 within a connection; pull numbers count from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NdpHeader {
-    /// Payload, or what a trim left of it.
+    /// Payload, possibly trimmed.
     Data {
         /// The sender's connection.
         conn: ConnId,
@@ -11,11 +11,11 @@ pub enum NdpHeader {
         seq: u32,
         /// Belongs to the first window: may open the connection.
         syn: bool,
-        /// The last packet that the sender has.
+        /// Whether the sender has no packet after this one.
         last: bool,
         /// Sent on a pull: the pull clock counts on its arrival.
         pulled: bool,
-        /// What the application asked for; the receiver pulls higher numbers first.
+        /// Priority that the application requested; the receiver pulls higher numbers first.
         priority: u8,
     },
     /// The packet arrived whole.
@@ -74,8 +74,8 @@ impl NdpHeader {
         }
     }
 
-    /// [`Header::pack`] of everything but data. All kinds have the same words in the same places, so that which one it is,
-    /// which nobody can foresee, takes no branch.
+    /// [`Header::pack`] for all kinds but data. All kinds have the same words in the same places: the kind of a packet
+    /// is unpredictable, and a branch on it would be mispredicted often.
     #[inline]
     fn pack_control(self) -> Packed<Small> {
         let (kind, conn, second, pull) = match self {

@@ -1,7 +1,7 @@
 //! NDP: receiver-driven transport over trimming switches (Handley et al., SIGCOMM 2017).
 //!
-//! `README.md` beside this crate lists the sources and where this implementation deviates from them. The rules of
-//! the sender stand in `sender` in the order of the specification, those of the receiver likewise in `receiver`.
+//! `README.md` beside this crate lists the sources and the deviations from them. The rules of the sender are in
+//! `sender`, in the order of the specification, and those of the receiver in `receiver`.
 #![no_std]
 
 extern crate alloc;

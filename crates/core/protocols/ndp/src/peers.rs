@@ -1,4 +1,4 @@
-//! What a host has learned of the hosts that it sends to, from one connection to the next.
+//! Round trips and answers that a host has learned per receiver, kept from one connection to the next.
 
 use alloc::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use pullnet_units::{Instant, Picos};
 
 use crate::sender::Known;
 
-/// Most hosts that are remembered.
+/// Largest number of hosts remembered.
 const ROOM: usize = 32;
 
-/// What was learned of one host, and when.
+/// Knowledge of one host, and when it was learned.
 #[derive(Debug)]
 struct Learned {
     at: Instant,
@@ -18,11 +18,11 @@ struct Learned {
     known: Known,
 }
 
-/// The hosts to which a connection has ended of late, the last one first.
+/// Hosts with recently ended connections, latest first.
 #[derive(Debug)]
 pub(crate) struct Peers {
     learned: VecDeque<Learned>,
-    /// For so long what was learned is worth something.
+    /// Time for which the knowledge is used.
     remembered: Picos,
 }
 
@@ -31,7 +31,7 @@ impl Peers {
         Self { learned: VecDeque::new(), remembered }
     }
 
-    /// What a new connection begins with.
+    /// Knowledge that a new connection starts with.
     pub fn of(&self, now: Instant, peer: HostAddr) -> Known {
         let lately = |learned: &&Learned| learned.peer == peer && now.since(learned.at) <= self.remembered;
         self.learned.iter().find(lately).map(|learned| learned.known).unwrap_or_default()

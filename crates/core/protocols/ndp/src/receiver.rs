@@ -7,10 +7,10 @@ use pullnet_units::Instant;
 
 use crate::config::Rules;
 
-/// No host pushes more packets: the largest `initial_window`.
+/// Largest first window of any host: the upper bound of `initial_window`.
 pub(crate) const LARGEST_FIRST_WINDOW: u32 = 65535;
 
-/// What a data packet or header turned out to be.
+/// Result of an arriving data packet or header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Arrival {
     /// Whether its payload is new.
@@ -21,14 +21,14 @@ pub(crate) struct Arrival {
     pub pull: bool,
 }
 
-/// Begins a cache line, to touch and ask for no more of them than it has to.
+/// Aligned to a cache line, so that it touches and prefetches as few of them as possible.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     pub priority: u8,
-    /// Whether that is this host's own choice.
+    /// Whether the priority is this host's own choice.
     preferred: bool,
     /// Whether the application is slow: pulls are kept back.
     pub held: bool,
@@ -37,11 +37,11 @@ pub(crate) struct Receiver {
     total: Option<u32>,
     /// Pulls sent so far: the number of the last one.
     pulled: u32,
-    /// Whether that number has wrapped.
+    /// Whether the pull number has wrapped.
     wrapped: bool,
-    /// Pulls that wait in the host's pull queue or, while it is held, outside of it.
+    /// Pulls that wait in the host's pull queue, or outside of it while the connection is held.
     pub pending: u32,
-    /// Bytes on the wire of the latest packet when it was sent: what a pull will bring.
+    /// Bytes on the wire of the latest packet when it was sent: the expected size of the packet that a pull brings.
     pub wire: u16,
     paths: PathSet,
     pub bytes: u64,
@@ -78,7 +78,7 @@ impl Receiver {
         }
     }
 
-    /// The sender asks for this priority.
+    /// Sets the priority that the sender requests.
     #[inline]
     pub fn ask(&mut self, priority: u8) {
         if !self.preferred {
@@ -86,27 +86,27 @@ impl Receiver {
         }
     }
 
-    /// The application decides.
+    /// Sets the priority that this host's application prefers.
     pub fn prefer(&mut self, priority: u8) {
         (self.priority, self.preferred) = (priority, true);
     }
 
-    /// Whether it stands in the host's pull queue.
+    /// Whether the connection is in the host's pull queue.
     pub fn waits(&self) -> bool {
         self.pending > 0 && !self.held
     }
 
-    /// Whether the peer may have sent packet `seq`: nobody sends more than the largest first window and what was
-    /// pulled, nor further ahead of what is missing than the window.
+    /// Whether the peer may have sent packet `seq`. A conforming peer sends no more than the largest first window and
+    /// what was pulled, and stays within the window from the oldest missing packet.
     #[inline]
     pub fn accepts(&self, seq: u32) -> bool {
         let pulled = if self.wrapped { u32::MAX } else { self.pulled };
         seq < pulled.saturating_add(LARGEST_FIRST_WINDOW) && self.received.reaches(seq)
     }
 
-    /// Rules 2, 3 and 6: whole data is stored and acknowledged, a header is answered with a NACK; each earns a pull.
-    /// What is there already is acknowledged again. A second copy earns a pull only if it was sent on one, so that
-    /// what is in flight neither grows nor shrinks by it.
+    /// Rules 2, 3 and 6: whole data is stored and acknowledged, a header is answered with a NACK; each earns a pull. A
+    /// duplicate is acknowledged again. It earns a pull only if it was sent on one, so that duplicates neither add to
+    /// the packets in flight nor reduce them.
     #[inline]
     pub fn on_data(&mut self, now: Instant, seq: u32, last: bool, pulled: bool, whole: bool) -> Arrival {
         self.last_heard = now;
@@ -124,8 +124,8 @@ impl Receiver {
         Arrival { new, acknowledge: true, pull: (new || pulled) && self.wants_pull() }
     }
 
-    /// Rule 5, the last packet: pulls never exceed what is still missing, so that none is left when all is there,
-    /// and none is taken away from packets that were trimmed.
+    /// Rule 5, the last packet: waiting pulls never exceed the missing packets. So no pull is left when all data is
+    /// there, and trimmed packets keep theirs.
     fn wants_pull(&self) -> bool {
         self.total.is_none_or(|total| self.pending < total.saturating_sub(self.received.count()))
     }
@@ -141,23 +141,23 @@ impl Receiver {
         self.total.map_or(0, |total| self.pending.saturating_sub(total.saturating_sub(self.received.count())))
     }
 
-    /// A probe: the sender misses a pull. True if one has to be queued.
+    /// Handles a PROBE: the sender misses a pull. True if a pull has to be queued.
     pub fn on_probe(&mut self, now: Instant) -> bool {
         self.last_heard = now;
         self.pending == 0 && !self.complete()
     }
 
-    /// Whether packet `seq` is there.
+    /// Whether packet `seq` has arrived.
     pub fn has(&self, seq: u32) -> bool {
         self.received.contains(seq)
     }
 
-    /// Whether everything up to the last packet is there.
+    /// Whether all packets up to the last one have arrived.
     pub fn complete(&self) -> bool {
         self.total.is_some_and(|total| self.received.cumulative() >= total)
     }
 
-    /// The number of the pull that leaves now.
+    /// Number of the pull that leaves now.
     pub fn next_pull(&mut self) -> u32 {
         self.pulled = self.pulled.wrapping_add(1);
         self.wrapped |= self.pulled == 0;
@@ -169,7 +169,7 @@ impl Receiver {
         self.paths.next(chance)
     }
 
-    /// Memory that the next calls will read: those that answer a packet and pull another one.
+    /// Memory that the next calls will read, when they answer a packet and pull another.
     pub fn places(&self, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
         visit(self.received.bitmap_place());
         self.paths.places(2, chance, visit);

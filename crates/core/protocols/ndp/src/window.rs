@@ -2,37 +2,37 @@ use alloc::collections::VecDeque;
 
 use pullnet_units::Instant;
 
-/// How a packet that was sent stands.
+/// State of a packet that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// On its way: its timer runs.
+    /// In flight: its timer runs.
     Sent,
-    /// Trimmed or returned: waits for a pull to be sent again.
+    /// Trimmed or returned: waits for a pull to be retransmitted.
     Waiting,
-    /// To be sent again without a pull.
+    /// To be retransmitted without a pull.
     Urgent,
     /// Arrived.
     Acked,
 }
 
 impl State {
-    /// Whether the receiver still has to answer: then a pull for the packet is still to come.
+    /// Whether the receiver still has to answer, and so a pull for the packet is still to come.
     #[inline]
     fn in_flight(self) -> bool {
         matches!(self, Self::Sent | Self::Urgent)
     }
 }
 
-/// What a sender remembers of a packet until it and all packets before it are acknowledged.
+/// State of a packet at its sender, kept until the packet and all packets before it are acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub first_sent: Instant,
     pub sent: Instant,
     pub path: u16,
     pub state: State,
-    /// Whether anything was heard of it.
+    /// Whether the packet was answered or returned at least once.
     pub heard: bool,
-    /// Timeouts of it so far.
+    /// Timeouts of the packet so far.
     pub timeouts: u8,
 }
 
@@ -60,7 +60,7 @@ impl Window {
         self.slots.is_empty()
     }
 
-    /// Packets in the window, acknowledged ones between others included.
+    /// Packets in the window, including acknowledged ones between others.
     pub fn len(&self) -> u32 {
         self.slots.len() as u32
     }
@@ -71,13 +71,13 @@ impl Window {
         self.in_flight
     }
 
-    /// A packet in `from` goes over to `to`.
+    /// Moves a packet from state `from` to state `to`.
     #[inline]
     pub fn note(&mut self, from: State, to: State) {
         self.in_flight = self.in_flight + u32::from(to.in_flight()) - u32::from(from.in_flight());
     }
 
-    /// A new packet is sent.
+    /// Adds a new packet that is sent.
     #[inline]
     pub fn push(&mut self, now: Instant, path: u16) {
         self.in_flight += 1;
@@ -85,7 +85,7 @@ impl Window {
         self.slots.push_back(Slot { first_sent: now, sent: now, path, state, heard: false, timeouts: 0 });
     }
 
-    /// The packet `seq` if it was sent and is not acknowledged together with everything before it.
+    /// Packet `seq` if it was sent and is still in the window.
     #[inline]
     pub fn get_mut(&mut self, seq: u32) -> Option<&mut Slot> {
         self.slots.get_mut(seq.checked_sub(self.first)? as usize)
@@ -98,7 +98,7 @@ impl Window {
         index.and_then(|index| self.slots.get(index as usize)).is_some_and(|slot| slot.state == state)
     }
 
-    /// Forgets acknowledged packets at the beginning.
+    /// Removes acknowledged packets at the beginning.
     #[inline]
     pub fn advance(&mut self) {
         while self.slots.front().is_some_and(|slot| slot.state == State::Acked) {
@@ -107,7 +107,7 @@ impl Window {
         }
     }
 
-    /// Where the oldest packets lie, one of which is answered next, and where the newest one does.
+    /// Addresses of the oldest packets, one of which is answered next, and of the newest packet.
     pub fn places(&self) -> [*const u8; 5] {
         let place = |slot: Option<&Slot>| slot.map_or(core::ptr::null(), core::ptr::from_ref).cast::<u8>();
         let oldest = place(self.slots.front());

@@ -1,7 +1,8 @@
-//! Translation between the packets of an NDP endpoint and those that [`pullnet_wire`] writes and reads.
+//! Translation between the packets of an NDP endpoint and the packets that [`pullnet_wire`] writes and reads.
 //!
-//! Both headers carry the same information. The wire format adds the host's port, a service and the payload length, which
-//! an endpoint does not know. An endpoint counts bytes on the line including headers, which the wire format does not carry.
+//! Both headers carry the same information. The wire format adds the host's port, a service and the payload length,
+//! which an endpoint does not know. An endpoint counts bytes on the line including headers, which the wire format does
+//! not carry.
 
 use pullnet_transport::{ConnId, HostAddr, Received, Transmit};
 use pullnet_wire::{
@@ -10,28 +11,28 @@ use pullnet_wire::{
 
 use crate::{Ndp, NdpHeader};
 
-/// What the wire format adds to a packet of a stream, which an endpoint does not know.
+/// Fields that the wire format adds to a packet of a stream. An endpoint does not know them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Label {
-    /// Whom data is for at the receiver.
+    /// Service at the receiver that data is for.
     pub service: u16,
     /// Secret of the stream.
     pub tag: u64,
-    /// When the stream was opened, by the clock of the host to which it was; 24 bits.
+    /// Opening time of the stream, by the clock of the host that it was opened to; 24 bits.
     pub stamp: u32,
 }
 
-/// What all packets of a host have in common.
+/// Values common to all packets of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carriage {
     /// UDP port that the host listens on.
     pub home: u16,
-    /// Bytes on the line beside a data packet's payload: the `header` of the endpoint's settings.
+    /// Bytes on the line in a data packet beside its payload: the `header` of the endpoint's settings.
     pub header: u16,
 }
 
 impl Carriage {
-    /// Payload bytes of a packet that an endpoint sends; 0 for everything but data.
+    /// Payload bytes of a packet that an endpoint sends; 0 for all kinds but data.
     #[must_use]
     pub fn payload(&self, packet: &Transmit<NdpHeader>) -> u16 {
         match packet.header {
@@ -40,7 +41,7 @@ impl Carriage {
         }
     }
 
-    /// The header on the wire of a packet that an endpoint sends.
+    /// Wire header of a packet that an endpoint sends.
     #[must_use]
     pub fn packet(&self, packet: &Transmit<NdpHeader>, label: &Label) -> Packet {
         let shape = match packet.header {
@@ -57,8 +58,8 @@ impl Carriage {
         Packet { home: self.home, conn: packet.header.conn().0, tag: label.tag, shape }
     }
 
-    /// What has arrived from host `from`, to which there are `paths` paths, as an endpoint takes it. `None`: it is for
-    /// the owner of the connection, as a RESET is.
+    /// Translates a packet that arrived from host `from`, reached by `paths` paths, for an endpoint. `None` if the
+    /// packet is for the owner of the connection, such as a RESET.
     #[must_use]
     pub fn received(&self, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Option<Received<NdpHeader>> {
         let header = header(&arrived.packet)?;
@@ -67,7 +68,7 @@ impl Carriage {
     }
 }
 
-/// The endpoint's header of a packet; `None` for those that are for its owner: RESET, HELLO and COOKIE.
+/// The endpoint's header of a packet; `None` for packets for the endpoint's owner: RESET, HELLO and COOKIE.
 fn header(packet: &Packet) -> Option<NdpHeader> {
     let conn = ConnId(packet.conn);
     Some(match packet.shape {
@@ -82,9 +83,9 @@ fn header(packet: &Packet) -> Option<NdpHeader> {
     })
 }
 
-/// The form that the hosts of a scenario use: packets of no stream, with their label left at 0.
+/// The form that the hosts of a scenario use: packets outside of streams, with an empty [`Label`].
 impl Framed for Ndp {
-    /// NDP has a header of its own, without a number.
+    /// NDP has a header format of its own, without a transport number.
     const NUMBER: u8 = 0;
 
     fn data(header: &NdpHeader) -> Option<(ConnId, u32)> {
@@ -106,7 +107,7 @@ impl Framed for Ndp {
         emit(out, route, marks, &carriage.packet(packet, &Label::default()), payload)
     }
 
-    /// Packets that are for the owner of a connection, and so for no endpoint, are somebody else's here.
+    /// Packets for the owner of a connection are for no endpoint, and count as other traffic here.
     fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrival<'a, NdpHeader>, Refused> {
         let Arrived { route, packet, fate, damaged, payload, .. } = parse(frame, marks, port)?;
         let header = header(&packet).ok_or(Refused::Foreign)?;

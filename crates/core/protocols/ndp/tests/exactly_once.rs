@@ -1,4 +1,4 @@
-//! Whatever a network does to packets for a while, every byte is delivered once, in bounded time.
+//! Every byte is delivered once, in bounded time, after any temporary impairment of the network.
 
 mod common;
 
@@ -101,8 +101,8 @@ proptest! {
         prop_assert_eq!(broken, Ok(()));
         prop_assert!(quiet, "it never comes to rest");
         prop_assert_eq!(tally(&channel.log), (bytes, [1, 1, 1, 0]));
-        // Once the weather is fine, the sender may have to ask once for every packet: a duplicate uses up a pull and earns
-        // none. It asks at least every eighth of its patience of 5 s.
+        // Once the network is clear, the sender may need one PROBE for every packet: a duplicate uses up a pull and
+        // earns none. PROBEs are at most an eighth of the 5 s of `give_up` apart.
         let bound = Instant::ZERO.after(weather.clears + ms(800));
         prop_assert!(completed_at(&channel.log) < bound, "completed only at {:?}", completed_at(&channel.log));
         prop_assert!(channel.open_flows(0).is_empty() && channel.open_flows(1).is_empty());

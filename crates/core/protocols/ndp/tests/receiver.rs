@@ -359,7 +359,7 @@ proptest! {
     }
 }
 
-// Numbers that nobody can have sent.
+// Packet numbers that no peer can have sent.
 
 #[test]
 fn a_packet_beyond_every_first_window_opens_nothing() {

@@ -256,7 +256,7 @@ fn credit_for_what_was_not_needed_does_not_pile_up() {
 fn pull_numbers_wrap() {
     let mut s = host();
     s.opens(FlowSpec { size: None, ..flow(1) }).sent();
-    // Half the number space at once is a jump that nobody makes; in steps it is allowed.
+    // A jump by half the number space at once is impossible; in steps it is allowed.
     s.at(us(20)).receives(word(pull(u32::MAX))).sends_nothing();
     s.receives(word(pull(1))).sends([data(4)]);
 }
@@ -318,7 +318,7 @@ fn return_rule_b_the_last_two_of_a_window_that_came_back_whole_are_sent_at_once(
     let mut s = host();
     s.opens(flow(10)).sent();
     s.at(us(10)).receives_all([back(data(0)), back(data(1))]).sends_nothing();
-    // Nothing will ever pull the other two but what these cause; the public code asks for at most one unheard packet.
+    // Only these two can cause a pull of the other two; the public code requires at most one packet without an answer.
     s.receives(back(data(2))).sends([data(2)]);
     s.receives(back(data(3))).sends([data(3)]);
 }

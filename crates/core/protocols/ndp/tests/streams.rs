@@ -14,7 +14,7 @@ const STRAY: Event = Event::Stray { peer: THERE, conn: CONN };
 /// A second connection of the other host.
 const OTHER: ConnId = ConnId(8);
 
-/// What applications do, as steps of a script.
+/// Actions of applications, as steps of a script.
 trait Application {
     /// Begins the stream.
     fn begins(&mut self) -> &mut Self;
@@ -171,7 +171,7 @@ fn packets_are_as_long_as_they_were_offered() {
     s.begins().offers_short(1).offers(1).offers_short(300);
     let wires: Vec<_> = s.sent().iter().map(|sent| sent.packet.wire).collect();
     assert_eq!(wires, [CONTROL + 1, FULL, CONTROL + 300]);
-    // Also when they are sent again, and whatever is acknowledged meanwhile.
+    // Also for retransmissions, and with ACKs for other packets in between.
     s.at(us(20)).receives_all([word(ack(0)), word(ack(1)), word(nack_pull(2, 1))]);
     assert_eq!(s.sent()[0].packet.wire, CONTROL + 300);
     assert_eq!(s.open_flows()[0].bytes, 1 + MTU);
@@ -405,7 +405,7 @@ fn a_held_receiver_answers_and_pulls_after_the_release() {
     let mut s = plain();
     s.receives(full(data(0))).sends([ack(0)]).reports([OPENED, delivered(0, MTU)]);
     s.holds().receives(header(data(1))).sends([nack(1)]);
-    // What was pushed or pulled before still arrives.
+    // Data pushed or pulled before still arrives.
     s.at(ms(5)).receives(full(data(2))).sends([ack(2)]).reports([delivered(2, MTU)]);
     s.at(ms(10)).sends_nothing();
     s.releases();

@@ -1,5 +1,5 @@
-//! Whatever a network does to packets for a while, and whenever applications write, read and stop reading: everything
-//! that was offered arrives once, every stream ends, and no more than a first window is ever on its way.
+//! After any temporary impairment of the network, and with applications that write, read and stop reading at any time:
+//! everything that was offered arrives once, every stream ends, and no more than a first window is ever in flight.
 
 mod common;
 
@@ -18,7 +18,7 @@ const SENDER: usize = 0;
 const RECEIVER: usize = 1;
 const PAYLOAD: u16 = 1000;
 
-/// What an application does.
+/// Action of an application.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// The sender's offers packets with these payloads.
@@ -187,7 +187,7 @@ proptest! {
             talk.pass(wait, &mut passages);
             talk.does(act);
         }
-        // Whatever happened before: a stream that was idle pushes a whole window at once.
+        // Afterwards, an idle stream pushes a whole window at once.
         talk.does(Act::Hold(false));
         talk.pass(ms(4_000), &mut passages);
         talk.does(Act::Offer(PAYLOAD, 3 * window as u8));

@@ -1,4 +1,4 @@
-//! What a sender learns of the time that an answer takes, and what it does with it.
+//! The sender's estimate of answer times, and its use.
 
 mod common;
 

@@ -14,7 +14,7 @@ pub enum PfabricHeader {
         /// The last packet of the flow.
         last: bool,
     },
-    /// Asks for an ACK.
+    /// Requests an ACK.
     Probe {
         /// The sender's connection.
         conn: ConnId,

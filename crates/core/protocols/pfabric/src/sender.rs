@@ -10,7 +10,7 @@ use pullnet_units::{Instant, Picos};
 use crate::config::{PfabricConfig, RankBy};
 use crate::header::PfabricHeader;
 
-/// What an ACK says.
+/// Fields of an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ack {
     pub cumulative: u32,
@@ -18,10 +18,10 @@ pub struct Ack {
     pub finished: bool,
 }
 
-/// What a timer found.
+/// Result of an expired timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expiry {
-    /// Nothing is to be done yet.
+    /// No action yet.
     Early,
     /// This packet was not acknowledged in time.
     Timeout(u32),
@@ -43,7 +43,7 @@ pub struct Sender {
     pub paths: u16,
     pub path: u16,
     acked: ReceivedSet,
-    /// The packet that leaves next; those that are acknowledged are passed over.
+    /// The packet that leaves next; acknowledged packets are skipped.
     next: u32,
     /// One past the highest packet that was sent.
     sent_until: u32,
@@ -110,7 +110,7 @@ impl Sender {
         self.left() == 0
     }
 
-    /// What the order of flows on the host's link compares.
+    /// Properties that decide the order of flows on the host's link.
     pub fn standing(&self) -> Standing {
         let (priority, deadline) = (self.priority, self.deadline);
         Standing { priority, left: self.left(), deadline, tenant: 0, opened: self.opened }

@@ -1,4 +1,4 @@
-//! The list of protocols. A new one is a folder beside this one and a line here.
+//! The list of protocols. A new protocol is a sibling folder of this crate and a line here.
 #![no_std]
 
 extern crate alloc;

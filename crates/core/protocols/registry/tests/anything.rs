@@ -1,4 +1,4 @@
-//! Headers and endpoints survive whatever comes: any words, any packets, in any order.
+//! Headers and endpoints survive any input: any words, any packets, in any order.
 
 mod common;
 

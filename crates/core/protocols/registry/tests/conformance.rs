@@ -1,5 +1,5 @@
-//! What holds for every protocol, whatever the network does: each flow ends once, each byte is delivered once, counts are
-//! right, and all comes to rest.
+//! Properties of every protocol on any network: each flow ends once, each byte is delivered once, counts are right, and
+//! all activity ends.
 
 mod common;
 

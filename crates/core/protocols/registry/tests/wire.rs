@@ -1,6 +1,6 @@
-//! Every protocol with a form on the wire: what is sent is read, what is wrong is refused. `vectors/transports.jsonl` holds
-//! frames byte by byte for whoever implements the same format elsewhere; `BLESS=1 cargo test -p pullnet-protocols --test wire`
-//! writes the file anew: look at the difference.
+//! Every protocol with a wire format: sent frames are read back, and invalid frames are refused.
+//! `vectors/transports.jsonl` holds frames byte by byte, so that other implementations of the format can check
+//! themselves. `BLESS=1 cargo test -p pullnet-protocols --test wire` rewrites the file: review the difference.
 
 use std::fs;
 use std::net::IpAddr;
@@ -129,7 +129,7 @@ proptest! {
                 let mut again = vec![0; 400];
                 let (to, marks) = (route(false), Marks::default());
                 let long = P::emit(&mut again, &to, &marks, arrived.home, &packet, arrived.payload).unwrap();
-                // What follows a packet of control is padding.
+                // Bytes behind a control packet are padding.
                 prop_assert_eq!(&again[42..long], &sealed[42..long]);
             }
         });

@@ -251,8 +251,8 @@ fn an_ended_connection_leaves_no_timer_for_long() {
     s.receives(full(Segment::Data { conn: CONN, seq: 0, opens: true, last: true })).sent();
     assert_eq!(deadline(&s), ms(50));
     s.at(ms(50));
-    // What is left is the memory that the connection has ended: sixteen timeouts of 60 s, and a time-wait; with a note that may
-    // be a sixty-fourth older.
+    // Only the memory of the ended connection is left. It lasts for sixteen timeouts of 60 s and a time-wait; its note
+    // may be a sixty-fourth older.
     let deadline = s.deadline().expect("a time-wait");
     assert_eq!(deadline.why, "receiver's time-wait");
     assert!(deadline.at >= Instant::ZERO.after(ms(960_050)));

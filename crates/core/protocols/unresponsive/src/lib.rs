@@ -1,5 +1,5 @@
-//! Unresponsive senders: each flow is sent at a constant rate, whatever is marked, trimmed or lost. What is missing at the
-//! end is repeated at the same rate.
+//! Unresponsive senders: each flow is sent at a constant rate and ignores marks, trims and losses. Packets missing at
+//! the end are retransmitted at the same rate.
 //!
 //! `README.md` beside this crate lists the rules.
 #![no_std]

@@ -33,7 +33,7 @@ enum Timer {
     Receiver(u32),
 }
 
-/// What a connection's congestion control says, for tests and probes.
+/// State of a connection's congestion control, for tests and probes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Insight<C> {
     /// Congestion window, whole packets.
@@ -46,8 +46,8 @@ pub struct Insight<C> {
 
 /// A window-based transport on one host.
 ///
-/// `S` hashes hosts and connection numbers. Where strangers choose these, it has to be one that nobody can foresee; the usual
-/// one is for simulations.
+/// `S` hashes hosts and connection numbers. Where untrusted peers choose these numbers, `S` must be unpredictable; the
+/// default is for simulations.
 #[derive(Debug)]
 pub struct Endpoint<C: Control, S = FxBuildHasher> {
     events: SmallQueue<Event>,

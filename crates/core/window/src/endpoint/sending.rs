@@ -101,8 +101,8 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         sender.counts
     }
 
-    /// A timer entry is due. It is of no meaning if it is not the one that the connection counts on: of a former connection
-    /// in this slot, or one before which an earlier deadline came up.
+    /// Handles a timer entry that is due. A stale entry is ignored: it belongs to an earlier connection in this slot,
+    /// or an earlier deadline has replaced it.
     pub(super) fn check_sender(&mut self, now: Instant, slot: u32, at: Instant) {
         let expiry = self.with_sender(now, slot, |sender, cx| {
             if sender.armed != at {

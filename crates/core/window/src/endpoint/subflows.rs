@@ -1,5 +1,5 @@
-//! What the owner of several connections that carry one flow needs: a multipath transport keeps its subflows here, and
-//! decides itself which data each of them carries.
+//! Access to several connections that carry one flow: a multipath transport keeps its subflows here, and decides itself
+//! which data each subflow carries.
 
 use core::hash::BuildHasher;
 

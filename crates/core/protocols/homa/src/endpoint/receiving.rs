@@ -97,7 +97,8 @@ impl HomaRules {
         }
     }
 
-    /// The sender has heard nothing. What has not come by now is asked for again: the timer has decided so there.
+    /// Answers a query: the sender's timer has expired, so missing packets are requested without waiting for the timer
+    /// here.
     pub(super) fn on_query(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;

@@ -75,7 +75,7 @@ impl HomaRules {
     /// Rule S6: the message is over.
     pub(super) fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, (to, conn): (HostAddr, ConnId)) {
         let Some(slot) = flows.senders.find(to, conn) else { return };
-        // Nobody can have everything before it was sent.
+        // An ACK for a message that has not been sent completely is not genuine.
         let Some(sender) = flows.senders.get_mut(slot).filter(|sender| sender.all_sent()) else { return };
         let counts = sender.counts;
         self.ready.forget(slot);

@@ -1,5 +1,5 @@
-//! One host: its connections in both directions. Their subflows are connections of a window-based endpoint, which this one
-//! drives: it translates headers, and decides which data a subflow's packets carry.
+//! One host: its connections in both directions. Their subflows are connections of a window-based endpoint. The
+//! multipath endpoint drives it: it translates headers, and decides which data a subflow's packets carry.
 
 use alloc::collections::BTreeSet;
 

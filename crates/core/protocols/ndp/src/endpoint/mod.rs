@@ -1,4 +1,4 @@
-//! One host's NDP: all its connections, its one pull queue, its timers.
+//! NDP on one host: its connections, its single pull queue, and its timers.
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
@@ -27,22 +27,23 @@ mod streaming;
 
 use receiving::{Data, Origin};
 
-/// Packet numbers have 32 bits, the largest of which stands for the end of an endless flow.
+/// Packet numbers have 32 bits; the largest number stands for the end of an endless flow.
 const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
 
 /// A timer of one connection, besides the pacer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Timer {
-    /// Look at a sender's packets.
+    /// Check a sender's packets.
     Retransmission(u32),
     /// Forget a receiver whose sender is silent.
     Silence(HostAddr, ConnId),
 }
 
-/// NDP on one host. What every packet needs comes first: a large network has its memory at hand only if that is little.
+/// NDP on one host. Fields read for every packet come first, so that the hot part of a large network stays small enough
+/// for the caches.
 ///
-/// `S` hashes hosts and connection numbers. Where strangers choose these, it has to be one that nobody can foresee; the usual
-/// one is for simulations.
+/// `S` hashes hosts and connection numbers. Where untrusted peers choose these numbers, `S` must be unpredictable; the
+/// default is for simulations.
 #[derive(Debug)]
 #[repr(C)]
 pub struct NdpEndpoint<S = FxBuildHasher> {
@@ -53,7 +54,7 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
     pulls: PullQueue,
     /// ACKs, NACKs, pulls and probes that wait for the link.
     control: SmallQueue<Transmit<NdpHeader>>,
-    /// Senders that could send a packet again, or a new one.
+    /// Senders that could retransmit a packet or send a new one.
     ready_again: RoundRobin,
     ready_new: RoundRobin,
     chance: Stream,
@@ -66,22 +67,22 @@ pub struct NdpEndpoint<S = FxBuildHasher> {
     sent: Finished<S>,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
     host: HostInfo,
-    /// Packets that nobody who keeps to the rules can have sent.
+    /// Packets refused because no conforming peer can have sent them.
     refused: u64,
-    /// Connections that this host wanted no more of, and that late packets may not open again either.
+    /// Connections that this host dismissed. Late packets may not open them again either.
     dismissed: Finished<S>,
     peers: Peers,
 }
 
 impl NdpEndpoint {
-    /// NDP on `host`, with hashes that are the same everywhere.
+    /// NDP on `host`, with a hasher that gives the same results everywhere.
     pub fn new(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
         Self::with_hashes(config, host, chance)
     }
 }
 
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
-    /// NDP on `host`, with the hashes of `S`.
+    /// NDP on `host`, with the hasher `S`.
     pub fn with_hashes(config: &NdpConfig, host: HostInfo, chance: Stream) -> Self {
         let rules = Rules::new(config, host.rate);
         Self {
@@ -112,8 +113,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.host
     }
 
-    /// Packets that were discarded because nobody who keeps to the rules can have sent them: beyond the largest first
-    /// window and everything that was pulled, or beyond the window of [`pullnet_pull::WINDOW`] packets.
+    /// Packets that were discarded because no conforming peer can have sent them: beyond the largest first window and
+    /// everything that was pulled, or beyond the window of [`pullnet_pull::WINDOW`] packets.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -123,12 +124,12 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.received.len() + self.dismissed.len()
     }
 
-    /// Whether everything of a connection from `from` has arrived, and that is remembered.
+    /// Whether all data of a connection from `from` has arrived and the connection is still remembered.
     pub fn has_received(&self, from: HostAddr, conn: ConnId) -> bool {
         self.received.contains(from, conn)
     }
 
-    /// The first of the timers and time-waits.
+    /// Earliest deadline of the timers and time-waits.
     #[inline]
     fn first_timer(&self) -> Deadline {
         let mut first = Deadline { at: self.sent.due(), why: "sender's time-wait" };
@@ -140,7 +141,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// Timers and time-waits that have run out.
+    /// Handles timers and time-waits that have expired.
     #[inline(never)]
     fn handle_timers(&mut self, now: Instant) {
         while let Some(Reverse((at, timer))) =
@@ -216,7 +217,7 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
         if !self.pulls.is_empty() && self.pacer.free_at() <= now {
             self.release_pull(now);
         }
-        // Nearly always it was the pacer, and what else is timed lies apart.
+        // The deadline was nearly always the pacer's; the state of the other timers is in cold memory.
         if self.due <= now {
             self.handle_timers(now);
         }

@@ -19,7 +19,7 @@ pub(super) struct Origin {
     pub paths: u16,
 }
 
-/// What a data packet says, and what became of it.
+/// Fields of a data packet, and whether it arrived whole.
 pub(super) struct Data {
     pub seq: u32,
     pub syn: bool,
@@ -33,8 +33,8 @@ pub(super) struct Data {
 }
 
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
-    /// Rule 1: finds the connection, or opens it if the packet may do so. A packet that nobody can have sent is refused,
-    /// one for a finished connection is answered.
+    /// Rule 1: finds the connection, or opens it if the packet may do so. Refuses a packet that no peer can have sent;
+    /// answers a packet of a finished connection.
     #[inline]
     fn receiver_for(&mut self, now: Instant, origin: Origin, data: &Data) -> Option<u32> {
         let Some(slot) = self.receivers.find(origin.peer, origin.conn) else {
@@ -42,7 +42,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         };
         let accepted = self.receivers.get_mut(slot).is_some_and(|receiver| receiver.accepts(data.seq));
         if !accepted {
-            // A branch, for the counter lies apart.
+            // A branch rather than arithmetic: the counter is in cold memory.
             cold_path();
             self.refused += 1;
             return None;
@@ -50,7 +50,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         Some(slot)
     }
 
-    /// The same for a connection that is not there.
+    /// The same for an unknown connection.
     #[inline(never)]
     fn receiver_for_new(&mut self, now: Instant, origin: Origin, seq: u32, syn: bool) -> Option<u32> {
         let Origin { peer, conn, paths } = origin;
@@ -73,7 +73,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         Some(slot)
     }
 
-    /// Nothing answers a packet that belongs nowhere. One of a dismissed connection keeps that one in mind.
+    /// Reports a packet without a connection; nothing answers it. If its connection was dismissed, the memory of that
+    /// is renewed.
     fn stray(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         if self.dismissed.contains(peer, conn) {
             self.dismissed.note(now, peer, conn);
@@ -82,12 +83,12 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.events.push(Event::Stray { peer, conn });
     }
 
-    /// A receiver outlives the sender's patience, then it is forgotten.
+    /// A receiver is kept for longer than its sender would wait, and then forgotten.
     fn silence(&self) -> Picos {
         self.rules.give_up.saturating_mul(2)
     }
 
-    /// Data, or what a trim left of it.
+    /// Handles data, whole or trimmed.
     #[inline]
     pub(super) fn handle_data(&mut self, now: Instant, origin: Origin, data: Data) {
         let Some(slot) = self.receiver_for(now, origin, &data) else { return };
@@ -96,7 +97,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         receiver.ask(data.priority);
         let bytes = u32::from(wire).saturating_sub(self.rules.header);
         if bytes > 0 {
-            // An empty packet does not say how long others are.
+            // An empty packet does not tell the length of other packets.
             receiver.wire = wire;
         }
         let arrival = receiver.on_data(now, seq, data.last, data.pulled, data.whole);
@@ -112,7 +113,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// Rule 7, time-wait: what comes for a finished connection is there already, and nothing more is to be pulled.
+    /// Rule 7, time-wait: data of a finished connection is already there, and no pull is needed.
     fn answer_late(&mut self, now: Instant, origin: Origin, seq: u32) {
         let Origin { peer, conn, paths } = origin;
         self.received.note(now, peer, conn);
@@ -121,7 +122,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.send_control(peer, path, NdpHeader::Ack { conn, seq, pull: None });
     }
 
-    /// Rule 4: the answer leaves at once and carries the pull if nobody else waits for one and the link is free.
+    /// Rule 4: the answer leaves at once. It carries the pull if no other connection waits to pull and the pacer is
+    /// free.
     fn answer(&mut self, slot: u32, seq: u32, arrival: Arrival, now: Instant) {
         let free = self.rules.piggyback && self.pulls.is_empty() && self.pacer.free_at() <= now;
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
@@ -170,7 +172,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// The pacer lets the next pull go.
+    /// Sends the pull that the pacer allows.
     pub(super) fn release_pull(&mut self, now: Instant) {
         let Some(slot) = self.pulls.take() else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
@@ -185,7 +187,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.send_control(to, path, header);
     }
 
-    /// A sender misses a pull: tell it how its packet stands, and pull if no pull waits for it.
+    /// A sender misses a pull: answers with the state of its packet, and pulls if no pull waits for the connection.
     #[inline(never)]
     pub(super) fn handle_probe(&mut self, now: Instant, origin: Origin, seq: u32) {
         let Origin { peer, conn, .. } = origin;
@@ -198,8 +200,8 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.answer(slot, seq, Arrival { new: false, acknowledge, pull }, now);
     }
 
-    /// One timer per receiver looks again after a time-wait, or after as long as the sender is silent: those of idle
-    /// streams cost little, and none outlives its connection for long.
+    /// One timer per receiver, due after a time-wait, or after as long as the sender has been silent: timers of idle
+    /// streams are rare, and none outlives its connection for long.
     pub(super) fn check_silence(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         let silence = self.silence();
         let Some(slot) = self.receivers.find(peer, conn) else { return };
@@ -221,7 +223,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// Puts them back, behind those of the others.
+    /// Puts the pulls back, at the end of the queue.
     pub(super) fn return_pulls(&mut self, slot: u32) {
         if let Some(receiver) = self.receivers.get_mut(slot).filter(|receiver| receiver.waits()) {
             self.pulls.join(slot, receiver.priority, receiver.pending);

@@ -12,7 +12,7 @@ use crate::header::NdpHeader;
 use crate::sender::{Check, Context, Patience, Ready, Sender};
 
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
-    /// Adds what `open` makes of `flow`, if its number may be used.
+    /// Adds the sender that `open` makes of `flow`, if the flow's number may be used.
     pub(super) fn add_sender(
         &mut self,
         now: Instant,
@@ -37,7 +37,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         self.events.push(Event::Failed { to: flow.to, conn: flow.conn, reason, counts });
     }
 
-    /// Lets `input` change the sender in `slot` and puts it in line for the link if it can send afterwards.
+    /// Applies `input` to the sender in `slot`, and queues the sender for the link if it can send afterwards.
     pub(super) fn with_sender<R>(
         &mut self,
         now: Instant,
@@ -71,7 +71,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         Some(result)
     }
 
-    /// Lets `input`, which came from `peer`, change the sender that it is meant for.
+    /// Applies `input`, which came from `peer`, to the sender that it is for.
     #[inline]
     pub(super) fn hear(
         &mut self,
@@ -106,7 +106,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// Rule 8, time-wait: the number of a finished connection is not used again for a while.
+    /// Rule 8, time-wait: the number of a finished connection is not reused for a while.
     #[inline(never)]
     pub(super) fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
         self.ready_again.remove(slot);
@@ -153,7 +153,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         }
     }
 
-    /// The next data packet of the connection whose turn it is.
+    /// The next data packet of the connection that has the turn.
     pub(super) fn transmit_data(&mut self, now: Instant) -> Option<Transmit<NdpHeader>> {
         loop {
             let again = self.ready_again.pop();

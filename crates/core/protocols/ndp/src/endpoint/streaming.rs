@@ -1,4 +1,4 @@
-//! Streams: data that becomes known piece by piece, and receivers that are slow.
+//! Streams: data offered piece by piece, and receivers that may be slow.
 
 use core::hash::BuildHasher;
 
@@ -47,7 +47,7 @@ impl<S: BuildHasher + Default> Streaming for NdpEndpoint<S> {
     }
 
     fn hold(&mut self, now: Instant, slot: u32, held: bool) {
-        // No pull leaves before it is asked for, however long the pacer was free.
+        // No pull leaves before the time of its request, even if the pacer was free long before.
         self.pacer.wake(now);
         self.change_receiver(slot, |receiver| receiver.held = held);
     }
@@ -58,7 +58,7 @@ impl<S: BuildHasher + Default> Streaming for NdpEndpoint<S> {
 }
 
 impl<S: BuildHasher + Default> NdpEndpoint<S> {
-    /// Changes what says whether and where the pulls of a connection stand in the pull queue.
+    /// Changes the properties of a receiver that decide whether and where its pulls are in the pull queue.
     fn change_receiver(&mut self, slot: u32, change: impl FnOnce(&mut Receiver)) {
         self.withdraw_pulls(slot);
         if let Some(receiver) = self.receivers.get_mut(slot) {

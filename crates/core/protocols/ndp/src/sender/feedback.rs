@@ -1,4 +1,4 @@
-//! What a sender hears: rules 2 to 5.
+//! Feedback that a sender gets: rules 2 to 5.
 
 use pullnet_pull::Feedback;
 use pullnet_units::{Instant, Picos};
@@ -7,16 +7,16 @@ use super::{Context, Sender};
 use crate::config::Rules;
 use crate::window::{Slot, State};
 
-/// What an ACK tells the application.
+/// News of an ACK for the application.
 pub(crate) struct Acked {
     /// Time since the packet was first sent.
     pub latency: Picos,
-    /// Whether this was the last one.
+    /// Whether the flow is complete now.
     pub complete: bool,
 }
 
 impl Sender {
-    /// Rule 2, ACK: the packet needs no more care. It may carry a pull. `None`: it was known before.
+    /// Rule 2, ACK: the packet has arrived. The ACK may carry a pull. `None` if the packet was already acknowledged.
     #[inline]
     pub fn on_ack(&mut self, cx: &Context<'_>, seq: u32, pull: Option<u32>) -> Option<Acked> {
         self.expected_pulls += 1;
@@ -46,8 +46,8 @@ impl Sender {
         Some(Acked { latency, complete: self.window.first() > self.last })
     }
 
-    /// Rule 3, NACK: the packet waits for a pull. A NACK for a packet that waits already, or that has arrived,
-    /// says nothing new. It may carry a pull.
+    /// Rule 3, NACK: the packet waits for a pull. A NACK for a packet that already waits or has arrived is ignored. The
+    /// NACK may carry a pull.
     #[inline(never)]
     pub fn on_nack(&mut self, cx: &Context<'_>, seq: u32, pull: Option<u32>) {
         self.expected_pulls += 1;
@@ -69,8 +69,8 @@ impl Sender {
         self.again.push_back(seq);
     }
 
-    /// Rule 4, PULL: as many packets may leave as the number is ahead of the highest one so far. What cannot be used
-    /// now is kept for the next NACK or new data: a pull may overtake the NACK that goes with it.
+    /// Rule 4, PULL: as many packets may leave as the number is ahead of the highest one so far. Unused credit is kept
+    /// for the next NACK or new data: a pull may overtake the NACK that goes with it.
     pub fn on_pull(&mut self, cx: &Context<'_>, number: u32) {
         self.last_heard = cx.now;
         let ahead = number.wrapping_sub(self.served);
@@ -79,7 +79,7 @@ impl Sender {
         }
         self.served = number;
         self.expected_pulls = self.expected_pulls.saturating_sub(ahead);
-        // A gap is forgotten over some eight pulls: one outage must not make a connection patient for ever.
+        // A gap fades over some eight pulls: one outage must not make a connection wait longer forever.
         let faded = Picos(self.longest_pull_gap.0 - self.longest_pull_gap.0 / 8);
         self.longest_pull_gap = faded.max(cx.now.since(self.last_pull));
         self.last_pull = cx.now;
@@ -87,8 +87,8 @@ impl Sender {
         self.credit = self.credit.saturating_add(ahead).min(self.useful_credit(cx.rules));
     }
 
-    /// Rule 5, returned header: first in line for the next pull; sent at once if no pull would come, or if feedback
-    /// is ACKs otherwise, which points to a bad path and not to an incast.
+    /// Rule 5, returned header: the packet is first in line for the next pull. It is sent at once if no pull would
+    /// come, or if other feedback is mostly ACKs, which points to a bad path and not to an incast.
     #[inline(never)]
     pub fn on_return(&mut self, cx: &Context<'_>, seq: u32) {
         self.patience.answers.note(false);
@@ -96,7 +96,7 @@ impl Sender {
         let first_time = !core::mem::replace(&mut slot.heard, true);
         let (path, sent, timeouts) = (slot.path, slot.sent, slot.timeouts);
         if first_time {
-            // Returns of the same packets again and again would keep a flow to a dead host alive for ever.
+            // Repeated returns of the same packets must not keep a flow to a dead host alive forever.
             self.last_heard = cx.now;
         }
         self.sample(cx, sent, timeouts);
@@ -109,8 +109,8 @@ impl Sender {
         if at_once { self.urgent.push_back(seq) } else { self.again.push_front(seq) }
     }
 
-    /// Rules 5a and 5b in the form of the public code: no pull is expected, and of the first window at most one packet
-    /// is unaccounted for, this one being accounted for already.
+    /// Rules 5a and 5b in the form of the public code: no pull is expected, and at most one packet of the first window
+    /// is unaccounted for. The current packet counts as accounted for.
     fn nothing_else_comes(&self) -> bool {
         self.expected_pulls == 0 && self.first_unheard <= 1
     }
@@ -121,12 +121,12 @@ impl Sender {
         answers.acks() > 0 && answers.known() / answers.acks() <= 3
     }
 
-    /// Whether the receiver has answered anything: what switches send back is no sign of it.
+    /// Whether the receiver has answered anything; headers that switches return do not count.
     pub(super) fn is_answered(&self) -> bool {
         self.served > 0 || self.expected_pulls > 0
     }
 
-    /// A round trip, of a packet that was not repeated.
+    /// Notes the round trip of a packet that was not retransmitted.
     #[inline]
     fn sample(&mut self, cx: &Context<'_>, sent: Instant, timeouts: u8) {
         if timeouts == 0 {

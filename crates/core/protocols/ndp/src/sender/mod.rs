@@ -22,42 +22,42 @@ use stream::Payloads;
 pub(crate) use timers::Check;
 pub(crate) use transmit::Ready;
 
-/// What sending depends on besides the connection.
+/// Surroundings of a sender beside its connection.
 pub(crate) struct Context<'a> {
     pub now: Instant,
     pub rules: &'a Rules,
     pub chance: &'a mut Stream,
 }
 
-/// Begins a cache line, to touch and ask for no more of them than it has to.
+/// Aligned to a cache line, so that it touches and prefetches as few of them as possible.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Sender {
     pub conn: ConnId,
     pub to: HostAddr,
     pub priority: u8,
-    /// Packets that the application has offered; `u32::MAX` never ends.
+    /// Packets that the application has offered; `u32::MAX` for an endless flow.
     offered: u32,
-    /// Number of the last packet; `u32::MAX` as long as it is not known.
+    /// Number of the last packet; `u32::MAX` while unknown.
     last: u32,
     /// Payload bytes of the last packet of a flow.
     last_payload: u16,
-    /// Payload bytes of all others, if it is a stream; they are full packets otherwise.
+    /// Payload bytes of each packet of a stream; `None` for a flow, whose packets are full except the last.
     payloads: Option<Box<Payloads>>,
     window: Window,
     /// Packets of the first window that are still to be pushed.
     push: u32,
-    /// Packets that pulls allow and that were not sent yet.
+    /// Packets that pulls allow and that have not left yet.
     credit: u32,
     /// Highest pull number so far.
     served: u32,
-    /// NACKed or returned packets, in the order in which they are sent again.
+    /// NACKed or returned packets, in the order in which they are retransmitted.
     again: VecDeque<u32>,
-    /// Packets that are sent again without a pull.
+    /// Packets that are retransmitted without a pull.
     urgent: VecDeque<u32>,
-    /// ACKs and NACKs minus pulls: how many pulls are to come.
+    /// ACKs and NACKs minus pulls: the number of pulls still to come.
     expected_pulls: u32,
-    /// Packets of the first window of which nothing was heard yet.
+    /// Packets of the first window without an answer so far.
     first_unheard: u16,
     paths: PathSet,
     pub patience: Patience,
@@ -70,9 +70,9 @@ pub(crate) struct Sender {
     /// Probes since the last pull.
     probes: u8,
     last_probe: Instant,
-    /// When the timers are looked at next.
+    /// Time of the next timer check.
     pub check_at: Instant,
-    /// How often it stands in the endpoint's queues of connections that can send.
+    /// Number of entries of this sender in the endpoint's queues of connections that can send.
     pub queued_again: u32,
     pub queued_new: u32,
 }
@@ -129,12 +129,12 @@ impl Sender {
         self.acked_bytes
     }
 
-    /// Packets that are acknowledged, all before them too.
+    /// Packets acknowledged without a gap from the first one.
     pub fn acknowledged(&self) -> u32 {
         self.window.first()
     }
 
-    /// Whether everything that was offered is acknowledged.
+    /// Whether all offered data is acknowledged.
     fn idle(&self) -> bool {
         self.window.first() == self.offered
     }
@@ -144,7 +144,7 @@ impl Sender {
         self.last_progress
     }
 
-    /// What it waits for, in words.
+    /// Description of the event that the connection waits for.
     pub fn waiting_for(&self) -> &'static str {
         let new_may_leave = self.window.next() < self.offered && (self.push > 0 || self.credit > 0);
         if self.idle() {

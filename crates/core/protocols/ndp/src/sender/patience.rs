@@ -1,4 +1,4 @@
-//! How long a sender waits for an answer: what it knows of the way to its receiver and back.
+//! How long a sender waits for an answer, estimated from earlier round trips and answers.
 
 use alloc::collections::VecDeque;
 
@@ -6,25 +6,25 @@ use pullnet_units::{Instant, Picos};
 
 use crate::config::Rules;
 
-/// A packet's timeout doubles this many times at most.
+/// Most doublings of a packet's timeout.
 pub(super) const MAX_DOUBLINGS: u32 = 6;
-/// Within `give_up` a packet is sent this often at least, unless the round trip is longer than that.
+/// Least number of transmissions of a packet within `give_up`, unless the round trip is longer than that allows.
 pub(super) const LEAST_REPETITIONS: u64 = 32;
-/// Answers that are remembered to tell a bad path from an incast.
+/// Number of latest answers kept to tell a bad path from an incast.
 const HISTORY: u8 = 16;
-/// The longest round trip is remembered for this part of `give_up` at least, and twice that at most.
+/// The longest round trip is remembered for one to two such parts of `give_up`.
 const ERAS_PER_GIVE_UP: u64 = 32;
-/// Packets that were sent again and of which a second answer is noticed.
+/// Most retransmitted packets whose second answer is still noticed.
 const MOST_DOUBTS: usize = 64;
-/// An answer may take a quarter longer than the longest of late.
+/// An answer may take longer than the longest recent round trip by this part of it (a quarter).
 const MARGIN: u64 = 4;
 
-/// What became of the latest packets.
+/// Latest answers: ACK, or NACK and returned header.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Answers {
     /// Newest in bit 0, 1 for an ACK.
     bits: u16,
-    /// How many bits are meant.
+    /// Number of valid bits.
     known: u8,
 }
 
@@ -48,8 +48,8 @@ impl Answers {
         (self.bits & mask(self.known)).count_ones()
     }
 
-    /// Whether the receiver may have many senders: no more than half of what was sent lately arrived whole, or less than
-    /// two answers are known, of which nobody can tell how far answers differ.
+    /// Whether the receiver may have many senders. True if no more than half of the latest packets arrived whole, or if
+    /// fewer than two answers are known: one answer does not show how much answers vary.
     pub fn crowded(self) -> bool {
         self.known < 2 || 2 * self.acks() <= self.known()
     }
@@ -63,7 +63,7 @@ fn mask(bits: u8) -> u16 {
 /// Round trips to one receiver, in picoseconds.
 #[derive(Clone, Copy, Default, Debug)]
 struct RoundTrips {
-    /// Smoothed, 0 before the first answer.
+    /// Smoothed round trip; 0 before the first answer.
     mean: u64,
     deviation: u64,
     /// Longest since `era`, and in the era before it.
@@ -73,7 +73,7 @@ struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// A round trip that may be the longest of late.
+    /// Notes a round trip that may be the longest recent one.
     #[inline]
     fn lengthen(&mut self, rules: &Rules, now: Instant, trip: u64) {
         if now.since(self.era).0 > rules.give_up.0 / ERAS_PER_GIVE_UP {
@@ -83,14 +83,14 @@ impl RoundTrips {
     }
 }
 
-/// What is known of a receiver when a connection to it ends, and what the next one begins with.
+/// Knowledge of a receiver, handed from a connection that ends to the next one.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Known {
     trips: RoundTrips,
     answers: Answers,
 }
 
-/// A packet that was sent again when its time was over.
+/// A packet that was retransmitted after a timeout.
 #[derive(Clone, Copy, Debug)]
 struct Doubt {
     seq: u32,
@@ -98,11 +98,11 @@ struct Doubt {
     answered: bool,
 }
 
-/// How long one connection waits.
+/// Timeouts of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Patience {
     trips: RoundTrips,
-    /// Packets of which a second answer would say that the first copy was under way all the time.
+    /// Retransmitted packets. A second answer for one of them shows that the first copy was delayed, not lost.
     doubts: VecDeque<Doubt>,
     /// Answers on this connection.
     pub answers: Answers,
@@ -120,12 +120,13 @@ impl Patience {
         }
     }
 
-    /// What the next connection to this receiver begins with.
+    /// Knowledge for the next connection to this receiver.
     pub fn known(&self) -> Known {
         Known { trips: self.trips, answers: self.answers.after(self.earlier) }
     }
 
-    /// A round trip of a packet that was not repeated. Mean and deviation are those of the public code and of TCP.
+    /// Notes the round trip of a packet that was not retransmitted. Mean and deviation are those of the public code and
+    /// of TCP.
     #[inline]
     pub fn sample(&mut self, rules: &Rules, now: Instant, trip: Picos) {
         let (trips, trip) = (&mut self.trips, trip.0);
@@ -139,8 +140,8 @@ impl Patience {
         trips.lengthen(rules, now, trip);
     }
 
-    /// The time of packet `seq`, which left at `sent`, is over: it is sent again. If that was `repeated` before, a second
-    /// answer may be that of any copy.
+    /// Packet `seq`, which left at `sent`, has timed out and is retransmitted. If it was `repeated` before, a second
+    /// answer may be for any copy.
     pub fn doubt(&mut self, seq: u32, sent: Instant, repeated: u8) {
         if repeated > 0 {
             self.doubts.retain(|doubt| doubt.seq != seq);
@@ -152,8 +153,9 @@ impl Patience {
         self.doubts.push_back(Doubt { seq, sent, answered: false });
     }
 
-    /// Packet `seq` was answered. A repeated packet gives no round trip, for nobody knows which copy was answered. The
-    /// answer of the other copy tells: the first one was not lost, and took so long at most.
+    /// Packet `seq` was answered. A retransmitted packet gives no round trip, because its answer may be for either
+    /// copy. An answer for the other copy shows that the first one was not lost, and gives an upper bound on its round
+    /// trip.
     #[inline]
     pub fn answered(&mut self, rules: &Rules, now: Instant, seq: u32) {
         if !self.doubts.is_empty() {
@@ -172,7 +174,7 @@ impl Patience {
         }
     }
 
-    /// How long to wait for an answer, as far as is known now.
+    /// How long to wait for an answer, by present knowledge.
     pub fn waits(&self, rules: &Rules) -> Waits {
         if !rules.learns {
             return Waits { doubling: rules.timeout, queues: Picos::ZERO, least: Picos::ZERO };
@@ -191,16 +193,16 @@ impl Patience {
 /// How long a sender waits for an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waits {
-    /// `timeout` beyond the usual round trip, more if round trips differ more; doubles with each repetition.
+    /// The larger of `timeout` and four deviations, beyond the mean round trip; doubles with each retransmission.
     doubling: Picos,
-    /// What full header queues take, while they may be full: on top of that.
+    /// Delay of full header queues, added while they may be full.
     queues: Picos,
-    /// No packet is sent again before this: some path took nearly as long of late.
+    /// Least time before a retransmission: some path took nearly as long recently.
     least: Picos,
 }
 
 impl Waits {
-    /// The time that a packet has after it was sent, if its time was over `repeated` times before.
+    /// Timeout of a packet after `repeated` timeouts.
     pub fn after(self, rules: &Rules, repeated: u8) -> Picos {
         let longest = self.doubling.max(Picos(rules.give_up.0 / LEAST_REPETITIONS));
         let doubled = self.doubling.saturating_mul(1 << u32::from(repeated).min(MAX_DOUBLINGS));

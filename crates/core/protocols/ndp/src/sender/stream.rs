@@ -1,4 +1,4 @@
-//! A sender whose data becomes known piece by piece.
+//! The sender of a stream, whose data is offered piece by piece.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -8,7 +8,7 @@ use pullnet_transport::FlowSpec;
 use super::{Context, Sender};
 use crate::config::Rules;
 
-/// The payload bytes of a stream's packets, from the first that is not acknowledged to the last that was offered.
+/// Payload bytes of a stream's packets, from the first unacknowledged one to the last offered one.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Payloads {
     first: u32,
@@ -16,7 +16,7 @@ pub(super) struct Payloads {
 }
 
 impl Payloads {
-    /// Those of packet `seq`; 0 if it is not among them.
+    /// Payload bytes of packet `seq`; 0 if it is not stored.
     pub fn of(&self, seq: u32) -> u32 {
         let index = seq.checked_sub(self.first);
         index.and_then(|index| self.bytes.get(index as usize)).copied().unwrap_or(0).into()
@@ -24,7 +24,7 @@ impl Payloads {
 }
 
 impl Sender {
-    /// A connection without packets yet. Rule 1 holds for the first window, whenever its packets become known.
+    /// A connection without packets yet. Rule 1 applies to the first window, no matter when its packets are offered.
     pub fn open_stream(cx: &mut Context<'_>, flow: &FlowSpec) -> Self {
         let payloads = Some(Box::default());
         let push = cx.rules.initial_window;
@@ -32,7 +32,7 @@ impl Sender {
         Self { offered: 0, push, first_unheard: 0, payloads, ..endless }
     }
 
-    /// The application has another packet. False if it cannot be numbered.
+    /// The application offers another packet. False if the packet numbers have run out.
     pub fn offer(&mut self, cx: &Context<'_>, payload: u16, last: bool) -> bool {
         let idle = self.idle();
         let Some(payloads) = self.payloads.as_mut().filter(|_| self.last == u32::MAX) else { return true };
@@ -41,7 +41,7 @@ impl Sender {
         }
         payloads.bytes.push_back(payload);
         if idle {
-            // Until now nobody had to pull.
+            // Until now the receiver had no reason to pull.
             (self.last_pull, self.probes) = (cx.now, 0);
         }
         self.first_unheard += u16::from(self.offered < cx.rules.initial_window);
@@ -52,14 +52,14 @@ impl Sender {
         true
     }
 
-    /// Whether packet `seq` may open the connection. The receiver of a stream knows it once it has the first packet; one
-    /// that has forgotten it since then must not take the middle of a stream for its beginning.
+    /// Whether packet `seq` may open the connection. In a stream, no packet may once the first one is acknowledged: a
+    /// receiver that has forgotten the stream must not take its middle for its beginning.
     pub(super) fn is_syn(&self, rules: &Rules, seq: u32) -> bool {
         let open = self.payloads.is_some() && self.window.first() > 0;
         seq < rules.initial_window && !open
     }
 
-    /// Forgets payloads that are acknowledged.
+    /// Forgets the payloads of acknowledged packets.
     pub(super) fn forget_payloads(&mut self) {
         let Some(payloads) = self.payloads.as_mut() else { return };
         let gone = self.window.first() - payloads.first;
@@ -67,15 +67,15 @@ impl Sender {
         payloads.first += gone;
     }
 
-    /// Whether a packet may leave on a pull. A stream may last for days: what is on its way never exceeds a first window,
-    /// however many pulls lost or doubled packets have earned.
+    /// Whether a packet may leave on a pull. A stream may last for days, and lost or duplicated packets may earn too
+    /// many pulls: the packets in flight still never exceed a first window.
     #[inline]
     pub(super) fn has_room(&self, rules: &Rules) -> bool {
         self.payloads.is_none() || self.window.in_flight() + self.push < rules.initial_window
     }
 
-    /// Credit that is kept at most. An idle stream keeps a first window, for its next data is pushed again; of a flow,
-    /// more than the packets that may still have to leave is of no use.
+    /// Largest credit that is kept. An idle stream keeps a first window, because its next data is pushed again. A flow
+    /// keeps no more than the packets that may still have to leave.
     pub(super) fn useful_credit(&self, rules: &Rules) -> u32 {
         match self.payloads {
             Some(_) => rules.initial_window - self.push,

@@ -1,4 +1,4 @@
-//! What a sender does when it hears nothing: rule 6, and PROBEs.
+//! Actions of a sender that gets no answer: rule 6, and PROBEs.
 
 use alloc::vec::Vec;
 
@@ -11,28 +11,29 @@ use crate::config::Rules;
 use crate::header::NdpHeader;
 use crate::window::State;
 
-/// Timers are looked at this often within a timeout: a retransmission is late by a sixteenth at most.
+/// Timer checks per timeout: a retransmission is late by a sixteenth of the timeout at most.
 const CHECKS_PER_TIMEOUT: u64 = 16;
-/// A pull is missed after this many timeouts, or as many times the longest gap between pulls so far.
+/// A pull counts as missed after the larger of this many timeouts and as many times the longest gap between pulls so
+/// far.
 const PATIENCE: u64 = 4;
-/// Probes that are sent to a silent receiver at least before the sender gives up.
+/// Least number of PROBEs to a silent receiver before the sender gives up.
 const LEAST_PROBES: u64 = LEAST_REPETITIONS;
-/// Times as patient for a pull is a sender that may be one of a crowd: its pull may stand in a long queue.
+/// Multiplier on the wait for a missed pull during a suspected incast, when the pull may wait in a long queue.
 const CROWDED_PATIENCE: u64 = 16;
-/// An idle stream asks for a sign of life this often within the time after which it gives up.
+/// Number of times within `give_up` that an idle stream requests a sign of life.
 const SIGNS_OF_LIFE: u64 = 4;
 
-/// What a look at the timers says.
+/// Result of a check of the timers.
 pub(crate) enum Check {
-    /// Look again at this time. These packets have timed out, and perhaps a probe is to be sent.
+    /// Check again at this time. These packets have timed out, and a probe may have to be sent.
     Again { at: Instant, timed_out: Vec<u32>, probe: Option<NdpHeader> },
-    /// Nothing was heard for too long.
+    /// The receiver was silent for too long.
     GiveUp,
 }
 
 impl Sender {
-    /// Rule 6, timeout: packets without an answer leave again on another path. Also asks for a pull that must have
-    /// been lost, and gives up on a silent receiver.
+    /// Rule 6, timeout: packets without an answer leave again on another path. Also requests a pull that must have been
+    /// lost, and gives up on a silent receiver.
     pub fn check(&mut self, cx: &Context<'_>) -> Check {
         if self.window.next() > 0 && cx.now.since(self.last_heard) > cx.rules.give_up {
             return Check::GiveUp;
@@ -48,15 +49,15 @@ impl Sender {
             }
         }
         if self.idle() {
-            // After as long as it has been idle: whoever is idle for short moments does not leave timers behind.
+            // The delay grows with the idle time: streams that are idle for short moments leave no timers behind.
             next = next.min(cx.now + cx.rules.timeout.max(cx.now.since(self.last_progress)));
         }
         let step = Picos(cx.rules.timeout.0 / CHECKS_PER_TIMEOUT + 1);
         Check::Again { at: next.max(cx.now + step), timed_out, probe }
     }
 
-    /// Packets whose time is over become urgent. Returns them and when to look again: while any are on their
-    /// way, at least once in a timeout, for patience may shrink meanwhile.
+    /// Makes timed-out packets urgent. Returns them and the time of the next check: at least once per timeout while
+    /// packets are in flight, because the timeout may shrink meanwhile.
     fn expire(&mut self, cx: &Context<'_>) -> (Vec<u32>, Instant) {
         let (mut timed_out, mut next) = (Vec::new(), Instant::NEVER);
         let waits = self.patience.waits(cx.rules);
@@ -76,12 +77,12 @@ impl Sender {
         (timed_out, next)
     }
 
-    /// When the next PROBE is due; `None` if there is nothing to ask for.
+    /// When the next PROBE is due; `None` if no answer is expected.
     fn probe_at(&self, rules: &Rules) -> Option<Instant> {
         if self.idle() { self.sign_of_life_at(rules) } else { self.pull_missed_at(rules) }
     }
 
-    /// An idle stream whose receiver does not answer asks as often as one that misses a pull.
+    /// Time of the next sign of life. An idle stream without an answer sends PROBEs as often as one that misses a pull.
     fn sign_of_life_at(&self, rules: &Rules) -> Option<Instant> {
         let unanswered = self.last_probe > self.last_heard;
         let often = if unanswered { LEAST_PROBES } else { SIGNS_OF_LIFE };
@@ -89,7 +90,7 @@ impl Sender {
         (self.window.next() > 0).then(|| since.after(Picos(rules.give_up.0 / often)))
     }
 
-    /// When a pull that the connection waits for must have been lost; `None` if it waits for none.
+    /// When an expected pull counts as lost; `None` if no pull is expected.
     fn pull_missed_at(&self, rules: &Rules) -> Option<Instant> {
         let work = !self.again.is_empty() || (self.push == 0 && self.window.next() < self.offered);
         let patience = Picos(rules.timeout.0.max(self.longest_pull_gap.0)).saturating_mul(PATIENCE);
@@ -103,8 +104,8 @@ impl Sender {
         (work && self.credit == 0).then(|| since.after(wait.min(Picos(rules.give_up.0 / LEAST_PROBES))))
     }
 
-    /// What makes the receiver pull again. One that has never answered may not know the connection, so that no PROBE
-    /// can be of use: packets that were returned leave without a pull then, and any of them opens it.
+    /// Makes the receiver pull again, by a PROBE. A receiver that has never answered may not know the connection, so
+    /// that a PROBE would be useless: a returned packet leaves without a pull instead, and may open the connection.
     fn ask(&mut self, now: Instant) -> Option<NdpHeader> {
         self.probes = self.probes.saturating_add(1);
         self.last_probe = now;
@@ -121,7 +122,7 @@ impl Sender {
 
     fn probe(&mut self, now: Instant) -> NdpHeader {
         if self.idle() {
-            // The pull that answers ends no gap in which anybody waited.
+            // The pull in the answer ends no gap: no data waited for it.
             self.last_pull = now;
         }
         let newest = self.window.next().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What leaves a sender: rules 1 and 7.
+//! Departures from a sender: rules 1 and 7.
 
 use pullnet_pull::WINDOW;
 use pullnet_rng::Stream;
@@ -9,16 +9,16 @@ use crate::config::Rules;
 use crate::header::NdpHeader;
 use crate::window::{Slot, State};
 
-/// What a connection could send now.
+/// Kind of packet that a connection could send now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// A packet that was sent before.
+    /// A retransmission.
     Again,
     /// A new packet.
     New,
 }
 
-/// What is decided when a packet leaves.
+/// Choices made when a packet leaves.
 struct Leaving {
     seq: u32,
     path: u16,
@@ -26,7 +26,7 @@ struct Leaving {
 }
 
 impl Sender {
-    /// What could leave now.
+    /// Returns the kind of packet that could leave now; `None` if none could.
     #[inline]
     pub fn ready(&mut self, rules: &Rules) -> Option<Ready> {
         let pulled = self.credit > 0 && self.has_room(rules);
@@ -37,7 +37,7 @@ impl Sender {
         (may_send_new && self.window.next() < self.offered).then_some(Ready::New)
     }
 
-    /// Whether a packet could leave that was sent before; `pulled` says whether one may on a pull.
+    /// Whether a retransmission could leave; `pulled` says whether a packet may leave on a pull.
     #[inline]
     fn may_send_again(&mut self, pulled: bool) -> bool {
         if self.urgent.is_empty() && self.again.is_empty() {
@@ -47,7 +47,7 @@ impl Sender {
         !self.urgent.is_empty() || (pulled && !self.again.is_empty())
     }
 
-    /// Drops packets from the queues that have been acknowledged meanwhile.
+    /// Drops packets from the queues that have been acknowledged since they were queued.
     #[inline(never)]
     fn forget_answered(&mut self) {
         while self.urgent.front().is_some_and(|seq| !self.window.is(*seq, State::Urgent)) {
@@ -58,7 +58,7 @@ impl Sender {
         }
     }
 
-    /// The next packet: urgent ones without a pull, then those that were trimmed, then new data.
+    /// Returns the next packet: first urgent packets without a pull, then trimmed packets, then new data.
     pub fn transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit<NdpHeader>> {
         let ready = self.ready(cx.rules)?;
         let leaving = match ready {
@@ -91,7 +91,7 @@ impl Sender {
         self.credit -= u32::from(pulled);
         let seq = self.window.next();
         if seq == 0 {
-            // Until now it was not the receiver who was silent.
+            // Until now the receiver had nothing to answer.
             self.last_heard = cx.now;
         }
         let path = self.paths.next(cx.chance);
@@ -100,7 +100,7 @@ impl Sender {
         Leaving { seq, path, pulled }
     }
 
-    /// Rule 7, end of data: the last packet says so. Every packet of the first window may open the connection.
+    /// Rule 7, end of data: the last packet is marked LAST. Every packet of the first window may open the connection.
     fn packet(&self, rules: &Rules, leaving: Leaving, again: bool) -> Transmit<NdpHeader> {
         let Leaving { seq, path, pulled } = leaving;
         let (syn, last) = (self.is_syn(rules, seq), seq == self.last);
@@ -109,12 +109,12 @@ impl Sender {
         Transmit { to: self.to, path, wire, class: Class::Data, priority: 0, ect: false, again, header }
     }
 
-    /// A path for a PROBE. It takes no turn from a data packet, whose paths are used evenly.
+    /// A path for a PROBE. It is chosen outside of the rounds, so that data packets still use their paths evenly.
     pub fn probe_path(&self, chance: &mut Stream) -> u16 {
         self.paths.any(chance)
     }
 
-    /// How many packets could leave now that were sent before, and how many new ones.
+    /// Number of retransmissions and of new packets that could leave now.
     pub fn allowed(&mut self, rules: &Rules) -> (u32, u32) {
         self.forget_answered();
         let room = if self.has_room(rules) { self.credit } else { 0 };
@@ -123,7 +123,7 @@ impl Sender {
         (self.urgent.len() as u32 + pulled, new.min(WINDOW - self.window.len().min(WINDOW)))
     }
 
-    /// Payload bytes of a packet that is not acknowledged yet.
+    /// Payload bytes of an unacknowledged packet.
     pub(super) fn payload(&self, rules: &Rules, seq: u32) -> u32 {
         match &self.payloads {
             Some(payloads) => payloads.of(seq),

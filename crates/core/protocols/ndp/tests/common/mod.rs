@@ -125,7 +125,7 @@ pub fn full(header: NdpHeader) -> Arriving<NdpHeader> {
     Arriving::new(THERE, FULL, header)
 }
 
-/// What a switch left of a full data packet from the other host.
+/// The header that a trim left of a full data packet from the other host.
 pub fn header(header: NdpHeader) -> Arriving<NdpHeader> {
     full(header).trimmed()
 }

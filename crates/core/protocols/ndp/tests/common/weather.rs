@@ -1,4 +1,4 @@
-//! What a network may do to packets for a while.
+//! Impairments of a network for a limited time.
 
 use proptest::prelude::*;
 use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
@@ -15,7 +15,7 @@ pub fn channel(config: &NdpConfig, seed: u64) -> Channel<NdpEndpoint> {
     Channel::new(sides, BitsPerSec::gbps(10), 4)
 }
 
-/// What a perfect network does.
+/// A perfect network.
 pub fn clear() -> Vec<Passage> {
     vec![Passage::whole(us(5))]
 }

@@ -1,4 +1,4 @@
-//! What the tests of this folder share. No protocol is named: the registry says which there are.
+//! Common parts of the tests in this folder. They name no protocol: the registry lists them.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ fn values_of(name: &str, config: &ProtocolConfig, field: &Field) -> Vec<(String,
     values.into_iter().map(set).collect()
 }
 
-/// What the network does to packets, in percent of them.
+/// Impairments of the network, in percent of packets.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Weather {
     pub lose: u32,
@@ -111,7 +111,7 @@ pub enum End {
     Failed(&'static str),
 }
 
-/// What was seen of one flow.
+/// Observations of one flow.
 #[derive(Default, Debug)]
 struct Seen {
     /// Data packets that left, and those of them marked as sent before.
