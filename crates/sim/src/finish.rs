@@ -61,8 +61,8 @@ fn enter_losses<W: Words>(shards: &[Shard<W>], builder: &mut RecordBuilder) {
     explained.enter(flows);
 }
 
-/// Ideal completion times where links have faults: the least time under the best rate that each link had during the
-/// flow. So no flow beats its ideal, and a flow that had a slow link to itself is not called slow.
+/// Where links have faults, the least time of a completed flow is that under the best rate which each link had while the flow
+/// lasted: no flow is faster, and one that had a slow link to itself is not called slow.
 fn enter_ideals<W: Words>(net: &Network<W>, flows: &mut [FlowRow]) {
     if net.scenario.faults.is_empty() {
         return;

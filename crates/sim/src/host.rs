@@ -251,7 +251,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// Hop count from the latest host that sent data.
+    /// Number of links from the latest host that data came from.
     #[cold]
     #[inline(never)]
     fn count_hops(&mut self, cx: &HostContext<'_, W>) -> u64 {
@@ -304,7 +304,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         Some(Packet::new(self.addr, packet.to, Sent::of(&packet, label), packet.header))
     }
 
-    /// Checks the engine's assumptions about a packet that a transport sends, in builds with assertions.
+    /// What the engine takes for granted of a packet that a transport sends, in builds with assertions.
     #[inline(always)]
     fn check_departure(&self, net: &Network<W>, packet: &Transmit<Packed<W>>) {
         debug_assert!(

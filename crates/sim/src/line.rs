@@ -36,7 +36,7 @@ pub struct Line {
     /// Data and control packets sent.
     packets: [u64; 2],
     delay: u64,
-    /// [`Pace::NONE`] for a link with faults.
+    /// [`Pace::NONE`] for a link that does not stay sound.
     pace: Pace,
     /// Index of this link at its other end.
     ingress: u16,
@@ -64,7 +64,7 @@ pub struct Pause {
 struct Trouble {
     /// Packets lost on the link.
     lost: u64,
-    /// Time in service beyond the time at the built rate: the link was slower for a while.
+    /// Time in service beyond what the bytes need at the built rate: the link was slower for a while.
     slower: u64,
     /// Packets lost on the link or dropped in front of it.
     losses: LostPackets,
@@ -198,7 +198,7 @@ impl Line {
         until
     }
 
-    /// Queues `signal` for the other end; the pause frame leaves as soon as the link is free.
+    /// The other end shall know as soon as the link is free that it may not send what `signal` says.
     pub fn tell(&mut self, signal: Signal, now: u64) {
         self.pause.told = signal.paused;
         self.pause.pending = true;

@@ -93,7 +93,7 @@ impl Switching {
 pub enum Headers<W> {
     /// In a run with one transport: [`Header::concerns`] and [`Header::hop_view`].
     Sole(Concern<W>, View<W>),
-    /// In a run with several transports.
+    /// In a run with several.
     Several(Looks<W>),
 }
 
@@ -405,7 +405,7 @@ impl<W: Words> Network<W> {
             || self.schedule(port).is_none_or(|schedule| schedule.at(Instant(at)).up)
     }
 
-    /// Hop count between two hosts.
+    /// Number of links on the way between two hosts.
     pub fn hops(&self, from: HostAddr, to: HostAddr) -> u64 {
         let topology = self.topology();
         match (topology.host(from), topology.host(to)) {

@@ -143,7 +143,7 @@ impl<W: Words> Packet<W> {
         Packed { kind: (self.ends >> 56) as u8, words: self.words }
     }
 
-    /// Whether the packet is whole, trimmed or returned.
+    /// What happened to it.
     #[inline]
     pub fn fate(&self) -> Fate {
         match self.ends & (TRIMMED | RETURNED) {

@@ -210,7 +210,7 @@ impl<W: Words> Looks<W> {
     }
 }
 
-/// Readers of the headers of protocol `P`, and the number of its packet types.
+/// Reads what headers of protocol `P` are about, and what switches may see; and the number of its packet types.
 fn readers<P: Protocol, W: Words>() -> (Concern<W>, View<W>, usize) {
     type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
     let about = |packed| HeaderOf::<P>::unpack(narrow(packed)).concerns();

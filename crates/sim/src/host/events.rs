@@ -8,7 +8,7 @@ use pullnet_units::{Instant, Picos};
 use super::{Host, HostContext};
 use crate::stack::Stack;
 
-/// A flow that arrives here, in a cache line of its own.
+/// A flow that arrives here: a cache line of its own.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(align(64))]
 pub(super) struct Incoming {
