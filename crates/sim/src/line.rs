@@ -36,7 +36,7 @@ pub struct Line {
     /// Data and control packets sent.
     packets: [u64; 2],
     delay: u64,
-    /// [`Pace::NONE`] for a link with faults.
+    /// [`Pace::NONE`] for a link that does not stay sound.
     pace: Pace,
     /// Index of this link at its other end.
     ingress: u16,

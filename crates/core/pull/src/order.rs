@@ -25,11 +25,11 @@ pub struct Standing {
     pub priority: u8,
     /// Packets left.
     pub left: u32,
-    /// When the last byte should have arrived.
+    /// Time by which the last byte should have arrived.
     pub deadline: Option<Instant>,
-    /// Whose flow it is.
+    /// Tenant that owns the flow.
     pub tenant: u16,
-    /// Place among the flows of the host in order of their opening; decides where all else is equal.
+    /// Position among the flows of the host in the order of their opening; the last tie-break.
     pub opened: u64,
 }
 
@@ -40,7 +40,7 @@ type Key = (u8, u64, u64, u32);
 #[derive(Clone, Default, Debug)]
 struct Group {
     tenant: u16,
-    /// When this group was served last, in turns of the host.
+    /// Latest turn of the host in which this group was served.
     served: u64,
     flows: BTreeSet<Key>,
 }
@@ -54,7 +54,7 @@ pub struct FlowOrder {
     groups: Vec<Group>,
     /// By flow: group and key while the flow is in the order.
     places: Vec<Option<(usize, Key)>>,
-    /// By flow: the turn in which it was served last; 0 for never.
+    /// By flow: the latest turn in which it was served; 0 for never.
     served: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ impl FlowOrder {
         self.groups.iter().all(|group| group.flows.is_empty())
     }
 
-    /// Puts a flow into the order, or moves it to the place that its new standing gives it.
+    /// Adds a flow, or moves it to the position of its new standing.
     pub fn insert(&mut self, flow: u32, standing: &Standing) {
         let slot = flow as usize;
         if slot >= self.places.len() {
@@ -103,14 +103,14 @@ impl FlowOrder {
         })
     }
 
-    /// Takes a flow out of the order; its turns are remembered.
+    /// Removes a flow; its turns are remembered.
     pub fn remove(&mut self, flow: u32) {
         if let Some((group, key)) = self.places.get_mut(flow as usize).and_then(Option::take) {
             self.groups[group].flows.remove(&key);
         }
     }
 
-    /// Takes a flow out of the order and forgets its turns: it has ended.
+    /// Removes a flow that has ended, and forgets its turns.
     pub fn forget(&mut self, flow: u32) {
         self.remove(flow);
         if let Some(served) = self.served.get_mut(flow as usize) {
@@ -125,12 +125,12 @@ impl FlowOrder {
         self.groups.iter().filter_map(first).min().map(|(_, _, flow)| flow)
     }
 
-    /// The first `count` flows in order; tenant by tenant where the policy tells them apart.
+    /// The first `count` flows in order; tenant by tenant if the policy distinguishes tenants.
     pub fn leading(&self, count: usize) -> impl Iterator<Item = u32> + '_ {
         self.groups.iter().flat_map(|group| &group.flows).map(|key| key.3).take(count)
     }
 
-    /// A flow of the order was served. Where turns count, it goes behind the others.
+    /// Notes that a flow was served. Under a policy that counts turns, the flow moves to the end.
     pub fn note_served(&mut self, flow: u32) {
         self.turns += 1;
         let Some(Some((group, key))) = self.places.get(flow as usize).copied() else { return };

@@ -6,7 +6,7 @@ use pullnet_rng::Stream;
 use pullnet_settings::{Refused, Setting, Value};
 use pullnet_units::{Instant, ParseError, Picos};
 
-/// How far apart pulls leave: exactly paced, or by a measured distribution.
+/// Spacing of pulls: exactly paced, or by a measured distribution.
 ///
 /// As text: `"paced"`, or pairs of spacing and cumulative probability, `"1.1 us:0.1, 1.2 us:0.9, 2 us:1"`, which are
 /// joined linearly.
@@ -82,13 +82,13 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// When the next pull may leave.
+    /// Earliest time of the next pull.
     #[inline]
     pub fn free_at(&self) -> Instant {
         self.free_at
     }
 
-    /// A pull is queued at `now`: it does not leave before, however long the pacer was free.
+    /// A pull is queued at `now`: it does not leave earlier, no matter how long the pacer was free.
     #[inline]
     pub fn wake(&mut self, now: Instant) {
         self.free_at = self.free_at.max(now);

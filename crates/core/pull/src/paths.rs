@@ -28,16 +28,16 @@ pub enum Feedback {
     Loss,
 }
 
-/// Feedback on one path so far; 8 bytes, for a large network has 256 of them for each connection.
+/// Feedback on one path so far. Only 8 bytes: a large network has 256 paths for each connection.
 #[derive(Clone, Copy, Default, Debug)]
 struct Score {
     acks: u16,
     nacks: u16,
-    /// NACKs per hundred packets as last counted into the mean.
+    /// NACKs per hundred packets, as last added to the mean.
     ratio: u16,
-    /// How many times in a row this path is left out before it is tried once.
+    /// Rounds in a row for which this path is left out before it is tried once.
     avoid: u8,
-    /// How many times it was left out since it was last tried.
+    /// Rounds for which it was left out since it was last tried.
     skipped: u8,
 }
 
@@ -49,7 +49,7 @@ const TOLERATED: u16 = 30;
 const ENOUGH_ACKS: u16 = 10;
 /// Rounds that a loss adds to the time for which a path is left out.
 const LOSS_PENALTY: u8 = 4;
-/// Most rounds that a path is left out before it is tried again: a repaired path is found again.
+/// Most rounds for which a path is left out before it is tried again, so that a repaired path is found.
 const MAX_AVOID: u8 = 64;
 
 /// The paths to one peer, their order and their scoreboard.
@@ -57,11 +57,11 @@ const MAX_AVOID: u8 = 64;
 pub struct PathSet {
     order: Vec<u16>,
     at: usize,
-    /// The last path of a round if a packet was not to take it, and how often: it comes next.
+    /// A path that packets had to avoid at the end of a round, and how often: it comes next.
     owed: (u16, u16),
     spread: Spread,
     scores: Vec<Score>,
-    /// Paths that are left out, or were not tried since: while there is none, no score has to be looked at for a packet.
+    /// Number of paths that are left out, or were not tried since. While it is 0, no packet needs a look at the scores.
     avoided: u16,
     ratio_sum: u64,
 }
@@ -100,10 +100,10 @@ impl PathSet {
         if self.avoided == 0 { path } else { self.pass_over(path, None, chance) }
     }
 
-    /// `path`, or one that is drawn after it if it is to be left out; never `not`.
+    /// `path`, or one drawn after it if `path` is left out; never `not`.
     #[inline(never)]
     fn pass_over(&mut self, mut path: u16, not: Option<u16>, chance: &mut Stream) -> u16 {
-        // If every path is bad, one of them is taken nevertheless.
+        // If every path is bad, one of them is used nevertheless.
         for _ in 0..self.order.len() {
             if !self.skip(path) {
                 break;
@@ -116,7 +116,7 @@ impl PathSet {
         path
     }
 
-    /// Whether `path` is left out this time.
+    /// Whether `path` is left out in this round.
     fn skip(&mut self, path: u16) -> bool {
         let Some(score) = self.scores.get_mut(usize::from(path)) else { return false };
         let skip = score.skipped < score.avoid;
@@ -133,7 +133,7 @@ impl PathSet {
         self.avoided = self.avoided + u16::from(after) - u16::from(before);
     }
 
-    /// A path other than `not`, if there is one. `not` keeps its place in the round.
+    /// A path other than `not`, if there is one. `not` keeps its turn in the round.
     pub fn next_except(&mut self, not: u16, chance: &mut Stream) -> u16 {
         if self.order.len() == 1 {
             return self.order[0];
@@ -147,7 +147,7 @@ impl PathSet {
         if self.avoided == 0 { path } else { self.pass_over(path, Some(not), chance) }
     }
 
-    /// Any path, which has no part in the rounds.
+    /// A random path, outside of the rounds.
     pub fn any(&self, chance: &mut Stream) -> u16 {
         self.order[chance.below(self.order.len() as u32) as usize]
     }
@@ -191,7 +191,8 @@ impl PathSet {
         path
     }
 
-    /// Where the next `draws` draws will look if nothing else uses `chance` meanwhile, for a driver that prepares memory.
+    /// Addresses that the next `draws` draws will read if nothing else uses `chance` meanwhile, for a driver that
+    /// prefetches.
     #[inline]
     pub fn places(&self, draws: usize, chance: &mut Stream, visit: &mut impl FnMut(*const u8)) {
         let place = |at: usize| self.order.as_ptr().wrapping_add(at).cast();
@@ -212,7 +213,7 @@ impl PathSet {
     pub fn feedback(&mut self, path: u16, feedback: Feedback) {
         let Some(score) = self.scores.get_mut(usize::from(path)) else { return };
         if feedback == Feedback::Ack && score.avoid == 0 && score.acks + score.nacks < JUDGED_AFTER {
-            // Nothing to decide, as mostly.
+            // Usually there is no decision to make.
             score.acks += 1;
             return;
         }
@@ -250,7 +251,7 @@ impl PathSet {
         score.ratio = ratio;
         let outlier = ratio > TOLERATED && 4 * u64::from(ratio) * paths > 5 * self.ratio_sum;
         score.avoid = if outlier { (score.avoid + 1).min(MAX_AVOID) } else { score.avoid.saturating_sub(1) };
-        // An old record must not outweigh what the path does now.
+        // Old feedback must not outweigh the present state of the path.
         if score.acks + score.nacks > FORGET_ABOVE {
             (score.acks, score.nacks) = (score.acks / 2, score.nacks / 2);
         }

@@ -1,8 +1,8 @@
 use pullnet_connections::RoundRobin;
 
-/// The one pull queue of a host: fair round robin over connections, strict over priorities.
+/// The single pull queue of a host: fair round robin over connections, strict over priorities.
 ///
-/// The connections themselves count their pulls: what a pull says is decided when it leaves.
+/// Connections count their own pulls: the number in a pull is set when the pull leaves.
 #[derive(Clone, Default, Debug)]
 pub struct PullQueue {
     turns: RoundRobin,
@@ -30,13 +30,13 @@ impl PullQueue {
         }
     }
 
-    /// Adds the `pulls`, at least one, of a connection that had none before.
+    /// Adds `pulls`, at least one, for a connection that had none before.
     pub fn join(&mut self, connection: u32, priority: u8, pulls: u32) {
         self.waiting += u64::from(pulls);
         self.turns.push(connection, priority);
     }
 
-    /// Removes `pulls` of the pulls of a connection, which keeps `keeps` others.
+    /// Removes `pulls` pulls of a connection, which keeps `keeps` others.
     pub fn remove(&mut self, connection: u32, pulls: u32, keeps: u32) {
         self.waiting -= u64::from(pulls);
         if keeps == 0 && pulls > 0 {
@@ -44,7 +44,7 @@ impl PullQueue {
         }
     }
 
-    /// The connection whose turn it is. It has to be put back with [`PullQueue::keep`] if it has further pulls.
+    /// Removes the connection that has the turn. If it has further pulls, it must be put back with [`PullQueue::keep`].
     #[inline]
     pub fn take(&mut self) -> Option<u32> {
         let connection = self.turns.pop()?;
@@ -52,7 +52,7 @@ impl PullQueue {
         Some(connection)
     }
 
-    /// `connection` has further pulls, which are counted already.
+    /// Puts `connection` back, whose further pulls are counted already.
     #[inline]
     pub fn keep(&mut self, connection: u32, priority: u8) {
         self.turns.push(connection, priority);

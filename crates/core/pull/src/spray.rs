@@ -17,22 +17,23 @@ choice! {
 #[derive(Clone, Copy, Debug)]
 pub struct Sprayer {
     spraying: Spraying,
-    /// Packets sent on one of several paths.
+    /// Packets sent to hosts with several paths, counted from a random start.
     sent: u32,
 }
 
 impl Sprayer {
-    /// Begins with a random path.
+    /// Starts with a random path.
     pub fn new(spraying: Spraying, chance: &mut Stream) -> Self {
         Self { spraying, sent: chance.below(1 << 16) }
     }
 
-    /// The path that a new flow keeps where each flow has one.
+    /// The path that a new flow keeps, if each flow keeps a path.
     pub fn own(paths: u16, chance: &mut Stream) -> u16 {
         if paths < 2 { 0 } else { chance.below(paths.into()) as u16 }
     }
 
-    /// The path of the next packet, one of `paths`; `own` is that of the flow. A single path takes no turn.
+    /// The path of the next packet, one of `paths`; `own` is the path of the flow. A packet to a host with a single
+    /// path takes no turn.
     #[inline]
     pub fn next(&mut self, (paths, own): (u16, u16), chance: &mut Stream) -> u16 {
         match self.spraying {

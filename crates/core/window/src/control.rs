@@ -5,11 +5,11 @@ use pullnet_units::Instant;
 /// An ACK as congestion control sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Acked {
-    /// When it arrived.
+    /// Arrival time.
     pub now: Instant,
     /// Packets newly acknowledged, cumulatively or by SACK.
     pub packets: u32,
-    /// Congestion experienced is echoed (ECE).
+    /// Whether congestion experienced is echoed (ECE).
     pub echo: bool,
     /// The oldest unacknowledged packet after this ACK.
     pub first: u32,
@@ -21,7 +21,7 @@ pub struct Acked {
     pub grows: bool,
 }
 
-/// Congestion control of one connection: how its window reacts. Windows count packets, with a fraction.
+/// Congestion control of one connection: growth and reduction of its window. Windows count packets, with a fraction.
 ///
 /// Loss detection, retransmission and timers are not part of it. Fast recovery adds its own inflation to the window.
 pub trait Control: Clone + Debug {
@@ -32,31 +32,31 @@ pub trait Control: Clone + Debug {
     fn open(rules: &Self::Rules, window: u32) -> Self;
     /// The congestion window in whole packets, at least 1.
     fn window(&self) -> u32;
-    /// An ACK that acknowledges something.
+    /// Handles an ACK that acknowledges new packets.
     fn on_ack(&mut self, rules: &Self::Rules, ack: &Acked);
-    /// An ACK that echoes a mark; called before `on_ack` if it also acknowledges something.
+    /// Handles an ACK that echoes a mark; called before `on_ack` if it also acknowledges new packets.
     fn on_mark(&mut self, _rules: &Self::Rules, _ack: &Acked) {}
-    /// Fast retransmit: `flight` packets were outstanding, those of limited transmit not counted.
+    /// Handles a fast retransmit: `flight` packets were outstanding, without those of limited transmit.
     fn on_loss(&mut self, rules: &Self::Rules, flight: u32);
-    /// The retransmission timer ran out; `repeated` if it already had for the same packet.
+    /// Handles a timeout; `repeated` if the same packet had timed out before.
     fn on_timeout(&mut self, rules: &Self::Rules, flight: u32, repeated: bool);
     /// The congestion window with its fraction, packets.
     fn cwnd(&self) -> f64 {
         self.window().into()
     }
-    /// In congestion avoidance the window grows by at most `step` packets for each step: what couples the subflows of a
-    /// multipath connection. A control that ignores it cannot be coupled.
+    /// Limits the growth in congestion avoidance to `step` packets per step. This couples the subflows of a multipath
+    /// connection; a control that ignores the limit cannot be coupled.
     fn limit_growth(&mut self, _step: f64) {}
 }
 
-/// How [`NewReno`] grows.
+/// Growth rules of [`NewReno`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Growth {
     /// Growth counts acknowledged packets (RFC 3465) instead of ACKs (RFC 5681, equations 2 and 3).
     pub per_packet: bool,
     /// Slow-start threshold of a new connection, packets; infinite by default (RFC 5681, section 3.1: "arbitrarily high").
     pub initial_threshold: f64,
-    /// The window does not grow beyond this number of packets, which is what the receiver takes.
+    /// Upper bound of the window, packets: the receive window.
     pub largest: f64,
 }
 
@@ -70,7 +70,7 @@ pub struct NewReno {
     pub window: f64,
     /// ssthresh, packets.
     pub threshold: f64,
-    /// Most that one step of congestion avoidance adds, packets; infinite unless subflows are coupled.
+    /// Largest growth in one step of congestion avoidance, packets; infinite unless subflows are coupled.
     pub step_limit: f64,
 }
 
@@ -80,14 +80,14 @@ impl NewReno {
         self.window < self.threshold
     }
 
-    /// Whether at most `peak` packets outstanding have used the window up, in slow start half of it. A window that the
-    /// link of the host or the receiver limits does not grow (RFC 7661, section 4.3, in the form of Linux).
+    /// Whether at most `peak` outstanding packets have used the window up, or half of it in slow start. A window that
+    /// is limited by the host's link or the receiver does not grow (RFC 7661, section 4.3, in the form of Linux).
     fn is_used(&self, peak: u32) -> bool {
         if self.in_slow_start() { self.window < 2.0 * f64::from(peak) } else { peak >= self.window() }
     }
 
-    /// Grows by what `packets` acknowledged packets allow: RFC 5681, equations 2 and 3. One ACK may acknowledge many
-    /// packets; the part that reaches the threshold counts as slow start, the rest as congestion avoidance.
+    /// Grows the window for `packets` acknowledged packets: RFC 5681, equations 2 and 3. One ACK may acknowledge many
+    /// packets: the part up to the threshold counts as slow start, the rest as congestion avoidance.
     fn grow(&mut self, rules: &Growth, packets: u32) {
         let mut steps = if rules.per_packet { f64::from(packets) } else { 1.0 };
         if self.in_slow_start() {
@@ -127,7 +127,7 @@ impl Control for NewReno {
         self.window = self.threshold;
     }
 
-    /// RFC 5681, section 3.1: the loss window is one packet; the threshold is held where the same packet times out again.
+    /// RFC 5681, section 3.1: the loss window is one packet. The threshold stays if the same packet times out again.
     fn on_timeout(&mut self, _: &Growth, flight: u32, repeated: bool) {
         if !repeated {
             self.threshold = (f64::from(flight) / 2.0).max(LEAST_THRESHOLD);

@@ -27,9 +27,9 @@ pub(crate) struct Data {
 pub(crate) struct Arrival {
     /// Whether its payload is new.
     pub new: bool,
-    /// An ACK for the packets before it, which had another ECN state.
+    /// An ACK for earlier packets, which had another ECN state.
     pub before: Option<Segment>,
-    /// The ACK for it, if none waits.
+    /// The ACK for the packet; `None` if it is delayed.
     pub ack: Option<Segment>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Receiver {
     received: ReceivedSet,
     /// Packets above the cumulative point, most recently changed range first.
     ranges: Ranges,
-    /// Number of packets, once the last one was seen.
+    /// Number of packets; `None` until the last one was seen.
     total: Option<u32>,
     /// Packets that no ACK has acknowledged yet.
     pending: u32,
@@ -83,14 +83,14 @@ impl Receiver {
         }
     }
 
-    /// Whether a sender that keeps to the receive window may have sent packet `seq`.
+    /// Whether a sender that respects the receive window may have sent packet `seq`.
     #[inline]
     pub fn accepts(&self, rules: &Rules, seq: u32) -> bool {
         seq < self.received.cumulative().saturating_add(rules.receive_window)
     }
 
-    /// Stores a packet. Acknowledges it at once if it is out of order, fills a gap, is the last one that was missing, or is
-    /// the second since the last ACK (RFC 5681, section 4.2); otherwise its ACK waits.
+    /// Stores a packet. Acknowledges it at once if it is out of order, fills a gap, is the last missing one, or is the
+    /// second since the last ACK (RFC 5681, section 4.2); otherwise the ACK is delayed.
     #[inline]
     pub fn on_data(&mut self, now: Instant, rules: &Rules, data: Data) -> Arrival {
         let Data { seq, last, bytes, ce } = data;
@@ -124,8 +124,8 @@ impl Receiver {
         Arrival { new, before, ack }
     }
 
-    /// A data packet that arrives without its payload. Returns the ACK of packets that wait for one, and the NACK; or only
-    /// an ACK if the payload was there before. The ACK leaves first, so that the sender hears of both in their order.
+    /// Handles a data packet without its payload. Returns the delayed ACK, if any, and the NACK; or only an ACK if the
+    /// payload had arrived before. The ACK leaves first, so that the sender hears of both in their order.
     pub fn on_trimmed(&mut self, now: Instant, rules: &Rules, data: Data) -> [Option<Segment>; 2] {
         self.last_heard = now;
         if self.received.contains(data.seq) {
@@ -149,8 +149,8 @@ impl Receiver {
         before
     }
 
-    /// RFC 2018, section 4: the first range is the one around the latest packet; the others are those reported before,
-    /// most recent first.
+    /// RFC 2018, section 4: the first range is the one around the latest packet; then come ranges reported before, most
+    /// recent first.
     #[inline(never)]
     fn update_ranges(&mut self, seq: u32) {
         let cumulative = self.received.cumulative();
@@ -161,7 +161,7 @@ impl Receiver {
         self.ranges = core::iter::once(latest).chain(others.iter().filter(apart)).collect();
     }
 
-    /// The ACK of everything that is there.
+    /// The ACK for all packets received so far.
     fn acknowledge(&mut self, rules: &Rules) -> Segment {
         (self.pending, self.ack_at) = (0, Instant::NEVER);
         Segment::Ack {
@@ -174,26 +174,26 @@ impl Receiver {
         }
     }
 
-    /// The delayed ACK, if its time has come.
+    /// The delayed ACK, if it is due.
     pub fn on_timeout(&mut self, now: Instant, rules: &Rules) -> Option<Segment> {
         (self.ack_at <= now).then(|| self.acknowledge(rules))
     }
 
-    /// When to check the connection again: for its delayed ACK, or for a silent sender. The check for silence is at
-    /// most one time-wait away, or as far away as the sender has been silent. Timers that outlived their connections by
-    /// all of `silence`, a quarter of an hour, would cost memory for every flow of a run.
+    /// When to check the connection again: for its delayed ACK, or for a silent sender. The check for silence comes
+    /// after a time-wait, or after as long as the sender has been silent if that is longer. Timers that outlived their
+    /// connections by all of `silence`, a quarter of an hour, would cost memory for every flow of a run.
     #[inline]
     pub fn due(&self, now: Instant, rules: &Rules, silence: Picos) -> Instant {
         let step = rules.time_wait.max(now.since(self.last_heard));
         self.ack_at.min(self.last_heard.after(silence).min(now.after(step)))
     }
 
-    /// Whether nothing was heard for so long that the connection is forgotten.
+    /// Whether the sender was silent for so long that the connection is forgotten.
     pub fn is_silent(&self, now: Instant, silence: Picos) -> bool {
         self.last_heard.after(silence) <= now
     }
 
-    /// Whether everything up to the last packet is there.
+    /// Whether all packets up to the last one have arrived.
     #[inline]
     pub fn complete(&self) -> bool {
         self.total.is_some_and(|total| self.received.cumulative() >= total)

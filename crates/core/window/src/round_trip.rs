@@ -13,7 +13,7 @@ pub struct TimerRules {
     pub granularity: Picos,
 }
 
-/// Largest number of doublings that is counted; the ceiling is reached long before.
+/// Largest number of doublings counted; the largest timeout is reached long before.
 const MAX_DOUBLINGS: u8 = 40;
 /// Growth of the initial timeout after a lost SYN: from 1 s to 3 s (RFC 6298, rule 5.7).
 const AFTER_LOST_SYN: u64 = 3;

@@ -36,13 +36,13 @@ pub struct Rules {
     pub initial_window: u32,
     /// Whether data waits for a SYN exchange.
     pub handshake: bool,
-    /// Whether an ACK may wait for a second packet, and how long.
+    /// Longest time that an ACK may wait for a second packet; `None` if ACKs never wait.
     pub ack_delay: Option<Picos>,
     /// Whether ACKs carry ranges, and recovery uses them.
     pub sack: bool,
     /// Duplicate ACKs that indicate a loss.
     pub threshold: u32,
-    /// Whether the number of paths is added to it where packets are scattered.
+    /// Whether the number of paths is added to that threshold if packets are sprayed.
     pub raise_threshold: bool,
     /// Whether the first duplicate ACKs let new packets leave (RFC 3042).
     pub limited_transmit: bool,
@@ -54,9 +54,9 @@ pub struct Rules {
     pub timer: TimerRules,
     /// Timeouts in a row after which a flow fails.
     pub retries: u32,
-    /// Packets beyond the oldest missing one that a receiver takes.
+    /// Packets beyond the oldest missing one that a receiver accepts.
     pub receive_window: u32,
-    /// Longest time that a packet can be on its way and back.
+    /// Longest time for which a packet and its answer can be in flight together.
     pub time_wait: Picos,
     /// Whether data packets are ECN-capable and the receiver echoes marks.
     pub ecn: bool,

@@ -7,7 +7,7 @@ use crate::segment::MAX_RANGES;
 /// State of an outstanding packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// When it was sent for the first time.
+    /// Time of its first transmission.
     pub first_sent: Instant,
     /// Whether it was ever retransmitted: Karn's rule excludes it from samples.
     pub repeated: bool,
@@ -28,8 +28,8 @@ impl Slot {
     }
 }
 
-/// The packets from the oldest unacknowledged one to the newest one sent: the scoreboard of RFC 6675, kept up to date packet
-/// by packet, so that neither SetPipe nor IsLost walks it. Without SACK it serves NewReno and timeouts.
+/// The scoreboard of RFC 6675: packets from the oldest unacknowledged one to the newest one sent. It is updated packet
+/// by packet, so that SetPipe and IsLost need no walk. Without SACK it serves NewReno and timeouts.
 #[derive(Clone, Default, Debug)]
 pub struct Scoreboard {
     first: u32,
@@ -45,10 +45,10 @@ pub struct Scoreboard {
     high_sacked: u32,
     /// One past the highest retransmitted packet (HighRxt).
     cursor: u32,
-    /// Ranges of the latest ACK: walked before, so that a repeated range costs nothing.
+    /// Ranges of the latest ACK, which were walked already: a repeated range costs nothing.
     known: [(u32, u32); MAX_RANGES],
-    /// Packets that a NACK has reported, oldest report first. One that has been retransmitted or SACKed since is passed
-    /// over.
+    /// Packets that NACKs have reported, oldest report first. A packet that was retransmitted or SACKed since is
+    /// skipped.
     nacked: VecDeque<u32>,
 }
 
@@ -83,7 +83,7 @@ impl Scoreboard {
         self.edge > self.first
     }
 
-    /// A new packet leaves.
+    /// Adds a new packet that leaves.
     #[inline]
     pub fn push(&mut self, now: Instant) -> u32 {
         let seq = self.next();
@@ -94,7 +94,7 @@ impl Scoreboard {
         seq
     }
 
-    /// Everything below `cumulative` has arrived. Visits the packets that were not known to have.
+    /// Notes that all packets below `cumulative` have arrived. Visits the packets that were not known to have arrived.
     #[inline]
     pub fn acknowledge(&mut self, cumulative: u32, visit: &mut impl FnMut(u32, &Slot)) {
         while self.first < cumulative {
@@ -125,7 +125,7 @@ impl Scoreboard {
         self.high_sacked = self.high_sacked.max(end);
     }
 
-    /// The ranges of this ACK need not be walked again.
+    /// Notes the ranges of this ACK, so that the same ranges are not walked again.
     pub fn remember(&mut self, ranges: impl Iterator<Item = (u32, u32)>) {
         let next = self.next();
         self.known = [(0, 0); MAX_RANGES];
@@ -147,7 +147,7 @@ impl Scoreboard {
         visit(seq, &before);
     }
 
-    /// IsLost (RFC 6675, section 4): marks packets with `threshold` SACKed ones above them. Each is passed once.
+    /// IsLost (RFC 6675, section 4): marks packets with `threshold` SACKed ones above them. Each packet is passed once.
     pub fn mark_lost(&mut self, threshold: u32) {
         while self.sacked_above > 0 && self.edge < self.next() {
             let sacked = self.slots[(self.edge - self.first) as usize].sacked;
@@ -160,7 +160,7 @@ impl Scoreboard {
         }
     }
 
-    /// Packet `seq`, if it is outstanding, is lost.
+    /// Marks packet `seq` as lost if it is outstanding.
     pub fn lose(&mut self, seq: u32) {
         let index = seq.wrapping_sub(self.first) as usize;
         let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.lost && !slot.sacked) else { return };
@@ -170,8 +170,8 @@ impl Scoreboard {
         self.waiting += u32::from(slot.waits());
     }
 
-    /// The latest copy of packet `seq` arrived without payload. Returns whether that is news: the packet is outstanding and
-    /// does not wait for retransmission already.
+    /// The latest copy of packet `seq` arrived without payload. Returns whether the packet is outstanding and was not
+    /// already waiting for retransmission.
     pub fn nack(&mut self, seq: u32) -> bool {
         let index = seq.wrapping_sub(self.first) as usize;
         let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.sacked && !slot.waits()) else {
@@ -184,7 +184,7 @@ impl Scoreboard {
         true
     }
 
-    /// The oldest reported packet that still waits.
+    /// The packet with the oldest report that still waits for retransmission.
     fn next_nacked(&mut self) -> Option<u32> {
         while let Some(seq) = self.nacked.front().copied() {
             let slot = self.slots.get(seq.wrapping_sub(self.first) as usize);
@@ -196,8 +196,9 @@ impl Scoreboard {
         None
     }
 
-    /// A timeout: every packet that is not SACKed counts as lost, and its retransmissions too. A receiver that has SACKed
-    /// the oldest packet without acknowledging it has discarded it (RFC 2018, section 8): nothing SACKed counts any more.
+    /// Handles a timeout: every packet that is not SACKed counts as lost, retransmissions included. A receiver that has
+    /// SACKed the oldest packet without acknowledging it has discarded it (RFC 2018, section 8): then all SACKs are
+    /// forgotten.
     pub fn lose_all(&mut self) {
         if self.slots.front().is_some_and(|slot| slot.sacked) {
             self.slots.iter_mut().for_each(|slot| slot.sacked = false);
@@ -254,7 +255,7 @@ impl Scoreboard {
         }
     }
 
-    /// Packet `seq` leaves again.
+    /// Notes a retransmission of packet `seq`.
     pub fn retransmit(&mut self, seq: u32) {
         let slot = &mut self.slots[(seq - self.first) as usize];
         let before = *slot;

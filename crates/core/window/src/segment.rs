@@ -3,7 +3,7 @@ use pullnet_transport::{ConnId, Header, Medium, Packed};
 /// Most SACK ranges in an ACK: what fits in the TCP option space without timestamps (RFC 2018, section 3).
 pub const MAX_RANGES: usize = 4;
 
-/// SACK ranges, most recently changed first (RFC 2018, section 4). Each runs from its first packet to one past its last.
+/// SACK ranges, most recently changed first (RFC 2018, section 4). A range is its first packet and one past its last.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Ranges {
     count: u8,
@@ -25,7 +25,7 @@ impl Ranges {
         self.count.into()
     }
 
-    /// Whether there is none.
+    /// Whether there is no range.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -80,7 +80,7 @@ pub enum Segment {
         answers: u32,
         /// Echo of congestion experienced (ECE).
         echo: bool,
-        /// The whole flow has arrived, as the ACK of a FIN says it.
+        /// The whole flow has arrived; corresponds to the ACK of a FIN.
         finished: bool,
         /// Packets above `cumulative` that have arrived.
         ranges: Ranges,
@@ -135,7 +135,7 @@ impl Header for Segment {
     const KINDS: &'static [&'static str] = &["syn", "syn-ack", "data", "ack", "nack"];
     type Words = Medium;
 
-    /// The handshake counts as packet 0: the SYN timer runs before any data timer does.
+    /// The handshake counts as packet 0: the SYN timer runs before any data timer.
     fn concerns(self) -> Option<(ConnId, Option<u32>)> {
         Some(match self {
             Self::Syn { conn } | Self::SynAck { conn } => (conn, Some(0)),

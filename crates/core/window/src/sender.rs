@@ -12,7 +12,7 @@ use crate::rules::{Paths, Rules};
 use crate::scoreboard::{Scoreboard, Slot};
 use crate::segment::{Ranges, Segment};
 
-/// New packets that limited transmit lets leave (RFC 3042).
+/// New packets that limited transmit allows to leave (RFC 3042).
 const LIMITED_TRANSMIT: u32 = 2;
 
 /// Surroundings of a connection: the time, settings and shared state.
@@ -33,7 +33,7 @@ pub(crate) struct Ack {
     pub ranges: Ranges,
 }
 
-/// How loss recovery stands.
+/// Phase of loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     /// No SYN-ACK yet.
@@ -59,9 +59,9 @@ enum Next {
 pub(crate) enum Expiry {
     /// Nothing: the deadline has moved.
     Early,
-    /// A SYN leaves again.
+    /// The SYN is retransmitted.
     Syn,
-    /// Packets leave again.
+    /// Packets are retransmitted.
     Retransmit,
     /// The flow fails.
     GiveUp(&'static str),
@@ -73,7 +73,7 @@ pub(crate) struct Sender<C> {
     pub conn: ConnId,
     pub to: HostAddr,
     pub priority: u8,
-    /// Whether it stands in line for the link.
+    /// Whether it is queued for the link.
     pub queued: bool,
     phase: Phase,
     /// Retransmit the oldest packet even if the window is full.
@@ -85,9 +85,9 @@ pub(crate) struct Sender<C> {
     path: u16,
     paths: u16,
     last_payload: u16,
-    /// Number of packets; `u32::MAX` never ends.
+    /// Number of packets; `u32::MAX` for an endless flow.
     total: u32,
-    /// No new packet leaves from this number on: `total`, unless the owner of a subflow sets it.
+    /// New packets must have numbers below this one: `total`, unless the owner of a subflow sets it.
     limit: u32,
     /// The next new packet when recovery began: its end (`recover` of RFC 6582, RecoveryPoint of RFC 6675).
     recover: u32,
@@ -96,7 +96,7 @@ pub(crate) struct Sender<C> {
     limited: u32,
     /// Packets that fast recovery without SACK adds to the window.
     inflation: i64,
-    /// Most packets that were outstanding at once, since the packet before `peak_until` was sent.
+    /// Most packets outstanding at once since the packet before `peak_until` was sent.
     peak: u32,
     peak_until: u32,
     /// Timeouts since the last progress.
@@ -105,7 +105,7 @@ pub(crate) struct Sender<C> {
     control: C,
     round_trip: RoundTrip,
     syn_sent: Instant,
-    /// When the retransmission timer runs out; `NEVER` while it does not run.
+    /// Deadline of the retransmission timer; `NEVER` while it does not run.
     pub due: Instant,
     /// The earliest entry of this connection among the timers.
     pub armed: Instant,
@@ -119,9 +119,9 @@ pub(crate) struct Sender<C> {
 struct Newly {
     /// Packets, cumulatively.
     cumulative: u32,
-    /// Packets, in all.
+    /// Packets, cumulatively and by SACK.
     packets: u32,
-    /// A packet that was retransmitted is among them.
+    /// Whether one of them was retransmitted.
     repeated: bool,
     /// When the oldest of them was sent.
     oldest: Option<Instant>,
@@ -209,12 +209,12 @@ impl<C: Control> Sender<C> {
         self.due = Instant::NEVER;
     }
 
-    /// An ACK. Returns whether the flow is complete.
+    /// Handles an ACK. Returns whether the flow is complete.
     #[inline]
     pub fn on_ack(&mut self, cx: &mut Context<'_, C>, ack: Ack) -> bool {
         let finished = ack.finished && self.board.next() == self.total;
         let cumulative = if finished { self.total } else { ack.cumulative };
-        // Not of this connection's packets (RFC 9293, section 3.10.7.4), or older than what is known.
+        // Acknowledges packets that were never sent (RFC 9293, section 3.10.7.4), or is older than an earlier ACK.
         if self.phase == Phase::Opening || cumulative > self.board.next() {
             return false;
         }
@@ -269,7 +269,7 @@ impl<C: Control> Sender<C> {
         repeats && (!rules.sack || newly.packets > 0)
     }
 
-    /// The cumulative point moves.
+    /// Advances the cumulative point.
     fn on_advance(&mut self, cx: &mut Context<'_, C>, newly: &Newly) {
         self.duplicates = 0;
         self.limited = 0;
@@ -298,7 +298,7 @@ impl<C: Control> Sender<C> {
             self.enter_recovery(cx);
         }
         if self.board.pipe() == 0 {
-            // Nothing is in the network: the timer starts when the next packet leaves.
+            // No packet is in the network: the timer starts when the next one leaves.
             self.due = Instant::NEVER;
         } else if restart {
             self.start_timer(cx.now, cx.rules);
@@ -331,9 +331,9 @@ impl<C: Control> Sender<C> {
         self.board.lose(self.board.first());
     }
 
-    /// A packet arrived without payload, or came back to this host. It leaves again as the window allows, and the first
-    /// such report in a window of data reduces the window as a fast retransmit does. Reports of later copies only have the
-    /// packet retransmitted once more.
+    /// A packet arrived without payload, or was returned to this host. It is retransmitted as the window allows. The
+    /// first such report in a window of data reduces the window as a fast retransmit does; reports of later copies only
+    /// cause another retransmission.
     pub fn on_nack(&mut self, cx: &mut Context<'_, C>, seq: u32) {
         if self.phase == Phase::Opening || !self.board.nack(seq) {
             return;
@@ -361,7 +361,7 @@ impl<C: Control> Sender<C> {
         (self.eager, self.rescued, self.partial) = (true, false, false);
     }
 
-    /// Congestion control grows outside of fast recovery, and hears of every mark.
+    /// Congestion control grows the window outside of fast recovery only, and is told of every mark.
     fn tell_control(&mut self, cx: &mut Context<'_, C>, ack: &Ack, newly: &Newly, in_recovery: bool) {
         let acked = Acked {
             now: cx.now,
@@ -380,7 +380,8 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// The timer may have run out: RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1; RFC 6582, section 3.2, step 4.
+    /// Checks the retransmission timer: RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1; RFC 6582, section 3.2, step
+    /// 4.
     pub fn on_timeout(&mut self, cx: &mut Context<'_, C>) -> Expiry {
         if self.due > cx.now {
             return Expiry::Early;
@@ -407,7 +408,7 @@ impl<C: Control> Sender<C> {
         self.recover = self.board.next();
         (self.duplicates, self.limited, self.inflation, self.eager) = (0, 0, 0, false);
         self.board.lose_all();
-        // The timer starts when the packet leaves: the link may be taken by other connections.
+        // The timer starts when the packet leaves: other connections may be using the link.
         self.due = Instant::NEVER;
         Expiry::Retransmit
     }
@@ -460,7 +461,7 @@ impl<C: Control> Sender<C> {
         rescue.map(Next::Rescue)
     }
 
-    /// Whether something could leave.
+    /// Whether a packet could leave.
     #[inline]
     pub fn ready(&mut self, rules: &Rules) -> bool {
         self.next_packet(rules).is_some()
@@ -541,7 +542,7 @@ impl<C: Control> Sender<C> {
         self.control.window()
     }
 
-    /// How it stands, for the owner of several.
+    /// State of the sender, for the owner of several subflows.
     pub fn subflow(&self) -> Subflow {
         Subflow {
             first: self.board.first(),
@@ -551,7 +552,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// No new packet leaves from number `limit` on.
+    /// Sets the limit on the numbers of new packets: they stay below `limit`.
     pub fn set_limit(&mut self, limit: u32) {
         self.limit = limit.min(self.total);
     }
@@ -566,7 +567,7 @@ impl<C: Control> Sender<C> {
         self.board.unacknowledged(visit);
     }
 
-    /// Congestion control, to look at.
+    /// State of congestion control.
     pub fn control(&self) -> &C {
         &self.control
     }

@@ -129,7 +129,8 @@ pub(crate) fn headers<'a>(
 /// The UDP checksum is 0: a checksum over the payload would be wrong after a trim. The header has a check of its own,
 /// and so has the payload, as RFC 6935 and RFC 6936 require for a zero checksum over IPv6.
 ///
-/// # Errors If the frame does not fit, or header, payload and addresses contradict each other.
+/// # Errors
+/// If the frame does not fit, or header, payload and addresses contradict each other.
 pub fn emit(
     out: &mut [u8],
     route: &Route,

@@ -106,8 +106,9 @@ pub trait Framed: Protocol {
 
     /// Reads a frame addressed to UDP port `port`.
     ///
-    /// # Errors If the frame belongs to other traffic, or is not one that a host of this transport sends. No field of
-    /// such a frame can be trusted.
+    /// # Errors
+    /// If the frame belongs to other traffic, or is not one that a host of this transport sends. No field of such a
+    /// frame can be trusted.
     fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrival<'a, HeaderOf<Self>>, Refused> {
         let Opened { route, returned, ce, datagram, end, addresses, .. } = open(frame, marks, port)?;
         let (long, computed) = measure(datagram, addresses)?;

@@ -156,8 +156,8 @@ pub(crate) fn open<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Open
 /// check is right, and trimmed if payload is missing, even if the switch did not correct the lengths in the IP and UDP
 /// headers.
 ///
-/// # Errors If the frame belongs to other traffic, or is not one that any host sends. No field of such a frame can be
-/// trusted.
+/// # Errors
+/// If the frame belongs to other traffic, or is not one that any host sends. No field of such a frame can be trusted.
 pub fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrived<'a>, Refused> {
     let Opened { route, mark, returned, datagram, end, addresses, .. } = open(frame, marks, port)?;
     let (header, rest) = datagram.split_first_chunk::<HEADER>().ok_or(Refused::Short(datagram.len()))?;

@@ -46,7 +46,7 @@ pub fn put_headers(out: &mut [u8], route: &Route, class: u8, carried: &[u8]) -> 
     Some(headers.needed)
 }
 
-/// Smallest length that a trim may leave of this frame. Bytes; `None` if it is not IP.
+/// The least that a trim has to leave of this frame; `None`: not IP.
 #[must_use]
 pub fn least(frame: &[u8]) -> Option<usize> {
     let ip = Ip::find(frame)?;

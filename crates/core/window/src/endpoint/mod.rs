@@ -25,8 +25,8 @@ mod subflows;
 
 pub use subflows::Subflow;
 
-/// A timer of one connection. Entries are not removed: one whose connection has moved its deadline is renewed or ignored
-/// when it is due, so that an ACK costs no search.
+/// A timer entry of one connection. Entries are not removed: if the connection has moved its deadline, the entry is
+/// renewed or ignored when it is due, so that an ACK costs no search.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Timer {
     Sender(u32),
@@ -67,20 +67,20 @@ pub struct Endpoint<C: Control, S = FxBuildHasher> {
     /// Ended connections whose number may not be used again yet.
     sent: Finished<S>,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
-    /// After so long without a word a receiver forgets the connection.
+    /// Silence after which a receiver forgets the connection.
     silence: Picos,
     refused: u64,
 }
 
 impl<C: Control> Endpoint<C> {
-    /// A host with hashes that are the same everywhere.
+    /// A host with a hasher that gives the same results everywhere.
     pub fn new(rules: Rules, control: C::Rules, _host: HostInfo, chance: Stream) -> Self {
         Self::with_hashes(rules, control, chance)
     }
 }
 
 impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
-    /// A host with the hashes of `S`.
+    /// A host with the hasher `S`.
     pub fn with_hashes(rules: Rules, control: C::Rules, chance: Stream) -> Self {
         let silence = rules.patience().saturating_add(rules.time_wait);
         Self {
@@ -107,7 +107,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         self.refused
     }
 
-    /// How the sender of a connection stands; `None` if it is not open.
+    /// State of the sender of a connection; `None` if it is not open.
     pub fn insight(&self, to: HostAddr, conn: ConnId) -> Option<Insight<C>> {
         let sender = self.senders.get(to, conn)?;
         let (window, round_trip) = (sender.window(), sender.round_trip());
@@ -158,7 +158,7 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
     fn handle(&mut self, now: Instant, packet: Received<Segment>) {
         let Received { from, paths, wire, fate, ce, header } = packet;
         if fate != Fate::Whole {
-            // Without NACKs, what has lost its payload counts as lost.
+            // Without NACKs, a packet that lost its payload counts as lost.
             return match header {
                 Segment::Data { conn, seq, .. } if self.rules.nack && fate == Fate::Returned => {
                     self.handle_nack(now, from, conn, seq);

@@ -29,7 +29,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         }
     }
 
-    /// A SYN opens a connection once; a repeated one is answered again, for the SYN-ACK may be lost.
+    /// A SYN opens a connection once. A repeated SYN is answered again, because the SYN-ACK may have been lost.
     pub(super) fn handle_syn(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16) {
         if self.received.contains(peer, conn) {
             return self.stray(now, peer, conn);
@@ -44,7 +44,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         self.reply(peer, path, Segment::SynAck { conn });
     }
 
-    /// A packet that belongs to no open connection and opens none. An ended connection stays in mind.
+    /// Handles a packet without an open connection that may not open one. The memory of an ended connection is renewed.
     fn stray(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
         if self.received.contains(peer, conn) {
             self.received.note(now, peer, conn);
@@ -115,7 +115,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         accepted.then_some(slot)
     }
 
-    /// The header of a data packet whose payload a switch has cut.
+    /// Handles the header of a data packet whose payload a switch has cut.
     #[inline(never)]
     pub(super) fn handle_trimmed(
         &mut self,
@@ -144,7 +144,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         self.events.push(Event::Received { slot });
     }
 
-    /// The last ACK of an ended connection was lost: says again that everything is there.
+    /// The last ACK of an ended connection was lost: tells the sender again that all data has arrived.
     fn answer_late(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16, data: Data) {
         self.received.note(now, peer, conn);
         self.due = self.due.min(self.received.due());
@@ -155,7 +155,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         self.reply(peer, path, Segment::Ack { conn, cumulative, answers: seq, echo, finished: true, ranges });
     }
 
-    /// As [`Endpoint::check_sender`], for a delayed ACK or a sender that is silent.
+    /// As [`Endpoint::check_sender`], for a delayed ACK or a silent sender.
     pub(super) fn check_receiver(&mut self, now: Instant, slot: u32, at: Instant) {
         let silence = self.silence;
         let Some(receiver) = self.receivers.get_mut(slot).filter(|receiver| receiver.armed == at) else {

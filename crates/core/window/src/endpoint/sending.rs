@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::segment::Segment;
 use crate::sender::{Ack, Context, Expiry, Sender};
 
-/// Most packets of a flow: numbers are 32 bits, and one past the last has to be a number too.
+/// Most packets of a flow: numbers have 32 bits, and one past the last packet has to be a number too.
 const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
 
 impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
@@ -43,7 +43,8 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         self.events.push(Event::Failed { to: flow.to, conn: flow.conn, reason, counts });
     }
 
-    /// Lets `input` change the sender in `slot`; afterwards it stands in line if it can send, and has a timer if it runs.
+    /// Applies `input` to the sender in `slot`. Afterwards the sender is queued for the link if it can send, and has a
+    /// timer entry if its timer runs.
     #[inline]
     pub(super) fn with_sender<R>(
         &mut self,
@@ -89,7 +90,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         }
     }
 
-    /// The number of an ended connection rests until its receiver has forgotten it.
+    /// The number of an ended connection is not reused until its receiver has forgotten it.
     #[inline(never)]
     fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
         let Some(sender) = self.senders.remove(to, conn) else { return SendCounts::default() };
@@ -123,7 +124,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         }
     }
 
-    /// The next data packet of the connection whose turn it is.
+    /// The next data packet of the connection that has the turn.
     pub(super) fn transmit_data(&mut self, now: Instant) -> Option<Transmit<Segment>> {
         loop {
             let slot = self.ready.pop()?;

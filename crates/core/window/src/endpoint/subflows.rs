@@ -9,7 +9,7 @@ use pullnet_units::{Instant, Picos};
 use super::Endpoint;
 use crate::control::Control;
 
-/// How the sender of a subflow stands.
+/// State of the sender of a subflow.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Subflow {
     /// The oldest unacknowledged packet.
@@ -23,15 +23,15 @@ pub struct Subflow {
 }
 
 impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
-    /// How the sender of a subflow stands; `None` if it is not open.
+    /// State of the sender of a subflow; `None` if it is not open.
     #[inline]
     pub fn subflow(&mut self, to: HostAddr, conn: ConnId) -> Option<Subflow> {
         let slot = self.senders.find(to, conn)?;
         self.senders.get_mut(slot).map(|sender| sender.subflow())
     }
 
-    /// From now on no new packet of the connection leaves from number `limit` on. A limit below what has left stops new
-    /// packets; retransmissions go on.
+    /// Sets the limit on the numbers of new packets: they stay below `limit`. A limit below packets already sent stops
+    /// new ones; retransmissions go on.
     pub fn set_limit(&mut self, now: Instant, to: HostAddr, conn: ConnId, limit: u32) {
         if let Some(slot) = self.senders.find(to, conn) {
             self.with_sender(now, slot, |sender, _| sender.set_limit(limit));
@@ -55,7 +55,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         }
     }
 
-    /// Forgets the sender of a connection, whose number the owner does not use again.
+    /// Forgets the sender of a connection; the owner does not reuse its number.
     pub fn drop_sender(&mut self, to: HostAddr, conn: ConnId) {
         let Some(slot) = self.senders.find(to, conn) else { return };
         if self.senders.remove(to, conn).is_some_and(|sender| sender.queued) {
@@ -63,7 +63,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         }
     }
 
-    /// Forgets the receiver of a connection, whose number the owner does not use again.
+    /// Forgets the receiver of a connection; the owner does not reuse its number.
     pub fn drop_receiver(&mut self, peer: HostAddr, conn: ConnId) {
         self.receivers.remove(peer, conn);
     }
