@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /*
- Why a function failed.
+ Reason of a failure.
  */
 enum pullnet_code
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -18,7 +18,7 @@ enum pullnet_code
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
   /*
-   Nobody listens for the service, or the other host has as many streams as it wants.
+   The service has no listener, or the other host is at its limit of streams.
    */
   PULLNET_CODE_REFUSED = -1,
   /*
@@ -26,19 +26,19 @@ enum pullnet_code
    */
   PULLNET_CODE_RESET = -2,
   /*
-   Nothing was heard of the other host for too long.
+   The other host was silent for too long.
    */
   PULLNET_CODE_SILENT = -3,
   /*
-   This host, or this application, has as many streams as it may.
+   This host or this application is at its limit of streams.
    */
   PULLNET_CODE_FULL = -4,
   /*
-   The stream was let go, or its writing half is ended.
+   The stream was closed, or its writing half was ended.
    */
   PULLNET_CODE_CLOSED = -5,
   /*
-   The service has a listener already.
+   The service already has a listener.
    */
   PULLNET_CODE_SERVICE_TAKEN = -6,
   /*
@@ -50,23 +50,23 @@ enum pullnet_code
    */
   PULLNET_CODE_FAMILY = -8,
   /*
-   Nobody answers for the address on this network.
+   No host on this network answers for the address.
    */
   PULLNET_CODE_UNREACHABLE = -9,
   /*
-   It took longer than the caller allows.
+   The timeout has expired.
    */
   PULLNET_CODE_TIMED_OUT = -10,
   /*
-   The daemon is gone, or goes away.
+   The daemon has stopped or is stopping.
    */
   PULLNET_CODE_STOPPED = -11,
   /*
-   An argument cannot be.
+   An argument is invalid.
    */
   PULLNET_CODE_ARGUMENT = -12,
   /*
-   A fault of the library's own.
+   An internal error of the library.
    */
   PULLNET_CODE_FAULT = -13,
   /*
@@ -88,7 +88,7 @@ typedef int32_t pullnet_code;
 typedef struct pullnet_host pullnet_host;
 
 /*
- Takes the streams that others open for a service. Any number of threads may use one; one of them closes it.
+ Accepts streams that others open for a service. Any number of threads may use one; one of them closes it.
  */
 typedef struct pullnet_listener pullnet_listener;
 
@@ -102,32 +102,33 @@ extern "C" {
 #endif // __cplusplus
 
 /*
- The words of the last failure of a function in this thread; valid until the next one. Empty if there was none.
+ The message of the last failed call in this thread; valid until the next failure. Empty if there was none.
  */
 const char *pullnet_error(void);
 
 /*
- Connects to the daemon whose socket is at `path`, and puts the connection at `host`.
+ Connects to the daemon whose socket is at `path`, and stores the connection at `host`.
 
  # Safety
- `path` is a text that ends with 0; `host` is a place for a pointer.
+ `path` is NUL-terminated; `host` is a place for a pointer.
  */
 int32_t pullnet_open(const char *path, pullnet_host **host);
 
 /*
- Lets a connection go. Its streams and listeners live on until they are closed. NULL does nothing.
+ Closes a connection. Its streams and listeners stay usable until they are closed. NULL does nothing.
 
  # Safety
- `host` came from `pullnet_open` and is not used any more.
+ `host` came from `pullnet_open` and is no longer used.
  */
 void pullnet_host_close(pullnet_host *host);
 
 /*
- Opens a stream to `service` of the host `to` ("10.0.0.2:61199", "[fd00::2]:61199") and puts it at `stream`. Waits for
- nothing: what is written first travels in the first packet. Higher `priority` asks to be pulled first; 0 is ordinary.
+ Opens a stream to `service` of the host `to` ("10.0.0.2:61199", "[fd00::2]:61199") and stores it at `stream`. Returns
+ without waiting: the first written bytes travel in the first packet. A higher `priority` requests to be pulled earlier; 0
+ is ordinary.
 
  # Safety
- `host` came from `pullnet_open`, `to` is a text that ends with 0, `stream` is a place for a pointer.
+ `host` came from `pullnet_open`, `to` is NUL-terminated, `stream` is a place for a pointer.
  */
 int32_t pullnet_connect(const pullnet_host *host,
                         const char *to,
@@ -136,7 +137,7 @@ int32_t pullnet_connect(const pullnet_host *host,
                         pullnet_stream **stream);
 
 /*
- Takes streams for `service` from now on; puts the listener at `listener`.
+ Listens for streams to `service`; stores the listener at `listener`.
 
  # Safety
  `host` came from `pullnet_open`; `listener` is a place for a pointer.
@@ -144,7 +145,7 @@ int32_t pullnet_connect(const pullnet_host *host,
 int32_t pullnet_listen(const pullnet_host *host, uint16_t service, pullnet_listener **listener);
 
 /*
- Waits for the next stream and puts it at `stream`. `timeout_ns`: nanoseconds, negative for ever.
+ Waits for the next stream and stores it at `stream`. `timeout_ns`: nanoseconds, negative for no timeout.
 
  # Safety
  `listener` came from `pullnet_listen` and is open; `stream` is a place for a pointer.
@@ -154,15 +155,15 @@ int32_t pullnet_accept(const pullnet_listener *listener,
                        pullnet_stream **stream);
 
 /*
- Takes no more streams; those that nobody accepted are reset. NULL does nothing.
+ Stops listening; resets streams that were not accepted. NULL does nothing.
 
  # Safety
- `listener` came from `pullnet_listen` and is not used any more.
+ `listener` came from `pullnet_listen` and is no longer used.
  */
 void pullnet_listener_close(pullnet_listener *listener);
 
 /*
- Reads at least one byte and at most `room` bytes to `out`. Returns how many; 0: the stream has ended.
+ Reads at least one byte and at most `room` bytes into `out`. Returns the number of bytes; 0: the stream has ended.
 
  # Safety
  `stream` is open; `out` has `room` bytes.
@@ -173,8 +174,8 @@ ptrdiff_t pullnet_read(const pullnet_stream *stream,
                        int64_t timeout_ns);
 
 /*
- Writes at least one and at most `size` bytes; waits for room. With `last`, the stream's writing half ends behind them if
- all of them were taken. Returns how many were.
+ Writes at least one and at most `size` bytes; waits for room. With `last`, ends the writing half if all bytes were
+ accepted. Returns the number of bytes accepted.
 
  # Safety
  `stream` is open; `data` has `size` bytes.
@@ -202,7 +203,7 @@ int32_t pullnet_shutdown(const pullnet_stream *stream);
 int32_t pullnet_settle(const pullnet_stream *stream, int64_t timeout_ns);
 
 /*
- Data of this stream is pulled at this priority, higher first, whatever its sender asks for.
+ Pulls data of this stream at this priority, higher first, regardless of the sender's request.
 
  # Safety
  `stream` is open.
@@ -210,29 +211,29 @@ int32_t pullnet_settle(const pullnet_stream *stream, int64_t timeout_ns);
 int32_t pullnet_prefer(const pullnet_stream *stream, uint8_t priority);
 
 /*
- Lets a stream go: what was written still arrives, and what still comes is refused. NULL does nothing.
+ Closes a stream: written data is still delivered, further incoming data is refused. NULL does nothing.
 
  # Safety
- `stream` came from this library and is not used any more.
+ `stream` came from this library and is no longer used.
  */
 void pullnet_close(pullnet_stream *stream);
 
 /*
- Ends a stream at once, at both ends, and lets it go. NULL does nothing.
+ Aborts a stream at both ends and frees it. NULL does nothing.
 
  # Safety
- `stream` came from this library and is not used any more.
+ `stream` came from this library and is no longer used.
  */
 void pullnet_abort(pullnet_stream *stream);
 
 /*
- Sends a request of `size` bytes to `service` of the host `to` on a stream of its own, and puts the response at
- `response`, its length at `response_size`; `pullnet_free` takes it back. At most once: after a failure nobody knows
- whether the request was carried out. `timeout_ns` is for all of it.
+ Sends a request of `size` bytes to `service` of the host `to` on a stream of its own. Stores the response at *`response`
+ and its length at `response_size`; free it with `pullnet_free`. At-most-once: after a failure, it is unknown whether the
+ request was carried out. `timeout_ns` covers the whole call.
 
  # Safety
- `host` came from `pullnet_open`, `to` is a text that ends with 0, `request` has `size` bytes, the last two are places
- for a pointer and a length.
+ `host` came from `pullnet_open`, `to` is NUL-terminated, `request` has `size` bytes, the last two are places for a
+ pointer and a length.
  */
 int32_t pullnet_call(const pullnet_host *host,
                      const char *to,
@@ -245,10 +246,10 @@ int32_t pullnet_call(const pullnet_host *host,
                      size_t *response_size);
 
 /*
- Takes a response back. NULL does nothing.
+ Frees a response. NULL does nothing.
 
  # Safety
- `response` and `size` came from one `pullnet_call` and are not used any more.
+ `response` and `size` came from one `pullnet_call` and are no longer used.
  */
 void pullnet_free(uint8_t *response, size_t size);
 
@@ -257,4 +258,4 @@ void pullnet_free(uint8_t *response, size_t size);
 #endif  // __cplusplus
 
 #endif  /* PULLNET_H */
-/* made from 53c279ff113b8ac09d14079db4a0522d9fb9eed18d4b040e35e13266240fd8fb */
+/* made from e66f91aa398ba9087ff2f9e0954ca415802bb0978e93c4829946bba68af5bf59 */
