@@ -1,5 +1,6 @@
 """`pullnet host` and `pullnet.host`: the daemon, its status, calls; over the kernel's UDP, which needs no privilege."""
 
+import io
 import json
 import os
 import subprocess
@@ -164,3 +165,39 @@ def test_a_file_is_checked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
     errors = capfd.readouterr().err
     assert 'address: "here" is not an IP address' in errors
     assert "rate: is missing" in errors
+
+
+def test_keys_that_others_may_read_are_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    config, keys = tmp_path / "host.toml", tmp_path / "keys.toml"
+    config.write_text('backend = "udp"\naddress = "127.0.0.1"\nrate = "1 Gbps"\n[keys]\nfile = "keys.toml"\n')
+    keys.write_text(f'[[key]]\npeer = "127.0.0.2"\nnumber = 1\nsecret = "{bytes(range(32)).hex()}"\n')
+    keys.chmod(0o644)
+    assert status(["host", "serve", "--check", str(config)]) == 2
+    assert "its mode 0644 lets others at the keys; use chmod 600" in capfd.readouterr().err
+    keys.chmod(0o600)
+    assert status(["host", "serve", "--check", str(config)]) == 0
+
+
+def test_the_status_says_who_is_encrypted() -> None:
+    from rich.console import Console
+
+    from pullnet.cli.host import _shown
+
+    counts = dict.fromkeys(("acknowledged_bytes", "received_bytes", "trimmed_out", "trimmed_in", "timeouts"), 0)
+    stream = {"peer": "10.0.0.2:61199", "service": 7, "state": "open", "encrypted": True, "counts": counts}
+    totals = {"counts": counts, "refused": {}} | dict.fromkeys(("streams", "opened", "incoming", "failed"), 0)
+    keys = [
+        {"peer": "10.0.0.2:61199", "sends": 1, "newest": 2, "theirs": 1},
+        {"peer": "10.0.0.3:61199", "sends": None, "newest": 1, "theirs": None},
+    ]
+    standing = {
+        "address": "10.0.0.1:61199",
+        "applications": [],
+        "host": {"totals": totals, "streams": [stream, stream | {"encrypted": False}], "keys": keys},
+    }
+    console = Console(width=160, file=io.StringIO(), record=True)
+    console.print(_shown(standing, None, 0.0))
+    text = console.export_text()
+    assert "encrypted with 10.0.0.2:61199: sends under key 1; newest key 2 here, has key 1 there" in text
+    assert "encrypted with 10.0.0.3:61199: nothing sent yet; newest key 1 here, not heard of yet" in text
+    assert [line.split()[3] for line in text.splitlines()[-2:]] == ["yes", "no"]

@@ -1,5 +1,5 @@
-//! What encryption costs: one stream, and calls of 1 kB, between two hosts on a veth with and without keys, by turns. Needs
-//! root and `ip`.
+//! What encryption costs: one stream, and calls of 1 kB, between two hosts on a veth with and without keys, by turns; and the
+//! processor time of two engines without an interface, which others on the machine hardly change. Needs root and `ip`.
 //!
 //! `cargo run --release --example encrypted -p pullnet-host -- [ROUNDS [MEGABYTES [CALLS]]]`
 
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use namespaces::Veth;
 use pullnet_host::seal::{Key, Keys};
-use pullnet_host::{EngineOptions, Host, HostOptions, Neighbours};
+use pullnet_host::{Engine, EngineOptions, Host, HostOptions, Neighbours, Read as Taken, StreamOptions};
 use pullnet_netio::{Interface, PacketOptions, PacketSocket, PortGuard, in_namespace};
-use pullnet_units::BitsPerSec;
-use pullnet_wire::PORT;
+use pullnet_units::{BitsPerSec, Instant as VirtualTime, Picos};
+use pullnet_wire::{Mac, PORT};
 
 const SERVICE: u16 = 7;
 const MTU: usize = 1500;
@@ -94,6 +94,57 @@ fn calls(here: &Host, there: &Host, calls: usize) -> Result<f64, Box<dyn Error>>
     Ok(times[calls / 2])
 }
 
+/// An engine of its own, without an interface.
+fn engine(side: usize, encrypted: bool) -> Result<Engine, Box<dyn Error>> {
+    let mut keys = Keys::default();
+    keys.add(SocketAddr::new(address(1 - side), PORT), 1, Key::new([0x5a; 32]));
+    let options = EngineOptions {
+        rate: BitsPerSec::gbps(40),
+        keys: encrypted.then_some(keys),
+        neighbours: vec![(address(1 - side), Mac::default())],
+        ..EngineOptions::new(address(side))
+    };
+    Ok(Engine::new(options.started()?)?)
+}
+
+/// Nanoseconds that this thread has had a processor.
+fn processor_time() -> Result<f64, Box<dyn Error>> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
+    Ok(text.split(' ').next().unwrap_or("0").parse()?)
+}
+
+/// Processor time of both engines for each data packet of a stream of `bytes`. Nanoseconds.
+fn engines(encrypted: bool, bytes: usize) -> Result<f64, Box<dyn Error>> {
+    let mut pair = [engine(0, encrypted)?, engine(1, encrypted)?];
+    pair[1].listen(SERVICE)?;
+    let mut now = VirtualTime::ZERO;
+    let id = pair[0].connect(now, SocketAddr::new(address(1), PORT), SERVICE, StreamOptions::default())?;
+    let (mut there, mut arrived, mut frame) = (None, 0, vec![0; MTU + 14]);
+    let (mut piece, text) = (vec![0; PIECE], vec![0x77; PIECE]);
+    let begin = processor_time()?;
+    while arrived < bytes {
+        pair[0].write(now, id, &text)?;
+        for side in [0, 1] {
+            pair[side].catch_up(now);
+            loop {
+                let long = pair[side].transmit(now, &mut frame);
+                if long == 0 {
+                    break;
+                }
+                pair[1 - side].receive(now, &frame[..long]);
+            }
+        }
+        there = there.or_else(|| pair[1].accept(SERVICE));
+        while let Some(id) = there
+            && let Taken::Bytes(long) = pair[1].read(now, id, &mut piece)?
+        {
+            arrived += long;
+        }
+        now = now + Picos::from_micros(3);
+    }
+    Ok((processor_time()? - begin) / pair[1].status().totals.counts.received as f64)
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -106,11 +157,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (rounds, megabytes, count) = (number(0, 7), number(1, 200), number(2, 2000));
     let Some(veth) = Veth::make(MTU) else { return Ok(()) };
     let (mut rates, mut times) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+    let mut packets = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
         for encrypted in [false, true] {
             let ((here, _kept), (there, _too)) = (start(&veth, 0, encrypted)?, start(&veth, 1, encrypted)?);
             rates[usize::from(encrypted)].push(stream(&here, &there, megabytes * 1_000_000)?);
             times[usize::from(encrypted)].push(calls(&here, &there, count)?);
+            packets[usize::from(encrypted)].push(engines(encrypted, megabytes * 1_000_000)?);
             here.shutdown(Duration::from_secs(5));
             there.shutdown(Duration::from_secs(5));
         }
@@ -122,5 +175,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let [plain, encrypted] = times.map(median);
     println!("calls of {REQUEST} B: {plain:.1} us, encrypted {encrypted:.1} us ({:.2})", encrypted / plain);
+    let [plain, encrypted] = packets.map(median);
+    println!(
+        "two engines alone: {plain:.0} ns for each packet, encrypted {encrypted:.0} ns ({:.2})",
+        encrypted / plain
+    );
     Ok(())
 }
