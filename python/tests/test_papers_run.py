@@ -8,7 +8,7 @@ import pytest
 import pullnet as library
 from pullnet.papers.judge import VERDICTS
 from pullnet.papers.model import Point
-from pullnet.papers.runs import Task
+from pullnet.papers.runs import Task, execute
 
 from .conftest import Pullnet
 
@@ -46,6 +46,30 @@ def test_what_was_broken_off_is_run_again(small: Path, tmp_path: Path) -> None:
     document = json.loads(summary.read_text())
     summary.write_text(json.dumps(document | {"ended": "interrupted"}))
     assert not task.done
+
+
+class Stop:
+    asked = False
+
+
+def test_who_is_asked_to_stop_keeps_what_is_done_and_goes_on_from_there(small: Path, tmp_path: Path) -> None:
+    tasks = [Task("e", small, Point({}, {}), seed, tmp_path / "out" / str(seed)) for seed in range(1, 9)]
+    stop = Stop()
+    for _ in execute(tasks, 2, stop):
+        stop.asked = True
+    kept = {task.seed: (task.folder / "summary.json").stat().st_mtime_ns for task in tasks if task.done}
+    assert 1 <= len(kept) < 8
+    assert sorted(task.seed for task in execute(tasks, 2)) == list(range(1, 9))
+    assert all((tasks[seed - 1].folder / "summary.json").stat().st_mtime_ns == at for seed, at in kept.items())
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_cannot_be_run_is_named_once_all_others_are_done(small: Path, tmp_path: Path, jobs: int) -> None:
+    points = [Point({"k": 5}, {"topology.k": 5}), Point({"k": 4}, {}), Point({"k": 6}, {"topology.k": 6})]
+    tasks = [Task("e", small, point, 1, tmp_path / str(point.at["k"])) for point in points]
+    with pytest.raises(library.InputError, match=r"^e: k 5, seed 1: .*5 is not possible"):
+        list(execute(tasks, jobs))
+    assert [task.done for task in tasks] == [False, True, True]
 
 
 def test_seeds_can_be_chosen(pullnet: Pullnet, tmp_path: Path) -> None:

@@ -234,6 +234,18 @@ def test_a_worker_that_is_killed_is_replaced(slow: Path, tmp_path: Path) -> None
     assert sorted(rows(tmp_path / "out")["seed"]) == list(range(1, 9))
 
 
+def test_a_run_that_is_not_to_mind_an_interruption_does_not(slow: Path, tmp_path: Path) -> None:
+    """Workers leave Ctrl-C to the sweep, and shells have what runs in the background ignore it."""
+    line = f"trap '' INT; exec {COMMAND} run slow.toml --set 'duration=100 s' -o out --quiet"
+    process = subprocess.Popen(["bash", "-c", line], cwd=tmp_path)
+    wait_until(lambda: list(tmp_path.glob(".out.unfinished*")))
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(WATCHDOG_S) == 3
+
+
 def test_what_kills_its_process_every_time_is_given_up() -> None:
     found = dict(local.side_by_side(_dies_at_three, [1, 3, 5], 1, local.NEVER, lambda: None))
     assert (found[1], found[5]) == (None, None)
