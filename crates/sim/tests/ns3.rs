@@ -96,7 +96,18 @@ fn fcts(record: &RunRecord) -> Vec<f64> {
 #[test]
 #[ignore]
 fn probe() {
-    for (n, control, buffer) in [(8, "pfconly", 4), (8, "pfconly", 32), (8, "dcqcn", 4), (8, "dcqcn", 32), (8, "dcqcn_paper", 4), (8, "dcqcn_paper", 32), (32, "pfconly", 4), (32, "pfconly", 32), (32, "dcqcn", 4), (32, "dcqcn", 32)] {
+    for (n, control, buffer) in [
+        (8, "pfconly", 4),
+        (8, "pfconly", 32),
+        (8, "dcqcn", 4),
+        (8, "dcqcn", 32),
+        (8, "dcqcn_paper", 4),
+        (8, "dcqcn_paper", 32),
+        (32, "pfconly", 4),
+        (32, "pfconly", 32),
+        (32, "dcqcn", 4),
+        (32, "dcqcn", 32),
+    ] {
         let seeds = if control == "pfconly" { 1..2 } else { 1..11 };
         let mut rows = Vec::new();
         for seed in seeds {
@@ -106,12 +117,22 @@ fn probe() {
             let f = fcts(&record);
             let pauses: u64 = record.ports.iter().map(|port| port.pauses).sum();
             let paused: u64 = record.ports.iter().filter(|p| p.port.is_none()).map(|nic| nic.paused.0).sum();
-            rows.push([f[0], f.iter().sum::<f64>() / f.len() as f64, f[f.len() - 1], record.totals.marked as f64, pauses as f64, paused as f64 / n as f64 / 1e6, record.ports.iter().map(|p| p.peak_data).max().unwrap() as f64 * 1.051, record.totals.dropped as f64]);
+            rows.push([
+                f[0],
+                f.iter().sum::<f64>() / f.len() as f64,
+                f[f.len() - 1],
+                record.totals.marked as f64,
+                pauses as f64,
+                paused as f64 / n as f64 / 1e6,
+                record.ports.iter().map(|p| p.peak_data).max().unwrap() as f64 * 1.051,
+                record.totals.dropped as f64,
+            ]);
         }
         print!("{n} {control} {buffer}:");
         for c in 0..8 {
             let v: Vec<f64> = rows.iter().map(|r| r[c]).collect();
-            let (lo, hi) = (v.iter().copied().fold(f64::MAX, f64::min), v.iter().copied().fold(0.0, f64::max));
+            let (lo, hi) =
+                (v.iter().copied().fold(f64::MAX, f64::min), v.iter().copied().fold(0.0, f64::max));
             print!("  {:.3} [{:.3}-{:.3}]", v.iter().sum::<f64>() / v.len() as f64, lo, hi);
         }
         println!();

@@ -6,7 +6,7 @@
 
 mod control;
 
-pub use control::{DcqcnRules, ReactionPoint, Reaction};
+pub use control::{DcqcnRules, Reaction, ReactionPoint};
 use pullnet_rdma::{Endpoint, Notification, Rules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
 use pullnet_rng::Stream;
