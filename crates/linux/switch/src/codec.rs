@@ -1,6 +1,6 @@
 use std::net::Ipv4Addr;
 
-/// Kind of a frame, as far as a switch distinguishes them.
+/// What a frame is to a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Kind {
     /// Carries payload that a switch may trim.
@@ -44,6 +44,6 @@ pub trait Codec {
     fn trim(&self, frame: &mut Vec<u8>, keep: usize);
     /// Sets the congestion mark (ECN) if the transport of the frame supports it. Returns whether the frame is now marked.
     fn mark(&self, frame: &mut [u8]) -> bool;
-    /// Turns a header back to its sender: swaps the addresses on every layer and marks it as returned.
+    /// Turns a header round to its sender, on every layer, and makes it say so.
     fn turn_round(&self, frame: &mut [u8]);
 }

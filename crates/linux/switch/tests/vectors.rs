@@ -260,7 +260,7 @@ fn a_switch_of_frames_decides_as_the_vectors_say() {
             "drop-tail" => replay::<DropTail<Slot>>(&name, head, lines),
             "priority" => replay::<Priority<Slot>>(&name, head, lines),
             "red" => replay::<Red<Slot>>(&name, head, lines),
-            // Frames carry neither flow nor rank.
+            // Frames state neither flow nor rank.
             "pfabric" => continue,
             "pfc" => replay::<Pfc<Slot>>(&name, head, lines),
             "shared-buffer" => replay::<SharedBuffer<Slot>>(&name, head, lines),
