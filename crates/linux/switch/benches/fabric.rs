@@ -1,4 +1,4 @@
-//! Frames through a switch in virtual time: what one core can emulate at most, without the cost of interfaces.
+//! Frame rate of a switch in virtual time: the most that one core can emulate, without the cost of interfaces.
 
 use std::hint::black_box;
 
@@ -35,7 +35,7 @@ fn frame(from: u32, length: usize) -> Vec<u8> {
     out
 }
 
-/// Seven hosts send to one, each at `share` of its rate.
+/// Seven hosts send to one, each at the fraction `share` of its rate.
 fn run(frames: &[Vec<u8>], rate: BitsPerSec, gap: Picos) -> u64 {
     let port = PortSettings { node: NodeId(0), rate, delay: Picos::ZERO, paced: true, peer: None };
     let ports = [port; HOSTS as usize];

@@ -1,4 +1,4 @@
-//! Frames of a fabric into a pcapng file, one interface for each port.
+//! Writes the frames of a fabric to a pcapng file, with one interface per port.
 
 use std::io::{self, Write};
 
@@ -7,28 +7,28 @@ use pullnet_units::{BitsPerSec, Instant, PortId};
 
 use crate::event::{Event, Observer};
 
-/// A port in a capture.
+/// A captured port.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Captured {
     /// Its name.
     pub name: String,
-    /// Rate of its line.
+    /// Rate of its link.
     pub rate: BitsPerSec,
 }
 
-/// Writes what arrives at ports and what they send.
+/// Records the frames that ports receive and send.
 #[derive(Debug)]
 pub struct Capture<W: Write> {
     writer: Writer<W>,
-    /// Nanoseconds from 1970 to the start of the fabric's time.
+    /// Start of the fabric's time. Nanoseconds since 1970.
     epoch: u64,
-    /// The interface of each port; `None` for ports that are not captured.
+    /// Interface number of each port; `None` for ports that are not captured.
     interfaces: Vec<Option<u32>>,
     failed: Option<io::Error>,
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a file for `ports`, where `None` is a port that is not captured. `epoch` is the start of the fabric's time
+    /// Starts a file for `ports`; `None` stands for a port that is not captured. `epoch` is the start of the fabric's time
     /// in nanoseconds since 1970.
     pub fn new(out: W, ports: &[Option<Captured>], snap: usize, epoch: u64) -> io::Result<Self> {
         let mut next = 0..;
@@ -39,7 +39,7 @@ impl<W: Write> Capture<W> {
         Ok(Self { writer: Writer::new(out, &written, snap)?, epoch, interfaces, failed: None })
     }
 
-    /// Writes out what is still held back; the first error of all that was written.
+    /// Flushes the file; returns the first write error since the start.
     pub fn finish(&mut self) -> io::Result<()> {
         self.failed.take().map_or_else(|| self.writer.flush(), Err)
     }
@@ -54,7 +54,7 @@ impl<W: Write> Observer for Capture<W> {
         };
         let interface = self.interfaces.get(port.0 as usize).copied().flatten();
         if let (Some(interface), None) = (interface, &self.failed) {
-            // What cannot be written must not stop traffic; it is told at the end.
+            // A write error must not stop traffic; `finish` reports it.
             self.failed = self.writer.packet(self.epoch + at.0 / 1000, interface, direction, frame).err();
         }
     }

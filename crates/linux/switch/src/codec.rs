@@ -5,46 +5,46 @@ use pullnet_transport::Hop;
 /// What a frame is to a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Kind {
-    /// Carries payload that a switch may cut.
+    /// Carries payload that a switch may trim.
     Data,
-    /// An ACK, NACK, PULL or the like.
+    /// ACK, NACK, PULL or another control packet.
     Control,
-    /// What a switch left of data.
+    /// The header of a trimmed data frame.
     Header,
-    /// The same on its way back to its sender.
+    /// A header that was returned to its sender.
     Returned,
-    /// A frame of another protocol, which has to stay whole.
+    /// A frame of another protocol, which must not be trimmed.
     #[default]
     Foreign,
 }
 
-/// What a switch reads of a frame.
+/// Properties of a frame that a switch reads from its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Class {
-    /// What it is.
+    /// The kind of frame.
     pub kind: Kind,
-    /// The least bytes that a trim has to leave, from the first byte of the frame; of data only.
+    /// Fewest bytes that a trim must keep, from the first byte of the frame; for data only.
     pub headers: u16,
-    /// The path that the sender chose; `None` if its protocol has no such field.
+    /// Path chosen by the sender; `None` if its protocol has no such field.
     pub label: Option<u16>,
-    /// A hash of what makes a flow: addresses and ports, without the path.
+    /// Hash of the flow's addresses and ports, without the path.
     pub flow: u64,
-    /// Whether it may be marked: the ECN field of its IP header says that the transport is capable (RFC 3168).
+    /// Whether the frame may be marked: the ECN field of its IP header declares an ECN-capable transport (RFC 3168).
     pub ect: bool,
-    /// Priority, 0 to 7: the class selector in the DSCP of its IP header; 0 where there is none.
+    /// Priority, 0 to 7: the class selector in the DSCP of the IP header; 0 without an IP header.
     pub priority: u8,
-    /// IPv4 destination, for routes by prefix; `None` in other protocols.
+    /// IPv4 destination, for prefix routes; `None` for other protocols.
     pub to: Option<Ipv4Addr>,
 }
 
-/// The one place where a switch reads and rewrites the bytes of a protocol.
+/// Reads and rewrites the headers of a protocol. The rest of the switch does not depend on header formats.
 pub trait Codec {
-    /// What `frame` is. Anything that is not well formed is [`Kind::Foreign`].
+    /// Classifies `frame`. Malformed frames are [`Kind::Foreign`].
     fn classify(&self, frame: &[u8]) -> Class;
-    /// Cuts a data frame to its first `keep` bytes, at least [`Class::headers`] of them, and makes it a header: the
-    /// lengths and checksums are right again, and it says that it was trimmed.
+    /// Cuts a data frame to its first `keep` bytes, at least [`Class::headers`], and turns it into a header: corrects
+    /// lengths and checksums, and marks it as trimmed.
     fn trim(&self, frame: &mut Vec<u8>, keep: usize);
-    /// Marks that there was congestion, if whoever sent the frame can be told so (ECN). Whether it is marked now.
+    /// Sets the congestion mark (ECN) if the transport of the frame supports it. Returns whether the frame is now marked.
     fn mark(&self, frame: &mut [u8]) -> bool;
     /// Turns a header round to its sender, on every layer, and makes it say so.
     fn turn_round(&self, frame: &mut [u8]);

@@ -1,6 +1,6 @@
 macro_rules! counters {
     ($($(#[$doc:meta])+ $name:ident),+ $(,)?) => {
-        /// What a port counts since the start. The names are those of the SAI statistics (`SAI_PORT_STAT_*`,
+        /// Counters of a port since the start. The names are those of the SAI statistics (`SAI_PORT_STAT_*`,
         /// `SAI_QUEUE_STAT_*`) in lower case where SAI has one.
         #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
         pub struct PortCounters { $($(#[$doc])+ pub $name: u64),+ }
@@ -15,50 +15,50 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Bytes that arrived, as they count on the line.
+    /// Bytes received, as they count on the line.
     if_in_octets,
-    /// Frames to one interface that arrived.
+    /// Unicast frames received.
     if_in_ucast_pkts,
-    /// Frames to a group that arrived.
+    /// Group (multicast and broadcast) frames received.
     if_in_non_ucast_pkts,
-    /// Frames that arrived and had no way on: unknown address, back to where they came from, or no buffer.
+    /// Received frames that could not be forwarded: unknown address, back to the ingress port, or no buffer.
     if_in_discards,
     /// Frames shorter than an Ethernet header.
     if_in_errors,
     /// Bytes sent, as they count on the line.
     if_out_octets,
-    /// Frames to one interface that were sent.
+    /// Unicast frames sent.
     if_out_ucast_pkts,
-    /// Frames to a group that were sent.
+    /// Group (multicast and broadcast) frames sent.
     if_out_non_ucast_pkts,
-    /// Frames that this port's queue dropped.
+    /// Frames dropped by this port's queue.
     if_out_discards,
-    /// Frames that were marked here (ECN).
+    /// Frames marked at this port (ECN).
     ecn_marked_packets,
-    /// Data frames that lost their payload here.
+    /// Data frames trimmed at this port.
     trim_packets,
-    /// Of these, headers that found no room in the queue and did not go back to their sender.
+    /// Of these, headers that found no room in the queue and were not returned to their sender.
     dropped_trim_packets,
-    /// Whole frames sent that had waited with the data.
+    /// Untrimmed frames sent from the data queue.
     tx_data_packets,
-    /// Headers sent, trimmed here or before.
+    /// Headers sent, whether trimmed here or before.
     tx_trim_packets,
-    /// Headers sent back to their sender for want of room.
+    /// Headers returned to their sender because the control queue had no room.
     returned_packets,
-    /// Most data frames that the queue held, the one in service included.
+    /// Most data frames in the queue, including the frame in service.
     queue_watermark_data_packets,
-    /// Most control frames that waited.
+    /// Most control frames waiting.
     queue_watermark_control_packets,
-    /// Frames that a fault of the line lost.
+    /// Frames lost by a line fault.
     fault_lost_packets,
-    /// Frames in which a fault of the line turned a bit.
+    /// Frames with a bit flipped by a line fault.
     fault_corrupted_packets,
-    /// Frames that a fault of the line delivered twice.
+    /// Frames delivered twice by a line fault.
     fault_duplicated_packets,
-    /// Time in service. Unit: picoseconds.
+    /// Time spent sending. Unit: picoseconds.
     busy_ps,
-    // Hardware knows those above by their numbers: new ones come last.
-    /// Pause frames that arrived (PFC or 802.3x).
+    // Hardware addresses the counters above by position, so new ones are added at the end.
+    /// Pause frames received (PFC or 802.3x).
     pause_rx_pkts,
     /// Pause frames sent.
     pause_tx_pkts,

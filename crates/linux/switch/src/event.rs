@@ -1,15 +1,15 @@
 use pullnet_units::{Instant, PortId};
 
-/// Why a frame was dropped.
+/// Reasons for dropping a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dropped {
     /// Shorter than an Ethernet header.
     TooShort,
-    /// No entry for its destination, and unknown ones are not flooded.
+    /// The destination has no entry, and frames to unknown addresses are not flooded.
     NoRoute,
-    /// It would leave by the port that it came by.
+    /// The egress port is the ingress port.
     SamePort,
-    /// The fabric holds as many frames as it may.
+    /// The fabric already holds the maximum number of frames.
     NoBuffer,
     /// No room in the data queue.
     DataQueueFull,
@@ -17,32 +17,32 @@ pub enum Dropped {
     ControlQueueFull,
     /// Dropped early by active queue management.
     Early,
-    /// A fault of the line.
+    /// A fault on the line.
     Fault,
 }
 
-/// What happens to a frame at a port.
+/// Events of a frame at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// It arrived at the port.
+    /// The frame arrived at the port.
     Arrived,
-    /// Its last bit has left the port.
+    /// The last bit of the frame left the port.
     Sent,
-    /// It lost its payload at the port.
+    /// The port trimmed the payload.
     Trimmed,
-    /// It goes back to its sender from the port.
+    /// The port returned the header to its sender.
     Returned,
-    /// It is gone.
+    /// The frame was dropped.
     Dropped(Dropped),
 }
 
-/// Is told everything that happens, in order of time. It can change nothing.
+/// Receives every event, in time order; cannot influence the switch.
 pub trait Observer {
-    /// Something happened to `frame`, whose bytes are as they are after it.
+    /// Reports an event of `frame`; the bytes are those after the event.
     fn event(&mut self, at: Instant, port: PortId, event: Event, frame: &[u8]);
 }
 
-/// Nobody watches.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Silent;
 

@@ -17,13 +17,13 @@ use crate::pause::Pauses;
 use crate::port::{Port, Travelling};
 use crate::settings::{Departure, FabricSettings, Held, PortSettings, WrongPort, check_peers};
 
-/// Frames from outside that wait for a paced line, at most, per port: as much as Linux lets wait at an interface.
+/// Most frames per port waiting before a paced line: the default queue length of a Linux interface.
 const MOST_ARRIVING: usize = 1000;
 
 /// Switches, the lines between them, and their outer ports.
 ///
-/// At one instant, faults begin and end first; then ports complete frames; then queues that asked for it are served; then
-/// frames and returned headers arrive, in the order that [`order`] gives; then frames depart.
+/// Simultaneous events are processed in this order: faults begin and end; ports complete frames; queues run that requested a
+/// wake-up; frames and returned headers arrive, in the order given by [`order`]; frames depart.
 #[derive(Debug)]
 pub struct Fabric<Q: Discipline<Slot>, C, O> {
     pub(crate) settings: FabricSettings,
@@ -33,24 +33,24 @@ pub struct Fabric<Q: Discipline<Slot>, C, O> {
     pub(crate) shared: IdVec<NodeId, Q::Shared>,
     pub(crate) tables: IdVec<NodeId, Table>,
     pub(crate) ports: IdVec<PortId, Port<Q>>,
-    /// When the next thing happens at each port.
+    /// Time of the next event at each port.
     pub(crate) due: Vec<Instant>,
     pub(crate) frames: Frames,
-    /// Returned headers, in order, with the ports that they could not leave by.
+    /// Returned headers in time order, each with the port that returned it.
     pub(crate) returning: VecDeque<(Instant, PortId, FrameId)>,
     pub(crate) faults: Faults,
     pub(crate) next_fault: Instant,
     pub(crate) departures: VecDeque<Departure>,
     pub(crate) choices: SmallStream,
-    /// Outcomes of the latest call of a queue, kept for its memory.
+    /// Outcomes of the latest queue call; kept to reuse the allocation.
     pub(crate) outcomes: Vec<Outcome<Slot>>,
-    /// Pauses that it asked for, by the port that the sender's frames come by.
+    /// Pause signals from the latest queue call, with the ingress port of the sender.
     pub(crate) signals: Vec<(u16, Signal)>,
     pub(crate) now: Instant,
 }
 
 impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
-    /// Empty switches.
+    /// Creates switches with empty queues and tables.
     pub fn new(
         config: &Q::Config,
         settings: FabricSettings,
@@ -107,7 +107,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         })
     }
 
-    /// Adds a fixed entry to the table of a switch. Ports of other switches are left out of it.
+    /// Adds a fixed entry to the table of a switch. Ports of other switches are removed from the entry.
     pub fn forward(&mut self, node: NodeId, mac: Mac, mut entry: Entry) {
         entry.ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
         if !entry.ports.is_empty() && node.0 < self.tables.len() as u32 {
@@ -115,8 +115,8 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         }
     }
 
-    /// Adds a route by IPv4 prefix to the table of a switch; it goes before Ethernet addresses and changes no byte of a
-    /// frame. Ports of other switches are left out of it.
+    /// Adds an IPv4 prefix route to the table of a switch. Prefix routes precede Ethernet addresses; routing changes no byte
+    /// of a frame. Ports of other switches are removed from the entry.
     pub fn route_prefix(&mut self, node: NodeId, prefix: Prefix, mut entry: Entry) {
         entry.ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
         if !entry.ports.is_empty() && node.0 < self.tables.len() as u32 {
@@ -124,29 +124,29 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         }
     }
 
-    /// Something goes wrong, now or later.
+    /// Adds a fault that begins now or later.
     pub fn fault(&mut self, fault: Fault) {
         self.faults.add(fault);
         self.change_lines();
     }
 
-    /// Nothing is wrong with a port any more.
+    /// Removes all faults of a port.
     pub fn clear_faults(&mut self, port: PortId) {
         self.faults.clear(port);
         self.change_lines();
     }
 
-    /// Time has come to this.
+    /// The current virtual time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// Who watches.
+    /// The observer.
     pub fn observer(&mut self) -> &mut O {
         &mut self.observer
     }
 
-    /// The frame in service at a port has left now, however long it is. For replays that have no clock.
+    /// Completes the frame in service at a port now, whatever its length. For replays without a clock.
     pub fn finish(&mut self, port: PortId) {
         if let Some(serving) = &mut self.ports[port].serving {
             serving.until = self.now;
@@ -154,22 +154,22 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.settle(port);
     }
 
-    /// Whether a coin that was given by [`Fabric::next_coin`] was not drawn yet.
+    /// Whether the coin from [`Fabric::next_coin`] is still unused.
     pub fn coin_waits(&self, port: PortId) -> bool {
         self.ports[port].coin.is_some()
     }
 
-    /// The frame in service at a port, and when it will have left.
+    /// The frame in service at a port, and the time at which it completes.
     pub fn serving(&self, port: PortId) -> Option<(Slot, Instant)> {
         self.ports[port].serving.map(|serving| (serving.slot, serving.until))
     }
 
-    /// What a port has counted.
+    /// Counters of a port.
     pub fn counters(&self, port: PortId) -> &PortCounters {
         &self.ports[port].counters
     }
 
-    /// What the queue of a port holds.
+    /// Queue occupancy of a port.
     pub fn held(&self, port: PortId) -> Held {
         let Port { queue, serving, .. } = &self.ports[port];
         let mut held =
@@ -183,37 +183,37 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         held
     }
 
-    /// Nothing goes into service at a port until it is resumed.
+    /// Stops a port from starting further frames until it is resumed.
     pub fn pause(&mut self, port: PortId) {
         self.ports[port].stopped = true;
     }
 
-    /// A paused port goes on.
+    /// Resumes a paused port.
     pub fn resume(&mut self, port: PortId) {
         self.ports[port].stopped = false;
         self.serve(port);
         self.settle(port);
     }
 
-    /// The next coin of a port is not left to chance: `true` stands for the arriving packet. For whoever replays what
-    /// another switch has done.
+    /// Fixes the next coin of a port: `true` selects the arriving packet. For replays of another switch's decisions.
     pub fn next_coin(&mut self, port: PortId, coin: bool) {
         self.ports[port].coin = Some(coin);
     }
 
-    /// The oldest returned header comes round now, whatever its time. For replays that have no clock. Whether there was one.
+    /// Delivers the oldest returned header now, regardless of its time. For replays without a clock. False if there was
+    /// none.
     pub fn come_round(&mut self) -> bool {
         let waits = !self.returning.is_empty();
         self.comes_round();
         waits
     }
 
-    /// The next random number of a port is `draw`, from 0 to 1: as [`Fabric::next_coin`].
+    /// Fixes the next random number of a port to `draw`, from 0 to 1; see [`Fabric::next_coin`].
     pub fn next_draw(&mut self, port: PortId, draw: f64) {
         self.ports[port].draw = Some(draw);
     }
 
-    /// What the neighbour of a port was asked to pause last.
+    /// The latest pause signal sent to the neighbour of a port.
     pub fn asked(&self, port: PortId) -> Signal {
         self.ports[port].pauses.told
     }
@@ -223,7 +223,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.ports.len()
     }
 
-    /// Frames held.
+    /// Number of frames held.
     pub fn frames_held(&self) -> usize {
         self.frames.held()
     }
@@ -234,13 +234,13 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.frames.bytes(frame)
     }
 
-    /// Gives back a frame that has departed.
+    /// Frees a frame that has departed.
     #[inline]
     pub fn release(&mut self, frame: FrameId) {
         self.frames.release(frame);
     }
 
-    /// When the next thing happens.
+    /// Time of the next event.
     #[inline]
     pub fn next_event(&self) -> Instant {
         let returning = self.returning.front().map_or(Instant::NEVER, |(at, ..)| *at);
@@ -248,7 +248,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         ports.min(returning).min(self.next_fault)
     }
 
-    /// A frame is seen at a port at `at`, or now if that is past.
+    /// Injects a frame at a port at time `at`, or now if `at` is in the past.
     pub fn arrive(&mut self, port: PortId, at: Instant, bytes: &[u8]) {
         let wire = self.settings.counting.wire(bytes.len().try_into().unwrap_or(u32::MAX));
         let here = &mut self.ports[port];
@@ -268,13 +268,13 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.observer.event(self.now, port, Event::Dropped(refused), bytes);
     }
 
-    /// A frame that is at the outer end of a line.
+    /// The next frame that has reached the outer end of a line.
     #[inline]
     pub fn poll_departure(&mut self) -> Option<Departure> {
         self.departures.pop_front()
     }
 
-    /// Lets everything happen up to `until`, that included.
+    /// Processes all events up to and including `until`.
     pub fn advance(&mut self, until: Instant) {
         loop {
             let at = self.next_event();

@@ -3,9 +3,9 @@ use pullnet_topology::LinkState;
 use pullnet_units::{BitsPerSec, Instant, PortId};
 
 choice! {
-    /// Which way a fault works.
+    /// Direction of a fault.
     pub enum Direction {
-        /// Both ways.
+        /// Both directions.
         Both = "both",
         /// Out of the switch.
         Out = "out",
@@ -19,14 +19,14 @@ choice! {
 pub struct PortLine {
     /// The port.
     pub port: PortId,
-    /// Which way.
+    /// The affected direction.
     pub direction: Direction,
 }
 
-/// Something that goes wrong with the line of a port for a time.
+/// A temporary fault on the line of a port.
 pub type Fault = pullnet_topology::Fault<PortLine>;
 
-/// All faults of a fabric, past ones forgotten.
+/// All current and future faults of a fabric.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
     known: Vec<Fault>,
@@ -37,23 +37,23 @@ impl Faults {
         self.known.push(fault);
     }
 
-    /// Forgets every fault of a port.
+    /// Removes every fault of a port.
     pub fn clear(&mut self, port: PortId) {
         self.known.retain(|fault| fault.place.port != port);
     }
 
-    /// Forgets what is over at `now`.
+    /// Removes the faults that have ended by `now`.
     pub fn forget(&mut self, now: Instant) {
         self.known.retain(|fault| fault.until.is_none_or(|until| until > now));
     }
 
-    /// The next time after `now` at which something begins or ends.
+    /// Time of the next start or end of a fault after `now`.
     pub fn next_change(&self, now: Instant) -> Instant {
         let times = self.known.iter().flat_map(|fault| [Some(fault.from), fault.until]).flatten();
         times.filter(|at| *at > now).min().unwrap_or(Instant::NEVER)
     }
 
-    /// How the line of `port`, which is of this rate, works at `now`: outwards and inwards.
+    /// State of the line of `port` at `now`, outwards and inwards; `rate` is its rate without faults.
     pub fn state(&self, port: PortId, rate: BitsPerSec, now: Instant) -> [LinkState; 2] {
         [Direction::Out, Direction::In].map(|way| {
             let ways = [way, Direction::Both];

@@ -9,21 +9,21 @@ use crate::codec::Class;
 use crate::mac::Mac;
 
 choice! {
-    /// What happens to a frame whose destination is not known, or is a group.
+    /// Treatment of a frame to an unknown destination or a group.
     pub enum Unknown {
-        /// It leaves by every other port. Only for networks without loops.
+        /// Sends it to every other port. Only for networks without loops.
         Flood = "flood",
-        /// It is dropped.
+        /// Drops it.
         Drop = "drop",
     }
 }
 
-/// Which of several ports a label names: `ports[((label >> shift) & mask) % ports]`.
+/// Selects one of several ports by the label: `ports[((label >> shift) & mask) % ports]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Selection {
-    /// Bits of the label to pass over.
+    /// Low bits of the label to skip.
     pub shift: u8,
-    /// Bits of the label that count.
+    /// Bits of the label to use, after the shift.
     pub mask: u16,
 }
 
@@ -33,16 +33,16 @@ impl Default for Selection {
     }
 }
 
-/// How to reach an address.
+/// A forwarding entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Equal ports; not empty.
+    /// Equal-cost ports; not empty.
     pub ports: Vec<PortId>,
-    /// How a label chooses among them.
+    /// Selection of a port by the label.
     pub selection: Selection,
 }
 
-/// IPv4 destinations that agree in their first `length` bits.
+/// An IPv4 prefix: addresses that agree in their first `length` bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Prefix {
     net: u32,
@@ -50,13 +50,13 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The destinations that agree with `net` in the first `length` bits, at most 32; the other bits of `net` are ignored.
+    /// The prefix of `net` with `length` bits, at most 32; the remaining bits of `net` are ignored.
     pub fn new(net: Ipv4Addr, length: u8) -> Self {
         let length = length.min(32);
         Self { net: u32::from(net) & Self::netmask(length), length }
     }
 
-    /// The bits of an address that a prefix of this length looks at.
+    /// Netmask of a prefix with `length` bits.
     fn netmask(length: u8) -> u32 {
         u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0)
     }
@@ -66,7 +66,7 @@ impl Prefix {
         self.net.into()
     }
 
-    /// The bits of an address that have to agree.
+    /// Netmask of the prefix.
     pub fn bits(self) -> u32 {
         Self::netmask(self.length)
     }
@@ -79,22 +79,22 @@ struct Learned {
     seen: Instant,
 }
 
-/// Most addresses that a switch learns; beyond, it floods. Bounds its memory.
+/// Most learned addresses per switch, to bound memory; frames to further addresses are flooded.
 const MOST_LEARNED: usize = 8192;
 
 /// The forwarding table of one switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     fixed: BTreeMap<Mac, Entry>,
-    /// Routes by prefix length, the longest first.
+    /// Prefix routes by length, longest first.
     routes: Vec<(u8, BTreeMap<u32, Entry>)>,
     learned: BTreeMap<Mac, Learned>,
-    /// How long a learned address stays without being seen; `None`: nothing is learned.
+    /// Time that a learned address is kept without being seen; `None`: nothing is learned.
     ageing: Option<Picos>,
     pub unknown: Unknown,
 }
 
-/// Where a frame may go.
+/// Egress ports for a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ways<'a> {
     Ports(&'a [PortId], Selection),
@@ -120,12 +120,12 @@ impl Table {
         self.routes[at].1.insert(prefix.net, entry);
     }
 
-    /// Where the longest matching prefix leads.
+    /// The entry of the longest matching prefix.
     fn longest(&self, to: Ipv4Addr) -> Option<&Entry> {
         self.routes.iter().find_map(|(length, nets)| nets.get(&(u32::from(to) & Prefix::netmask(*length))))
     }
 
-    /// `mac` was seen at `port`.
+    /// Learns that `mac` was seen at `port`.
     #[inline]
     pub fn learn(&mut self, now: Instant, mac: Mac, port: PortId) {
         let Some(ageing) = self.ageing else { return };
@@ -140,7 +140,7 @@ impl Table {
         }
     }
 
-    /// Where frames to `mac` go, whose IPv4 destination is `ip`. A route by IP goes before the Ethernet address.
+    /// Looks up the egress ports for a frame to `mac` with IPv4 destination `ip`. Prefix routes take precedence.
     #[inline]
     pub fn ways(&self, now: Instant, mac: Mac, ip: Option<Ipv4Addr>) -> Ways<'_> {
         let routed = if self.routes.is_empty() { None } else { ip.and_then(|ip| self.longest(ip)) };
@@ -156,7 +156,7 @@ impl Table {
     }
 }
 
-/// The position among `count` equal ports that a frame begins its search at. Frames without a label go by their flow.
+/// Index of the first port to try among `count` equal ports. Frames without a label use the hash of their flow.
 #[inline]
 pub(crate) fn choose(
     forwarding: Forwarding,
@@ -173,7 +173,7 @@ pub(crate) fn choose(
     }
 }
 
-/// Maps a flow to `0..count`, differently at each switch.
+/// Maps a flow to `0..count`, with a different hash at each switch.
 fn spread(flow: u64, node: NodeId, count: u32) -> u32 {
     let mixed = (flow ^ u64::from(node.0) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let hash = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);

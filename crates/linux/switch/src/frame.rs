@@ -1,8 +1,8 @@
-/// A frame that a fabric holds. Valid until it is released.
+/// Handle of a frame held by a fabric. Valid until the frame is released.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FrameId(u32);
 
-/// The bytes of all frames that a fabric holds, in buffers that are used again.
+/// The bytes of all frames held by a fabric, in reused buffers.
 #[derive(Clone, Debug)]
 pub struct Frames {
     buffers: Vec<Vec<u8>>,
@@ -11,12 +11,12 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Room for `most` frames; nothing is allocated before it is needed.
+    /// Creates a store for `most` frames; allocates on demand.
     pub fn new(most: usize) -> Self {
         Self { buffers: Vec::new(), free: Vec::new(), most }
     }
 
-    /// Keeps a copy of `bytes`; `None` if there is no room.
+    /// Stores a copy of `bytes`; `None` if the store is full.
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) -> Option<FrameId> {
         let index = match self.free.pop() {
@@ -30,7 +30,7 @@ impl Frames {
         Some(FrameId(index))
     }
 
-    /// Keeps a copy of `bytes` of the switch's own, for which there is always room.
+    /// Stores a copy of a frame created by the switch itself; exempt from the limit.
     pub fn put_own(&mut self, bytes: &[u8]) -> FrameId {
         if let Some(frame) = self.put(bytes) {
             return frame;
@@ -46,7 +46,7 @@ impl Frames {
         self.buffers.len() as u32 - 1
     }
 
-    /// A second frame with the same bytes; `None` if there is no room.
+    /// Duplicates a frame; `None` if the store is full.
     pub fn copy(&mut self, frame: FrameId) -> Option<FrameId> {
         let bytes = core::mem::take(&mut self.buffers[frame.0 as usize]);
         let copy = self.put(&bytes);
@@ -60,20 +60,20 @@ impl Frames {
         &self.buffers[frame.0 as usize]
     }
 
-    /// The bytes of a frame, to rewrite them.
+    /// The bytes of a frame, for rewriting.
     #[inline]
     pub fn bytes_mut(&mut self, frame: FrameId) -> &mut Vec<u8> {
         &mut self.buffers[frame.0 as usize]
     }
 
-    /// Gives the frame's buffer back.
+    /// Frees the frame's buffer.
     #[inline]
     pub fn release(&mut self, frame: FrameId) {
         debug_assert!(!self.free.contains(&frame.0), "{frame:?} is released twice");
         self.free.push(frame.0);
     }
 
-    /// Frames held.
+    /// Number of frames held.
     pub fn held(&self) -> usize {
         self.buffers.len() - self.free.len()
     }

@@ -4,25 +4,25 @@ use crate::codec::{Class, Kind};
 use crate::frame::FrameId;
 use crate::size::Counting;
 
-/// A frame as a queue sees it; its bytes lie elsewhere.
+/// A frame as seen by a queue; the fabric stores its bytes apart from the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot {
-    /// Its bytes.
+    /// Handle of its bytes.
     pub frame: FrameId,
-    /// Bytes of the frame, without check sequence.
+    /// Length of the frame in bytes, without check sequence.
     pub length: u32,
     headers: u16,
-    /// What it is.
+    /// Kind of frame.
     pub kind: Kind,
     counting: Counting,
     ect: bool,
     priority: u8,
-    /// Number of the port that it came by, among the ports of the switch.
+    /// Index of the ingress port among the ports of the switch.
     ingress: u16,
 }
 
 impl Slot {
-    /// A frame of `length` bytes.
+    /// Describes a frame of `length` bytes.
     pub fn new(frame: FrameId, length: usize, class: &Class, counting: Counting, ingress: u16) -> Self {
         let length = length.try_into().unwrap_or(u32::MAX);
         Self {
@@ -37,7 +37,7 @@ impl Slot {
         }
     }
 
-    /// Whether a switch has cut its payload.
+    /// Whether the payload was trimmed.
     pub fn is_header(&self) -> bool {
         matches!(self.kind, Kind::Header | Kind::Returned)
     }
@@ -61,7 +61,7 @@ impl Item for Slot {
         self.counting.wire(self.length)
     }
 
-    /// Headers stay whole even if they are longer than `bytes`.
+    /// A trim never cuts into the headers, even if they are longer than `bytes`.
     #[inline]
     fn trim(&mut self, bytes: u32) {
         self.length = self.counting.length(bytes).max(self.headers.into()).min(self.length);
@@ -88,7 +88,7 @@ impl Item for Slot {
         self.ect
     }
 
-    /// The bytes are marked when the outcome is carried out.
+    /// No effect: the bytes are marked when the outcome is applied.
     #[inline]
     fn mark(&mut self) {}
 

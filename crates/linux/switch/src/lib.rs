@@ -1,12 +1,12 @@
-//! A software switch without I/O and without a clock: frames of bytes go in with the time of their arrival, and come
-//! out with the time of their departure.
+//! A software switch without I/O and without a clock. Its inputs are frames with their arrival times, its outputs frames
+//! with their departure times.
 //!
-//! Queues are the disciplines of [`pullnet_qdisc`], the same code that the simulator runs; the bytes of a frame lie
-//! beside its place in the queue and are rewritten when the discipline trims it. A port's rate is emulated by a virtual
-//! clock: a frame leaves at the later of its arrival and the departure before it, plus its time on the wire. Several
-//! switches can be joined inside one [`Fabric`]; only their outer ports meet the outside.
+//! The queues are the disciplines of [`pullnet_qdisc`], the same code as in the simulator. The bytes of a frame are stored
+//! apart from the queue and rewritten when the discipline trims the frame. A virtual clock emulates the rate of a port: a
+//! frame departs one serialisation time after the later of its arrival and the previous departure. One [`Fabric`] can hold
+//! several joined switches; only their outer ports exchange frames with the outside.
 //!
-//! Who gives frames and time is the driver: a test in virtual time, or a loop over real interfaces.
+//! A driver supplies frames and time: a test in virtual time, or a loop over real interfaces.
 
 pub mod capture;
 mod codec;

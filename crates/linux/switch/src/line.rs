@@ -1,4 +1,4 @@
-//! One direction of a line: how it works now, and what it does to frames.
+//! One direction of a line: its state, and the effects of faults on frames.
 
 use pullnet_rng::SmallStream;
 use pullnet_topology::LinkState;
@@ -8,13 +8,13 @@ use pullnet_units::{BitsPerSec, Instant};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     state: LinkState,
-    /// Whether the state is that of a line without faults.
+    /// Whether the line has no faults.
     sound: bool,
-    /// The latest time at which it was down; `None` for never.
+    /// End of the latest downtime; `None` if the line was never down.
     down_until: Option<Instant>,
 }
 
-/// What becomes of a frame on a line.
+/// Fate of a frame on a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Passage {
     pub lost: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Passage {
 }
 
 impl Line {
-    /// A line of this rate without faults.
+    /// A line with this rate and without faults.
     pub fn new(rate: BitsPerSec) -> Self {
         Self { state: LinkState::sound(rate), sound: true, down_until: None }
     }
@@ -32,7 +32,7 @@ impl Line {
         &self.state
     }
 
-    /// From `now` on it works like this.
+    /// Sets the state from `now` on.
     pub fn set(&mut self, now: Instant, state: LinkState) {
         if !self.state.up {
             self.down_until = Some(now);
@@ -41,7 +41,8 @@ impl Line {
         self.state = state;
     }
 
-    /// What becomes of a frame that was on the line from `since` to now. Chance is drawn only where there is a fault.
+    /// Decides the fate of a frame that was on the line from `since` until now. Draws random numbers only if there is a
+    /// fault.
     #[inline]
     pub fn carry(&self, since: Instant, chance: &mut SmallStream) -> Passage {
         if self.sound && self.down_until.is_none() {

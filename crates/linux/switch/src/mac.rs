@@ -1,7 +1,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// The address of an Ethernet interface, in the low 48 bits.
+/// Ethernet address of an interface, in the low 48 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Mac(u64);
 
@@ -18,13 +18,13 @@ impl Mac {
         [a, b, c, d, e, f]
     }
 
-    /// Where a frame goes; `None` if it is shorter than an Ethernet header.
+    /// Destination address of a frame; `None` if the frame is shorter than an Ethernet header.
     #[inline]
     pub fn destination(frame: &[u8]) -> Option<Self> {
         Self::at(frame, 0)
     }
 
-    /// Where a frame comes from; `None` if it is shorter than an Ethernet header.
+    /// Source address of a frame; `None` if the frame is shorter than an Ethernet header.
     #[inline]
     pub fn source(frame: &[u8]) -> Option<Self> {
         Self::at(frame, 6)
@@ -38,7 +38,7 @@ impl Mac {
         frame.get(offset..offset + 6)?.try_into().ok().map(Self::new)
     }
 
-    /// Whether it names a group (broadcast included) and not one interface.
+    /// Whether this is a group address (multicast or broadcast).
     #[inline]
     pub const fn is_group(self) -> bool {
         self.0 >> 40 & 1 == 1
@@ -58,7 +58,7 @@ impl fmt::Debug for Mac {
     }
 }
 
-/// A text is no address of an interface.
+/// The text is not an Ethernet address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WrongMac;
 

@@ -1,4 +1,4 @@
-//! NDP as [`pullnet_wire`] has it: a DSCP says what a frame is, the UDP source port names the path.
+//! NDP with the formats of [`pullnet_wire`]: the DSCP gives the kind of frame, the UDP source port the path.
 
 use std::net::Ipv4Addr;
 
@@ -7,7 +7,7 @@ use pullnet_wire::{Mark, Marks};
 
 use crate::codec::{Class, Codec, Kind};
 
-/// Frames with the DSCP values of NDP; everything else is foreign.
+/// Codec for frames with the DSCP values of NDP; all others are foreign.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Ndp {
     /// The DSCP values.
@@ -16,7 +16,7 @@ pub struct Ndp {
 
 const UDP_PROTOCOL: u8 = 17;
 
-/// Where the IP header of a frame begins, and what it carries: bytes of both addresses, protocol, and what follows.
+/// The IP packet inside a frame: offset of its header, bytes of both addresses, protocol, and payload.
 struct Inside<'a> {
     addresses: &'a [u8],
     protocol: u8,
@@ -24,7 +24,7 @@ struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
-    /// `None`: no IP.
+    /// `None` if the frame holds no IP packet.
     fn of(frame: &'a [u8]) -> Option<Self> {
         let next = behind_ip(frame)?;
         let at = ip_at(frame);
@@ -36,13 +36,13 @@ impl<'a> Inside<'a> {
         })
     }
 
-    /// Destination, if both addresses are IPv4 ones.
+    /// Destination address; `None` unless the packet is IPv4.
     fn to(&self) -> Option<Ipv4Addr> {
         let [_, _, _, _, a, b, c, d] = self.addresses.try_into().ok()?;
         Some(Ipv4Addr::new(a, b, c, d))
     }
 
-    /// Of NDP: addresses, the port that is listened at and the connection, not the path. Of others: addresses and ports.
+    /// Flow hash. For NDP: addresses, listening port and connection, without the path. For others: addresses and ports.
     fn flow(&self, ndp: bool) -> u64 {
         let what = if ndp { [2..4, 12..16] } else { [0..4, 0..0] };
         let parts = what.map(|range| self.rest.get(range).unwrap_or(&[]));
@@ -50,7 +50,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// Says that there was congestion, if the sender of the IP packet can be told so (RFC 3168). `None`: it cannot.
+/// Sets the congestion mark if the IP packet's transport supports it (RFC 3168); `None` if not.
 fn congested(frame: &mut [u8]) -> Option<()> {
     least(frame)?;
     let at = ip_at(frame);
@@ -68,29 +68,29 @@ fn congested(frame: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// Whether the sender of an IP packet can be told of congestion (RFC 3168, ECT), and the priority in its DSCP.
+/// Whether the IP packet declares an ECN-capable transport (RFC 3168), and the priority in its DSCP.
 fn class_of_service(frame: &[u8]) -> Option<(bool, u8)> {
     least(frame)?;
     let at = ip_at(frame);
     let word = u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]);
-    // The traffic class: the second byte in IPv4, four bits later in IPv6.
+    // Traffic class: the second byte in IPv4, four bits earlier in IPv6.
     let class = if word >> 12 == 4 { word as u8 } else { (word >> 4) as u8 };
     Some((class & 3 != 0, class >> 5))
 }
 
-/// The checksum of a header in which one word has changed (RFC 1624, equation 3).
+/// Updates a header checksum after a change of one word (RFC 1624, equation 3).
 fn changed(sum: u16, before: u16, after: u16) -> u16 {
     let next = u32::from(!sum) + u32::from(!before) + u32::from(after);
     let next = (next & 0xffff) + (next >> 16);
     !((next & 0xffff) + (next >> 16)) as u16
 }
 
-/// Where IP begins in a frame that holds it.
+/// Offset of the IP header in a frame that holds one.
 fn ip_at(frame: &[u8]) -> usize {
     if frame.get(12..14) == Some(&[0x81, 0x00]) { 18 } else { 14 }
 }
 
-/// FNV-1a (Fowler, Noll, Vo) over several slices: short keys, no seed needed.
+/// FNV-1a (Fowler, Noll, Vo) over several slices: the keys are short and need no seed.
 trait ConcatHash {
     fn concat_hash(&self) -> u64;
 }
@@ -193,7 +193,7 @@ mod tests {
             let whole = bytes.clone();
             assert!(!codec.mark(&mut bytes));
             assert_eq!(bytes, whole, "it cannot be told");
-            // ECT(0), and a checksum that is right for it.
+            // ECT(0), with a matching checksum.
             bytes[15] |= if ipv6 { 0x20 } else { 0x02 };
             if !ipv6 {
                 pullnet_wire::switch::set_mark(&mut bytes, Mark::Data, &codec.marks);

@@ -1,4 +1,4 @@
-//! What a queue decided, carried out on the bytes.
+//! Applies the outcome of a queue operation to the bytes of frames.
 
 use pullnet_qdisc::{Discipline, DropReason, Outcome};
 use pullnet_units::PortId;
@@ -9,7 +9,7 @@ use crate::fabric::Fabric;
 use crate::item::Slot;
 
 impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
-    /// Counts what became of a frame, and rewrites its bytes where it was trimmed.
+    /// Counts an outcome, and rewrites the bytes of a trimmed frame.
     pub(crate) fn note(&mut self, id: PortId, outcome: Outcome<Slot>) {
         match outcome {
             Outcome::Marked(packet) => self.mark(id, &packet),
@@ -19,13 +19,13 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         }
     }
 
-    /// The bytes say that there was congestion.
+    /// Sets the congestion mark in the bytes.
     fn mark(&mut self, id: PortId, packet: &Slot) {
         let (counters, frames, codec, _) = self.port(id);
         counters.ecn_marked_packets += u64::from(codec.mark(frames.bytes_mut(packet.frame)));
     }
 
-    /// The payload goes.
+    /// Cuts the payload.
     fn cut(&mut self, id: PortId, header: &Slot) {
         let now = self.now();
         let (counters, frames, codec, observer) = self.port(id);
@@ -36,7 +36,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         observer.event(now, id, Event::Trimmed, bytes);
     }
 
-    /// The header goes back to its sender, trimmed here or before.
+    /// Returns a header to its sender, whether it was trimmed here or before.
     fn send_back(&mut self, id: PortId, header: &Slot) {
         let now = self.now();
         let (_, frames, codec, _) = self.port(id);
@@ -47,7 +47,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         let bytes = frames.bytes_mut(header.frame);
         codec.turn_round(bytes);
         if codec.classify(bytes).kind != Kind::Returned {
-            // It cannot be turned round; if it went on it would come here again and again.
+            // A header that cannot be turned round is dropped; otherwise it would return to this queue for ever.
             counters.if_out_discards += 1;
             return self.discard(id, header.frame, Dropped::ControlQueueFull);
         }

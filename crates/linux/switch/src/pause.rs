@@ -1,30 +1,30 @@
-//! Pause frames: how they are written and read, and what they do to a port (IEEE 802.1Qbb; of a whole link, IEEE 802.3x).
+//! Pause frames and their effect on a port: IEEE 802.1Qbb per priority, IEEE 802.3x for a whole link.
 
 use pullnet_qdisc::Signal;
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::mac::Mac;
 
-/// Where pause frames go. A switch never forwards a frame to this address.
+/// Destination address of pause frames. A switch never forwards a frame to this address.
 pub(crate) const PAUSE: Mac = Mac::new([0x01, 0x80, 0xc2, 0, 0, 1]);
 
-/// Where they come from here: ports have no addresses of their own.
+/// Source address of pause frames sent here: ports have no addresses of their own.
 const FROM: [u8; 6] = [0x02, 0x70, 0x6e, 0, 0, 1];
-/// EtherType of MAC control, and what the frame asks for.
+/// EtherType of MAC control, followed by the opcodes.
 const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
 const PRIORITIES: [u8; 2] = [0x01, 0x01];
 const LINK: [u8; 2] = [0x00, 0x01];
-/// Quanta of a pause that has no end of its own: the most that a frame can say.
+/// Longest pause that a frame can express, for pauses without an end. Quanta.
 const LONGEST: u16 = u16::MAX;
 
-/// The shortest Ethernet frame, that says what is paused.
+/// Builds a pause frame, the shortest possible Ethernet frame.
 pub(crate) fn write(signal: Signal) -> [u8; 60] {
     let mut frame = [0; 60];
     frame[..6].copy_from_slice(&PAUSE.bytes());
     frame[6..12].copy_from_slice(&FROM);
     frame[12..14].copy_from_slice(&MAC_CONTROL);
     frame[14..16].copy_from_slice(&PRIORITIES);
-    // Every priority is named: one that is not paused has no quanta.
+    // All priorities are enabled in the frame; those not paused have zero quanta.
     frame[17] = u8::MAX;
     for priority in (0..8).filter(|priority| signal.paused >> priority & 1 != 0) {
         frame[18 + 2 * priority..20 + 2 * priority].copy_from_slice(&quanta(signal).to_be_bytes());
@@ -36,7 +36,7 @@ fn quanta(signal: Signal) -> u16 {
     if signal.quanta == 0 { LONGEST } else { signal.quanta }
 }
 
-/// The quanta of each priority that a frame names; `None` if it is no pause frame.
+/// Quanta of each priority enabled in the frame; `None` if it is not a pause frame.
 pub(crate) fn read(frame: &[u8]) -> Option<[Option<u16>; 8]> {
     let field = |at: usize| frame.get(at..at + 2).map(|two| u16::from_be_bytes([two[0], two[1]]));
     if frame.get(12..14)? != MAC_CONTROL {
@@ -52,21 +52,21 @@ pub(crate) fn read(frame: &[u8]) -> Option<[Option<u16>; 8]> {
     }
 }
 
-/// Time of `quanta` on a link.
+/// Duration of `quanta` on a link.
 fn time(quanta: u16, rate: BitsPerSec) -> Picos {
     rate.serialization(Bytes(64 * u64::from(quanta)))
 }
 
-/// What is paused at a port, and what its neighbour was asked to pause.
+/// Pause state of a port in both directions.
 #[derive(Clone, Debug)]
 pub(crate) struct Pauses {
-    /// When each priority may be sent again.
+    /// Time from which each priority may be sent again.
     until: [Instant; 8],
-    /// What the neighbour was asked last.
+    /// Latest signal to the neighbour.
     pub told: Signal,
-    /// When it is asked again.
+    /// Time at which the signal is repeated.
     repeat: Instant,
-    /// Whether it is still to be asked.
+    /// Whether the signal is still to be sent.
     pub pending: bool,
     /// Whether a pause frame is in service.
     pub sending: bool,
@@ -80,12 +80,12 @@ impl Default for Pauses {
 }
 
 impl Pauses {
-    /// Priorities that may not be sent, one bit each.
+    /// Bit mask of the priorities that are paused now.
     pub fn mask(&self, now: Instant) -> u8 {
         (0..8).filter(|n| self.until[*n] > now).map(|n| 1 << n).sum()
     }
 
-    /// A pause frame has arrived.
+    /// Applies a received pause frame.
     pub fn obey(&mut self, named: [Option<u16>; 8], now: Instant, rate: BitsPerSec) {
         for (until, quanta) in self.until.iter_mut().zip(named) {
             if let Some(quanta) = quanta {
@@ -94,27 +94,27 @@ impl Pauses {
         }
     }
 
-    /// The neighbour is to be asked for `signal`.
+    /// Schedules `signal` to the neighbour.
     pub fn tell(&mut self, signal: Signal, now: Instant, rate: BitsPerSec) {
         (self.told, self.pending) = (signal, true);
         let half = Picos(time(quanta(signal), rate).0 / 2);
         self.repeat = if signal.paused == 0 { Instant::NEVER } else { now.after(half) };
     }
 
-    /// The frame that is to be sent now.
+    /// Takes the frame to send now.
     pub fn take_pending(&mut self) -> [u8; 60] {
         (self.pending, self.sending) = (false, true);
         write(self.told)
     }
 
-    /// A pause for which it is time is asked for again.
+    /// Schedules the latest pause signal again if its repetition is due.
     pub fn repeat(&mut self, now: Instant, rate: BitsPerSec) {
         if self.repeat <= now {
             self.tell(self.told, now, rate);
         }
     }
 
-    /// When a pause ends by itself, or is to be repeated.
+    /// Time at which a pause expires, or a signal is to be repeated.
     pub fn next_change(&self, now: Instant) -> Instant {
         let ends = self.until.iter().copied().filter(|until| *until > now).min().unwrap_or(Instant::NEVER);
         if self.pending { ends } else { ends.min(self.repeat) }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn pauses_end_in_time_and_are_repeated_at_half_of_it() {
         let (rate, mut pauses) = (BitsPerSec::gbps(10), Pauses::default());
-        // A quantum is 51.2 ns.
+        // A quantum at 10 Gb/s is 51.2 ns.
         pauses.obey(read(&write(Signal { paused: 0b11, quanta: 1000 })).unwrap(), Instant(5), rate);
         let end = Instant(51_200_005);
         assert_eq!((pauses.mask(Instant(6)), pauses.next_change(Instant(6))), (0b11, end));

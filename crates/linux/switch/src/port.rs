@@ -1,4 +1,4 @@
-//! What a fabric keeps of each port.
+//! State of a port in a fabric.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use crate::item::Slot;
 use crate::line::Line;
 use crate::pause::Pauses;
 
-/// Marks headers that come from a port of the same switch and not by a line.
+/// Flag for headers that return within the switch instead of arriving by a line.
 const RETURNED: u16 = 1 << 15;
 
-/// A frame on a line.
+/// A frame in flight on a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Travelling {
     pub frame: FrameId,
-    /// When its first bit was sent.
+    /// Time at which its first bit was sent.
     pub since: Instant,
-    /// When its last bit arrives.
+    /// Time at which its last bit arrives.
     pub at: Instant,
 }
 
@@ -36,31 +36,31 @@ pub(crate) struct Serving {
 #[derive(Debug)]
 pub(crate) struct Port<Q> {
     pub node: NodeId,
-    /// Number among the ports of the switch.
+    /// Index among the ports of the switch.
     pub index: u16,
-    /// Salt of the order of simultaneous arrivals at the switch, see [`order`].
+    /// Salt for the order of simultaneous arrivals at the switch, see [`order`].
     pub salt: u16,
-    /// The port at the other end, if that is in the fabric.
+    /// Port at the other end, if it belongs to the fabric.
     pub peer: Option<PortId>,
     pub rate: BitsPerSec,
     pub delay: Picos,
-    /// Whether frames from outside arrive no faster than the line allows.
+    /// Whether frames from outside arrive no faster than the line's rate.
     pub paced: bool,
-    /// Frames from outside that have not arrived yet, in order.
+    /// Frames from outside that are yet to arrive, in order.
     pub arriving: VecDeque<Travelling>,
     pub queue: Q,
     pub serving: Option<Serving>,
-    /// Whether the driver lets nothing go into service.
+    /// Whether the driver has paused the port.
     pub stopped: bool,
-    /// Pauses by frames: what is paused here, and what the neighbour was asked to pause.
+    /// Pause state, set by pause frames in both directions.
     pub pauses: Pauses,
-    /// When the port is to be served again: its queue asked for it, or a pause ends or is to be repeated.
+    /// Time of the next wake-up: requested by the queue, or because a pause expires or is to be repeated.
     pub wake: Instant,
-    /// The next coin, if it is not left to chance.
+    /// The next coin, if fixed by a replay.
     pub coin: Option<bool>,
-    /// The next random number, if it is not left to chance.
+    /// The next random number, if fixed by a replay.
     pub draw: Option<f64>,
-    /// Frames that have left and are not at the other end yet, in order.
+    /// Frames that were sent and have not reached the other end yet, in order.
     pub leaving: VecDeque<Travelling>,
     pub out: Line,
     pub inward: Line,
@@ -69,24 +69,24 @@ pub(crate) struct Port<Q> {
 }
 
 impl<Q: Discipline<Slot>> Port<Q> {
-    /// Frames that wait or are in service.
+    /// Frames waiting or in service.
     pub fn load(&self) -> u32 {
         self.queue.queued(true) + self.queue.queued(false) + u32::from(self.serving.is_some())
     }
 }
 
 impl<Q> Port<Q> {
-    /// Place of a frame that arrives by this port at `at`, among simultaneous arrivals at the switch.
+    /// Rank of a frame arriving by this port at `at`, among simultaneous arrivals at the switch.
     pub fn place(&self, at: Instant) -> u16 {
         order::place(at.0, self.salt, self.index)
     }
 
-    /// The same of a header that this port sent back.
+    /// Rank of a header returned by this port.
     pub fn place_returned(&self, at: Instant) -> u16 {
         order::place(at.0, self.salt, RETURNED | self.index)
     }
 
-    /// When the next thing happens here.
+    /// Time of the next event at this port.
     #[inline]
     pub fn due(&self) -> Instant {
         let front = |line: &VecDeque<Travelling>| line.front().map_or(Instant::NEVER, |first| first.at);
@@ -94,8 +94,8 @@ impl<Q> Port<Q> {
         completion.min(front(&self.leaving)).min(front(&self.arriving)).min(self.wake)
     }
 
-    /// When a frame from outside that is seen at `at` began and has arrived. A paced line carries one frame after the
-    /// other, and takes its delay; any other delivers at once.
+    /// Start and end of the arrival of a frame from outside that is seen at `at`. A paced line carries one frame at a time
+    /// and adds its delay; any other line delivers at once.
     pub fn line_times(&self, at: Instant, wire: u32) -> (Instant, Instant) {
         let last = self.arriving.back().map_or(Instant::ZERO, |last| last.at);
         if !self.paced {
@@ -106,7 +106,7 @@ impl<Q> Port<Q> {
         (since, since.after(self.time(wire)).after(self.delay))
     }
 
-    /// Time on the wire at the rate that the line has now.
+    /// Serialisation time of `wire` bytes at the current rate of the line.
     #[inline]
     pub fn time(&self, wire: u32) -> Picos {
         self.out.state().rate.serialization(Bytes(wire.into()))

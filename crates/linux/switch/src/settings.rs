@@ -5,22 +5,22 @@ use crate::forward::Unknown;
 use crate::frame::FrameId;
 use crate::size::Counting;
 
-/// What all switches of a fabric have in common.
+/// Settings shared by all switches of a fabric.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FabricSettings {
     /// Seed of every random stream.
     pub seed: u64,
     /// Which bytes a frame occupies on the line.
     pub counting: Counting,
-    /// Who chooses among equal ports.
+    /// Policy for choosing among equal ports.
     pub forwarding: Forwarding,
-    /// How long a learned address stays; `None`: nothing is learned.
+    /// Time that a learned address is kept; `None`: nothing is learned.
     pub ageing: Option<Picos>,
-    /// What happens to a frame whose destination is not known, or is a group.
+    /// Treatment of a frame to an unknown destination or a group.
     pub unknown: Unknown,
     /// Most frames held at a time, over all ports and lines.
     pub most_frames: u32,
-    /// Time that a returned header takes to the port that leads to its sender.
+    /// Delay of a returned header to the port that leads to its sender.
     pub recirculation: Picos,
 }
 
@@ -41,53 +41,53 @@ impl Default for FabricSettings {
 /// A port and its line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortSettings {
-    /// The switch that it belongs to.
+    /// Its switch.
     pub node: NodeId,
-    /// Bits per second, both ways.
+    /// Rate in each direction.
     pub rate: BitsPerSec,
-    /// From the last bit sent to the last bit received, outwards.
+    /// Delay from the last bit sent to the last bit received, in the outgoing direction.
     pub delay: Picos,
-    /// Whether frames from outside come as over a line of this rate and delay; they wait as in a NIC. Without effect on
-    /// a port with a peer.
+    /// Whether frames from outside arrive as over a line of this rate and delay; early ones wait as in a NIC. No effect on a
+    /// port with a peer.
     pub paced: bool,
-    /// The port at the other end of the line; `None` if that is outside.
+    /// Port at the other end of the line; `None` if the line leads outside.
     pub peer: Option<PortId>,
 }
 
-/// Two ports do not agree on being joined.
+/// Two ports whose peer settings do not match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WrongPort {
     /// The port.
     pub port: PortId,
-    /// The one that it names as its peer, and which names another one or is not there.
+    /// The port that it names as its peer. That port does not exist, or names a different peer.
     pub peer: PortId,
 }
 
-/// A frame that is at the outer end of a port's line.
+/// A frame at the outer end of a port's line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Departure {
     /// The port.
     pub port: PortId,
-    /// When it is there.
+    /// Time at which the frame is there.
     pub at: Instant,
-    /// The frame; whoever takes it releases it.
+    /// The frame; the caller must release it.
     pub frame: FrameId,
 }
 
-/// What a queue holds.
+/// Queue occupancy of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Held {
-    /// Data packets, the one in service included.
+    /// Data packets, including the packet in service.
     pub data_packets: u32,
     /// Their bytes, as they count on the line.
     pub data_bytes: u64,
-    /// Control packets, the one in service excluded.
+    /// Control packets, without the packet in service.
     pub control_packets: u32,
     /// Their bytes, as they count on the line.
     pub control_bytes: u64,
 }
 
-/// Every peer is there and names the port that names it.
+/// Checks that every peer exists and that peers name each other.
 pub(crate) fn check_peers(ports: &[PortSettings]) -> Result<(), WrongPort> {
     for (number, settings) in (0..).zip(ports) {
         let (port, Some(peer)) = (PortId(number), settings.peer) else { continue };

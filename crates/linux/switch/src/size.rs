@@ -3,11 +3,11 @@ use pullnet_settings::choice;
 choice! {
     /// Which bytes a frame occupies on the emulated link.
     pub enum Counting {
-        /// Those of the frame from destination address to payload.
+        /// The frame from destination address to payload.
         Frame = "frame",
-        /// Padded to the least frame of Ethernet, with its check sequence: at least 64 B.
+        /// Padded to the minimum Ethernet frame, with check sequence: at least 64 B.
         Padded = "padded",
-        /// Everything that occupies the line: also preamble (8 B) and gap between frames (12 B); at least 84 B.
+        /// All bytes on the line, including preamble (8 B) and inter-frame gap (12 B): at least 84 B.
         Line = "line",
     }
 }
@@ -16,7 +16,7 @@ choice! {
 const SHORTEST: u32 = 60;
 
 impl Counting {
-    /// Bytes that count for a frame of `length` bytes without check sequence.
+    /// Bytes counted for a frame of `length` bytes without check sequence.
     #[inline]
     pub fn wire(self, length: u32) -> u32 {
         match self {
@@ -26,7 +26,7 @@ impl Counting {
         }
     }
 
-    /// The longest frame that counts as `wire` bytes.
+    /// Length of the longest frame that counts as `wire` bytes.
     #[inline]
     pub fn length(self, wire: u32) -> u32 {
         match self {

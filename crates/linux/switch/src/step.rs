@@ -1,4 +1,4 @@
-//! What happens next, and to whom.
+//! The event loop of a fabric.
 
 use std::collections::VecDeque;
 
@@ -19,14 +19,14 @@ use crate::pause;
 use crate::port::{Port, Serving, Travelling};
 use crate::settings::Departure;
 
-/// Surroundings of the queue of one port at one time.
+/// Environment of a port's queue during one operation.
 pub(crate) struct Surroundings<'a> {
     now: Instant,
     rate: BitsPerSec,
     chance: &'a mut SmallStream,
-    /// The next coin, if it is not left to chance.
+    /// The next coin, if fixed by a replay.
     coin: &'a mut Option<bool>,
-    /// The next random number, if it is not left to chance.
+    /// The next random number, if fixed by a replay.
     draw: &'a mut Option<f64>,
     wake: &'a mut Instant,
     outcomes: &'a mut Vec<Outcome<Slot>>,
@@ -74,12 +74,12 @@ impl Context<Slot> for Surroundings<'_> {
     }
 }
 
-/// What happens next at one instant, in the order of the variants and of the port.
+/// Kinds of simultaneous events, in processing order; equal kinds are ordered by port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Step {
     Completion(PortId),
     Wake(PortId),
-    /// `place` among simultaneous arrivals at one switch.
+    /// `place` is the rank among simultaneous arrivals at one switch.
     Arrival {
         place: u16,
         at: Arrival,
@@ -87,7 +87,7 @@ enum Step {
     Departure(PortId),
 }
 
-/// How a frame arrives at a switch.
+/// Origin of an arriving frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Arrival {
     Outside(PortId),
@@ -157,7 +157,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.next_fault = self.faults.next_change(self.now);
     }
 
-    /// The frame in service has left.
+    /// Completes the frame in service.
     fn complete(&mut self, id: PortId) {
         let Some(Serving { slot, since, until }) = self.ports[id].serving.take() else { return };
         if core::mem::take(&mut self.ports[id].pauses.sending) {
@@ -174,7 +174,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.settle(id);
     }
 
-    /// The next frame goes into service if the line is free.
+    /// Starts the next frame if the line is free.
     pub(crate) fn serve(&mut self, id: PortId) {
         let port = &self.ports[id];
         if port.serving.is_some() || port.stopped {
@@ -191,7 +191,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         port.serving = Some(Serving { slot, since: self.now, until });
     }
 
-    /// The pause frame that goes into service.
+    /// Takes the pending pause frame, to be sent next.
     fn pause_frame(&mut self, id: PortId) -> Slot {
         let port = &mut self.ports[id];
         let bytes = port.pauses.take_pending();
@@ -200,7 +200,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         Slot::new(self.frames.put_own(&bytes), bytes.len(), &class, self.settings.counting, port.index)
     }
 
-    /// A pause frame has come by a port.
+    /// Applies a received pause frame.
     pub(crate) fn obey(&mut self, id: PortId, frame: FrameId) {
         let (now, named) = (self.now, pause::read(self.frames.bytes(frame)));
         self.frames.release(frame);
@@ -214,7 +214,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         }
     }
 
-    /// The neighbour whose frames come by port number `ingress` of switch `node` is asked to pause.
+    /// Sends a pause signal to the neighbour at port `ingress` of switch `node`.
     #[cold]
     fn tell(&mut self, node: NodeId, ingress: u16, signal: Signal) {
         let back = |id: &PortId| self.ports[*id].node == node && self.ports[*id].index == ingress;
@@ -225,7 +225,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.settle(back);
     }
 
-    /// A port is to be served though nothing has come or gone there: its queue asked for it, or a pause is over.
+    /// Serves a port without an arrival or departure there: its queue requested the wake-up, or a pause ended.
     fn wakes(&mut self, id: PortId) {
         self.ports[id].wake = Instant::NEVER;
         if Q::SIGNALS {
@@ -237,7 +237,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.settle(id);
     }
 
-    /// Lets the queue of a port do something, and carries out what came of it.
+    /// Runs an operation on the queue of a port, and applies its outcomes.
     pub(crate) fn act<R>(
         &mut self,
         id: PortId,
@@ -289,7 +289,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.departures.extend(first.into_iter().chain(second).map(|frame| Departure { port, at, frame }));
     }
 
-    /// What the outward line of a port delivers of its first frame.
+    /// Frames delivered for the first frame on the outgoing line of a port.
     fn carried_out(&mut self, id: PortId) -> [Option<FrameId>; 2] {
         let port = &mut self.ports[id];
         let Some(Travelling { frame, since, .. }) = port.leaving.pop_front() else { return [None, None] };
@@ -298,7 +298,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.carried(id, out, since, frame)
     }
 
-    /// What a line delivers of a frame: nothing, the frame, or the frame twice.
+    /// Frames delivered for a frame on a line: none, the frame itself, or the frame and a duplicate.
     fn carried(&mut self, id: PortId, line: Line, since: Instant, frame: FrameId) -> [Option<FrameId>; 2] {
         let port = &mut self.ports[id];
         let fate = line.carry(since, &mut port.chance);

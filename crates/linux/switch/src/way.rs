@@ -1,4 +1,4 @@
-//! The way of a frame through a switch: from the port that it came by to the queue of the port that it leaves by.
+//! Forwarding of a frame from its ingress port to the queue of its egress port.
 
 use pullnet_config::Forwarding;
 use pullnet_qdisc::Discipline;
@@ -16,7 +16,7 @@ use crate::pause::PAUSE;
 use crate::port::Port;
 
 impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
-    /// A frame is at a switch, having come by `ingress`.
+    /// Handles a frame that has arrived at `ingress`.
     pub(crate) fn receive(&mut self, ingress: PortId, frame: FrameId) {
         let bytes = self.frames.bytes(frame);
         let (Some(to), Some(from)) = (Mac::destination(bytes), Mac::source(bytes)) else {
@@ -35,7 +35,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.route(ingress, to, frame);
     }
 
-    /// Sends a frame on its way to `to`.
+    /// Forwards a frame to `to`.
     pub(crate) fn route(&mut self, ingress: PortId, to: Mac, frame: FrameId) {
         let class = self.codec.classify(self.frames.bytes(frame));
         let node = self.ports[ingress].node;
@@ -47,7 +47,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
                 let chosen_by_sender = forwarding == Forwarding::Path && class.label.is_some();
                 let nth = |step: u32| ports[((first + step) % count) as usize];
                 let works = |port: &PortId| chosen_by_sender || self.ports[*port].out.state().up;
-                // Where the load does not count, the first one that works.
+                // Unless the policy considers load, takes the first port that is up.
                 let by_load = forwarding == Forwarding::LeastLoaded;
                 let load = |port: &PortId| if by_load { self.ports[*port].load() } else { 0 };
                 Ok((0..count).map(nth).filter(works).min_by_key(load).unwrap_or(nth(0)))
@@ -68,7 +68,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.discard(ingress, frame, why);
     }
 
-    /// The frame leaves by every port of the switch but the one that it came by.
+    /// Sends the frame to every port of the switch except its ingress port.
     fn flood(&mut self, ingress: PortId, frame: FrameId, class: &Class) {
         let node = self.ports[ingress].node;
         let others = |(id, port): (PortId, &Port<Q>)| (port.node == node && id != ingress).then_some(id);
@@ -82,7 +82,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.frames.release(frame);
     }
 
-    /// A frame that came by `ingress` comes to the queue of the port that it is to leave by.
+    /// Hands a frame from `ingress` to the queue of its egress port.
     fn admit(&mut self, ingress: PortId, id: PortId, frame: FrameId, class: &Class) {
         let (length, ingress) = (self.frames.bytes(frame).len(), self.ports[ingress].index);
         let slot = Slot::new(frame, length, class, self.settings.counting, ingress);
@@ -100,7 +100,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         self.frames.release(frame);
     }
 
-    /// A returned header is at its switch again, on its way back.
+    /// Re-injects a returned header at its switch, on its way back.
     pub(crate) fn comes_round(&mut self) {
         let Some((_, from, frame)) = self.returning.pop_front() else { return };
         match Mac::destination(self.frames.bytes(frame)) {

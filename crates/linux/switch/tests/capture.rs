@@ -1,4 +1,4 @@
-//! What a switch records is read again by the project's reader of captures: times, ports, directions, bytes.
+//! Captures written by a switch are read back by the project's capture reader: times, ports, directions, bytes.
 
 mod common;
 

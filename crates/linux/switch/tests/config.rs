@@ -1,4 +1,4 @@
-//! Switch files: what they come to, and what is said of wrong ones. Every error comes at once.
+//! Switch files: results of valid files and errors of invalid ones. All errors are reported at once.
 
 use pullnet_config::Disk;
 use pullnet_switch::config::{SwitchFile, Wait};

@@ -1,4 +1,4 @@
-//! Switches of frames, rule by rule, and what must hold for any traffic.
+//! Switching of frames: each rule by itself, and invariants for random traffic.
 
 mod common;
 
@@ -64,7 +64,7 @@ fn frames_leave_one_after_the_other_at_the_rate_of_the_port() {
     let mut fabric = star(3, &TrimConfig::default(), FabricSettings::default());
     fabric.arrive(PortId(1), Instant(0), &frame(1, 0, Kind::Data, 1, 1500));
     fabric.arrive(PortId(2), Instant(1), &frame(2, 0, Kind::Data, 2, 1500));
-    // An idle line starts at once: not at a multiple of anything.
+    // An idle line starts at once, without rounding to a multiple of the frame time.
     fabric.arrive(PortId(1), Instant(30_000_000), &frame(1, 0, Kind::Data, 3, 500));
     let gone = departures(&mut fabric, 100_000);
     assert_eq!(gone, [(12_000, 0, 1, Kind::Data), (24_000, 0, 2, Kind::Data), (34_000, 0, 3, Kind::Data)]);
@@ -163,7 +163,7 @@ fn two_lossless_switches() -> Fabric<Pfc<Slot>, Toy, Log> {
 fn a_pause_frame_stops_the_trunk_and_another_lets_it_go_on() {
     let mut fabric = two_lossless_switches();
     for id in 0..100 {
-        // A hundred frames at 5 Gb/s, of which the slow link takes a fifth.
+        // A hundred frames at 5 Gb/s; the slow link can carry a fifth of them.
         fabric.advance(Instant(id * 2_400_000));
         fabric.arrive(PortId(0), fabric.now(), &frame(1, 0, Kind::Data, id, 1500));
     }
@@ -175,8 +175,8 @@ fn a_pause_frame_stops_the_trunk_and_another_lets_it_go_on() {
     let (sent, _) = counts(2, &fabric);
     assert!(sent >= 4 && sent % 2 == 0, "{sent} pause frames: each pause is taken back");
     assert_eq!(counts(1, &fabric), (0, sent));
-    // What the trunk may not send fills switch 0, which then asks the host to pause; nobody is lost if the host obeys. This
-    // one does not.
+    // While the trunk is paused, switch 0 fills up and then pauses the host. No frame is lost if the host obeys; this one
+    // does not.
     let lost =
         fabric.observer().0.iter().filter(|(.., event, _, _)| matches!(event, Event::Dropped(_))).count();
     let gone: usize =
@@ -269,7 +269,7 @@ fn two_leaves(forwarding: Forwarding) -> Trims {
     fabric
 }
 
-/// Frames that went up to each of the two spines.
+/// Frames sent up to each of the two spines.
 fn spread(forwarding: Forwarding, fault: Option<Fault>) -> [u64; 2] {
     let mut fabric = two_leaves(forwarding);
     fault.into_iter().for_each(|fault| fabric.fault(fault));
@@ -385,7 +385,7 @@ fn no_sender_takes_the_losses_of_equally_paced_ones() {
         let mut fabric =
             Fabric::<DropTail<Slot>, _, _>::new(&config, settings, &ports, Toy, Log::default()).unwrap();
         fabric.forward(NodeId(0), mac(0), Entry { ports: vec![PortId(0)], selection: Selection::default() });
-        // Every sender has a frame for port 0 each time that the line could carry one frame.
+        // Every sender offers a frame for port 0 in each frame time of the line.
         let (rounds, mut lost) = (4000u64, vec![0u64; senders as usize]);
         for round in 0..rounds {
             for from in 1..=senders {
@@ -459,7 +459,7 @@ fn drop_tail_carries_any_frame_and_counts_the_line() {
 }
 
 proptest! {
-    /// What came in has left, was dropped with a reason, or is still there.
+    /// Every frame that came in has left, was dropped with a reason, or is still held.
     #[test]
     fn nothing_is_lost_without_a_reason(
         frames in prop::collection::vec((0u64..60_000, 0u8..4, 0u8..6, 0usize..5, 14usize..2000, any::<u16>()), 0..200),

@@ -1,4 +1,4 @@
-//! The list of settings in `docs/switch.md` is made from the code. `BLESS=1` writes it anew.
+//! The list of settings in `docs/switch.md` is generated from the code. `BLESS=1` regenerates it.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A switch of frames and the engine's port do the same with the same arrivals, to the picosecond.
+//! A switch of frames and the engine's port behave identically for the same arrivals, to the picosecond.
 
 mod common;
 
@@ -25,10 +25,10 @@ struct Arrival {
     length: usize,
 }
 
-/// What the two have to agree on.
+/// Observations that must agree.
 #[derive(PartialEq, Eq, Debug)]
 struct Trace {
-    /// Time at the other end, number, length, and whether it is a header.
+    /// Time at the other end, number, length, and whether the frame is a header.
     departures: Vec<(u64, u64, u32, bool)>,
     /// Time, number.
     returned: Vec<(u64, u64)>,
@@ -67,7 +67,7 @@ fn simulated(scenario: &Arc<Scenario>, arrivals: &[Arrival]) -> Trace {
         ran.emissions.iter().partition(|(_, packet)| packet.fate() == Fate::Returned);
     let departure =
         |(at, packet): (u64, Packet<Small>)| (at, id(&packet), size(&packet), packet.fate() == Fate::Trimmed);
-    // A returned header is at the next port one window later; when it turned round is among the steps.
+    // A returned header arrives at the next port one window later; the time of the return itself is in `steps`.
     let window =
         back.first().map_or(0, |(at, _)| at - ran.steps.iter().find(|step| step.returned > 0).unwrap().at);
     let mut steps: BTreeMap<u64, [u64; 3]> = BTreeMap::new();
@@ -99,7 +99,7 @@ fn switched<Q: Discipline<Slot>>(
     for (id, Arrival { at, from, control, length }) in (0..).zip(arrivals) {
         let kind = if *control { Kind::Control } else { Kind::Data };
         let frame = Frame { from: *from, to: 0, kind, label: 0, id, length: *length }.bytes();
-        // The engine may look ahead; a driver only knows what has arrived.
+        // The engine may look ahead; a driver only knows about past arrivals.
         fabric.advance(Instant(at - 1));
         fabric.arrive(PortId((*from).into()), Instant(*at), &frame);
     }
@@ -146,8 +146,8 @@ fn compare(switch: &str, rate: &str, seed: u64, arrivals: &[Arrival]) {
     assert_eq!(found, expected);
 }
 
-/// Bursts from several links, with ties in time, at about the rate of the port. Data is no shorter than what a trim
-/// leaves: of shorter data, the engine's packets keep a multiple of 8 B.
+/// Bursts from several links, with simultaneous arrivals, at about the rate of the port. Data is at least as long as a
+/// trimmed header: of shorter data, the engine's packets keep a multiple of 8 B.
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let gap =
         prop_oneof![3 => Just(0u64), 2 => 1u64..100_000, 3 => 500_000u64..9_000_000, 1 => Just(7_251_200)];

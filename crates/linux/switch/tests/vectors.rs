@@ -1,5 +1,5 @@
-//! The golden vectors of the disciplines, replayed through whole switches: frames come in by one port and leave by the
-//! ports that the vectors speak of.
+//! Replays the golden vectors of the disciplines through whole switches: frames arrive by one port and leave by the ports
+//! named in the vectors.
 
 mod common;
 
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 struct Switch<Q: Discipline<Slot>> {
     fabric: Fabric<Q, Toy, Log>,
     ports: u32,
-    /// Whether frames come by the port that the vector names, and not by one more.
+    /// Whether frames arrive by the port that the vector names, instead of an additional port.
     named: bool,
     pool: Option<u64>,
 }
@@ -92,7 +92,7 @@ impl<Q: Discipline<Slot>> Switch<Q> {
         Value::Object(done)
     }
 
-    /// What each neighbour was asked to pause last.
+    /// The latest pause signal to each neighbour.
     fn asked(&self) -> Vec<Signal> {
         (0..self.ports).map(|port| self.fabric.asked(PortId(port))).collect()
     }
@@ -206,7 +206,7 @@ fn class(kind: Kind) -> &'static str {
     }
 }
 
-/// The vectors' word for what followed on the arrival of a frame.
+/// The vectors' name for the outcome of a frame's arrival.
 fn verdict(events: &[(Event, u64)]) -> Value {
     let trimmed = events.iter().any(|(event, _)| *event == Event::Trimmed);
     for (event, id) in events {
@@ -235,7 +235,7 @@ fn replay<Q: Discipline<Slot>>(name: &str, head: &Value, lines: &[Value]) {
     for (number, line) in (2..).zip(lines) {
         let mut expected = line.clone();
         if switch.named {
-            // How much of the memory is shared cannot be seen from outside.
+            // The free part of the shared memory is not visible from outside.
             expected["after"].as_object_mut().unwrap().remove("pool_free");
         }
         assert_eq!(switch.step(line), expected, "{name}, line {number}");

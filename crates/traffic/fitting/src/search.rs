@@ -4,11 +4,11 @@
 //! deviation is therefore a lower bound of the distance. This has two consequences.
 //!
 //! - A candidate is rejected as soon as one step deviates by more than the best distance so far. Neighbouring candidates
-//! deviate most at similar steps: the steps that rejected candidates recently (*witnesses*) are tried first, and the first
-//! witness rejects nearly all candidates.
-//! - Between two steps `p < q` both survival functions fall, so no step between them deviates by more than `max(model(p) -
-//! data(q), data(p+1) - model(q))`. If that is less than a known deviation, the steps between can be skipped. By bisecting
-//! the remaining ranges, [`Evaluation`] finds the distance from few steps.
+//!   deviate most at similar steps: the steps that rejected candidates recently (*witnesses*) are tried first, and the
+//!   first witness rejects nearly all candidates.
+//! - Between two steps `p < q` both survival functions fall, so no step between them deviates by more than
+//!   `max(model(p) - data(q), data(p+1) - model(q))`. If that is less than a known deviation, the steps between can be
+//!   skipped. By bisecting the remaining ranges, [`Evaluation`] finds the distance from few steps.
 //!
 //! Candidates are visited in passes of halving stride, so that a good candidate is known early and few improve on it.
 //!

@@ -6,7 +6,7 @@
 //! **Outage.** A bin is *near zero* below 1% of the median. A run of such bins is an outage if fewer than one in a thousand
 //! similar traces would contain it:
 //! - with fewer than 10 runs of near-zero bins, by the other bins: n P(near zero) < 0.001, where P is that of a log-normal
-//! with the median and the median absolute deviation of the bins above;
+//!   with the median and the median absolute deviation of the bins above;
 //! - with more, by their lengths: R q^(L-1) < 0.001 for a run of length L among R, where q is such that a geometric law
 //!   has the lengths' upper quartile, or, from 40 runs on, their 95th percentile if that gives more.
 //!

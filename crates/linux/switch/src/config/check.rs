@@ -1,4 +1,4 @@
-//! What settings say to each other.
+//! Checks across settings.
 
 use pullnet_config::Reader;
 use pullnet_units::PortId;
@@ -7,7 +7,7 @@ use super::NamedPort;
 use super::tables::LearningSettings;
 use crate::forward::Unknown;
 
-/// Where frames are flooded, switches may be joined in one way only, or a frame would go round for ever.
+/// With flooding, a loop between switches would forward a frame for ever, so the topology must be a tree.
 pub(super) fn no_loop(root: &Reader<'_>, ports: &[NamedPort], learning: &LearningSettings) {
     if learning.unknown != Unknown::Flood || !has_loop(ports) {
         return;
@@ -20,7 +20,7 @@ pub(super) fn no_loop(root: &Reader<'_>, ports: &[NamedPort], learning: &Learnin
     }
 }
 
-/// Whether lines between switches close a ring: each joins two groups that were apart before, or there is one.
+/// Whether the lines between switches form a loop: without one, each line joins two groups that were separate before.
 fn has_loop(ports: &[NamedPort]) -> bool {
     let mut group: Vec<u32> =
         (0..=ports.iter().map(|port| port.settings.node.0).max().unwrap_or(0)).collect();

@@ -1,4 +1,4 @@
-//! A switch file for the switch inside the kernel, which can do less.
+//! Translates a switch file for the switch inside the kernel, which supports only some of the settings.
 
 use pullnet_qdisc::SwitchConfig;
 use pullnet_settings::Setting;
@@ -11,7 +11,7 @@ use crate::forward::Unknown;
 use crate::size::Counting;
 
 impl SwitchFile {
-    /// What the switch inside the kernel is told, as JSON; or everything in the file that it cannot do, one text each.
+    /// The configuration of the kernel switch as JSON; otherwise one message per unsupported setting of the file.
     pub fn kernel(&self) -> Result<Value, Vec<String>> {
         let (queue, marks) = match &self.discipline {
             SwitchConfig::Trim(trim) => (Some((trim.data_queue, trim.trim_to.0)), trim.mark_above.is_some()),
@@ -48,7 +48,7 @@ impl SwitchFile {
         }))
     }
 
-    /// Everything that the switch inside the kernel cannot do.
+    /// Lists the settings of the file that the kernel switch does not support.
     fn beyond_the_kernel(&self, has_queue: bool, marks: bool) -> Vec<String> {
         let ports = || self.ports.iter();
         let one_switch = ports().all(|port| port.settings.node == self.ports[0].settings.node);

@@ -1,4 +1,4 @@
-//! The file of a switch: TOML to something that can be run, or every error in it.
+//! Reads and checks the TOML file of a switch; reports all errors at once.
 
 mod check;
 mod kernel;
@@ -25,57 +25,57 @@ use crate::forward::Entry;
 use crate::mac::Mac;
 use crate::settings::{FabricSettings, PortSettings};
 
-/// A port with what it is called and what it is on.
+/// A port with its name and its interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedPort {
-    /// Its name, unlike all others of the file.
+    /// Name of the port, unique in the file.
     pub name: String,
-    /// The name of its switch.
+    /// Name of its switch.
     pub switch: String,
     /// The network interface; `None` for a line to another port of the file.
     pub interface: Option<String>,
-    /// Its line.
+    /// Settings of its line.
     pub settings: PortSettings,
 }
 
-/// Where frames are recorded.
+/// The capture file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recording {
-    /// The file.
+    /// Path of the file.
     pub file: String,
     /// Bytes kept of each frame.
     pub snap: Bytes,
 }
 
-/// A switch file, checked.
+/// A checked switch file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SwitchFile {
-    /// Its name.
+    /// Name of the switches, for status and counters.
     pub name: String,
     /// The discipline of every port.
     pub discipline: SwitchConfig,
-    /// What all switches of the file have in common.
+    /// Settings shared by all switches of the file.
     pub fabric: FabricSettings,
     /// The DSCP values of NDP.
     pub marks: Marks,
-    /// How frames get in and out.
+    /// Socket type of the interfaces.
     pub io: Io,
     /// How the loop waits.
     pub wait: Wait,
-    /// How long an adaptive loop spins before it blocks.
+    /// Time that an adaptive loop spins before it sleeps.
     pub idle: Picos,
-    /// Every port; its number is its position.
+    /// All ports; a port's number is its position.
     pub ports: Vec<NamedPort>,
-    /// Fixed entries.
+    /// Fixed forwarding entries.
     pub entries: Vec<(NodeId, Mac, Entry)>,
-    /// What goes wrong.
+    /// Scheduled faults.
     pub faults: Vec<Fault>,
-    /// Where frames are recorded.
+    /// The capture, if any.
     pub recording: Option<Recording>,
 }
 
 impl SwitchFile {
-    /// Reads the file `text`, called `name`. Errors come all at once, in order of their place.
+    /// Reads the file `text`, called `name`. Reports all errors at once, in the order of their position.
     pub fn read(name: &str, text: &str, files: &dyn Files) -> Result<Self, Vec<SpecError>> {
         read(name, text, files, &shape(), file)
     }
@@ -94,7 +94,7 @@ impl SwitchFile {
     }
 }
 
-/// What a switch file may hold.
+/// Tables and settings that a switch file may contain.
 pub fn shape() -> Shape {
     let list = |name, doc, fields| SubTable::list(name, doc, Shape::of(&[fields]));
     let one = |name, doc, fields| SubTable::optional(name, doc, Shape::of(&[fields]));
@@ -102,14 +102,14 @@ pub fn shape() -> Shape {
         .with(SubTable::required("switch", "The discipline of every port, as in a scenario.", switch_shape()))
         .with(list("port", "The ports of the switches.", PortFileSettings::FIELDS).and_required())
         .with(list("forward", "Fixed entries of the forwarding tables.", ForwardSettings::FIELDS))
-        .with(one("learning", "What is learned, and what happens to the unknown.", LearningSettings::FIELDS))
+        .with(one("learning", "Address learning, and frames to unknown addresses.", LearningSettings::FIELDS))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
         .with(list(
             "fault",
-            "Lines that fail, degrade, lose, damage or double frames.",
+            "Faults of lines: failure, reduced rate, loss, corruption, duplication.",
             FaultSettings::FIELDS,
         ))
-        .with(one("capture", "Where frames are recorded.", CaptureSettings::FIELDS))
+        .with(one("capture", "Recording of frames to a file.", CaptureSettings::FIELDS))
 }
 
 fn file(root: &Reader<'_>) -> Option<SwitchFile> {
@@ -154,7 +154,7 @@ fn fabric(run: &RunSettings, forwarding: Forwarding, learning: &LearningSettings
     }
 }
 
-/// The settings of a table that may be left out.
+/// Reads the settings of an optional table.
 pub fn table<S: Settings>(root: &Reader<'_>, name: &str) -> Option<S> {
     let reader = if root.has(name) { root.table(name, "...")? } else { root.unwritten(name) };
     reader.no_other_keys_than(&Shape::of(&[S::FIELDS]));

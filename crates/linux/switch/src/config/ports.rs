@@ -14,7 +14,7 @@ use crate::forward::{Entry, Selection};
 use crate::mac::Mac;
 use crate::settings::PortSettings;
 
-/// The entries of a list with their settings; those that cannot be read are left out.
+/// The entries of a list with their settings; skips entries with errors.
 fn list<'a, S: Settings>(root: &Reader<'a>, key: &str) -> Vec<(Reader<'a>, S)> {
     let read = |reader: Reader<'a>| {
         reader.no_other_keys_than(&Shape::of(&[S::FIELDS]));
@@ -56,7 +56,7 @@ pub(super) fn read(root: &Reader<'_>) -> Vec<NamedPort> {
 
 type Written<'a> = [(Reader<'a>, PortFileSettings)];
 
-/// What a port says is possible beside the ports before it, and beside all of them.
+/// Checks a port against the ports before it, and against all ports.
 fn check(reader: &Reader<'_>, port: &PortFileSettings, before: &Written<'_>, all: &Written<'_>) {
     if port.name.contains(char::is_whitespace) {
         reader.refuse("name", "has a space in it; leave it out");

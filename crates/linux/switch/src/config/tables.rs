@@ -1,4 +1,4 @@
-//! Every setting of a switch file, described once.
+//! All settings of a switch file.
 
 use pullnet_settings::{choice, settings};
 use pullnet_units::{BitsPerSec, Bytes, Picos};
@@ -8,7 +8,7 @@ use crate::forward::Unknown;
 use crate::size::Counting;
 
 choice! {
-    /// How frames get in and out.
+    /// Socket type for frame input and output.
     pub enum Io {
         /// AF_PACKET sockets: any interface, needs CAP_NET_RAW.
         Packet = "packet",
@@ -18,32 +18,32 @@ choice! {
 }
 
 choice! {
-    /// How the loop waits for frames and for the time to send.
+    /// Strategy of the loop while it waits for frames and for the time to send.
     pub enum Wait {
-        /// It never sleeps and takes a whole core; exact to a microsecond where nothing else runs on it.
+        /// Never sleeps and occupies a whole core; exact to a microsecond if nothing else runs on that core.
         Spin = "spin",
-        /// It sleeps until something arrives once nothing has happened for a while.
+        /// Sleeps until the next frame once it has been idle for a while.
         Adaptive = "adaptive",
     }
 }
 
 settings! {
-    /// What the switches of a file have in common.
+    /// Settings shared by the switches of a file.
     pub struct RunSettings {
-        /// What it is called in status and counters.
+        /// Name in status and counters.
         name: String = "switch",
-        /// Seed of every random stream: coins, choices of ports, losses.
+        /// Seed of every random stream: trim coins, path choices, losses.
         seed: u64 = 1,
-        /// Which bytes a frame occupies on the line: those of the frame (frame), with padding and check sequence
-        /// (padded), or with preamble and gap as well (line).
+        /// Which bytes a frame occupies on the line: those of the frame (frame), with padding and check sequence (padded),
+        /// or with preamble and gap as well (line).
         counting: Counting = "frame",
         /// Most frames held at a time over all ports. Bounds memory.
         most_frames: u32 = 65536 in 64 => 4194304,
-        /// How frames get in and out.
+        /// Socket type for frame input and output.
         io: Io = "packet",
-        /// How the loop waits.
+        /// Strategy of the loop while it waits.
         wait: Wait = "adaptive",
-        /// How long an adaptive loop spins before it sleeps.
+        /// Time that an adaptive loop spins before it sleeps.
         idle: Picos = "2 ms" in "1 us" => "10 s",
     }
 }
@@ -51,19 +51,19 @@ settings! {
 settings! {
     /// A port: on a network interface, or joined to another port of the file.
     pub struct PortFileSettings {
-        /// Its name, unlike all others.
+        /// Name of the port, unique in the file.
         name: String = "host0"; required,
-        /// The switch that it belongs to.
+        /// Name of its switch.
         switch: String = "switch",
-        /// The network interface that it is on.
+        /// Network interface of the port.
         interface: Option<String> = "",
-        /// The port that it is joined to inside the file; that port names this one.
+        /// Name of the port at the other end of a line inside the file; that port names this one in turn.
         peer: Option<String> = "",
-        /// Rate of the line, both ways.
+        /// Rate of the line in each direction.
         rate: BitsPerSec = "1 Gbps"; required,
-        /// From the last bit sent to the last bit received, outwards.
+        /// Delay from the last bit sent to the last bit received, in the outgoing direction.
         delay: Picos = "0 ps" in "0 ps" => "10 s",
-        /// Whether frames come in from the interface as over a line of this rate and delay; they wait as in a NIC.
+        /// Whether frames from the interface arrive as over a line of this rate and delay; early ones wait as in a NIC.
         paced: bool = false,
     }
 }
@@ -71,71 +71,71 @@ settings! {
 settings! {
     /// A fixed entry of a forwarding table.
     pub struct ForwardSettings {
-        /// The switch whose table it is.
+        /// The switch of the table.
         switch: String = "switch",
         /// Ethernet address of the destination.
         mac: String = "02:00:00:00:00:01"; required,
-        /// Names of the ports that lead there, with spaces between them.
+        /// Names of the equal-cost ports to the destination, separated by spaces.
         ports: String = "up0 up1"; required,
         /// With forwarding = "path": the port is number ((label >> shift) & mask) modulo the number of ports. Bits.
         shift: u8 = 0 in 0 => 15,
-        /// See shift.
+        /// Mask of the port selection; see shift.
         mask: u16 = 65535 in 1 => 65535,
     }
 }
 
 settings! {
-    /// Addresses that no entry names.
+    /// Address learning, and frames to addresses without an entry.
     pub struct LearningSettings {
-        /// How long an address that was seen at a port stays known; without it nothing is learned.
+        /// Time that a learned address is kept without being seen; without it nothing is learned.
         ageing: Option<Picos> = "" in "1 ms" => "1000000 s",
-        /// What happens to frames to unknown addresses and to groups: to every other port (flood), or dropped (drop).
+        /// Treatment of frames to unknown addresses and to groups: sent to every other port (flood) or dropped (drop).
         unknown: Unknown = "drop",
     }
 }
 
 settings! {
-    /// The DSCP values by which NDP is known. Range: 0 to 63.
+    /// DSCP values that identify NDP. Range: 0 to 63.
     pub struct MarkSettings {
-        /// Data that may be trimmed.
+        /// Data packets, which may be trimmed.
         data: u8 = 3 in 0 => 63,
-        /// ACK, NACK, PULL and the like.
+        /// ACK, NACK, PULL and other control packets.
         control: u8 = 11 in 0 => 63,
-        /// What a trim has left.
+        /// Headers of trimmed data packets.
         trimmed: u8 = 7 in 0 => 63,
-        /// The same on its way back to its sender.
+        /// Headers on their way back to their sender.
         returned: u8 = 15 in 0 => 63,
     }
 }
 
 settings! {
-    /// Something that goes wrong with the line of a port, with one or more of down, rate, loss, corrupt and duplicate.
+    /// A fault on the line of a port, with one or more of down, rate, loss, corrupt and duplicate.
     pub struct FaultSettings {
         /// The port.
         port: String = "host0"; required,
-        /// Which way: out of the switch (out), into it (in), or both.
+        /// Direction: out of the switch (out), into it (in), or both.
         direction: Direction = "both",
-        /// Since when, counted from the start.
+        /// Start of the fault, counted from the start of the switch.
         from: Picos = "0 ps",
-        /// When it is over; without it, never.
+        /// End of the fault; without it the fault is permanent.
         until: Option<Picos> = "",
-        /// Nothing passes.
+        /// Whether the line loses every frame.
         down: bool = false,
-        /// Outwards at this rate if that is lower than the port's own.
+        /// Reduced rate of the outgoing direction, if lower than the port's own.
         rate: Option<BitsPerSec> = "",
-        /// Frames vanish with this probability.
+        /// Probability that a frame is lost.
         loss: Option<f64> = "" in 0.0 => 1.0,
-        /// Frames have a bit turned, and go on, with this probability.
+        /// Probability that a frame is delivered with one bit flipped.
         corrupt: Option<f64> = "" in 0.0 => 1.0,
-        /// Frames arrive twice with this probability.
+        /// Probability that a frame is delivered twice.
         duplicate: Option<f64> = "" in 0.0 => 1.0,
     }
 }
 
 settings! {
-    /// A capture of everything that enters and leaves by interfaces: pcapng, nanoseconds, one interface for each port.
+    /// A capture of all frames that enter and leave through interfaces: pcapng, nanoseconds, one interface for each port.
     pub struct CaptureSettings {
-        /// The file.
+        /// Path of the file.
         file: String = "switch.pcapng"; required,
         /// Bytes kept of each frame.
         snap: Bytes = "262144 B" in "14 B" => "262144 B",

@@ -14,20 +14,20 @@ use crate::item::Slot;
 use crate::ndp::Ndp;
 use crate::settings::Departure;
 
-/// How long an idle loop sleeps at a time: frames at other interfaces than the one that it waits at are late by that.
+/// Longest sleep of an idle loop. It waits on one interface at a time, so frames at the others can be late by this much.
 const NAP: Duration = Duration::from_micros(200);
 
 pub(crate) struct Engine<Q: Discipline<Slot>> {
     fabric: Fabric<Q, Ndp, FileCapture>,
     outer: Vec<Outer>,
-    /// Position in `outer` of each port.
+    /// Index into `outer` of each port.
     of_port: Vec<Option<usize>>,
     file: SwitchFile,
     start: Clock,
     late: Lateness,
-    /// When something happened last.
+    /// Time of the latest activity.
     busy: Instant,
-    /// Whose turn it is to be waited at.
+    /// Interface to wait on next.
     watched: usize,
 }
 
@@ -36,7 +36,7 @@ fn clock() -> Clock {
     Clock::now()
 }
 
-/// Sleeps where there is no interface to wait at.
+/// Sleeps if there is no interface to wait on.
 #[expect(clippy::disallowed_methods, reason = "the loop of a running switch has nothing else to wait for")]
 fn rest() {
     std::thread::sleep(NAP);
@@ -71,12 +71,12 @@ impl<Q: Discipline<Slot>> Engine<Q> {
                 self.fabric.fault(fault);
             }
             Command::Clear(port) => self.fabric.clear_faults(port),
-            // Whoever asked may have gone.
+            // The receiver of the status may be gone; then the reply is dropped.
             Command::Status(asker) => drop(asker.send(self.status())),
         }
     }
 
-    /// Takes what has arrived, lets happen what is due, and sends what has left.
+    /// Receives frames, advances the fabric, and sends departures.
     pub fn turn(&mut self) {
         let now = self.now();
         let received = self.receive(now);
@@ -106,7 +106,7 @@ impl<Q: Discipline<Slot>> Engine<Q> {
             self.late.note(now.since(departure.at).0);
             match self.of_port[departure.port.0 as usize] {
                 Some(position) => self.outer[position].stuck.push_back(departure),
-                // Not possible: only ports on interfaces let frames depart.
+                // Unreachable: frames depart only from ports on interfaces.
                 None => self.fabric.release(departure.frame),
             }
         }
@@ -114,7 +114,7 @@ impl<Q: Discipline<Slot>> Engine<Q> {
         any
     }
 
-    /// Sleeps until a frame arrives at one interface, the next event is near, or a short time has passed.
+    /// Sleeps until a frame arrives at the watched interface, the next event is near, or [`NAP`] has passed.
     fn nap(&mut self, now: Instant) {
         let next = Duration::from_nanos(self.fabric.next_event().since(now).0 / 1000);
         self.watched = (self.watched + 1) % self.outer.len().max(1);
@@ -148,7 +148,7 @@ impl<Q: Discipline<Slot>> Engine<Q> {
         }
     }
 
-    /// The end: the capture is complete.
+    /// Ends the switch and completes the capture.
     pub fn finish(mut self) -> Result<Status, LiveError> {
         let status = self.status();
         if let (Some(capture), Some(recording)) = (self.fabric.observer(), &self.file.recording) {
@@ -159,7 +159,7 @@ impl<Q: Discipline<Slot>> Engine<Q> {
     }
 }
 
-/// Gives the interface as many departures as it takes. Whether it took any.
+/// Hands departures to the interface until it accepts no more. Returns whether it accepted any.
 fn hand_over<Q: Discipline<Slot>>(
     now: Instant,
     outer: &mut Outer,

@@ -1,4 +1,4 @@
-//! A fabric on real interfaces and the clock.
+//! Runs a fabric on real interfaces and in real time.
 
 mod engine;
 mod outer;
@@ -29,20 +29,20 @@ use crate::settings::{PortSettings, WrongPort};
 use engine::Engine;
 use outer::Outer;
 
-/// What a running switch is told.
+/// Commands to a running switch.
 pub(crate) enum Command {
-    /// Something goes wrong; its times count from now.
+    /// Adds a fault; its times count from now.
     Fault(Fault),
-    /// Nothing is wrong with a port any more.
+    /// Removes all faults of a port.
     Clear(PortId),
-    /// How does it stand?
+    /// Requests the status.
     Status(Sender<Status>),
 }
 
 /// The capture of a running switch.
 pub(crate) type FileCapture = Option<Capture<BufWriter<File>>>;
 
-/// Why a switch does not run.
+/// Errors of a running switch.
 #[derive(Debug, Error)]
 pub enum LiveError {
     /// An interface cannot be used.
@@ -50,43 +50,43 @@ pub enum LiveError {
     Port {
         /// The port.
         port: String,
-        /// Why not.
+        /// The reason.
         error: Error,
     },
-    /// The capture cannot be written.
+    /// The capture file cannot be written.
     #[error("capture \"{file}\": {error}; choose another place or leave the capture out")]
     Capture {
         /// The file.
         file: String,
-        /// What the system says.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// Ports do not agree on being joined. A file that was read has no such ports.
+    /// Peers of ports do not match. A file that passed its checks has no such ports.
     #[error("port {} names port {} as its peer, which does not name it", .0.port.0, .0.peer.0)]
     Joined(WrongPort),
-    /// The thread of the switch ended by a fault of ours.
+    /// The switch's thread ended unexpectedly (a bug).
     #[error("the thread of the switch ended by itself")]
     Ended,
-    /// The system has no thread for the switch.
+    /// The operating system refused to create the thread.
     #[error("no thread for the switch: {0}")]
     Thread(io::Error),
 }
 
-/// Time that an answer may take. The thread answers within microseconds unless the machine has no time for it.
+/// Timeout of a reply. The thread answers within microseconds unless the machine is overloaded.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A switch that runs in a thread of its own.
+/// A switch running in a thread of its own.
 #[derive(Debug)]
 pub struct Live {
     thread: Option<JoinHandle<Result<Status, LiveError>>>,
     commands: Sender<Command>,
     stop: Arc<AtomicBool>,
-    /// The kernel's number of the thread, for schedulers and affinity; 0 if it does not say.
+    /// Kernel thread id, for schedulers and affinity; 0 if unknown.
     pub thread_id: u32,
 }
 
 impl Live {
-    /// Opens the interfaces of `file` and lets its switches run.
+    /// Opens the interfaces of `file` and starts its switches.
     pub fn start(file: &SwitchFile) -> Result<Self, LiveError> {
         with_discipline!(&file.discipline, |config: Q| start::<Q<Slot>>(file, config))
     }
@@ -95,29 +95,29 @@ impl Live {
         self.commands.send(command).map_err(|_| LiveError::Ended)
     }
 
-    /// Something goes wrong from now on; the times of `fault` count from now.
+    /// Adds a fault; the times of `fault` count from now.
     pub fn fault(&self, fault: Fault) -> Result<(), LiveError> {
         self.tell(Command::Fault(fault))
     }
 
-    /// Nothing is wrong with a port any more.
+    /// Removes all faults of a port.
     pub fn clear(&self, port: PortId) -> Result<(), LiveError> {
         self.tell(Command::Clear(port))
     }
 
-    /// How it stands.
+    /// Requests the current status.
     pub fn status(&self) -> Result<Status, LiveError> {
         let (sender, receiver) = mpsc::channel();
         self.tell(Command::Status(sender))?;
         receiver.recv_timeout(PATIENCE).map_err(|_| LiveError::Ended)
     }
 
-    /// Whether it still runs.
+    /// Whether the thread is still running.
     pub fn runs(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Ends it. Frames that it holds are gone. Returns how it stood.
+    /// Stops the switch and drops the frames that it holds. Returns the final status.
     pub fn stop(mut self) -> Result<Status, LiveError> {
         self.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.take().ok_or(LiveError::Ended)?;
@@ -151,7 +151,7 @@ where
     let (ids, id) = mpsc::channel();
     let (file, ends) = (file.clone(), Arc::clone(&stop));
     let run = move || {
-        // Nobody may wait for it any more; then there is nothing to tell.
+        // The receiver may be gone; then the id is not needed.
         let _ = ids.send(own_thread_id());
         run(Engine::new(fabric, outer, file), &told, &ends)
     };
@@ -185,13 +185,13 @@ fn capture(file: &SwitchFile, recording: &Recording) -> Result<Capture<BufWriter
     Capture::new(out, &ports, recording.snap.0 as usize, since_1970()).map_err(fails)
 }
 
-/// The time of day in nanoseconds.
+/// Wall-clock time in nanoseconds since 1970.
 #[expect(clippy::disallowed_methods, reason = "captures carry the time of day")]
 fn since_1970() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
 }
 
-/// The kernel's number of this thread.
+/// Kernel id of the calling thread; 0 if unknown.
 fn own_thread_id() -> u32 {
     let link = std::fs::read_link("/proc/thread-self").ok();
     let name = link.as_ref().and_then(|link| link.file_name()?.to_str()?.parse().ok());

@@ -1,5 +1,5 @@
-//! A port of a fabric on an interface. An interface may go down, or away, and come back: the port then loses frames, and
-//! the switch goes on.
+//! A port of a fabric on an interface. If the interface goes down or disappears, the port loses frames until it is back; the
+//! switch continues.
 
 use std::collections::VecDeque;
 
@@ -10,35 +10,35 @@ use super::LiveError;
 use crate::config::{Io, SwitchFile};
 use crate::settings::Departure;
 
-/// Frames that wait in an interface at most: what arrives while the loop is elsewhere. The memory of more would pass
-/// through every cache of the processor, which costs a tenth of the time.
+/// Receive ring of an interface, in frames: room for what arrives while the loop is busy elsewhere. A larger ring would
+/// displace the caches of the processor, at the cost of a tenth of the frame rate.
 const RING: usize = 256;
-/// Departures that wait for room in an interface, at most; so that one port cannot take the frames of all.
+/// Most departures waiting for room in one interface, so that a single port cannot occupy all frames.
 const MOST_STUCK: usize = 4096;
-/// Time between attempts to use an interface again.
+/// Pause between attempts to reopen an interface.
 const RETRY: Picos = Picos::from_millis(250);
-/// Frames taken from an interface before the next one has its turn.
+/// Most frames received from one interface before the next one is served.
 const BURST: usize = 32;
 
 pub(crate) struct Outer {
     pub port: PortId,
     interface: String,
     kind: Io,
-    /// `None` while the interface cannot be used.
+    /// `None` while the interface is unavailable.
     io: Option<Box<dyn PacketIo + Send>>,
-    /// What was wrong last.
+    /// Latest error.
     pub trouble: Option<String>,
     retry: Instant,
-    /// Of the sockets before this one.
+    /// Counters of sockets that were closed since the start.
     before: Counters,
-    /// Departures that found no room in the interface yet.
+    /// Departures that have found no room in the interface so far.
     pub stuck: VecDeque<Departure>,
     /// Frames that could not be handed to the interface.
     pub dropped: u64,
 }
 
 impl Outer {
-    /// One for each port on an interface.
+    /// Opens every port that is on an interface.
     pub fn open_all(file: &SwitchFile) -> Result<Vec<Self>, LiveError> {
         let named = (0..).zip(&file.ports);
         let on_interface =
@@ -62,7 +62,7 @@ impl Outer {
             .collect()
     }
 
-    /// What the interface has carried.
+    /// Counters of the interface since the start.
     pub fn counters(&self) -> Counters {
         let now = self.io.as_ref().map(|io| io.counters()).unwrap_or_default();
         let before = &self.before;
@@ -77,7 +77,7 @@ impl Outer {
         }
     }
 
-    /// Does something with the interface; where it fails, the interface is left alone for a while.
+    /// Uses the interface; after an error, leaves it closed for [`RETRY`].
     fn with<T>(
         &mut self,
         now: Instant,
@@ -105,20 +105,20 @@ impl Outer {
         }
     }
 
-    /// Gives what has arrived to `each`. Whether there was anything.
+    /// Hands received frames to `each`. Returns whether there were any.
     pub fn receive(&mut self, now: Instant, each: &mut dyn FnMut(&[u8])) -> bool {
         self.with(now, |io| io.receive(BURST, each)).is_some_and(|got| got > 0)
     }
 
-    /// Waits for what arrives; `false` if the interface cannot be waited at.
+    /// Waits for a frame; `false` if the interface cannot be waited on.
     pub fn wait(&mut self, now: Instant, time: std::time::Duration) -> bool {
         self.with(now, |io| io.wait(None, time)).is_some()
     }
 
-    /// Gives a frame to the interface: `None` if that is not possible now or at all.
+    /// Hands a frame to the interface; `None` if that is impossible now or at all.
     pub fn send(&mut self, now: Instant, frame: &[u8]) -> Option<()> {
         let mut fill = |room: &mut [u8]| {
-            // Longer than the interface carries: it sends nothing.
+            // The frame exceeds the interface's maximum; a length of 0 sends nothing.
             let Some(room) = room.get_mut(..frame.len()) else { return 0 };
             room.copy_from_slice(frame);
             frame.len()
@@ -126,12 +126,12 @@ impl Outer {
         self.with(now, |io| io.send(&mut fill)).filter(|sent| *sent).map(|_| ())
     }
 
-    /// Lets everything leave that was given.
+    /// Transmits all frames handed over so far.
     pub fn flush(&mut self, now: Instant) {
         self.with(now, |io| io.flush());
     }
 
-    /// Whether departures that wait can only be thrown away: the interface is away, or too many wait.
+    /// Whether waiting departures must be dropped: the interface is unavailable, or too many are waiting.
     pub fn overflows(&self) -> bool {
         !self.stuck.is_empty() && (self.io.is_none() || self.stuck.len() > MOST_STUCK)
     }

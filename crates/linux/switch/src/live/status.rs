@@ -1,4 +1,4 @@
-//! How a running switch stands.
+//! Status of a running switch.
 
 use pullnet_netio::Counters;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::counters::PortCounters;
 use crate::settings::Held;
 
-/// How much later than their time frames left: what the emulation is off by.
+/// Distribution of departure delays behind the emulated time: the error of the emulation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Lateness {
     /// Frames sent.
@@ -17,7 +17,7 @@ pub struct Lateness {
     pub over_100us: u64,
     /// Frames that were more than 1 ms late.
     pub over_1ms: u64,
-    /// The latest. Unit: nanoseconds.
+    /// Longest delay. Unit: nanoseconds.
     pub worst_ns: u64,
 }
 
@@ -32,29 +32,29 @@ impl Lateness {
     }
 }
 
-/// How one port stands.
+/// Status of one port.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortStatus {
-    /// Its name.
+    /// Name of the port.
     pub name: String,
-    /// The name of its switch.
+    /// Name of its switch.
     pub switch: String,
-    /// What it has counted.
+    /// Counters of the port.
     pub counters: PortCounters,
-    /// What its queue holds.
+    /// Queue occupancy.
     pub held: Held,
-    /// How its interface stands; `None` for a line inside.
+    /// Status of its interface; `None` for a line inside the file.
     pub io: Option<InterfaceStatus>,
 }
 
-/// How the interface of a port stands.
+/// Status of the interface of a port.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InterfaceStatus {
-    /// What passed it.
+    /// Frames that passed the interface.
     pub counters: Counters,
     /// Frames that could not be handed to it.
     pub dropped: u64,
-    /// What was wrong with it last, if anything ever was.
+    /// Latest error of the interface; `None` if there was none.
     pub trouble: Option<String>,
 }
 
@@ -68,23 +68,23 @@ impl InterfaceStatus {
     }
 }
 
-/// How a switch file stands.
+/// Status of all switches of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// The name of the file.
+    /// Name of the switches.
     pub name: String,
-    /// Since the start. Unit: picoseconds.
+    /// Time since the start. Unit: picoseconds.
     pub running_ps: u64,
     /// Frames held over all ports and lines.
     pub frames_held: usize,
-    /// What the emulation is off by.
+    /// Error of the emulation.
     pub late: Lateness,
     /// Every port.
     pub ports: Vec<PortStatus>,
 }
 
 impl Status {
-    /// As JSON.
+    /// Converts the status to JSON.
     pub fn json(&self) -> Value {
         let Lateness { frames, over_10us, over_100us, over_1ms, worst_ns } = self.late;
         json!({

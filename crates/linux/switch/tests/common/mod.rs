@@ -1,4 +1,4 @@
-//! A protocol of four fields, and an observer that writes everything down.
+//! A toy protocol with few fields, and an observer that records everything.
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use pullnet_switch::{Class, Codec, Event, Kind, Mac, Observer};
@@ -7,10 +7,10 @@ use pullnet_units::{Instant, PortId};
 /// Addresses (12 B), a type (2 B: whether it can be marked, and priority and mark), what it is (1 B), a label (2 B), a number (8 B), and then payload.
 pub struct Toy;
 
-/// The least that a trim leaves of a toy frame.
+/// Fewest bytes that a trim keeps of a toy frame.
 pub const LEAST: usize = 25;
 
-/// In the low half of the first byte of the type: the frame cannot be marked. The high half is the priority.
+/// Flag in the low half of the first type byte: the frame cannot be marked. The high half is the priority.
 pub const INCAPABLE: u8 = 2;
 
 const KINDS: [Kind; 5] = [Kind::Data, Kind::Control, Kind::Header, Kind::Returned, Kind::Foreign];
@@ -84,12 +84,12 @@ pub fn id_of(frame: &[u8]) -> u64 {
     u64::from_be_bytes(frame[17..25].try_into().unwrap())
 }
 
-/// What a frame says that it is.
+/// The kind of a frame.
 pub fn kind_of(frame: &[u8]) -> Kind {
     KINDS[usize::from(frame[14])]
 }
 
-/// Everything that happened, with number and length of the frame.
+/// All events, with number and length of the frame.
 #[derive(Default)]
 pub struct Log(pub Vec<(Instant, PortId, Event, u64, usize)>);
 
