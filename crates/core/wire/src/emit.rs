@@ -36,7 +36,7 @@ pub enum EmitError {
     /// A frame carries marks where a priority would be.
     #[error("priority {0}: frames carry none")]
     Priority(u8),
-    /// The two addresses are of different families.
+    /// One address of each family.
     #[error("from {from} to {to}: both addresses must be of one family")]
     Family {
         /// The sending host.

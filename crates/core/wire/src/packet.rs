@@ -4,12 +4,12 @@ use thiserror::Error;
 
 use crate::{HEADER, STAMP_MASK};
 
-/// Version of the header that this crate reads and writes.
+/// The version that this crate speaks.
 const VERSION: u8 = 2;
 
 /// Offset of the tag.
 const TAG: usize = 20;
-/// Offset of the check, which covers all bytes before it.
+/// Where the check begins, which covers everything before it.
 const CHECK: usize = 28;
 
 const DATA: u8 = 0;
