@@ -44,7 +44,7 @@ impl Default for FlowSpec {
     }
 }
 
-/// Kind of a packet at a switch.
+/// How a switch sees a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// Carries payload and may be trimmed.
@@ -307,9 +307,9 @@ pub trait Protocol {
     const PATH_SETTINGS: &'static [&'static str] = &[];
     /// Name of the setting that states the first retransmission timeout; `None` if no setting does.
     const TIMEOUT_SETTING: Option<&'static str> = None;
-    /// Whether none of its packets is ECN-capable, so that no switch marks them.
+    /// Whether all its packets are not ECN-capable, so that no switch marks them.
     const IGNORES_MARKS: bool = false;
-    /// Its settings; every existing value is valid.
+    /// Its settings; one that exists is valid.
     type Config: Settings + Clone;
     /// Its state machine.
     type Endpoint: Transport;
