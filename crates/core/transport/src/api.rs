@@ -20,19 +20,19 @@ pub struct HostInfo {
 /// Data that the application offers to one peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowSpec {
-    /// The driver's number for it; unused by any open flow of this host.
+    /// The driver's number for the flow; no open flow of this host has it.
     pub conn: ConnId,
     /// The receiver.
     pub to: HostAddr,
-    /// Payload bytes; `None` never ends.
+    /// Payload bytes; `None` for an endless flow.
     pub size: Option<Bytes>,
     /// 0 is ordinary; a higher number goes first wherever the transport has a choice.
     pub priority: u8,
     /// Number of equal-cost paths to the receiver, at least 1.
     pub paths: u16,
-    /// When the last byte should have arrived; `None`: no deadline.
+    /// Time by which the last byte should have arrived; `None` for no deadline.
     pub deadline: Option<Instant>,
-    /// Whose flow it is, for transports that share capacity between tenants; 0 unless the scenario says otherwise.
+    /// Tenant that owns the flow, for transports that share capacity between tenants; 0 unless the scenario sets it.
     pub tenant: u16,
 }
 
@@ -78,7 +78,7 @@ pub enum Fate {
     Whole,
     /// A switch cut the payload; the header arrived.
     Trimmed,
-    /// A switch cut the payload and sent the header back to where it came from.
+    /// A switch cut the payload and returned the header to its sender.
     Returned,
 }
 
@@ -99,7 +99,7 @@ pub struct Received<H> {
     pub header: H,
 }
 
-/// A packet to be sent.
+/// A packet to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmit<H> {
     /// The receiver.
@@ -121,7 +121,7 @@ pub struct Transmit<H> {
 }
 
 impl<H> Received<H> {
-    /// The same packet with its header in another form.
+    /// The same packet with a converted header.
     #[inline(always)]
     pub fn map<G>(self, header: impl FnOnce(H) -> G) -> Received<G> {
         let Self { from, paths, wire, fate, ce, header: own } = self;
@@ -130,7 +130,7 @@ impl<H> Received<H> {
 }
 
 impl<H> Transmit<H> {
-    /// The same packet with its header in another form.
+    /// The same packet with a converted header.
     #[inline(always)]
     pub fn map<G>(self, header: impl FnOnce(H) -> G) -> Transmit<G> {
         let Self { to, path, wire, class, priority, ect, again, header: own } = self;
@@ -141,16 +141,16 @@ impl<H> Transmit<H> {
 /// An event that a transport reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// Receiver: a connection began. `slot` names it until another `Opened` reuses the number.
+    /// Receiver: a connection began. `slot` identifies it until another `Opened` reuses the number.
     Opened {
-        /// The receiver's own number for it, small and reused.
+        /// The receiver's own number for the connection, small and reused.
         slot: u32,
         /// The sender.
         peer: HostAddr,
-        /// The sender's number for it.
+        /// The sender's number for the connection.
         conn: ConnId,
     },
-    /// Receiver: a packet that was not there before. At most one for each packet that is handled.
+    /// Receiver: a new packet arrived. At most one event for each packet that is handled.
     Delivered {
         /// Which connection.
         slot: u32,
@@ -159,12 +159,12 @@ pub enum Event {
         /// New payload bytes.
         bytes: u32,
     },
-    /// Receiver: everything up to the last packet is there.
+    /// Receiver: all packets up to the last one have arrived.
     Received {
         /// Which connection.
         slot: u32,
     },
-    /// Receiver: nothing was heard of the sender for so long that the connection is forgotten.
+    /// Receiver: the sender was silent for so long that the connection is forgotten.
     Silent {
         /// Which connection.
         slot: u32,
@@ -178,7 +178,7 @@ pub enum Event {
         /// Time since the packet was first sent.
         latency: Picos,
     },
-    /// Sender: everything was acknowledged.
+    /// Sender: all data was acknowledged.
     Completed {
         /// The receiver.
         to: HostAddr,
@@ -187,7 +187,7 @@ pub enum Event {
         /// Packets sent and repeated for the flow.
         counts: SendCounts,
     },
-    /// Sender: gave up.
+    /// Sender: the flow failed.
     Failed {
         /// The receiver.
         to: HostAddr,
@@ -198,13 +198,13 @@ pub enum Event {
         /// Packets sent and repeated until then.
         counts: SendCounts,
     },
-    /// Sender: a retransmission timer ran out for one packet.
+    /// Sender: a retransmission timer expired for one packet.
     TimedOut {
         /// The receiver.
         to: HostAddr,
         /// Which connection.
         conn: ConnId,
-        /// Which packet, as the protocol numbers them: what [`Header::concerns`] says of it and of its answers.
+        /// Number of the packet, as [`Header::concerns`] gives it for the packet and its answers.
         seq: u32,
     },
     /// Receiver: data or a probe came for a connection that is dismissed, or that is unknown here and that the packet
@@ -218,7 +218,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The same report, with another number for the receiver's connection if it has one.
+    /// The same event, with another number for the receiver's connection if it has one.
     #[must_use]
     pub fn with_slot(self, renumbered: impl FnOnce(u32) -> u32) -> Self {
         match self {
@@ -241,7 +241,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// This deadline, or one at `at` if that is earlier.
+    /// The earlier of this deadline and one at `at`.
     #[inline]
     #[must_use]
     pub fn min_at(self, at: Instant, why: &'static str) -> Self {
@@ -249,10 +249,10 @@ impl Deadline {
     }
 }
 
-/// How an open flow stands, for the stall detector and the end of a run.
+/// State of an open flow, for the stall detector and the end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowStatus {
-    /// Seen from which end.
+    /// The end that this state is seen from.
     pub side: Side,
     /// The other host.
     pub peer: HostAddr,
@@ -260,7 +260,7 @@ pub struct FlowStatus {
     pub conn: ConnId,
     /// Payload bytes acknowledged (sender) or received (receiver).
     pub bytes: u64,
-    /// When that number last grew, or when the flow began.
+    /// Time at which that number last grew, or at which the flow began.
     pub last_progress: Instant,
     /// Description of the event that the flow waits for.
     pub waiting_for: &'static str,
@@ -272,7 +272,7 @@ pub struct FlowStatus {
 pub trait Transport: Sized {
     /// The protocol's header.
     type Header: Header;
-    /// Bytes at the beginning of the endpoint that nearly every call needs: a hint for drivers, as [`Transport::places`].
+    /// Bytes at the start of the endpoint that nearly every call needs: a hint for drivers, as [`Transport::places`].
     const HOT: usize = size_of::<Self>();
 
     /// The application offers data.
@@ -298,14 +298,15 @@ pub trait Transport: Sized {
     fn handle(&mut self, now: Instant, packet: Received<Self::Header>);
     /// The deadline of [`Transport::poll_timeout`] has come.
     fn handle_timeout(&mut self, now: Instant);
-    /// Asked when the link can take a packet. `None`: nothing to send until the next input.
+    /// Polls for a packet when the link is free. `None`: no packet until the next input.
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Self::Header>>;
-    /// The next report, oldest first.
+    /// The next event, oldest first.
     fn poll_event(&mut self) -> Option<Event>;
     /// The next deadline.
     fn poll_timeout(&self) -> Option<Deadline>;
-    /// Visits memory that the next call will read: first (`step` 0) what the endpoint itself points to, then (`step` 1)
-    /// what that points to. A driver of many endpoints has it brought into the cache; a hint, which may say nothing.
+    /// Visits memory that the next call will read: first (`step` 0) memory that the endpoint points to, then (`step` 1)
+    /// memory that those places point to. Drivers with many endpoints prefetch it. This is only a hint and may visit
+    /// nothing.
     fn places(&self, _step: u8, _visit: &mut impl FnMut(*const u8)) {}
     /// Visits every flow that has not ended, in a fixed order.
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus));
@@ -316,18 +317,18 @@ pub trait Transport: Sized {
 pub struct Framing {
     /// Payload bytes of a full packet.
     pub mtu: u32,
-    /// Bytes on the wire beside the payload; no packet is shorter.
+    /// Bytes on the wire beside the payload; the length of the shortest packet.
     pub header: u32,
 }
 
 /// Counters of one flow at its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SendCounts {
-    /// Data packets sent, repetitions included.
+    /// Data packets sent, including retransmissions.
     pub sent: u32,
-    /// Of these, packets that were sent before.
+    /// Retransmissions among them.
     pub again: u32,
-    /// Retransmission timers that ran out.
+    /// Retransmission timers that expired.
     pub timeouts: u32,
 }
 
@@ -357,7 +358,7 @@ pub trait Protocol {
     /// Its state machine.
     type Endpoint: Transport;
 
-    /// How data is cut into packets.
+    /// Division of data into packets.
     fn framing(config: &Self::Config) -> Framing;
     /// The endpoint of one host.
     fn endpoint(config: &Self::Config, host: HostInfo, chance: Stream) -> Self::Endpoint;

@@ -13,9 +13,9 @@ use crate::{Class, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, Transm
 /// Treatment of one copy of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passage {
-    /// How long it is on its way. Chance delays reorder packets.
+    /// Delay on the way. Random delays reorder packets.
     pub delay: Picos,
-    /// How it arrives. Only data can be trimmed or returned; control passes whole.
+    /// State on arrival. Only data can be trimmed or returned; control packets pass whole.
     pub fate: Fate,
     /// Whether a switch marks it; only packets of an ECN-capable transport can be marked.
     pub ce: bool,
@@ -33,7 +33,7 @@ impl Passage {
 pub struct Log {
     /// Virtual time.
     pub now: Instant,
-    /// Reports of either side, in order of time: when, which side, what.
+    /// Events of both sides in order of time: time, side, event.
     pub events: Vec<(Instant, usize, Event)>,
     /// Headers that came back to their sender.
     pub returned: u32,
@@ -47,7 +47,7 @@ pub struct Channel<T: Transport> {
     sides: [Side<T>; 2],
     rate: BitsPerSec,
     paths: u16,
-    /// Packets on their way, by time of arrival and order of departure: to which side, and what.
+    /// Packets in flight, by time of arrival and order of departure: the receiving side, and the packet.
     flight: Flight<T::Header>,
     departures: u64,
     /// Record of packets and events.
@@ -58,9 +58,9 @@ pub struct Channel<T: Transport> {
 struct Side<T> {
     addr: HostAddr,
     endpoint: T,
-    /// Whether it may have something to send.
+    /// Whether the side may have a packet to send.
     ready: bool,
-    /// When its link can take the next packet.
+    /// When its link is free.
     free_at: Instant,
 }
 
@@ -84,16 +84,15 @@ impl<T: Transport> Channel<T> {
         self.act(side, |endpoint, now| endpoint.open(now, flow));
     }
 
-    /// The application of `side` does something else with its endpoint.
+    /// Applies another action of an application to the endpoint of `side`.
     pub fn act<R>(&mut self, side: usize, act: impl FnOnce(&mut T, Instant) -> R) -> R {
         let result = act(&mut self.sides[side].endpoint, self.log.now);
         self.after_input(side);
         result
     }
 
-    /// Lets everything happen until nothing can happen any more, at most up to `limit`. `weather` says for every
-    /// packet of a side what becomes of it: no passage is a loss, two are a duplicate. Returns whether all is quiet; if
-    /// not, it is `limit` now.
+    /// Runs until no event is left, at most up to `limit`. `weather` returns the passages of every packet of a side:
+    /// none is a loss, two are a duplicate. Returns whether no event is left; if false, the time is `limit` now.
     pub fn run(
         &mut self,
         limit: Instant,

@@ -5,15 +5,15 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The words of a packed header. Three sizes, so that a simulated packet fills half a cache line, one, or two, and so that an
-/// engine is compiled three times at most, however many protocols there are.
+/// The words of a packed header. There are three sizes, so that a simulated packet fills half a cache line, one, or
+/// two. This limits the engine to three compilations for any number of protocols.
 pub trait Words: sealed::Sealed + Copy + Default + Eq + core::fmt::Debug + Send + Sync + 'static {
     /// Number of words.
     const COUNT: usize;
 
     /// The words.
     fn get(&self) -> &[u32];
-    /// The words, to be changed: switches write into headers of some protocols.
+    /// The words, mutable: switches write into headers of some protocols.
     fn get_mut(&mut self) -> &mut [u32];
 }
 
@@ -64,7 +64,7 @@ pub struct HopView {
     pub rank: u32,
 }
 
-/// A protocol's header: a value in which nonsense cannot be written.
+/// A protocol's header: a value that cannot hold invalid combinations.
 pub trait Header: Copy + core::fmt::Debug {
     /// Names of the packet types, in the order of [`Packed::kind`]'s low nibble; at most 16.
     const KINDS: &'static [&'static str];

@@ -16,16 +16,16 @@ use pullnet_units::{Instant, Picos};
 
 use crate::{Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, Transmit, Transport};
 
-/// A packet that the endpoint has sent, and when.
+/// A packet that the endpoint has sent, with its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent<H> {
-    /// When it was handed to the link.
+    /// When the packet was handed to the link.
     pub at: Instant,
     /// The packet.
     pub packet: Transmit<H>,
 }
 
-/// A packet that a script hands to the endpoint: everything that [`Received`] says, with what is usual filled in.
+/// A packet that a script hands to the endpoint: all fields of [`Received`], with usual values filled in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arriving<H>(Received<H>);
 
@@ -66,7 +66,7 @@ impl<H> Arriving<H> {
     }
 }
 
-/// A conversation with one endpoint. Every step panics where the endpoint does something else.
+/// A conversation with one endpoint. Every step panics if the endpoint behaves differently.
 #[derive(Debug)]
 pub struct Script<T: Transport> {
     endpoint: T,
@@ -84,7 +84,7 @@ where
         Self { endpoint, now: Instant::ZERO, sent: Vec::new(), events: Vec::new() }
     }
 
-    /// Lets time pass until `time` after the start. Deadlines up to then, `time` included, are kept.
+    /// Advances to `time` after the start. Deadlines up to and including `time` are kept.
     #[track_caller]
     pub fn at(&mut self, time: Picos) -> &mut Self {
         let until = Instant::ZERO.after(time);
@@ -113,7 +113,7 @@ where
         self.collect()
     }
 
-    /// Several packets arrive, one after the other at the same time.
+    /// Several packets arrive, one after another at the same time.
     pub fn receives_all(&mut self, packets: impl IntoIterator<Item = Arriving<T::Header>>) -> &mut Self {
         packets.into_iter().for_each(|packet| {
             self.receives(packet);
@@ -121,7 +121,7 @@ where
         self
     }
 
-    /// Something else happens to the endpoint now.
+    /// Applies any other input to the endpoint now.
     pub fn does(&mut self, act: impl FnOnce(&mut T, Instant)) -> &mut Self {
         act(&mut self.endpoint, self.now);
         self.collect()
@@ -138,7 +138,7 @@ where
         self
     }
 
-    /// Since the last look exactly these packets were sent, in this order.
+    /// Checks that exactly these packets were sent since the last look, in this order.
     #[track_caller]
     pub fn sends(&mut self, expected: impl IntoIterator<Item = T::Header>) -> &mut Self {
         let sent: Vec<_> = self.sent.drain(..).map(|sent| sent.packet.header).collect();
@@ -151,13 +151,13 @@ where
         self
     }
 
-    /// Since the last look nothing was sent.
+    /// Checks that no packet was sent since the last look.
     #[track_caller]
     pub fn sends_nothing(&mut self) -> &mut Self {
         self.sends([])
     }
 
-    /// Since the last look exactly these events were reported, in this order.
+    /// Checks that exactly these events were reported since the last look, in this order.
     #[track_caller]
     pub fn reports(&mut self, expected: impl IntoIterator<Item = Event>) -> &mut Self {
         let expected: Vec<_> = expected.into_iter().collect();

@@ -8,21 +8,21 @@ use crate::{ConnId, FlowSpec, HostAddr, Transport};
 /// arrived packet belongs. Packets of a stream are numbered from 0 in the order in which they are offered. A call for a
 /// connection that is not open changes nothing.
 pub trait Streaming: Transport {
-    /// The application begins a stream. Nothing leaves before something is offered; `flow.size` is not looked at. A
-    /// number that may not be used is reported as [`crate::Event::Failed`].
+    /// The application begins a stream. No packet leaves before data is offered; `flow.size` is ignored. A number that
+    /// may not be used is reported as [`crate::Event::Failed`].
     fn open_stream(&mut self, now: Instant, flow: FlowSpec);
 
-    /// The next packet of stream `conn` to `to`: `payload` bytes, from 0 to what a full packet carries; `last` if none
-    /// follows. An empty packet is sent, acknowledged and repeated like any other. Nothing can follow the last one. A stream
-    /// whose packets cannot be numbered any more fails.
+    /// Offers the next packet of stream `conn` to `to`: `payload` bytes, from 0 to the payload of a full packet; `last`
+    /// if none follows. An empty packet is sent, acknowledged and retransmitted like any other. No packet may follow
+    /// the last one. A stream fails when its packet numbers run out.
     fn offer(&mut self, now: Instant, to: HostAddr, conn: ConnId, payload: u16, last: bool);
 
-    /// The sender gives up by itself: the connection is forgotten without a report. Its number rests like that of a
-    /// completed one.
+    /// The sender abandons the connection: it is forgotten without a report. Its number rests like the number of a
+    /// completed connection.
     fn abandon(&mut self, now: Instant, to: HostAddr, conn: ConnId);
 
-    /// How many packets the receiver has without a gap: the sender's owner may let go of their bytes. `None` if there is
-    /// no such connection, for instance because it is completed.
+    /// Number of packets that the receiver has without a gap: the driver may release their bytes. `None` if there is no
+    /// such connection, for instance because it is complete.
     fn acknowledged(&self, to: HostAddr, conn: ConnId) -> Option<u32>;
 
     /// The receiver abandons the connection in `slot`: the connection is forgotten without a report. Later packets do

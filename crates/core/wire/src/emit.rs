@@ -1,4 +1,4 @@
-//! A header and its payload into a frame.
+//! Frames from headers and payloads.
 
 use core::net::IpAddr;
 
@@ -8,7 +8,7 @@ use crate::check::internet_checksum;
 use crate::frame::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, PROTOCOL_UDP};
 use crate::{DATA_HEADER, ETHERNET, HEADER, IPV4, IPV6, LABEL_BASE, Mark, Marks, Packet, Route, UDP};
 
-/// Routers that a packet may pass.
+/// Initial TTL: the number of routers that a packet may pass.
 const TTL: u8 = 64;
 
 /// Why a frame cannot be written.
@@ -22,10 +22,10 @@ pub enum EmitError {
         /// Bytes of the buffer.
         room: usize,
     },
-    /// IP can say no more than 65535 B.
+    /// The IP length field has 16 bits: at most 65,535 B.
     #[error("a payload of {0} B does not fit into an IP packet")]
     TooLong(usize),
-    /// The header says another length.
+    /// The length in the header differs from the payload's.
     #[error("the header says {header} B of payload, but there are {payload} B")]
     Length {
         /// Payload length stated in the header. Bytes.
@@ -49,7 +49,7 @@ pub enum EmitError {
     },
 }
 
-/// Both addresses as bytes, and how many of them count.
+/// Both addresses as bytes, and the number of valid bytes of each.
 fn address_bytes(route: &Route) -> Result<([u8; 32], usize), EmitError> {
     let mut bytes = [0; 32];
     match (route.from, route.to) {
@@ -69,7 +69,7 @@ fn address_bytes(route: &Route) -> Result<([u8; 32], usize), EmitError> {
 
 fn ipv4(out: &mut [u8], class: u8, total: u16, addresses: &[u8]) {
     let [high, low] = total.to_be_bytes();
-    // Not to be fragmented, so the identification means nothing (RFC 6864).
+    // The packet must not be fragmented, so the identification has no meaning (RFC 6864).
     out[..12].copy_from_slice(&[0x45, class, high, low, 0, 0, 0x40, 0, TTL, PROTOCOL_UDP, 0, 0]);
     out[12..IPV4].copy_from_slice(addresses);
     let sum = internet_checksum(&out[..IPV4]);

@@ -1,4 +1,4 @@
-//! One form on the wire for every transport.
+//! One wire form for all transports.
 
 use pullnet_transport::{ConnId, Fate, HostAddr, Protocol, Received, Transmit, Transport};
 
@@ -21,16 +21,17 @@ pub type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
 /// A packet that has arrived in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival<'a, H> {
-    /// From where to where, as the frame says: in a returned header the sender is whom it was meant for.
+    /// Source and destination, as the frame says: the source of a returned header is the host that the packet was meant
+    /// for.
     pub route: Route,
-    /// Where the host that made the packet listens.
+    /// UDP port that the host that made the packet listens on.
     pub home: u16,
     /// The header.
     pub header: H,
     /// Whether the packet arrived whole, trimmed or returned. A damaged payload counts as trimmed: the header still
     /// says which packet must be retransmitted.
     pub fate: Fate,
-    /// Whether all of the payload is there and is not what was sent.
+    /// Whether the payload is complete but differs from what was sent.
     pub damaged: bool,
     /// Congestion experienced: a switch marked the packet.
     pub ce: bool,
@@ -41,7 +42,7 @@ pub struct Arrival<'a, H> {
 }
 
 impl<H: Copy> Arrival<'_, H> {
-    /// The packet as an endpoint takes it: from host `from`, to which there are `paths` paths.
+    /// The packet in the form that endpoints take: from host `from`, reached by `paths` paths.
     #[must_use]
     pub fn received(&self, from: HostAddr, paths: u16) -> Received<H> {
         let wire = (FRAME_HEADERS as u16).saturating_add(self.length);
@@ -51,11 +52,11 @@ impl<H: Copy> Arrival<'_, H> {
 
 /// A transport whose packets travel in real frames.
 ///
-/// Its endpoint has to count [`FRAME_HEADERS`] as header bytes (the setting `header`), and to number a connection in the
-/// first word of its packed header, by which switches tell flows apart. Everything but the two constants and
-/// [`Framed::data`] has an implementation that serves every transport: the packed header in a header of version 3.
+/// Its endpoint must count [`FRAME_HEADERS`] as header bytes (the setting `header`). The first word of its packed
+/// header must be the number of the connection, by which switches tell flows apart. All items except the two constants
+/// and [`Framed::data`] have default implementations for any transport: the packed header in a header of version 3.
 pub trait Framed: Protocol {
-    /// The number by which packets of this transport are told from those of others. NDP's header has none.
+    /// Number that distinguishes the packets of this transport from others. NDP's header has none.
     const NUMBER: u8;
 
     /// Connection and packet number of a packet that may carry payload; `None` for all others.
@@ -146,7 +147,7 @@ fn traffic_class<P: Framed + ?Sized>(marks: &Marks, packet: &Transmit<HeaderOf<P
     Ok(marks.dscp(mark) << 2 | if packet.ect { ECT } else { 0 })
 }
 
-/// Whether a traffic class says that there was congestion.
+/// Whether a traffic class says congestion experienced.
 pub(crate) fn is_marked(class: u8) -> bool {
     class & CE == CE
 }

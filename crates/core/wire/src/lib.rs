@@ -37,7 +37,7 @@ pub use sealed::{
 };
 pub use tag::tag;
 
-/// UDP port that hosts listen on unless told otherwise. Outside of what Linux hands out by itself (32768 to 60999).
+/// Default UDP port that hosts listen on. Lies outside of the ephemeral ports of Linux (32768 to 60999).
 pub const PORT: u16 = 61199;
 /// UDP source port of path label 0; label `n` is `n` above it.
 pub const LABEL_BASE: u16 = 49152;
@@ -67,8 +67,8 @@ pub const TRIM_IPV4: usize = ETHERNET + IPV4 + UDP + HEADER;
 /// Smallest IPv6 frame that a trim may leave. Bytes.
 pub const TRIM_IPV6: usize = ETHERNET + IPV6 + UDP + HEADER;
 
-/// Payload of a full data packet where IP packets have at most `mtu` bytes: 1436 B of 1500 and 8936 B of 9000 over
-/// IPv4, 20 fewer over IPv6. 0 if not even a header fits.
+/// Payload of a full data packet if IP packets have at most `mtu` bytes: 1436 B of 1500 and 8936 B of 9000 over IPv4,
+/// 20 fewer over IPv6. 0 if not even a header fits.
 #[must_use]
 pub const fn payload_room(mtu: usize, ipv6: bool) -> usize {
     let ip = if ipv6 { IPV6 } else { IPV4 };

@@ -9,17 +9,17 @@ pub enum Mark {
     Control,
     /// The rest of a data packet that a switch trimmed: forwarded first, and never trimmed again.
     Trimmed,
-    /// A trimmed packet that a switch sent back to where it came from.
+    /// A trimmed packet that a switch returned to its sender.
     Returned,
 }
 
-/// The four DSCP values of a network, each below 64 and no two alike.
+/// The four DSCP values of a network: each below 64, and all different.
 ///
 /// The defaults are from the pool that RFC 2474 sets aside for local use (`xxxx11`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Marks([u8; 4]);
 
-/// DSCP values that cannot be told apart.
+/// Error: DSCP values that do not distinguish the marks.
 #[derive(Clone, Copy, PartialEq, Eq, Error, Debug)]
 #[error(
     "DSCP {data}, {control}, {trimmed}, {returned} for data, control, trimmed and returned packets: each must be below 64 and no two alike"

@@ -7,7 +7,7 @@ use crate::{HEADER, STAMP_MASK};
 /// The version that this crate speaks.
 pub(crate) const VERSION: u8 = 2;
 
-/// Where the tag begins.
+/// Offset of the tag.
 const TAG: usize = 20;
 /// Where the check begins, which covers everything before it.
 pub(crate) const CHECK: usize = 28;
@@ -28,17 +28,19 @@ const CARRIES_PULL: u8 = 0x08;
 const BY_SENDER: u8 = 0x10;
 const AGAIN: u8 = 0x20;
 
-/// A header without its check, as a value in which nonsense cannot be written.
+/// A header without its check, as a value that cannot hold invalid combinations.
 ///
-/// `home` is the UDP port at which the host that made the packet listens, `conn` the connection as its opener numbers
-/// it, with [`crate::REPLY`] for the way back. It is 0 in [`Shape::Hello`] and [`Shape::Cookie`], which belong to none.
+/// `home` is the UDP port that the host that made the packet listens on. `conn` is the connection as its opener numbers
+/// it, with [`crate::REPLY`] for the way back; it is 0 in [`Shape::Hello`] and [`Shape::Cookie`], which belong to no
+/// connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Where the host that made the packet listens.
+    /// UDP port that the host that made the packet listens on.
     pub home: u16,
     /// The connection.
     pub conn: u32,
-    /// Secret of the stream, which no host but the two can know; in a HELLO and its COOKIE a number that the asker chose.
+    /// Secret of the stream, known only to its two hosts. In a HELLO and its COOKIE, a number chosen by the host that
+    /// sent the HELLO.
     pub tag: u64,
     /// Packet type and its fields.
     pub shape: Shape,
@@ -106,12 +108,12 @@ pub enum Shape {
     Cookie {
         /// Token that proves that its holder receives packets sent to its address.
         token: u64,
-        /// The clock of the host that made it: milliseconds, modulo 2^24.
+        /// Clock of the host that made the token: milliseconds, modulo 2^24.
         clock: u32,
     },
 }
 
-/// Why a connection was reset. Any byte can arrive; those below are sent.
+/// Why a connection was reset. Any value may arrive; hosts send the ones below.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Reason(pub u8);
 
@@ -122,18 +124,18 @@ impl Reason {
     pub const UNKNOWN: Self = Self(2);
     /// The application dropped it.
     pub const ABORTED: Self = Self(3);
-    /// The host has as many connections as it wants.
+    /// The host has reached its limit of connections.
     pub const FULL: Self = Self(4);
-    /// The other side broke a rule.
+    /// The other side violated the protocol.
     pub const PROTOCOL: Self = Self(5);
-    /// The host goes away.
+    /// The host is shutting down.
     pub const SHUTDOWN: Self = Self(6);
     /// The opening carries no valid token, or is too old: the host was restarted, or the packet is a copy.
     pub const STALE: Self = Self(7);
     /// The service takes encrypted streams only.
     pub const KEYED: Self = Self(8);
 
-    /// In words.
+    /// The reason in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -150,13 +152,13 @@ impl Reason {
     }
 }
 
-/// Why 32 bytes are not a header.
+/// Why 32 bytes are not a valid header.
 #[derive(Clone, Copy, PartialEq, Eq, Error, Debug)]
 pub enum BadHeader {
     /// Another version.
     #[error("byte 0: version {0}; this host speaks version 2")]
     Version(u8),
-    /// A packet type that there is not.
+    /// An unknown packet type.
     #[error("byte 0: packet type {0}; there are 0 to 7")]
     Kind(u8),
     /// A flag that the packet type does not have.
@@ -231,7 +233,7 @@ impl Shape {
         matches!(self, Self::Data { .. })
     }
 
-    /// Payload bytes when it was sent; 0 for everything but data.
+    /// Payload bytes when it was sent; 0 for all types but data.
     #[must_use]
     pub fn length(&self) -> u16 {
         if let Self::Data { length, .. } = *self { length } else { 0 }
@@ -242,7 +244,7 @@ impl Shape {
 struct Rules {
     /// Flags of byte 1.
     flags: u8,
-    /// Which of bytes 4 to 19 may be other than 0.
+    /// Which of the bytes 4 to 19 may be other than 0.
     used: [bool; 16],
 }
 
@@ -255,7 +257,7 @@ fn used(conn: bool, number: bool, second: [bool; 4], priority: bool, stamp: bool
 
 fn rules(kind: u8, flags: u8) -> Option<Rules> {
     let (all, none) = ([true; 4], [false; 4]);
-    // Without the flag there is no pull number, and only a packet that may open a connection says when that was.
+    // Without the flag there is no pull number. Only a packet that may open a connection carries the time of opening.
     let pull = if flags & CARRIES_PULL != 0 { all } else { none };
     let (flags, used) = match kind {
         DATA => (SYN | LAST | PULLED | AGAIN, used(true, true, all, true, flags & SYN != 0)),
@@ -323,10 +325,10 @@ impl Packet {
         bytes
     }
 
-    /// The header that 32 bytes are; their check is not looked at (see [`header_check`]).
+    /// Decodes a header from 32 bytes. Its check is not verified (see [`header_check`]).
     ///
     /// # Errors
-    /// If the bytes are none that [`Packet::encode`] makes.
+    /// If [`Packet::encode`] cannot produce these bytes.
     pub fn decode(bytes: &[u8; HEADER]) -> Result<Self, BadHeader> {
         check_rules(bytes)?;
         let (flags, seq) = (bytes[1], long(bytes, 8));

@@ -1,4 +1,4 @@
-//! A frame as it arrived: what it says, and what became of it on its way.
+//! Frames as they arrive: their fields, and changes on the way.
 
 use pullnet_transport::Fate;
 use thiserror::Error;
@@ -12,14 +12,15 @@ use crate::{BadHeader, BadPlain, HEADER, Mac, Mark, Marks, Packet, Route, UDP};
 /// A packet that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrived<'a> {
-    /// From where to where, as the frame says: in a returned header the sender is whom it was meant for.
+    /// Source and destination, as the frame says: the source of a returned header is the host that the packet was meant
+    /// for.
     pub route: Route,
     /// The header.
     pub packet: Packet,
     /// Whether the packet arrived whole, trimmed or returned. A damaged payload counts as trimmed: the header still
     /// says which packet must be retransmitted.
     pub fate: Fate,
-    /// Whether all of the payload is there and is not what was sent.
+    /// Whether the payload is complete but differs from what was sent.
     pub damaged: bool,
     /// The payload if the packet is whole; else empty.
     pub payload: &'a [u8],
@@ -66,7 +67,7 @@ impl Refused {
     }
 }
 
-/// Finds UDP for `port`: the IP header, and where UDP begins.
+/// Finds UDP for `port`: the IP header, and the offset of the UDP header.
 fn find_udp(frame: &[u8], port: u16) -> Result<(Ip, usize), Refused> {
     let ip = Ip::find(frame).ok_or(Refused::Foreign)?;
     if ip.protocol(frame) != PROTOCOL_UDP {
@@ -112,7 +113,7 @@ pub(crate) fn payload_of(body: &[u8], length: usize) -> (Fate, bool, &[u8]) {
     }
 }
 
-/// A frame for us, opened as far as all transports have it alike.
+/// A frame for this port, parsed up to the part that differs between transports.
 pub(crate) struct Opened<'a> {
     pub route: Route,
     pub mark: Option<Mark>,
@@ -136,7 +137,7 @@ pub(crate) fn open<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Open
     }
     let mark = marks.mark(ip.dscp(frame));
     let (from, to) = ip.addresses(frame);
-    // A switch that sends a header back has exchanged the addresses.
+    // A switch that returns a header has exchanged the addresses.
     let returned = mark == Some(Mark::Returned);
     Ok(Opened {
         route: route_of(frame, ip, udp),
@@ -144,7 +145,7 @@ pub(crate) fn open<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Open
         returned,
         ce: is_marked(ip.traffic_class(frame)),
         datagram,
-        // Where a switch has corrected the length, padding may follow.
+        // If a switch has corrected the length, padding may follow.
         end: ip.end(frame).saturating_sub(udp + UDP).min(datagram.len()),
         addresses: if returned { (to, from) } else { (from, to) },
     })

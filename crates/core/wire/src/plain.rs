@@ -1,7 +1,7 @@
 //! Headers of transports other than NDP: a kind, flags and words, as a simulated packet carries them.
 //!
-//! The first 32 bytes have home port, connection, payload length and check where NDP has them, so that switches trim, send
-//! back and spread these packets without knowing more. `docs/wire.md` has the table.
+//! The first 32 bytes have home port, connection, payload length and check at the same offsets as NDP, so that switches
+//! trim, return and spread these packets without further knowledge. `docs/wire.md` has the table.
 
 use thiserror::Error;
 
@@ -11,13 +11,13 @@ use crate::HEADER;
 
 /// The version in the first four bits: NDP's header is version 2.
 const VERSION: u8 = 3;
-/// Payload follows the header and its words.
+/// Flag: payload follows the header and its words.
 const CARRIES: u8 = 0x01;
-/// Where the check begins, which covers everything before it, and the words behind the header.
+/// Offset of the check, which covers all bytes before it and the words behind the header.
 const CHECK: usize = 28;
-/// Where the first four words lie.
+/// Offsets of the first four words.
 const WORDS: [usize; 4] = [4, 8, 20, 24];
-/// Most words of a header: those of the largest packed form.
+/// Most words of a header: as many as the largest packed form has.
 const MOST_WORDS: usize = 27;
 /// Most bytes of words behind the first 32.
 pub(crate) const MOST_EXTRA: usize = 4 * (MOST_WORDS - WORDS.len());
@@ -39,10 +39,10 @@ pub enum BadPlain {
     /// More words than any header has.
     #[error("byte 14: {0} words behind the header; there are at most {most}", most = MOST_WORDS - WORDS.len())]
     Words(u8),
-    /// Fewer bytes than it says.
+    /// Fewer bytes than the header announces.
     #[error("{there} B behind the header, where its words have {needed} B")]
     Short {
-        /// Bytes that there are.
+        /// Bytes available.
         there: usize,
         /// Bytes of the words.
         needed: usize,
@@ -55,7 +55,7 @@ pub enum BadPlain {
         /// Value of the byte.
         value: u8,
     },
-    /// No packet of this transport looks like this: a type, a flag or a number that it does not have.
+    /// No packet of this transport has such a type, flag or number.
     #[error("type {kind}, flags {flags:#04x}: no packet of this transport has these fields")]
     Fields {
         /// The packet type.
@@ -65,12 +65,12 @@ pub enum BadPlain {
     },
 }
 
-/// A header with what every packet has beside it.
+/// A header, and the fields common to all packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Plain<H> {
     pub protocol: u8,
     pub home: u16,
-    /// Payload bytes when it was sent; `None`: no packet of data.
+    /// Payload bytes when it was sent; `None` if it is not a data packet.
     pub payload: Option<u16>,
     pub header: H,
 }
@@ -91,7 +91,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Number of words that lie behind the first 32 bytes: the last one is not 0.
+/// Number of words behind the first 32 bytes; the last of them is not 0.
 fn behind(words: &[u32]) -> usize {
     let used = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
     used.saturating_sub(WORDS.len())
@@ -103,7 +103,7 @@ impl<H: Header> Plain<H> {
         HEADER + 4 * behind(self.header.pack().words.get())
     }
 
-    /// The bytes of the header, its check included, which covers the `addresses` of the sender and the receiver too.
+    /// The bytes of the header with its check. The check also covers `addresses`, of the sender and of the receiver.
     pub fn encode(&self, (from, to): (&[u8], &[u8])) -> Bytes {
         let Packed { kind, words } = self.header.pack();
         let words = words.get();
@@ -152,7 +152,7 @@ impl<H: Header> Plain<H> {
     }
 }
 
-/// Number of words behind the first 32 bytes, which are there.
+/// Number of words behind the first 32 bytes, all of which are present.
 fn extra(bytes: &[u8]) -> Result<usize, BadPlain> {
     if bytes[0] >> 4 != VERSION {
         return Err(BadPlain::Version(bytes[0] >> 4));
@@ -167,13 +167,13 @@ fn extra(bytes: &[u8]) -> Result<usize, BadPlain> {
     Ok(extra)
 }
 
-/// Bytes of the header at the beginning of `bytes`, and the check that would be right for it.
+/// Length of the header at the beginning of `bytes`, and its correct check.
 pub(crate) fn measure(bytes: &[u8], (from, to): (&[u8], &[u8])) -> Result<(usize, u32), BadPlain> {
     let long = HEADER + 4 * extra(bytes)?;
     Ok((long, crate::crc32c(&[from, to, &bytes[..CHECK], &bytes[HEADER..long]])))
 }
 
-/// The packed form; `None` if there are words that it has no room for, or a last one that would have been left out.
+/// The packed form. `None` if it has no room for the words, or if the last word is 0 and should have been omitted.
 fn packed<W: Words>(bytes: &[u8], kind: u8, extra: usize) -> Option<Packed<W>> {
     let mut words = W::default();
     let behind = (0..extra).map(|number| HEADER + 4 * number);

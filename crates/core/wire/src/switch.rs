@@ -28,7 +28,7 @@ pub fn dscp(frame: &[u8]) -> Option<u8> {
     Ip::find(frame).map(|ip| ip.dscp(frame))
 }
 
-/// From where to where a UDP frame goes, and what it carries; `None`: not UDP. Nothing is checked but where things lie.
+/// Route and payload of a UDP frame; `None` if it is not UDP. Only the layout of the headers is checked.
 #[must_use]
 pub fn datagram(frame: &[u8]) -> Option<(Route, &[u8])> {
     let ip = Ip::find(frame)?;
@@ -60,12 +60,12 @@ pub fn behind_ip(frame: &[u8]) -> Option<usize> {
     Some(Ip::find(frame)?.next())
 }
 
-/// How a switch leaves the lengths in the IP and UDP headers of what it trims.
+/// Treatment of the lengths in the IP and UDP headers by a switch that trims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lengths {
-    /// As long as what is left.
+    /// Set to the length that is left.
     Corrected,
-    /// As they were.
+    /// Unchanged.
     Kept,
 }
 
@@ -90,8 +90,8 @@ pub fn trim(frame: &mut [u8], keep: usize, lengths: Lengths, marks: &Marks) -> O
     Some(long)
 }
 
-/// Sends a trimmed frame back: exchanges Ethernet and IP addresses, sends it to the port at which its sender listens, and
-/// marks it. False if it is not UDP over IP with a header: then nothing is changed.
+/// Returns a trimmed frame to its sender: exchanges Ethernet and IP addresses, addresses the UDP port that the sender
+/// listens on, and marks the frame. Returns false and changes nothing if the frame is not UDP over IP with a header.
 pub fn send_back(frame: &mut [u8], marks: &Marks) -> bool {
     let Some(ip) = Ip::find(frame) else { return false };
     let udp = ip.next();
@@ -105,14 +105,14 @@ pub fn send_back(frame: &mut [u8], marks: &Marks) -> bool {
     for byte in at..at + long {
         frame.swap(byte, byte + long);
     }
-    // From the port that it was sent to, to the one where its sender listens.
+    // From the UDP port that it was sent to, to the port that its sender listens on.
     frame.copy_within(udp + 2..udp + 4, udp);
     frame.copy_within(udp + UDP + 2..udp + UDP + 4, udp + 2);
     set_dscp(frame, ip, marks.dscp(Mark::Returned));
     true
 }
 
-/// Sets the mark of a frame, and the checksum of its IPv4 header. False if it is not IP.
+/// Sets the mark of a frame, and updates the checksum of its IPv4 header. False if the frame is not IP.
 pub fn set_mark(frame: &mut [u8], mark: Mark, marks: &Marks) -> bool {
     Ip::find(frame).is_some_and(|ip| {
         set_dscp(frame, ip, marks.dscp(mark));

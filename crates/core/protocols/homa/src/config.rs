@@ -10,8 +10,8 @@ pub(crate) const LEVELS: u8 = 8;
 /// Largest number of cutoffs: one scheduled level and eight in all.
 const MOST_CUTOFFS: usize = LEVELS as usize - 2;
 
-/// Sizes that divide messages among the unscheduled priorities, in packets: those of at most the first have the most urgent
-/// one, those above the last the least urgent.
+/// Message sizes, in packets, that separate the unscheduled priorities: messages up to the first cutoff have the most
+/// urgent priority, messages above the last one the least urgent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cutoffs(Vec<u32>);
 
@@ -86,7 +86,7 @@ impl HomaConfig {
         LEVELS - self.cutoffs.levels()
     }
 
-    /// Messages to which grants are given at a time.
+    /// Largest number of messages with grants at a time.
     pub(crate) fn degree(&self) -> usize {
         match self.overcommitment {
             0 => self.scheduled_levels().into(),

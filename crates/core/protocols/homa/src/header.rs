@@ -9,7 +9,7 @@ pub enum HomaHeader {
         conn: ConnId,
         /// Packet number.
         seq: u32,
-        /// Packets of the message; `u32::MAX` if it never ends.
+        /// Packets of the message; `u32::MAX` if it is endless.
         packets: u32,
     },
     /// Permission to send.
@@ -34,10 +34,10 @@ pub enum HomaHeader {
     Busy {
         /// The sender's message.
         conn: ConnId,
-        /// Whether the sender of the message says so, and not its receiver.
+        /// Whether the message's sender is busy; otherwise its receiver is.
         by_sender: bool,
     },
-    /// The sender has heard nothing: how does the message stand?
+    /// The sender has heard nothing, and queries the state of the message.
     Query {
         /// The sender's message.
         conn: ConnId,

@@ -1,4 +1,4 @@
-//! The receiving half of a message: the rules of the README in its order.
+//! The receiving half of a message: the rules of the README, in its order.
 
 use pullnet_pull::{Noted, ReceivedSet, Standing};
 use pullnet_transport::{ConnId, HostAddr};
@@ -76,7 +76,7 @@ impl Receiver {
         self.received.count() == self.packets
     }
 
-    /// Whether packets are left to be granted.
+    /// Whether packets are left to grant.
     pub fn needs_grants(&self) -> bool {
         self.granted < self.packets
     }
@@ -91,7 +91,7 @@ impl Receiver {
         Some(HomaHeader::Grant { conn: self.conn, until, priority })
     }
 
-    /// Notes a packet. `None`: no sender that keeps to the rules has sent it.
+    /// Notes a packet. `None` if no conforming sender can have sent it.
     pub fn on_data(&mut self, now: Instant, seq: u32) -> Option<Noted> {
         if seq >= self.granted {
             return None;
@@ -110,7 +110,7 @@ impl Receiver {
     /// The first run of packets that were granted and are missing.
     pub fn missing(&self) -> Option<HomaHeader> {
         let first = self.received.cumulative();
-        // Packets behind the first hole tell where it ends.
+        // The packets behind the first hole mark its end.
         let end = (first..self.granted).find(|seq| self.received.contains(*seq)).unwrap_or(self.granted);
         (first < end).then_some(HomaHeader::Resend { conn: self.conn, first, until: end })
     }
@@ -129,7 +129,7 @@ impl Receiver {
                 Check::Resend(resend)
             }
             Some(_) => Check::At(due),
-            // Nothing is under way: the message waits for its grants.
+            // No packet is in flight: the message waits for its grants.
             None => Check::At(now.after(config.timeout)),
         }
     }

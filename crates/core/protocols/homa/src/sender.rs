@@ -1,4 +1,4 @@
-//! The sending half of a message: the rules of the README in its order.
+//! The sending half of a message: the rules of the README, in its order.
 
 use core::ops::Range;
 
@@ -40,11 +40,11 @@ pub struct Sender {
     opened: u64,
     pub paths: u16,
     pub path: u16,
-    /// The packet that leaves next for the first time.
+    /// The next packet to leave for the first time.
     next: u32,
     /// Packets below this number may leave.
     granted: u32,
-    /// Network priorities of the packets that leave without a grant, and of those with one.
+    /// Network priorities of unscheduled and of granted packets.
     unscheduled: (u32, u8),
     scheduled_priority: u8,
     /// Packets that the receiver requested again.
@@ -52,11 +52,11 @@ pub struct Sender {
     pub counts: SendCounts,
     pub last_progress: Instant,
     last_heard: Instant,
-    /// When the timer is due.
+    /// Deadline of the timer.
     pub due: Instant,
 }
 
-/// The receiver is asked when this part of the time since its last word has passed, if that is more than the timeout.
+/// The receiver is queried after this part of the time since its last packet, if that exceeds the timeout.
 pub(crate) const SILENCE: u64 = 8;
 
 impl Sender {
@@ -125,7 +125,7 @@ impl Sender {
         Some(Outgoing { header, payload, priority, again })
     }
 
-    /// Rule S3: a grant extends what may leave, and says with which priority.
+    /// Rule S3: a grant raises the number of packets that may leave, and sets their priority.
     pub fn on_grant(&mut self, now: Instant, config: &HomaConfig, until: u32, priority: u8) {
         if until > self.granted {
             self.granted = until.min(self.packets.number);
@@ -135,7 +135,7 @@ impl Sender {
         self.on_word(now, config);
     }
 
-    /// Rule S4: packets that were sent leave again. Returns whether there is nothing to repeat: they wait for their turn.
+    /// Rule S4: retransmits packets. Returns whether none of them has left yet: they wait for their turn.
     pub fn on_resend(&mut self, now: Instant, config: &HomaConfig, first: u32, until: u32) -> bool {
         self.on_word(now, config);
         self.granted = self.granted.max(until.min(self.packets.number));
@@ -152,7 +152,7 @@ impl Sender {
         self.due = now.after(config.timeout.min(config.give_up));
     }
 
-    /// Rule S5: a sender that hears nothing asks; after a long silence the message fails.
+    /// Rule S5: a sender that hears nothing queries the receiver; after a long silence the message fails.
     pub fn check(&mut self, now: Instant, config: &HomaConfig) -> Check {
         if now < self.due {
             return Check::Early;

@@ -28,18 +28,18 @@ choice! {
 pub struct Multipath {
     /// Subflows of a connection.
     pub subflows: u32,
-    /// How their windows depend on each other.
+    /// Coupling of their windows.
     pub coupling: Coupling,
-    /// Which paths they get.
+    /// Choice of their paths.
     pub subflow_paths: SubflowPaths,
 }
 
 impl Multipath {
-    /// Paths for all subflows of a connection, of `paths` that there are.
+    /// Paths of all subflows of a connection, chosen among `paths`.
     pub(crate) fn paths(&self, paths: u16, chance: &mut Stream) -> Vec<u16> {
         let mut chosen: Vec<u16> = Vec::new();
         for index in 0..self.subflows as usize {
-            // Those of the current round: once every path has a subflow, all may be chosen again.
+            // Paths left in the current round: once every path has a subflow, all may be chosen again.
             let taken = index - index % usize::from(paths);
             let mut path = chance.below(paths.into()) as u16;
             while self.subflow_paths == SubflowPaths::Distinct && chosen[taken..].contains(&path) {

@@ -42,7 +42,7 @@ pub enum MultipathHeader {
         subflow: u32,
         /// Every packet of the subflow below this number has arrived.
         cumulative: u32,
-        /// Every data of the connection below this number has arrived (DATA_ACK).
+        /// All data of the connection below this number has arrived (DATA_ACK).
         data_ack: u32,
         /// Data of the packet whose arrival caused this ACK or started its delay timer.
         answers: u32,

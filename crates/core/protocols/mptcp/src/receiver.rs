@@ -1,4 +1,4 @@
-//! The receiving half of a connection: reassembly of what its subflows bring.
+//! The receiving half of a connection: reassembly of the data of its subflows.
 
 use alloc::vec::Vec;
 
@@ -20,17 +20,17 @@ pub(crate) struct Receiver {
     pub paths: u16,
     /// Path of each subflow's ACKs.
     ack_paths: Vec<u16>,
-    /// Tells connections apart that had the same slot.
+    /// Distinguishes the connection from earlier ones in the same slot.
     pub generation: u8,
     received: ReceivedSet,
-    /// Number of packets, once the last one was seen.
+    /// Number of packets; `None` until the last one was seen.
     total: Option<u32>,
     /// By subflow; `None`: not open.
     subflows: Vec<Option<Recent>>,
     pub bytes: u64,
     pub last_heard: Instant,
     pub last_progress: Instant,
-    /// When to look whether the sender is silent.
+    /// When to check for a silent sender.
     pub due: Instant,
 }
 
@@ -62,7 +62,7 @@ impl Receiver {
         self.received.cumulative()
     }
 
-    /// Whether a sender that keeps to the receive window may have sent packet `data`.
+    /// Whether a sender that respects the receive window may have sent packet `data`.
     pub fn accepts(&self, receive_window: u32, data: u32) -> bool {
         data < self.data_ack().saturating_add(receive_window)
     }
@@ -72,7 +72,7 @@ impl Receiver {
         self.subflows.get(index).is_some_and(Option::is_some)
     }
 
-    /// Opens subflow `index` unless it is.
+    /// Opens subflow `index` if it is not open.
     pub fn open_subflow(&mut self, index: usize) {
         if self.subflows.len() <= index {
             self.subflows.resize(index + 1, None);
@@ -85,7 +85,7 @@ impl Receiver {
         self.subflows.iter().enumerate().filter(|(_, recent)| recent.is_some()).map(|(index, _)| index)
     }
 
-    /// Packet `seq` of subflow `index` carries `data`: what ACKs are about.
+    /// Notes that packet `seq` of subflow `index` carries `data`, for its ACK.
     pub fn note_arrival(&mut self, index: usize, seq: u32, data: u32) {
         if let Some(Some(recent)) = self.subflows.get_mut(index) {
             recent.rotate_right(1);
@@ -99,7 +99,7 @@ impl Receiver {
         recent.iter().find(|(other, _)| *other == seq).map_or(recent[0].1, |(_, data)| *data)
     }
 
-    /// The payload of packet `data` is there. Returns whether it is new.
+    /// Notes the arrival of packet `data`. Returns whether it is new.
     pub fn take(&mut self, now: Instant, data: u32, bytes: u32, last: bool) -> bool {
         if last {
             self.total = Some(data.saturating_add(1));
@@ -118,7 +118,7 @@ impl Receiver {
         self.ack_paths.get(index % self.ack_paths.len().max(1)).copied().unwrap_or(0)
     }
 
-    /// Whether everything is there.
+    /// Whether all data has arrived.
     pub fn complete(&self) -> bool {
         self.total.is_some_and(|total| self.data_ack() >= total)
     }

@@ -1,4 +1,4 @@
-//! The sending half of a connection: which data each subflow carries.
+//! The sending half of a connection: assigns data to subflows.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -11,19 +11,19 @@ use pullnet_window::Subflow;
 use crate::config::{Coupling, Multipath};
 use crate::coupling::{Pace, increase};
 
-/// A packet of the connection that is not acknowledged by a DATA_ACK.
+/// A packet of the connection without a DATA_ACK so far.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     first_sent: Instant,
     /// Subflows on which a copy is outstanding, one bit each.
     carriers: u16,
-    /// The ACK of a subflow says that it is there.
+    /// Whether an ACK of a subflow reports its arrival.
     arrived: bool,
     /// Whether it waits for reinjection.
     queued: bool,
 }
 
-/// How a subflow stands.
+/// State of a subflow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// Not opened yet: it joins when the first one is established.
@@ -46,11 +46,11 @@ pub(crate) struct Carrier {
     timeouts: u32,
     /// Number of its oldest unacknowledged packet.
     first: u32,
-    /// The data that its packets from `first` on carry.
+    /// Data numbers of its packets from `first` on.
     data: VecDeque<u32>,
-    /// No new packet leaves from this number on.
+    /// Its new packets must have lower numbers.
     limit: u32,
-    /// Its window and round-trip time, once it has both.
+    /// Window and round-trip time; `None` until both are known.
     pace: Option<Pace>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) enum Expiry {
     GoesOn,
     /// The subflow is given up.
     SubflowDies,
-    /// So was the last one that could carry data.
+    /// The subflow is given up, and none is left that could carry data.
     Fails(&'static str),
 }
 
@@ -92,18 +92,18 @@ pub(crate) struct Sender {
     pub to: HostAddr,
     pub priority: u8,
     pub paths: u16,
-    /// Tells connections apart that had the same slot.
+    /// Distinguishes the connection from earlier ones in the same slot.
     pub generation: u8,
     mtu: u32,
     last_payload: u32,
-    /// Number of packets; `u32::MAX` never ends.
+    /// Number of packets; `u32::MAX` for an endless flow.
     total: u32,
-    /// Packets that the receiver takes beyond the oldest missing one.
+    /// Packets that the receiver accepts beyond the oldest missing one.
     receive_window: u32,
     /// The oldest packet without a DATA_ACK.
     first: u32,
     packets: VecDeque<Packet>,
-    /// Packets that wait for reinjection, each with the subflow that is stuck with it.
+    /// Packets that wait for reinjection, each with the subflow that it is stuck on.
     reinject: VecDeque<(u32, usize)>,
     pub carriers: Vec<Carrier>,
     pub last_progress: Instant,
@@ -112,7 +112,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// A connection of `total` packets (`u32::MAX` never ends), none of whose subflows is open.
+    /// A connection of `total` packets (`u32::MAX`: endless), without an open subflow.
     pub fn open(
         now: Instant,
         flow: &FlowSpec,
@@ -169,7 +169,7 @@ impl Sender {
         data.checked_add(1) == Some(self.total)
     }
 
-    /// Whether everything is acknowledged.
+    /// Whether all data is acknowledged.
     pub fn is_complete(&self) -> bool {
         self.first == self.total
     }
@@ -178,8 +178,8 @@ impl Sender {
         self.next() < self.total && (self.packets.len() as u32) < self.receive_window
     }
 
-    /// Packet number `seq` leaves on subflow `index`: which data it carries. A new packet carries what other subflows are
-    /// stuck with, before new data.
+    /// Assigns data to packet number `seq` of subflow `index`, which leaves. A new packet carries data that is stuck on
+    /// other subflows before new data.
     pub fn assign(&mut self, now: Instant, index: usize, seq: u32) -> Option<Assigned> {
         let carrier = self.carriers.get(index)?;
         let known = carrier.data.get(seq.wrapping_sub(carrier.first) as usize).copied();
@@ -209,7 +209,7 @@ impl Sender {
         Some(self.next() - 1)
     }
 
-    /// The oldest packet that another subflow than `index` is stuck with.
+    /// The oldest packet that is stuck on another subflow than `index`.
     fn reinjected(&mut self, index: usize) -> Option<u32> {
         self.prune();
         let at = self.reinject.iter().position(|(_, stuck)| *stuck != index)?;
@@ -219,7 +219,7 @@ impl Sender {
         Some(data)
     }
 
-    /// Packets at the front of the queue for reinjection that have arrived meanwhile leave it.
+    /// Removes packets that have arrived from the front of the queue for reinjection.
     fn prune(&mut self) {
         while let Some((data, _)) = self.reinject.front().copied() {
             if self.packet(data).is_some_and(|packet| !packet.arrived) {
@@ -229,8 +229,8 @@ impl Sender {
         }
     }
 
-    /// Visits the subflows whose limit on new packets changes, with the new limit: none while there is new data, otherwise as
-    /// many packets as there are to reinject.
+    /// Visits the subflows whose limit on new packets changes, with the new limit: no limit while there is new data,
+    /// otherwise the number of packets to reinject.
     pub fn update_limits(&mut self, mut visit: impl FnMut(usize, u32)) {
         let new = self.has_new_data();
         if !new {
@@ -247,7 +247,7 @@ impl Sender {
         }
     }
 
-    /// An ACK has changed subflow `index`.
+    /// Updates subflow `index` after an ACK.
     pub fn update(&mut self, index: usize, subflow: &Subflow) {
         let Self { carriers, packets, first, .. } = self;
         let carrier = &mut carriers[index];
@@ -266,7 +266,7 @@ impl Sender {
             .map(|round_trip| Pace { window: subflow.window, round_trip: round_trip.0.max(1) as f64 });
     }
 
-    /// DATA_ACK. Visits the time since each newly acknowledged packet was first sent.
+    /// Handles a DATA_ACK. Visits the time since the first transmission of each newly acknowledged packet.
     pub fn acknowledge(&mut self, now: Instant, data_ack: u32, finished: bool, mut visit: impl FnMut(Picos)) {
         let finished = finished && self.next() == self.total;
         let until = if finished { self.total } else { data_ack.min(self.next()) };
@@ -279,7 +279,7 @@ impl Sender {
         }
     }
 
-    /// Whether `data_ack` can be of this connection.
+    /// Whether `data_ack` can belong to this connection.
     pub fn has_sent(&self, data_ack: u32) -> bool {
         data_ack <= self.next()
     }
@@ -293,7 +293,7 @@ impl Sender {
         }
     }
 
-    /// The timer of subflow `index` has run out for its packet `seq`. Returns the packet's data, and what follows.
+    /// The timer of subflow `index` has expired for its packet `seq`. Returns the packet's data, and the consequence.
     pub fn on_timeout(&mut self, index: usize, seq: u32, retries: u32) -> (u32, Expiry) {
         self.counts.timeouts += 1;
         let carrier = &mut self.carriers[index];
@@ -314,8 +314,8 @@ impl Sender {
         (data, expiry)
     }
 
-    /// Subflow `index` is stuck with packet `seq`: other subflows carry its data, too, unless one that is not stuck does
-    /// already.
+    /// Packet `seq` is stuck on subflow `index`: queues its data for reinjection, unless a subflow that is not stuck
+    /// carries it already.
     pub fn stuck(&mut self, index: usize, seq: u32) {
         let carrier = &self.carriers[index];
         let Some(data) = carrier.data.get(seq.wrapping_sub(carrier.first) as usize).copied() else { return };
@@ -328,7 +328,7 @@ impl Sender {
         self.reinject.push_back((data, index));
     }
 
-    /// Subflows that carry data and whose timer has not run out since their last progress, one bit each.
+    /// Subflows that carry data without a timeout since their last progress, one bit each.
     fn moving(&self) -> u16 {
         let carriers = self.carriers.iter().enumerate();
         carriers
@@ -336,13 +336,13 @@ impl Sender {
             .fold(0, |all, (index, _)| all | 1 << index)
     }
 
-    /// Packets that subflow `index` had outstanding when it was given up.
+    /// Packets outstanding on subflow `index` when it was given up.
     pub fn outstanding(&self, index: usize) -> core::ops::Range<u32> {
         let carrier = &self.carriers[index];
         carrier.first..carrier.next()
     }
 
-    /// Subflow `index` moves to another path: its SYN was lost.
+    /// Moves subflow `index` to another path, because its SYN was lost.
     pub fn redraw_path(&mut self, index: usize, chance: &mut Stream) {
         self.carriers[index].path = chance.below(self.paths.into()) as u16;
     }

@@ -9,7 +9,7 @@ pub enum PfabricHeader {
         conn: ConnId,
         /// Packet number.
         seq: u32,
-        /// A smaller number is more urgent.
+        /// Rank: a smaller number is more urgent.
         rank: u32,
         /// The last packet of the flow.
         last: bool,
@@ -27,7 +27,7 @@ pub enum PfabricHeader {
         conn: ConnId,
         /// Every packet below this number has arrived.
         cumulative: u32,
-        /// The data packet that this ACK answers; `None`: it answers a probe.
+        /// The data packet that this ACK answers; `None` for the answer to a probe.
         answers: Option<u32>,
         /// The whole flow has arrived.
         finished: bool,
@@ -85,7 +85,7 @@ impl Header for PfabricHeader {
         })
     }
 
-    /// ACKs go before all data.
+    /// ACKs have a better rank than all data.
     fn hop_view(self) -> Option<HopView> {
         Some(match self {
             Self::Data { conn, rank, .. } | Self::Probe { conn, rank } => HopView { conn, rank },

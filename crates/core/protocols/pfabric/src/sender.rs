@@ -1,4 +1,4 @@
-//! The sending half of a connection: the rules of the README in its order.
+//! The sending half of a connection: the rules of the README, in its order.
 
 use alloc::collections::VecDeque;
 
@@ -29,7 +29,7 @@ pub enum Expiry {
     GiveUp(u32),
 }
 
-/// A packet to be sent: its header, its payload, and whether that was sent before.
+/// A packet to send: its header, its payload, and whether it is a retransmission.
 pub type Outgoing = (PfabricHeader, u32, bool);
 
 #[derive(Clone, Debug)]
@@ -47,24 +47,24 @@ pub struct Sender {
     next: u32,
     /// One past the highest packet that was sent.
     sent_until: u32,
-    /// When packets were first sent, from the oldest unacknowledged one on.
+    /// Times of first transmission, from the oldest unacknowledged packet on.
     sent_at: VecDeque<Instant>,
     window: f64,
     threshold: f64,
     timeouts_in_row: u32,
-    /// In probe mode: whether a probe is to be sent.
+    /// In probe mode: whether a probe is due.
     probing: Option<bool>,
     pub counts: SendCounts,
     pub last_progress: Instant,
     last_heard: Instant,
-    /// When the timer is due.
+    /// Deadline of the timer.
     pub due: Instant,
 }
 
-/// Slow-start threshold of a new flow: it is in slow start until a timeout (public pHost code).
+/// Slow-start threshold of a new flow: slow start lasts until a timeout (public pHost code).
 const NO_THRESHOLD: f64 = 1e9;
 const LEAST_THRESHOLD: f64 = 2.0;
-/// Towards a silent receiver the timer waits for this part of the silence, if that is more than the timeout.
+/// If the receiver is silent, the timer waits for this part of the silence, if that exceeds the timeout.
 const SILENCE: u64 = 64;
 
 impl Sender {
@@ -116,7 +116,7 @@ impl Sender {
         Standing { priority, left: self.left(), deadline, tenant: 0, opened: self.opened }
     }
 
-    /// Rule 3: what switches order by, fixed when the packet leaves. ACKs have rank 0.
+    /// Rule 3: rank of a packet at switches, fixed when it leaves. ACKs have rank 0.
     fn rank(&self, by: RankBy) -> u32 {
         match (by, self.deadline) {
             (RankBy::Left, _) => self.left().max(1),
@@ -125,7 +125,7 @@ impl Sender {
         }
     }
 
-    /// Rule 2: the window counts from the oldest unacknowledged packet; later ones that are acknowledged take no room.
+    /// Rule 2: the window starts at the oldest unacknowledged packet; acknowledged packets take no room in it.
     pub fn can_send(&self) -> bool {
         if let Some(due) = self.probing {
             return due;
@@ -142,7 +142,7 @@ impl Sender {
         }
     }
 
-    /// The next packet; [`Sender::can_send`] has said that there is one.
+    /// The next packet; [`Sender::can_send`] must have returned true.
     pub fn transmit(&mut self, now: Instant, config: &PfabricConfig) -> Outgoing {
         let (conn, rank) = (self.conn, self.rank(config.rank));
         if self.probing.is_some() {
@@ -167,8 +167,8 @@ impl Sender {
         (PfabricHeader::Data { conn, seq, rank, last }, payload, again)
     }
 
-    /// Rule 4: an ACK names the packet that it answers, and all packets up to a point. `acknowledged` is told when each one
-    /// was first sent.
+    /// Rule 4: an ACK names the packet that it answers, and acknowledges all packets below a number. Calls
+    /// `acknowledged` with the time of first transmission of each newly acknowledged packet.
     pub fn on_ack(
         &mut self,
         now: Instant,
@@ -200,14 +200,15 @@ impl Sender {
         self.due = if self.sent_until > first { now.after(config.timeout) } else { Instant::NEVER };
     }
 
-    /// Rule 5: slow start, after a timeout to half the window that it met, then a packet per window.
+    /// Rule 5: grows the window: slow start, after a timeout up to half the window before it, then one packet per
+    /// window.
     fn grow(&mut self, config: &PfabricConfig) {
         self.window += if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
         self.window = self.window.min(f64::from(config.largest_window.0));
     }
 
-    /// Rules 6 and 7: a timeout begins again with the oldest unacknowledged packet and a window of one; after several in a
-    /// row the flow only probes.
+    /// Rules 6 and 7: after a timeout the flow restarts at the oldest unacknowledged packet with a window of one. After
+    /// several timeouts in a row it only probes.
     pub fn on_timeout(&mut self, now: Instant, config: &PfabricConfig) -> Expiry {
         if now < self.due {
             return Expiry::Early;
@@ -228,7 +229,7 @@ impl Sender {
         Expiry::Timeout(first)
     }
 
-    /// Payload bytes that are acknowledged.
+    /// Payload bytes acknowledged.
     pub fn acknowledged(&self, config: &PfabricConfig) -> u64 {
         u64::from(self.acked.count()) * config.mtu.0
     }

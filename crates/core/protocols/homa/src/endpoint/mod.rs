@@ -20,9 +20,9 @@ pub type HomaEndpoint = Endpoint<HomaRules>;
 /// The state that belongs to no message.
 pub struct HomaRules {
     config: HomaConfig,
-    /// Messages that can send, the one with the fewest packets left first.
+    /// Messages that can send, fewest packets left first.
     ready: FlowOrder,
-    /// Incoming messages that need grants, the one with the fewest packets left first.
+    /// Incoming messages that need grants, fewest packets left first.
     waiting: FlowOrder,
     sprayer: Sprayer,
     /// Messages opened so far.
@@ -71,7 +71,7 @@ impl Rules for HomaRules {
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<HomaHeader>) {
         let Received { from, paths, wire, fate, header, .. } = packet;
         if fate != Fate::Whole {
-            // Homa needs no trimming switches: what has lost its payload counts as lost.
+            // Homa needs no trimming switches: a packet that lost its payload counts as lost.
             return;
         }
         match header {

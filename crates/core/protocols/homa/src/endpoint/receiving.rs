@@ -12,7 +12,7 @@ use crate::header::HomaHeader;
 use crate::receiver::{Check, Receiver};
 
 impl HomaRules {
-    /// Rule R1: finds the message or opens it. A packet of a finished one is answered.
+    /// Rule R1: finds the message or opens it. A packet of a finished message is answered.
     pub(super) fn receiver_for(
         &mut self,
         flows: &mut Flows<Self>,
@@ -71,7 +71,7 @@ impl HomaRules {
         self.give_grants(flows);
     }
 
-    /// Rule R6: one ACK says that everything is there.
+    /// Rule R6: a single ACK tells that all data has arrived.
     fn finish(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let (peer, conn, paths) = (receiver.peer, receiver.conn, (receiver.paths, receiver.path));
@@ -80,8 +80,8 @@ impl HomaRules {
         self.send_control(flows, peer, paths, HomaHeader::Ack { conn });
     }
 
-    /// Rules R2 to R4: the messages with the fewest packets left are granted, as many as may be at a time; the shortest has
-    /// the most urgent of the lowest priorities that suffice.
+    /// Rules R2 to R4: grants go to the messages with the fewest packets left, to as many at a time as allowed. The
+    /// levels used are the lowest ones that suffice; the shortest message has the most urgent of them.
     fn give_grants(&mut self, flows: &mut Flows<Self>) {
         let chosen: Vec<u32> = self.waiting.leading(self.config.degree()).collect();
         let levels = usize::from(self.config.scheduled_levels());
@@ -123,7 +123,7 @@ impl HomaRules {
             Check::Resend(header) => {
                 flows.arm_receiver(slot, now.after(self.config.timeout));
                 self.send_control(flows, peer, paths, header);
-                // Others are granted until data arrives again.
+                // Grants go to other messages until data arrives again.
                 self.waiting.remove(slot);
                 self.give_grants(flows);
             }

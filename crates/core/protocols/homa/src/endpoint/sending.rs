@@ -25,7 +25,7 @@ impl HomaRules {
         self.line_up(flows, slot);
     }
 
-    /// A message stands in line while it can send, and its timer runs.
+    /// A message is queued for the link while it can send, and its timer runs.
     fn line_up(&mut self, flows: &mut Flows<Self>, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
         if sender.can_send() {
@@ -37,7 +37,7 @@ impl HomaRules {
         flows.arm_sender(slot, due);
     }
 
-    /// Lets a word of the receiver change the message that it is meant for.
+    /// Applies feedback of the receiver to its message.
     pub(super) fn hear<R>(
         &mut self,
         flows: &mut Flows<Self>,
@@ -53,7 +53,7 @@ impl HomaRules {
         Some((slot, result))
     }
 
-    /// A message that has nothing to repeat waits for its turn on the link: the receiver learns that.
+    /// Handles a RESEND. If no packet can be repeated, because the message waits for the link, the receiver is told so.
     pub(super) fn on_resend(
         &mut self,
         flows: &mut Flows<Self>,
@@ -72,7 +72,7 @@ impl HomaRules {
         }
     }
 
-    /// Rule S6: the message is over.
+    /// Rule S6: ends the message.
     pub(super) fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, (to, conn): (HostAddr, ConnId)) {
         let Some(slot) = flows.senders.find(to, conn) else { return };
         // An ACK for a message that has not been sent completely is not genuine.

@@ -51,7 +51,7 @@ impl Subflow {
     }
 }
 
-/// How one subflow's congestion control stands, for tests and probes.
+/// State of one subflow's congestion control, for tests and probes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SubflowInsight<C> {
     /// Its path.
@@ -75,9 +75,9 @@ pub struct MultipathEndpoint<C: Control> {
     received: Finished,
     /// Ended connections whose number may not be used again yet.
     sent: Finished,
-    /// When to look whether the sender of a slot is silent.
+    /// When to check for a silent sender, by slot.
     silences: BTreeSet<(Instant, u32)>,
-    /// After so long without a word a receiver forgets the connection.
+    /// Silence after which a receiver forgets the connection.
     silence: Picos,
     /// Generation of the next connection.
     generation: u8,
@@ -94,7 +94,7 @@ impl<C: Control> MultipathEndpoint<C> {
         chance: Stream,
     ) -> Self {
         let silence = rules.patience().saturating_add(rules.time_wait);
-        // Subflows are given up here, where the number of timeouts in a row is counted, too.
+        // Subflows are given up here, where consecutive timeouts are counted, too.
         let patient = Rules { retries: u32::MAX, ..rules.clone() };
         Self {
             events: SmallQueue::new(),
@@ -120,7 +120,7 @@ impl<C: Control> MultipathEndpoint<C> {
         self.refused
     }
 
-    /// How subflow `index` of a connection that this host sends on stands; `None` if there is none.
+    /// State of subflow `index` of a connection that this host sends on; `None` if there is none.
     pub fn subflow(&mut self, to: HostAddr, conn: ConnId, index: usize) -> Option<SubflowInsight<C>> {
         let slot = self.senders.find(to, conn)?;
         let sender = self.senders.get_mut(slot)?;
@@ -134,7 +134,7 @@ impl<C: Control> MultipathEndpoint<C> {
         self.generation
     }
 
-    /// A packet of a subflow, as it goes out. `None`: its connection has ended.
+    /// A packet of a subflow in its outgoing form. `None` if its connection has ended.
     fn translate(&mut self, now: Instant, packet: Transmit<Segment>) -> Option<Transmit<MultipathHeader>> {
         let subflow = Subflow::named(packet.header.conn());
         match packet.header {

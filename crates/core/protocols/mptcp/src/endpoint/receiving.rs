@@ -20,7 +20,7 @@ struct Data {
 }
 
 impl<C: Control> MultipathEndpoint<C> {
-    /// `None`: the host has as many connections as it can.
+    /// `None` if the host has reached its limit of connections.
     fn open_receiver(&mut self, now: Instant, peer: HostAddr, conn: ConnId, paths: u16) -> Option<u32> {
         let paths = paths.max(1);
         let ack_paths = self.multipath.paths(paths, &mut self.chance);
@@ -35,8 +35,8 @@ impl<C: Control> MultipathEndpoint<C> {
         Some(slot)
     }
 
-    /// Looks after a time-wait, or after as long as nothing was heard, so that most connections that end need no more than one
-    /// look.
+    /// The check for silence comes after a time-wait, or after as long as the sender has been silent, so that most
+    /// connections that end need only one check.
     fn watch_silence(&mut self, now: Instant, slot: u32) {
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         let step = self.rules.time_wait.max(now.since(receiver.last_heard));
@@ -70,7 +70,8 @@ impl<C: Control> MultipathEndpoint<C> {
         self.events.push(Event::Stray { peer, conn });
     }
 
-    /// The SYN of the first subflow opens the connection; others join one that is open. A repeated SYN is answered again.
+    /// The SYN of the first subflow opens the connection; other subflows join an open one. A repeated SYN is answered
+    /// again.
     pub(super) fn handle_syn(
         &mut self,
         now: Instant,
@@ -90,7 +91,8 @@ impl<C: Control> MultipathEndpoint<C> {
         self.hand_on(now, packet, slot, subflow as usize, |conn| Segment::Syn { conn });
     }
 
-    /// Hands a packet to the receiver of its subflow, which this opens. Returns the payload that is new to the subflow.
+    /// Passes a packet to the receiver of its subflow, and opens that if necessary. Returns the payload that is new to
+    /// the subflow.
     fn hand_on(
         &mut self,
         now: Instant,
@@ -173,13 +175,13 @@ impl<C: Control> MultipathEndpoint<C> {
         }
     }
 
-    /// The last ACKs of an ended connection were lost: says again that everything is there.
+    /// The last ACKs of an ended connection were lost: tells the sender again that all data has arrived.
     fn answer_late(&mut self, now: Instant, packet: &Received<MultipathHeader>, data: Data) {
         self.received.note(now, packet.from, data.conn);
         self.finish(packet, data, data.data.saturating_add(1));
     }
 
-    /// The ACK of everything, on any path.
+    /// The ACK of all data, on any path.
     fn finish(&mut self, packet: &Received<MultipathHeader>, data: Data, data_ack: u32) {
         let Data { conn, subflow, data: answers, .. } = data;
         let (echo, ranges) = (packet.ce && self.rules.ecn, Ranges::default());
@@ -205,8 +207,8 @@ impl<C: Control> MultipathEndpoint<C> {
         });
     }
 
-    /// An answer of a subflow's receiver: an ACK gets the connection's DATA_ACK. `None`: the connection has ended, and its
-    /// last ACK has said everything.
+    /// Completes an answer of a subflow's receiver: an ACK gets the connection's DATA_ACK. `None` if the connection has
+    /// ended, and its last ACK has acknowledged everything.
     pub(super) fn answer(
         &mut self,
         packet: &Transmit<Segment>,
@@ -241,7 +243,7 @@ impl<C: Control> MultipathEndpoint<C> {
                 MultipathHeader::Nack { conn, subflow: index, seq, data }
             }
             _ => {
-                // Each one on another path: the first may be down.
+                // Each ACK takes another path: the first one may be down.
                 if single {
                     path = self.chance.below(receiver.paths.into()) as u16;
                 }

@@ -9,7 +9,7 @@ use super::{MOST_CONNECTIONS, MultipathEndpoint, Subflow};
 use crate::header::MultipathHeader;
 use crate::sender::{Expiry, Phase, Sender};
 
-/// Most packets of a flow: numbers are 32 bits, and one past the last has to be a number too.
+/// Most packets of a flow: numbers have 32 bits, and one past the last packet has to be a number too.
 const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
 
 impl<C: Control> MultipathEndpoint<C> {
@@ -75,12 +75,12 @@ impl<C: Control> MultipathEndpoint<C> {
         });
     }
 
-    /// The sender of a subflow's packet, unless its connection has ended and another one has its slot.
+    /// The sender of a subflow's packet. `None` if its connection has ended, even if another one has its slot.
     fn sender_of(&mut self, subflow: Subflow) -> Option<&mut Sender> {
         self.senders.get_mut(subflow.slot).filter(|sender| sender.generation == subflow.generation)
     }
 
-    /// A data packet of a subflow gets its data.
+    /// Assigns data to a data packet of a subflow.
     pub(super) fn data(
         &mut self,
         now: Instant,
@@ -128,8 +128,7 @@ impl<C: Control> MultipathEndpoint<C> {
         Some(Transmit { to, path, wire, class, priority, ect, again, header })
     }
 
-    /// An ACK, NACK or SYN-ACK, or a header that came back, for a subflow of a connection. `segment` is what the subflow's
-    /// sender gets, for its name.
+    /// Handles an ACK, NACK, SYN-ACK or returned header for a subflow. `segment` is the subflow's part, under its name.
     pub(super) fn feedback(
         &mut self,
         now: Instant,
@@ -160,9 +159,9 @@ impl<C: Control> MultipathEndpoint<C> {
         self.take_data_ack(now, packet, slot);
     }
 
-    /// Looks how the subflow stands now.
+    /// Updates the connection from the present state of the subflow.
     fn after_feedback(&mut self, now: Instant, packet: &Received<MultipathHeader>, slot: u32, index: usize) {
-        // Its reports count packets of the subflow, not data.
+        // The subflow's own reports count its packets, not data.
         while self.subflows.poll_event().is_some() {}
         let Some(sender) = self.senders.get_mut(slot) else { return };
         let name = Subflow { slot, generation: sender.generation, index }.name();
@@ -194,7 +193,7 @@ impl<C: Control> MultipathEndpoint<C> {
         self.update_limits(now, slot);
     }
 
-    /// The number of an ended connection rests until its receiver has forgotten it.
+    /// The number of an ended connection is not reused until its receiver has forgotten it.
     fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
         let Some(sender) = self.senders.remove(to, conn) else { return SendCounts::default() };
         for index in 0..sender.carriers.len() {
@@ -204,7 +203,8 @@ impl<C: Control> MultipathEndpoint<C> {
         sender.counts
     }
 
-    /// Timeouts of subflows: of a SYN, which then tries another path, or of data, which other subflows then carry, too.
+    /// Handles timeouts of subflows: of a SYN, which then tries another path, or of data, which other subflows then
+    /// carry, too.
     pub(super) fn take_timeouts(&mut self, now: Instant) {
         while let Some(event) = self.subflows.poll_event() {
             if let Event::TimedOut { to, conn: name, seq } = event {

@@ -21,7 +21,7 @@ pub type PfabricEndpoint = Endpoint<PfabricRules>;
 /// The state that belongs to no flow.
 pub struct PfabricRules {
     config: PfabricConfig,
-    /// Senders that can send, in the order that switches would give them.
+    /// Senders that can send, in the order in which switches would serve them.
     ready: FlowOrder,
     sprayer: Sprayer,
     /// Flows opened so far.
@@ -62,7 +62,7 @@ impl Rules for PfabricRules {
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<PfabricHeader>) {
         let Received { from, paths, wire, fate, header, .. } = packet;
         if fate != Fate::Whole {
-            // pFabric's switches drop: what has lost its payload counts as lost.
+            // pFabric's switches drop: a packet that lost its payload counts as lost.
             return;
         }
         match header {

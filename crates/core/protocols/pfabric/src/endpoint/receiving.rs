@@ -16,7 +16,7 @@ pub struct Receiver {
     paths: u16,
     path: u16,
     received: ReceivedSet,
-    /// Packets in all, once the last one was seen.
+    /// Number of packets; `None` until the last one was seen.
     total: Option<u32>,
     pub bytes: u64,
     pub last_progress: Instant,
@@ -24,7 +24,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Notes a packet. `None`: no sender that keeps to the rules has sent it.
+    /// Notes a packet. `None` if no conforming sender can have sent it.
     fn on_data(&mut self, now: Instant, seq: u32, last: bool) -> Option<Noted> {
         let beyond = self.total.is_some_and(|total| seq >= total);
         if beyond || seq == u32::MAX {
@@ -63,7 +63,8 @@ impl PfabricRules {
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
     }
 
-    /// Finds the connection or opens it: any data packet may be the first to arrive. One of a finished connection is answered.
+    /// Finds the connection or opens it: any data packet may be the first to arrive. A packet of a finished connection
+    /// is answered.
     fn receiver_for(
         &mut self,
         flows: &mut Flows<Self>,
@@ -103,7 +104,7 @@ impl PfabricRules {
         Some(slot)
     }
 
-    /// A sender that has been silent for longer than it may be is forgotten.
+    /// Forgets a receiver whose sender has been silent for longer than allowed.
     fn silence(&self) -> Picos {
         self.config.give_up.saturating_mul(2)
     }

@@ -24,7 +24,7 @@ impl PfabricRules {
         self.line_up(flows, slot);
     }
 
-    /// A sender stands in line while it can send, and its timer runs.
+    /// A sender is queued for the link while it can send, and its timer runs.
     fn line_up(&mut self, flows: &mut Flows<Self>, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
         if sender.can_send() {
