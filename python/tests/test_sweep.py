@@ -155,6 +155,18 @@ def test_tables_of_all_runs_carry_the_parameters(pullnet: Pullnet, plain: Path, 
     assert table.height == 4 * single.flows.height
 
 
+def test_tables_that_do_not_fit_together_are_refused(plain: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    api.sweep(plain, seeds=[1, 2], keep=["hosts"], out=out, workers=1)
+    before = (out / "hosts.parquet").read_bytes()
+    one, _ = (out / "runs").rglob("*.hosts.parquet")
+    pl.DataFrame({"host": [1]}).write_parquet(one)
+    with pytest.raises(api.InputError, match="--keep hosts: its columns are not the same at all points; leave it out"):
+        api.sweep(plain, seeds=[1, 2], keep=["hosts"], out=out, workers=1)
+    assert (out / "hosts.parquet").read_bytes() == before
+    assert not list(out.glob(".*"))
+
+
 def test_a_point_runs_again_from_what_is_kept(pullnet: Pullnet, plain: Path, tmp_path: Path) -> None:
     (tmp_path / "flows.csv").write_text("src,dst,bytes,start_ps\n0,1,9000,0\n")
     listed = 'traffic.0={ kind = "flows", file = "flows.csv" }'
@@ -441,7 +453,13 @@ def test_a_sweep_without_a_folder_stays_in_memory(plain: Path, tmp_path: Path) -
     assert found.table("flows").height == 2 * api.run(plain).flows.height
 
 
-def test_wrong_seeds_from_python_are_refused() -> None:
+def test_wrong_numbers_from_python_are_refused() -> None:
+    with pytest.raises(api.InputError, match="threads: 0 is out of range; use 1 to 256"):
+        api.sweep(PLAIN, threads=0)
+    with pytest.raises(api.InputError, match="workers: 0 is out of range; use 1 or more"):
+        api.sweep(PLAIN, workers=0)
+    with pytest.raises(api.InputError, match="is no scheduler; write dask://HOST:PORT"):
+        api.sweep(PLAIN, on="tcp://127.0.0.1:8786")
     for seeds in ([], [-1], [1, 1], [2**63], ["1"]):
         with pytest.raises(api.InputError, match="--seeds"):
             api.sweep(PLAIN, seeds=seeds)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,13 +111,14 @@ def execute(
     alone = jobs == 1 or len(waiting) < 2
     found = here(_execute, waiting, stop) if alone else side_by_side(_execute, waiting, jobs, stop, tick)
     errors: list[str] = []
-    for task, error in found:
-        if error is None:
-            yield task
-        elif isinstance(error, InputError):
-            errors += error.errors
-        else:
-            raise error
+    with closing(found):  # who leaves does not wait for what is under way
+        for task, error in found:
+            if error is None:
+                yield task
+            elif isinstance(error, InputError):
+                errors += error.errors
+            else:
+                raise error
     if errors:
         raise InputError(errors)
 

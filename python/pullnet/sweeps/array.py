@@ -30,15 +30,9 @@ def main(root: str, listed: str, element: str, count: str) -> int:
 
 
 def _make(store: Store, run: "dict[str, object]", keep: tuple[str, ...], listing: "dict[str, object]") -> None:
-    place = store.scenario(str(run["point"]))
-    files = {
-        str(path.relative_to(place.parent / "inputs")): path.read_bytes()
-        for path in sorted((place.parent / "inputs").rglob("*"))
-        if path.is_file()
-    }
-    point = Point({}, str(run["point"]), place.read_text(encoding="utf-8"), files)
-    seed, threads = int(str(run["seed"])), int(str(listing["threads"]))
-    record = carry_out(Task(point, seed, str(run["key"]), keep, threads, str(listing["core"])))
+    point, seed, threads = str(run["point"]), int(str(run["seed"])), int(str(listing["threads"]))
+    core, place = str(listing["core"]), store.scenario(point)
+    record = carry_out(Task(Point({}, point, "", {}), seed, str(run["key"]), keep, threads, core, place))
     assert record is not None, "nothing stops a run without a limit to its time"
     store.save(record)
 

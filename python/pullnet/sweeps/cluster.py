@@ -4,7 +4,7 @@ import contextlib
 import re
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,9 @@ def address_of(on: str) -> str:
     return f"tcp://{found[1]}:{found[2]}"
 
 
-def on_dask(on: str, store: Store, tasks: list[Task], stop: Stop, tally: Tally) -> Iterator[tuple[Task, Outcome]]:
+def on_dask(
+    on: str, store: Store, tasks: list[Task], stop: Stop, tally: Tally
+) -> Generator[tuple[Task, Outcome], None, None]:
     """Make all runs on the cluster; yield each once, when its record is here."""
     address = address_of(on)
     try:

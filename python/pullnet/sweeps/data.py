@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from pullnet import tables
+from pullnet.errors import InputError
 from pullnet.sweeps.axes import Axis, Value
 from pullnet.sweeps.plan import Plan
 from pullnet.sweeps.store import Store, writing
@@ -148,13 +149,15 @@ def write_table(plan: Plan, store: Store, name: str, path: Path) -> None:
                 given = {**run.point.at, "seed": run.seed}
                 for at, (key, value) in enumerate(given.items()):
                     table = table.add_column(at, key, pa.array([value] * table.num_rows, _arrow_kind(value)))
+                if writer and not table.schema.equals(writer.schema):
+                    raise InputError(f"--keep {name}: its columns are not the same at all points; leave it out")
                 writer = writer or pq.ParquetWriter(beside, table.schema, compression="zstd")
                 writer.write_table(table)
-        finally:
             if writer:
                 writer.close()
-        if writer:
-            beside.replace(path)
+                beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 def _arrow_kind(value: Value) -> Any:

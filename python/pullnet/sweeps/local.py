@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Protocol, TypeVar
@@ -44,7 +44,7 @@ def processors(threads: int = 1) -> int:
     return max(1, len(os.sched_getaffinity(0)) // threads)
 
 
-def here(do: Callable[[Item], None], items: Sequence[Item], stop: Stop) -> Iterator[tuple[Item, Outcome]]:
+def here(do: Callable[[Item], None], items: Sequence[Item], stop: Stop) -> Generator[tuple[Item, Outcome], None, None]:
     """Do one after the other in this process; yield each with what came of it."""
     for item in items:
         if stop.asked:
@@ -59,7 +59,7 @@ def here(do: Callable[[Item], None], items: Sequence[Item], stop: Stop) -> Itera
 
 def side_by_side(
     do: Callable[[Item], None], items: Sequence[Item], workers: int, stop: Stop, tick: Callable[[], None]
-) -> Iterator[tuple[Item, Outcome]]:
+) -> Generator[tuple[Item, Outcome], None, None]:
     """Do everything in `workers` processes; yield each with what came of it.
 
     Who is asked to stop begins nothing new and ends what has been begun. A process that is killed is replaced, and

@@ -1,7 +1,8 @@
 """Making the runs of a plan that have not been made, and gathering what all of them come to."""
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -58,8 +59,9 @@ def make(plan: Plan, store: Store, where: Where, *, quiet: bool) -> Outcomes:
     total = len(plan.points) * len(plan.seeds)
     with Tally(plan.name, total, total - len(waiting), quiet=quiet) as tally:
         asking = Asking(tally, _what_then(where))
-        with interruptible(asking):
-            for run, error in _made(plan, store, waiting, where, asking, tally):
+        # Closed at once where somebody leaves: nothing then waits for runs that are under way.
+        with interruptible(asking), closing(_made(plan, store, waiting, where, asking, tally)) as found:
+            for run, error in found:
                 _count(outcomes, run, error)
                 tally.step(failed=error is not None)
     outcomes.interrupted = asking.asked
@@ -89,7 +91,7 @@ def _count(outcomes: Outcomes, run: Run, error: Outcome) -> None:
 
 def _made(
     plan: Plan, store: Store, waiting: list[Run], where: Where, stop: Stop, tally: Tally
-) -> Iterator[tuple[Run, Outcome]]:
+) -> Generator[tuple[Run, Outcome], None, None]:
     if where.slurm is not None:
         yield from on_slurm(plan, store, waiting, where.slurm, stop, tally)
         return
@@ -97,14 +99,16 @@ def _made(
     if where.dask is not None:
         found = on_dask(where.dask, store, tasks(plan, waiting), stop, tally)
     else:
-        found = on_this_machine(store, tasks(plan, waiting), where.workers or processors(plan.threads), stop, tally)
-    for task, error in found:
-        yield runs[task.key], error
+        here_too = tasks(plan, waiting, store)
+        found = on_this_machine(store, here_too, where.workers or processors(plan.threads), stop, tally)
+    with closing(found):
+        for task, error in found:
+            yield runs[task.key], error
 
 
 def on_this_machine(
     store: Store, waiting: list[Task], workers: int, stop: Stop, tally: Tally
-) -> Iterator[tuple[Task, Outcome]]:
+) -> Generator[tuple[Task, Outcome], None, None]:
     """Make runs in this process while that is faster, else in processes of their own."""
     watch = _Watch(tally)
     if min(workers, len(waiting)) == 1:

@@ -14,6 +14,7 @@ from pullnet import __version__, _core, inputs
 from pullnet.errors import InputError
 from pullnet.identity import core_identity
 from pullnet.result import PROBES
+from pullnet.runner import MAX_THREADS
 from pullnet.scenario import Overrides, ScenarioSource, override_pairs, read, silenced
 from pullnet.seeds import MOST_SEEDS, parse_seeds
 from pullnet.sweeps.axes import Axis, Over, Value, parse
@@ -94,6 +95,8 @@ def make(
     threads: int = 1,
 ) -> Plan:
     """Check everything before anything runs. Raises `InputError` with every error at once."""
+    if not 1 <= threads <= MAX_THREADS:
+        raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
     axes, settings = parse(over), override_pairs(set)
     varied = {axis.path for axis in axes}
     both = [f"--over {path}: is also given by --set; use one of them" for path, _ in settings if path in varied]

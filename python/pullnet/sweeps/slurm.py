@@ -32,10 +32,10 @@ _GRACE_S = 10.0
 _SCRIPT = """#!/bin/bash
 #SBATCH --job-name={name}
 #SBATCH --array=0-{last}
-#SBATCH --output={logs}/%A-%a.log
+#SBATCH --output={logs}
 #SBATCH --cpus-per-task={threads}
 #SBATCH --requeue
-{options}# Makes the runs that are listed in {listed}, those that are not there yet.
+{options}# Makes the runs of the list beside this script that are not there yet.
 # Element N of the array takes the runs N, N + {count}, N + {twice} and so on; begun again it goes on where it was.
 cd {folder} && exec {python} -m pullnet.sweeps.array {root} {listed} "$SLURM_ARRAY_TASK_ID" {count}
 """
@@ -119,7 +119,7 @@ def write(plan: Plan, store: Store, runs: Sequence[Run], manner: Manner) -> Path
         text = _SCRIPT.format(
             name=re.sub(r"[^A-Za-z0-9_.-]+", "-", plan.name).strip("-") or "sweep",
             last=count - 1,
-            logs=folder.absolute(),
+            logs=shlex.quote(f"{folder.absolute()}/%A-%a.log"),
             threads=plan.threads,
             options="".join(f"#SBATCH {option}\n" for option in manner.options),
             listed=shlex.quote(str(listed)),

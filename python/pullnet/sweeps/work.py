@@ -6,7 +6,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -35,6 +35,8 @@ class Task:
     threads: int
     core: str
     """Hash of the build that is to make it."""
+    place: Path | None = None
+    """Where the point's scenario lies, for who sees the sweep's folder; the point then need not hold it."""
 
     @property
     def words(self) -> str:
@@ -42,9 +44,16 @@ class Task:
         return Run(self.point, self.seed, self.key).words
 
 
-def tasks(plan: Plan, runs: Iterable[Run]) -> list[Task]:
-    """Return what is to be done for `runs`."""
-    return [Task(run.point, run.seed, run.key, plan.keep, plan.threads, core_identity()) for run in runs]
+def tasks(plan: Plan, runs: Iterable[Run], store: Store | None = None) -> list[Task]:
+    """Return what is to be done for `runs`, whole, or for workers that see the folder of `store`."""
+    return [_task(plan, run, store) for run in runs]
+
+
+def _task(plan: Plan, run: Run, store: Store | None) -> Task:
+    whole = Task(run.point, run.seed, run.key, plan.keep, plan.threads, core_identity())
+    if store is None:
+        return whole
+    return replace(whole, point=replace(run.point, text="", files={}), place=store.scenario(run.point.digest))
 
 
 class Patience(Interruption):
@@ -66,7 +75,7 @@ def carry_out(task: Task, patience: Patience | None = None, watchers: Iterable[W
             "the worker has another build of pullnet than the one that asks; install the same on both, "
             "results of different builds are not mixed"
         )
-    scenario = compiled(_scenario(task.point), seed=task.seed)
+    scenario = compiled(task.place or _scenario(task.point), seed=task.seed)
     with _ONE_AT_A_TIME:
         watching = [*watchers, *([patience] if patience else [])]
         stall_after_ps = picoseconds("stall_after", DEFAULT_AFTER)
@@ -97,7 +106,7 @@ def _parquet(result: Result, name: str) -> bytes:
 
 
 def _scenario(point: Point) -> str | Path:
-    """Return the scenario as text, or where it lies with its files."""
+    """Return a scenario that was sent: its text, or where it now lies with its files."""
     return point.text if not point.files else _unpacked(point.digest, point.text, tuple(point.files.items()))
 
 
