@@ -2,7 +2,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use pullnet_settings::{choice, settings};
-use pullnet_units::{Bytes, QueueSize};
+use pullnet_units::{BitsPerSec, Bytes, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::drop_tail::drop_reason;
@@ -50,6 +50,9 @@ settings! {
         priorities: u32 = 1 in 1 => 8,
         /// How much of the free shared memory one priority of a link may hold before it is paused. Factor.
         alpha: f64 = 0.125 in 0.001 => 1000.0,
+        /// A fixed threshold instead: the shared memory that one priority of a link may hold before it is paused (XOFF).
+        /// Bytes on the wire; absent: `alpha` decides. Source: public NDP code, 15 packets.
+        pause_above: Option<Bytes> = "" in "1 B" => "10 GB",
         /// A pause ends when so much less than the threshold is held. Bytes on the wire.
         resume_below: Bytes = "3 kB" in "0 B" => "100 MB",
         /// What a pause stops.
@@ -66,6 +69,9 @@ settings! {
         mark_high: QueueSize = "400 kB" in "1 packets" => "1000000 packets",
         /// Probability of a mark just below `mark_high`.
         mark_probability: f64 = 1.0 in 0.0 => 1.0,
+        /// `headroom`, `alpha`, `pause_above`, `mark_low` and `mark_high` are stated for links of this rate, and in proportion to the rate
+        /// for others: faster links may hold more. Absent: the same for all links. Source: HPCC simulator.
+        reference_rate: Option<BitsPerSec> = "" in "1 kbps" => "10 Tbps",
     }
 }
 
@@ -85,6 +91,12 @@ struct Ramp {
 }
 
 impl Ramp {
+    /// The same for a link that is `scale` times as fast.
+    fn scaled(self, scale: f64) -> Self {
+        let [low, high] = [self.low, self.high].map(|threshold| (threshold as f64 * scale) as u64);
+        Self { low, high, ..self }
+    }
+
     /// Whether a packet is marked where `packets` of together `bytes` wait behind it.
     fn marks<P>(&self, packets: u32, bytes: u64, cx: &mut impl Context<P>) -> bool {
         let held = if self.in_bytes { bytes } else { packets.into() };
@@ -102,16 +114,28 @@ pub struct PfcRules {
     buffer: u64,
     reserve: u64,
     headroom: u64,
-    set_aside: u64,
+    priorities: u64,
     alpha: f64,
+    pause_above: Option<u64>,
     resume_below: u64,
     pause: PauseKind,
     quanta: u16,
     schedule: Schedule,
     mark: Option<Ramp>,
+    reference_rate: Option<BitsPerSec>,
 }
 
 impl PfcRules {
+    /// How many times as fast as the reference a link of `rate` is; 1 without a reference.
+    fn scale(&self, rate: BitsPerSec) -> f64 {
+        self.reference_rate.map_or(1.0, |reference| rate.get() as f64 / reference.get() as f64)
+    }
+
+    /// Headroom of a link that is `scale` times as fast as the reference.
+    fn headroom(&self, scale: f64) -> u64 {
+        (self.headroom as f64 * scale) as u64
+    }
+
     /// The account of a priority.
     fn account(&self, priority: usize) -> usize {
         if self.pause == PauseKind::Link { 0 } else { priority }
@@ -128,11 +152,19 @@ struct Account {
 }
 
 /// What came by one link.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Ingress {
     accounts: [Account; PRIORITIES],
     /// The accounts whose sender was asked to pause, one bit each.
     paused: u8,
+    /// How many times as fast as the reference the link is.
+    scale: f64,
+}
+
+impl Default for Ingress {
+    fn default() -> Self {
+        Self { accounts: [Account::default(); PRIORITIES], paused: 0, scale: 1.0 }
+    }
 }
 
 /// The memory of one switch.
@@ -151,8 +183,14 @@ impl PfcMemory {
         self.free
     }
 
-    fn threshold(&self, rules: &PfcRules) -> u64 {
-        (self.free as f64 * rules.alpha) as u64
+    fn scale(&self, link: u16) -> f64 {
+        self.links.get(usize::from(link)).map_or(1.0, |link| link.scale)
+    }
+
+    /// Most that one account of `link` may hold of the shared memory.
+    fn threshold(&self, rules: &PfcRules, link: u16) -> u64 {
+        let threshold = rules.pause_above.map_or(self.free as f64 * rules.alpha, |fixed| fixed as f64);
+        (threshold * self.scale(link)) as u64
     }
 
     /// The account number `account` of `link`.
@@ -166,7 +204,8 @@ impl PfcMemory {
 
     /// Takes `size` bytes that came by `link`; says whether there is room.
     fn take(&mut self, rules: &PfcRules, link: u16, account: usize, size: u64) -> bool {
-        let (threshold, free, held) = (self.threshold(rules), self.free, self.held);
+        let (threshold, free, held) = (self.threshold(rules, link), self.free, self.held);
+        let headroom = rules.headroom(self.scale(link));
         let account = self.account(link, account);
         let beyond = (account.held + size).saturating_sub(rules.reserve);
         let shared = size.min(beyond);
@@ -175,7 +214,7 @@ impl PfcMemory {
         } else if beyond <= threshold && shared <= free {
             account.held += size;
             self.free -= shared;
-        } else if account.over + size <= rules.headroom {
+        } else if account.over + size <= headroom {
             account.over += size;
         } else {
             return false;
@@ -204,7 +243,7 @@ impl PfcMemory {
     /// The pause that a packet of `account` causes which came by `link`.
     fn pause(&mut self, rules: &PfcRules, link: u16, account: usize) -> Option<Signal> {
         let (used, over) = self.used(rules, link, account);
-        let full = over > 0 || used >= self.threshold(rules);
+        let full = over > 0 || used >= self.threshold(rules, link);
         let paused = self.links[usize::from(link)].paused >> account & 1 != 0;
         (full && !paused).then(|| self.turn(rules, link, account))
     }
@@ -212,7 +251,7 @@ impl PfcMemory {
     /// The end of a pause that a packet of `account` causes which came by `link` and has left.
     fn resume(&mut self, rules: &PfcRules, link: u16, account: usize) -> Option<Signal> {
         let (used, over) = self.used(rules, link, account);
-        let low = over == 0 && (used == 0 || used + rules.resume_below <= self.threshold(rules));
+        let low = over == 0 && (used == 0 || used + rules.resume_below <= self.threshold(rules, link));
         let paused = self.links[usize::from(link)].paused >> account & 1 != 0;
         (low && paused).then(|| self.turn(rules, link, account))
     }
@@ -265,19 +304,33 @@ impl ClassRule<PRIORITIES> for PfcRule {
             buffer: config.buffer.0,
             reserve: config.reserve.0,
             headroom: config.headroom.0,
-            set_aside: (config.reserve.0 + config.headroom.0) * u64::from(config.priorities),
+            priorities: config.priorities.into(),
             alpha: config.alpha,
+            pause_above: config.pause_above.map(|bytes| bytes.0),
             resume_below: config.resume_below.0,
             pause: config.pause,
             quanta: config.quanta as u16,
             schedule: config.schedule,
             mark,
+            reference_rate: config.reference_rate,
         }
     }
 
     fn shared(rules: &PfcRules, ports: usize) -> PfcMemory {
-        let free = rules.buffer.saturating_sub(rules.set_aside * ports as u64);
+        let set_aside = (rules.reserve + rules.headroom) * rules.priorities * ports as u64;
+        let free = rules.buffer.saturating_sub(set_aside);
         PfcMemory { free, held: 0, links: vec![Ingress::default(); ports] }
+    }
+
+    fn links(rules: &PfcRules, memory: &mut PfcMemory, rates: &[BitsPerSec]) {
+        memory.links.resize(rates.len(), Ingress::default());
+        let mut set_aside = 0u64;
+        for (link, rate) in memory.links.iter_mut().zip(rates) {
+            link.scale = rules.scale(*rate);
+            let own = (rules.reserve + rules.headroom(link.scale)).saturating_mul(rules.priorities);
+            set_aside = set_aside.saturating_add(own);
+        }
+        memory.free = rules.buffer.saturating_sub(set_aside);
     }
 
     fn new(_: &PfcRules) -> Self {
@@ -341,7 +394,8 @@ impl ClassRule<PRIORITIES> for PfcRule {
             cx.signal(link, signal);
         }
         let (packets, bytes) = (self.packets[class], self.bytes[class]);
-        packet.ect() && rules.mark.is_some_and(|ramp| ramp.marks(packets, bytes, cx))
+        packet.ect()
+            && rules.mark.is_some_and(|ramp| ramp.scaled(rules.scale(cx.rate())).marks(packets, bytes, cx))
     }
 
     fn complete<P: Item>(&mut self, _: &PfcRules, _: &mut PfcMemory, _: &mut impl Context<P>) {
