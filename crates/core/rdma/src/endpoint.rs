@@ -5,8 +5,8 @@ use alloc::collections::{BTreeSet, VecDeque};
 use pullnet_connections::{Connections, Finished, RoundRobin};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side,
-    Transmit, Transport,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
+    Side, Transmit, Transport,
 };
 use pullnet_units::{BitsPerSec, Instant, Picos};
 

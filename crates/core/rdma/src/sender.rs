@@ -114,7 +114,8 @@ impl<C: Control> Sender<C> {
             return false;
         }
         let Some(window) = rules.window else { return true };
-        let share = if rules.window_scales { self.control.rate(own, now) / self.line.get() as f64 } else { 1.0 };
+        let share =
+            if rules.window_scales { self.control.rate(own, now) / self.line.get() as f64 } else { 1.0 };
         let outstanding = u64::from(self.next - self.first) * u64::from(rules.mtu);
         outstanding < ((window as f64 * share) as u64).max(1)
     }
@@ -257,7 +258,8 @@ impl<C: Control> Sender<C> {
     /// Passes over packets that were acknowledged before they could be repeated.
     fn prune(&mut self) {
         let (slots, first) = (&self.slots, self.first);
-        let settled = |seq: u32| slots.get(seq.wrapping_sub(first) as usize).is_none_or(|slot| slot.acknowledged);
+        let settled =
+            |seq: u32| slots.get(seq.wrapping_sub(first) as usize).is_none_or(|slot| slot.acknowledged);
         while self.lost.front().is_some_and(|seq| settled(*seq)) {
             self.lost.pop_front();
         }

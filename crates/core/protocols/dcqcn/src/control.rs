@@ -148,7 +148,8 @@ impl ReactionPoint {
                 if self.current >= self.line && self.target >= self.line {
                     // Nothing left to increase. The counters go on, for what they say after the next cut is 0 anyway.
                     let missed = now.since(running.increase_at).0 / rules.increase_interval.0 + 1;
-                    running.increase_at = running.increase_at.after(Picos(missed * rules.increase_interval.0));
+                    running.increase_at =
+                        running.increase_at.after(Picos(missed * rules.increase_interval.0));
                     running.by_timer = running.by_timer.saturating_add(missed.min(u32::MAX.into()) as u32);
                     continue;
                 }

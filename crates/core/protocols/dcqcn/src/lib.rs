@@ -6,7 +6,7 @@
 
 mod control;
 
-pub use control::{DcqcnRules, ReactionPoint, Reaction};
+pub use control::{DcqcnRules, Reaction, ReactionPoint};
 use pullnet_rdma::{Endpoint, Notification, Rules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
 use pullnet_rng::Stream;
@@ -48,7 +48,7 @@ rdma_settings! {
 
 impl DcqcnConfig {
     /// The settings of rate control in the form in which flows use them.
-    fn control(&self) -> DcqcnRules {
+    pub fn control(&self) -> DcqcnRules {
         DcqcnRules {
             reaction: self.reaction,
             cut_interval: self.cut_interval,

@@ -14,6 +14,7 @@ pub use pullnet_mptcp::Mptcp;
 pub use pullnet_ndp::Ndp;
 pub use pullnet_pfabric::Pfabric;
 pub use pullnet_phost::Phost;
+pub use pullnet_rdma_dctcp::RdmaDctcp;
 pub use pullnet_roce::Roce;
 pub use pullnet_scdp::Scdp;
 use pullnet_settings::{Field, Refused, Settings, Value};
@@ -130,6 +131,7 @@ protocols! {
     Roce,
     Dcqcn,
     Timely,
+    RdmaDctcp,
 }
 
 macro_rules! framed {

@@ -23,7 +23,8 @@ pub struct Roce;
 
 impl Protocol for Roce {
     const NAME: &'static str = "roce";
-    const SUMMARY: &'static str = "RDMA over Converged Ethernet without rate control: switches pause the senders";
+    const SUMMARY: &'static str =
+        "RDMA over Converged Ethernet without rate control: switches pause the senders";
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     const TIMEOUT_SETTING: Option<&'static str> = Some("timeout");
     const IGNORES_MARKS: bool = true;

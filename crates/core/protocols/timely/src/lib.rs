@@ -46,7 +46,7 @@ rdma_settings! {
 
 impl TimelyConfig {
     /// The settings of rate control in the form in which flows use them.
-    fn control(&self) -> TimelyRules {
+    pub fn control(&self) -> TimelyRules {
         TimelyRules {
             update: self.update,
             segment: self.segment.0,
@@ -69,7 +69,8 @@ pub struct Timely;
 
 impl Protocol for Timely {
     const NAME: &'static str = "timely";
-    const SUMMARY: &'static str = "TIMELY (SIGCOMM 2015): RoCE whose rate follows the gradient of round-trip times";
+    const SUMMARY: &'static str =
+        "TIMELY (SIGCOMM 2015): RoCE whose rate follows the gradient of round-trip times";
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     const TIMEOUT_SETTING: Option<&'static str> = Some("timeout");
     const IGNORES_MARKS: bool = true;
