@@ -6,6 +6,7 @@ use pullnet_topology::LinkRef;
 use pullnet_transport::{Side, Words};
 use pullnet_units::{HostId, Instant, Picos};
 
+use crate::deadlock;
 use crate::fingerprint::Fingerprint;
 use crate::hosts::HostView;
 use crate::line::Line;
@@ -36,6 +37,8 @@ pub fn record<W: Words>(
     enter_ideals(net, &mut builder);
     builder.port_series = port_series(net, &shards);
     let ports = port_rows(net, &shards, now);
+    let circle = deadlock::circle(net, &shards);
+    builder.deadlock = circle.into_iter().map(|port| net.topology().port_name(port)).collect();
     builder.add_ports(&ports);
     add_totals(&mut builder, &shards);
     let log = builder.log();

@@ -8,6 +8,7 @@ mod agenda;
 mod barrier;
 mod build;
 mod clock;
+mod deadlock;
 mod fingerprint;
 mod finish;
 mod fork;

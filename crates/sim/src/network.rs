@@ -8,7 +8,7 @@ use pullnet_rng::SmallStream;
 use pullnet_scenario::{Forwarding, Probes, Scenario};
 use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology, TreeHop};
 use pullnet_transport::{Framing, Header, HopView, HostAddr, Packed, Words};
-use pullnet_units::{HostId, Id, Instant, NodeId, Picos, PortId};
+use pullnet_units::{BitsPerSec, HostId, Id, Instant, NodeId, Picos, PortId};
 
 use crate::clock::Grid;
 use crate::fork::Fork;
@@ -269,6 +269,14 @@ impl<W: Words> Network<W> {
             cables[usize::from(ingress)] = index;
         }
         cables
+    }
+
+    /// Rates of the links into switch `node`: those of the same cables in the other direction.
+    pub fn rates_into(&self, node: NodeId) -> Vec<BitsPerSec> {
+        let topology = self.topology();
+        let first = topology.nodes[node].ports.start;
+        let rate = |index: u16| topology.ports[PortId(first + u32::from(index))].link.rate;
+        self.cables(node).into_iter().map(rate).collect()
     }
 
     /// Hosts, switches and links.

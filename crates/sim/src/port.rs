@@ -568,6 +568,11 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         self.inbox.iter().for_each(&mut *visit);
         self.queue.0.waiting(visit);
     }
+
+    /// Visits every packet that waits here.
+    pub fn waiting(&self, visit: &mut dyn FnMut(&Packet<W>)) {
+        self.queue.0.waiting(visit);
+    }
 }
 
 #[cfg(test)]

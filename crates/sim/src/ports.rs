@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pullnet_qdisc::Discipline;
+use pullnet_qdisc::{Discipline, Item};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_topology::LinkRef;
 use pullnet_transport::Words;
@@ -58,6 +58,8 @@ pub trait Ports<W: Words>: Send {
     fn each(&self, visit: &mut dyn FnMut(PortView<'_>));
     /// Visits every packet on its way to a port or waiting there.
     fn packets(&self, visit: &mut dyn FnMut(&Packet<W>));
+    /// Visits every packet that waits at a port: the port's process, the link that the packet came by, and its priority.
+    fn waiting(&self, visit: &mut dyn FnMut(u32, u16, u8));
     /// Visits the recorded occupancy of every port that records it, in the order of process numbers.
     fn held(&mut self, visit: &mut dyn FnMut(&mut Held));
 }
@@ -358,6 +360,12 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
         self.ports.iter().for_each(|port| port.packets(visit));
     }
 
+    fn waiting(&self, visit: &mut dyn FnMut(u32, u16, u8)) {
+        for (process, port) in self.range.clone().zip(&self.ports) {
+            port.waiting(&mut |packet| visit(process, packet.ingress(), packet.priority()));
+        }
+    }
+
     fn held(&mut self, visit: &mut dyn FnMut(&mut Held)) {
         self.ports.iter_mut().filter_map(|port| port.held.as_deref_mut()).for_each(visit);
     }
@@ -400,10 +408,11 @@ fn switches<W: Words, Q: Discipline<Packet<W>>>(
     let switches = ports.chunk_by(|one, next| one.incidents.node == next.incidents.node).map(|ports| {
         let begin = end;
         end += ports.len() as u32;
-        let shared = Q::shared(rules, ports.len());
-        let cables = if Q::SIGNALS { net.cables(ports[0].incidents.node) } else { Vec::new() };
-        let next = vec![u64::MAX; ports.len()];
+        let mut shared = Q::shared(rules, ports.len());
         let node = ports[0].incidents.node;
+        let cables = if Q::SIGNALS { net.cables(node) } else { Vec::new() };
+        Q::links(rules, &mut shared, &net.rates_into(node));
+        let next = vec![u64::MAX; ports.len()];
         let chance = || Seed(net.scenario.seed).small_stream("switch.choice", node.0.into());
         let choice = net.chooses_on_arrival().then(|| (net.next_at(node), chance()));
         SharedSwitch { ports: begin..end, shared, armed: NOT_ARMED, next, cables, choice }

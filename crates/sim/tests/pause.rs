@@ -2,8 +2,12 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use common::{compiled, simulate};
 use pullnet_record::{PortRow, RunRecord};
+use pullnet_scenario::compile;
 use pullnet_units::Picos;
 
 /// `senders` hosts send 500 packets of 1051 bytes each to one host at 84 ns per packet, with no window to speak of.
@@ -95,4 +99,41 @@ fn a_lost_resume_stops_a_link_for_no_longer_than_the_quanta_say() {
         record.stuck
     );
     assert!(record.ports.iter().map(|port| port.pauses).sum::<u64>() > 100);
+}
+
+/// Five switches in a circle with a host each, and a flow from each host to the one `away` switches further on.
+fn ring(away: u32) -> RunRecord {
+    let links = (0..5).flat_map(|n| {
+        [format!("{n} {} 10Gbps 1us 0", n + 5), format!("{} {} 10Gbps 1us 0", n + 5, (n + 1) % 5 + 5)]
+    });
+    let net = format!("10 5 10\n5 6 7 8 9\n{}\n", links.collect::<Vec<_>>().join("\n"));
+    let flows = (0..5).map(|n| format!("{n} {} 3 100 1000000000 0", (n + away) % 5));
+    let flows = format!("5\n{}\n", flows.collect::<Vec<_>>().join("\n"));
+    let text = "duration = \"5 ms\"\n[topology]\nkind = \"file\"\nfile = \"net.txt\"\n[transport]\nkind = \"roce\"\n\
+         [switch]\nkind = \"pfc\"\nbuffer = \"200 kB\"\nheadroom = \"20 kB\"\n\
+         [[traffic]]\nkind = \"matrix\"\nfile = \"flows\"\n";
+    let files: BTreeMap<String, Vec<u8>> =
+        [("net.txt".to_owned(), net.into_bytes()), ("flows".to_owned(), flows.into_bytes())].into();
+    let scenario = compile("ring.toml", text, &[], &files).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    let scenario = Arc::new(scenario);
+    let record = simulate(&scenario, 1);
+    assert_eq!(record.deadlock, simulate(&scenario, 2).deadlock);
+    record
+}
+
+#[test]
+fn routes_in_a_circle_end_in_a_deadlock_that_is_named() {
+    // Each flow crosses two links of the circle: each link waits for the next one.
+    let record = ring(2);
+    assert_eq!(record.totals.dropped, 0);
+    assert_eq!(record.deadlock.len(), 5, "{:?}", record.deadlock);
+    let delivered = record.flows.iter().map(|flow| flow.delivered).sum::<u64>();
+    assert!(delivered < 10_000_000, "{delivered} bytes: it has stopped long before the end");
+    assert!(record.deadlock.iter().all(|port| port.starts_with("node ")), "{:?}", record.deadlock);
+}
+
+#[test]
+fn pauses_that_end_are_no_deadlock() {
+    assert_eq!(ring(1).deadlock, Vec::<String>::new());
+    assert_eq!(victim("priority").deadlock, Vec::<String>::new());
 }

@@ -1,5 +1,5 @@
 //! A program without the standard library that uses every crate that claims to do without: units, rng, settings,
-//! transport, connections, pull, window, qdisc, wire, every protocol, and their registry.
+//! transport, connections, pull, rdma, window, qdisc, wire, every protocol, and their registry.
 //!
 //! It brings its own panic handler and allocator, of which a program can have only one. If any of the crates, or
 //! anything that they depend on, brought in std, this would not compile: "duplicate lang item `panic_impl`".
@@ -13,6 +13,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use pullnet_connections::ReceivedSet;
+use pullnet_dcqcn::Dcqcn;
 use pullnet_dctcp::Dctcp;
 use pullnet_fastpass::Fastpass;
 use pullnet_go_back_n::GoBackN;
@@ -28,9 +29,13 @@ use pullnet_pull::PullQueue;
 use pullnet_qdisc::{
     Context, Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Signal, Trim, TrimConfig,
 };
+use pullnet_rdma::Rules;
+use pullnet_rdma_dctcp::RdmaDctcp;
 use pullnet_rng::Seed;
+use pullnet_roce::{Roce, RoceConfig};
 use pullnet_settings::{Settings, Value};
 use pullnet_tcp::Tcp;
+use pullnet_timely::Timely;
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol, Transport};
 use pullnet_units::{BitsPerSec, Bytes, Instant, QueueSize};
 use pullnet_unresponsive::Unresponsive;
@@ -175,7 +180,8 @@ fn names() -> bool {
     let fits = "9000 B".parse::<QueueSize>().is_ok_and(|size| Limit::from(size).admits(0, 0, 9000));
     let refused = NdpConfig::default().set("mtu", Value::Text("soon")).is_some_and(|set| set.is_err());
     let empty = PullQueue::default().is_empty() && !DropTail::<Packet>::SHARES;
-    let begun = RoundTrip::default().smoothed().is_none() && ReceivedSet::default().count() == 0;
+    let rules: Rules = RoceConfig::default().rules();
+    let begun = rules.window.is_none() && RoundTrip::default().smoothed().is_none() && ReceivedSet::default().count() == 0;
     fits && refused && empty && begun && !PROTOCOLS.is_empty() && !SWITCHES.is_empty()
 }
 
@@ -197,7 +203,11 @@ extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
         && begins::<Phost>()
         && begins::<Pfabric>()
         && begins::<Fastpass>()
-        && begins::<Homa>();
+        && begins::<Homa>()
+        && begins::<Roce>()
+        && begins::<Dcqcn>()
+        && begins::<Timely>()
+        && begins::<RdmaDctcp>();
     let right = begins && first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
     i32::from(!right)
 }

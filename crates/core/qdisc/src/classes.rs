@@ -1,5 +1,5 @@
 use pullnet_settings::Settings;
-use pullnet_units::Picos;
+use pullnet_units::{BitsPerSec, Picos};
 
 use crate::ring::Rings;
 use crate::{Context, Discipline, DropReason, Item, Lookahead, Outcome};
@@ -64,6 +64,8 @@ pub trait ClassRule<const K: usize>: Sized {
     fn rules(config: &Self::Config) -> Self::Rules;
     /// The shared state of a switch with `ports` ports.
     fn shared(rules: &Self::Rules, ports: usize) -> Self::Shared;
+    /// See [`Discipline::links`].
+    fn links(_rules: &Self::Rules, _shared: &mut Self::Shared, _rates: &[BitsPerSec]) {}
     /// An empty port.
     fn new(rules: &Self::Rules) -> Self;
     /// Bytes on the wire that a trim leaves; `None` if the rule never trims.
@@ -242,6 +244,10 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Discipline<P> for Classes<R, P, K
 
     fn shared(rules: &R::Rules, ports: usize) -> R::Shared {
         R::shared(rules, ports)
+    }
+
+    fn links(rules: &R::Rules, shared: &mut R::Shared, rates: &[BitsPerSec]) {
+        R::links(rules, shared, rates);
     }
 
     fn new(rules: &R::Rules) -> Self {

@@ -1,5 +1,5 @@
 use pullnet_settings::Settings;
-use pullnet_units::Picos;
+use pullnet_units::{BitsPerSec, Picos};
 
 use crate::{Context, Item};
 
@@ -41,6 +41,8 @@ pub trait Discipline<P: Item>: Lookahead + Sized {
     fn rules(config: &Self::Config) -> Self::Rules;
     /// The shared state of a switch with `ports` ports.
     fn shared(rules: &Self::Rules, ports: usize) -> Self::Shared;
+    /// Tells the shared state of an empty switch the rates of the links into it, by [`Item::ingress`].
+    fn links(_rules: &Self::Rules, _shared: &mut Self::Shared, _rates: &[BitsPerSec]) {}
     /// An empty port.
     fn new(rules: &Self::Rules) -> Self;
     /// Bytes on the wire that a trim leaves; `None` if this discipline never trims.

@@ -2,7 +2,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use pullnet_settings::{choice, settings};
-use pullnet_units::{Bytes, QueueSize};
+use pullnet_units::{BitsPerSec, Bytes, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::drop_tail::drop_reason;
@@ -50,6 +50,9 @@ settings! {
         priorities: u32 = 1 in 1 => 8,
         /// How much of the free shared memory one priority of a link may hold before it is paused. Factor.
         alpha: f64 = 0.125 in 0.001 => 1000.0,
+        /// A fixed threshold instead: the shared memory that one priority of a link may hold before it is paused (XOFF).
+        /// Bytes on the wire; absent: `alpha` decides. Source: public NDP code, 15 packets.
+        pause_above: Option<Bytes> = "" in "1 B" => "10 GB",
         /// A pause ends when so much less than the threshold is held. Bytes on the wire.
         resume_below: Bytes = "3 kB" in "0 B" => "100 MB",
         /// What a pause stops.
@@ -66,13 +69,9 @@ settings! {
         mark_high: QueueSize = "400 kB" in "1 packets" => "1000000 packets",
         /// Probability of a mark just below `mark_high`.
         mark_probability: f64 = 1.0 in 0.0 => 1.0,
-    }
-}
-
-impl PfcConfig {
-    /// Memory that each port sets aside.
-    fn set_aside(&self) -> Bytes {
-        Bytes((self.reserve.0 + self.headroom.0) * u64::from(self.priorities))
+        /// `headroom`, `alpha`, `pause_above`, `mark_low` and `mark_high` are stated for links of this rate, and in proportion to the rate
+        /// for others: faster links may hold more. Absent: the same for all links. Source: HPCC simulator.
+        reference_rate: Option<BitsPerSec> = "" in "1 kbps" => "10 Tbps",
     }
 }
 
@@ -81,9 +80,11 @@ impl QueueSettings for PfcConfig {
         vec![Capacity { key: "buffer", room: QueueSize::Bytes(self.buffer), of_data: true }]
     }
 
-    fn divided(&self) -> Option<Divided> {
-        let (key, by) = ("buffer", "reserve and headroom of each priority");
-        Some(Divided { key, memory: self.buffer, per_port: self.set_aside(), by })
+    fn divided(&self, rates: &[BitsPerSec]) -> Option<Divided> {
+        let rules = <PfcRule as ClassRule<PRIORITIES>>::rules(self);
+        let set_aside = rates.iter().map(|rate| rules.set_aside(rules.scale(*rate)));
+        let set_aside = Bytes(set_aside.fold(0, u64::saturating_add));
+        Some(Divided { key: "buffer", memory: self.buffer, set_aside, by: "reserve and headroom of each priority" })
     }
 }
 
@@ -97,6 +98,12 @@ struct Ramp {
 }
 
 impl Ramp {
+    /// The same for a link that is `scale` times as fast.
+    fn scaled(self, scale: f64) -> Self {
+        let [low, high] = [self.low, self.high].map(|threshold| (threshold as f64 * scale) as u64);
+        Self { low, high, ..self }
+    }
+
     /// Whether a departing packet is marked, with `packets` of `bytes` together waiting behind it.
     fn marks<P>(&self, packets: u32, bytes: u64, cx: &mut impl Context<P>) -> bool {
         let held = if self.in_bytes { bytes } else { packets.into() };
@@ -114,16 +121,33 @@ pub struct PfcRules {
     buffer: u64,
     reserve: u64,
     headroom: u64,
-    set_aside: u64,
+    priorities: u64,
     alpha: f64,
+    pause_above: Option<u64>,
     resume_below: u64,
     pause: PauseKind,
     quanta: u16,
     schedule: Schedule,
     mark: Option<Ramp>,
+    reference_rate: Option<BitsPerSec>,
 }
 
 impl PfcRules {
+    /// How many times as fast as the reference a link of `rate` is; 1 without a reference.
+    fn scale(&self, rate: BitsPerSec) -> f64 {
+        self.reference_rate.map_or(1.0, |reference| rate.get() as f64 / reference.get() as f64)
+    }
+
+    /// Headroom of a link that is `scale` times as fast as the reference.
+    fn headroom(&self, scale: f64) -> u64 {
+        (self.headroom as f64 * scale) as u64
+    }
+
+    /// Memory that a link which is `scale` times as fast as the reference has to itself.
+    fn set_aside(&self, scale: f64) -> u64 {
+        (self.reserve + self.headroom(scale)).saturating_mul(self.priorities)
+    }
+
     /// Number of the account of a priority.
     fn account(&self, priority: usize) -> usize {
         if self.pause == PauseKind::Link { 0 } else { priority }
@@ -140,11 +164,19 @@ struct Account {
 }
 
 /// Packets that came by one link.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Ingress {
     accounts: [Account; PRIORITIES],
     /// Accounts whose sender is paused, one bit each.
     paused: u8,
+    /// How many times as fast as the reference the link is.
+    scale: f64,
+}
+
+impl Default for Ingress {
+    fn default() -> Self {
+        Self { accounts: [Account::default(); PRIORITIES], paused: 0, scale: 1.0 }
+    }
 }
 
 /// The memory of one switch.
@@ -163,8 +195,14 @@ impl PfcMemory {
         self.free
     }
 
-    fn threshold(&self, rules: &PfcRules) -> u64 {
-        (self.free as f64 * rules.alpha) as u64
+    fn scale(&self, link: u16) -> f64 {
+        self.links.get(usize::from(link)).map_or(1.0, |link| link.scale)
+    }
+
+    /// Most that one account of `link` may hold of the shared memory.
+    fn threshold(&self, rules: &PfcRules, link: u16) -> u64 {
+        let threshold = rules.pause_above.map_or(self.free as f64 * rules.alpha, |fixed| fixed as f64);
+        (threshold * self.scale(link)) as u64
     }
 
     /// The account number `account` of `link`.
@@ -178,7 +216,8 @@ impl PfcMemory {
 
     /// Takes `size` bytes that came by `link`. Returns whether there is room.
     fn take(&mut self, rules: &PfcRules, link: u16, account: usize, size: u64) -> bool {
-        let (threshold, free, held) = (self.threshold(rules), self.free, self.held);
+        let (threshold, free, held) = (self.threshold(rules, link), self.free, self.held);
+        let headroom = rules.headroom(self.scale(link));
         let account = self.account(link, account);
         let beyond = (account.held + size).saturating_sub(rules.reserve);
         let shared = size.min(beyond);
@@ -187,7 +226,7 @@ impl PfcMemory {
         } else if beyond <= threshold && shared <= free {
             account.held += size;
             self.free -= shared;
-        } else if account.over + size <= rules.headroom {
+        } else if account.over + size <= headroom {
             account.over += size;
         } else {
             return false;
@@ -216,7 +255,7 @@ impl PfcMemory {
     /// The pause that the arrival of a packet of `account` by `link` causes; `None` if it causes none.
     fn pause(&mut self, rules: &PfcRules, link: u16, account: usize) -> Option<Signal> {
         let (used, over) = self.used(rules, link, account);
-        let full = over > 0 || used >= self.threshold(rules);
+        let full = over > 0 || used >= self.threshold(rules, link);
         let paused = self.links[usize::from(link)].paused >> account & 1 != 0;
         (full && !paused).then(|| self.turn(rules, link, account))
     }
@@ -224,7 +263,7 @@ impl PfcMemory {
     /// The resume that the departure of a packet of `account`, which came by `link`, causes; `None` if it causes none.
     fn resume(&mut self, rules: &PfcRules, link: u16, account: usize) -> Option<Signal> {
         let (used, over) = self.used(rules, link, account);
-        let low = over == 0 && (used == 0 || used + rules.resume_below <= self.threshold(rules));
+        let low = over == 0 && (used == 0 || used + rules.resume_below <= self.threshold(rules, link));
         let paused = self.links[usize::from(link)].paused >> account & 1 != 0;
         (low && paused).then(|| self.turn(rules, link, account))
     }
@@ -277,19 +316,32 @@ impl ClassRule<PRIORITIES> for PfcRule {
             buffer: config.buffer.0,
             reserve: config.reserve.0,
             headroom: config.headroom.0,
-            set_aside: config.set_aside().0,
+            priorities: config.priorities.into(),
             alpha: config.alpha,
+            pause_above: config.pause_above.map(|bytes| bytes.0),
             resume_below: config.resume_below.0,
             pause: config.pause,
             quanta: config.quanta as u16,
             schedule: config.schedule,
             mark,
+            reference_rate: config.reference_rate,
         }
     }
 
     fn shared(rules: &PfcRules, ports: usize) -> PfcMemory {
-        let free = rules.buffer.saturating_sub(rules.set_aside * ports as u64);
+        let set_aside = (rules.reserve + rules.headroom) * rules.priorities * ports as u64;
+        let free = rules.buffer.saturating_sub(set_aside);
         PfcMemory { free, held: 0, links: vec![Ingress::default(); ports] }
+    }
+
+    fn links(rules: &PfcRules, memory: &mut PfcMemory, rates: &[BitsPerSec]) {
+        memory.links.resize(rates.len(), Ingress::default());
+        let mut set_aside = 0u64;
+        for (link, rate) in memory.links.iter_mut().zip(rates) {
+            link.scale = rules.scale(*rate);
+            set_aside = set_aside.saturating_add(rules.set_aside(link.scale));
+        }
+        memory.free = rules.buffer.saturating_sub(set_aside);
     }
 
     fn new(_: &PfcRules) -> Self {
@@ -353,7 +405,8 @@ impl ClassRule<PRIORITIES> for PfcRule {
             cx.signal(link, signal);
         }
         let (packets, bytes) = (self.packets[class], self.bytes[class]);
-        packet.ect() && rules.mark.is_some_and(|ramp| ramp.marks(packets, bytes, cx))
+        packet.ect()
+            && rules.mark.is_some_and(|ramp| ramp.scaled(rules.scale(cx.rate())).marks(packets, bytes, cx))
     }
 
     fn complete<P: Item>(&mut self, _: &PfcRules, _: &mut PfcMemory, _: &mut impl Context<P>) {

@@ -27,8 +27,8 @@ pub trait QueueSettings: Settings {
     fn trim_to(&self) -> Option<Bytes> {
         None
     }
-    /// The memory that the ports of a switch divide; `None` if each has its own.
-    fn divided(&self) -> Option<Divided> {
+    /// The memory that the ports of a switch with links of these rates divide; `None` if each has its own.
+    fn divided(&self, _rates: &[BitsPerSec]) -> Option<Divided> {
         None
     }
     /// Number of classes that tell packets apart by their priority; 1: all priorities are treated alike.
@@ -44,8 +44,8 @@ pub struct Divided {
     pub key: &'static str,
     /// How much it is.
     pub memory: Bytes,
-    /// What each port sets aside.
-    pub per_port: Bytes,
+    /// What all ports of the switch set aside.
+    pub set_aside: Bytes,
     /// The settings that say so.
     pub by: &'static str,
 }
@@ -95,9 +95,9 @@ macro_rules! switches {
                 match self { $(Self::$variant(config) => config.trim_to()),+ }
             }
 
-            /// The memory that the ports of a switch divide; `None` if each has its own.
-            pub fn divided(&self) -> Option<Divided> {
-                match self { $(Self::$variant(config) => config.divided()),+ }
+            /// The memory that the ports of a switch with links of these rates divide; `None` if each has its own.
+            pub fn divided(&self, rates: &[BitsPerSec]) -> Option<Divided> {
+                match self { $(Self::$variant(config) => config.divided(rates)),+ }
             }
 
             /// Number of classes that tell packets apart by their priority.

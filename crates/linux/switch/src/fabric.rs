@@ -61,7 +61,14 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         check_peers(ports)?;
         let rules = Q::rules(config);
         let nodes = ports.iter().map(|port| port.node.0 + 1).max().unwrap_or(0);
-        let of_node = |node: u32| ports.iter().filter(|port| port.node.0 == node).count();
+        // A port is the end of one cable: frames come by it at the rate at which they leave.
+        let shared = |node: u32| {
+            let rates = ports.iter().filter(|port| port.node.0 == node).map(|port| port.rate);
+            let rates: Vec<_> = rates.collect();
+            let mut shared = Q::shared(&rules, rates.len());
+            Q::links(&rules, &mut shared, &rates);
+            shared
+        };
         let seed = Seed(settings.seed);
         let first_of = |node: NodeId| ports.iter().position(|port| port.node == node).unwrap_or(0) as u64;
         let port = |(number, port): (u64, &PortSettings)| Port {
@@ -87,7 +94,7 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
             counters: PortCounters::default(),
         };
         Ok(Self {
-            shared: (0..nodes).map(|node| Q::shared(&rules, of_node(node))).collect(),
+            shared: (0..nodes).map(shared).collect(),
             tables: (0..nodes).map(|_| Table::new(settings.ageing, settings.unknown)).collect(),
             ports: (0..).zip(ports).map(port).collect(),
             due: vec![Instant::NEVER; ports.len()],

@@ -312,6 +312,9 @@ pub struct RunRecord {
     pub packets: Vec<PacketRow>,
     /// Flows without progress at the end.
     pub stuck: Vec<StuckFlow>,
+    /// Names of ports each of which waits at the end for the next one to send, since that one has paused it, and the last
+    /// for the first: none of them will ever send again. Empty if there is no such circle.
+    pub deadlock: Vec<String>,
     /// Sums.
     pub totals: Totals,
     /// Tables that were enabled but could not be recorded: name and reason.

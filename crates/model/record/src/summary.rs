@@ -54,6 +54,18 @@ impl Notice {
         let (place, setting) = Default::default();
         (open > 0).then_some(Self { name: "unfinished_flows", place, setting, message })
     }
+
+    /// The warning that ports wait for each other for ever.
+    fn deadlock(ports: &[String]) -> Option<Self> {
+        let circle = ports.join(", ");
+        let message = format!(
+            "{} ports have paused each other in a circle and will never send again: {circle}; use routes without circles \
+             (up, then down), more memory, or rate control that keeps switches from pausing",
+            ports.len()
+        );
+        let (place, setting) = Default::default();
+        (!ports.is_empty()).then_some(Self { name: "deadlock", place, setting, message })
+    }
 }
 
 /// Cost of the run, measured by the caller.
@@ -314,7 +326,7 @@ impl Summary {
             ended: ended(record.complete, about.interrupted),
             simulated_us: Picos(record.simulated.0).as_micros_f64(),
             window_us: [record.window.0, record.window.1].map(|at| Picos(at.0).as_micros_f64()),
-            warnings: warnings(counts(&all), about.warnings, &about.silenced),
+            warnings: warnings(record, counts(&all), about.warnings, &about.silenced),
             flows: counts(&all),
             failures: failures(&all),
             fct_us: fct(&all),
@@ -343,8 +355,14 @@ impl Summary {
 }
 
 /// The scenario's warnings and those about the result.
-fn warnings(flows: FlowCounts, of_scenario: Vec<Notice>, silenced: &[&str]) -> Vec<Notice> {
-    let all = Notice::unfinished(flows).into_iter().chain(of_scenario);
+fn warnings(
+    record: &RunRecord,
+    flows: FlowCounts,
+    of_scenario: Vec<Notice>,
+    silenced: &[&str],
+) -> Vec<Notice> {
+    let own = [Notice::deadlock(&record.deadlock), Notice::unfinished(flows)];
+    let all = own.into_iter().flatten().chain(of_scenario);
     all.filter(|notice| !silenced.contains(&notice.name)).collect()
 }
 

@@ -109,6 +109,7 @@ fn record() -> RunRecord {
             lost: 0,
         }],
         port_series_interval: Some(Picos::from_micros(20)),
+        deadlock: Vec::new(),
         left_out: Vec::new(),
         latencies: Vec::new(),
         control: Vec::new(),
@@ -173,6 +174,19 @@ fn unfinished_flows_are_warned_of_unless_they_are_endless() {
     assert_eq!(summary().warnings, [], "the flow that is open never ends");
     assert_eq!(names(about()), ["unfinished_flows"]);
     assert_eq!(names(About { silenced: vec!["unfinished_flows"], ..about() }), Vec::<&str>::new());
+}
+
+#[test]
+fn a_deadlock_is_warned_of_with_its_ports() {
+    let circle = vec!["a -> b".to_owned(), "b -> a".to_owned()];
+    let warnings = |about| {
+        let record = RunRecord { deadlock: circle.clone(), ..record() };
+        Summary::of(&record, about, Cost::default()).warnings
+    };
+    let [warning] = &warnings(about())[..] else { panic!("one warning") };
+    assert_eq!(warning.name, "deadlock");
+    assert!(warning.message.contains("2 ports") && warning.message.contains("a -> b, b -> a"), "{warning:?}");
+    assert_eq!(warnings(About { silenced: vec!["deadlock"], ..about() }), []);
 }
 
 /// A flow that could have completed and did not.

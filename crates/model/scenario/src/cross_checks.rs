@@ -64,17 +64,17 @@ fn capacity(switch: &Reader<'_>, key: &str, room: Bytes, of_data: bool, packets:
 /// Reports a switch whose ports set aside all of its memory, or more.
 pub(crate) fn memory(root: &Reader<'_>, topology: &Topology, switch: &SwitchConfig, unread: &Unread) {
     let Some(reader) = root.table("switch", "") else { return };
-    let Some(Divided { key, memory, per_port, by }) = switch.divided() else { return };
-    let mut ports = BTreeMap::<_, u64>::new();
+    let mut rates = BTreeMap::<_, Vec<_>>::new();
     for port in topology.ports.iter() {
-        *ports.entry(port.node).or_default() += 1;
+        rates.entry(port.node).or_default().push(port.link.rate);
     }
-    let Some((node, ports)) = ports.into_iter().max_by_key(|(_, ports)| *ports) else { return };
-    let needed = Bytes(per_port.0.saturating_mul(ports));
-    if memory <= needed && !unread.contains(&key) {
+    let divided = rates.iter().filter_map(|(node, rates)| Some((node, rates.len(), switch.divided(rates)?)));
+    let Some((node, ports, divided)) = divided.max_by_key(|(_, _, divided)| divided.set_aside) else { return };
+    let Divided { key, memory, set_aside, by } = divided;
+    if memory <= set_aside && !unread.contains(&key) {
         let reason = format!(
-            "leaves nothing to share: the {ports} ports of {} set \"{per_port}\" aside each ({by}); use more than \"{needed}\"",
-            topology.node_name(node)
+            "leaves nothing to share: the {ports} ports of {} set \"{set_aside}\" aside ({by}); use more",
+            topology.node_name(*node)
         );
         reader.refuse(key, reason);
     }

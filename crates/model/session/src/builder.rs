@@ -57,6 +57,8 @@ pub struct RecordBuilder {
     pub totals: Totals,
     /// Time series of ports, if asked for.
     pub port_series: Vec<PortSeriesRow>,
+    /// Ports that wait for each other for ever.
+    pub deadlock: Vec<String>,
 }
 
 impl RecordBuilder {
@@ -73,6 +75,7 @@ impl RecordBuilder {
             director,
             now,
             stuck: Vec::new(),
+            deadlock: Vec::new(),
             log: HostLog::default(),
             totals: Totals::default(),
             port_series: Vec::new(),
@@ -196,6 +199,7 @@ impl RecordBuilder {
             control: log.control,
             packets: log.packets,
             stuck: self.stuck,
+            deadlock: self.deadlock,
             totals: self.totals,
             left_out: too_many.map(|why| ("series", why)).into_iter().collect(),
         }

@@ -334,6 +334,26 @@ pub struct Reference<'a, Q: Discipline<Parcel>> {
     pub flows: Vec<Ended>,
 }
 
+/// What the ports of switch `node` share. Links into it have the rates of the links out of it, cable by cable.
+fn shared_by<Q: Discipline<Parcel>>(rules: &Q::Rules, topology: &Topology, node: NodeId) -> Q::Shared {
+    let own = topology.nodes[node].ports.clone();
+    let mut rates = vec![None; own.len()];
+    for port in own.map(PortId) {
+        let ingress = match topology.ports[port].peer {
+            Peer::Switch(_) => topology.ports[topology.ports[port].reverse.unwrap()].ingress,
+            Peer::Host(host) => match topology.hosts[host].peer {
+                HostPeer::Switch { ingress, .. } => ingress,
+                HostPeer::Host(_) => unreachable!("a host behind a port has a switch"),
+            },
+        };
+        rates[usize::from(ingress)] = Some(topology.ports[port].link.rate);
+    }
+    let rates: Vec<_> = rates.into_iter().map(|rate| rate.expect("every link comes from a cable")).collect();
+    let mut shared = Q::shared(rules, rates.len());
+    Q::links(rules, &mut shared, &rates);
+    shared
+}
+
 impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
     pub fn new(scenario: &'a Scenario, switch: &Q::Config) -> Self {
         let (rules, topology, seed) = (Q::rules(switch), &scenario.topology, Seed(scenario.seed));
@@ -367,8 +387,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
         let recirculation = Q::return_latency(&rules).map_or(lookahead, |latency| latency.0);
         let (ports, mut hosts): (_, Vec<_>) =
             (topology.ports.ids().map(port).collect(), topology.hosts.ids().map(host).collect());
-        let shared =
-            topology.nodes.ids().map(|node| Q::shared(&rules, topology.nodes[node].ports.len())).collect();
+        let shared = topology.nodes.ids().map(|node| shared_by::<Q>(&rules, topology, node)).collect();
         let hop = |carried: &CarriedBy| with_protocol!(&carried.config, |_config: P| at_hop_of::<P>());
         let at_hop = scenario.transports.iter().map(hop).collect();
         let mut starts = Vec::new();

@@ -97,9 +97,16 @@ pub fn pfc(quanta: &'static [u32]) -> impl Strategy<Value = String> {
     })
 }
 
-/// Marks with a rising probability, or none.
+/// Marks with a rising probability, or none; thresholds by rate, or fixed ones.
 fn mark_ramp() -> impl Strategy<Value = &'static str> {
-    select(&["", "mark_low = \"2 packets\"\nmark_high = \"9 packets\"\nmark_probability = 0.3\n"][..])
+    select(
+        &[
+            "",
+            "mark_low = \"2 packets\"\nmark_high = \"9 packets\"\nmark_probability = 0.3\n",
+            "mark_low = \"3 kB\"\nmark_high = \"9 kB\"\nreference_rate = \"10 Gbps\"\n",
+            "pause_above = \"20 kB\"\n",
+        ][..],
+    )
 }
 
 /// A switch; the second part says whether the sender chooses the path.
@@ -161,7 +168,7 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
 /// short, so that small scenarios see them run out.
 const VALUES: &[(&str, &[&str])] = &[
     ("initial_window", &["1 packets", "3 packets", "10 packets", "30 packets", "100 packets"]),
-    ("window", &["1 packets", "7 packets", "40 packets"]),
+    ("window", &["1 packets", "7 packets", "40 packets", "30 kB"]),
     ("timeout", &["200 us", "1 ms", "4 ms"]),
     ("give_up", &["1 s", "5 s"]),
     ("piggyback", &["true", "false"]),
@@ -197,6 +204,13 @@ const VALUES: &[(&str, &[&str])] = &[
     ("start", &["aligned", "receipt"]),
     ("lead", &["0 us", "8 us", "100 us"]),
     ("clock_offset", &["0 us", "1 us", "50 us"]),
+    ("recovery", &["go-back-n", "selective"]),
+    ("window_scales", &["true", "false"]),
+    ("nack_interval", &["20 us", "500 us"]),
+    ("notification", &["cnp", "ack"]),
+    ("reaction", &["notification", "timer"]),
+    ("byte_counter", &["0 B", "30 kB", "10 MB"]),
+    ("update", &["segment", "round-trip"]),
 ];
 /// The same of settings that count only where the sender chooses the path.
 const PATHS: &[(&str, &[&str])] =

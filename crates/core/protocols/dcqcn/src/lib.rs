@@ -48,7 +48,7 @@ rdma_settings! {
 
 impl DcqcnConfig {
     /// The settings of rate control in the form in which flows use them.
-    fn control(&self) -> DcqcnRules {
+    pub fn control(&self) -> DcqcnRules {
         DcqcnRules {
             reaction: self.reaction,
             cut_interval: self.cut_interval,

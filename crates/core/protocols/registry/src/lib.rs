@@ -15,6 +15,7 @@ pub use pullnet_mptcp::Mptcp;
 pub use pullnet_ndp::Ndp;
 pub use pullnet_pfabric::Pfabric;
 pub use pullnet_phost::Phost;
+pub use pullnet_rdma_dctcp::RdmaDctcp;
 pub use pullnet_roce::Roce;
 pub use pullnet_scdp::Scdp;
 use pullnet_settings::{Field, Refused, Settings, Value};
@@ -144,6 +145,7 @@ protocols! {
     Dcqcn,
     Timely,
     Fastpass,
+    RdmaDctcp,
 }
 
 macro_rules! framed {

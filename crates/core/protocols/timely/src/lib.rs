@@ -46,7 +46,7 @@ rdma_settings! {
 
 impl TimelyConfig {
     /// The settings of rate control in the form in which flows use them.
-    fn control(&self) -> TimelyRules {
+    pub fn control(&self) -> TimelyRules {
         TimelyRules {
             update: self.update,
             segment: self.segment.0,
