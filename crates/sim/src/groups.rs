@@ -18,10 +18,12 @@ const CHUNK: usize = 1024;
 /// Most groups of a run: as many as there are addresses.
 pub const MOST: u32 = HostAddr::GROUPS;
 
+/// Places that fill when they are asked for.
+type Cells<T> = Box<[OnceLock<T>]>;
 /// Trees of one group, by their number.
-type Trees = Box<[OnceLock<MulticastTree>]>;
+type Trees = Cells<MulticastTree>;
 
-fn cells<T>(count: usize) -> Box<[OnceLock<T>]> {
+fn cells<T>(count: usize) -> Cells<T> {
     (0..count).map(|_| OnceLock::new()).collect()
 }
 
@@ -36,21 +38,21 @@ pub struct Group {
     /// How many trees there are.
     pub trees: u16,
     /// Trees by epoch.
-    epochs: Box<[OnceLock<Trees>]>,
+    epochs: Cells<Trees>,
 }
 
 /// All groups of a run. They are added in the order of their flows, between two windows, and never taken away: late packets
 /// may be on their way for long.
 #[derive(Debug)]
 pub struct Groups {
-    chunks: Box<[OnceLock<Box<[OnceLock<Group>]>>]>,
+    chunks: Cells<Cells<Group>>,
     count: AtomicU32,
     /// Receivers so far of the session whose parts are being given out.
     coming: Mutex<Vec<HostId>>,
     /// When links fail or recover: between two of these times trees stay as they are.
     changes: Vec<Instant>,
     /// Distances from the switch of each host, by epoch and host.
-    distances: Box<[Box<[OnceLock<Distances>]>]>,
+    distances: Box<[Cells<Distances>]>,
 }
 
 impl Groups {

@@ -59,6 +59,32 @@ fn runs_are_the_same_for_any_number_of_threads() {
     }
 }
 
+/// Trees do not depend on who chooses the paths of other packets, and other switches copy as well. Beside the groups another
+/// transport has its own traffic.
+#[test]
+fn copies_reach_everybody_whatever_the_switches_and_paths() {
+    let leaves = "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 3\nhosts_per_leaf = 4\n\
+                  link = { rate = \"10 Gbps\", delay = \"1 us\" }\n";
+    let groups =
+        "[[traffic]]\nkind = \"replicate\"\nreceivers = 7\nsize = \"100 kB\"\ntransport = \"scdp\"\n";
+    let others = "[[traffic]]\nkind = \"permutation\"\nsize = \"100 kB\"\ntransport = \"tcp\"\n";
+    let transports = "[[transport]]\nkind = \"scdp\"\n[[transport]]\nkind = \"tcp\"\n";
+    for switch in ["scdp", "trim", "shared-buffer", "pfc"] {
+        for forwarding in ["path", "random", "ecmp", "least-loaded"] {
+            let switch = format!("[switch]\nkind = \"{switch}\"\nforwarding = \"{forwarding}\"\n");
+            let text = format!(
+                "until = \"all flows done\"\nlimit = \"20 s\"\n{leaves}{transports}{switch}{groups}{others}"
+            );
+            let record = run(&text, 1);
+            assert_eq!(record.flows.len(), 16 * 7 + 16);
+            for flow in &record.flows {
+                assert!(complete(flow), "{flow:?}\n{text}");
+            }
+            assert_eq!(run(&text, 3).fingerprint, record.fingerprint, "{text}");
+        }
+    }
+}
+
 /// Three copies over one link of the sender take as long as one; in flows of their own, three times as long.
 #[test]
 fn copies_cost_the_sender_one_link() {

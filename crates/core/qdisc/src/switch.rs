@@ -1,7 +1,7 @@
 use alloc::vec::Vec;
 
 use pullnet_settings::{Field, Settings};
-use pullnet_units::{Bytes, QueueSize};
+use pullnet_units::{BitsPerSec, Bytes, QueueSize};
 
 use crate::{
     CutPayloadConfig, DropTailConfig, PfabricConfig, PfcConfig, PriorityConfig, RedConfig, ScdpSwitchConfig,

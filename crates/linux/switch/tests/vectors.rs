@@ -7,7 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use common::{Frame, INCAPABLE, Log, Toy, mac};
-use pullnet_qdisc::{CutPayload, Discipline, DropTail, Pfc, Priority, Red, SharedBuffer, Signal, Trim};
+use pullnet_qdisc::{
+    CutPayload, Discipline, DropTail, Pfc, Priority, Red, ScdpSwitch, SharedBuffer, Signal, Trim,
+};
 use pullnet_settings::{Settings, Value as Text};
 use pullnet_switch::{
     Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot, Unknown,
@@ -260,6 +262,7 @@ fn a_switch_of_frames_decides_as_the_vectors_say() {
             "drop-tail" => replay::<DropTail<Slot>>(&name, head, lines),
             "priority" => replay::<Priority<Slot>>(&name, head, lines),
             "red" => replay::<Red<Slot>>(&name, head, lines),
+            "scdp" => replay::<ScdpSwitch<Slot>>(&name, head, lines),
             // Frames state neither flow nor rank.
             "pfabric" => continue,
             "pfc" => replay::<Pfc<Slot>>(&name, head, lines),

@@ -116,7 +116,7 @@ impl Topology {
             if distances.of(at) == 0 {
                 break;
             }
-            let mut nearer = self.links_from_nearer(distances, at, works);
+            let mut nearer = self.links_into(distances, at, works);
             if nearer.iter().any(|(node, _)| reached[node.index()]) {
                 nearer.retain(|(node, _)| reached[node.index()]);
             }
@@ -130,7 +130,7 @@ impl Topology {
     }
 
     /// The links into switch `at` from switches that are nearer to the source; there is one at least.
-    fn links_from_nearer(
+    fn links_into(
         &self,
         distances: &Distances,
         at: NodeId,

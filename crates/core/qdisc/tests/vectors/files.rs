@@ -250,6 +250,42 @@ pub fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             .concat(),
         ),
         (
+            "scdp-service",
+            head(
+                "scdp",
+                "the most urgent symbols first, ten control packets for each of them; priorities 3 to 0 share a queue",
+                1,
+                json!({}),
+            ),
+            [
+                urgent(full(0..8), &[3, 7, 5, 0, 7, 6, 4, 2]),
+                control(10..35),
+                serve(30),
+                urgent(full(40..42), &[0, 7]),
+                serve(5),
+                vec![json!({ "op": "dequeue" })],
+            ]
+            .concat(),
+        ),
+        (
+            "scdp-trim",
+            head(
+                "scdp",
+                "queues share the room for symbols; one that finds none is trimmed, however urgent it is",
+                1,
+                json!({ "data_queue": "3 packets", "control_queue": "3 packets" }),
+            ),
+            [
+                urgent(full(0..3), &[3, 5, 3]),
+                urgent(full(3..5), &[7, 3]),
+                control(5..8),
+                serve(2),
+                urgent(full(8..12), &[7]),
+                serve(6),
+            ]
+            .concat(),
+        ),
+        (
             "priority-service",
             head("priority", "the most urgent class first, in order of arrival within a class", 1, json!({})),
             [
@@ -391,6 +427,16 @@ pub fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
             "pfabric-random",
             head("pfabric", "any packets of any flow and rank in any order", 1, json!({ "queue": "8 kB" })),
             27,
+        ),
+        (
+            "scdp-random",
+            head(
+                "scdp",
+                "any packets of any priority in any order",
+                1,
+                json!({ "data_queue": "5 packets", "control_queue": "640 B" }),
+            ),
+            28,
         ),
         (
             "priority-random",

@@ -156,7 +156,7 @@ pub fn any_ops(head: &Value, count: usize, seed: u64) -> Vec<Value> {
         let line = match chance.below(5) {
             0 | 1 if serving[port] => json!({ "op": "complete" }),
             0 | 1 => json!({ "op": "dequeue" }),
-            _ if head["discipline"] == "priority" => {
+            _ if head["discipline"] == "priority" || head["discipline"] == "scdp" => {
                 let priority = chance.below(8) as u8;
                 urgent(vec![any_packet(id as u64, &mut chance)], &[priority]).remove(0)
             }

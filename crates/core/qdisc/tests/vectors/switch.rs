@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use pullnet_qdisc::{
-    CutPayload, Discipline, DropReason, DropTail, Outcome, Pfabric, Pfc, Priority, Red, SharedBuffer, Signal,
-    Trim,
+    CutPayload, Discipline, DropReason, DropTail, Outcome, Pfabric, Pfc, Priority, Red, ScdpSwitch,
+    SharedBuffer, Signal, Trim,
 };
 use pullnet_settings::{Settings, Value as Text};
 use pullnet_units::Instant;
@@ -209,6 +209,7 @@ pub fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
         Some("pfc") => play::<Pfc<Pkt>>(head, lines, |memory| Some(memory.free())),
         Some("priority") => play::<Priority<Pkt>>(head, lines, |()| None),
         Some("red") => play::<Red<Pkt>>(head, lines, |()| None),
+        Some("scdp") => play::<ScdpSwitch<Pkt>>(head, lines, |()| None),
         Some("shared-buffer") => play::<SharedBuffer<Pkt>>(head, lines, |pool| Some(pool.free())),
         Some("trim") => play::<Trim<Pkt>>(head, lines, |()| None),
         _ => panic!("no such discipline: {head}"),

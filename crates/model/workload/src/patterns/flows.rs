@@ -22,9 +22,9 @@ settings! {
     pub struct Flows {
         /// The list.
         file: FileName = "flows.csv"; required,
-        /// How data gets to several receivers (a line whose dst is \"3;7;9\").
+        /// How data gets to several receivers (a line whose dst is 3;7;9).
         copies: Copies = "multicast",
-        /// How data comes from several senders (a line whose src is \"3;7;9\").
+        /// How data comes from several senders (a line whose src is 3;7;9).
         parts: Parts = "coded",
     }
 }

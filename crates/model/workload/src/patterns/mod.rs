@@ -47,8 +47,8 @@ patterns! {
     volume_model::VolumeModel,
     closed_loop::ClosedLoop,
     request_response::RequestResponse,
-    sessions::Replicate,
-    sessions::Fetch,
     flows::Flows,
     flows::Matrix,
+    sessions::Replicate,
+    sessions::Fetch,
 }

@@ -208,11 +208,11 @@ impl Build {
     /// Host `host` has only `count` others.
     fn too_few(&self, host: HostId, count: usize) -> Problem {
         let (key, wanted) = self.many;
-        let remedy = if self.outside { "other racks" } else { "other hosts" };
+        let place = if self.outside { "outside the rack of" } else { "other than" };
         let more = if self.outside { ", or state outside_rack = false" } else { "" };
         let use_less = if count > 0 { format!("use at most {count}, or ") } else { String::new() };
         let reason = format!(
-            "is more than the {count} hosts in {remedy} that host {} has; {use_less}select more hosts{more}",
+            "is more than the {count} hosts {place} host {}; {use_less}select more hosts{more}",
             host.0
         );
         Problem::here(key, wanted.to_string(), reason)
