@@ -15,10 +15,11 @@ pub(crate) fn resolve(transports: &mut [Transport<'_>], topology: &Topology) {
         for key in entry.host_settings {
             host(transport, key, topology);
         }
-        if let Some(key) = entry.rack_setting.filter(|key| number(&transport.carried.config, key).is_none()) {
-            if let Some(addresses) = topology.rack_addresses() {
-                set(&mut transport.carried.config, key, addresses);
-            }
+        let absent = |key: &&str| number(&transport.carried.config, key).is_none();
+        if let Some(key) = entry.rack_setting.filter(absent)
+            && let Some(addresses) = topology.rack_addresses()
+        {
+            set(&mut transport.carried.config, key, addresses);
         }
     }
 }
