@@ -15,10 +15,8 @@ pub(crate) fn resolve(transports: &mut [Transport<'_>], topology: &Topology) {
         for key in entry.host_settings {
             host(transport, key, topology);
         }
-        let absent = |key: &&str| number(&transport.carried.config, key).is_none();
-        if let Some(key) = entry.rack_setting.filter(absent)
-            && let Some(addresses) = topology.rack_addresses()
-        {
+        let rack = entry.rack_setting.filter(|key| number(&transport.carried.config, key).is_none());
+        if let (Some(key), Some(addresses)) = (rack, topology.rack_addresses()) {
             set(&mut transport.carried.config, key, addresses);
         }
     }
