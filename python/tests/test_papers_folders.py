@@ -17,7 +17,15 @@ ON_THE_MACHINE = ["ndp-hardware", "ndp-linux"]
 
 
 def test_papers_are_found() -> None:
-    assert PAPERS == ["ndp", "ndp-artifact-evaluation", "ndp-hardware", "ndp-linux", "thesis", "traffic-volumes"]
+    assert PAPERS == [
+        "ndp",
+        "ndp-artifact-evaluation",
+        "ndp-hardware",
+        "ndp-linux",
+        "phost",
+        "thesis",
+        "traffic-volumes",
+    ]
 
 
 @pytest.fixture(scope="module", params=PAPERS)

@@ -9,6 +9,7 @@ import polars as pl
 from pullnet.papers import linux_figures
 from pullnet.papers.judge import Outcome
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
+from pullnet.papers.measures.slowdowns import slowdown_by_load
 from pullnet.papers.picture import Picture, Points, draw
 
 
@@ -104,9 +105,25 @@ def sweep_transfers(data: Data) -> Picture:
     return Picture("fig3-5-fct", "Completion of the probe's transfers", "us", "share of transfers", cdfs, log=True)
 
 
+def slowdowns_by_load(workload: str) -> Callable[[Data], Picture]:
+    """Mean slowdown of each transport of pHost's paper against the load."""
+
+    def picture(data: Data) -> Picture:
+        name = f"load-{workload}"
+        protocols = sorted({str(run.at["protocol"]) for run in data.runs(name)})
+        ours: dict[str, Points] = {}
+        for protocol in protocols:
+            curve = slowdown_by_load(data, name, protocol).curve or []
+            ours[protocol] = [(load, value) for load, value in curve]
+        return Picture(f"slowdown-{name}", f"Mean slowdown, {workload}", "load", "slowdown", ours)
+
+    return picture
+
+
 OTHERS: dict[str, dict[str, Callable[[Data], Picture]]] = {
     "ndp": {"4": latencies, "17": windows, "scaling": sizes, "15": transfers},
     "ndp-linux": linux_figures.ALL,
+    "phost": {f"load {workload}": slowdowns_by_load(workload) for workload in ("imc10", "web-search", "data-mining")},
     "ndp-artifact-evaluation": {"1": packet_sizes, "3-5": sweep_transfers},
 }
 """Pictures that belong to no single claim, by paper and figure; another word tells two of one figure apart."""
