@@ -5,6 +5,8 @@ extern crate alloc;
 
 use alloc::string::String;
 
+pub use pullnet_d2tcp::D2tcp;
+pub use pullnet_d3::{D3, Rcp};
 pub use pullnet_dctcp::Dctcp;
 pub use pullnet_go_back_n::GoBackN;
 pub use pullnet_homa::Homa;
@@ -124,6 +126,9 @@ protocols! {
     Phost,
     Pfabric,
     Homa,
+    D3,
+    Rcp,
+    D2tcp,
 }
 
 macro_rules! framed {
