@@ -13,6 +13,8 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use pullnet_connections::ReceivedSet;
+use pullnet_d2tcp::D2tcp;
+use pullnet_d3::{D3, Rcp};
 use pullnet_dcqcn::Dcqcn;
 use pullnet_dctcp::Dctcp;
 use pullnet_fastpass::Fastpass;
@@ -196,6 +198,9 @@ fn on_the_wire() -> bool {
 extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
     let begins = begins::<Tcp>()
         && begins::<Dctcp>()
+        && begins::<D2tcp>()
+        && begins::<D3>()
+        && begins::<Rcp>()
         && begins::<GoBackN>()
         && begins::<Mptcp>()
         && begins::<Mdtcp>()

@@ -150,6 +150,11 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Classes<R, P, K> {
     /// Offset of the packets: two packets that fit into a cache line must lie in the same line.
     pub const PACKETS: usize = core::mem::offset_of!(Self, waiting) + Rings::<P, K>::ITEMS;
 
+    /// The rule, for those who look into a port: what it counts beside packets.
+    pub fn rule_mut(&mut self) -> &mut R {
+        &mut self.rule
+    }
+
     #[inline(always)]
     fn lens(&self) -> [u32; K] {
         core::array::from_fn(|class| self.waiting.len(class))

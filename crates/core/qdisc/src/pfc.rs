@@ -84,7 +84,12 @@ impl QueueSettings for PfcConfig {
         let rules = <PfcRule as ClassRule<PRIORITIES>>::rules(self);
         let set_aside = rates.iter().map(|rate| rules.set_aside(rules.scale(*rate)));
         let set_aside = Bytes(set_aside.fold(0, u64::saturating_add));
-        Some(Divided { key: "buffer", memory: self.buffer, set_aside, by: "reserve and headroom of each priority" })
+        Some(Divided {
+            key: "buffer",
+            memory: self.buffer,
+            set_aside,
+            by: "reserve and headroom of each priority",
+        })
     }
 }
 

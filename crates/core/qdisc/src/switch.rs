@@ -4,8 +4,8 @@ use pullnet_settings::{Field, Settings};
 use pullnet_units::{BitsPerSec, Bytes, QueueSize};
 
 use crate::{
-    CutPayloadConfig, DropTailConfig, PfabricConfig, PfcConfig, PriorityConfig, RedConfig, ScdpSwitchConfig,
-    SharedBufferConfig, SplitConfig, TrimConfig,
+    CutPayloadConfig, D3Config, DropTailConfig, PfabricConfig, PfcConfig, PriorityConfig, RedConfig,
+    ScdpSwitchConfig, SharedBufferConfig, SplitConfig, TrimConfig,
 };
 
 /// Capacity of a queue, as a setting states it.
@@ -130,6 +130,7 @@ macro_rules! switches {
 switches! {
     Trim(TrimConfig) = "trim": "NDP switch: shallow data queue, trims to headers, control first 10:1, returns to sender",
     CutPayload(CutPayloadConfig) = "cut-payload": "Cut Payload: one FIFO per port; above a threshold arriving packets lose their payload",
+    D3(D3Config) = "d3": "D3: one FIFO per port, which allocates rates to flows with deadlines and shares the rest (RCP)",
     DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
     Pfabric(PfabricConfig) = "pfabric": "pFabric: serves the flow with the fewest packets left, evicts that with the most",
     Priority(PriorityConfig) = "priority": "Strict priority: eight FIFOs per port, the most urgent served first; marks above a threshold (ECN)",

@@ -1,6 +1,6 @@
 use core::fmt::Debug;
 
-use pullnet_units::Instant;
+use pullnet_units::{Instant, Picos};
 
 /// An ACK as congestion control sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +21,19 @@ pub struct Acked {
     pub grows: bool,
 }
 
+/// How a flow with a deadline stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// The time.
+    pub now: Instant,
+    /// When the last byte should have arrived.
+    pub deadline: Instant,
+    /// Packets that are not acknowledged.
+    pub left: u32,
+    /// Smoothed round-trip time.
+    pub round_trip: Picos,
+}
+
 /// Congestion control of one connection: growth and reduction of its window. Windows count packets, with a fraction.
 ///
 /// Loss detection, retransmission and timers are not part of it. Fast recovery adds its own inflation to the window.
@@ -34,6 +47,8 @@ pub trait Control: Clone + Debug {
     fn window(&self) -> u32;
     /// Handles an ACK that acknowledges new packets.
     fn on_ack(&mut self, rules: &Self::Rules, ack: &Acked);
+    /// A mark is going to be told of, to a flow with a deadline.
+    fn plan(&mut self, _rules: &Self::Rules, _plan: &Plan) {}
     /// Handles an ACK that echoes a mark; called before `on_ack` if it also acknowledges new packets.
     fn on_mark(&mut self, _rules: &Self::Rules, _ack: &Acked) {}
     /// Handles a fast retransmit: `flight` packets were outstanding, without those of limited transmit.

@@ -17,7 +17,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 
-pub use control::{Acked, Control, Growth, NewReno};
+pub use control::{Acked, Control, Growth, NewReno, Plan};
 pub use endpoint::{Endpoint, Insight, Subflow};
 pub use round_trip::{RoundTrip, TimerRules};
 pub use rules::{Counting, Paths, Rules};

@@ -5,7 +5,7 @@ use pullnet_rng::Stream;
 use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
 use pullnet_units::{Instant, Picos};
 
-use crate::control::{Acked, Control};
+use crate::control::{Acked, Control, Plan};
 use crate::endpoint::Subflow;
 use crate::round_trip::RoundTrip;
 use crate::rules::{Paths, Rules};
@@ -85,6 +85,8 @@ pub(crate) struct Sender<C> {
     path: u16,
     paths: u16,
     last_payload: u16,
+    /// When the last byte should have arrived; `NEVER` without a deadline.
+    deadline: Instant,
     /// Number of packets; `u32::MAX` for an endless flow.
     total: u32,
     /// New packets must have numbers below this one: `total`, unless the owner of a subflow sets it.
@@ -154,6 +156,7 @@ impl<C: Control> Sender<C> {
             path: cx.chance.below(paths.into()) as u16,
             paths,
             last_payload,
+            deadline: flow.deadline.filter(|_| flow.size.is_some()).unwrap_or(Instant::NEVER),
             total,
             limit: total,
             recover: 0,
@@ -372,11 +375,23 @@ impl<C: Control> Sender<C> {
             peak: self.peak,
             grows: newly.cumulative > 0 && !in_recovery && self.phase != Phase::Recovery,
         };
+        if ack.echo && self.deadline != Instant::NEVER {
+            self.tell_plan(cx);
+        }
         if ack.echo {
             self.control.on_mark(cx.control, &acked);
         }
         if newly.packets > 0 {
             self.control.on_ack(cx.control, &acked);
+        }
+    }
+
+    #[cold]
+    fn tell_plan(&mut self, cx: &mut Context<'_, C>) {
+        let (now, deadline) = (cx.now, self.deadline);
+        if let Some(round_trip) = self.round_trip.smoothed() {
+            let left = self.total.saturating_sub(self.board.first());
+            self.control.plan(cx.control, &Plan { now, deadline, left, round_trip });
         }
     }
 

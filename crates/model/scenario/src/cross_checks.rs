@@ -69,7 +69,9 @@ pub(crate) fn memory(root: &Reader<'_>, topology: &Topology, switch: &SwitchConf
         rates.entry(port.node).or_default().push(port.link.rate);
     }
     let divided = rates.iter().filter_map(|(node, rates)| Some((node, rates.len(), switch.divided(rates)?)));
-    let Some((node, ports, divided)) = divided.max_by_key(|(_, _, divided)| divided.set_aside) else { return };
+    let Some((node, ports, divided)) = divided.max_by_key(|(_, _, divided)| divided.set_aside) else {
+        return;
+    };
     let Divided { key, memory, set_aside, by } = divided;
     if memory <= set_aside && !unread.contains(&key) {
         let reason = format!(

@@ -38,6 +38,8 @@ pub struct Dctcp {
     pub reno: NewReno,
     /// DCTCP.Alpha: estimate of the share of packets that are marked, 0 to 1.
     pub alpha: f64,
+    /// The window shrinks by half of alpha to this power: 1, unless deadlines say otherwise (D2TCP).
+    pub exponent: f64,
     /// DCTCP.BytesAcked and DCTCP.BytesMarked, in packets.
     acked: u32,
     marked: u32,
@@ -76,7 +78,9 @@ impl Dctcp {
 
     /// Step 9: the window shrinks by half of alpha, and slow start is over.
     fn reduce(&mut self) {
-        let reduced = self.reno.window * (1.0 - self.alpha / 2.0);
+        let plain = self.exponent.to_bits() == 1f64.to_bits();
+        let penalty = if plain { self.alpha } else { libm::pow(self.alpha, self.exponent) };
+        let reduced = self.reno.window * (1.0 - penalty / 2.0);
         self.reno.window = reduced.max(LEAST_WINDOW.min(self.reno.window));
         self.reno.threshold = self.reno.window.max(LEAST_WINDOW);
     }
@@ -89,6 +93,7 @@ impl Control for Dctcp {
         Self {
             reno: NewReno::open(&rules.growth, window),
             alpha: rules.initial_alpha,
+            exponent: 1.0,
             acked: 0,
             marked: 0,
             window_end: 0,

@@ -5,6 +5,8 @@ extern crate alloc;
 
 use alloc::string::String;
 
+pub use pullnet_d2tcp::D2tcp;
+pub use pullnet_d3::{D3, Rcp};
 pub use pullnet_dcqcn::Dcqcn;
 pub use pullnet_dctcp::Dctcp;
 pub use pullnet_fastpass::Fastpass;
@@ -146,6 +148,9 @@ protocols! {
     Timely,
     Fastpass,
     RdmaDctcp,
+    D3,
+    Rcp,
+    D2tcp,
 }
 
 macro_rules! framed {

@@ -1,0 +1,59 @@
+//! D3 (Wilson et al., SIGCOMM 2011) and RCP: hosts ask for rates, switches allocate them, by deadlines or equally.
+//!
+//! `README.md` beside this crate lists the rules with their sources, and where this implementation deviates from them.
+#![no_std]
+
+extern crate alloc;
+
+mod config;
+mod endpoint;
+mod header;
+mod receiver;
+mod sender;
+
+pub use config::{D3Config, Late, RcpConfig};
+pub use endpoint::D3Endpoint;
+pub use header::{Ask, D3Header, Grants, MOST_HOPS};
+
+use pullnet_rng::Stream;
+use pullnet_transport::{Framing, HostInfo, Protocol};
+
+use crate::config::Rules;
+
+/// D3 as the registry knows it.
+pub struct D3;
+
+impl Protocol for D3 {
+    const NAME: &'static str = "d3";
+    const SUMMARY: &'static str =
+        "D3 (SIGCOMM 2011): switches allocate rates by deadlines; late flows are quenched";
+    type Config = D3Config;
+    type Endpoint = D3Endpoint;
+
+    fn framing(config: &D3Config) -> Framing {
+        Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
+    }
+
+    fn endpoint(config: &D3Config, host: HostInfo, chance: Stream) -> D3Endpoint {
+        D3Endpoint::new(Rules::from(config), host, chance)
+    }
+}
+
+/// RCP for data centres as the registry knows it: D3 whose flows desire nothing.
+pub struct Rcp;
+
+impl Protocol for Rcp {
+    const NAME: &'static str = "rcp";
+    const SUMMARY: &'static str =
+        "RCP for data centres: switches share their capacity equally, whatever the deadlines";
+    type Config = RcpConfig;
+    type Endpoint = D3Endpoint;
+
+    fn framing(config: &RcpConfig) -> Framing {
+        Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
+    }
+
+    fn endpoint(config: &RcpConfig, host: HostInfo, chance: Stream) -> D3Endpoint {
+        D3Endpoint::new(Rules::from(config), host, chance)
+    }
+}

@@ -1,0 +1,166 @@
+//! D3's hosts word by word, in the order of the README.
+
+use pullnet_d3::{Ask, D3, D3Config, D3Endpoint, D3Header, Grants, Late, MOST_HOPS, Rcp, RcpConfig};
+use pullnet_rng::Seed;
+use pullnet_transport::script::{Arriving, Script};
+use pullnet_transport::{ConnId, Event, FlowSpec, Grant, HostAddr, HostInfo, Protocol};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
+
+const THERE: HostAddr = HostAddr(2);
+const CONN: ConnId = ConnId(7);
+/// 1440 B of payload and 60 B at 1 Gb/s: 12 us. Rates are in units of 100 kb/s.
+const LINK: u32 = 10_000;
+
+fn host(late: Late) -> Script<D3Endpoint> {
+    let info = HostInfo { addr: HostAddr(1), rate: BitsPerSec::gbps(1) };
+    let config = D3Config { late, give_up: Picos::from_millis(50), ..D3Config::default() };
+    Script::new(D3::endpoint(&config, info, Seed(1).stream("test.transport", 1)))
+}
+
+fn flow(packets: u64, deadline: Option<Picos>) -> FlowSpec {
+    let deadline = deadline.map(|after| Instant(after.0));
+    let size = Some(Bytes(packets * 1440));
+    FlowSpec { conn: CONN, to: THERE, size, deadline, ..FlowSpec::default() }
+}
+
+const fn us(n: u64) -> Picos {
+    Picos::from_micros(n)
+}
+
+/// What two switches granted, the second one `rate`.
+fn grants(rate: u32) -> Grants {
+    let mut granted = [Grant::default(); MOST_HOPS];
+    granted[0] = Grant { rate: LINK, epoch: 1 };
+    granted[1] = Grant { rate, epoch: 1 };
+    Grants { hops: 2, granted }
+}
+
+/// The ask of number `number`, which hands `rate` back.
+fn ask(number: u8, desired: u32, back: Option<(u32, u32)>) -> Ask {
+    let (before, rate) = back.unwrap_or_default();
+    let held = back.map_or_else(Grants::default, |_| grants(rate));
+    Ask { number, desired, before, ends: false, grants: Grants { hops: 0, ..held } }
+}
+
+fn request(ask: Ask) -> D3Header {
+    D3Header::Request { conn: CONN, quenched: false, ask }
+}
+
+fn data(seq: u32, of: u32, ask: Option<Ask>) -> D3Header {
+    D3Header::Data { conn: CONN, seq, last: seq + 1 == of, ask }
+}
+
+fn arrives(header: D3Header) -> Arriving<D3Header> {
+    Arriving::new(THERE, if matches!(header, D3Header::Data { .. }) { 1500 } else { 60 }, header)
+}
+
+/// The answer to ask `number`: `rate` is granted.
+fn granted(number: u8, rate: u32) -> Arriving<D3Header> {
+    let reply = Some((number, grants(rate)));
+    arrives(D3Header::Ack { conn: CONN, cumulative: 0, answers: None, finished: false, reply })
+}
+
+fn ack(cumulative: u32, answers: u32) -> Arriving<D3Header> {
+    let answers = Some(answers);
+    arrives(D3Header::Ack { conn: CONN, cumulative, answers, finished: false, reply: None })
+}
+
+#[test]
+fn a_flow_asks_first_and_sends_at_the_least_grant() {
+    let mut s = host(Late::Quench);
+    s.opens(flow(100, None)).sends([request(ask(1, 0, None))]);
+    // A tenth of the link: a packet every 120 us. The first one leaves at once, with the next ask.
+    s.at(us(100)).receives(granted(1, LINK / 10)).sends([data(
+        0,
+        100,
+        Some(ask(2, 0, Some((0, LINK / 10)))),
+    )]);
+    s.at(us(219)).sends_nothing();
+    s.at(us(220)).sends([data(1, 100, None)]);
+    // The answer comes with an ACK; from then on the rate is another one.
+    s.at(us(230)).receives(granted(2, LINK)).sends_nothing();
+    s.at(us(232)).sends([data(2, 100, Some(ask(3, 0, Some((0, LINK)))))]);
+}
+
+#[test]
+fn a_deadline_is_turned_into_a_rate() {
+    let mut s = host(Late::Quench);
+    // 100 packets of 1500 B in 2.4 ms less two round trips, which are taken to be 200 us each: 600 Mb/s.
+    s.opens(flow(100, Some(us(2_400)))).sends([request(ask(1, 6_000, None))]);
+    // The round trip is 100 us: in 2.3 ms less 200 us, 99 packets when the ask leaves, which goes with a packet.
+    let desired = (99 * 1500 * 80_000_000u64).div_ceil(us(2_100).0) as u32;
+    s.at(us(100)).receives(granted(1, 7_000)).sends([data(
+        0,
+        100,
+        Some(ask(2, desired, Some((6_000, 7_000)))),
+    )]);
+}
+
+#[test]
+fn rcp_ignores_deadlines() {
+    let info = HostInfo { addr: HostAddr(1), rate: BitsPerSec::gbps(1) };
+    let mut s = Script::new(Rcp::endpoint(&RcpConfig::default(), info, Seed(1).stream("test.transport", 1)));
+    s.opens(flow(100, Some(us(10)))).sends([request(ask(1, 0, None))]);
+    s.at(us(100)).receives(granted(1, LINK)).sends([data(0, 100, Some(ask(2, 0, Some((0, LINK)))))]);
+}
+
+#[test]
+fn a_flow_without_a_rate_asks_again_after_an_interval() {
+    let mut s = host(Late::Quench);
+    s.opens(flow(100, None)).sends([request(ask(1, 0, None))]);
+    s.at(us(60)).receives(granted(1, 0)).sends_nothing();
+    s.at(us(99)).sends_nothing();
+    s.at(us(100)).sends([request(ask(2, 0, Some((0, 0))))]);
+}
+
+#[test]
+fn the_last_packet_hands_the_grants_back() {
+    let mut s = host(Late::Quench);
+    s.opens(flow(2, None)).sends([request(ask(1, 0, None))]);
+    // What is left leaves within a round trip: no further ask.
+    s.at(us(100)).receives(granted(1, LINK)).sends([data(0, 2, None)]);
+    let last = Ask { ends: true, ..ask(2, 0, Some((0, LINK))) };
+    s.at(us(112)).sends([data(1, 2, Some(last))]);
+    s.at(us(200)).receives(ack(1, 0)).receives(ack(2, 1)).sends_nothing();
+    assert!(s.reported().iter().any(|event| matches!(event, Event::Completed { .. })));
+}
+
+#[test]
+fn an_end_waits_for_the_answer_that_is_on_its_way() {
+    let mut s = host(Late::Quench);
+    s.opens(flow(20, None)).sends([request(ask(1, 0, None))]);
+    s.at(us(100)).receives(granted(1, LINK)).sends([data(0, 20, Some(ask(2, 0, Some((0, LINK)))))]);
+    s.at(us(400)).sends((1..20).map(|seq| data(seq, 20, None)));
+    let end = Ask { ends: true, ..ask(3, 0, Some((0, 5))) };
+    s.at(us(410)).receives(granted(2, 5)).sends([request(end)]);
+}
+
+#[test]
+fn late_flows_are_quenched_as_soon_as_their_link_is_too_slow() {
+    let mut s = host(Late::Quench);
+    // 100 packets take 1.2 ms; there are 2 ms.
+    s.opens(flow(100, Some(us(2_000)))).sends([request(ask(1, 7_500, None))]);
+    s.at(us(100)).receives(granted(1, 0)).sends([request(ask(2, 7_059, Some((7_500, 0))))]);
+    s.at(us(200)).receives(granted(2, 0)).sends([request(ask(3, 7_500, Some((7_059, 0))))]);
+    s.at(us(300)).receives(granted(3, 0)).sends([request(ask(4, 8_000, Some((7_500, 0))))]);
+    // It waits for the answer, since that says what is to be handed back.
+    s.at(us(801)).sends_nothing();
+    s.at(us(810)).receives(granted(4, 20)).at(us(811));
+    let ask = Ask { ends: true, ..ask(5, 0, Some((8_000, 20))) };
+    s.sends([D3Header::Request { conn: CONN, quenched: true, ask }]);
+    let quenched =
+        |event: &Event| matches!(event, Event::Failed { reason, .. } if reason.starts_with("quenched"));
+    assert!(s.reported().iter().any(quenched));
+}
+
+#[test]
+fn an_ask_without_an_answer_stops_the_flow_and_hands_nothing_back() {
+    let mut s = host(Late::Quench);
+    s.opens(flow(100, None)).sends([request(ask(1, 0, None))]);
+    // A packet in 3 ms; the answer to the second ask is lost. After 2 ms the flow asks as if it were new, and waits.
+    s.at(us(100)).receives(granted(1, 40)).sends([data(0, 100, Some(ask(2, 0, Some((0, 40)))))]);
+    s.at(us(2_099)).sends_nothing();
+    s.at(us(2_100)).sends([request(ask(3, 0, None))]);
+    // The packet that carried the ask is lost too, and leaves again.
+    s.at(us(2_200)).receives(granted(3, LINK)).sends([data(0, 100, Some(ask(4, 0, Some((0, LINK)))))]);
+}

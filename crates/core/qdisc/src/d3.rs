@@ -1,0 +1,439 @@
+use alloc::vec;
+use alloc::vec::Vec;
+
+use pullnet_settings::settings;
+use pullnet_transport::{Grant, Hop, MOST_RATE, RATE_UNIT, RateAsk, RateUnits};
+use pullnet_units::{BitsPerSec, Instant, Picos, QueueSize};
+
+use crate::classes::{ClassRule, Classes, Verdict, Waiting};
+use crate::drop_tail::drop_reason;
+use crate::fifo::Fifo;
+use crate::{Capacity, Context, Item, Limit, QueueSettings};
+
+settings! {
+    /// D3 (Wilson et al., SIGCOMM 2011): one first-in-first-out queue for all packets, and rates that the port allocates to
+    /// flows that ask for them. With flows that desire nothing it is RCP.
+    pub struct D3Config {
+        /// Room for packets of any kind, the one in service included. Packets or bytes. Source: none; as drop-tail.
+        queue: QueueSize = "200 packets" in "1 packets" => "1000000 packets",
+        /// How often the capacity is estimated. Source: none stated; a few round trips.
+        interval: Picos = "500 us" in "1 us" => "1 s",
+        /// Part of the unused rate that is added to the capacity, in thousandths. Source: none stated; XCP's 0.4.
+        spare_gain: u32 = 400 in 0 => 1000,
+        /// Part of the bytes that never stopped waiting in an interval for which the capacity leaves room in the next one, in
+        /// thousandths. Source: none stated; XCP's 0.226.
+        queue_gain: u32 = 226 in 0 => 4000,
+        /// What the capacity aims at, in thousandths of the link's rate: the rest keeps the queue short where packets of several
+        /// flows meet. Source: none stated.
+        target: u32 = 980 in 100 => 1000,
+        /// The largest capacity, in thousandths of the link's rate: more than 1000 allocates again what flows do not use, where
+        /// nearly everything is allocated. Source: none stated.
+        most_capacity: u32 = 1250 in 100 => 4000,
+        /// Grants that were not renewed for this long are forgotten, and for twice as long at the latest. Must be longer than
+        /// the hosts' `lease` and the way of a packet together. Source: none; the paper forgets nothing.
+        epoch: Picos = "10 ms" in "10 us" => "100 s",
+    }
+}
+
+impl QueueSettings for D3Config {
+    fn capacities(&self) -> Vec<Capacity> {
+        vec![Capacity { key: "queue", room: self.queue, of_data: true }]
+    }
+}
+
+/// [`D3Config`] in the form in which ports use it.
+#[derive(Clone, Copy, Debug)]
+pub struct D3Rules {
+    limit: Limit,
+    interval: u64,
+    spare_gain: i64,
+    queue_gain: i64,
+    target: i64,
+    most_capacity: i64,
+    epoch: u64,
+}
+
+/// What flows have asked for and been granted, summed over flows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Sums {
+    /// Flows (N).
+    pub flows: u32,
+    /// Desired rates (D).
+    pub desired: u64,
+    /// Granted rates (A).
+    pub granted: u64,
+}
+
+impl Sums {
+    fn add(&mut self, desired: RateUnits, granted: RateUnits) {
+        self.flows = self.flows.saturating_add(1);
+        self.desired += u64::from(desired);
+        self.granted += u64::from(granted);
+    }
+
+    fn remove(&mut self, desired: RateUnits, granted: RateUnits) {
+        self.flows = self.flows.saturating_sub(1);
+        self.desired = self.desired.saturating_sub(u64::from(desired));
+        self.granted = self.granted.saturating_sub(u64::from(granted));
+    }
+}
+
+/// Tags of epochs are 1 to this; 0 says that nothing was granted.
+const TAGS: u64 = 255;
+/// Intervals without a packet after which the capacity does not change any more, whatever the gain.
+const IDLE_INTERVALS: u64 = 64;
+
+/// The arithmetic of one port. Integers only, and no state of any flow.
+#[derive(Clone, Debug, Default)]
+pub struct Allocator {
+    /// Rate of the link; 0 before the first packet.
+    link: i64,
+    /// Capacity (C).
+    capacity: i64,
+    /// Everything that is granted.
+    all: Sums,
+    /// The part of it that was asked for in this epoch.
+    renewed: Sums,
+    epoch: u64,
+    /// Bytes that have arrived in this interval, and the fewest that waited.
+    arrived: u64,
+    least: u64,
+    interval: u64,
+}
+
+impl Allocator {
+    /// Sums over flows at `now`: what nobody has renewed is forgotten.
+    pub fn sums(&mut self, rules: &D3Rules, now: Instant) -> Sums {
+        self.forget(now.0 / rules.epoch);
+        self.all
+    }
+
+    /// The capacity, in units of rates.
+    pub fn capacity(&self) -> u64 {
+        self.capacity as u64
+    }
+
+    fn start(&mut self, rules: &D3Rules, rate: BitsPerSec, now: Instant) {
+        if self.link == 0 {
+            self.link = (rate.get() / RATE_UNIT).clamp(1, u64::from(MOST_RATE)) as i64;
+            self.capacity = (self.link * rules.target / 1000).max(1);
+            (self.interval, self.epoch) = (now.0 / rules.interval, now.0 / rules.epoch);
+        }
+    }
+
+    /// `bytes` arrive while `waiting` wait.
+    fn note_arrival(&mut self, rules: &D3Rules, rate: BitsPerSec, now: Instant, bytes: u32, waiting: u64) {
+        self.start(rules, rate, now);
+        self.estimate(rules, now, waiting);
+        self.arrived += u64::from(bytes);
+        self.least = self.least.min(waiting);
+    }
+
+    /// An epoch ends: what was asked for in it is what counts in the next one.
+    fn forget(&mut self, epoch: u64) {
+        match epoch.saturating_sub(self.epoch) {
+            0 => return,
+            1 => self.all = self.renewed,
+            _ => self.all = Sums::default(),
+        }
+        (self.renewed, self.epoch) = (Sums::default(), epoch);
+    }
+
+    /// C <- C + alpha (target - y/T) - beta q/T at the end of every interval T, in which y bytes arrived and at least q waited. Of a
+    /// queue that is empty now and then nothing is to be drained: it is packets of several flows that meet.
+    fn estimate(&mut self, rules: &D3Rules, now: Instant, waiting: u64) {
+        let ended = (now.0 / rules.interval).saturating_sub(self.interval);
+        if ended == 0 {
+            return;
+        }
+        self.interval += ended;
+        let (arrived, least) =
+            (core::mem::take(&mut self.arrived), core::mem::replace(&mut self.least, waiting));
+        self.adapt(rules, per_interval(arrived, rules.interval), per_interval(least, rules.interval));
+        for _ in 1..ended.min(IDLE_INTERVALS) {
+            self.adapt(rules, 0, 0);
+        }
+    }
+
+    fn adapt(&mut self, rules: &D3Rules, used: i64, waiting: i64) {
+        let target = self.link * rules.target / 1000;
+        let step = (rules.spare_gain * (target - used) - rules.queue_gain * waiting) / 1000;
+        // Nothing is gained by a capacity above the link's rate while some of it is still to be had.
+        let nearly_all = 16 * self.all.granted as i64 > 15 * target;
+        let most = if nearly_all { rules.most_capacity.max(rules.target) } else { rules.target };
+        let most = (self.link * most / 1000).max(1);
+        self.capacity = (self.capacity + step).clamp((self.link / 8).max(1).min(most), most);
+    }
+
+    /// What a flow is granted that asks at `now`.
+    pub fn allocate(&mut self, rules: &D3Rules, now: Instant, ask: RateAsk) -> Grant {
+        let epoch = now.0 / rules.epoch;
+        self.forget(epoch);
+        let tag = |epoch: u64| (epoch % TAGS + 1) as u8;
+        let renews = ask.granted.epoch == tag(epoch);
+        if renews {
+            self.renewed.remove(ask.before, ask.granted.rate);
+        }
+        if renews || epoch > 0 && ask.granted.epoch == tag(epoch - 1) {
+            self.all.remove(ask.before, ask.granted.rate);
+        }
+        if ask.ends {
+            return Grant::default();
+        }
+        let left = self.capacity().saturating_sub(self.all.granted);
+        let demand = self.all.desired + u64::from(ask.desired);
+        let fair = self.capacity().saturating_sub(demand) / (u64::from(self.all.flows) + 1);
+        let rate = (u64::from(ask.desired) + fair).min(left).min(MOST_RATE.into()) as RateUnits;
+        self.all.add(ask.desired, rate);
+        self.renewed.add(ask.desired, rate);
+        Grant { rate, epoch: tag(epoch) }
+    }
+}
+
+/// Bytes in an interval of `interval` ps, as a rate.
+fn per_interval(bytes: u64, interval: u64) -> i64 {
+    const PER_BYTE: u64 = 8 * 1_000_000_000_000 / RATE_UNIT;
+    (u128::from(bytes) * u128::from(PER_BYTE) / u128::from(interval)).min(i64::MAX as u128 >> 16) as i64
+}
+
+/// One port as a header sees it that leaves now.
+struct Leaving<'a> {
+    allocator: &'a mut Allocator,
+    rules: &'a D3Rules,
+    now: Instant,
+}
+
+impl Hop for Leaving<'_> {
+    fn allocate(&mut self, ask: RateAsk) -> Option<Grant> {
+        Some(self.allocator.allocate(self.rules, self.now, ask))
+    }
+}
+
+/// The rule of a D3 port.
+#[derive(Clone, Debug, Default)]
+pub struct D3Rule {
+    held: Fifo,
+    /// What the port allocates.
+    pub allocator: Allocator,
+}
+
+/// One port of a D3 switch.
+pub type D3<P> = Classes<D3Rule, P, 1>;
+
+impl ClassRule<1> for D3Rule {
+    type Config = D3Config;
+    type Rules = D3Rules;
+    type Shared = ();
+
+    fn rules(config: &D3Config) -> D3Rules {
+        D3Rules {
+            limit: config.queue.into(),
+            interval: config.interval.0,
+            spare_gain: config.spare_gain.into(),
+            queue_gain: config.queue_gain.into(),
+            target: config.target.into(),
+            most_capacity: config.most_capacity.into(),
+            epoch: config.epoch.0,
+        }
+    }
+
+    fn shared(_: &D3Rules, _: usize) {}
+
+    fn new(_: &D3Rules) -> Self {
+        Self::default()
+    }
+
+    #[inline(always)]
+    fn admit<P: Item>(
+        &mut self,
+        rules: &D3Rules,
+        _: &mut (),
+        (packet, size): (&P, u32),
+        _: Waiting<'_, P, 1>,
+        cx: &mut impl Context<P>,
+    ) -> Verdict {
+        let (packets, bytes) = (self.held.packets(), self.held.bytes());
+        self.allocator.note_arrival(rules, cx.rate(), cx.now(), size, bytes);
+        if !rules.limit.admits(packets, bytes, size) {
+            return Verdict::Drop(drop_reason(packet));
+        }
+        self.held.add(packet, size);
+        Verdict::Take(0)
+    }
+
+    #[inline(always)]
+    fn next<P: Item>(&mut self, _: &D3Rules, _: Waiting<'_, P, 1>, _: &mut impl Context<P>) -> Option<usize> {
+        Some(0)
+    }
+
+    #[inline(always)]
+    fn serve<P: Item>(
+        &mut self,
+        _: &D3Rules,
+        _: &mut (),
+        (packet, size): (&P, u32),
+        _: usize,
+        _: &mut impl Context<P>,
+    ) -> bool {
+        self.held.serve(packet, size);
+        false
+    }
+
+    /// A packet that is dropped is never shown: what it would have been granted is not lost.
+    #[inline]
+    fn write<P: Item>(
+        &mut self,
+        rules: &D3Rules,
+        _: &mut (),
+        (packet, _): (&mut P, u32),
+        cx: &mut impl Context<P>,
+    ) {
+        let (now, allocator) = (cx.now(), &mut self.allocator);
+        cx.show(packet, &mut Leaving { allocator, rules, now });
+    }
+
+    #[inline]
+    fn complete<P: Item>(&mut self, _: &D3Rules, _: &mut (), _: &mut impl Context<P>) {
+        self.held.complete();
+    }
+
+    #[inline]
+    fn data_held(&self, _: [u32; 1]) -> u32 {
+        self.held.data_held()
+    }
+
+    #[inline]
+    fn queued(&self, control: bool, _: [u32; 1]) -> u32 {
+        self.held.queued(control)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: u64 = 1_000_000_000;
+
+    fn rules() -> D3Rules {
+        D3Rule::rules(&D3Config { target: 1000, ..D3Config::default() })
+    }
+
+    /// A port of 1 Gb/s, all of which it allocates.
+    fn allocator() -> Allocator {
+        let mut allocator = Allocator::default();
+        allocator.start(&rules(), BitsPerSec::gbps(1), Instant(0));
+        allocator
+    }
+
+    fn ask(desired: RateUnits, before: RateUnits, granted: Grant) -> RateAsk {
+        RateAsk { desired, before, granted, ends: false }
+    }
+
+    #[test]
+    fn first_come_first_served_and_what_is_left_is_shared() {
+        let (mut port, now) = (allocator(), Instant(0));
+        let mut grant = |desired| port.allocate(&rules(), now, ask(desired, 0, Grant::default()));
+        let first = grant(6_000);
+        assert_eq!(first.rate, 10_000, "what it desires and all that is left");
+        assert_eq!(grant(3_000).rate, 0, "nothing is left until the first one asks again");
+        let first = port.allocate(&rules(), now, ask(6_000, 6_000, first));
+        assert_eq!(first.rate, 6_500, "half of the 1000 that nobody desires");
+        let third = port.allocate(&rules(), now, ask(5_000, 0, Grant::default()));
+        assert_eq!(third.rate, 3_500, "too late: what is left");
+    }
+
+    #[test]
+    fn flows_that_desire_nothing_share_equally_after_a_round() {
+        let (mut port, now) = (allocator(), Instant(0));
+        let mut grants = [Grant::default(); 5];
+        for _ in 0..3 {
+            for grant in &mut grants {
+                *grant = port.allocate(&rules(), now, ask(0, 0, *grant));
+            }
+        }
+        assert_eq!(grants.map(|grant| grant.rate), [2_000; 5]);
+        for granted in grants {
+            port.allocate(&rules(), now, RateAsk { ends: true, granted, ..RateAsk::default() });
+        }
+        assert_eq!(port.sums(&rules(), now), Sums::default());
+    }
+
+    #[test]
+    fn a_flow_that_vanishes_holds_its_rate_for_two_epochs_at_most() {
+        let mut port = allocator();
+        let lost = port.allocate(&rules(), Instant(MS), ask(9_000, 0, Grant::default()));
+        assert_eq!(lost.rate, 10_000);
+        assert_eq!(port.sums(&rules(), Instant(19 * MS)).granted, 10_000, "its epoch and the next one");
+        let other = port.allocate(&rules(), Instant(20 * MS), ask(9_000, 0, Grant::default()));
+        assert_eq!(other.rate, 10_000);
+        // The lost one speaks again: what it says it has is not counted any more, and is not taken from the other one.
+        let back = port.allocate(&rules(), Instant(21 * MS), ask(9_000, 9_000, lost));
+        assert_eq!(back.rate, 0);
+        assert_eq!(
+            port.sums(&rules(), Instant(21 * MS)),
+            Sums { flows: 2, desired: 18_000, granted: 10_000 }
+        );
+    }
+
+    #[test]
+    fn the_capacity_drains_queues_and_recovers() {
+        let (mut port, rules) = (allocator(), rules());
+        let rate = BitsPerSec::gbps(1);
+        // 62.5 kB is what 1 Gb/s carries in an interval of 500 us.
+        port.note_arrival(&rules, rate, Instant(0), 62_500, 0);
+        port.note_arrival(&rules, rate, Instant(MS / 2), 62_500, 31_250);
+        assert_eq!(port.capacity(), 10_000, "the queue was empty once");
+        port.note_arrival(&rules, rate, Instant(MS), 62_500, 37_500);
+        assert_eq!(port.capacity(), 10_000 - 226 * 5_000 / 1000, "half an interval's worth never left");
+        port.note_arrival(&rules, rate, Instant(3 * MS / 2), 0, 0);
+        assert_eq!(port.capacity(), 8_870 - 226 * 6_000 / 1000, "and more");
+        port.note_arrival(&rules, rate, Instant(500 * MS), 0, 0);
+        assert_eq!(port.capacity(), 10_000, "idle");
+    }
+
+    /// A flow as a property test has it: what it asked for last, and the grant that it heard of.
+    type Flow = Option<(RateUnits, Grant)>;
+
+    proptest! {
+        /// Random flows that ask, hear nothing of the answer, ask anew, end, or vanish; the capacity changes under them.
+        #[test]
+        fn grants_never_exceed_the_capacity_and_everything_returns_to_zero(
+            steps in proptest::collection::vec((0..8usize, 0..12_000u32, 0..6u8, 0..3 * MS), 1..300)
+        ) {
+            let (mut port, rules) = (allocator(), rules());
+            let mut flows: [Flow; 8] = Default::default();
+            let mut now = 0;
+            for (number, desired, what, wait) in steps {
+                now += wait;
+                let at = Instant(now);
+                let flow = &mut flows[number];
+                let (before, granted) = flow.unwrap_or_default();
+                match what {
+                    0 => {
+                        port.allocate(&rules, at, RateAsk { desired: 0, before, granted, ends: true });
+                        *flow = None;
+                    }
+                    1 => *flow = None,
+                    2 => port.note_arrival(&rules, BitsPerSec::gbps(1), at, desired, u64::from(desired) * 3),
+                    what => {
+                        let held = port.sums(&rules, at).granted;
+                        let grant = port.allocate(&rules, at, ask(desired, before, granted));
+                        let all = port.sums(&rules, at).granted;
+                        prop_assert!(all <= port.capacity().max(held), "{all} of {}", port.capacity());
+                        prop_assert!(grant.rate == 0 || all <= port.capacity(), "a grant above the capacity");
+                        // The answer is lost: the next ask says nothing of what went before.
+                        *flow = (what > 3).then_some((desired, grant));
+                    }
+                }
+                let known: u64 = flows.iter().flatten().filter(|(_, grant)| {
+                    let tag = |epoch: u64| (epoch % TAGS + 1) as u8;
+                    let epoch = now / rules.epoch;
+                    grant.epoch == tag(epoch) || epoch > 0 && grant.epoch == tag(epoch - 1)
+                }).map(|(_, grant)| u64::from(grant.rate)).sum();
+                prop_assert!(known <= port.sums(&rules, at).granted, "{known} is granted and not counted");
+            }
+            prop_assert_eq!(port.sums(&rules, Instant(now + 2 * rules.epoch)), Sums::default());
+        }
+    }
+}
