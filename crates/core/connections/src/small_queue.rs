@@ -20,6 +20,12 @@ impl<T> SmallQueue<T> {
         Self { first: None, others: VecDeque::new() }
     }
 
+    /// Whether nothing waits.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
     /// Adds at the end.
     #[inline]
     pub fn push(&mut self, item: T) {
@@ -75,6 +81,7 @@ mod tests {
                     }
                     None => prop_assert_eq!(queue.pop(), model.pop_front()),
                 }
+                prop_assert_eq!(queue.is_empty(), model.is_empty());
             }
             while let Some(item) = model.pop_front() {
                 prop_assert_eq!(queue.pop(), Some(item));

@@ -63,7 +63,7 @@ granted_settings! {
 
 /// The settings in the form in which hosts use them.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules {
+pub struct Parameters {
     /// Payload of a full packet.
     pub mtu: u32,
     /// Bytes beside it.
@@ -86,9 +86,9 @@ pub struct Rules {
     pub give_up: Picos,
 }
 
-macro_rules! rules_of {
+macro_rules! parameters_of {
     ($config:ty, $late:expr, $allowance:expr) => {
-        impl From<&$config> for Rules {
+        impl From<&$config> for Parameters {
             fn from(config: &$config) -> Self {
                 Self {
                     mtu: config.mtu.0 as u32,
@@ -107,5 +107,5 @@ macro_rules! rules_of {
     };
 }
 
-rules_of!(D3Config, |config: &D3Config| Some(config.late), |config: &D3Config| config.allowance);
-rules_of!(RcpConfig, |_| None, |_| 0);
+parameters_of!(D3Config, |config: &D3Config| Some(config.late), |config: &D3Config| config.allowance);
+parameters_of!(RcpConfig, |_| None, |_| 0);

@@ -12,13 +12,13 @@ mod receiver;
 mod sender;
 
 pub use config::{D3Config, Late, RcpConfig};
-pub use endpoint::D3Endpoint;
+pub use endpoint::{D3Endpoint, D3Rules};
 pub use header::{Ask, D3Header, Grants, MOST_HOPS};
 
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 
-use crate::config::Rules;
+use crate::config::Parameters;
 
 /// D3 as the registry knows it.
 pub struct D3;
@@ -35,7 +35,7 @@ impl Protocol for D3 {
     }
 
     fn endpoint(config: &D3Config, host: HostInfo, chance: Stream) -> D3Endpoint {
-        D3Endpoint::new(Rules::from(config), host, chance)
+        D3Rules::endpoint(Parameters::from(config), host, chance)
     }
 }
 
@@ -54,6 +54,6 @@ impl Protocol for Rcp {
     }
 
     fn endpoint(config: &RcpConfig, host: HostInfo, chance: Stream) -> D3Endpoint {
-        D3Endpoint::new(Rules::from(config), host, chance)
+        D3Rules::endpoint(Parameters::from(config), host, chance)
     }
 }

@@ -5,7 +5,7 @@ use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::Instant;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
+pub struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     /// The path back.
@@ -16,12 +16,10 @@ pub(crate) struct Receiver {
     pub bytes: u64,
     pub last_progress: Instant,
     pub last_heard: Instant,
-    /// The host's timer entry for this flow.
-    pub armed: Instant,
 }
 
 impl Receiver {
-    pub fn open(now: Instant, (peer, conn): (HostAddr, ConnId), path: u16, armed: Instant) -> Self {
+    pub fn open(now: Instant, (peer, conn): (HostAddr, ConnId), path: u16) -> Self {
         Self {
             peer,
             conn,
@@ -31,7 +29,6 @@ impl Receiver {
             bytes: 0,
             last_progress: now,
             last_heard: now,
-            armed,
         }
     }
 

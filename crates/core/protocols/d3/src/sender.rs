@@ -2,11 +2,11 @@
 
 use alloc::collections::VecDeque;
 
-use pullnet_connections::ReceivedSet;
+use pullnet_connections::{FlowPackets, ReceivedSet};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, MOST_RATE, RATE_UNIT, RateUnits, SendCounts};
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
-use crate::config::{Late, Rules};
+use crate::config::{Late, Parameters};
 use crate::header::{Ask, D3Header, Grants, NUMBERS};
 
 /// Picoseconds that a byte takes at one unit of rate.
@@ -22,7 +22,7 @@ const LEASE_PART: u64 = 4;
 
 /// What an ACK says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Ack {
+pub struct Ack {
     pub cumulative: u32,
     pub answers: Option<u32>,
     pub finished: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Ack {
 
 /// What a timer found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Expiry {
+pub enum Expiry {
     /// Nothing is to be reported.
     Nothing,
     /// This packet was not acknowledged in time.
@@ -41,7 +41,7 @@ pub(crate) enum Expiry {
 }
 
 /// A packet to be sent: its header, its payload, and whether that was sent before.
-pub(crate) type Outgoing = (D3Header, u32, bool);
+pub type Outgoing = (D3Header, u32, bool);
 
 /// An ask that has no answer yet.
 #[derive(Clone, Copy, Debug)]
@@ -52,12 +52,10 @@ struct Asking {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
+pub struct Sender {
     pub to: HostAddr,
     pub conn: ConnId,
-    /// Packets of the flow; `u32::MAX` if it never ends.
-    total: u32,
-    last_payload: u32,
+    packets: FlowPackets,
     pub priority: u8,
     pub path: u16,
     /// Rate of the host's link.
@@ -90,22 +88,24 @@ pub(crate) struct Sender {
     pub counts: SendCounts,
     pub last_progress: Instant,
     last_heard: Instant,
-    /// Whether the host has it in line, and the earliest entry of the host's timers for it.
+    /// Whether the host has it in line.
     pub in_line: bool,
-    pub armed: Instant,
 }
 
 impl Sender {
-    pub fn open(now: Instant, rules: &Rules, flow: &FlowSpec, total: u32, host: (BitsPerSec, u16)) -> Self {
-        let before = u64::from(total.saturating_sub(1)) * u64::from(rules.mtu);
-        let last_payload = flow.size.map_or(u64::from(rules.mtu), |size| size.0 - before) as u32;
-        let (link, path) = host;
+    /// A flow over `path`, from a host whose link has the rate `link`.
+    pub fn open(
+        now: Instant,
+        rules: &Parameters,
+        flow: &FlowSpec,
+        packets: FlowPackets,
+        (link, path): (BitsPerSec, u16),
+    ) -> Self {
         let deadline = flow.deadline.filter(|_| rules.late.is_some() && flow.size.is_some());
         Self {
             to: flow.to,
             conn: flow.conn,
-            total,
-            last_payload,
+            packets,
             priority: flow.priority,
             path,
             uplink: (link.get() / RATE_UNIT).clamp(1, MOST_RATE.into()) as RateUnits,
@@ -129,36 +129,35 @@ impl Sender {
             last_progress: now,
             last_heard: now,
             in_line: false,
-            armed: Instant::NEVER,
         }
     }
 
-    fn rtt(&self, rules: &Rules) -> Picos {
+    fn rtt(&self, rules: &Parameters) -> Picos {
         self.rtt.unwrap_or(rules.initial_rtt)
     }
 
-    fn patience(&self, rules: &Rules) -> Picos {
+    fn patience(&self, rules: &Parameters) -> Picos {
         rules.timeout.max(self.rtt(rules).saturating_mul(PATIENCE))
     }
 
     /// Whether every packet was acknowledged.
     pub fn is_complete(&self) -> bool {
-        self.acked.count() == self.total
+        self.acked.count() == self.packets.number
     }
 
     /// Payload bytes that are acknowledged.
-    pub fn acknowledged(&self, rules: &Rules) -> u64 {
+    pub fn acknowledged(&self, rules: &Parameters) -> u64 {
         u64::from(self.acked.count()) * u64::from(rules.mtu)
     }
 
     fn has_data(&self) -> bool {
-        let new = self.next < self.total && self.acked.reaches(self.next);
+        let new = self.next < self.packets.number && self.acked.reaches(self.next);
         self.failure.is_none() && (new || !self.lost.is_empty())
     }
 
     /// Bytes on the wire that are to be sent yet.
-    fn bytes_left(&self, rules: &Rules) -> u64 {
-        let packets = u64::from(self.total - self.next) + self.lost.len() as u64;
+    fn bytes_left(&self, rules: &Parameters) -> u64 {
+        let packets = u64::from(self.packets.number - self.next) + self.lost.len() as u64;
         packets * u64::from(rules.mtu + rules.header)
     }
 
@@ -169,7 +168,7 @@ impl Sender {
     }
 
     /// Rule 3: the rate that the flow needs; 0: a fair share.
-    fn desired(&self, now: Instant, rules: &Rules) -> RateUnits {
+    fn desired(&self, now: Instant, rules: &Parameters) -> RateUnits {
         let Some((deadline, _)) = self.deadline else { return 0 };
         if deadline <= now {
             return 0;
@@ -182,14 +181,14 @@ impl Sender {
     }
 
     /// Rule 8: the last moment at which the host's whole link would be enough for the deadline.
-    fn must_end(&self, rules: &Rules) -> Instant {
+    fn must_end(&self, rules: &Parameters) -> Instant {
         let Some((deadline, _)) = self.deadline.filter(|_| self.has_data()) else { return Instant::NEVER };
         let needed = Self::time(self.bytes_left(rules), self.uplink);
         Instant(deadline.0.saturating_sub(needed.0))
     }
 
     /// Rule 8: what becomes of the flow if it is late. Whether it is quenched.
-    fn is_quenched(&mut self, now: Instant, rules: &Rules) -> bool {
+    fn is_quenched(&mut self, now: Instant, rules: &Parameters) -> bool {
         if self.must_end(rules) >= now {
             return false;
         }
@@ -205,7 +204,7 @@ impl Sender {
     }
 
     /// What is left leaves before the answer to an ask could come.
-    fn ends_soon(&self, rules: &Rules) -> bool {
+    fn ends_soon(&self, rules: &Parameters) -> bool {
         self.rate > 0 && Self::time(self.bytes_left(rules), self.rate) <= self.rtt(rules)
     }
 
@@ -217,12 +216,12 @@ impl Sender {
         self.left.after(Self::time(self.left_bytes.into(), self.rate))
     }
 
-    fn may_ask(&self, rules: &Rules) -> bool {
+    fn may_ask(&self, rules: &Parameters) -> bool {
         self.asking.is_none() && self.has_data() && !self.ends_soon(rules)
     }
 
     /// Rule 4: when an ask leaves by itself, since no data will carry it soon.
-    fn request_at(&self, now: Instant, rules: &Rules) -> Instant {
+    fn request_at(&self, now: Instant, rules: &Parameters) -> Instant {
         if !self.may_ask(rules) {
             return Instant::NEVER;
         }
@@ -234,11 +233,11 @@ impl Sender {
 
     /// Rule 7: everything is sent, and no later packet can hand the grants back.
     fn may_end(&self) -> bool {
-        !self.has_data() && self.next == self.total && self.asking.is_none() && self.held.is_some()
+        !self.has_data() && self.next == self.packets.number && self.asking.is_none() && self.held.is_some()
     }
 
     /// When the next packet may leave. A flow that is to be quenched sends nothing more.
-    pub fn ready_at(&self, now: Instant, rules: &Rules) -> Instant {
+    pub fn ready_at(&self, now: Instant, rules: &Parameters) -> Instant {
         if self.may_end() {
             return now;
         }
@@ -249,7 +248,7 @@ impl Sender {
     }
 
     /// When something happens without a packet from outside.
-    pub fn due(&self, now: Instant, rules: &Rules) -> Instant {
+    pub fn due(&self, now: Instant, rules: &Parameters) -> Instant {
         if self.failure.is_some() && self.asking.is_none() {
             return now;
         }
@@ -264,7 +263,7 @@ impl Sender {
     }
 
     /// An ask, which takes the grants that are held with it.
-    fn ask(&mut self, now: Instant, rules: &Rules, ends: bool) -> Ask {
+    fn ask(&mut self, now: Instant, rules: &Parameters, ends: bool) -> Ask {
         self.number = (self.number + 1) % NUMBERS;
         let desired = if ends { 0 } else { self.desired(now, rules) };
         let (grants, before) = self.held.take().unwrap_or_default();
@@ -278,7 +277,7 @@ impl Sender {
     }
 
     /// Rule 7: the ask that hands all grants back.
-    pub fn farewell(&mut self, now: Instant, rules: &Rules, quenched: bool) -> Option<D3Header> {
+    pub fn farewell(&mut self, now: Instant, rules: &Parameters, quenched: bool) -> Option<D3Header> {
         (quenched || self.held.is_some()).then(|| {
             let ask = self.ask(now, rules, true);
             D3Header::Request { conn: self.conn, quenched, ask }
@@ -286,7 +285,7 @@ impl Sender {
     }
 
     /// The next packet, if one may leave now.
-    pub fn transmit(&mut self, now: Instant, rules: &Rules) -> Option<Outgoing> {
+    pub fn transmit(&mut self, now: Instant, rules: &Parameters) -> Option<Outgoing> {
         if self.data_at() <= now {
             return self.data(now, rules);
         }
@@ -300,14 +299,13 @@ impl Sender {
     }
 
     /// Rule 4: a data packet, with an ask if one is due, or with the end if it is the last one.
-    fn data(&mut self, now: Instant, rules: &Rules) -> Option<Outgoing> {
+    fn data(&mut self, now: Instant, rules: &Parameters) -> Option<Outgoing> {
         let again = !self.lost.is_empty();
         let asks = self.may_ask(rules) && self.ask_at <= now;
         let seq = self.lost.pop_front().unwrap_or(self.next);
         self.next = self.next.max(seq + 1);
         self.pass_over_acknowledged();
-        let last = seq + 1 == self.total;
-        let payload = if last { self.last_payload } else { rules.mtu };
+        let (last, payload) = (self.packets.is_last(seq), self.packets.payload(seq));
         (self.left, self.left_bytes) = (now, payload + rules.header);
         self.flight.push_back((seq, now));
         self.counts.sent += 1;
@@ -328,7 +326,7 @@ impl Sender {
     }
 
     /// Rule 5: grants of the switches that answer the latest ask.
-    fn on_reply(&mut self, now: Instant, rules: &Rules, number: u8, grants: Grants) {
+    fn on_reply(&mut self, now: Instant, rules: &Parameters, number: u8, grants: Grants) {
         let Some(asked) = self.asking.filter(|asking| asking.number == number) else { return };
         self.asking = None;
         let measured = now.since(asked.at);
@@ -344,9 +342,15 @@ impl Sender {
     }
 
     /// `acknowledged` is told when each packet left that is acknowledged now.
-    pub fn on_ack(&mut self, now: Instant, rules: &Rules, ack: Ack, mut acknowledged: impl FnMut(Instant)) {
+    pub fn on_ack(
+        &mut self,
+        now: Instant,
+        rules: &Parameters,
+        ack: Ack,
+        mut acknowledged: impl FnMut(Instant),
+    ) {
         let (before, count) = (self.acked.cumulative(), self.acked.count());
-        let cumulative = if ack.finished { self.total } else { ack.cumulative };
+        let cumulative = if ack.finished { self.packets.number } else { ack.cumulative };
         let answered = ack.answers.into_iter().chain(before..cumulative.min(self.next));
         for seq in answered.filter(|seq| *seq < self.next) {
             self.acked.insert(seq);
@@ -380,7 +384,7 @@ impl Sender {
     }
 
     /// A timer of the flow.
-    pub fn on_timer(&mut self, now: Instant, rules: &Rules) -> Expiry {
+    pub fn on_timer(&mut self, now: Instant, rules: &Parameters) -> Expiry {
         if now.since(self.last_heard.min(now)) >= rules.give_up {
             return Expiry::Failed("the receiver is silent");
         }

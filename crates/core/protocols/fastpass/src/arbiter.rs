@@ -12,7 +12,7 @@ use pullnet_units::Instant;
 use rustc_hash::FxBuildHasher;
 
 use crate::colouring::{Edge, colour};
-use crate::config::{Matching, Rules};
+use crate::config::{Matching, Parameters};
 use crate::header::{Allocation, Demand, FastpassHeader, MOST_PATHS, MOST_SLOTS};
 use crate::matching::{Matcher, Wish};
 
@@ -93,7 +93,7 @@ impl Arbiter {
     pub fn on_request(
         &mut self,
         now: Instant,
-        rules: &Rules,
+        rules: &Parameters,
         (source, ways): (HostAddr, u16),
         (handle, round): (u32, u32),
         demand: Demand,
@@ -117,7 +117,14 @@ impl Arbiter {
         None
     }
 
-    fn open(&mut self, now: Instant, rules: &Rules, source: HostAddr, handle: u32, demand: Demand) -> u32 {
+    fn open(
+        &mut self,
+        now: Instant,
+        rules: &Parameters,
+        source: HostAddr,
+        handle: u32,
+        demand: Demand,
+    ) -> u32 {
         self.opened += 1;
         let armed = now.after(rules.give_up.saturating_mul(2));
         let flow = Flow {
@@ -145,7 +152,7 @@ impl Arbiter {
     }
 
     /// Epochs are arbitrated when they begin, and only while some flow wants slots.
-    fn set_epoch(&mut self, now: Instant, rules: &Rules) {
+    fn set_epoch(&mut self, now: Instant, rules: &Parameters) {
         if self.wanting.is_empty() {
             self.epoch_due = Instant::NEVER;
             return;
@@ -156,7 +163,7 @@ impl Arbiter {
     }
 
     /// Rule A5: the flow has ended.
-    pub fn on_end(&mut self, now: Instant, rules: &Rules, source: HostAddr, handle: u32) {
+    pub fn on_end(&mut self, now: Instant, rules: &Parameters, source: HostAddr, handle: u32) {
         if let Some(slot) = self.flows.find(source, ConnId(handle)) {
             self.wanting.forget(slot);
             self.flows.remove(source, ConnId(handle));
@@ -173,7 +180,7 @@ impl Arbiter {
     }
 
     /// Does what is due. Returns the epoch that was arbitrated, if any, and the slots of each source.
-    pub fn on_timeout(&mut self, now: Instant, rules: &Rules) -> Option<(u32, Vec<Schedule>)> {
+    pub fn on_timeout(&mut self, now: Instant, rules: &Parameters) -> Option<(u32, Vec<Schedule>)> {
         self.forget_silent(now, rules);
         if now < self.epoch_due {
             return None;
@@ -186,7 +193,7 @@ impl Arbiter {
     }
 
     /// Rule A6: a flow of which its source has said nothing for long is forgotten. If it is alive it asks again.
-    fn forget_silent(&mut self, now: Instant, rules: &Rules) {
+    fn forget_silent(&mut self, now: Instant, rules: &Parameters) {
         let patience = rules.give_up.saturating_mul(2);
         while let Some(Reverse((at, slot))) = self.idle.peek().copied().filter(|Reverse((at, _))| *at <= now)
         {
@@ -204,7 +211,7 @@ impl Arbiter {
     }
 
     /// Rule A2: for each slot of the epoch a matching, one packet per pair.
-    fn arbitrate(&mut self, rules: &Rules) -> Vec<Schedule> {
+    fn arbitrate(&mut self, rules: &Parameters) -> Vec<Schedule> {
         let mut places: BTreeMap<u32, usize> = BTreeMap::new();
         let mut schedules: Vec<Schedule> = Vec::new();
         for place in 0..rules.slots as usize {
@@ -241,7 +248,7 @@ impl Arbiter {
 
     /// Rule A4: paths by edge colouring. Colours are folded onto as many paths as there are, and rotate from slot to slot, so that
     /// a slot with few packets does not always use the first ones.
-    fn paths(&mut self, rules: &Rules, place: usize, granted: &[Wish]) -> Vec<Option<u8>> {
+    fn paths(&mut self, rules: &Parameters, place: usize, granted: &[Wish]) -> Vec<Option<u8>> {
         let mut paths = alloc::vec![None; granted.len()];
         if rules.rack == 0 {
             return paths;
@@ -271,8 +278,8 @@ mod tests {
     use proptest::prelude::*;
     use pullnet_units::{BitsPerSec, Picos};
 
-    fn rules(config: &FastpassConfig) -> Rules {
-        Rules::new(config, BitsPerSec::gbps(10))
+    fn rules(config: &FastpassConfig) -> Parameters {
+        Parameters::new(config, BitsPerSec::gbps(10))
     }
 
     fn demand(to: u32, packets: u32) -> Demand {
@@ -286,7 +293,7 @@ mod tests {
         slots.iter().map(|slot| slot.map(|slot| slot.handle)).collect()
     }
 
-    fn run(arbiter: &mut Arbiter, rules: &Rules, now: Instant) -> Vec<Schedule> {
+    fn run(arbiter: &mut Arbiter, rules: &Parameters, now: Instant) -> Vec<Schedule> {
         assert_eq!(arbiter.due().0, now);
         arbiter.on_timeout(now, rules).expect("an epoch").1
     }

@@ -83,7 +83,7 @@ settings! {
 
 /// [`FastpassConfig`] in the form in which connections use it.
 #[derive(Clone, Debug)]
-pub(crate) struct Rules {
+pub struct Parameters {
     pub mtu: u32,
     pub header: u32,
     pub slots: u32,
@@ -100,7 +100,7 @@ pub(crate) struct Rules {
     pub give_up: Picos,
 }
 
-impl Rules {
+impl Parameters {
     pub fn new(config: &FastpassConfig, rate: BitsPerSec) -> Self {
         let packet_time = rate.serialization(Bytes(config.mtu.0 + config.header.0));
         let guarded = Picos(packet_time.0.saturating_add((packet_time.0 as f64 * config.guard) as u64));
@@ -153,9 +153,9 @@ mod tests {
 
     #[test]
     fn an_epoch_is_that_of_the_public_code() {
-        let rules = Rules::new(&FastpassConfig::default(), BitsPerSec::gbps(10));
+        let rules = Parameters::new(&FastpassConfig::default(), BitsPerSec::gbps(10));
         assert_eq!((rules.slot, rules.epoch()), (Picos::from_nanos(1275), Picos::from_nanos(10_200)));
         let stated = FastpassConfig { slot: Some(Picos::from_micros(2)), ..FastpassConfig::default() };
-        assert_eq!(Rules::new(&stated, BitsPerSec::gbps(10)).epoch(), Picos::from_micros(16));
+        assert_eq!(Parameters::new(&stated, BitsPerSec::gbps(10)).epoch(), Picos::from_micros(16));
     }
 }

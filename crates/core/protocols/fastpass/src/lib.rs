@@ -18,7 +18,7 @@ mod receiver;
 mod sender;
 
 pub use config::{FastpassConfig, Matching, SlotStart};
-pub use endpoint::FastpassEndpoint;
+pub use endpoint::{FastpassEndpoint, FastpassRules};
 pub use header::{Allocation, Demand, FastpassHeader, MOST_SLOTS};
 
 use pullnet_rng::Stream;
@@ -42,6 +42,6 @@ impl Protocol for Fastpass {
     }
 
     fn endpoint(config: &FastpassConfig, host: HostInfo, chance: Stream) -> FastpassEndpoint {
-        FastpassEndpoint::new(config, host, chance)
+        FastpassRules::endpoint(config, host, chance)
     }
 }

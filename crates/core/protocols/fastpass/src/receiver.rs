@@ -6,7 +6,7 @@ use pullnet_units::Instant;
 
 /// The receiving half of a connection: it acknowledges every packet (rule R1).
 #[derive(Clone, Debug)]
-pub(crate) struct Receiver {
+pub struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     pub paths: u16,
@@ -17,18 +17,11 @@ pub(crate) struct Receiver {
     pub bytes: u64,
     pub last_progress: Instant,
     pub last_heard: Instant,
-    /// The host's timer entry for this flow.
-    pub armed: Instant,
 }
 
 impl Receiver {
     /// Any data packet opens the connection.
-    pub fn open(
-        now: Instant,
-        (peer, conn): (HostAddr, ConnId),
-        (paths, path): (u16, u16),
-        armed: Instant,
-    ) -> Self {
+    pub fn open(now: Instant, (peer, conn): (HostAddr, ConnId), (paths, path): (u16, u16)) -> Self {
         Self {
             peer,
             conn,
@@ -39,7 +32,6 @@ impl Receiver {
             bytes: 0,
             last_progress: now,
             last_heard: now,
-            armed,
         }
     }
 

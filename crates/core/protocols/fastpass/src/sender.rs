@@ -2,16 +2,17 @@
 
 use alloc::collections::VecDeque;
 
+use pullnet_connections::FlowPackets;
 use pullnet_pull::{ReceivedSet, Standing};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Instant, Picos};
 
-use crate::config::Rules;
+use crate::config::Parameters;
 use crate::header::{Demand, FastpassHeader};
 
 /// What an ACK says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Ack {
+pub struct Ack {
     pub cumulative: u32,
     pub answers: u32,
     pub finished: bool,
@@ -19,7 +20,7 @@ pub(crate) struct Ack {
 
 /// What a timer found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Check {
+pub enum Check {
     /// Nothing is to be done yet.
     Early,
     /// The arbiter has not answered: the request is repeated.
@@ -33,7 +34,7 @@ pub(crate) enum Check {
 }
 
 /// A packet to be sent: its header, its payload, and whether that was sent before.
-pub(crate) type Outgoing = (FastpassHeader, u32, bool);
+pub type Outgoing = (FastpassHeader, u32, bool);
 
 /// A request and what has come of it.
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +50,10 @@ struct Request {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Sender {
+pub struct Sender {
     pub to: HostAddr,
     pub conn: ConnId,
-    /// Packets of the flow; `u32::MAX` if it never ends.
-    total: u32,
-    last_payload: u32,
+    packets: FlowPackets,
     priority: u8,
     deadline: Option<Instant>,
     opened: u64,
@@ -74,9 +73,8 @@ pub(crate) struct Sender {
     unanswered: Option<Instant>,
     pub counts: SendCounts,
     pub last_progress: Instant,
-    /// When the timer is due, and the earliest entry of the host's timers for it.
+    /// When the timer is due.
     pub due: Instant,
-    pub armed: Instant,
 }
 
 /// A request that was answered is repeated when this part of the time that it has waited has passed, at the earliest.
@@ -85,14 +83,11 @@ const PATIENCE: u64 = 8;
 const SILENCE: u64 = 16;
 
 impl Sender {
-    pub fn open(now: Instant, rules: &Rules, flow: &FlowSpec, total: u32, opened: u64, path: u16) -> Self {
-        let before = u64::from(total.saturating_sub(1)) * u64::from(rules.mtu);
-        let last_payload = flow.size.map_or(u64::from(rules.mtu), |size| size.0 - before) as u32;
+    pub fn open(now: Instant, flow: &FlowSpec, packets: FlowPackets, opened: u64, path: u16) -> Self {
         Self {
             to: flow.to,
             conn: flow.conn,
-            total,
-            last_payload,
+            packets,
             priority: flow.priority,
             deadline: flow.deadline,
             opened,
@@ -108,12 +103,11 @@ impl Sender {
             counts: SendCounts::default(),
             last_progress: now,
             due: Instant::NEVER,
-            armed: Instant::NEVER,
         }
     }
 
     fn left(&self) -> u32 {
-        self.total - self.acked.count()
+        self.packets.number - self.acked.count()
     }
 
     /// Whether every packet was acknowledged.
@@ -132,9 +126,9 @@ impl Sender {
         self.unanswered.map_or(Picos(0), |since| now.since(since))
     }
 
-    /// Rules S1 and S5: asks for a slot for each packet that is not acknowledged; for one only, if nothing has answered the data
+    /// Parameters S1 and S5: asks for a slot for each packet that is not acknowledged; for one only, if nothing has answered the data
     /// that was sent before.
-    pub fn ask(&mut self, now: Instant, rules: &Rules, handle: u32, round: u32) -> FastpassHeader {
+    pub fn ask(&mut self, now: Instant, rules: &Parameters, handle: u32, round: u32) -> FastpassHeader {
         let outstanding = if self.silence(now) > rules.resend { 1 } else { self.left() };
         let unused = self.request.unused;
         self.request = Request { round, outstanding, unused, made: now, last_word: now };
@@ -156,7 +150,7 @@ impl Sender {
     }
 
     /// Rule S2: the arbiter has given a slot.
-    pub fn on_slot(&mut self, now: Instant, rules: &Rules) {
+    pub fn on_slot(&mut self, now: Instant, rules: &Parameters) {
         let request = &mut self.request;
         request.outstanding = request.outstanding.saturating_sub(1);
         request.unused += 1;
@@ -167,7 +161,7 @@ impl Sender {
     }
 
     /// Rule S4: the arbiter says what is still to come of a request.
-    pub fn on_status(&mut self, now: Instant, rules: &Rules, round: u32, left: u32) {
+    pub fn on_status(&mut self, now: Instant, rules: &Parameters, round: u32, left: u32) {
         if round != self.request.round || self.fallback.is_some() {
             return;
         }
@@ -179,32 +173,32 @@ impl Sender {
     }
 
     /// Rule S5: with the last slot the wait for ACKs begins.
-    fn settle(&mut self, now: Instant, rules: &Rules) {
+    fn settle(&mut self, now: Instant, rules: &Parameters) {
         if self.request.outstanding == 0 && self.request.unused == 0 && self.fallback.is_none() {
             self.due = now.after(rules.resend.max(Picos(self.silence(now).0 / SILENCE)));
         }
     }
 
     /// An arbiter that answers, but has no slots, is asked at growing intervals.
-    fn patience(&self, rules: &Rules) -> Picos {
+    fn patience(&self, rules: &Parameters) -> Picos {
         let waited = self.request.last_word.since(self.request.made);
         rules.request_timeout.max(Picos(waited.0 / PATIENCE))
     }
 
     /// Rule S3: a slot has come, and a packet leaves: the next one that is not acknowledged, behind the last one the first.
-    pub fn use_slot(&mut self, now: Instant, rules: &Rules) -> Option<Outgoing> {
+    pub fn use_slot(&mut self, now: Instant, rules: &Parameters) -> Option<Outgoing> {
         self.request.unused = self.request.unused.saturating_sub(1);
         self.pass_over_acknowledged();
-        if self.next >= self.total || !self.acked.reaches(self.next) {
+        if self.next >= self.packets.number || !self.acked.reaches(self.next) {
             self.next = self.acked.cumulative();
         }
-        let packet = (!self.is_complete()).then(|| self.transmit(now, rules));
+        let packet = (!self.is_complete()).then(|| self.transmit(now));
         self.settle(now, rules);
         packet
     }
 
     /// Rule S7: without an arbiter a small window has to do.
-    pub fn fall_back(&mut self, now: Instant, rules: &Rules) {
+    pub fn fall_back(&mut self, now: Instant, rules: &Parameters) {
         self.fallback = Some(rules.fallback_window);
         self.pass_over_acknowledged();
         self.request.outstanding = 0;
@@ -216,16 +210,16 @@ impl Sender {
         let Some(window) = self.fallback else { return false };
         let first = self.acked.cumulative();
         let beyond = self.acked.count() - first;
-        let end = first.saturating_add(window).saturating_add(beyond).min(self.total);
+        let end = first.saturating_add(window).saturating_add(beyond).min(self.packets.number);
         self.next < end && self.acked.reaches(self.next)
     }
 
     /// A packet without a slot; [`Sender::can_send`] has said that there is one.
-    pub fn send_unscheduled(&mut self, now: Instant, rules: &Rules) -> Outgoing {
+    pub fn send_unscheduled(&mut self, now: Instant, rules: &Parameters) -> Outgoing {
         if self.due == Instant::NEVER {
             self.due = now.after(rules.fallback_timeout);
         }
-        let packet = self.transmit(now, rules);
+        let packet = self.transmit(now);
         self.pass_over_acknowledged();
         packet
     }
@@ -236,7 +230,7 @@ impl Sender {
         }
     }
 
-    fn transmit(&mut self, now: Instant, rules: &Rules) -> Outgoing {
+    fn transmit(&mut self, now: Instant) -> Outgoing {
         let seq = self.next;
         let again = seq < self.sent_until;
         if !again {
@@ -247,16 +241,21 @@ impl Sender {
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
         self.unanswered = self.unanswered.or(Some(now));
-        let last = seq + 1 == self.total;
-        let payload = if last { self.last_payload } else { rules.mtu };
+        let (last, payload) = (self.packets.is_last(seq), self.packets.payload(seq));
         (FastpassHeader::Data { conn: self.conn, seq, last }, payload, again)
     }
 
     /// Rule S6: an ACK names the packet that it answers, and all packets up to a point. `acknowledged` is told when each one was
     /// first sent.
-    pub fn on_ack(&mut self, now: Instant, rules: &Rules, ack: Ack, mut acknowledged: impl FnMut(Instant)) {
+    pub fn on_ack(
+        &mut self,
+        now: Instant,
+        rules: &Parameters,
+        ack: Ack,
+        mut acknowledged: impl FnMut(Instant),
+    ) {
         let before = (self.acked.cumulative(), self.acked.count());
-        let cumulative = if ack.finished { self.total } else { ack.cumulative };
+        let cumulative = if ack.finished { self.packets.number } else { ack.cumulative };
         let answered = core::iter::once(ack.answers).chain(before.0..cumulative.min(self.sent_until));
         for seq in answered.filter(|seq| *seq < self.sent_until) {
             if !self.acked.contains(seq) {
@@ -280,7 +279,7 @@ impl Sender {
         }
     }
 
-    pub fn check(&mut self, now: Instant, rules: &Rules) -> Check {
+    pub fn check(&mut self, now: Instant, rules: &Parameters) -> Check {
         if now < self.due {
             return Check::Early;
         }
@@ -317,7 +316,7 @@ impl Sender {
     }
 
     /// Payload bytes that are acknowledged.
-    pub fn acknowledged(&self, rules: &Rules) -> u64 {
+    pub fn acknowledged(&self, rules: &Parameters) -> u64 {
         u64::from(self.acked.count()) * u64::from(rules.mtu)
     }
 }

@@ -215,6 +215,16 @@ fn a_flow_of_the_arbiter_itself_needs_no_packets_to_get_its_slots() {
 }
 
 #[test]
+fn a_timer_of_a_flow_of_the_arbiter_itself_reaches_it_at_once() {
+    let mut s = Script::new(endpoint(&simple(), 0));
+    s.at(us(1)).opens(flow(2)).at(us(12)).sends([data(0, false), data(1, true)]);
+    // 50 us after the last slot, at 61.475 us, the flow asks again; the epoch after that begins at 71.4 us.
+    s.receives(ack(1, 0)).at(us(71)).sends_nothing();
+    s.at(us(72));
+    assert_eq!(times(&s.sent()), [ns(71_400)]);
+}
+
+#[test]
 fn a_silent_arbiter_is_replaced_by_the_backup_then_by_a_window() {
     let config = FastpassConfig { backup: Some(BACKUP.0), fallback_window: Packets(2), ..simple() };
     let mut s = host(&config);

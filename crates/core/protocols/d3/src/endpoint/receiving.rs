@@ -1,10 +1,10 @@
 //! The receiving side of a host: it acknowledges every packet and echoes what switches granted.
 
-use pullnet_connections::Noted;
+use pullnet_connections::{Flows, Known, Noted};
 use pullnet_transport::{ConnId, Event, HostAddr};
 use pullnet_units::{Instant, Picos};
 
-use super::{D3Endpoint, Timer};
+use super::D3Rules;
 use crate::header::{Ask, D3Header, Grants};
 use crate::receiver::Receiver;
 
@@ -16,30 +16,32 @@ fn reply_to(ask: Option<Ask>) -> Option<(u8, Grants)> {
     ask.filter(|ask| !ask.ends).map(|ask| (ask.number, ask.grants))
 }
 
-impl D3Endpoint {
+impl D3Rules {
     /// Finds the connection or opens it: a lost request does not keep data from opening it.
-    fn receiver_for(&mut self, now: Instant, (peer, conn, paths): From, answers: Option<u32>) -> Option<u32> {
-        let known = self.receivers.find(peer, conn);
-        if known.is_some() {
-            return known;
+    fn receiver_for(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        (peer, conn, paths): From,
+        answers: Option<u32>,
+    ) -> Option<u32> {
+        match flows.known(now, peer, conn) {
+            Known::Open(slot) => return Some(slot),
+            Known::Finished => {
+                let path = self.own_path(paths);
+                let header = D3Header::Ack { conn, cumulative: 0, answers, finished: true, reply: None };
+                self.push_control(flows, peer, path, header);
+                return None;
+            }
+            Known::Dismissed => {
+                flows.events.push(Event::Stray { peer, conn });
+                return None;
+            }
+            Known::New => {}
         }
-        if self.received.contains(peer, conn) {
-            self.received.note(now, peer, conn);
-            self.due = self.due.min(self.received.due());
-            let path = self.own_path(paths);
-            let header = D3Header::Ack { conn, cumulative: 0, answers, finished: true, reply: None };
-            self.push_control(peer, path, header);
-            return None;
-        }
-        if self.dismissed.contains(peer, conn) {
-            self.events.push(Event::Stray { peer, conn });
-            return None;
-        }
-        let (path, armed) = (self.own_path(paths), now.after(self.silence()));
-        let receiver = Receiver::open(now, (peer, conn), path, armed);
-        let slot = self.receivers.insert(peer, conn, receiver);
-        self.events.push(Event::Opened { slot, peer, conn });
-        self.arm(armed, Timer::Receiver(slot));
+        let receiver = Receiver::open(now, (peer, conn), self.own_path(paths));
+        let slot = flows.open_receiver(peer, conn, receiver);
+        flows.arm_receiver(slot, now.after(self.silence()));
         Some(slot)
     }
 
@@ -50,71 +52,66 @@ impl D3Endpoint {
 
     pub(super) fn on_data(
         &mut self,
+        flows: &mut Flows<Self>,
         now: Instant,
         from: From,
         (seq, last): (u32, bool),
         bytes: u32,
         ask: Option<Ask>,
     ) {
-        let Some(slot) = self.receiver_for(now, from, Some(seq)) else { return };
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        let Some(slot) = self.receiver_for(flows, now, from, Some(seq)) else { return };
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let Some(noted) = receiver.on_data(now, seq, last) else { return };
         if noted == Noted::New {
             receiver.bytes += u64::from(bytes);
-            self.events.push(Event::Delivered { slot, seq, bytes });
+            flows.events.push(Event::Delivered { slot, seq, bytes });
         }
         let (finished, cumulative, path) = (receiver.is_complete(), receiver.cumulative(), receiver.path);
         let (peer, conn, _) = from;
         let (answers, reply) = (Some(seq), reply_to(ask));
-        self.push_control(peer, path, D3Header::Ack { conn, cumulative, answers, finished, reply });
+        let header = D3Header::Ack { conn, cumulative, answers, finished, reply };
+        self.push_control(flows, peer, path, header);
         if finished {
-            self.receivers.remove(peer, conn);
-            self.received.note(now, peer, conn);
-            self.due = self.due.min(self.received.due());
-            self.events.push(Event::Received { slot });
+            flows.finish(now, slot, peer, conn);
         }
     }
 
-    pub(super) fn on_request(&mut self, now: Instant, from: From, quenched: bool, ask: Ask) {
+    pub(super) fn on_request(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        from: From,
+        quenched: bool,
+        ask: Ask,
+    ) {
         let (peer, conn, _) = from;
+        let known = flows.receivers.find(peer, conn);
         if quenched {
-            return self.dismiss(now, peer, conn);
+            // The sender has given the flow up.
+            return known.into_iter().for_each(|slot| flows.dismiss(now, slot, peer, conn));
         }
-        let known = self.receivers.find(peer, conn).is_some();
         // An end asks for nothing, and may come after the flow is forgotten.
-        if ask.ends && !known {
+        if ask.ends && known.is_none() {
             return;
         }
-        let Some(slot) = self.receiver_for(now, from, None) else { return };
-        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        let Some(slot) = self.receiver_for(flows, now, from, None) else { return };
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;
         let (cumulative, path, reply) = (receiver.cumulative(), receiver.path, reply_to(Some(ask)));
         if reply.is_some() {
             let header = D3Header::Ack { conn, cumulative, answers: None, finished: false, reply };
-            self.push_control(peer, path, header);
+            self.push_control(flows, peer, path, header);
         }
     }
 
-    /// A flow that its sender has given up, or that is silent, is forgotten.
-    fn dismiss(&mut self, now: Instant, peer: HostAddr, conn: ConnId) {
-        let Some(slot) = self.receivers.find(peer, conn) else { return };
-        self.receivers.remove(peer, conn);
-        self.dismissed.note(now, peer, conn);
-        self.due = self.due.min(self.dismissed.due());
-        self.events.push(Event::Silent { slot });
-    }
-
-    pub(super) fn check_receiver(&mut self, now: Instant, slot: u32, at: Instant) {
-        let silence = self.silence();
-        let Some(receiver) = self.receivers.get_mut(slot).filter(|receiver| receiver.armed == at) else {
-            return;
-        };
-        let until = receiver.last_heard.after(silence);
-        if until > now {
-            receiver.armed = until;
-            return self.arm(until, Timer::Receiver(slot));
-        }
+    pub(super) fn check_receiver(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let (peer, conn) = (receiver.peer, receiver.conn);
-        self.dismiss(now, peer, conn);
+        let until = receiver.last_heard.after(self.silence());
+        if until > now {
+            flows.arm_receiver(slot, until);
+        } else {
+            flows.dismiss(now, slot, peer, conn);
+        }
     }
 }

@@ -2,41 +2,55 @@
 
 use core::cmp::Reverse;
 
+use pullnet_connections::Flows;
 use pullnet_pull::Sprayer;
 use pullnet_transport::HostAddr;
 use pullnet_units::{Instant, Picos};
 
-use super::{FastpassEndpoint, Slot};
+use super::{FastpassRules, Slot};
 use crate::arbiter::{Schedule, Slots};
 use crate::header::FastpassHeader;
 use crate::liaison::Change;
 
-impl FastpassEndpoint {
+impl FastpassRules {
     /// A control packet between a host and an arbiter.
-    pub(super) fn on_word(&mut self, now: Instant, (from, paths): (HostAddr, u16), header: FastpassHeader) {
+    pub(super) fn on_word(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        (from, paths): (HostAddr, u16),
+        header: FastpassHeader,
+    ) {
         match header {
             FastpassHeader::Request { .. }
             | FastpassHeader::End { .. }
             | FastpassHeader::Probe { answer: false } => {
-                self.answer(now, from, paths, header);
+                self.answer(flows, now, from, paths, header);
             }
             _ if !self.liaison.knows(from) => {}
             _ => {
                 let change = self.liaison.heard(from, paths);
                 match header {
                     FastpassHeader::Status { handle, round, left } => {
-                        self.on_status(now, handle, round, left)
+                        self.on_status(flows, now, handle, round, left)
                     }
-                    FastpassHeader::Schedule { epoch, slots } => self.on_schedule(now, epoch, &slots),
+                    FastpassHeader::Schedule { epoch, slots } => self.on_schedule(flows, now, epoch, &slots),
                     _ => {}
                 }
-                self.apply(now, change);
+                self.apply(flows, now, change);
             }
         }
     }
 
     /// The arbiter's part; hosts that are none do not answer.
-    fn answer(&mut self, now: Instant, from: HostAddr, paths: u16, header: FastpassHeader) {
+    fn answer(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        from: HostAddr,
+        paths: u16,
+        header: FastpassHeader,
+    ) {
         let Some(arbiter) = &mut self.arbiter else { return };
         let reply = match header {
             FastpassHeader::Request { handle, round, demand } => {
@@ -50,71 +64,71 @@ impl FastpassEndpoint {
         };
         if let Some(reply) = reply {
             let own = Sprayer::own(paths, &mut self.chance);
-            self.send_control(from, (paths, own), reply);
+            self.send_control(flows, from, (paths, own), reply);
         }
     }
 
     /// The arbiter's epochs.
-    pub(super) fn arbitrate(&mut self, now: Instant) {
+    pub(super) fn arbitrate(&mut self, flows: &mut Flows<Self>, now: Instant) {
         while let Some(arbiter) = self.arbiter.as_mut().filter(|arbiter| arbiter.due().0 <= now) {
             let Some((epoch, schedules)) = arbiter.on_timeout(now, &self.rules) else { continue };
             for Schedule { source, ways, slots } in schedules {
                 let own = Sprayer::own(ways, &mut self.chance);
-                self.send_control(source, (ways, own), FastpassHeader::Schedule { epoch, slots });
+                self.send_control(flows, source, (ways, own), FastpassHeader::Schedule { epoch, slots });
             }
         }
     }
 
     /// Sends to one of the arbiters.
-    fn tell(&mut self, arbiter: HostAddr, header: FastpassHeader) {
+    fn tell(&mut self, flows: &mut Flows<Self>, arbiter: HostAddr, header: FastpassHeader) {
         let ways = self.liaison.ways(arbiter);
-        self.send_control(arbiter, (ways, (self.own.0 % u32::from(ways)) as u16), header);
+        self.send_control(flows, arbiter, (ways, (self.own.0 % u32::from(ways)) as u16), header);
     }
 
     /// Rules S1 and S5: asks the current arbiter for slots; without one the flow falls back.
-    pub(super) fn ask(&mut self, now: Instant, handle: u32) {
+    pub(super) fn ask(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
         let arbiter = self.liaison.current();
-        let Some(sender) = self.senders.get_mut(handle) else { return };
+        let Some(sender) = flows.senders.get_mut(handle) else { return };
         match arbiter {
             Some(arbiter) => {
                 self.rounds = self.rounds.wrapping_add(1);
                 let request = sender.ask(now, &self.rules, handle, self.rounds);
                 self.liaison.asked(now);
-                self.tell(arbiter, request);
+                self.tell(flows, arbiter, request);
             }
             None => sender.fall_back(now, &self.rules),
         }
-        self.line_up(handle);
+        self.line_up(flows, handle);
     }
 
     /// Rule S4: repeats a request, unless the arbiter counts as dead by now.
-    pub(super) fn repeat(&mut self, now: Instant, handle: u32) {
+    pub(super) fn repeat(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
         match self.liaison.check(now, self.rules.arbiter_timeout) {
             Change::None => {}
-            change => return self.apply(now, change),
+            change => return self.apply(flows, now, change),
         }
-        let Some(sender) = self.senders.get_mut(handle) else { return };
+        let Some(sender) = flows.senders.get_mut(handle) else { return };
         let request = sender.request(handle);
         if let Some(arbiter) = self.liaison.current() {
             self.liaison.asked(now);
-            self.tell(arbiter, request);
+            self.tell(flows, arbiter, request);
         }
-        self.line_up(handle);
+        self.line_up(flows, handle);
     }
 
     /// Rules H1 to H3 for all flows of the host.
-    fn apply(&mut self, now: Instant, change: Change) {
+    fn apply(&mut self, flows: &mut Flows<Self>, now: Instant, change: Change) {
         if change == Change::None {
             return;
         }
         for handle in 0..self.handles {
-            if self.senders.get_mut(handle).is_none() {
+            if flows.senders.get_mut(handle).is_none() {
                 continue;
             }
             if let Change::Ask { leave: Some(other) } = change {
-                self.tell(other, FastpassHeader::End { handle });
+                self.tell(flows, other, FastpassHeader::End { handle });
             }
-            self.ask(now, handle);
+            self.ask(flows, now, handle);
         }
         self.watch_the_dead(now);
     }
@@ -130,37 +144,38 @@ impl FastpassEndpoint {
         }
     }
 
-    pub(super) fn probe(&mut self, now: Instant) {
+    pub(super) fn probe(&mut self, flows: &mut Flows<Self>, now: Instant) {
         if now < self.liaison.probe_at {
             return;
         }
         self.liaison.probe_at = now.after(self.rules.probe);
         for arbiter in self.liaison.dead() {
-            self.tell(arbiter, FastpassHeader::Probe { answer: false });
+            self.tell(flows, arbiter, FastpassHeader::Probe { answer: false });
         }
     }
 
     /// The flow has ended: nobody needs to give it slots.
-    pub(super) fn leave(&mut self, now: Instant, handle: u32) {
+    pub(super) fn leave(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
         self.sending -= 1;
         if let Some(arbiter) = self.liaison.current() {
-            self.tell(arbiter, FastpassHeader::End { handle });
+            self.tell(flows, arbiter, FastpassHeader::End { handle });
         }
         self.watch_the_dead(now);
     }
 
-    fn on_status(&mut self, now: Instant, handle: u32, round: u32, left: u32) {
-        if let Some(sender) = self.senders.get_mut(handle) {
+    fn on_status(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32, round: u32, left: u32) {
+        if let Some(sender) = flows.senders.get_mut(handle) {
             sender.on_status(now, &self.rules, round, left);
-            self.line_up(handle);
+            self.line_up(flows, handle);
         }
     }
 
     /// Rule S2: slots that have come are noted. A slot whose time has passed is used at once.
-    fn on_schedule(&mut self, now: Instant, epoch: u32, slots: &Slots) {
+    fn on_schedule(&mut self, flows: &mut Flows<Self>, now: Instant, epoch: u32, slots: &Slots) {
         let begin = self.begin(now, epoch);
         for (place, slot) in (0..).zip(slots).take(self.rules.slots as usize) {
-            let Some((slot, sender)) = slot.and_then(|slot| Some((slot, self.senders.get_mut(slot.handle)?)))
+            let Some((slot, sender)) =
+                slot.and_then(|slot| Some((slot, flows.senders.get_mut(slot.handle)?)))
             else {
                 continue;
             };
@@ -169,7 +184,7 @@ impl FastpassEndpoint {
             let at = begin.after(self.rules.slot.saturating_mul(place));
             let (number, handle, conn, path) = (self.numbers, slot.handle, sender.conn, slot.path);
             self.slots.push(Reverse(Slot { at, number, handle, conn, path }));
-            self.line_up(handle);
+            self.line_up(flows, handle);
         }
         self.take_slots(now);
     }

@@ -1,128 +1,119 @@
 //! The sources of a host.
 
+use pullnet_connections::{FlowPackets, Flows};
 use pullnet_pull::Sprayer;
-use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, Transmit};
 use pullnet_units::Instant;
 
-use super::{FastpassEndpoint, SCHEDULED, Timer, UNSCHEDULED};
+use super::{FastpassRules, SCHEDULED, UNSCHEDULED};
 use crate::header::FastpassHeader;
 use crate::sender::{Ack, Check, Outgoing, Sender};
 
-/// Most packets of a flow: numbers are 32 bits, and the largest one stands for a flow that never ends.
-const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
-
-impl FastpassEndpoint {
-    pub(super) fn open_flow(&mut self, now: Instant, flow: &FlowSpec) {
-        let (to, conn) = (flow.to, flow.conn);
-        let packets = flow.size.map(|size| size.0.div_ceil(u64::from(self.rules.mtu)));
-        let in_use = self.senders.find(to, conn).is_some() || self.sent.contains(to, conn);
-        let refusal = match packets {
-            Some(0) => Some("a flow of zero bytes has nothing to send"),
-            Some(packets) if packets > MOST_PACKETS => {
-                Some("a flow has at most 2^32 - 2 packets: use a larger mtu or several flows")
-            }
-            _ if in_use => Some("the connection number is still in use or in time-wait"),
-            _ => None,
-        };
-        if let Some(reason) = refusal {
-            let counts = SendCounts::default();
-            return self.events.push(Event::Failed { to, conn, reason, counts });
-        }
-        let total = packets.map_or(u32::MAX, |packets| packets as u32);
+impl FastpassRules {
+    pub(super) fn open_flow(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        flow: &FlowSpec,
+        packets: FlowPackets,
+    ) {
         let own = Sprayer::own(flow.paths, &mut self.chance);
         self.opened += 1;
-        let sender = Sender::open(now, &self.rules, flow, total, self.opened, own);
-        let handle = self.senders.insert(to, conn, sender);
+        let sender = Sender::open(now, flow, packets, self.opened, own);
+        let handle = flows.open_sender(flow.to, flow.conn, sender);
         (self.sending, self.handles) = (self.sending + 1, self.handles.max(handle + 1));
         self.watch_the_dead(now);
-        self.ask(now, handle);
+        self.ask(flows, now, handle);
     }
 
     /// A sender stands in line while it may send without a slot, and its timer runs.
-    pub(super) fn line_up(&mut self, handle: u32) {
-        let Some(sender) = self.senders.get_mut(handle) else { return };
+    pub(super) fn line_up(&mut self, flows: &mut Flows<Self>, handle: u32) {
+        let Some(sender) = flows.senders.get_mut(handle) else { return };
         if sender.can_send() {
             self.unscheduled.insert(handle, &sender.standing());
         } else {
             self.unscheduled.remove(handle);
         }
         let due = sender.due;
-        if due < sender.armed {
-            sender.armed = due;
-            self.arm(due, Timer::Sender(handle));
-        }
+        flows.arm_sender(handle, due);
     }
 
-    pub(super) fn on_ack(&mut self, now: Instant, (to, conn): (HostAddr, ConnId), ack: Ack) {
-        let Some(handle) = self.senders.find(to, conn) else { return };
-        let Some(sender) = self.senders.get_mut(handle) else { return };
-        let events = &mut self.events;
+    pub(super) fn on_ack(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        (to, conn): (HostAddr, ConnId),
+        ack: Ack,
+    ) {
+        let Some(handle) = flows.senders.find(to, conn) else { return };
+        let Some(sender) = flows.senders.get_mut(handle) else { return };
+        let events = &mut flows.events;
         sender.on_ack(now, &self.rules, ack, |sent| {
             events.push(Event::Acked { to, conn, latency: now.since(sent) });
         });
         if sender.is_complete() {
-            let counts = self.close_sender(now, to, conn, handle);
-            return self.events.push(Event::Completed { to, conn, counts });
+            let counts = sender.counts;
+            self.part(flows, now, handle);
+            return flows.complete(now, to, conn, counts);
         }
-        self.line_up(handle);
+        self.line_up(flows, handle);
     }
 
-    /// The number of an ended connection rests until its receiver has forgotten it.
-    fn close_sender(&mut self, now: Instant, to: HostAddr, conn: ConnId, handle: u32) -> SendCounts {
+    /// A flow is about to end: it leaves the line and the arbiter.
+    fn part(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
         self.unscheduled.forget(handle);
-        self.sent.note(now, to, conn);
-        self.due = self.due.min(self.sent.due());
-        let counts = self.senders.remove(to, conn).map_or_else(SendCounts::default, |sender| sender.counts);
-        self.leave(now, handle);
-        counts
+        self.leave(flows, now, handle);
     }
 
-    pub(super) fn check_sender(&mut self, now: Instant, handle: u32, at: Instant) {
-        let Some(sender) = self.senders.get_mut(handle).filter(|sender| sender.armed == at) else { return };
-        sender.armed = Instant::NEVER;
+    pub(super) fn check_sender(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
+        let Some(sender) = flows.senders.get_mut(handle) else { return };
         let (to, conn) = (sender.to, sender.conn);
         match sender.check(now, &self.rules) {
-            Check::Early => self.line_up(handle),
+            Check::Early => self.line_up(flows, handle),
             Check::Repeat => {
-                self.line_up(handle);
-                self.repeat(now, handle);
+                self.line_up(flows, handle);
+                self.repeat(flows, now, handle);
             }
             Check::Anew(seq) => {
-                self.events.push(Event::TimedOut { to, conn, seq });
-                self.ask(now, handle);
+                flows.events.push(Event::TimedOut { to, conn, seq });
+                self.ask(flows, now, handle);
             }
             Check::Timeout(seq) => {
-                self.events.push(Event::TimedOut { to, conn, seq });
-                self.line_up(handle);
+                flows.events.push(Event::TimedOut { to, conn, seq });
+                self.line_up(flows, handle);
             }
             Check::GiveUp(seq) => {
-                self.events.push(Event::TimedOut { to, conn, seq });
-                let counts = self.close_sender(now, to, conn, handle);
-                let reason = "the receiver is silent";
-                self.events.push(Event::Failed { to, conn, reason, counts });
+                let counts = sender.counts;
+                flows.events.push(Event::TimedOut { to, conn, seq });
+                self.part(flows, now, handle);
+                flows.fail(now, to, conn, "the receiver is silent", counts);
             }
         }
     }
 
     /// The packet of a slot whose time has come; where no arbiter answers, one of a small window.
-    pub(super) fn transmit_data(&mut self, now: Instant) -> Option<Transmit<FastpassHeader>> {
+    pub(super) fn transmit_data(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+    ) -> Option<Transmit<FastpassHeader>> {
         while let Some(slot) = self.ready.pop_front() {
-            let found = self.senders.get_mut(slot.handle).filter(|sender| sender.conn == slot.conn);
+            let found = flows.senders.get_mut(slot.handle).filter(|sender| sender.conn == slot.conn);
             // The flow may have ended: its slot stays empty.
             let Some(sender) = found else { continue };
             let Some(packet) = sender.use_slot(now, &self.rules) else { continue };
             let (to, paths) = (sender.to, (sender.paths, sender.path));
-            self.line_up(slot.handle);
+            self.line_up(flows, slot.handle);
             let chosen = slot.path.map(u16::from).filter(|path| *path < paths.0);
             let path = chosen.unwrap_or_else(|| self.sprayer.next(paths, &mut self.chance));
             return Some(self.packet(to, path, SCHEDULED, packet));
         }
         let handle = self.unscheduled.first()?;
-        let sender = self.senders.get_mut(handle)?;
+        let sender = flows.senders.get_mut(handle)?;
         let packet = sender.send_unscheduled(now, &self.rules);
         let (to, paths) = (sender.to, (sender.paths, sender.path));
         self.unscheduled.note_served(handle);
-        self.line_up(handle);
+        self.line_up(flows, handle);
         let path = self.sprayer.next(paths, &mut self.chance);
         Some(self.packet(to, path, UNSCHEDULED, packet))
     }
