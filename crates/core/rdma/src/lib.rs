@@ -9,11 +9,11 @@ extern crate alloc;
 mod control;
 mod endpoint;
 mod header;
+mod parameters;
 mod receiver;
-mod rules;
 mod sender;
 
 pub use control::{Acked, Control, LineRate};
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, RdmaRules};
 pub use header::RdmaHeader;
-pub use rules::{Notification, Paths, Recovery, Rules};
+pub use parameters::{Notification, Parameters, Paths, Recovery};

@@ -2,11 +2,11 @@ use pullnet_connections::{Noted, ReceivedSet};
 use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::Instant;
 
-use crate::rules::{Recovery, Rules};
+use crate::parameters::{Parameters, Recovery};
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy)]
-pub(crate) struct Data {
+pub struct Data {
     pub conn: ConnId,
     pub seq: u32,
     pub last: bool,
@@ -15,14 +15,14 @@ pub(crate) struct Data {
 
 /// What a receiver answers to a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Answer {
+pub enum Answer {
     Ack,
     Nack,
     Nothing,
 }
 
 /// The receiving half of a connection.
-pub(crate) struct Receiver {
+pub struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     received: ReceivedSet,
@@ -31,8 +31,6 @@ pub(crate) struct Receiver {
     pub bytes: u64,
     pub last_progress: Instant,
     pub last_heard: Instant,
-    /// Its entry among the timers: when it is to be seen whether the sender is silent.
-    pub due: Instant,
     /// The missing packet that the latest NACK named, and when it may be named again.
     nacked: (u32, Instant),
     /// No CNP leaves before this time.
@@ -49,7 +47,6 @@ impl Receiver {
             bytes: 0,
             last_progress: now,
             last_heard: now,
-            due: Instant::NEVER,
             nacked: (u32::MAX, Instant::ZERO),
             next_cnp: Instant::ZERO,
         }
@@ -65,14 +62,20 @@ impl Receiver {
     }
 
     /// Takes a packet with `bytes` bytes of payload, or does not: the answer, and whether its payload is new.
-    pub fn on_data(&mut self, now: Instant, rules: &Rules, data: Data, bytes: u32) -> (Answer, bool) {
+    pub fn on_data(
+        &mut self,
+        now: Instant,
+        parameters: &Parameters,
+        data: Data,
+        bytes: u32,
+    ) -> (Answer, bool) {
         let expected = self.cumulative();
         if data.seq < expected {
             // The ACK may have been lost.
             return (Answer::Ack, false);
         }
-        let noted = match rules.recovery {
-            Recovery::GoBackN if data.seq > expected => return (self.nack(now, rules), false),
+        let noted = match parameters.recovery {
+            Recovery::GoBackN if data.seq > expected => return (self.nack(now, parameters), false),
             _ => self.received.insert(data.seq),
         };
         if noted == Noted::TooFar {
@@ -91,18 +94,18 @@ impl Receiver {
     }
 
     /// A NACK for the oldest missing packet, unless one has just left.
-    fn nack(&mut self, now: Instant, rules: &Rules) -> Answer {
+    fn nack(&mut self, now: Instant, parameters: &Parameters) -> Answer {
         let (missing, again) = self.nacked;
         if missing == self.cumulative() && now < again {
             return Answer::Nothing;
         }
-        self.nacked = (self.cumulative(), now.after(rules.nack_interval));
+        self.nacked = (self.cumulative(), now.after(parameters.nack_interval));
         Answer::Nack
     }
 
     /// Whether a CNP leaves for a marked packet.
-    pub fn notifies(&mut self, now: Instant, rules: &Rules) -> bool {
-        let Some(interval) = rules.cnp_interval else { return false };
+    pub fn notifies(&mut self, now: Instant, parameters: &Parameters) -> bool {
+        let Some(interval) = parameters.cnp_interval else { return false };
         let notifies = now >= self.next_cnp;
         if notifies {
             self.next_cnp = now.after(interval);

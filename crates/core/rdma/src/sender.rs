@@ -1,11 +1,11 @@
 use alloc::collections::VecDeque;
 
-use pullnet_connections::WINDOW;
+use pullnet_connections::{FlowPackets, WINDOW};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 use crate::control::{Acked, Control};
-use crate::rules::{Recovery, Rules};
+use crate::parameters::{Parameters, Recovery};
 
 /// A packet that was sent and is not below the cumulative point.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ struct Slot {
 
 /// What an ACK or a NACK says.
 #[derive(Clone, Copy)]
-pub(crate) struct Answered {
+pub struct Answered {
     pub seq: u32,
     pub cumulative: u32,
     pub finished: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Answered {
 }
 
 /// The sending half of a connection.
-pub(crate) struct Sender<C> {
+pub struct Sender<C> {
     pub conn: ConnId,
     pub to: HostAddr,
     pub priority: u8,
@@ -37,9 +37,7 @@ pub(crate) struct Sender<C> {
     pub paths: u16,
     pub control: C,
     line: BitsPerSec,
-    /// Number of packets; `u32::MAX` never ends.
-    total: u32,
-    last_payload: u32,
+    pub packets: FlowPackets,
     /// The oldest packet without an ACK.
     first: u32,
     /// The packet that leaves next: below `sent()` after a go-back.
@@ -51,7 +49,7 @@ pub(crate) struct Sender<C> {
     /// Packets below this number were looked at for losses since the last timeout (selective repeat).
     scanned: u32,
     /// Pacing allows the next packet at this time.
-    next_at: Instant,
+    pub next_at: Instant,
     last_sent: Instant,
     last_heard: Instant,
     pub last_progress: Instant,
@@ -59,31 +57,26 @@ pub(crate) struct Sender<C> {
     pub counts: SendCounts,
     /// Whether it stands in line for the link.
     pub queued: bool,
-    /// Its entry among the timers; `NEVER` if there is none.
-    pub due: Instant,
 }
 
 impl<C: Control> Sender<C> {
-    /// A flow of `packets` packets (`None` never ends) that is opened `now`.
+    /// A flow of `packets` on `path` that is opened `now`.
     pub fn open(
         now: Instant,
-        rules: &Rules,
         (control, line): (C, BitsPerSec),
         flow: &FlowSpec,
-        packets: Option<u32>,
+        packets: FlowPackets,
+        path: u16,
     ) -> Self {
-        let mtu = u64::from(rules.mtu);
-        let before_last = u64::from(packets.unwrap_or(1) - 1) * mtu;
         Self {
             conn: flow.conn,
             to: flow.to,
             priority: flow.priority,
-            path: 0,
+            path,
             paths: flow.paths.max(1),
             control,
             line,
-            total: packets.unwrap_or(u32::MAX),
-            last_payload: flow.size.map_or(mtu, |size| size.0 - before_last) as u32,
+            packets,
             first: 0,
             next: 0,
             slots: VecDeque::new(),
@@ -96,7 +89,6 @@ impl<C: Control> Sender<C> {
             acked_bytes: 0,
             counts: SendCounts::default(),
             queued: false,
-            due: Instant::NEVER,
         }
     }
 
@@ -106,48 +98,48 @@ impl<C: Control> Sender<C> {
     }
 
     /// Whether window and flow have a packet that may leave.
-    fn has_packet(&mut self, now: Instant, rules: &Rules, own: &C::Rules) -> bool {
+    fn has_packet(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules) -> bool {
         if !self.lost.is_empty() {
             return true;
         }
-        if self.next >= self.total || self.next - self.first >= WINDOW {
+        if self.next >= self.packets.number || self.next - self.first >= WINDOW {
             return false;
         }
-        let Some(window) = rules.window else { return true };
+        let Some(window) = parameters.window else { return true };
         let share =
-            if rules.window_scales { self.control.rate(own, now) / self.line.get() as f64 } else { 1.0 };
-        let outstanding = u64::from(self.next - self.first) * u64::from(rules.mtu);
+            if parameters.window_scales { self.control.rate(own, now) / self.line.get() as f64 } else { 1.0 };
+        let outstanding = u64::from(self.next - self.first) * u64::from(parameters.mtu);
         outstanding < ((window as f64 * share) as u64).max(1)
     }
 
     /// When the next packet may leave; `NEVER` if only an answer or a timeout can change that.
-    pub fn next_departure(&mut self, now: Instant, rules: &Rules, own: &C::Rules) -> Instant {
-        if self.has_packet(now, rules, own) { self.next_at } else { Instant::NEVER }
+    pub fn next_departure(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules) -> Instant {
+        if self.has_packet(now, parameters, own) { self.next_at } else { Instant::NEVER }
     }
 
     /// When outstanding packets are repeated, or the flow fails: whichever comes first. `idle`: nothing is left to send.
-    pub fn timer(&self, rules: &Rules, idle: bool) -> Instant {
+    pub fn timer(&self, parameters: &Parameters, idle: bool) -> Instant {
         if self.slots.is_empty() {
             return Instant::NEVER;
         }
-        let repeat = if idle { self.last_sent.after(rules.timeout) } else { Instant::NEVER };
-        repeat.min(self.gives_up_at(rules))
+        let repeat = if idle { self.last_sent.after(parameters.timeout) } else { Instant::NEVER };
+        repeat.min(self.gives_up_at(parameters))
     }
 
     /// When the flow fails unless something is heard.
-    pub fn gives_up_at(&self, rules: &Rules) -> Instant {
-        if self.slots.is_empty() { Instant::NEVER } else { self.last_heard.after(rules.give_up) }
+    pub fn gives_up_at(&self, parameters: &Parameters) -> Instant {
+        if self.slots.is_empty() { Instant::NEVER } else { self.last_heard.after(parameters.give_up) }
     }
 
     /// The timer has run out at `now`: if it was that of repetition, the packet that it ran for. Everything without an
     /// ACK is repeated.
-    pub fn on_timer(&mut self, now: Instant, rules: &Rules, own: &C::Rules) -> Option<u32> {
-        let idle = !self.queued && self.next_departure(now, rules, own) == Instant::NEVER;
-        if !idle || self.slots.is_empty() || now < self.last_sent.after(rules.timeout) {
+    pub fn on_timer(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules) -> Option<u32> {
+        let idle = !self.queued && self.next_departure(now, parameters, own) == Instant::NEVER;
+        if !idle || self.slots.is_empty() || now < self.last_sent.after(parameters.timeout) {
             return None;
         }
         self.counts.timeouts += 1;
-        match rules.recovery {
+        match parameters.recovery {
             Recovery::GoBackN => self.next = self.first,
             Recovery::Selective => {
                 self.scanned = self.first;
@@ -170,7 +162,7 @@ impl<C: Control> Sender<C> {
     }
 
     /// The next packet leaves, whose time has come: its number and payload, and whether it was sent before.
-    pub fn transmit(&mut self, now: Instant, rules: &Rules, own: &C::Rules) -> (u32, u32, bool) {
+    pub fn transmit(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules) -> (u32, u32, bool) {
         if self.slots.is_empty() {
             self.last_heard = now;
         }
@@ -188,14 +180,14 @@ impl<C: Control> Sender<C> {
         }
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
-        let payload = self.payload(rules, seq);
-        self.pace(now, rules, own, payload);
+        let payload = self.packets.payload(seq);
+        self.pace(now, parameters, own, payload);
         (seq, payload, again)
     }
 
     /// The rate at which a packet leaves says when the next one may.
-    fn pace(&mut self, now: Instant, rules: &Rules, own: &C::Rules, payload: u32) {
-        let wire = payload + rules.header;
+    fn pace(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules, payload: u32) {
+        let wire = payload + parameters.header;
         self.control.on_sent(own, now, wire);
         let rate = self.control.rate(own, now);
         let gap = if rate >= self.line.get() as f64 {
@@ -211,12 +203,12 @@ impl<C: Control> Sender<C> {
     pub fn on_answer(
         &mut self,
         now: Instant,
-        (rules, own): (&Rules, &C::Rules),
+        (parameters, own): (&Parameters, &C::Rules),
         answered: Answered,
         mut visit: impl FnMut(Instant),
     ) {
-        let finished = answered.finished && self.sent() == self.total;
-        let cumulative = if finished { self.total } else { answered.cumulative };
+        let finished = answered.finished && self.sent() == self.packets.number;
+        let cumulative = if finished { self.packets.number } else { answered.cumulative };
         if cumulative > self.sent() || answered.seq >= self.sent() {
             return;
         }
@@ -224,12 +216,12 @@ impl<C: Control> Sender<C> {
         let before = self.acked_bytes;
         let rtt = self.slots.get(answered.seq.wrapping_sub(self.first) as usize);
         let rtt = rtt.filter(|slot| !slot.again).map(|slot| now.since(slot.first_sent));
-        let selective = rules.recovery == Recovery::Selective;
+        let selective = parameters.recovery == Recovery::Selective;
         if selective {
-            self.note(rules, answered.seq, &mut visit);
+            self.note(answered.seq, &mut visit);
         }
         while self.slots.front().is_some_and(|slot| slot.acknowledged || self.first < cumulative) {
-            self.note(rules, self.first, &mut visit);
+            self.note(self.first, &mut visit);
             self.slots.pop_front();
             self.first += 1;
         }
@@ -266,8 +258,8 @@ impl<C: Control> Sender<C> {
     }
 
     /// Packet `seq` has arrived.
-    fn note(&mut self, rules: &Rules, seq: u32, visit: &mut impl FnMut(Instant)) {
-        let payload = u64::from(self.payload(rules, seq));
+    fn note(&mut self, seq: u32, visit: &mut impl FnMut(Instant)) {
+        let payload = u64::from(self.packets.payload(seq));
         let slot = self.slots.get_mut(seq.wrapping_sub(self.first) as usize);
         if let Some(slot) = slot.filter(|slot| !slot.acknowledged) {
             slot.acknowledged = true;
@@ -277,14 +269,6 @@ impl<C: Control> Sender<C> {
     }
 
     pub fn is_complete(&self) -> bool {
-        self.first == self.total
-    }
-
-    pub fn is_last(&self, seq: u32) -> bool {
-        seq.checked_add(1) == Some(self.total)
-    }
-
-    fn payload(&self, rules: &Rules, seq: u32) -> u32 {
-        if self.is_last(seq) { self.last_payload } else { rules.mtu }
+        self.first == self.packets.number
     }
 }

@@ -7,7 +7,7 @@
 mod control;
 
 pub use control::{DcqcnRules, Reaction, ReactionPoint};
-use pullnet_rdma::{Endpoint, Notification, Rules, rdma_settings};
+use pullnet_rdma::{Endpoint, Notification, Parameters, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
@@ -81,7 +81,7 @@ impl Protocol for Dcqcn {
 
     fn endpoint(config: &DcqcnConfig, host: HostInfo, chance: Stream) -> Self::Endpoint {
         let cnp_interval = (config.notification == Notification::Cnp).then_some(config.cnp_interval);
-        let rules = Rules { ecn: true, cnp_interval, ..config.rules() };
-        Endpoint::new(rules, config.control(), host, chance)
+        let parameters = Parameters { ecn: true, cnp_interval, ..config.parameters() };
+        RdmaRules::endpoint(parameters, config.control(), host, chance)
     }
 }

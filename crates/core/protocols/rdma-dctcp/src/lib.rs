@@ -7,7 +7,7 @@
 mod control;
 
 pub use control::{RdmaDctcpRules, ShareOfMarks};
-use pullnet_rdma::{Endpoint, Rules, rdma_settings};
+use pullnet_rdma::{Endpoint, Parameters, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
@@ -53,7 +53,7 @@ impl Protocol for RdmaDctcp {
     }
 
     fn endpoint(config: &RdmaDctcpConfig, host: HostInfo, chance: Stream) -> Self::Endpoint {
-        let rules = Rules { ecn: true, ..config.rules() };
-        Endpoint::new(rules, config.control(), host, chance)
+        let parameters = Parameters { ecn: true, ..config.parameters() };
+        RdmaRules::endpoint(parameters, config.control(), host, chance)
     }
 }

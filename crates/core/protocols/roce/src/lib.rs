@@ -4,7 +4,7 @@
 //! `README.md` beside this crate lists the rules; those of all RoCE hosts are in `crates/core/rdma`.
 #![no_std]
 
-use pullnet_rdma::{Endpoint, LineRate, Rules, rdma_settings};
+use pullnet_rdma::{Endpoint, LineRate, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
@@ -36,7 +36,7 @@ impl Protocol for Roce {
     }
 
     fn endpoint(config: &RoceConfig, host: HostInfo, chance: Stream) -> Self::Endpoint {
-        let rules: Rules = config.rules();
-        Endpoint::new(rules, config.rate.map(|rate| rate.get() as f64), host, chance)
+        let rate = config.rate.map(|rate| rate.get() as f64);
+        RdmaRules::endpoint(config.parameters(), rate, host, chance)
     }
 }

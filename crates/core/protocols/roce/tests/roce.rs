@@ -4,8 +4,10 @@ use pullnet_rdma::{Endpoint, LineRate};
 use pullnet_rng::Seed;
 use pullnet_roce::{RdmaHeader, Recovery, Roce, RoceConfig};
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
-use pullnet_units::{BitsPerSec, Bytes, Picos};
+use pullnet_transport::{
+    ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts, Transport,
+};
+use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
 const THERE: HostAddr = HostAddr(2);
 const CONN: ConnId = ConnId(7);
@@ -163,4 +165,29 @@ fn a_flow_ends_when_all_is_acknowledged_or_nobody_answers() {
     let failed = |event: &Event| matches!(event, Event::Failed { reason: "the receiver is silent", .. });
     assert!(s.reported().iter().any(failed));
     assert_eq!(s.sent().len(), 3, "the first packet and two timeouts");
+}
+
+#[test]
+fn a_paused_flow_fails_while_it_waits_for_its_turn() {
+    let quick = RoceConfig { give_up: Picos::from_millis(10), ..config(Recovery::GoBackN) };
+    let info = HostInfo { addr: HostAddr(1), rate: BitsPerSec::gbps(10) };
+    let mut host = Roce::endpoint(&quick, info, Seed(1).stream("test.transport", 1));
+    host.open(Instant::ZERO, flow(3));
+    for leaves in [Instant::ZERO, Instant::ZERO.after(us(1))] {
+        host.handle_timeout(leaves);
+        assert!(host.poll_transmit(leaves).is_some());
+    }
+    // From now on the link takes no packet. The time to fail moves with the last answer, which comes while the flow is in line.
+    let heard = Instant::ZERO.after(us(2));
+    host.handle_timeout(heard);
+    let (from, paths, wire, fate, header) = (THERE, 1, 60, Fate::Whole, ack(0, 1));
+    host.handle(heard, Received { from, paths, wire, ce: false, fate, header });
+    let end = heard.after(quick.give_up);
+    while let Some(deadline) = host.poll_timeout().filter(|deadline| deadline.at <= end) {
+        host.handle_timeout(deadline.at);
+    }
+    let (reason, counts) = ("the receiver is silent", SendCounts { sent: 2, again: 0, timeouts: 0 });
+    let acked = Event::Acked { to: THERE, conn: CONN, latency: us(2) };
+    assert_eq!(host.poll_event(), Some(acked));
+    assert_eq!(host.poll_event(), Some(Event::Failed { to: THERE, conn: CONN, reason, counts }));
 }

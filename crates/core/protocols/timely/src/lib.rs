@@ -7,7 +7,7 @@
 mod control;
 
 pub use control::{Gradient, TimelyRules, Update};
-use pullnet_rdma::{Endpoint, rdma_settings};
+use pullnet_rdma::{Endpoint, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
@@ -82,6 +82,6 @@ impl Protocol for Timely {
     }
 
     fn endpoint(config: &TimelyConfig, host: HostInfo, chance: Stream) -> Self::Endpoint {
-        Endpoint::new(config.rules(), config.control(), host, chance)
+        RdmaRules::endpoint(config.parameters(), config.control(), host, chance)
     }
 }

@@ -33,7 +33,7 @@ choice! {
 
 /// Settings that all RoCE hosts have, in the form in which flows use them. Rate control has its own.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Rules {
+pub struct Parameters {
     /// Payload of a full packet, bytes.
     pub mtu: u32,
     /// Bytes on the wire beside the payload.
@@ -66,7 +66,7 @@ pub struct Rules {
 
 /// A settings table of RoCE hosts: what all of them have, and after it the rows of its own.
 ///
-/// It also gets a method `rules`, which returns the common part as [`Rules`](crate::Rules) without ECN.
+/// It also gets a method `parameters`, which returns the common part as [`Parameters`](crate::Parameters) without ECN.
 #[macro_export]
 macro_rules! rdma_settings {
     ($(#[$doc:meta])* pub struct $name:ident { $($own:tt)* }) => {
@@ -107,8 +107,8 @@ macro_rules! rdma_settings {
 
         impl $name {
             /// The settings that all RoCE hosts have, without ECN.
-            pub fn rules(&self) -> $crate::Rules {
-                $crate::Rules {
+            pub fn parameters(&self) -> $crate::Parameters {
+                $crate::Parameters {
                     mtu: self.mtu.0 as u32,
                     header: self.header.0 as u32,
                     ack: self.ack.0.max(self.header.0) as u32,
