@@ -1,4 +1,4 @@
-//! What a transport has to give so that it can carry the streams of services.
+//! Requirements on a transport that carries the streams of services.
 
 use std::hash::RandomState;
 
@@ -11,15 +11,15 @@ use pullnet_wire::{Arrived, Packet};
 
 /// A transport that carries streams between applications of hosts that do not trust each other.
 ///
-/// Beside [`Streaming`] it has to give: packets of the host's own form ([`Packet`]), which carry the stream's secret and the
-/// stamp of its opening, so that nobody else can open, acknowledge or end it; a connection that is opened by its data, so that
-/// a call needs no round trip of its own; and hashes that nobody outside can foresee. TCP, DCTCP and go-back-N have a form
-/// on the wire, but neither of these: they run in testbeds only.
+/// Beside [`Streaming`] it must provide: packets of the host's own form ([`Packet`]), which carry the stream's secret and
+/// the stamp of its opening, so that no third party can open, acknowledge or end the stream; a connection that is opened by
+/// its data, so that a call needs no extra round trip; and hash maps whose hashes outsiders cannot predict. TCP, DCTCP and
+/// go-back-N have a wire format, but provide neither of these: they run in testbeds only.
 pub trait Carrier: Protocol {
     /// The endpoint of one host.
     type Streams: Streaming;
 
-    /// An endpoint whose hashes nobody can foresee.
+    /// Creates an endpoint with unpredictable hashes.
     fn streams(config: &Self::Config, host: HostInfo, chance: Stream) -> Self::Streams;
 
     /// The settings for packets of `mtu` bytes of payload, with `header` bytes on the line beside it.
@@ -37,7 +37,7 @@ pub trait Carrier: Protocol {
     /// Connections that have ended here and are remembered.
     fn remembered(streams: &Self::Streams) -> usize;
 
-    /// What a packet that the endpoint sends is for.
+    /// Purpose of a packet that the endpoint sends.
     fn purpose(header: &HeaderOf<Self>) -> Purpose;
 
     /// The packet on the wire, of a host that listens on `home` and counts `header` bytes beside a payload.
@@ -55,7 +55,7 @@ pub trait Carrier: Protocol {
 /// The header of a carrier's packets.
 pub type HeaderOf<C> = <<C as Carrier>::Streams as Transport>::Header;
 
-/// What all packets of a host have in common.
+/// Fields common to all packets of a host.
 pub type Form = Carriage;
 
 /// How long a transport waits.
@@ -69,7 +69,7 @@ pub struct Times {
     pub time_wait: Picos,
 }
 
-/// What a packet of an endpoint is for.
+/// Purpose of an endpoint's packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// Data of an own connection.
@@ -79,12 +79,12 @@ pub enum Purpose {
         /// The packet's number.
         seq: u32,
     },
-    /// A question about an own connection, of which nothing was heard for long.
+    /// A probe of an own connection that has been silent for long.
     Question {
         /// The connection.
         conn: ConnId,
     },
-    /// An answer that nobody waits for: it may wait for a frame to leave with.
+    /// An answer that the other host does not wait for: it may be delayed until a frame leaves that can carry it.
     Unhurried {
         /// The other host's connection.
         conn: ConnId,

@@ -1,4 +1,4 @@
-//! What keeps others from using up this host: budgets by time, and a memory of what was refused.
+//! Protects this host's resources from others: budgets per time, and a memory of refused connections.
 
 use std::collections::VecDeque;
 use std::hash::RandomState;
@@ -13,7 +13,7 @@ const SECOND: u64 = Picos::from_secs(1).0;
 /// So many things in a second, in bursts of a tenth of that.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    /// Time that one thing takes.
+    /// Time that one unit takes.
     each: Picos,
     /// When everything so far would have been done at that rate.
     spent: Instant,
@@ -37,7 +37,7 @@ impl Budget {
     }
 }
 
-/// A connection as nobody else can have it: its opener or its other end, and its number.
+/// Identifies a connection among all hosts: its opener or its other end, and its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
     pub peer: SocketAddr,

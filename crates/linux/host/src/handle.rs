@@ -1,4 +1,4 @@
-//! What an application and an engine say to each other about streams.
+//! Messages about streams between an application and an engine.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ impl fmt::Debug for StreamId {
     }
 }
 
-/// What a read found.
+/// Result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Read {
     /// So many bytes, at least 1.
@@ -81,7 +81,7 @@ pub struct StreamInfo {
     pub waiting: usize,
     /// Whether everything that was written is acknowledged, with the end if the stream was finished.
     pub settled: bool,
-    /// What happened on it.
+    /// Counts of the stream.
     pub counts: Counts,
     /// Why it ended before its end.
     pub error: Option<StreamError>,

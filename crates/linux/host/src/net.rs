@@ -58,8 +58,8 @@ impl NdpStream {
     /// Opens a stream to `service` at the host that listens at `to`.
     ///
     /// # Errors
-    /// If the address is of the wrong family, or this host is full or has stopped. What the other host says becomes
-    /// known with the first read, or a later write.
+    /// If the address is of the wrong family, or this host is full or has stopped. An answer of the other host is reported
+    /// by the first read, or by a later write.
     pub fn connect(stack: &Arc<dyn Stack>, to: SocketAddr, service: u16) -> Result<Self, StreamError> {
         Self::connect_with(stack, to, service, StreamOptions::default())
     }
@@ -119,7 +119,7 @@ impl NdpStream {
         self.0.stack.abort(self.0.id);
     }
 
-    /// Data of this stream is pulled at this priority (higher first), whatever its sender asks for.
+    /// Sets the priority at which data of this stream is pulled (higher first); it overrides the sender's request.
     pub fn prefer(&self, priority: u8) {
         self.0.stack.prefer(self.0.id, priority);
     }
@@ -189,7 +189,7 @@ impl Write for NdpStream {
     }
 }
 
-/// Takes the streams that others open for one service. Dropping it stops that, and resets those that nobody accepted.
+/// Accepts the streams that others open for one service. Dropping it stops that, and resets the streams not yet accepted.
 pub struct NdpListener {
     stack: Arc<dyn Stack>,
     service: u16,

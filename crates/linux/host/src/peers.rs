@@ -12,26 +12,26 @@ use pullnet_wire::Mac;
 use crate::StreamId;
 use crate::proof::Numbers;
 
-/// Another host that has streams with this one, or had some not long ago.
+/// Another host with current or recent streams.
 #[derive(Debug)]
 pub(crate) struct Peer {
     /// Its address and home port: who it is.
     pub address: SocketAddr,
     /// Where frames to it go; `None`: not known yet.
     pub mac: Option<Mac>,
-    /// When its Ethernet address was last asked for because it looked wrong.
+    /// Time of the latest lookup made because the Ethernet address looked wrong.
     doubted: Instant,
-    /// What numbers the streams that this host opens to it.
+    /// Source of the numbers of streams that this host opens to the peer.
     pub numbers: Numbers,
     /// Streams with it.
     pub streams: usize,
-    /// Streams with it of which nothing but headers has come, oldest first; some may have ended or gone on.
+    /// Streams with the peer that have received headers only, oldest first; some may have ended or progressed.
     pub nascent: VecDeque<StreamId>,
     /// How many of these there are.
     pub nascent_streams: usize,
     /// When it last had a stream, or spoke of one that has ended.
     used: Instant,
-    /// Whether it stands in the queue of those that may be forgotten.
+    /// Whether the peer is queued to be forgotten.
     queued: bool,
 }
 
@@ -45,18 +45,18 @@ pub(crate) struct Peers {
     numbers: HashMap<SocketAddr, u32, RandomState>,
     /// Peers without streams: when to look at them, in order.
     idle: VecDeque<(Instant, u32)>,
-    /// Ethernet addresses that are given, and never asked for.
+    /// Configured Ethernet addresses, which are never looked up.
     given: BTreeMap<IpAddr, Mac>,
     /// Ethernet addresses that were found, and their order.
     found: HashMap<IpAddr, Mac, RandomState>,
     order: VecDeque<IpAddr>,
 }
 
-/// Ethernet addresses that are kept at most; the oldest goes, and is asked for again.
+/// Maximum number of resolved Ethernet addresses; the oldest is dropped and looked up again when needed.
 const MOST_FOUND: usize = 4096;
 
 impl Peers {
-    /// Nobody yet. A peer without streams is forgotten after `remembered`.
+    /// Creates an empty table. A peer without streams is forgotten after `remembered`.
     pub fn new(remembered: Picos, given: BTreeMap<IpAddr, Mac>) -> Self {
         let (slots, free, idle) = (Vec::new(), Vec::new(), VecDeque::new());
         let (numbers, found, order) = (HashMap::default(), HashMap::default(), VecDeque::new());
@@ -122,7 +122,7 @@ impl Peers {
         }
     }
 
-    /// `peer` spoke of a connection that has ended: the transport remembers it anew.
+    /// `peer` sent a packet of a connection that has ended: the transport's memory of it starts again.
     pub fn touch(&mut self, now: Instant, peer: HostAddr) {
         if let Some(peer) = self.get_mut(peer) {
             peer.used = now;
@@ -134,8 +134,8 @@ impl Peers {
         self.given.get(&address).or_else(|| self.found.get(&address)).copied()
     }
 
-    /// Whether the Ethernet address of `peer` is to be asked for again, because it has been silent or its frames come from
-    /// elsewhere: not more often than once in `patience`.
+    /// Whether to look up the Ethernet address of `peer` again, because it has been silent or its frames come from
+    /// elsewhere: at most once in `patience`.
     pub fn doubt(&mut self, now: Instant, peer: HostAddr, patience: Picos) -> Option<IpAddr> {
         let entry = self.get_mut(peer).filter(|entry| now.since(entry.doubted) > patience)?;
         entry.doubted = now;

@@ -1,10 +1,10 @@
-//! Tokens, tags and connection numbers: what keeps hosts out that do not receive what is sent to their address.
+//! Tokens, tags and connection numbers: they keep out hosts that do not receive packets sent to their claimed address.
 //!
-//! A **token** is what this host gives to whoever asks with HELLO, and sends to the address that asked: a keyed hash of that
-//! address and of the time. Nothing is kept for it. A **tag** is a keyed hash of the token, the connection number and the
+//! A **token** is given to any host that requests one with HELLO, and sent to the requesting address: a keyed hash of that
+//! address and of the time. No state is kept for it. A **tag** is a keyed hash of the token, the connection number and the
 //! time at which the stream was opened; every packet of the stream carries it, in both directions. So an opening with a
-//! right tag comes from somebody who has received a token at that address not long ago, and a packet with the tag of its
-//! stream comes from the other host, or from somebody on the path between both.
+//! right tag comes from a host that received a token at that address not long ago, and a packet with the tag of its stream
+//! comes from the other host, or from a party on the path between both.
 
 use core::fmt;
 use std::hash::Hasher;
@@ -23,7 +23,7 @@ pub(crate) const LIFE: Picos = Picos::from_secs(590);
 const SKEW: u64 = 61;
 const MILLI: u64 = Picos::from_millis(1).0;
 
-/// The key of a host: 128 bits that nobody else knows, others at each start.
+/// The secret key of a host: 128 bits, different at each start.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Secret([u64; 2]);
 
@@ -68,7 +68,7 @@ fn clock(now: Instant) -> u32 {
     (now.0 / MILLI) as u32 & STAMP_MASK
 }
 
-/// What this host gives to others, and how it knows it again.
+/// Issues tokens to other hosts, and verifies them.
 #[derive(Debug)]
 pub(crate) struct Issuer {
     secret: Secret,
@@ -117,13 +117,13 @@ impl Issuer {
         })
     }
 
-    /// What no other start of this host has: 72 bits.
+    /// Returns 72 bits that differ at each start of this host.
     pub fn start(&self) -> [u8; 9] {
         let words = [6, 7].map(|domain| self.secret.hash(domain, |_| {}).to_be_bytes());
         core::array::from_fn(|at| words[at / 8][at % 8])
     }
 
-    /// What makes the connection numbers towards `peer`.
+    /// Returns the generator of connection numbers towards `peer`.
     pub fn numbers(&self, now: Instant, peer: SocketAddr) -> Numbers {
         let part = |domain| {
             self.secret.hash(domain, |hasher| {
@@ -151,7 +151,7 @@ impl Numbers {
     pub fn next(&mut self) -> u32 {
         let mut number = self.permute(self.next);
         self.next = (self.next + 1) & !REPLY;
-        // A permutation of 32 bits, of which those of 31 bits are walked.
+        // A permutation of 32 bits; only its 31-bit values are used.
         while number & REPLY != 0 {
             number = self.permute(number);
         }
@@ -169,7 +169,7 @@ impl Numbers {
     }
 }
 
-/// A token that another host has given to this one.
+/// A token that another host gave to this one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Token {
     pub value: u64,
@@ -186,7 +186,7 @@ impl Token {
         now.since(self.at)
     }
 
-    /// What the clock of the host that gave it shows now.
+    /// Current clock reading of the host that gave the token.
     pub fn stamp(&self, now: Instant) -> u32 {
         self.clock.wrapping_add((self.age(now).0 / MILLI) as u32) & STAMP_MASK
     }

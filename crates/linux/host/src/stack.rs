@@ -14,13 +14,13 @@ pub trait Stack: Send + Sync {
     /// If the service has a listener already, or the host has stopped.
     fn listen(&self, service: u16) -> Result<(), StreamError>;
 
-    /// Takes no more; those that nobody accepted are reset.
+    /// Stops listening, and resets the streams that have not been accepted.
     fn unlisten(&self, service: u16);
 
-    /// The oldest stream for `service` that nobody has accepted.
+    /// Returns the oldest stream for `service` that is not accepted yet.
     ///
     /// # Errors
-    /// If it takes too long, nobody listens for the service, or the host has stopped.
+    /// If it takes too long, the service has no listener, or the host has stopped.
     fn accept(&self, service: u16, timeout: Option<Duration>) -> Result<StreamId, StreamError>;
 
     /// A new stream. Nothing leaves before something is written or finished, and nothing is waited for.
@@ -66,14 +66,14 @@ pub trait Stack: Send + Sync {
     /// Ends the stream at once, at both ends; what was not acknowledged may be lost.
     fn abort(&self, id: StreamId);
 
-    /// Data of this stream is pulled at this priority, whatever its sender asks for.
+    /// Sets the priority at which data of this stream is pulled; it overrides the sender's request.
     fn prefer(&self, id: StreamId, priority: u8);
 
     /// How the stream stands; `None` if there is no such stream any more.
     fn info(&self, id: StreamId) -> Option<StreamInfo>;
 
-    /// Sends `request` to `service` at `to` on a stream of its own, and returns everything that comes back up to the end.
-    /// A short one takes a packet each way. At most once: whoever gets an error does not know whether it was carried out.
+    /// Sends `request` to `service` at `to` on a stream of its own, and returns everything that comes back up to the end. A
+    /// short one takes a packet each way. At most once: after an error it is unknown whether the request was carried out.
     /// `timeout` is for all of it.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ pub trait Stack: Send + Sync {
     }
 }
 
-/// What is read at a time at least. Bytes.
+/// Minimum size of a read. Bytes.
 const PIECE: usize = 4096;
 
 #[expect(clippy::disallowed_methods, reason = "a time-out for several calls together")]

@@ -12,7 +12,7 @@ pub struct Status {
     pub totals: Totals,
     /// Streams at the moment, in the order in which they are kept.
     pub streams: Vec<StreamStatus>,
-    /// Streams that are not listed because more were not asked for.
+    /// Streams that are not listed because they exceed the requested number.
     pub left_out: u64,
     /// Hosts for which there are keys, in order.
     pub keys: Vec<KeyStatus>,
@@ -31,7 +31,7 @@ pub struct KeyStatus {
     pub theirs: Option<u16>,
 }
 
-/// What happened on one stream, or on all of them. Packets, unless bytes are said.
+/// Counts of one stream, or of all of them. Packets, unless bytes are said.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub struct Counts {
     /// Bytes that the application wrote.
@@ -58,7 +58,7 @@ pub struct Counts {
     pub returned: u64,
     /// Packets that arrived with a payload that was not what was sent; treated as trimmed.
     pub damaged: u64,
-    /// Packets that found no room because nobody read; treated as trimmed.
+    /// Packets that found no room because the application did not read; treated as trimmed.
     pub no_room: u64,
 }
 
@@ -86,7 +86,7 @@ impl Counts {
 /// Frames and streams that were not taken, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Refusals {
-    /// Frames that are somebody else's.
+    /// Frames that belong to other programs or protocols.
     pub foreign: u64,
     /// Frames for this host that no host sends: truncated, with a wrong check, or nonsense.
     pub malformed: u64,
@@ -131,12 +131,12 @@ impl Refusals {
     }
 }
 
-/// What happened on a host since it started.
+/// Counts of a host since it started.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Totals {
-    /// All streams together, those that are gone included.
+    /// All streams together, including streams that are gone.
     pub counts: Counts,
-    /// What was not taken.
+    /// Refused packets and streams.
     pub refused: Refusals,
     /// Streams that this host opened.
     pub opened: u64,
@@ -160,7 +160,7 @@ pub struct Totals {
     pub waiting_bytes: u64,
     /// Bytes at the moment that are not acknowledged, of all streams.
     pub sending_bytes: u64,
-    /// Connections at the moment that have ended and of which copies are still refused.
+    /// Ended connections whose late copies are refused at the moment.
     pub remembered: u64,
     /// Peers that are remembered at the moment.
     pub peers: u64,
@@ -181,11 +181,11 @@ pub struct StreamStatus {
     pub state: &'static str,
     /// Whether its packets are encrypted and authenticated.
     pub encrypted: bool,
-    /// Whether its sender is held because nobody reads.
+    /// Whether its sender is held because the application does not read.
     pub held: bool,
     /// Bytes that wait for the reader.
     pub waiting_bytes: u64,
-    /// What happened on it.
+    /// Counts of the stream.
     pub counts: Counts,
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Streams {
     slots: Vec<u32>,
 }
 
-/// What every packet of a stream has.
+/// Tag and stamp carried by every packet of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Tag {
     /// The stream's secret.
@@ -120,7 +120,7 @@ impl Streams {
         self.places.get_mut(index as usize)?.stream.as_deref_mut()
     }
 
-    /// The stream that `id` names, whoever owns it.
+    /// Returns the stream with `id`, for any owner.
     pub fn named(&self, id: StreamId) -> Option<&Stream> {
         self.get(id.index).filter(|stream| stream.id == id)
     }

@@ -99,7 +99,7 @@ impl NdpStream {
         self.shared.abort(self.id);
     }
 
-    /// Data of this stream is pulled at this priority (higher first), whatever its sender asks for.
+    /// Sets the priority at which data of this stream is pulled (higher first); it overrides the sender's request.
     pub fn prefer(&self, priority: u8) {
         self.shared.prefer(self.id, priority);
     }
@@ -162,7 +162,7 @@ impl AsyncWrite for NdpStream {
     }
 }
 
-/// Takes the streams that others open for one service. Dropping it stops that, and resets those that nobody accepted.
+/// Accepts the streams that others open for one service. Dropping it stops that, and resets the streams not yet accepted.
 pub struct NdpListener {
     shared: Arc<Shared>,
     service: u16,

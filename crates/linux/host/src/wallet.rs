@@ -1,4 +1,4 @@
-//! Tokens that other hosts have given to this one, and HELLOs that wait for one.
+//! Tokens that other hosts gave to this one, and HELLOs that wait for one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::RandomState;
@@ -11,7 +11,7 @@ use crate::proof::{LIFE, Token};
 
 /// Tokens that are kept at most; the oldest goes, and its host is asked again.
 const MOST: usize = 16_384;
-/// From this age on a new token is asked for while the old one is still used.
+/// Age from which on a new token is requested while the old one is still used.
 const RENEW: Picos = Picos(LIFE.0 / 2);
 /// Longest time between two HELLOs to one host, as a part of the time after which it is given up.
 const PATIENCE: u64 = 32;
@@ -25,7 +25,7 @@ struct Asking {
     wait: Picos,
 }
 
-/// What became of a HELLO without an answer.
+/// Outcome of a HELLO without an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unanswered {
     /// It is sent again, with this number.
@@ -58,7 +58,7 @@ impl Wallet {
         self.tokens.get(&peer).copied().filter(|token| token.age(now) <= LIFE)
     }
 
-    /// Whether a token of `peer` should be asked for: there is none that will last.
+    /// Whether to request a token of `peer`: there is none that will last.
     pub fn wants(&self, now: Instant, peer: SocketAddr) -> bool {
         let lasts = self.tokens.get(&peer).is_some_and(|token| token.age(now) <= RENEW);
         !lasts && !self.asking.contains_key(&peer)
@@ -71,7 +71,7 @@ impl Wallet {
         self.timers.insert((asking.next, peer));
     }
 
-    /// An answer of `peer`. False: this host has not asked for it.
+    /// Enters the answer of `peer`. False: this host did not send that request.
     pub fn answer(&mut self, peer: SocketAddr, nonce: u64, token: Token) -> bool {
         if self.asking.get(&peer).is_none_or(|asking| asking.nonce != nonce) {
             return false;

@@ -1,5 +1,5 @@
-//! Ethernet addresses. They come from what was given and from the driver, which asks the kernel; frames that arrive teach
-//! nothing, so that nobody can redirect what this host sends by forging one.
+//! Ethernet addresses. They come from the configuration and from the driver, which queries the kernel; received frames are
+//! never used to learn an address, so that a forged frame cannot redirect this host's packets.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use super::Engine;
 use crate::carrier::Carrier;
 use crate::{StreamError, StreamId};
 
-/// So often the kernel is asked again for the Ethernet address of a silent host, before a stream fails.
+/// Number of kernel lookups for the Ethernet address of a silent host before its streams fail.
 const LOOKS: u64 = 32;
 
 impl<C: Carrier> Engine<C> {
@@ -20,8 +20,8 @@ impl<C: Carrier> Engine<C> {
         self.unresolved.pop_front()
     }
 
-    /// An address of a host that wants a token. Whether its Ethernet address is known already is to be answered with
-    /// [`Engine::recognised`]; the network should not be asked for more than a few of these.
+    /// Returns the address of a host that wants a token. The driver reports with [`Engine::recognised`] whether its Ethernet
+    /// address is known already; it should query the network for only a few of these hosts.
     pub fn poll_stranger(&mut self) -> Option<IpAddr> {
         self.untold.pop_front()
     }
@@ -32,8 +32,8 @@ impl<C: Carrier> Engine<C> {
         self.answer_strangers(now, address, mac);
     }
 
-    /// The answer to [`Engine::poll_unresolved`]; `None`: nobody answers for it, and its streams fail unless its Ethernet
-    /// address was known before.
+    /// Reports the answer to [`Engine::poll_unresolved`]. `None`: no host answers for the address, and its streams fail
+    /// unless its Ethernet address was known before.
     pub fn resolved(&mut self, now: Instant, address: IpAddr, mac: Option<Mac>) {
         self.asked.remove(&address);
         mac.into_iter().for_each(|mac| self.peers.resolve(address, mac));
@@ -60,14 +60,15 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// A frame with the right tag has come from another Ethernet address than the one that is known: the kernel is asked.
+    /// Compares the source of a frame with the right tag to the known Ethernet address; if they differ, queues a kernel
+    /// lookup.
     pub(super) fn compare(&mut self, now: Instant, peer: HostAddr, mac: Mac) {
         if self.peers.get(peer).is_some_and(|peer| peer.mac != Some(mac)) {
             self.ask_again(now, peer);
         }
     }
 
-    /// Asks for the Ethernet address of `peer` though one is known, now and then.
+    /// Queues another lookup of the known Ethernet address of `peer`, at a limited rate.
     pub(super) fn ask_again(&mut self, now: Instant, peer: HostAddr) {
         let patience = self.patience();
         if let Some(address) = self.peers.doubt(now, peer, patience)
@@ -81,7 +82,7 @@ impl<C: Carrier> Engine<C> {
         Picos(self.give_up().0 / LOOKS)
     }
 
-    /// Asks for the Ethernet address of `peer` at `address` if it is not known.
+    /// Queues a lookup of the Ethernet address of `peer` at `address` if it is unknown.
     pub(super) fn ask_for(&mut self, address: IpAddr, peer: HostAddr) {
         let known = self.peers.get(peer).is_some_and(|peer| peer.mac.is_some());
         if !known && self.asked.insert(address) {

@@ -1,4 +1,4 @@
-//! What applications call.
+//! Calls of applications.
 
 use std::net::SocketAddr;
 
@@ -34,7 +34,7 @@ impl<C: Carrier> Engine<C> {
         self.listeners.get_mut(&service).into_iter().for_each(|backlog| backlog.most = most);
     }
 
-    /// Takes no more; those that nobody accepted are reset.
+    /// Stops listening, and resets the streams that have not been accepted.
     pub fn unlisten(&mut self, now: Instant, service: u16) {
         let waiting = self.listeners.remove(&service).map(|backlog| backlog.waiting);
         for (id, _) in waiting.unwrap_or_default() {
@@ -42,7 +42,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// The oldest stream for `service` that nobody has accepted.
+    /// Returns the oldest stream for `service` that is not accepted yet.
     pub fn accept(&mut self, service: u16) -> Option<StreamId> {
         let id = self.listeners.get_mut(&service)?.pop()?;
         self.with(id.index, |stream, _| {
@@ -101,8 +101,9 @@ impl<C: Carrier> Engine<C> {
         stream.ok_or(StreamError::Closed)
     }
 
-    /// Takes what there is room for and says how much; 0: the send buffer is full. What was taken leaves with the next
-    /// [`Engine::transmit`] if nothing of the stream waits to be sent, or else when a packet is full or that is gone.
+    /// Copies as many bytes as fit into the send buffer and returns their number; 0: the send buffer is full. The bytes
+    /// leave with the next [`Engine::transmit`] if the stream has nothing else to send; otherwise when they fill a packet or
+    /// the earlier data has left.
     ///
     /// # Errors
     /// If the stream is finished, gone, or has failed.
@@ -214,7 +215,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Data of this stream is pulled at this priority, whatever its sender asks for.
+    /// Sets the priority at which data of this stream is pulled; it overrides the sender's request.
     pub fn prefer(&mut self, id: StreamId, priority: u8) {
         if self.owned(id).is_err() {
             return;
@@ -263,7 +264,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Takes no new streams, and finishes those that there are: what was written is still sent.
+    /// Refuses new streams and finishes the existing ones: data written already is still sent.
     pub fn drain(&mut self, now: Instant) {
         self.stopped = true;
         let services: Vec<u16> = self.listeners.keys().copied().collect();
@@ -339,7 +340,7 @@ impl<C: Carrier> Engine<C> {
                 self.offer(now, id.index);
             }
         }
-        // What the transport cannot take it says at once.
+        // A transport that cannot carry the stream reports so immediately.
         self.handle_events(now, None);
     }
 

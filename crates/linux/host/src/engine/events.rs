@@ -1,4 +1,4 @@
-//! What the transport reports.
+//! Events reported by the transport.
 
 use pullnet_transport::{ConnId, Event, HostAddr, Streaming, Transport};
 use pullnet_units::Instant;
@@ -64,7 +64,7 @@ impl<C: Carrier> Engine<C> {
         self.balance(now, index);
     }
 
-    /// Holds the other host while nobody reads what is there, and lets it go on when half of it was read.
+    /// Holds the sender while the application does not read, and releases it once half of the buffer has been read.
     pub(super) fn balance(&mut self, now: Instant, index: u32) {
         let limit = self.options.limits.receive_buffer;
         let Some(stream) = self.streams.get_mut(index) else { return };

@@ -33,13 +33,14 @@ use crate::{Counts, EngineOptions, Notice, StreamError, StreamId, Totals};
 
 use watch::Watch;
 
-/// Openings without a valid tag that are answered in a second: a host with clients has to tell each of them once that it
-/// was started anew, and a flood is mostly not worth an answer.
+/// Openings without a valid tag that are answered per second. A restarted host must tell each of its clients once that it
+/// was restarted; most packets of a flood deserve no answer.
 const STALES: u32 = 1000;
 /// Own control packets that wait for the link at most; more are not sent.
 const MOST_CONTROL: usize = 1024;
 
-/// What was due longer ago is done as if it were due since then: no more pulls than that leave at once.
+/// Maximum lateness: work that was due earlier is handled as if it had been due this long ago, which bounds the burst of
+/// pulls.
 const LATENESS: Picos = Picos::from_micros(50);
 /// Deadlines that are worked off at a time.
 const MOST_DUE: usize = 64;
@@ -96,12 +97,12 @@ impl Backlog {
 
 /// All streams of one host: bytes, buffers, transport. No I/O and no clock: frames and time come in as arguments.
 ///
-/// After every call the driver asks for frames ([`Engine::transmit`]) until there is none, for notices
-/// ([`Engine::poll_notice`]), for addresses to resolve ([`Engine::poll_unresolved`]), and for the next deadline.
+/// After every call the driver fetches frames ([`Engine::transmit`]) until there is none, then notices
+/// ([`Engine::poll_notice`]), addresses to resolve ([`Engine::poll_unresolved`]), and the next deadline.
 pub struct Engine<C: Carrier = Ndp> {
     options: EngineOptions<C::Config>,
     form: Form,
-    /// Its hashes are such that nobody can foresee which connection numbers crowd its maps.
+    /// Its hashes are unpredictable: an outsider cannot choose connection numbers that collide in its maps.
     transport: C::Streams,
     peers: Peers,
     streams: Streams,
@@ -112,14 +113,14 @@ pub struct Engine<C: Carrier = Ndp> {
     /// Control packets of the engine itself: RESETs, and what it says of connections that the transport has ended. Each with
     /// whether it is encrypted.
     control: VecDeque<(Route, Packet, bool)>,
-    /// ACKs without pulls: nobody waits for one, so that they may wait for a frame to leave with.
+    /// ACKs without pulls. They are not urgent, so they may wait for a frame that carries them along.
     acks: VecDeque<Transmit<HeaderOf<C>>>,
     notices: VecDeque<Notice>,
     watch: Watch,
     unresolved: VecDeque<IpAddr>,
-    /// Addresses that were asked for and not answered yet.
+    /// Addresses that are being resolved.
     asked: BTreeSet<IpAddr>,
-    /// Hosts that have asked for a token, with the number they chose, while their Ethernet address is looked up.
+    /// Hosts that requested a token, with the nonce they chose, while their Ethernet address is looked up.
     strangers: VecDeque<(SocketAddr, Tag)>,
     /// Those of them that were not told to the driver yet.
     untold: VecDeque<IpAddr>,
@@ -130,7 +131,7 @@ pub struct Engine<C: Carrier = Ndp> {
     answering: Tag,
     /// Keys, if this host encrypts.
     vault: Option<Vault>,
-    /// The newest key of whoever sent the encrypted packet that is being handled.
+    /// Newest key announced by the sender of the encrypted packet that is being handled.
     announced: u16,
     /// Room to decrypt a payload in.
     scratch: Vec<u8>,
@@ -138,7 +139,7 @@ pub struct Engine<C: Carrier = Ndp> {
     tokens: Budget,
     resets: Budget,
     stales: Budget,
-    /// Streams of which nothing but headers has come, oldest first; some may have ended or gone on.
+    /// Streams that have received headers only, oldest first; some may have ended or progressed.
     nascent: VecDeque<StreamId>,
     /// How many of these there are.
     nascents: usize,
@@ -146,7 +147,7 @@ pub struct Engine<C: Carrier = Ndp> {
     waiting: usize,
     /// Bytes that are not acknowledged.
     sending: usize,
-    /// What happened on streams that are gone.
+    /// Sums over the streams that are gone.
     gone: Counts,
     totals: Totals,
     stopped: bool,
@@ -218,7 +219,7 @@ impl<C: Carrier> Engine<C> {
         })
     }
 
-    /// What the engine was made with.
+    /// The options that the engine was made with.
     #[must_use]
     pub fn options(&self) -> &EngineOptions<C::Config> {
         &self.options
@@ -287,7 +288,7 @@ fn notify(stream: &mut Stream, send_buffer: usize, notices: &mut VecDeque<Notice
         notices.push_back(Notice::Readable { id });
     }
     let failed = stream.error().is_some();
-    // Half of the buffer: whoever writes much shall be woken for much.
+    // Half of the buffer, so that an application that writes much is not woken for every packet.
     if stream.told.wants_room && (failed || stream.out.bytes() <= send_buffer / 2) {
         stream.told.wants_room = false;
         notices.push_back(Notice::Writable { id });

@@ -18,7 +18,7 @@ use crate::streams::{Name, Tag};
 /// No host pushes more packets in its first window: what the transport takes.
 const LARGEST_FIRST_WINDOW: u32 = 65_535;
 
-/// Whether whoever made the packet sends data in its connection.
+/// Whether the packet comes from the data sender of its connection.
 fn from_sender(arrived: &Arrived<'_>) -> bool {
     match arrived.packet.shape {
         // It is our own that comes back.
@@ -78,7 +78,7 @@ impl<C: Carrier> Engine<C> {
         if stream.sealed && !self.answering.sealed {
             return self.totals.refused.plain += 1;
         }
-        // Only the two hosts know the tag: nobody else can end the stream, acknowledge or pull anything.
+        // Only the two hosts know the tag: a third party can neither end the stream nor acknowledge or pull anything.
         if stream.tag != Some(arrived.packet.tag) || stream.sealed != self.answering.sealed {
             return self.totals.refused.forged += 1;
         }
@@ -131,12 +131,12 @@ impl<C: Carrier> Engine<C> {
         if fits || arrived.fate != Fate::Whole {
             return self.handle(now, packet, Some((index, arrived.payload)));
         }
-        // Without its payload it is asked for again, when there is room.
+        // Treated as trimmed: it is pulled again when there is room.
         stream.counts.no_room += 1;
         self.handle(now, Received { fate: Fate::Trimmed, ..packet }, None);
     }
 
-    /// A packet of a connection of which everything has arrived: it has, too.
+    /// Acknowledges a late packet of a connection that has received everything.
     fn answer_late(&mut self, peer: HostAddr, arrived: &Arrived<'_>) {
         if let Shape::Data { seq, .. } | Shape::Probe { seq } = arrived.packet.shape {
             self.say(peer, ConnId(arrived.packet.conn), Shape::Ack { seq, pull: None });
@@ -192,7 +192,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// What a packet says that may open a stream, and when that was opened.
+    /// Reads the fields of a packet that may open a stream, and the time at which the stream was opened.
     fn opening(&self, from: SocketAddr, arrived: &Arrived<'_>) -> Option<(Opening, u32)> {
         let Packet { conn, shape, .. } = arrived.packet;
         let tag = self.answering;
@@ -231,7 +231,7 @@ impl<C: Carrier> Engine<C> {
     pub(super) fn say(&mut self, peer: HostAddr, conn: ConnId, shape: Shape) {
         let path = self.path();
         let theirs = !matches!(shape, Shape::Probe { .. } | Shape::Reset { by_sender: true, .. });
-        // What answers a packet of a stream that is unknown here carries what that packet did.
+        // An answer to a packet of an unknown stream carries the tag of that packet.
         let tag = self.tag(&Name::of(peer, conn, theirs)).unwrap_or(self.answering);
         if let Some(route) = self.route(peer, path) {
             let packet = Packet { home: self.options.port, conn: conn.0, tag: tag.value, shape };
@@ -339,7 +339,7 @@ impl<C: Carrier> Engine<C> {
     ) -> Option<usize> {
         let index = self.streams.find(&Name::of(packet.to, conn, false))?;
         let stream = self.streams.get_mut(index)?;
-        // Without a tag nobody would take it. It has left as far as the transport knows, and leaves again in time.
+        // Without a tag the other host would drop it. To the transport the packet has left; its timeout retransmits it.
         let tag = stream.tag?;
         stream.counts.sent += 1;
         stream.counts.repeated += u64::from(packet.again);

@@ -17,7 +17,7 @@ pub(super) fn vault<T>(options: &EngineOptions<T>, issuer: &Issuer) -> Option<Va
     options.keys.clone().map(|keys| Vault::new(own, issuer.start(), keys))
 }
 
-/// What writes frames, encrypted ones and others.
+/// Writes frames, encrypted and plain.
 pub(super) struct Writer<'a> {
     marks: &'a Marks,
     vault: &'a mut Option<Vault>,
@@ -29,7 +29,7 @@ impl<'a> Writer<'a> {
         Self { marks, vault, totals }
     }
 
-    /// Writes a frame and says how long it is; `None`: it cannot be sent, for want of a key for instance.
+    /// Writes a frame and returns its length; `None`: it cannot be sent, for example because there is no key.
     pub fn write(
         &mut self,
         frame: &mut [u8],
@@ -52,7 +52,8 @@ impl<C: Carrier> Engine<C> {
         Writer::of(&self.options.marks, &mut self.vault, &mut self.totals)
     }
 
-    /// Other keys from now on. Streams go on under those that stay, and with a peer that has a newer one too under that.
+    /// Replaces the keys. Streams continue under the keys that remain; with a peer that has a newer key, they may use that
+    /// too.
     ///
     /// # Errors
     /// If the host was made without keys, or a key has another content than the one of that number had before.

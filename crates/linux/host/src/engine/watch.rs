@@ -15,7 +15,7 @@ use crate::{StreamError, StreamId};
 /// Questions that go unanswered before a stream fails, at least.
 const QUESTIONS: u64 = 8;
 
-/// When to ask for which stream; all wait equally long, so that they come in order.
+/// Times at which streams are probed. All wait equally long, so the queue is in order of time.
 #[derive(Debug)]
 pub(super) struct Watch {
     interval: Picos,

@@ -23,12 +23,12 @@ pub(crate) use shared::Shared;
 pub use wait::Wait;
 
 use crate::{EngineOptions, NdpListener, NdpStream, Stack, Status, StreamError, StreamOptions};
-/// What a [`Host`] is started with.
+/// Options of a [`Host`].
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// Addresses, sizes, limits.
     pub engine: EngineOptions,
-    /// What the driving thread does when there is nothing to do.
+    /// Behaviour of the driving thread when it is idle.
     pub wait: Wait,
     /// Where Ethernet addresses come from.
     pub neighbours: Neighbours,
@@ -45,8 +45,8 @@ impl HostOptions {
 /// A host: it answers, pulls and sends as long as it lives. Dropping it ends all of its streams at once, with a word to
 /// the other hosts; [`Host::shutdown`] lets them get there first.
 ///
-/// A thread that waits for something drives the host itself meanwhile, so that an answer needs no switch of threads; a
-/// thread in the background does so while nobody waits.
+/// A thread that waits for something drives the host itself meanwhile, so that an answer needs no thread switch; otherwise a
+/// background thread does.
 ///
 /// ```
 /// use std::io::Read;
@@ -117,7 +117,7 @@ impl Host {
         &self.shared
     }
 
-    /// What streams and listeners are made of.
+    /// The stack from which streams and listeners are made.
     #[must_use]
     pub fn stack(&self) -> &Arc<dyn Stack> {
         &self.stack
@@ -159,8 +159,8 @@ impl Host {
         self.shared.status()
     }
 
-    /// Takes no new streams, ends the writing half of all, waits until the other hosts have acknowledged everything, and
-    /// stops. What is not acknowledged after `timeout` is reset. True: everything was acknowledged.
+    /// Refuses new streams, ends the writing half of all, waits until the other hosts have acknowledged everything, and
+    /// stops. Streams with unacknowledged data after `timeout` are reset. True: everything was acknowledged.
     pub fn shutdown(&self, timeout: Duration) -> bool {
         let done = self.shared.drain(timeout);
         self.stop();

@@ -16,7 +16,7 @@ pub enum Neighbours {
     /// The backend writes Ethernet headers itself, as UDP sockets do: none are needed.
     #[default]
     NotNeeded,
-    /// What is given; for others, where their first packet comes from. Later packets teach nothing.
+    /// Only configured addresses; for other hosts, the source of their first packet. Later packets do not change it.
     Given,
     /// The kernel is asked: its routes and its neighbours on the interface of this name, in the network namespace of the
     /// thread that starts the host.
@@ -25,17 +25,17 @@ pub enum Neighbours {
 
 /// Time between two looks at the kernel's table.
 const INTERVAL: Picos = Picos::from_millis(1);
-/// How long a kernel is waited for that does not ask. One that does says itself when nobody answers.
+/// Timeout of a lookup if the kernel does not resolve the address. A kernel that does reports a failure itself.
 const PATIENCE: Picos = Picos::from_secs(2);
-/// Hosts that are looked up in the kernel's tables in a second because they ask for a token.
+/// Hosts per second that are looked up in the kernel's tables because they requested a token.
 const GLANCES: u32 = 2000;
 /// Unknown hosts for which the network is asked in a second.
 const ASKS: u32 = 50;
-/// The discard service: what is sent there makes the kernel ask for the Ethernet address.
+/// The discard service: a packet sent to it makes the kernel resolve the Ethernet address.
 const DISCARD: u16 = 9;
 
-/// The kernel's tables, and sockets that make it ask. All belong to the network namespace in which the host was started,
-/// whichever thread uses them.
+/// The kernel's tables, and sockets that make it resolve addresses. All belong to the network namespace in which the host
+/// was started, independently of the calling thread.
 #[derive(Debug)]
 struct Kernel {
     tables: Netlink,
@@ -52,7 +52,7 @@ impl Kernel {
         Ok(Self { tables: Netlink::open(&interface)?, interface: interface.index, probes })
     }
 
-    /// The next hop to `to`. The kernel begins to look for its Ethernet address; nobody there has to listen.
+    /// Returns the next hop to `to` and makes the kernel resolve its Ethernet address; no listener is needed there.
     fn ask(&mut self, to: IpAddr) -> Option<IpAddr> {
         let hop = self.tables.next_hop(to).ok()??;
         // A link-local address means another host on each interface.
@@ -67,24 +67,23 @@ impl Kernel {
     }
 }
 
-/// Addresses that are being looked for, for whoever drives an [`crate::Engine`].
+/// Addresses that are being resolved, for the driver of an [`crate::Engine`].
 #[derive(Debug)]
 pub struct Search {
     kernel: Option<Kernel>,
     /// The answer for every address if the kernel is not asked.
     fixed: Option<Mac>,
-    /// What is looked for: the next hop, and since when.
+    /// For each address: the next hop, and the time at which its lookup began.
     wanted: BTreeMap<IpAddr, (IpAddr, Instant)>,
     next: Instant,
-    /// How often the network is asked for hosts that this one has no business with: the kernel keeps little room for
-    /// those that do not answer.
+    /// Limits lookups for hosts that have no stream with this one: the kernel keeps few entries for unanswered lookups.
     asks: Budget,
     /// How often the kernel's tables are looked at for them: each time takes some microseconds.
     glances: Budget,
 }
 
 impl Search {
-    /// Nothing is looked for yet. What is needed is opened in the network namespace of the calling thread.
+    /// Creates an empty search. Its sockets are opened in the network namespace of the calling thread.
     ///
     /// # Errors
     /// If there is no such interface, or the kernel does not show its tables.
@@ -114,12 +113,12 @@ impl Search {
         if self.wanted.is_empty() { Instant::NEVER } else { self.next }
     }
 
-    /// The Ethernet address of `address` if it is known already. Whoever sends to this host has asked for its address
-    /// first, and so the kernel knows theirs; for some others the network is asked, so that they are known when they come
-    /// again.
+    /// Returns the Ethernet address of `address` if it is known already. A host that sends to this one has resolved this
+    /// host's address first, and so the kernel usually knows its address too; some others are resolved through the network,
+    /// so that they are known when they come again.
     pub fn glance(&mut self, now: Instant, address: IpAddr) -> Option<Mac> {
         let Some(kernel) = &mut self.kernel else { return self.fixed };
-        // Whoever is not looked up in a flood asks again within milliseconds.
+        // A genuine host that is skipped during a flood repeats its request within milliseconds.
         if !self.glances.take(now) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Who drives: a thread that waits for something, or the one in the background.
+//! Chooses the thread that drives: one that waits for something, or the background thread.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
@@ -13,20 +13,20 @@ use super::HostOptions;
 use super::core::{Core, Interest, Sleeper};
 use crate::{Engine, Read, Stack, Status, StreamError, StreamId, StreamInfo, StreamOptions};
 
-/// How long the background thread sleeps while others drive: at most so long nobody drives after one of them has left, and
-/// so long an ACK waits for an answer to leave with. Well below the timeout of a sender.
+/// Sleep of the background thread while others drive. It bounds how long the host is not driven after one of them has left,
+/// and how long an ACK waits for an answer that can carry it. Well below the timeout of a sender.
 const SHORT: Duration = Duration::from_micros(300);
 /// And while the same one drives on and on; it wakes the background thread when it leaves.
 const LONG: Duration = Duration::from_millis(50);
-/// Between two looks at what nobody is told.
+/// Interval between two checks of conditions that no notice announces.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// By which threads find each other without the lock.
 #[derive(Debug)]
 pub(super) struct Signals {
-    /// Threads that want the lock: whoever drives lets them in.
+    /// Number of threads that want the lock; the driver lets them in.
     pub wanting: AtomicU32,
-    /// Whether whoever drives sleeps in the kernel with the lock.
+    /// Whether the driver sleeps in the kernel while it holds the lock.
     pub asleep: AtomicBool,
     pub waker: Waker,
 }
@@ -38,7 +38,7 @@ const CALLER: u8 = 2;
 pub(crate) struct Shared {
     core: Mutex<Core>,
     signals: Signals,
-    /// Who drives; changed only with the lock.
+    /// The current driver; changed only with the lock held.
     driver: AtomicU8,
     /// How often a caller began to drive.
     terms: AtomicU32,
@@ -71,7 +71,7 @@ impl Shared {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock; whoever drives gives way.
+    /// Takes the lock; the driver gives way.
     pub(super) fn enter(&self) -> Guard<'_> {
         self.signals.wanting.fetch_add(1, Ordering::SeqCst);
         if self.signals.asleep.load(Ordering::SeqCst) {
@@ -87,7 +87,7 @@ impl Shared {
         self.driver.load(Ordering::SeqCst) == who
     }
 
-    /// One turn of driving: the network, then those who want to come in, or rest.
+    /// One turn of driving: the network, then waiting threads, or a rest.
     fn turn<'a>(&'a self, mut core: Guard<'a>, until: Option<Instant>) -> Guard<'a> {
         let moved = core.round();
         if self.signals.wanting.load(Ordering::SeqCst) > 0 {
@@ -146,8 +146,8 @@ impl Shared {
         true
     }
 
-    /// It does so no more: somebody else who waits takes over, or the background thread if that matters soon. Else that
-    /// one finds out by itself, so that a short call wakes nobody.
+    /// Ends the driving of this thread: another waiter takes over, or the background thread if work is due soon. Otherwise
+    /// the background thread notices by itself, so that a short call needs no wake-up.
     fn end(&self, core: &Core) {
         self.driver.store(NOBODY, Ordering::SeqCst);
         if let Some(other) = core.other_driver() {
@@ -174,7 +174,7 @@ impl Shared {
         core
     }
 
-    /// What the background thread does: drives while no caller does.
+    /// Loop of the background thread: drives while no caller does.
     pub fn drive_when_nobody_does(&self) {
         let (mut nap, mut term) = (SHORT, 0);
         loop {

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// What the thread that drives a host does when there is nothing to do.
+/// Behaviour of the thread that drives a host when it is idle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
     /// Looks again at once: the shortest latency, at the price of a processor. It gives way to other threads that want to

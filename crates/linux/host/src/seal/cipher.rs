@@ -7,10 +7,10 @@ use ring::hkdf::{HKDF_SHA256, Salt};
 
 use super::Key;
 
-/// What a nonce is for: its first byte. The header and the payload of a packet have the same counter.
+/// First byte of a nonce: its purpose. The header and the payload of a packet have the same counter.
 const HEADER: u8 = 0;
 const PAYLOAD: u8 = 1;
-/// Sets these keys apart from whatever else is derived from the same secret.
+/// Separates these keys from others derived from the same secret.
 const PURPOSE: &[u8] = b"pullnet packets 4";
 
 /// AES-256-GCM under a key for packets from one host to another, derived for one salt.

@@ -2,7 +2,7 @@ use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// A key of 256 bits that two hosts share and nobody else knows.
+/// A secret key of 256 bits, shared by two hosts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(pub(super) [u8; 32]);
 
@@ -20,7 +20,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The keys of a host: one or more for each peer, by number, of which newer ones have higher numbers.
+/// The keys of a host: one or more for each peer, by number; newer keys have higher numbers.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Keys {
     peers: BTreeMap<SocketAddr, BTreeMap<u16, Key>>,

@@ -17,7 +17,7 @@ use crate::guard::Budget;
 const MOST_PACKETS: u32 = 1 << 22;
 /// Salts that a host may use in its life: their number has 24 bits.
 const MOST_SALTS: u32 = 1 << 24;
-/// Salts of a peer that are remembered; the one that was used longest ago gives way.
+/// Salts of a peer that are remembered; the least recently used one gives way.
 const MOST_SESSIONS: usize = 16;
 /// Packets under unknown salts that are looked at in a second: each costs a derivation.
 const DERIVATIONS: u32 = 20_000;
@@ -37,7 +37,7 @@ pub(crate) enum Refusal {
     TooFast,
 }
 
-/// What came from a peer under one salt.
+/// Receiving state for the packets of a peer under one salt.
 #[derive(Debug)]
 struct Session {
     epoch: u16,
@@ -48,7 +48,7 @@ struct Session {
     used: u64,
 }
 
-/// What this host sends to a peer under.
+/// Salt, cipher and counter under which this host sends to a peer.
 #[derive(Debug)]
 struct Sending {
     epoch: u16,
@@ -65,7 +65,7 @@ struct Peer {
     /// Which key is tried while that is not known, counted from the newest.
     guess: usize,
     sending: Option<Sending>,
-    /// What was sent under before: headers that switches send back may be from there.
+    /// The previous one: headers returned by switches may have been sent under it.
     before: Option<Sending>,
     sessions: Vec<Session>,
 }
@@ -105,7 +105,7 @@ pub(crate) struct Standing {
 pub(crate) struct Vault {
     /// This host: its address and home port.
     own: SocketAddr,
-    /// What no other start of this host has: the first part of its salts.
+    /// First part of its salts; differs at each start of this host.
     start: [u8; 9],
     /// Salts that were used since then.
     salts: u32,
@@ -123,7 +123,7 @@ impl Vault {
         vault
     }
 
-    /// Other keys from now on. What is sent under one that stays goes on.
+    /// Replaces the keys. Sending continues under a key that remains.
     pub fn set_keys(&mut self, keys: Keys) {
         self.peers.retain(|peer, _| keys.of(*peer).is_some());
         for peer in keys.peers() {
@@ -142,7 +142,7 @@ impl Vault {
         self.peers.contains_key(&peer)
     }
 
-    /// What the next packet to `peer` is under, and the cipher. `None`: there is no key.
+    /// Returns the seal of the next packet to `peer`, and the cipher. `None`: there is no key.
     pub fn next(&mut self, peer: SocketAddr) -> Option<(Seal, &Cipher)> {
         let (own, start) = (self.own, self.start);
         let entry = self.peers.get_mut(&peer)?;
@@ -152,7 +152,7 @@ impl Vault {
             if self.salts >= MOST_SALTS {
                 return None;
             }
-            // The start and a number that counts on: no salt comes twice, whatever becomes of keys and peers.
+            // The start and an increasing number: no salt is used twice, even if keys and peers come and go.
             let mut salt = [0; 12];
             salt[..9].copy_from_slice(&start);
             salt[9..].copy_from_slice(&self.salts.to_be_bytes()[1..]);

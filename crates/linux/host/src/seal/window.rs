@@ -33,7 +33,7 @@ impl Window {
     pub fn note(&mut self, counter: u32) {
         let at = u64::from(counter);
         if at >= self.end {
-            // Words that come into use anew say nothing of what was before.
+            // Clears words before they are reused.
             let (last, now) = (self.end.div_ceil(64), at / 64 + 1);
             (last.max(now.saturating_sub(WORDS as u64))..now).for_each(|word| {
                 self.bits[word as usize % WORDS] = 0;

@@ -12,7 +12,7 @@ pub(crate) struct Room {
     pub bytes: usize,
     /// Packets beyond the first one that is missing.
     pub packets: u32,
-    /// What all streams may still take. Bytes.
+    /// Memory that all streams together may still use. Bytes.
     pub memory: usize,
 }
 
@@ -47,8 +47,8 @@ impl Room {
 }
 
 impl Incoming {
-    /// Whether there is room for packet `seq` with `payload` bytes. There always is for the one that the reader waits
-    /// for, so that the stream goes on however little room there is.
+    /// Whether there is room for packet `seq` with `payload` bytes. The packet that the reader waits for is always admitted,
+    /// so that the stream makes progress even if room is short.
     pub fn admits(&self, seq: u32, payload: usize, room: Room) -> bool {
         if seq == self.next && self.ready.is_empty() {
             return true;
@@ -107,7 +107,7 @@ impl Incoming {
         }
     }
 
-    /// Nobody reads any more.
+    /// Discards the data, because it will not be read any more.
     pub fn clear(&mut self, pool: &mut Pool) {
         while !self.ready.is_empty() {
             self.drop_first(pool);

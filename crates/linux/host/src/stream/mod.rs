@@ -45,22 +45,22 @@ pub(crate) enum Receiving {
 /// Whose stream it is on this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
-    /// Nothing but headers has come: nobody is told of it yet, and it gives way to others.
+    /// Only headers have arrived: the stream is not announced yet, and gives way to others.
     Nascent,
-    /// Nobody has accepted it yet.
+    /// Not accepted yet.
     Backlog,
     /// An application.
     Application,
-    /// Nobody any more: what was written is still sent.
+    /// No owner any more: data written already is still sent.
     Nobody,
 }
 
-/// What was told to the application, or is to be told.
+/// Notices that the application has received or is due.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Told {
     /// That there is something to read, since the last read that found nothing.
     pub readable: bool,
-    /// A write found no room, and nobody was told yet that there is some.
+    /// A write found no room, and the application has not been told yet that there is some.
     pub wants_room: bool,
     /// That everything is acknowledged, since the last write.
     pub settled: bool,
@@ -75,12 +75,12 @@ pub(crate) struct Stream {
     /// Whether this host opened it.
     pub ours: bool,
     pub service: u16,
-    /// What is asked of the other host for data sent to it.
+    /// Priority requested from the other host for data sent to it.
     pub priority: u8,
-    /// What this host's application decided for data that it receives.
+    /// Priority that this host's application set for data that it receives.
     pub preferred: Option<u8>,
     pub owner: Owner,
-    /// What every packet of it carries; `None`: a token of the other host is waited for.
+    /// Tag of all its packets; `None`: waits for a token of the other host.
     pub tag: Option<u64>,
     /// Whether its packets are encrypted.
     pub sealed: bool,
@@ -92,7 +92,7 @@ pub(crate) struct Stream {
     pub out: Outgoing,
     pub receiving: Receiving,
     pub incoming: Incoming,
-    /// Whether the other host is held because nobody reads.
+    /// Whether the sender is held because the application does not read.
     pub held: bool,
     /// Whether it stands in the queue of streams with something to offer.
     pub queued: bool,

@@ -37,7 +37,7 @@ pub(crate) struct Outgoing {
     offered: u32,
     /// Number of the next packet to be sent for the first time.
     sent: u32,
-    /// What the next packet will carry.
+    /// Payload of the next packet, still being filled.
     tail: Vec<u8>,
     end: End,
     bytes: usize,
@@ -88,7 +88,7 @@ impl Outgoing {
         let sealed = self.first + self.packets.len() as u32;
         let mut last = false;
         if self.offered == sealed {
-            // Nothing follows what is written before the end; else bytes may join those that have to wait anyway.
+            // Seals the tail at the end of the stream, or if no earlier packet waits; otherwise more bytes may join it.
             let now = self.end == End::Wanted || (self.sent == self.offered && !self.tail.is_empty());
             if self.end == End::Offered || !now {
                 return None;
@@ -110,7 +110,7 @@ impl Outgoing {
         self.sent == self.offered && !self.tail.is_empty()
     }
 
-    /// What packet `seq` carries; `None`: it is acknowledged.
+    /// Returns the payload of packet `seq`; `None`: it is acknowledged.
     pub fn packet(&self, seq: u32) -> Option<&[u8]> {
         self.packets.get(seq.checked_sub(self.first)? as usize).map(Vec::as_slice)
     }
@@ -128,7 +128,7 @@ impl Outgoing {
         freed
     }
 
-    /// Everything is acknowledged, or nobody wants it any more. Returns how many bytes that are.
+    /// Discards the data, because everything is acknowledged or not wanted any more. Returns the number of bytes.
     pub fn clear(&mut self, pool: &mut Pool) -> usize {
         let held = std::mem::take(&mut self.bytes);
         self.packets.drain(..).for_each(|packet| pool.give(packet));

@@ -19,8 +19,8 @@ impl Pool {
         self.room
     }
 
-    /// An empty buffer for `bytes` bytes. One for a short packet is as short, so that whoever sends many of them cannot
-    /// make them take the memory of full ones.
+    /// Returns an empty buffer for `bytes` bytes. A short packet gets a short buffer, so that a peer that sends many of them
+    /// cannot make them take the memory of full ones.
     pub fn take(&mut self, bytes: usize) -> Vec<u8> {
         if 2 * bytes < self.room {
             return Vec::with_capacity(bytes);
