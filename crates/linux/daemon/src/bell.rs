@@ -1,4 +1,4 @@
-//! A bell wakes whoever sleeps at the other end, in another process.
+//! A bell wakes a sleeping thread of another process.
 //!
 //! It is a pair of sockets and not an eventfd: whether a write to an eventfd waits is a property of the eventfd itself,
 //! which the other side could change and fill, and the daemon would be stuck; a socket is told with every call. Also, a
@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use crate::{Error, sys};
 
-/// What a bell says.
+/// Result of listening to a bell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Heard {
     /// It was rung.
     Rung,
     /// Nothing.
     Silence,
-    /// Nobody holds the other end any more.
+    /// The other end is closed.
     Gone,
 }
 

@@ -29,7 +29,7 @@ struct Tape {
 }
 
 impl Tape {
-    /// What cannot be written must not stop traffic; it is told at the end.
+    /// Writes a frame to the capture. A failed write must not stop traffic; it is reported at the end.
     fn put(&mut self, direction: Direction, frame: &[u8]) {
         if self.failed.is_none() {
             let time = self.epoch + times().0.duration_since(self.start).as_nanos() as u64;

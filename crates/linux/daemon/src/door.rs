@@ -1,7 +1,7 @@
 //! The socket at which applications find the daemon, and who may come in.
 //!
-//! The socket belongs to the daemon's user and the group of the file, mode 0660: the kernel lets in nobody else. What the
-//! kernel says of who connected (SO_PEERCRED, SO_PEERGROUPS) is held against the same rule once more, since a socket may be
+//! The socket belongs to the daemon's user and the group of the file, mode 0660: the kernel rejects all others. The peer
+//! credentials from the kernel (SO_PEERCRED, SO_PEERGROUPS) are checked against the same rule again, since a socket may be
 //! handed on, and against the users that the file names.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
@@ -20,7 +20,7 @@ const ANYBODY: u32 = 0o666;
 /// Mode of the socket otherwise: user and group.
 const GROUP: u32 = 0o660;
 
-/// Who may come in.
+/// Users and group that may connect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Allowed {
     uids: Vec<u32>,
@@ -41,7 +41,7 @@ impl Allowed {
     }
 }
 
-/// Who has come in.
+/// An accepted application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Visitor {
     pub pid: i32,
@@ -56,12 +56,12 @@ pub(crate) struct Door {
     path: PathBuf,
     /// Locked as long as the daemon lives.
     _lock: File,
-    /// A file descriptor that is given up to take, and let go, one who comes when there is no other left: else that one
-    /// would wait at the door, and the daemon would look at it again and again.
+    /// A spare file descriptor. It is closed to accept and drop a connection when no other descriptor is left: otherwise
+    /// that connection would stay in the queue, and the daemon would poll it again and again.
     reserve: Option<OwnedFd>,
 }
 
-/// Somebody at the door.
+/// A connection attempt.
 #[derive(Debug)]
 pub(crate) enum Caller {
     Welcome(UnixStream, Visitor),
@@ -86,7 +86,7 @@ impl Door {
         Ok(Self { listener, allowed, path, _lock: lock, reserve: reserve() })
     }
 
-    /// A door that nobody finds but the one who stands before it.
+    /// A socket without a path in the file system, and an application connected to it.
     #[cfg(any(test, feature = "hostile"))]
     pub fn without_a_file() -> (Self, UnixStream) {
         use std::os::linux::net::SocketAddrExt;
@@ -122,8 +122,8 @@ impl Door {
         Some(if lets_in { Caller::Welcome(socket, visitor) } else { Caller::Stranger(visitor) })
     }
 
-    /// Takes the connection with the file descriptor that is kept for that, and lets it go.
-    /// The kernel says that there is no descriptor left before it looks whether anybody is there: `None` if nobody is.
+    /// Accepts the connection with the spare file descriptor, and drops it.
+    /// The kernel reports that no descriptor is left before it checks for a waiting connection: `None` if there is none.
     fn turn_away(&mut self, error: io::Error) -> Option<Caller> {
         if self.reserve.take().is_none() {
             self.reserve = reserve();
@@ -166,7 +166,7 @@ fn make_folder(path: &Path, daemon: &Account) -> Result<(), Error> {
     chown(folder, Some(daemon.uid), Some(daemon.gid)).map_err(failed())
 }
 
-/// One daemon for each path: whoever has this lock lives.
+/// Locks the path: only one daemon may run on it.
 fn lock(path: &Path) -> Result<File, Error> {
     let beside = with_ending(path, ".lock");
     let open = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&beside);
@@ -275,7 +275,7 @@ mod tests {
         let refused = Door::open(&settings, &own).unwrap_err().to_string();
         assert!(refused.contains("a daemon serves this socket already"), "{refused}");
         drop(door);
-        // What a killed daemon leaves.
+        // The socket file left by a killed daemon.
         drop(UnixListener::bind(&settings.path).unwrap());
         let mut door = Door::open(&settings, &own).unwrap();
         let _client = UnixStream::connect(&settings.path).unwrap();

@@ -17,7 +17,7 @@ const UNREACHABLE: u32 = 0x900;
 const STOPPED: u32 = 0xa00;
 const NO_KEY: u32 = 0xb00;
 
-/// What a number does not say of an error, but whoever asked knows.
+/// Details that an error's number lacks and that the caller knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     /// The host.

@@ -1,4 +1,4 @@
-//! What is logged, to the standard error output.
+//! Log to the standard error output.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -52,8 +52,8 @@ impl Kind {
     }
 }
 
-/// Lets five lines of each kind pass in a second: whoever makes the daemon complain must not fill its disk. Those that are
-/// left out are counted. What is only for finding faults passes whole.
+/// Limits each kind of message to five lines per second, so that a hostile application cannot fill the disk through the log.
+/// Suppressed lines are counted. Debug and trace messages are not limited.
 struct Rationed {
     most: LevelFilter,
     /// Few: one for each place in the program that logs.

@@ -1,8 +1,8 @@
-//! What application and daemon say to each other over the control socket.
+//! Messages between application and daemon over the control socket.
 //!
-//! A message is its length, 4 bytes with the least significant first, and so many bytes of JSON; file descriptors come
-//! with its first byte. The application asks, the daemon answers at once and in order; nothing comes unasked. Who waits,
-//! waits at a bell.
+//! A message is its length, 4 bytes with the least significant first, and so many bytes of JSON; file descriptors come with
+//! its first byte. The daemon answers each request at once and in order, and sends nothing unasked. Waiting is done at a
+//! bell.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ pub(crate) const VERSION: u32 = 1;
 /// Longest message. Bytes.
 pub(crate) const LONGEST: usize = 64 << 10;
 
-/// What an application asks.
+/// Requests of an application.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub(crate) enum Request {
@@ -54,7 +54,7 @@ pub(crate) enum Form {
     Prometheus,
 }
 
-/// What the daemon answers.
+/// Answers of the daemon.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub(crate) enum Answer {

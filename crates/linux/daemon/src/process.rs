@@ -68,7 +68,7 @@ fn control(option: libc::c_int, argument: libc::c_ulong, what: &'static str) -> 
     checked(unsafe { libc::prctl(option, argument, 0, 0, 0) }, what)
 }
 
-/// From now on no program that this process starts has more rights than it, whatever is written on its file.
+/// Sets `no_new_privs`: programs that this process starts gain no rights, even through setuid bits or file capabilities.
 pub(crate) fn no_new_privileges() -> Result<(), Error> {
     control(libc::PR_SET_NO_NEW_PRIVS, 1, "cannot give up new privileges").map(|_| ())
 }
@@ -135,7 +135,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Blocks them in this thread and those that it starts.
+    /// Blocks them in this thread and its later child threads.
     pub fn block() -> Result<Self, Error> {
         // SAFETY: sets of signals are integers; these calls write to them alone.
         let (set, before, result) = unsafe {
@@ -155,7 +155,7 @@ impl Signals {
 }
 
 impl Signals {
-    /// What can be read when there was a SIGHUP.
+    /// Returns a descriptor that becomes readable after a SIGHUP.
     pub fn hangup(&self) -> Result<OwnedFd, Error> {
         // SAFETY: a set of signals is integers; the calls write to it, and the kernel reads it.
         let fd = unsafe {

@@ -1,4 +1,4 @@
-//! What one application and one user may have, so that there is something left for the others.
+//! Quotas of one application and one user, so that resources remain for the others.
 
 use std::cell::{Cell, RefCell};
 
@@ -38,14 +38,14 @@ impl Rate {
 /// A user, with everything that his applications have.
 #[derive(Debug)]
 pub(crate) struct User {
-    /// Applications, but for those that have gone.
+    /// Connected applications.
     pub applications: Cell<usize>,
     /// Streams and listeners.
     pub channels: Cell<usize>,
     /// Shared memory. Bytes.
     pub memory: Cell<usize>,
     pub rate: RefCell<Rate>,
-    /// Requests for the status, each of which costs the daemon more than a thousand others.
+    /// Requests for the status. Each costs the daemon as much as more than a thousand other requests.
     pub status: RefCell<Rate>,
 }
 

@@ -12,8 +12,8 @@
 //! The other side may be hostile. A counter that breaks the rules (goes backwards, or claims more than the ring holds) is
 //! told as [`Broken`]; nothing else depends on it.
 //!
-//! Going to sleep: a side says that it waits, and looks once more; the other one moves its counter, and then looks whether
-//! somebody waits. With a fence between the two steps on both sides, one of them sees the other.
+//! Going to sleep: a side announces that it waits, and checks the counter once more; the other side moves its counter, and
+//! then checks for a waiter. With a fence between the two steps on both sides, at least one side sees the other's store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -47,7 +47,7 @@ pub(crate) struct Place {
     pub size: usize,
 }
 
-/// What both ends have in common.
+/// State common to both ends.
 #[derive(Debug)]
 struct End {
     memory: Arc<Memory>,
@@ -90,13 +90,13 @@ impl End {
         self.word(self.own_line).store(self.own, Ordering::Release);
     }
 
-    /// Says that this side waits, so that the other one rings; or that it does not.
+    /// Sets or clears the flag that this side waits, so that the other side rings.
     fn wait(&self, waits: bool) {
         self.flag(self.own_line, WAITS).store(waits.into(), Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// Whether the other side waits. It is told so once: whoever asks has to ring.
+    /// Whether the other side waits. Clears the flag, so the caller must ring.
     fn other_waits(&self) -> bool {
         fence(Ordering::SeqCst);
         let flag = self.flag(self.other_line, WAITS);
@@ -166,7 +166,7 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Reader {
     end: End,
-    /// Bytes since the beginning after which nothing is read, whatever the writer says.
+    /// Number of bytes since the beginning after which reading stops, even if the writer claims more.
     sealed: u64,
 }
 
@@ -176,7 +176,7 @@ impl Reader {
         Self { end: End::new(memory, place, place.reader, place.writer), sealed: u64::MAX }
     }
 
-    /// What is written from now on is not read.
+    /// Stops reading at the current end: bytes written from now on are ignored.
     pub fn seal(&mut self) -> Result<(), Broken> {
         self.sealed = self.end.own + self.ready()? as u64;
         Ok(())
@@ -297,7 +297,7 @@ mod tests {
             }
         }
 
-        /// Whatever the other side writes into its line: an answer within the ring, or `Broken`.
+        /// Any counter written by the other side gives an answer within the ring, or `Broken`.
         #[test]
         fn hostile_counters_are_told(counters in prop::collection::vec(
             prop_oneof![any::<u64>(), 0..200u64, Just(u64::MAX), Just(1 << 63)], 0..50,
@@ -349,8 +349,8 @@ mod tests {
         assert!(!reader.writer_waits());
     }
 
-    /// Two threads that sleep whenever they can: a lost wake-up would leave both asleep, and the watchdog of the park
-    /// would be seen as a wait that was ended by nobody.
+    /// Two threads that sleep whenever they can: a lost wake-up would leave both asleep until the watchdog of the park
+    /// fires, and the test would see a wait that ended without a ring.
     #[test]
     fn two_threads_lose_no_byte_and_no_wake_up() {
         const TOTAL: usize = 1 << 20;

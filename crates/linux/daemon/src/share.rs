@@ -1,4 +1,4 @@
-//! What the daemon shares with an application: a session for all, and a channel for each stream and each listener.
+//! Memory that the daemon shares with an application: a session for all, and a channel for each stream and each listener.
 //!
 //! A **channel** is memory with two rings, up from the application and down to it, and two bells that the daemon rings,
 //! one for bytes to read and one for room to write. A listener has a channel too: each byte that comes down is a stream
@@ -30,11 +30,11 @@ const FAILURE: usize = 5 * LINE;
 const SETTLED: usize = FAILURE + 8;
 const BYTES: usize = 4096;
 
-/// What the application wants of a channel.
+/// The application's wish for a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Open,
-    /// What was written goes on; what still comes is refused.
+    /// Bytes written already are still sent; bytes that arrive are refused.
     Closed,
     /// Everything is given up.
     Aborted,
@@ -76,7 +76,7 @@ impl Channel {
         (Reader::new(Arc::clone(&self.memory), self.up()), Writer::new(Arc::clone(&self.memory), self.down()))
     }
 
-    /// Gives its pages back to the system, whoever has mapped them.
+    /// Gives its pages back to the system, including pages mapped by other processes.
     pub fn discard(&self) {
         self.memory.discard();
     }
@@ -181,7 +181,7 @@ impl Session {
         asleep.load(Ordering::Relaxed) != 0 && asleep.swap(0, Ordering::Relaxed) != 0
     }
 
-    /// The daemon takes the channels of which something was moved.
+    /// Takes the numbers of the channels in which a counter has moved.
     pub fn news(&self, mut each: impl FnMut(usize)) {
         for number in 0..self.words {
             let word = self.memory.word(NEWS + number * 8);

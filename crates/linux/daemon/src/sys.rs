@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::Error;
 
-/// File descriptors that one message may carry.
+/// Maximum number of file descriptors in one message.
 pub(crate) const MOST_FDS: usize = 4;
 
 pub(crate) fn owned(fd: RawFd, what: &'static str) -> Result<OwnedFd, Error> {
     if fd < 0 {
         return Err(Error::last(what));
     }
-    // SAFETY: the kernel has just given it to us, and nobody else knows it.
+    // SAFETY: the kernel has just returned this descriptor, and it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -22,12 +22,12 @@ pub(crate) fn checked(result: libc::c_int, what: &'static str) -> Result<libc::c
     if result < 0 { Err(Error::last(what)) } else { Ok(result) }
 }
 
-/// What a call says that returns a length, or -1.
+/// Converts the result of a call that returns a length, or -1 for an error.
 fn counted(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-/// A file in memory of `long` bytes, zeroed, that nobody can shrink, grow or unseal.
+/// Makes an anonymous file of `long` bytes, zeroed, sealed against shrinking, growing and unsealing.
 pub(crate) fn memory_file(long: usize) -> Result<OwnedFd, Error> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name ends with 0.
@@ -112,7 +112,7 @@ pub(crate) fn receive_with(fd: BorrowedFd<'_>, out: &mut [u8], fds: &mut Vec<Own
     // SAFETY: every pointer in `message` points to memory that outlives the call and has the length that is said.
     let got = counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &mut message, flags) })?;
     // SAFETY: the kernel has set the length of the control messages, which lie in a buffer of ours that is alive; the
-    // numbers in them are file descriptors that nobody else owns.
+    // numbers in them are file descriptors without another owner.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(&message);
         while let Some(header) = at.as_ref() {
@@ -152,11 +152,11 @@ pub(crate) fn silence(fd: impl AsFd) {
 /// Takes what an eventfd or a signalfd holds.
 pub(crate) fn take(fd: BorrowedFd<'_>) {
     let mut taken = [0u8; 128];
-    // SAFETY: the kernel writes at most the length of `taken`. What it says does not matter.
+    // SAFETY: the kernel writes at most the length of `taken`. The result does not matter.
     let _ = unsafe { libc::read(fd.as_raw_fd(), taken.as_mut_ptr().cast(), taken.len()) };
 }
 
-/// Who is at the other end of a Unix socket: uid, gid and process.
+/// Returns the peer credentials of a Unix socket: uid, gid and process.
 pub(crate) fn peer(fd: BorrowedFd<'_>) -> Result<libc::ucred, Error> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut long = size_of::<libc::ucred>() as libc::socklen_t;

@@ -12,7 +12,7 @@ use crate::failure::{Asked, decode};
 use crate::ring::{Broken, Reader, Writer};
 use crate::share::{Channel, Verdict};
 
-/// What the daemon gave for a channel; another channel may have it later.
+/// Memory and bells that the daemon gave for a channel; the daemon may reuse them for another channel later.
 #[derive(Debug)]
 pub(super) struct Given {
     pub channel: Channel,
@@ -161,7 +161,7 @@ impl Client {
         if up.is_none() && down.is_none() {
             return false;
         }
-        // Who sleeps at a bell might hear what is meant for the next channel that has it.
+        // A thread that sleeps at a bell might receive a wake-up meant for the next channel with the same bell.
         let listened = [&self.given.readable, &self.given.writable].map(Turn::end);
         let retired = listened.contains(&true);
         if retired {
@@ -204,7 +204,7 @@ fn wait<T>(
         let left = patience.most.map(|most| most.saturating_sub(waited));
         let heard = turn.sleep(epoch, left).map_err(|error| StreamError::Stopped(error.to_string()))?;
         if heard == Heard::Gone {
-            // What came before the end of the daemon, or that the channel was let go, goes first.
+            // Data that arrived before the daemon ended, or before the channel was let go, is returned first.
             return attempt()?.ok_or_else(gone);
         }
     }

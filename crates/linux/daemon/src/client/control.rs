@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Looks for an answer before sleeping.
 const LOOKS: usize = 200;
 
-/// What the daemon says of itself at the start.
+/// Properties that the daemon announces at the start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Welcome {
     pub address: SocketAddr,
@@ -70,7 +70,7 @@ impl Control {
             return Err(gone());
         }
         self.broken = true;
-        // A daemon that lets nobody in has perhaps said why, and gone before it was asked.
+        // A daemon that rejects the connection may have sent the reason and closed before reading the request.
         let sent = self.socket.write_all(&encode(request));
         let answer = self.answer()?;
         if !matches!(answer, Answer::Failed { .. }) {
@@ -131,7 +131,7 @@ impl Control {
     }
 }
 
-/// Why nobody answers at `path`.
+/// The reason why no daemon answers at `path`.
 fn why(path: &Path, error: &std::io::Error) -> String {
     let hint = match error.kind() {
         ErrorKind::NotFound => {

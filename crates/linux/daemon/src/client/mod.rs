@@ -41,7 +41,7 @@ pub struct DaemonStack {
     held: Mutex<Held>,
 }
 
-/// What the application has.
+/// Resources held by the application.
 #[derive(Default, Debug)]
 struct Held {
     /// Streams by slot.
@@ -106,7 +106,7 @@ impl DaemonStack {
         Patience { spin: self.spin, most }
     }
 
-    /// Asks for a channel. `None`: there is none to be had now.
+    /// Requests a channel. `None`: no channel is available now.
     fn channel(&self, request: &Request, asked: Asked) -> Result<Option<Arc<Client>>, StreamError> {
         let mut control = lock(&self.control);
         let (name, slot, memory, peer) = match control.ask(request, &asked)? {
@@ -119,7 +119,7 @@ impl DaemonStack {
         Ok(Some(Arc::new(Client::new((name, slot, memory), asked, given))))
     }
 
-    /// Memory and bells with this number: those that were given before, or those that have come just now.
+    /// Returns the memory and bells with this number: known from before, or received just now.
     fn given(&self, control: &mut Control, number: usize) -> Result<Arc<Given>, StreamError> {
         let mut held = lock(&self.held);
         if let Some(Some(given)) = held.given.get(number) {

@@ -179,7 +179,7 @@ fn nobody_names_what_is_anothers() {
     assert_eq!((&text, honest.info(id).map(|info| info.error)), (b"private", Some(None)));
 }
 
-/// What an application says by the socket alone, until it is shown out.
+/// Sends raw bytes of an application over the control socket until the daemon disconnects it.
 fn is_shown_out(daemon: &Running, says: &[u8]) {
     let mut socket = UnixStream::connect(&daemon.socket).unwrap();
     socket.set_read_timeout(Some(WATCHDOG)).unwrap();
@@ -198,7 +198,7 @@ fn who_is_rude_is_shown_out() {
     is_shown_out(&daemon, &[0xff; 10_000]);
     is_shown_out(&daemon, &encode(&Request::Listen { service: 1 }));
     is_shown_out(&daemon, &[hello.clone(), hello.clone()].concat());
-    // Answers that nobody reads.
+    // Answers that the application never reads.
     let status = encode(&Request::Status { form: Form::Json }).repeat(20_000);
     let mut socket = UnixStream::connect(&daemon.socket).unwrap();
     socket.set_write_timeout(Some(WATCHDOG)).unwrap();
@@ -218,7 +218,7 @@ fn another_version_is_told() {
     assert!(text.contains("use the same release of both"), "{text}");
 }
 
-/// A stream that is closed while another thread sleeps in it: the sleeper wakes, and the memory serves nobody else.
+/// A stream that is closed while another thread sleeps in it: the sleeper wakes, and the memory is not reused.
 #[test]
 fn a_close_wakes_who_sleeps() {
     let daemon = Running::start(5);

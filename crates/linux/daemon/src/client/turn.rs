@@ -63,7 +63,7 @@ impl Turn {
         self.woken.notify_all();
     }
 
-    /// Nobody is to sleep here any more. Whether a thread listened; the bell cannot be used again then.
+    /// Ends sleeping here. Returns whether a thread listened; the bell cannot be used again then.
     pub fn end(&self) -> bool {
         let listens = self.state().listens;
         if listens {
@@ -74,7 +74,7 @@ impl Turn {
     }
 }
 
-/// What is said where the daemon is gone.
+/// The error for a daemon that is gone.
 pub(super) fn gone() -> StreamError {
     StreamError::Stopped("the daemon is gone; start it, and connect to it anew".to_owned())
 }

@@ -33,7 +33,7 @@ pub enum Link {
     Udp,
 }
 
-/// Who may use the daemon, and what one application may have.
+/// Users that may use the daemon, and the limits of one application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Door {
     /// Path of the socket.
@@ -94,7 +94,7 @@ pub struct HostFile {
     pub farewell: Picos,
     /// The core to run on.
     pub core: Option<u16>,
-    /// What is logged.
+    /// Log level.
     pub log: Level,
     /// The account to become.
     pub user: String,
@@ -131,7 +131,7 @@ impl HostFile {
     }
 }
 
-/// What a host file may hold.
+/// Tables and settings that a host file may hold.
 #[must_use]
 pub fn shape() -> Shape {
     let one = |name, doc, fields| SubTable::optional(name, doc, Shape::of(&[fields]));

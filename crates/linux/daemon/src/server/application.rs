@@ -55,7 +55,7 @@ pub(super) struct Application {
 /// Memories that no channel uses and that keep their pages.
 const WARM: usize = 16;
 
-/// What an application may have.
+/// Limits of an application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub channels: usize,
@@ -329,8 +329,8 @@ impl Application {
         Some(served.role)
     }
 
-    /// It has gone: its listeners are closed, and of its streams those that it had not closed are reset. Returns what
-    /// these were.
+    /// Ends a departed application: closes its listeners, and resets the streams that it had not closed. Returns the roles
+    /// of these channels.
     pub fn leave(&mut self, engine: &mut Engine, now: Instant) -> Vec<Role> {
         if self.socket.take().is_some() {
             change(&self.user.applications, -1);
@@ -361,7 +361,7 @@ impl Application {
         self.socket.is_none() && self.channels.iter().all(Option::is_none)
     }
 
-    /// What it has at its end.
+    /// Roles of the channels that it has at its end.
     pub fn roles(&self) -> impl Iterator<Item = Role> + '_ {
         self.channels.iter().flatten().map(|served| served.role)
     }
@@ -371,7 +371,7 @@ impl Application {
         self.channels.iter_mut().flatten().for_each(|served| served.fail(code));
     }
 
-    /// Adds the channels of which the application has moved something to `due`.
+    /// Adds to `due` the channels in which the application has moved a counter.
     pub fn news(&mut self, number: usize, due: &mut VecDeque<(usize, usize)>) {
         let Self { session: Some(session), channels, .. } = self else { return };
         session.session.news(|slot| {

@@ -25,7 +25,7 @@ const TURNS: usize = 32;
 /// Requests of one application between two looks at the others.
 const REQUESTS: usize = 32;
 
-/// Who has come in has to say so within this time.
+/// Time within which a new connection must send its greeting.
 const GREETING: Picos = Picos::from_secs(1);
 /// The door is not looked at for so long after the kernel would not let anybody in.
 const TROUBLE: Picos = Picos::from_millis(100);
@@ -46,7 +46,7 @@ pub(super) struct Hall {
     most: usize,
     most_per_user: usize,
     limits: Limits,
-    /// Those who have come and perhaps not said anything: until when they have to, and how many came before them.
+    /// Connections that may not have greeted yet: deadline, place, and serial number.
     silent: VecDeque<(Instant, usize, u64)>,
     /// Applications that have asked too much and have to wait, and until when.
     paused: Vec<(Instant, usize)>,
@@ -55,7 +55,7 @@ pub(super) struct Hall {
     came: u64,
     /// The door is shut until then.
     shut: Option<Instant>,
-    /// What can be read when keys are to be read again.
+    /// Readable when the keys must be read again.
     hangup: Option<OwnedFd>,
     /// Whether that has happened.
     hung_up: bool,
@@ -72,7 +72,7 @@ pub(super) struct Hall {
 }
 
 impl Hall {
-    /// With the door open. What can be read from `stop` ends the daemon.
+    /// Creates a hall with an open door. The daemon ends when `stop` becomes readable.
     pub fn new(door: Door, settings: &config::Door, stop: BorrowedFd<'_>) -> Result<Self, Error> {
         let poll = Poll::new()?;
         poll.add(door.as_fd(), DOOR)?;
@@ -113,7 +113,7 @@ impl Hall {
         std::mem::take(&mut self.hung_up)
     }
 
-    /// What becomes readable when anything happens here.
+    /// Returns a descriptor that becomes readable on any event here.
     pub fn waker(&self) -> BorrowedFd<'_> {
         self.poll.as_fd()
     }
@@ -148,7 +148,7 @@ impl Hall {
                     Some(why) => {
                         tracing::warn!(uid = visitor.uid, pid = visitor.pid, "not let in: {why}");
                         let code = failure::encode(&StreamError::Stopped(String::new()));
-                        // Whoever does not read why is not waited for.
+                        // A full socket is not waited for: the reason is lost.
                         let _ = sys::send(socket.as_fd(), &encode(&Answer::Failed { code, text: why }));
                     }
                 },
@@ -208,7 +208,7 @@ impl Hall {
         self.silent.push_back((now.after(GREETING), number, self.came));
     }
 
-    /// Those who have come and said nothing in time have to go: they hold places that others want.
+    /// Disconnects applications that have not greeted in time: they hold places that others need.
     fn show_out_the_silent(&mut self, engine: &mut Engine, now: Instant) {
         while let Some((_, number, serial)) = self.silent.pop_front_if(|(until, ..)| *until <= now) {
             let same = self.serials.get(number) == Some(&serial);
@@ -225,7 +225,7 @@ impl Hall {
         }
     }
 
-    /// Those who had asked too much may go on, and the door is looked at again.
+    /// Resumes applications that had exceeded their request rate, and polls the door again.
     fn resume(&mut self, engine: &mut Engine, now: Instant) {
         if self.shut.take_if(|until| *until <= now).is_some() {
             // One that cannot be looked at again is the daemon's end, and was so before.
@@ -417,7 +417,7 @@ impl Hall {
         }
     }
 
-    /// Lets some of those that are due have their turn. Whether any was.
+    /// Serves some of the channels that are due. Returns whether there were any.
     pub fn turns(&mut self, engine: &mut Engine, now: Instant) -> bool {
         let count = self.due.len().min(TURNS);
         for _ in 0..count {
@@ -476,12 +476,12 @@ impl Hall {
         }
     }
 
-    /// Nobody comes in any more, and nothing new is begun.
+    /// Rejects new connections and new work.
     pub fn lock(&mut self) {
         self.locked = true;
     }
 
-    /// Whether nobody is here, and nothing of anybody who was.
+    /// Whether no application is connected, and nothing of earlier ones is left.
     #[cfg(any(test, feature = "hostile"))]
     pub fn is_empty(&self) -> bool {
         self.applications.iter().all(Option::is_none) && self.homes.is_empty() && self.listeners.is_empty()

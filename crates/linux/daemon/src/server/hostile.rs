@@ -36,12 +36,12 @@ const FORGOTTEN: u64 = 60;
 /// Turns of the daemon at one time, at most, before it has to have nothing more to do.
 const TURNS: usize = 10_000;
 
-/// What the application does.
+/// An action of the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Deed {
     /// Writes any bytes into its control socket.
     Say(Vec<u8>),
-    /// Asks for something, in a message that can be read; the numbers choose what, and of which channel.
+    /// Sends a well-formed request; the numbers choose its kind and channel.
     Ask(u8, u16),
     /// Writes a word of the memory of a channel: its counters, flags and bytes.
     Spoil(u8, u16, u64),
@@ -63,7 +63,7 @@ pub enum Deed {
 const WORDS: u16 = 48;
 
 impl Deed {
-    /// What some numbers and bytes stand for; any do.
+    /// Maps any numbers and bytes to an action.
     #[must_use]
     pub fn of((kind, which, at, value): (u8, u8, u16, u64), bytes: Vec<u8>) -> Self {
         match kind % 16 {
@@ -101,7 +101,7 @@ pub struct Hostile {
     taken: Vec<Taken>,
     /// Names of channels that it was told.
     names: Vec<u64>,
-    /// Nobody stops this daemon.
+    /// Kept open, so that this daemon is not stopped.
     _stop: [UnixStream; 2],
 }
 

@@ -24,7 +24,7 @@ use network::Network;
 
 /// Time between two looks at the control sockets while frames and rings keep the loop busy.
 const LOOK: Picos = Picos::from_micros(5);
-/// The kernel wakes nobody more punctually than this.
+/// Worst wake-up latency of the kernel.
 const LATE: Picos = Picos::from_micros(60);
 /// Longest sleep.
 const NAP: Duration = Duration::from_secs(1);
@@ -84,7 +84,7 @@ impl Daemon {
         Self { hangup: Some(hangup), ..self }
     }
 
-    /// Gives up every privilege, for this thread and those that it starts later. Call it before any is started.
+    /// Gives up every privilege, for this thread and its later child threads. Call it before any thread is started.
     ///
     /// # Errors
     /// If the kernel does not let go of one.
@@ -92,8 +92,8 @@ impl Daemon {
         privileges::drop_all(&self.account)
     }
 
-    /// Serves until `stop` can be read; then lets streams finish for as long as the file allows, and resets the others.
-    /// What can be read from `stop` a second time ends that as well.
+    /// Serves until `stop` becomes readable; then lets streams finish for as long as the file allows, and resets the others.
+    /// A second readable event on `stop` cuts that short.
     ///
     /// # Errors
     /// If the core that the file names does not exist, or the process has no file descriptors left at the start.

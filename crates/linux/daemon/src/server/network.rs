@@ -94,7 +94,7 @@ impl Network {
         }
     }
 
-    /// What the interface says; trouble with it is logged. It may come back: an interface that was down is up again.
+    /// Takes a result of the interface and logs an error. An error may pass: an interface that was down is up again.
     fn told<T>(&mut self, now: Instant, result: Result<T, IoError>) -> Option<T> {
         let error = match result {
             Ok(value) => return Some(value),

@@ -14,14 +14,14 @@ use crate::share::{OwnChannel, Verdict};
 /// Bytes that are moved each way in one turn of a stream.
 pub(super) const STRIDE: usize = 64 << 10;
 
-/// What a channel is for.
+/// Purpose of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     Stream(StreamId),
     Listener { service: u16 },
 }
 
-/// What is left to do for a channel.
+/// Next step for a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     /// More now.
@@ -228,7 +228,7 @@ impl Served {
         let _ = self.up.seal();
     }
 
-    /// What the application wants. One that has gone has closed everything.
+    /// The application's wish for the channel. A departed application has closed everything.
     fn verdict(&self) -> Verdict {
         match self.own.channel.verdict() {
             Verdict::Open if self.orphan => Verdict::Closed,
