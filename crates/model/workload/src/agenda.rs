@@ -29,7 +29,7 @@ impl Watch {
         }
     }
 
-    /// What is still wanted once `side` was reported.
+    /// The ends still watched after `side` was reported.
     pub(crate) fn without(self, side: Side) -> Self {
         match (self, side) {
             (Self::Both, Side::Receiver) => Self::Acknowledged,
@@ -48,8 +48,8 @@ pub enum Join {
     /// One sender offers the same data to several receivers: a packet is sent once, and switches copy it. A flow for each
     /// receiver.
     Multicast,
-    /// Several senders hold the same data, and any of their packets serves the one receiver. A planned flow for each sender,
-    /// all of which are one flow in results.
+    /// Several senders hold the same data, and any of their packets serves the one receiver. A planned flow for each sender;
+    /// results show them as one flow.
     Sources,
 }
 
@@ -59,7 +59,7 @@ pub enum Join {
 pub struct Part {
     /// How they belong together.
     pub join: Join,
-    /// Number of this one, from 0.
+    /// Number of this flow, from 0.
     pub index: u16,
     /// How many there are.
     pub of: u16,
@@ -107,7 +107,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow that nobody watches, with the block's priority, tag, deadline, tenant and coflow.
+    /// A flow whose end its pattern does not watch, with the block's priority, tag, deadline, tenant and coflow.
     pub const fn new(src: HostId, dst: HostId, size: Option<Bytes>) -> Self {
         Self {
             src,

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// What is wrong with a workload.
+/// An error in a workload.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// There is no traffic at all.
@@ -13,7 +13,7 @@ pub enum WorkloadError {
         block: u32,
         /// Its kind.
         kind: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: Problem,
     },
 }
@@ -24,7 +24,7 @@ impl WorkloadError {
     }
 }
 
-/// What is wrong with a traffic block.
+/// A problem of a traffic block.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Problem {
     /// A setting that cannot be met, by itself or together with others.
@@ -42,7 +42,7 @@ pub enum Problem {
     /// Something about the block as a whole.
     #[error("{reason}")]
     Whole {
-        /// What is wrong, and what would work.
+        /// The problem, and a value that would work.
         reason: String,
     },
     /// A setting that has to be stated.
@@ -50,7 +50,7 @@ pub enum Problem {
     Missing {
         /// The key.
         key: &'static str,
-        /// What to write.
+        /// The value to write.
         remedy: &'static str,
     },
     /// A file that cannot be used.
@@ -58,7 +58,7 @@ pub enum Problem {
     File {
         /// The key that names the file.
         key: &'static str,
-        /// What is wrong in it.
+        /// The error in it.
         error: FileError,
     },
 }
@@ -96,7 +96,7 @@ impl Problem {
     }
 }
 
-/// What is wrong in a file, and where.
+/// An error in a file, and its place.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("{file}:{line}: {fault}")]
 pub struct FileError {
@@ -104,11 +104,11 @@ pub struct FileError {
     pub file: String,
     /// The line, from 1.
     pub line: u64,
-    /// What is wrong there.
+    /// The fault in this line.
     pub fault: Fault,
 }
 
-/// What is wrong at a place in a file.
+/// A fault at a place in a file.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Fault {
     /// Bytes that are no text.
@@ -147,7 +147,7 @@ impl Fault {
     }
 }
 
-/// What is wrong in a list of volumes.
+/// A fault in a list of volumes.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum VolumesFault {
     /// A column that there is not.
@@ -170,7 +170,7 @@ pub enum VolumesFault {
     /// A length of an interval that is none.
     #[error("timescale_s = \"{0}\" is no length of an interval; write seconds from 1e-12 to 1e7")]
     Timescale(String),
-    /// An interval of which nothing is known.
+    /// An interval without data.
     #[error("nothing is known of this interval (state \"gap\"); fill it, or cut the list before it")]
     Gap,
     /// More than one series.
@@ -181,7 +181,7 @@ pub enum VolumesFault {
     Empty,
 }
 
-/// What is wrong in a size distribution.
+/// A fault in a size distribution.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum SizesFault {
     /// The first line is not the header.
@@ -225,7 +225,7 @@ pub enum SizesFault {
     Empty,
 }
 
-/// What is wrong in a flow list.
+/// A fault in a flow list.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ListFault {
     /// A column that there is not.
@@ -247,9 +247,9 @@ pub enum ListFault {
     Value {
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// The value found.
         value: String,
-        /// What would work.
+        /// Values that would work.
         wanted: &'static str,
     },
     /// A flow to its own sender.
@@ -299,7 +299,7 @@ pub enum ListFault {
     Empty,
 }
 
-/// What is wrong in a connection matrix or an HPCC flow file.
+/// A fault in a connection matrix or an HPCC flow file.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum MatrixFault {
     /// The file is something else.
@@ -317,7 +317,7 @@ pub enum MatrixFault {
     UnknownWord {
         /// The word.
         word: String,
-        /// What there is.
+        /// The known words.
         known: &'static str,
     },
     /// A word without its value.
@@ -326,11 +326,11 @@ pub enum MatrixFault {
     /// A value that cannot be read.
     #[error("{what} \"{value}\" is not {wanted}")]
     Value {
-        /// What it is the value of.
+        /// The quantity that has this value.
         what: &'static str,
-        /// What stands there.
+        /// The value found.
         value: String,
-        /// What would work.
+        /// Values that would work.
         wanted: &'static str,
     },
     /// The id 0.
@@ -368,7 +368,7 @@ pub enum MatrixFault {
         what: &'static str,
         /// The header's number.
         stated: u64,
-        /// What there is.
+        /// The count found.
         found: u64,
     },
     /// A header line that is missing.

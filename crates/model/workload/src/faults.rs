@@ -5,7 +5,7 @@ use crate::error::{Fault, FileError};
 /// Lines of a file that are named where many are wrong.
 const NAMED: usize = 20;
 
-/// What is wrong in a file, in the order in which it is read: at least one fault.
+/// The errors in a file, in the order in which it is read: at least one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FileErrors(pub Vec<FileError>);
 

@@ -49,7 +49,7 @@ impl FlowStart {
 pub struct Completion {
     /// Number from [`FlowStart::flow`].
     pub flow: u32,
-    /// When.
+    /// Time of the report.
     pub at: Instant,
     /// [`Side::Receiver`]: all data arrived. [`Side::Sender`]: all of it was acknowledged, or the sender gave up.
     pub side: Side,

@@ -97,7 +97,7 @@ impl Ends {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Noted(());
 
-/// What lets a boxed [`Pattern`] be copied; every cloneable pattern has it.
+/// Copies a boxed [`Pattern`]; implemented for every cloneable pattern.
 pub trait Duplicate {
     /// A copy.
     fn duplicate(&self) -> Box<dyn Pattern>;
@@ -117,8 +117,7 @@ impl Clone for Box<dyn Pattern> {
 
 /// A traffic block at work. It plans flows at the beginning, when one of its flows starts and when one ends.
 pub trait Traffic: Copied + Send + Sync {
-    /// Plans the first flows; those that can be known only one after the other are planned from
-    /// [`Traffic::started`].
+    /// Plans the first flows. Flows that depend on earlier ones are planned from [`Traffic::started`].
     fn begin(&mut self, planner: &mut Planner<'_>);
 
     /// About how many flows start before `end`, where their number does not depend on how long flows take.
@@ -138,8 +137,7 @@ pub trait Traffic: Copied + Send + Sync {
     fn ended(&mut self, _ended: &Ended, _planner: &mut Planner<'_>) {}
 }
 
-/// What lets boxed [`Traffic`] be copied, so that a checked workload starts any number of runs; all cloneable traffic has
-/// it.
+/// Copies boxed [`Traffic`], so that a checked workload starts any number of runs; implemented for all cloneable traffic.
 pub trait Copied {
     /// A copy.
     fn copied(&self) -> Box<dyn Traffic>;
@@ -157,7 +155,7 @@ impl Clone for Box<dyn Traffic> {
     }
 }
 
-/// What a pattern can see while it makes its traffic.
+/// Information that a pattern has while it makes its traffic.
 pub struct Scene<'a> {
     pub(crate) spec: &'a WorkloadSpec,
     pub(crate) block: &'a TrafficSpec,
@@ -203,7 +201,7 @@ impl Scene<'_> {
         result.map_err(|problem| self.note(problem))
     }
 
-    /// What a file that the setting `key` names holds, or everything that is wrong in it noted.
+    /// Returns the content of a file that the setting `key` names, or notes all of its errors.
     pub fn read<T>(&self, key: &'static str, result: Result<T, FileErrors>) -> Result<T, Noted> {
         result.map_err(|errors| {
             errors.0.into_iter().for_each(|error| {
@@ -213,8 +211,8 @@ impl Scene<'_> {
         })
     }
 
-    /// Whether all these settings could be read. Those that could not have their defaults, from which nothing may be
-    /// concluded about others.
+    /// Whether all these settings could be read. A setting that could not be read has its default; nothing may be concluded
+    /// from it about other settings.
     pub fn reads(&self, keys: &[&str]) -> bool {
         !keys.iter().any(|key| self.block.unreadable.contains(*key))
     }
