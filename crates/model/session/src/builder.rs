@@ -53,9 +53,9 @@ pub struct RecordBuilder {
     hosts: Vec<HostRow>,
     stuck: Vec<StuckFlow>,
     log: HostLog,
-    /// Sums over the hosts so far. Whoever builds enters what it alone knows.
+    /// Sums over the hosts so far. The caller enters the sums that only it knows.
     pub totals: Totals,
-    /// Time series of ports, if asked for.
+    /// Time series of ports, if requested.
     pub port_series: Vec<PortSeriesRow>,
     /// Ports that wait for each other for ever.
     pub deadlock: Vec<String>,
@@ -97,7 +97,7 @@ impl RecordBuilder {
         self.director.senders(flow)
     }
 
-    /// What hosts recorded.
+    /// The rows recorded by hosts.
     pub fn log(&self) -> &HostLog {
         &self.log
     }
@@ -165,7 +165,7 @@ impl RecordBuilder {
             by_level.into_iter().map(|(level, trimmed)| (level.to_owned(), trimmed)).collect();
     }
 
-    /// The record. `series`: its rows, or why there are none although they were asked for.
+    /// Returns the record. `series`: its rows, or the reason why requested rows are missing.
     pub fn finish(
         mut self,
         fingerprint: u64,

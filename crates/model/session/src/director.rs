@@ -1,5 +1,5 @@
-//! What is decided once for all hosts: which flows start, what became of them, and when the run ends. The simulator asks
-//! between two windows, a testbed whenever it looks at the clock.
+//! Decisions for all hosts: which flows start, how they ended, and when the run ends. The simulator consults the director
+//! between two windows, a testbed whenever it reads the clock.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::sources::Sources;
 /// Something about a flow that the rest of the run has to know.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Report {
-    /// When.
+    /// Time.
     pub at: u64,
     /// Which flow.
     pub flow: u32,
-    /// What.
+    /// Event.
     pub news: News,
 }
 
-/// What a [`Report`] says.
+/// Content of a [`Report`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum News {
     /// The receiver has everything.
@@ -91,8 +91,8 @@ pub struct Director {
 }
 
 impl Director {
-    /// The start of a run whose transports cut data by `framings`, each by its number. What an end of a flow causes starts no earlier than `signal` after
-    /// it.
+    /// Starts a run whose transports cut data by `framings`, each by its number. Effects of the end of a flow start no
+    /// earlier than `signal` after it.
     pub fn new(scenario: Arc<Scenario>, framings: Vec<Framing>, signal: Picos) -> Self {
         Self {
             stop: scenario.stop,
@@ -135,7 +135,7 @@ impl Director {
     }
 
     /// From this time on any news of a flow may end the run, so that it must be known at once. Flows take at least as long
-    /// as in an empty network, and those that are planned have to start.
+    /// as in an empty network, and planned flows have to start first.
     pub fn may_end_from(&self) -> u64 {
         match self.stop {
             Stop::At(_) => u64::MAX,
@@ -197,7 +197,7 @@ impl Director {
         }
     }
 
-    /// Enters what those senders counted that are done with flows of which others are not.
+    /// Enters the counts of senders that are done with a flow whose other senders are not.
     pub(crate) fn enter_counts_so_far(&mut self) {
         for (number, row) in (0..).zip(&mut self.flows) {
             if row.senders > 1 && row.acknowledged.is_none() && row.failed.is_none() {

@@ -7,7 +7,7 @@ use pullnet_units::HostId;
 
 use crate::News;
 
-/// What is known of the senders of one flow.
+/// State of the senders of one flow.
 struct Senders {
     hosts: Vec<HostId>,
     /// Senders that have not said how it ended.
@@ -38,8 +38,8 @@ impl Sources {
         self.flows.get(&flow).map(|senders| &*senders.hosts)
     }
 
-    /// What news of `flow` comes to: `None` as long as others of its senders have still to report. It has failed if all of
-    /// them gave up.
+    /// Merges news of `flow` over its senders: `None` while other senders have still to report. The flow has failed if all
+    /// of them gave up.
     pub fn join(&mut self, flow: u32, news: News) -> Option<News> {
         let Some(senders) = self.flows.get_mut(&flow) else { return Some(news) };
         let (acknowledged, counts, reason) = match news {
@@ -63,7 +63,7 @@ impl Sources {
         })
     }
 
-    /// What the senders of `flow` counted that have reported, as long as others have not.
+    /// Counts of the senders of `flow` that have reported, while others have not.
     pub fn so_far(&self, flow: u32) -> SendCounts {
         let open = self.flows.get(&flow).filter(|senders| senders.left > 0);
         open.map_or_else(SendCounts::default, |senders| senders.counts)
