@@ -61,8 +61,7 @@ def run(
     full paths. Open flows that have stood still for `stall_after` when the run ends are listed in the summary as
     stuck. Warnings about the result are in its summary under `warnings`, and given as `PullnetWarning`; `silence`
     names warnings that are left out (`catalogue("warnings")`). Ctrl-C raises `KeyboardInterrupt` once the result so
-    far has been written. Raises `InputError` with every error of the scenario at
-    once.
+    far has been written. Raises `InputError` with every error of the scenario at once.
     """
     stall_after_ps = picoseconds("stall_after", stall_after)
     core = compiled(scenario, set=set, seed=seed, silence=silence)
