@@ -14,7 +14,7 @@ use pullnet_wire::{Arrived, Packet};
 /// Beside [`Streaming`] it must provide: packets of the host's own form ([`Packet`]), which carry the stream's secret and
 /// the stamp of its opening, so that no third party can open, acknowledge or end the stream; a connection that is opened by
 /// its data, so that a call needs no extra round trip; and hash maps whose hashes outsiders cannot predict. TCP, DCTCP and
-/// go-back-N have a wire format, but provide neither of these: they run in testbeds only.
+/// go-back-N have a wire format, but provide none of these: they run in testbeds only.
 pub trait Carrier: Protocol {
     /// The endpoint of one host.
     type Streams: Streaming;
@@ -25,25 +25,25 @@ pub trait Carrier: Protocol {
     /// The settings for packets of `mtu` bytes of payload, with `header` bytes on the line beside it.
     fn sized(config: &Self::Config, mtu: Bytes, header: Bytes) -> Self::Config;
 
-    /// Its times.
+    /// Timeouts of the transport.
     fn times(config: &Self::Config) -> Times;
 
-    /// Packets that an opener may send before it hears anything.
+    /// Packets that an opener may send before the first answer.
     fn first_window(config: &Self::Config) -> u32;
 
-    /// Whether everything of a connection from `from` has arrived, and that is remembered.
+    /// Whether everything of a connection from `from` has arrived, and the connection is still remembered.
     fn has_received(streams: &Self::Streams, from: HostAddr, conn: ConnId) -> bool;
 
-    /// Connections that have ended here and are remembered.
+    /// Number of ended connections that are remembered.
     fn remembered(streams: &Self::Streams) -> usize;
 
     /// Purpose of a packet that the endpoint sends.
     fn purpose(header: &HeaderOf<Self>) -> Purpose;
 
-    /// The packet on the wire, of a host that listens on `home` and counts `header` bytes beside a payload.
+    /// Converts a packet for the wire, from a host that listens on `home` and counts `header` bytes beside a payload.
     fn packet(form: &Form, packet: &Transmit<HeaderOf<Self>>, label: &Label) -> Packet;
 
-    /// A packet that has arrived, as the endpoint takes it; `None`: it is for the owner of the stream.
+    /// Converts an arrived packet for the endpoint; `None`: the packet is for the owner of the stream.
     fn received(
         form: &Form,
         arrived: &Arrived<'_>,
@@ -58,28 +58,28 @@ pub type HeaderOf<C> = <<C as Carrier>::Streams as Transport>::Header;
 /// Fields common to all packets of a host.
 pub type Form = Carriage;
 
-/// How long a transport waits.
+/// Timeouts of a transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Times {
-    /// For an answer, before it sends again.
+    /// Time without an answer before a retransmission.
     pub timeout: Picos,
-    /// For anything of a host, before it gives up.
+    /// Time without any packet of a host before its connections fail.
     pub give_up: Picos,
-    /// Longest time that a packet can be on its way and back.
+    /// Longest round trip of a packet.
     pub time_wait: Picos,
 }
 
 /// Purpose of an endpoint's packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// Data of an own connection.
+    /// Data of a connection that this host sends.
     Data {
         /// The connection.
         conn: ConnId,
         /// The packet's number.
         seq: u32,
     },
-    /// A probe of an own connection that has been silent for long.
+    /// A probe of a connection that this host sends and that has been silent for long.
     Question {
         /// The connection.
         conn: ConnId,

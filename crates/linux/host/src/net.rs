@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{Stack, StreamError, StreamId, StreamInfo, StreamOptions};
 
-/// A time that a call may take; shared by the handles of a stream.
+/// Timeout of a call; shared by the handles of a stream.
 #[derive(Default, Debug)]
 struct Patience(AtomicU64);
 
@@ -24,7 +24,7 @@ impl Patience {
     }
 }
 
-/// A stream that is let go with its last handle.
+/// A stream that is closed with its last handle.
 struct Owned {
     stack: Arc<dyn Stack>,
     id: StreamId,
@@ -40,11 +40,11 @@ impl Drop for Owned {
 
 /// A stream of bytes in both directions.
 ///
-/// Nothing is waited for at the start: what is written first travels in the first packet. A write leaves at once if no
-/// earlier packet of the stream waits to be sent; else it joins the bytes that wait, so that small writes fill packets
-/// when the network is slower than the writer, and are never delayed when it is not. There is nothing to flush.
+/// Opening a stream does not wait: the first bytes written travel in the first packet. A write leaves at once if no earlier
+/// packet of the stream waits to be sent; otherwise its bytes join those that wait. So small writes fill packets when the
+/// network is slower than the writer, and are never delayed when it is not. There is nothing to flush.
 ///
-/// Dropping the last handle lets the stream go: what was written still arrives, and what still comes is refused.
+/// Dropping the last handle closes the stream: data written already is still delivered, and data that arrives is refused.
 #[derive(Clone)]
 pub struct NdpStream(Arc<Owned>);
 
@@ -98,7 +98,7 @@ impl NdpStream {
         Ok(())
     }
 
-    /// Ends the writing half; the other side reads to the end. Nothing is written afterwards.
+    /// Ends the writing half; the other side reads to the end. Later writes fail.
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed.
@@ -114,7 +114,7 @@ impl NdpStream {
         self.0.stack.settle(self.0.id, self.0.write.get())
     }
 
-    /// Ends the stream at once, at both ends; what was not acknowledged may be lost.
+    /// Ends the stream at once, at both ends; unacknowledged data may be lost.
     pub fn abort(&self) {
         self.0.stack.abort(self.0.id);
     }
@@ -124,7 +124,7 @@ impl NdpStream {
         self.0.stack.prefer(self.0.id, priority);
     }
 
-    /// How the stream stands.
+    /// Returns the status of the stream.
     ///
     /// # Errors
     /// If the host has stopped.
@@ -167,7 +167,7 @@ impl Write for &NdpStream {
         Ok(stack.write(*id, bytes, false, write.get())?)
     }
 
-    /// Nothing to do: what was written leaves as soon as it may.
+    /// Nothing to do: written data leaves as soon as it may.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

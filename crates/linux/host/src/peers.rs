@@ -1,4 +1,4 @@
-//! Other hosts: who an opaque address of the transport is.
+//! Other hosts, by the opaque address that the transport uses for them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::RandomState;
@@ -15,9 +15,9 @@ use crate::proof::Numbers;
 /// Another host with current or recent streams.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// Its address and home port: who it is.
+    /// Its address and home port, which identify it.
     pub address: SocketAddr,
-    /// Where frames to it go; `None`: not known yet.
+    /// Destination of frames to it; `None`: not known yet.
     pub mac: Option<Mac>,
     /// Time of the latest lookup made because the Ethernet address looked wrong.
     doubted: Instant,
@@ -27,27 +27,27 @@ pub(crate) struct Peer {
     pub streams: usize,
     /// Streams with the peer that have received headers only, oldest first; some may have ended or progressed.
     pub nascent: VecDeque<StreamId>,
-    /// How many of these there are.
+    /// Number of these streams.
     pub nascent_streams: usize,
-    /// When it last had a stream, or spoke of one that has ended.
+    /// Time at which it last had a stream, or sent a packet of an ended one.
     used: Instant,
     /// Whether the peer is queued to be forgotten.
     queued: bool,
 }
 
-/// Peers by number and by address. One without streams is remembered as long as the transport may remember connections
+/// Peers by number and by address. A peer without streams is remembered as long as the transport may remember connections
 /// with it, so that its number does not come to mean another host.
 pub(crate) struct Peers {
     remembered: Picos,
     slots: Vec<Option<Peer>>,
     free: Vec<u32>,
-    /// Keyed by what others choose, so that the hash is one that they cannot foresee. Only asked, never walked.
+    /// Keyed by values that others choose, so the hashes must be unpredictable. The map is only searched, never iterated.
     numbers: HashMap<SocketAddr, u32, RandomState>,
-    /// Peers without streams: when to look at them, in order.
+    /// Peers without streams, in the order in which they are checked.
     idle: VecDeque<(Instant, u32)>,
     /// Configured Ethernet addresses, which are never looked up.
     given: BTreeMap<IpAddr, Mac>,
-    /// Ethernet addresses that were found, and their order.
+    /// Resolved Ethernet addresses, and their order.
     found: HashMap<IpAddr, Mac, RandomState>,
     order: VecDeque<IpAddr>,
 }
@@ -79,7 +79,7 @@ impl Peers {
         self.slots.len() - self.free.len()
     }
 
-    /// The number of the host at `address`, a new one if it has none. One stream more is with it.
+    /// Returns the number of the host at `address`, a new one if it has none, and adds one to its streams.
     pub fn hold(&mut self, address: SocketAddr, numbers: impl FnOnce() -> Numbers) -> HostAddr {
         let number = match self.numbers.get(&address) {
             Some(number) => *number,
@@ -112,7 +112,7 @@ impl Peers {
         number
     }
 
-    /// One stream less is with `peer`.
+    /// Subtracts one from the streams of `peer`.
     pub fn release(&mut self, now: Instant, peer: HostAddr) {
         let Some(entry) = self.get_mut(peer) else { return };
         entry.streams -= 1;
@@ -129,7 +129,7 @@ impl Peers {
         }
     }
 
-    /// The Ethernet address of `address`, if it is given or was found.
+    /// The Ethernet address of `address`, if it is configured or resolved.
     pub fn mac(&self, address: IpAddr) -> Option<Mac> {
         self.given.get(&address).or_else(|| self.found.get(&address)).copied()
     }
@@ -142,7 +142,7 @@ impl Peers {
         Some(entry.address.ip())
     }
 
-    /// The Ethernet address of `address` is `mac`, says who is to be believed: for all peers there, and for those to come.
+    /// Sets the Ethernet address of `address` from a trusted source: for all present and later peers there.
     pub fn resolve(&mut self, address: IpAddr, mac: Mac) {
         if self.given.contains_key(&address) {
             return;
@@ -159,7 +159,7 @@ impl Peers {
         there.for_each(|peer| peer.mac = Some(mac));
     }
 
-    /// When [`Peers::expire`] has something to do; [`Instant::NEVER`]: nothing.
+    /// Time of the next call of [`Peers::expire`]; [`Instant::NEVER`]: not needed.
     pub fn due(&self) -> Instant {
         self.idle.front().map_or(Instant::NEVER, |(since, _)| since.after(self.remembered))
     }

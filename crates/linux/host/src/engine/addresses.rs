@@ -1,5 +1,6 @@
-//! Ethernet addresses. They come from the configuration and from the driver, which queries the kernel; received frames are
-//! never used to learn an address, so that a forged frame cannot redirect this host's packets.
+//! Ethernet addresses. They come from the configuration and from the driver, which queries the kernel. Received frames never
+//! change a known address, so that a forged frame cannot redirect this host's packets; only with `learn_macs` the first
+//! packet of an unknown host sets its address.
 
 use std::net::IpAddr;
 
@@ -15,7 +16,7 @@ use crate::{StreamError, StreamId};
 const LOOKS: u64 = 32;
 
 impl<C: Carrier> Engine<C> {
-    /// An address whose Ethernet address (or that of the next hop to it) is needed; each once.
+    /// Returns the next address whose Ethernet address (or that of its next hop) is needed; each once.
     pub fn poll_unresolved(&mut self) -> Option<IpAddr> {
         self.unresolved.pop_front()
     }
@@ -26,7 +27,7 @@ impl<C: Carrier> Engine<C> {
         self.untold.pop_front()
     }
 
-    /// The answer to [`Engine::poll_stranger`]; `None`: it is not known, and the host gets no token now.
+    /// Reports the answer to [`Engine::poll_stranger`]; `None`: it is not known, and the host gets no token now.
     pub fn recognised(&mut self, now: Instant, address: IpAddr, mac: Option<Mac>) {
         mac.into_iter().for_each(|mac| self.peers.resolve(address, mac));
         self.answer_strangers(now, address, mac);
@@ -50,8 +51,8 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// A packet of a stream leaves that repeats one, or asks: if the other host has been silent for long, its Ethernet
-    /// address may have changed.
+    /// Called for retransmissions and probes of a stream: if the other host has been silent for long, its Ethernet address
+    /// may have changed.
     pub(super) fn doubt(&mut self, now: Instant, index: u32) {
         let Some(stream) = self.streams.get(index) else { return };
         let (peer, patience) = (stream.peer, self.patience());

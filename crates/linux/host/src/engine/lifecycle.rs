@@ -1,4 +1,4 @@
-//! How streams begin and end.
+//! Opening and ending of streams.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ pub(super) struct Opening {
     pub service: u16,
     pub priority: u8,
     pub tag: Tag,
-    /// Whether its payload is there.
+    /// Whether its payload is complete.
     pub whole: bool,
 }
 
@@ -53,7 +53,7 @@ impl<C: Carrier> Engine<C> {
     /// allow it. `None`: dropped silently; a genuine sender retransmits. The error is the reason of a RESET.
     pub(super) fn open_incoming(&mut self, now: Instant, opening: &Opening) -> Result<Option<u32>, Reason> {
         let Opening { from, conn, service, priority, tag, whole } = *opening;
-        // Every stream that has been here is remembered for a while, and so is every one that is.
+        // Both ended and open streams are remembered, so both count.
         if C::remembered(&self.transport) + self.streams.len() >= self.options.limits.remembered {
             self.totals.refused.too_fast += 1;
             return Ok(None);
@@ -103,7 +103,7 @@ impl<C: Carrier> Engine<C> {
         Ok(())
     }
 
-    /// Whether no more streams of `peer` for `service` may wait to be accepted.
+    /// Whether the backlog of `service` is full for `peer`.
     fn is_crowded(&self, service: u16, peer: Option<HostAddr>) -> bool {
         self.listeners.get(&service).is_none_or(|backlog| !backlog.has_room(peer))
     }
@@ -127,7 +127,7 @@ impl<C: Carrier> Engine<C> {
         self.tidy_nascent(peer);
     }
 
-    /// The oldest stream without data, of `peer` or of all, gives way.
+    /// Drops the oldest stream without data, of `peer` or of all.
     fn drop_oldest(&mut self, now: Instant, peer: Option<HostAddr>) {
         loop {
             let queue = match peer {
@@ -142,7 +142,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Streams that have ended or gone on leave the queues once they are the most of them.
+    /// Removes ended and progressed streams from the queues once these are the majority.
     fn tidy_nascent(&mut self, peer: HostAddr) {
         let streams = &self.streams;
         let waits = |id: &StreamId| streams.named(*id).is_some_and(|stream| stream.owner == Owner::Nascent);
@@ -166,7 +166,7 @@ impl<C: Carrier> Engine<C> {
         self.peers.get_mut(stream.peer).into_iter().for_each(|peer| peer.nascent_streams -= 1);
     }
 
-    /// Data of a stream has come: if nothing had before, the application is told of it.
+    /// Data of a stream has arrived. If it is the first, announces the stream to the application.
     pub(super) fn promote(&mut self, now: Instant, index: u32) {
         let Some(stream) = self.streams.get(index).filter(|stream| stream.owner == Owner::Nascent) else {
             return;
@@ -185,7 +185,7 @@ impl<C: Carrier> Engine<C> {
         self.notices.push_back(Notice::Incoming { service });
     }
 
-    /// The other host says that a connection of this stream is over.
+    /// Handles a RESET: the other host has ended a connection of this stream.
     pub(super) fn take_reset(&mut self, now: Instant, index: u32, by_sender: bool, reason: Reason) {
         let Some(stream) = self.streams.get(index) else { return };
         let over = if by_sender {
@@ -205,12 +205,12 @@ impl<C: Carrier> Engine<C> {
         if by_sender || reason != Reason::ABORTED {
             return self.fail(now, index, &error);
         }
-        // Its application reads no more, but it may go on to write.
+        // Its application reads no more, but it may continue to write.
         self.end_sending(now, index, &error);
         self.release_if_over(now, index);
     }
 
-    /// The stream comes to nothing, as far as it is not complete.
+    /// Fails the halves of the stream that are not complete.
     pub(super) fn fail(&mut self, now: Instant, index: u32, error: &StreamError) {
         let Some(stream) = self.streams.get(index) else { return };
         tracing::debug!(stream = ?stream.id, number = stream.number, %error, "stream failed");
@@ -262,7 +262,7 @@ impl<C: Carrier> Engine<C> {
         self.listeners.get_mut(&service).into_iter().for_each(|backlog| backlog.remove(id, peer));
     }
 
-    /// The application reads no more. If data is still to come, its sender is told.
+    /// Drops the receiving half. If data is still to come, its sender is told.
     pub(super) fn drop_receiving(&mut self, now: Instant, index: u32, reason: Reason) {
         let Some(stream) = self.streams.get(index) else { return };
         let (peer, conn) = (stream.peer, stream.receiving_conn());
@@ -280,11 +280,11 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Ends both halves at once and tells the other host.
+    /// Drops both halves at once and tells the other host.
     pub(super) fn drop_both(&mut self, now: Instant, index: u32, reason: Reason) {
         let Some(stream) = self.streams.get(index) else { return };
         let (peer, sending, receiving) = (stream.peer, stream.sending_conn(), stream.receiving_conn());
-        // An opener that has sent everything waits for an answer, and is told that none will come.
+        // An opener that has sent everything waits for an answer: tell it that none will come.
         let tells = match stream.sending {
             Sending::Unopened => !stream.ours,
             Sending::Open => true,

@@ -13,7 +13,8 @@ use crate::stream::{Receiving, Sending};
 use crate::streams::Tag;
 use crate::wallet::Unanswered;
 
-/// Hosts that wait for a token while their Ethernet address is looked up, at most. The oldest gives way and asks again.
+/// Maximum number of hosts that wait for a token while their Ethernet address is looked up. The oldest is dropped and
+/// repeats its request.
 const MOST_STRANGERS: usize = 1024;
 
 impl<C: Carrier> Engine<C> {
@@ -56,7 +57,7 @@ impl<C: Carrier> Engine<C> {
         self.put_control(route, packet, nonce.sealed);
     }
 
-    /// Strangers at `address` get their tokens, if it is known where that is.
+    /// Sends tokens to the waiting hosts at `address`, if their Ethernet address is known.
     pub(super) fn answer_strangers(&mut self, now: Instant, address: IpAddr, mac: Option<Mac>) {
         let waiting = std::mem::take(&mut self.strangers);
         for (from, nonce) in waiting {
@@ -114,7 +115,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// HELLOs that were not answered are sent again, or streams fail that wait for the answer.
+    /// Repeats unanswered HELLOs, and fails the streams that wait for a host given up.
     pub(super) fn look_after_tokens(&mut self, now: Instant) {
         while let Some((address, what)) = self.wallet.overdue(now) {
             match what {
@@ -162,7 +163,7 @@ impl<C: Carrier> Engine<C> {
         true
     }
 
-    /// Whether an opening is one of a host that has proved its address, made not too long ago.
+    /// Whether an opening comes from a host that has proved its address, and is recent enough.
     pub(super) fn is_proven(&self, now: Instant, from: SocketAddr, packet: &Packet, stamp: u32) -> bool {
         self.issuer.accepts(now, from, packet.conn, stamp, packet.tag)
     }

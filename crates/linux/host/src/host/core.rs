@@ -14,16 +14,16 @@ use super::shared::Signals;
 use super::wait::Wait;
 use crate::{Engine, EngineOptions, Notice, StreamError, StreamId};
 
-/// Frames that are taken or sent before the other is looked at.
+/// Maximum number of frames taken or sent before the other direction has its turn.
 const BURST: usize = 64;
 /// Worst wake-up latency of the kernel.
 const LATE: Picos = Picos::from_micros(60);
-/// A driver that spins keeps the processor for so long after there was something to do.
+/// A spinning driver keeps the processor for this time after the last activity.
 const EAGER: Picos = Picos::from_micros(50);
 /// Longest sleep.
 const NAP: Picos = Picos::from_secs(1);
 
-/// Writes the next frame that an engine has to send, and says how long it is.
+/// Writes the next frame that an engine has to send, and returns its length.
 type NextFrame = fn(&mut Engine, Instant, &mut [u8]) -> usize;
 
 /// Condition that a thread waits for.
@@ -91,9 +91,9 @@ pub(super) struct Core {
     search: Search,
     waiting: Vec<Waiting>,
     tickets: u64,
-    /// Why the host has stopped.
+    /// The reason why the host has stopped.
     pub stopped: Option<String>,
-    /// When there was something to do last.
+    /// Time of the latest activity.
     busy: Instant,
 }
 
@@ -132,7 +132,7 @@ impl Core {
         })
     }
 
-    /// Looks at the clock.
+    /// Reads the clock.
     pub fn tick(&mut self) -> Instant {
         self.now = Instant((clock().duration_since(self.start).as_nanos() as u64).saturating_mul(1000));
         self.now
@@ -169,7 +169,7 @@ impl Core {
         Ok(moved)
     }
 
-    /// Finds Ethernet addresses. True: one that was searched for is found, or is not to be found.
+    /// Polls the search for Ethernet addresses. True: one was found, or its lookup failed.
     fn resolve(&mut self, now: Instant) -> bool {
         let mut found = false;
         while let Some(address) = self.engine.poll_unresolved() {
@@ -214,8 +214,8 @@ impl Core {
         Ok(sent > 0)
     }
 
-    /// Sends everything that an application's call has made. ACKs go along; if there is nothing else, they wait for the next
-    /// call, or for the thread in the background.
+    /// Sends the frames that an application's call has made. ACKs go along with them; without other frames, they wait for
+    /// the next call, or for the background thread.
     pub fn send_made(&mut self) {
         self.send_from(Engine::transmit_urgent);
     }
@@ -251,12 +251,12 @@ impl Core {
         self.waiting.retain(|waiting| waiting.ticket != ticket);
     }
 
-    /// A thread that waits, and could drive.
+    /// Another waiting thread that could drive.
     pub fn other_driver(&self) -> Option<&Thread> {
         self.waiting.iter().find_map(|waiting| waiting.sleeper.thread())
     }
 
-    /// Wakes those whose wish has come true.
+    /// Wakes the waiters whose condition holds.
     fn tell(&mut self) {
         while let Some(notice) = self.engine.poll_notice() {
             let meant = self.waiting.iter().filter(|waiting| waiting.interest.is_met_by(notice));
@@ -264,7 +264,7 @@ impl Core {
         }
     }
 
-    /// The host does nothing any more.
+    /// Stops the host.
     pub fn stop(&mut self, why: String) {
         if self.stopped.is_none() {
             tracing::info!(why, "host stopped");
@@ -273,7 +273,7 @@ impl Core {
         self.wake_all();
     }
 
-    /// Lets every thread look again at what it waits for.
+    /// Wakes every thread to check its condition again.
     pub fn wake_all(&self) {
         self.waiting.iter().for_each(|waiting| waiting.sleeper.wake());
     }
@@ -288,7 +288,7 @@ impl Core {
         self.due() < self.now().after(within)
     }
 
-    /// There is nothing to do: looks again soon, or sleeps until there is, at most until `until`.
+    /// Waits while there is nothing to do: polls again soon, or sleeps until there is work, at most until `until`.
     pub fn rest(&mut self, until: Option<Instant>, signals: &Signals) {
         let now = self.now();
         let Wait::Adaptive(spin) = self.wait else { return spin_on(now.since(self.busy)) };

@@ -35,15 +35,15 @@ pub struct HostOptions {
 }
 
 impl HostOptions {
-    /// Spins for a while before it blocks; Ethernet addresses are the backend's affair, as with UDP sockets.
+    /// Spins for a while before it blocks; the backend resolves Ethernet addresses itself, as UDP sockets do.
     #[must_use]
     pub fn new(engine: EngineOptions) -> Self {
         Self { engine, wait: Wait::default(), neighbours: Neighbours::default() }
     }
 }
 
-/// A host: it answers, pulls and sends as long as it lives. Dropping it ends all of its streams at once, with a word to
-/// the other hosts; [`Host::shutdown`] lets them get there first.
+/// A host: it answers, pulls and sends as long as it lives. Dropping it resets all of its streams at once and notifies the
+/// other hosts; [`Host::shutdown`] lets the streams finish first.
 ///
 /// A thread that waits for something drives the host itself meanwhile, so that an answer needs no thread switch; otherwise a
 /// background thread does.
@@ -106,7 +106,7 @@ impl Host {
         Ok(Self { shared, stack, local, background: Mutex::new(Some(background)) })
     }
 
-    /// Address and home port: where other hosts connect to.
+    /// Address and home port, to which other hosts connect.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
@@ -153,7 +153,7 @@ impl Host {
         self.stack.call(to, service, request, StreamOptions::default(), timeout)
     }
 
-    /// How the host stands.
+    /// Returns the status of the host.
     #[must_use]
     pub fn status(&self) -> Status {
         self.shared.status()
@@ -170,7 +170,7 @@ impl Host {
     fn stop(&self) {
         self.shared.stop("it was shut down");
         let background = self.background.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // A thread that has panicked has nothing more to say here.
+        // A panic of the background thread is not passed on.
         background.into_iter().for_each(|thread| drop(thread.join()));
     }
 }

@@ -16,12 +16,12 @@ use crate::{Engine, Read, Stack, Status, StreamError, StreamId, StreamInfo, Stre
 /// Sleep of the background thread while others drive. It bounds how long the host is not driven after one of them has left,
 /// and how long an ACK waits for an answer that can carry it. Well below the timeout of a sender.
 const SHORT: Duration = Duration::from_micros(300);
-/// And while the same one drives on and on; it wakes the background thread when it leaves.
+/// The same while one caller drives for long; that caller wakes the background thread when it leaves.
 const LONG: Duration = Duration::from_millis(50);
 /// Interval between two checks of conditions that no notice announces.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// By which threads find each other without the lock.
+/// Flags by which threads coordinate without the lock.
 #[derive(Debug)]
 pub(super) struct Signals {
     /// Number of threads that want the lock; the driver lets them in.
@@ -40,9 +40,9 @@ pub(crate) struct Shared {
     signals: Signals,
     /// The current driver; changed only with the lock held.
     driver: AtomicU8,
-    /// How often a caller began to drive.
+    /// Number of times that a caller began to drive.
     terms: AtomicU32,
-    /// Whether the background thread sleeps long.
+    /// Whether the background thread is in its long sleep.
     dozes: AtomicBool,
     background: OnceLock<Thread>,
 }
@@ -67,7 +67,7 @@ impl Shared {
     }
 
     fn lock(&self) -> Guard<'_> {
-        // A panic within the engine is a fault of ours; what it left behind is at least not worse than nothing.
+        // After a panic within the engine (a bug of ours), its state is used as it is.
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -139,7 +139,7 @@ impl Shared {
         result
     }
 
-    /// The calling thread drives from now on.
+    /// Makes the calling thread the driver.
     fn begin(&self) -> bool {
         self.driver.store(CALLER, Ordering::SeqCst);
         self.terms.fetch_add(1, Ordering::SeqCst);
@@ -159,7 +159,7 @@ impl Shared {
         }
     }
 
-    /// Another caller drives: sleeps until it says that `interest` is met, or leaves.
+    /// While another caller drives: sleeps until that caller reports that `interest` is met, or leaves.
     fn stand_by<'a>(&'a self, mut core: Guard<'a>, interest: Interest, until: Option<Instant>) -> Guard<'a> {
         let ticket = core.join(interest, Sleeper::Thread(std::thread::current()));
         let left = until.map(|until| Duration::from_nanos(until.since(core.now()).0 / 1000));
@@ -207,7 +207,7 @@ impl Shared {
         core.stopped.is_some()
     }
 
-    /// One call that does not wait.
+    /// Makes one call that does not wait.
     fn once<R>(&self, call: impl FnOnce(&mut Engine, Instant) -> R) -> Result<R, StreamError> {
         let mut core = self.enter();
         if let Some(why) = &core.stopped {
@@ -219,7 +219,7 @@ impl Shared {
         Ok(result)
     }
 
-    /// One call after which others may wait in vain, unless they look again.
+    /// Makes one call after which other waiters must check their conditions again.
     fn end_something(&self, call: impl FnOnce(&mut Engine, Instant)) {
         let mut core = self.enter();
         let now = core.now();
@@ -241,7 +241,7 @@ impl Shared {
         begun.is_ok() && self.wait_for(Interest::Drain, Some(timeout), settled).is_ok()
     }
 
-    /// Ends all streams, tells the other hosts, and does nothing any more.
+    /// Ends all streams, notifies the other hosts, and stops the host.
     pub fn stop(&self, why: &str) {
         let mut core = self.enter();
         if core.stopped.is_none() {
