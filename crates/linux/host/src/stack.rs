@@ -3,12 +3,12 @@ use std::time::Duration;
 
 use crate::{StreamError, StreamId, StreamInfo, StreamOptions};
 
-/// Streams as applications use them: of a [`crate::Host`] in this process, or of a daemon that owns the interface.
+/// Streams for applications: of a [`crate::Host`] in this process, or of a daemon that owns the interface.
 ///
-/// Calls wait as long as `timeout` says, `None` for ever, and fail with [`StreamError::TimedOut`] after that.
-/// Any thread may call.
+/// Calls wait for `timeout` at most (`None`: without limit), and then fail with [`StreamError::TimedOut`]. All calls are
+/// thread-safe.
 pub trait Stack: Send + Sync {
-    /// Takes streams for `service` from now on.
+    /// Accepts streams for `service` from now on.
     ///
     /// # Errors
     /// If the service has a listener already, or the host has stopped.
@@ -23,14 +23,14 @@ pub trait Stack: Send + Sync {
     /// If it takes too long, the service has no listener, or the host has stopped.
     fn accept(&self, service: u16, timeout: Option<Duration>) -> Result<StreamId, StreamError>;
 
-    /// A new stream. Nothing leaves before something is written or finished, and nothing is waited for.
+    /// Opens a stream, without waiting. The first packet leaves when data or the end is written.
     ///
     /// # Errors
     /// If the address is of the wrong family, or the host is full or has stopped.
     fn connect(&self, to: SocketAddr, service: u16, options: StreamOptions) -> Result<StreamId, StreamError>;
 
-    /// Writes at least one byte of `bytes` and says how many; waits for room. With `last`, the stream ends behind them if
-    /// all of them were taken; the end then travels with the data.
+    /// Writes at least one byte of `bytes` and returns the number of bytes; waits for room. With `last`, the stream ends
+    /// behind them if all of them were taken; the end then travels with the data.
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed, or it takes too long.
@@ -42,13 +42,13 @@ pub trait Stack: Send + Sync {
         timeout: Option<Duration>,
     ) -> Result<usize, StreamError>;
 
-    /// Nothing more is written.
+    /// Ends the writing half.
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed.
     fn finish(&self, id: StreamId) -> Result<(), StreamError>;
 
-    /// Reads at least one byte into `out` and says how many; 0 says that the stream has ended, or `out` is empty.
+    /// Reads at least one byte into `out` and returns the number of bytes; 0: the stream has ended, or `out` is empty.
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed, or it takes too long.
@@ -60,16 +60,16 @@ pub trait Stack: Send + Sync {
     /// If the stream is refused, reset, silent or closed, or it takes too long.
     fn settle(&self, id: StreamId, timeout: Option<Duration>) -> Result<(), StreamError>;
 
-    /// The application lets go: what was written still arrives, and what still comes is refused.
+    /// Releases the stream: data written already is still delivered, and data that arrives is refused.
     fn close(&self, id: StreamId);
 
-    /// Ends the stream at once, at both ends; what was not acknowledged may be lost.
+    /// Ends the stream at once, at both ends; unacknowledged data may be lost.
     fn abort(&self, id: StreamId);
 
     /// Sets the priority at which data of this stream is pulled; it overrides the sender's request.
     fn prefer(&self, id: StreamId, priority: u8);
 
-    /// How the stream stands; `None` if there is no such stream any more.
+    /// Returns the status of the stream; `None` if there is no such stream any more.
     fn info(&self, id: StreamId) -> Option<StreamInfo>;
 
     /// Sends `request` to `service` at `to` on a stream of its own, and returns everything that comes back up to the end. A

@@ -22,7 +22,7 @@ impl fmt::Debug for Cipher {
     }
 }
 
-/// An address as it stands in what a key is derived with: 16 bytes, IPv4 as IPv6 maps it, and the port.
+/// The form of an address in the context of a derived key: 16 bytes, IPv4 as IPv6 maps it, and the port.
 fn name(address: SocketAddr) -> [u8; 18] {
     let ip = match address.ip() {
         IpAddr::V4(ip) => ip.to_ipv6_mapped(),
@@ -42,8 +42,8 @@ fn nonce(part: u8, counter: u32) -> Nonce {
 }
 
 impl Cipher {
-    /// For packets from `from` to `to` under key number `epoch` and `salt`: HKDF-SHA-256 (RFC 5869) of the key with the salt;
-    /// the numbers and both hosts are the context, so that each direction has another one.
+    /// Cipher for packets from `from` to `to` under key number `epoch` and `salt`: HKDF-SHA-256 (RFC 5869) of the key with
+    /// the salt; the number and both hosts are the context, so that each direction has a cipher of its own.
     #[must_use]
     pub fn derive(key: &Key, epoch: u16, salt: &[u8; 12], from: SocketAddr, to: SocketAddr) -> Option<Self> {
         let (from, to, epoch) = (name(from), name(to), epoch.to_be_bytes());
@@ -60,7 +60,7 @@ impl Cipher {
         self.0.open_in_place(nonce(HEADER, seal.counter), Aad::from(covered), &mut there).is_ok()
     }
 
-    /// Decrypts `body`, the payload and its authenticator, in its place; `None`: it is not what was sent.
+    /// Decrypts `body`, the payload and its authenticator, in place; `None`: it is not authentic.
     pub fn decrypt<'a>(
         &self,
         seal: &Seal,

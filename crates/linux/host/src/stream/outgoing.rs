@@ -9,28 +9,28 @@ pub(crate) struct Offer {
     pub last: bool,
 }
 
-/// Where a stream's end stands.
+/// State of a stream's end.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum End {
     /// More may be written.
     #[default]
     Open,
-    /// Nothing more is written; the last packet was not offered yet.
+    /// The end is requested; the last packet was not offered yet.
     Wanted,
     /// The last packet was offered.
     Offered,
 }
 
-/// Packets that a stream holds until they are acknowledged.
+/// Maximum number of packets of a stream.
 const MOST_PACKETS: u32 = u32::MAX - 2;
 
-/// Bytes that were written and are not acknowledged, cut into packets.
+/// Unacknowledged bytes, divided into packets.
 ///
-/// Bytes that are written while nothing of the stream waits to be sent are offered at the next opportunity. Else they
-/// wait as the `tail` until it is full or everything before it has left, so that small writes fill packets.
+/// Bytes that are written while the stream has nothing waiting are offered at the next opportunity. Otherwise they wait in
+/// the `tail` until it is full or everything before it has left, so that small writes fill packets.
 #[derive(Default, Debug)]
 pub(crate) struct Outgoing {
-    /// Packets that cannot change any more, from number `first` on.
+    /// Packets with final content, from number `first` on.
     packets: VecDeque<Vec<u8>>,
     first: u32,
     /// Number of the next packet to be offered.
@@ -44,7 +44,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Takes as much as fits into `limit` bytes, and says how much that is.
+    /// Takes as many bytes as fit into `limit` bytes, and returns their number.
     pub fn write(&mut self, bytes: &[u8], limit: usize, pool: &mut Pool) -> usize {
         let (taken, _) = bytes.split_at(bytes.len().min(limit.saturating_sub(self.bytes)));
         let mut rest = taken;
@@ -63,7 +63,7 @@ impl Outgoing {
         taken.len()
     }
 
-    /// Nothing more is written.
+    /// Ends the stream behind the bytes written so far.
     pub fn finish(&mut self) {
         if self.end == End::Open {
             self.end = End::Wanted;
@@ -104,7 +104,7 @@ impl Outgoing {
         Some(Offer { payload: packet.len() as u16, last })
     }
 
-    /// Packet `seq` leaves. True if the tail may be offered now.
+    /// Notes that packet `seq` has left. True if the tail may be offered now.
     pub fn note_sent(&mut self, seq: u32) -> bool {
         self.sent = self.sent.max(seq + 1);
         self.sent == self.offered && !self.tail.is_empty()
@@ -115,7 +115,7 @@ impl Outgoing {
         self.packets.get(seq.checked_sub(self.first)? as usize).map(Vec::as_slice)
     }
 
-    /// Every packet before `until` is acknowledged. Returns how many bytes that are.
+    /// Acknowledges every packet before `until`. Returns the number of bytes.
     pub fn acknowledge(&mut self, until: u32, pool: &mut Pool) -> usize {
         let mut freed = 0;
         while self.first < until.min(self.offered) {
@@ -137,7 +137,7 @@ impl Outgoing {
         held
     }
 
-    /// Bytes that are not acknowledged.
+    /// Number of unacknowledged bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,4 +1,4 @@
-/// Buffers of full packets that can be used again.
+/// Reusable buffers of full packets.
 #[derive(Debug)]
 pub(crate) struct Pool {
     /// Payload of a full packet. Bytes.
@@ -6,7 +6,7 @@ pub(crate) struct Pool {
     spare: Vec<Vec<u8>>,
 }
 
-/// Buffers that are kept at most.
+/// Maximum number of spare buffers.
 const MOST: usize = 4096;
 
 impl Pool {
@@ -28,7 +28,7 @@ impl Pool {
         self.spare.pop().unwrap_or_else(|| Vec::with_capacity(self.room))
     }
 
-    /// Takes a buffer back.
+    /// Takes a buffer back for reuse.
     pub fn give(&mut self, mut buffer: Vec<u8>) {
         if buffer.capacity() >= self.room && self.spare.len() < MOST {
             buffer.clear();
