@@ -13,13 +13,13 @@ use pullnet_units::BitsPerSec;
 
 use crate::Error;
 
-/// Records what comes in and goes out.
+/// Records the frames received and sent.
 pub(crate) struct Recorder<I> {
     io: I,
     capture: Tape,
 }
 
-/// The file, with one interface.
+/// The capture file, with one interface.
 struct Tape {
     writer: Writer<BufWriter<File>>,
     start: Clock,
@@ -49,7 +49,7 @@ fn times() -> (Clock, u64) {
 }
 
 impl<I: PacketIo> Recorder<I> {
-    /// Records what passes `io`, an interface called `name`.
+    /// Records the frames that pass `io`, an interface called `name`.
     pub fn new(io: I, name: &str, rate: BitsPerSec, settings: &CaptureSettings) -> Result<Self, Error> {
         let failed = || Error::file(Path::new(&settings.file), "cannot make the capture");
         let out = BufWriter::with_capacity(1 << 20, File::create(&settings.file).map_err(failed())?);

@@ -1,4 +1,4 @@
-//! The socket at which applications find the daemon, and who may come in.
+//! The socket at which applications find the daemon, and its access rules.
 //!
 //! The socket belongs to the daemon's user and the group of the file, mode 0660: the kernel rejects all others. The peer
 //! credentials from the kernel (SO_PEERCRED, SO_PEERGROUPS) are checked against the same rule again, since a socket may be
@@ -15,7 +15,7 @@ use crate::config;
 use crate::process::{self, Account};
 use crate::{Error, sys};
 
-/// Mode of the socket where the file names users: anybody may connect, and is then looked at.
+/// Mode of the socket if the file names users: all users may connect, and are checked afterwards.
 const ANYBODY: u32 = 0o666;
 /// Mode of the socket otherwise: user and group.
 const GROUP: u32 = 0o660;
@@ -54,7 +54,7 @@ pub(crate) struct Door {
     listener: UnixListener,
     allowed: Allowed,
     path: PathBuf,
-    /// Locked as long as the daemon lives.
+    /// Held as long as the daemon lives.
     _lock: File,
     /// A spare file descriptor. It is closed to accept and drop a connection when no other descriptor is left: otherwise
     /// that connection would stay in the queue, and the daemon would poll it again and again.
@@ -65,16 +65,16 @@ pub(crate) struct Door {
 #[derive(Debug)]
 pub(crate) enum Caller {
     Welcome(UnixStream, Visitor),
-    /// Neither of the group nor named.
+    /// Not a member of the group, and not named.
     Stranger(Visitor),
-    /// There is no file descriptor left.
+    /// No file descriptor was left.
     NoRoom,
-    /// The kernel cannot say who it is, or take the connection.
+    /// The kernel could not identify the peer, or accept the connection.
     Failed(io::Error),
 }
 
 impl Door {
-    /// Opens the door; `daemon` is who the daemon will be.
+    /// Opens the socket; `daemon` is the account that the daemon switches to.
     pub fn open(door: &config::Door, daemon: &Account) -> Result<Self, Error> {
         let allowed = Allowed::of(door, daemon)?;
         let path = door.path.clone();
@@ -104,7 +104,7 @@ impl Door {
         (Self { listener, allowed, path: PathBuf::new(), _lock: lock, reserve: reserve() }, visitor)
     }
 
-    /// The next one who wants in.
+    /// Accepts the next connection.
     pub fn visitor(&mut self) -> Option<Caller> {
         let socket = match self.listener.accept() {
             Ok((socket, _)) => socket,
@@ -147,12 +147,12 @@ impl AsFd for Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // A folder that is not ours keeps the socket; the next daemon takes its place.
+        // This fails in a folder that is not ours; the next daemon replaces the socket.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Makes the socket's folder if there is none: of the daemon's user, for everybody to pass.
+/// Makes the socket's folder if it is missing: owned by the daemon's user, searchable by all.
 fn make_folder(path: &Path, daemon: &Account) -> Result<(), Error> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
     else {
@@ -183,7 +183,8 @@ fn lock(path: &Path) -> Result<File, Error> {
     }
 }
 
-/// A socket that is there is a dead daemon's, since the lock is ours; anything else is not ours to replace.
+/// Checks that the path may be replaced. An existing socket belongs to a dead daemon, since the lock is ours; other files
+/// are left alone.
 fn in_the_way(path: &Path) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => Err(Error::Path {
@@ -197,7 +198,7 @@ fn in_the_way(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Makes the socket beside its place and moves it there once only the right ones can connect.
+/// Makes the socket under a temporary name, and renames it once its owner and mode are set.
 fn listen(path: &Path, uid: u32, gid: u32, mode: u32) -> Result<UnixListener, Error> {
     let beside = with_ending(path, ".new");
     let made = || -> io::Result<UnixListener> {
@@ -220,7 +221,7 @@ fn listen(path: &Path, uid: u32, gid: u32, mode: u32) -> Result<UnixListener, Er
     made().map_err(Error::file(path, "cannot make the socket"))
 }
 
-/// A file descriptor to be given up.
+/// Opens the spare file descriptor.
 fn reserve() -> Option<OwnedFd> {
     File::open("/dev/null").ok().map(OwnedFd::from)
 }
@@ -235,7 +236,7 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// A folder that is there as long as the test runs.
+    /// A folder that exists as long as the test runs.
     struct Folder(PathBuf);
 
     impl Drop for Folder {

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why the daemon does not start, or goes no further.
+/// The reason why the daemon does not start, or stops.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The kernel refused.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use crate::Error;
 
-/// A mapping of so many bytes.
+/// A mapping of shared memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
     start: NonNull<u8>,
@@ -22,13 +22,13 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Maps the first `long` bytes of `fd`, which has to be sealed against shrinking: a mapping without a file behind it
-    /// would end the process that touches it.
+    /// Maps the first `long` bytes of `fd`, which must be sealed against shrinking: access beyond the end of the file would
+    /// kill the process.
     pub fn map(fd: impl AsFd, long: usize) -> Result<Self, Error> {
         Self::of(fd.as_fd().as_raw_fd(), long, libc::MAP_SHARED)
     }
 
-    /// Memory that only threads of this process share.
+    /// Memory shared only between threads of this process.
     #[cfg(test)]
     pub fn fresh(long: usize) -> Result<Self, Error> {
         Self::of(-1, long, libc::MAP_SHARED | libc::MAP_ANONYMOUS)
@@ -46,7 +46,7 @@ impl Memory {
 
     /// Gives the pages back to the system, including pages mapped by another process; they read as zeros afterwards.
     pub fn discard(&self) {
-        // SAFETY: the whole mapping, which nothing but atomics reaches. Where the kernel refuses, the pages stay.
+        // SAFETY: the whole mapping, which only atomics access. If the kernel refuses, the pages stay.
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.long, libc::MADV_REMOVE) };
     }
 
