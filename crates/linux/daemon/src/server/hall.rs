@@ -1,4 +1,4 @@
-//! All applications: who comes and goes, what they ask, and whose turn it is.
+//! All applications: connections, requests, and turns.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -20,19 +20,19 @@ use crate::quota::User;
 use crate::sys::Poll;
 use crate::{Error, config, failure, sys};
 
-/// Turns of streams between two looks at the network.
+/// Turns of streams between two polls of the network.
 const TURNS: usize = 32;
-/// Requests of one application between two looks at the others.
+/// Requests of one application before the others have their turn.
 const REQUESTS: usize = 32;
 
 /// Time within which a new connection must send its greeting.
 const GREETING: Picos = Picos::from_secs(1);
-/// The door is not looked at for so long after the kernel would not let anybody in.
+/// Pause of the door after the kernel failed to accept a connection.
 const TROUBLE: Picos = Picos::from_millis(100);
-/// Streams that the status lists at most: what it takes to write it does not depend on how many there are.
+/// Maximum number of streams in a status, so that its cost does not depend on the number of streams.
 const LISTED: usize = 500;
 
-/// What [`Poll`] calls the door; application `n` is `FIRST + 2 n`, and its bell the number after that.
+/// Number of the door in [`Poll`]; application `n` is `FIRST + 2 n`, and its bell the number after that.
 const DOOR: u64 = 0;
 const STOP: u64 = 1;
 const HANGUP: u64 = 2;
@@ -48,24 +48,24 @@ pub(super) struct Hall {
     limits: Limits,
     /// Connections that may not have greeted yet: deadline, place, and serial number.
     silent: VecDeque<(Instant, usize, u64)>,
-    /// Applications that have asked too much and have to wait, and until when.
+    /// Applications that exceeded their request rate, and the time until which they wait.
     paused: Vec<(Instant, usize)>,
-    /// Which of all applications so far has each place, and how many there were.
+    /// Serial number of the application at each place; `came` is the latest one.
     serials: Vec<u64>,
     came: u64,
-    /// The door is shut until then.
+    /// The door is not polled until this time.
     shut: Option<Instant>,
     /// Readable when the keys must be read again.
     hangup: Option<OwnedFd>,
-    /// Whether that has happened.
+    /// Whether `hangup` has become readable.
     hung_up: bool,
     /// Whether the daemon is about to end.
     locked: bool,
     /// Application and slot of each stream.
     homes: BTreeMap<u64, (usize, usize)>,
-    /// The same of each service.
+    /// Application and slot of each service's listener.
     listeners: BTreeMap<u16, (usize, usize)>,
-    /// Channels that have something to do.
+    /// Channels with work to do.
     due: VecDeque<(usize, usize)>,
     scratch: Vec<u8>,
     ready: Vec<u64>,
@@ -101,14 +101,14 @@ impl Hall {
         })
     }
 
-    /// Looks from now on whether `hangup` can be read.
+    /// Polls `hangup` from now on.
     pub fn listen_for_hangup(&mut self, hangup: OwnedFd) -> Result<(), Error> {
         self.poll.add(hangup.as_fd(), HANGUP)?;
         self.hangup = Some(hangup);
         Ok(())
     }
 
-    /// Whether it could be read since this was asked last.
+    /// Whether `hangup` has become readable since the last call.
     pub fn take_hangup(&mut self) -> bool {
         std::mem::take(&mut self.hung_up)
     }
@@ -118,7 +118,7 @@ impl Hall {
         self.poll.as_fd()
     }
 
-    /// Sees who has come, who asks, who rings and who has gone. Whether the daemon is told to stop.
+    /// Handles new connections, requests, rings and disconnects. Returns whether the daemon is told to stop.
     pub fn look(&mut self, engine: &mut Engine, now: Instant) -> bool {
         self.show_out_the_silent(engine, now);
         self.resume(engine, now);
@@ -168,12 +168,12 @@ impl Hall {
         }
     }
 
-    /// The place that the next application gets.
+    /// The place of the next application.
     fn place(&self) -> usize {
         self.applications.iter().position(Option::is_none).unwrap_or(self.applications.len())
     }
 
-    /// Why an application of `visitor` gets no place.
+    /// The reason for rejecting an application of `visitor`.
     fn refusal(&self, visitor: &Visitor) -> Option<String> {
         if self.place() >= self.most {
             let most = self.most;
@@ -187,7 +187,7 @@ impl Hall {
         })
     }
 
-    /// Gives an application its place.
+    /// Adds an application.
     fn seat(&mut self, now: Instant, socket: UnixStream, visitor: Visitor) {
         let number = self.place();
         if let Err(error) = self.poll.add(socket.as_fd(), FIRST + 2 * number as u64) {
@@ -228,7 +228,7 @@ impl Hall {
     /// Resumes applications that had exceeded their request rate, and polls the door again.
     fn resume(&mut self, engine: &mut Engine, now: Instant) {
         if self.shut.take_if(|until| *until <= now).is_some() {
-            // One that cannot be looked at again is the daemon's end, and was so before.
+            // If the door cannot be polled again, no application can connect any more; that cannot be repaired here.
             let _ = self.poll.change(self.door.as_fd(), DOOR, true);
         }
         let (due, still): (Vec<_>, Vec<_>) = self.paused.drain(..).partition(|(until, _)| *until <= now);
@@ -239,7 +239,7 @@ impl Hall {
         }
     }
 
-    /// An application has asked too much: it is not heard until then.
+    /// Stops reading the requests of an application until then.
     fn pause(&mut self, number: usize, until: Instant) {
         self.listen_to(number, false);
         if self.paused.iter().all(|(_, paused)| *paused != number) {
@@ -254,19 +254,19 @@ impl Hall {
         }
     }
 
-    /// When there is something to do that nothing tells.
+    /// Time of the next action that no event announces.
     pub fn due(&self) -> Instant {
         let silent = self.silent.front().map_or(Instant::NEVER, |(until, ..)| *until);
         let paused = self.paused.iter().map(|(until, _)| *until).min().unwrap_or(Instant::NEVER);
         silent.min(paused).min(self.shut.unwrap_or(Instant::NEVER))
     }
 
-    /// Reads what an application asks, or that it rings.
+    /// Reads the requests or the ring of an application.
     fn attend(&mut self, engine: &mut Engine, now: Instant, event: u64) {
         let number = (event / 2) as usize;
         let Some(Some(application)) = self.applications.get_mut(number) else { return };
         if event % 2 == 1 {
-            // Its news are looked at in every turn; a bell without another end is noticed at the socket.
+            // Its channels are checked in every turn; a closed bell is noticed at the socket.
             let gone = application.session.as_ref().is_some_and(|own| own.bell.hear() == Heard::Gone);
             if gone {
                 self.leave(engine, now, number, &Leave::Gone);
@@ -282,7 +282,7 @@ impl Hall {
         }
     }
 
-    /// Answers the next request of an application. Whether there was one.
+    /// Answers the next request of an application. Returns whether there was one.
     fn serve(&mut self, engine: &mut Engine, now: Instant, number: usize) -> Result<bool, Leave> {
         let Some(Some(application)) = self.applications.get_mut(number) else { return Ok(false) };
         let Some(request) = application.request()? else { return Ok(false) };
@@ -362,7 +362,7 @@ impl Hall {
         reply.map_err(|error| StreamError::Stopped(error.to_string()))
     }
 
-    /// A stream has its place: it may have bytes already.
+    /// Registers a stream in its slot, and queues it: it may have bytes already.
     fn settle_in(&mut self, number: usize, slot: usize) {
         let Some(Role::Stream(id)) = self.served(number, slot).map(|served| served.role) else { return };
         self.homes.insert(id.bits(), (number, slot));
@@ -380,7 +380,7 @@ impl Hall {
         }
     }
 
-    /// Takes what applications have moved and what the engine says.
+    /// Collects the progress of applications and the notices of the engine.
     pub fn news(&mut self, engine: &mut Engine) {
         for (number, application) in self.applications.iter_mut().enumerate() {
             if let Some(application) = application {
@@ -411,7 +411,7 @@ impl Hall {
                 if let Some(served) = self.served(number, slot).filter(|_| settled) {
                     served.settle();
                 }
-                // It may have failed.
+                // The stream may have failed.
                 self.queue(number, slot);
             }
         }
@@ -439,7 +439,7 @@ impl Hall {
         count > 0
     }
 
-    /// Whether anything is left to do.
+    /// Whether a channel has work to do.
     pub fn is_due(&self) -> bool {
         !self.due.is_empty()
     }
@@ -451,7 +451,7 @@ impl Hall {
         }
     }
 
-    /// An application has gone, or has to go: its streams are reset.
+    /// Handles the end of an application: its streams are reset.
     fn leave(&mut self, engine: &mut Engine, now: Instant, number: usize, why: &Leave) {
         let Some(Some(application)) = self.applications.get_mut(number) else { return };
         match why {
@@ -459,7 +459,7 @@ impl Hall {
             Leave::Rude(text) => tracing::warn!(application = number, "shown out: {text}"),
         }
         let gone = application.leave(engine, now);
-        // Its last news may be that it has closed something.
+        // Its last action may have been to close a channel.
         application.all_due(number, &mut self.due);
         if application.is_over() {
             self.applications[number] = None;
@@ -467,7 +467,7 @@ impl Hall {
         gone.into_iter().for_each(|role| self.forget(role));
     }
 
-    /// The daemon is about to sleep, or awake again.
+    /// Announces to all sessions that the daemon is about to sleep, or awake again.
     pub fn sleep(&mut self, asleep: bool) {
         for application in self.applications.iter().flatten() {
             if let Some(own) = &application.session {
@@ -487,7 +487,7 @@ impl Hall {
         self.applications.iter().all(Option::is_none) && self.homes.is_empty() && self.listeners.is_empty()
     }
 
-    /// The end: every application is told why.
+    /// Ends the sessions, and tells every application the reason.
     pub fn close(&mut self) {
         let code = failure::encode(&StreamError::Stopped(String::new()));
         self.applications.iter_mut().flatten().for_each(|application| application.fail_all(code));
@@ -516,7 +516,7 @@ impl Hall {
     }
 }
 
-/// The stream that an application calls `channel`.
+/// The stream of the channel that an application names `channel`.
 fn stream(application: &mut Application, channel: u64) -> Result<StreamId, StreamError> {
     match application.named(channel)?.role {
         Role::Stream(id) => Ok(id),
@@ -524,7 +524,7 @@ fn stream(application: &mut Application, channel: u64) -> Result<StreamId, Strea
     }
 }
 
-/// A text of any length, in a file.
+/// Makes a reply with a text of any length, in a file.
 fn text(text: &str) -> Result<Reply, StreamError> {
     let failed = |error: &dyn std::fmt::Display| StreamError::Stopped(error.to_string());
     let mut file = File::from(sys::memory_file(text.len()).map_err(|error| failed(&error))?);
