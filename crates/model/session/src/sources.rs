@@ -1,4 +1,4 @@
-//! Flows with several senders: what they report is one piece of news once the last of them is done.
+//! Flows with several senders: their reports become one report when the last sender is done.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::News;
 /// State of the senders of one flow.
 struct Senders {
     hosts: Vec<HostId>,
-    /// Senders that have not said how it ended.
+    /// Number of senders that have not reported the end.
     left: u16,
-    /// Whether any of them knows that the receiver has everything.
+    /// Whether any sender knows that the receiver has all data.
     acknowledged: bool,
     counts: SendCounts,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// `hosts` send flow `flow`. Nothing is kept of a flow with one sender.
+    /// Notes that `hosts` send flow `flow`. A flow with one sender is not stored.
     pub fn begin(&mut self, flow: u32, hosts: Vec<HostId>) {
         if hosts.len() > 1 {
             let left = hosts.len() as u16;
