@@ -1,4 +1,4 @@
-"""What a run leaves, in memory or on disk."""
+"""Result of a run, in memory or on disk."""
 
 import json
 from collections.abc import Mapping
@@ -23,19 +23,19 @@ PROBES = {
     "control": "control = true",
     "packets": "packets = true",
 }
-"""How a scenario asks for the tables that not every run has."""
+"""Line of a scenario that requests each of the optional tables."""
 
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """What a column holds."""
+    """Unit and meaning of a column."""
 
     unit: str
     doc: str
 
 
 class Result:
-    """What a run leaves: a summary, tables, and the scenario as it was resolved."""
+    """Result of a run: a summary, tables, and the scenario as it was resolved."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Result:
         self.path = path
         """The directory on disk, if there is one."""
         self.left_out = dict(left_out or {})
-        """Tables that are not here although the run was asked for them, each with the reason."""
+        """Tables that are not here although the run requested them, each with the reason."""
         self._tables = dict(tables)
 
     def __repr__(self) -> str:
@@ -61,7 +61,7 @@ class Result:
 
     @cached_property
     def summary(self) -> Summary:
-        """What the run came to."""
+        """Summary of the run."""
         return Summary.from_json(json.loads(self.summary_json))
 
     @cached_property
@@ -168,7 +168,7 @@ class Result:
 
 
 def load(path: "str | os.PathLike[str]") -> Result:
-    """Load the result in the directory `path`. Tables are read when they are asked for."""
+    """Load the result in the directory `path`. Tables are read on first use."""
     folder = Path(path)
     try:
         summary = (folder / "summary.json").read_text(encoding="utf-8")

@@ -27,14 +27,14 @@ MAX_THREADS = 256
 
 
 class Watcher(Protocol):
-    """Somebody who wants to know how a run gets on."""
+    """Receives the progress of a run."""
 
     def update(self, simulation: _core.Simulation, progress: _core.Progress) -> None:
         """Called about ten times a second."""
 
 
 class Asked(Protocol):
-    """Who knows whether a run is to stop before its end."""
+    """Tells whether a run is to stop before its end."""
 
     @property
     def asked(self) -> bool:
@@ -57,12 +57,11 @@ def run(
 
     `set` replaces settings of the file, `seed` its seed. No result depends on `threads`. With `out`, the result is
     also written to that directory, which must not exist unless `force` is given. It carries the files that the
-    scenario names, so that its `scenario.toml` runs again wherever it is; without `copy_inputs` it names them by
-    their full paths. Open flows that have stood still for `stall_after` when the run ends are listed in the summary as
-    stuck. What a reader of the result must not overlook is in its summary under `warnings`, and given as
-    `PullnetWarning`; `silence` names warnings that are left out (`catalogue("warnings")`). Ctrl-C raises
-    `KeyboardInterrupt` after what there is has been written. Raises `InputError` with every error of the scenario at
-    once.
+    scenario names, so that its `scenario.toml` runs again in any place; without `copy_inputs` it names them by their
+    full paths. Open flows that have stood still for `stall_after` when the run ends are listed in the summary as
+    stuck. Warnings about the result are in its summary under `warnings`, and given as `PullnetWarning`; `silence`
+    names warnings that are left out (`catalogue("warnings")`). Ctrl-C raises `KeyboardInterrupt` once the result so
+    far has been written. Raises `InputError` with every error of the scenario at once.
     """
     stall_after_ps = picoseconds("stall_after", stall_after)
     core = compiled(scenario, set=set, seed=seed, silence=silence)
@@ -93,7 +92,7 @@ def execute(
     Results beside `out` whose names begin with the first of `siblings` are of the same scenario and seed; one with the
     same fingerprint is warned of if it differs in the settings that the second names.
 
-    Who asks to stop when the run is over and its result is being written gets `KeyboardInterrupt` once it is.
+    A request to stop that comes while the result is being written raises `KeyboardInterrupt` once it is written.
     """
     if not 1 <= threads <= MAX_THREADS:
         raise InputError(f"threads: {threads} is out of range; use 1 to {MAX_THREADS}")
@@ -137,7 +136,7 @@ def result_of(record: _core.Record, text: str) -> Result:
 
 
 def drive(simulation: _core.Simulation, watchers: list[Watcher], interruption: Asked) -> None:
-    """Advance to the end, or until somebody asks to stop."""
+    """Advance to the end, or until a request to stop."""
     while True:
         progress = simulation.advance(SLICE_S)
         for watcher in watchers:
@@ -147,7 +146,7 @@ def drive(simulation: _core.Simulation, watchers: list[Watcher], interruption: A
 
 
 class Interruption:
-    """Whether somebody has asked to stop."""
+    """Whether a stop was requested."""
 
     def __init__(self) -> None:
         self.asked = False

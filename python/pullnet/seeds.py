@@ -3,7 +3,7 @@
 from pullnet.errors import InputError
 
 MOST_SEEDS = 100_000
-"""Seeds that one call names: each is a run of everything that is asked for."""
+"""Maximum number of seeds in one call: the whole set of runs is repeated for each."""
 
 
 def parse_seeds(text: str) -> list[int]:

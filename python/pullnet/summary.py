@@ -8,14 +8,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class FlowCounts:
-    """What became of flows: started = completed + failed + unfinished."""
+    """Flows by their state: started = completed + failed + unfinished."""
 
     started: int
     completed: int
     failed: int
     unfinished: int
     endless: int
-    """Of the unfinished, those that never end."""
+    """Unfinished flows of unlimited size."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class PacketCounts:
     data_delivered: int
     """Data packets that arrived whole. A packet that was sent again and arrived twice counts twice."""
     data_unique: int
-    """Of these, packets that a receiver took as new: no repetitions, none discarded for want of one before."""
+    """Of these, packets that a receiver took as new: no repetitions, none discarded because an earlier one was
+    missing."""
     marked: int
     """Packets marked by switches (ECN, congestion experienced)."""
     trimmed: int
@@ -70,13 +71,13 @@ class PacketCounts:
     returned: int
     """Headers that switches sent back to their sender."""
     dropped: int
-    """Packets of any kind dropped for want of room."""
+    """Packets of any kind dropped because there was no room."""
     lost: int
     """Packets of any kind lost on links: down, lossy or corrupting."""
     retransmitted: int
     """Data packets that hosts sent again."""
     copied: int
-    """Data packets that switches made beside those that hosts sent: copies for several receivers."""
+    """Data packets that switches made, beside the hosts' own: copies for several receivers."""
     in_flight: int
     """Data packets, whole or as headers, still in the network at the end."""
     headers_delivered: int
@@ -84,11 +85,11 @@ class PacketCounts:
     headers_returned: int
     """Headers that arrived back at their sender."""
     data_dropped: int
-    """Of the dropped packets, those that carried data or had been data."""
+    """Of the dropped packets, packets that carried data or had been data."""
     returned_dropped: int
     """Of the dropped packets, headers that had been sent back once and found no room on their way."""
     data_lost: int
-    """Of the lost packets, those that carried data or had been data."""
+    """Of the lost packets, packets that carried data or had been data."""
     trimmed_by_tier: dict[str, int]
     """Trimmed payloads by the tiers that the port joins, as `tor->host`."""
 
@@ -151,7 +152,7 @@ class Notice:
     setting: str
     """The setting; empty for the whole scenario."""
     message: str
-    """What is wrong, and what would work."""
+    """The problem, and a value that would work."""
 
     def __str__(self) -> str:
         where = "".join(f"{part}: " for part in (self.place, self.setting) if part)
@@ -160,7 +161,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the run cost."""
+    """Cost of the run."""
 
     wall_s: float
     cpu_s: float
@@ -171,7 +172,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run came to. Times in microseconds unless the name says otherwise."""
+    """Summary of a run. Times in microseconds unless the name says otherwise."""
 
     world: str
     """Where it ran: `simulator` or `linux`."""
@@ -203,12 +204,12 @@ class Summary:
     coflows: CoflowSummary
     stuck: list[StuckFlow]
     warnings: list[Notice]
-    """What a reader must not overlook; `silence=` and the table `[warnings]` leave some out."""
+    """Warnings for the reader of the result; `silence=` and the table `[warnings]` leave some out."""
     cost: Cost
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody stopped the run."""
+        """Whether the run was stopped before its end."""
         return self.ended == "interrupted"
 
     def _repr_html_(self) -> str:

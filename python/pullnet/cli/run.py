@@ -183,7 +183,7 @@ def _run(plan: Plan, manner: Manner) -> Result:
         )
 
 
-# What only some runs show is imported when it is shown: a large run shall have the memory.
+# # Modules that only some runs need are imported on use: a large run needs the memory.
 
 
 def _progress(name: str, *, quiet: bool) -> "LineProgress | TerminalProgress":

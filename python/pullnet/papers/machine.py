@@ -1,4 +1,4 @@
-"""What experiments on this machine have in common: testbeds that are there for a while, rounds, links."""
+"""Tools shared by experiments on this machine: testbeds that are there for a while, rounds, links."""
 
 import contextlib
 import fcntl
@@ -73,7 +73,7 @@ def scenario_file(name: str) -> Path:
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """One measurement at a time, whoever makes it."""
+    """Hold the lock that admits one measurement at a time, over all processes."""
     with _LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -16,7 +16,7 @@ from pullnet.sweeps.progress import Tally
 
 @dataclass(frozen=True)
 class Order:
-    """What is asked for."""
+    """A request to reproduce a paper."""
 
     paper: Paper
     figure: str | None
@@ -65,7 +65,7 @@ def _extra(given: dict[str, object]) -> list[str]:
 def reproduce(order: Order, tally: Tally, stop: Stop = NEVER) -> list[Outcome]:
     """Run everything, judge every claim, draw every picture.
 
-    Who is asked to stop gets `KeyboardInterrupt` once what has begun is done; the rest is run the next time.
+    A request to stop lets the tasks under way finish, then raises `KeyboardInterrupt`; the rest is run the next time.
     """
     tasks = order.tasks
     for count, task in enumerate(execute(tasks, order.jobs, stop, tally.tick), 1):

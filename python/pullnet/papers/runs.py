@@ -1,4 +1,4 @@
-"""Running what an experiment asks for, once: what is on disk already is not run again."""
+"""Run what an experiment needs, once: results that are on disk already are not run again."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from pullnet.runner import run
 from pullnet.sweeps.local import NEVER, Stop, here, side_by_side
 
 NUMBERS = "numbers.json"
-"""What a calculation leaves in its folder."""
+"""File with the results of a calculation, in its folder."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Run:
 
     @property
     def result(self) -> Result:
-        """Result of a scenario; tables are read when they are asked for."""
+        """Result of a scenario; tables are read on first use."""
         return load(self.folder)
 
     @property
@@ -95,7 +95,7 @@ def _place(out: Path, experiment: Experiment, point: Point, seed: int) -> Path:
 
 
 def _text_of(work: Path | str) -> str:
-    """What a result depends on beside its settings: the scenario's text, or the sources of calculations."""
+    """Input of a result beside its settings: the scenario's text, or the sources of calculations."""
     return work.read_text(encoding="utf-8") if isinstance(work, Path) else calculations.sources()
 
 
@@ -104,7 +104,7 @@ def execute(
 ) -> Iterator[Task]:
     """Run what is not there yet; yield each task when its result is.
 
-    What cannot be run is raised once all others are done. Who is asked to stop gets what has begun until then.
+    Errors of failed tasks are raised once all others are done. After a request to stop, tasks under way still finish.
     """
     waiting = [task for task in tasks if not task.done]
     yield from (task for task in tasks if task.done)

@@ -1,4 +1,4 @@
-"""What an element of a Slurm array does: `python -m pullnet.sweeps.array FOLDER LIST ELEMENT COUNT`."""
+"""Element of a Slurm array: `python -m pullnet.sweeps.array FOLDER LIST ELEMENT COUNT`."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What a sweep varies: paths of settings and the values that each takes."""
+"""Axes of a sweep: paths of settings, and the values of each."""
 
 import itertools
 import re

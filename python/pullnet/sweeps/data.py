@@ -1,4 +1,4 @@
-"""What a sweep comes to: a row for each run with the parameters as columns, and mean and confidence of each point."""
+"""Results of a sweep: a row for each run with the parameters as columns, and mean and confidence of each point."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

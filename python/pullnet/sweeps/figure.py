@@ -62,7 +62,7 @@ def draw(points: pl.DataFrame, runs: pl.DataFrame, axes: Sequence[Axis], metric:
 
 
 def axes_text(axes: Sequence[Axis], metric: str) -> tuple[str, str]:
-    """What stands at the axes of a picture."""
+    """Labels of the axes of a picture."""
     of = unit(metric)
     scale = numbers(axes[0].values) if axes else None
     x = axes[0].path if axes else "seed"

@@ -24,7 +24,7 @@ _TRIES = 3
 
 
 class Stop(Protocol):
-    """Knows whether somebody has asked to stop."""
+    """Tells whether a stop was requested."""
 
     @property
     def asked(self) -> bool:
@@ -36,7 +36,7 @@ class _Never:
 
 
 NEVER: Stop = _Never()
-"""Nobody asks to stop."""
+"""A stop that is never requested."""
 
 
 def processors(threads: int = 1) -> int:
@@ -60,10 +60,10 @@ def here(do: Callable[[Item], None], items: Sequence[Item], stop: Stop) -> Gener
 def side_by_side(
     do: Callable[[Item], None], items: Sequence[Item], workers: int, stop: Stop, tick: Callable[[], None]
 ) -> Generator[tuple[Item, Outcome], None, None]:
-    """Do everything in `workers` processes; yield each with what came of it.
+    """Do everything in `workers` processes; yield each with its outcome.
 
-    Who is asked to stop begins nothing new and ends what has been begun. A process that is killed is replaced, and
-    what it was at is begun again.
+    After a request to stop, begins nothing new and finishes the items under way. A process that is killed is replaced,
+    and its item is begun again.
     """
     waiting, deaths = deque(items), Counter[int]()
     while waiting and not stop.asked:
@@ -91,7 +91,7 @@ def _through(
     stop: Stop,
     tick: Callable[[], None],
 ) -> Iterator[tuple[Item, Outcome]]:
-    """Work off `waiting` until it is empty, a process has died, or somebody asks to stop."""
+    """Work off `waiting` until it is empty, a process has died, or a stop is requested."""
     running: dict[Future[None], Item] = {}
     killed: list[Item] = []
     broken = False

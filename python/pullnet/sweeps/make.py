@@ -59,7 +59,7 @@ def make(plan: Plan, store: Store, where: Where, *, quiet: bool) -> Outcomes:
     total = len(plan.points) * len(plan.seeds)
     with Tally(plan.name, total, total - len(waiting), quiet=quiet) as tally:
         asking = Asking(tally, _what_then(where))
-        # Closed at once where somebody leaves: nothing then waits for runs that are under way.
+        # # `closing`: after an exception, runs under way are ended at once instead of being waited for.
         with interruptible(asking), closing(_made(plan, store, waiting, where, asking, tally)) as found:
             for run, error in found:
                 _count(outcomes, run, error)

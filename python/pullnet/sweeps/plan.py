@@ -34,10 +34,10 @@ _ALWAYS = ("flows", "hosts", "ports")
 
 @dataclass(frozen=True)
 class Point:
-    """A scenario with its settings replaced, whole: it runs the same wherever it is."""
+    """A scenario with its settings replaced, whole: it gives the same run in any place."""
 
     at: dict[str, Value]
-    """What is varied, and the value here."""
+    """The parameters that vary, each with its value here."""
     digest: str
     """Hash of the scenario without its seed, of its files and of the build."""
     text: str = field(repr=False)
@@ -66,7 +66,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a sweep asks for."""
+    """All points and seeds of a sweep."""
 
     name: str
     """Name of the scenario."""

@@ -1,4 +1,4 @@
-"""Telling how many runs: a bar on a terminal, a line now and then in a log, nothing where nobody wants it."""
+"""Progress over many runs: a bar on a terminal, a line now and then in a log, nothing if `quiet`."""
 
 import math
 import sys

@@ -1,4 +1,4 @@
-"""What runs leave on disk: one record for each, named after its content and put in place whole."""
+"""Results of runs on disk: one record for each, named after its content and put in place whole."""
 
 import json
 import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ABOUT = "sweep.json"
-"""Says what was asked for last; marks a folder as that of a sweep."""
+"""Holds the latest request; marks a folder as that of a sweep."""
 
 _RUNS, _POINTS = "runs", "points"
 _SCENARIO = "scenario.toml"
@@ -24,7 +24,7 @@ _SCENARIO = "scenario.toml"
 
 @dataclass(frozen=True)
 class Record:
-    """What one run leaves: its summary as JSON, and tables as Parquet files."""
+    """Record of one run: its summary as JSON, and tables as Parquet files."""
 
     key: str
     summary: str
@@ -38,7 +38,7 @@ class Store:
         self.root = root
 
     def open(self, plan: Plan) -> None:
-        """Make the folder, and note there what is asked for. Refuses one that holds something else."""
+        """Make the folder, and write the request into it. Refuses a folder that holds something else."""
         with writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
             taken = any(self.root.iterdir()) and not (self.root / ABOUT).is_file()
@@ -101,7 +101,7 @@ class Store:
             replace(self._error(key), json_text.dumps(errors).encode())
 
     def errors(self, key: str) -> list[str]:
-        """Why a run could not be made; nothing if nobody has tried."""
+        """The errors of a failed run; empty if the run was not tried."""
         try:
             found: list[str] = json.loads(self._error(key).read_bytes())
         except (OSError, ValueError):
@@ -114,7 +114,7 @@ class Store:
 
 
 def replace(path: Path, data: bytes) -> None:
-    """Write a file beside its place and rename it: whoever is killed leaves nothing half."""
+    """Write a file beside its place and rename it: a process that is killed leaves no half-written file."""
     beside = path.with_name(f".{path.name}.{os.uname().nodename}-{os.getpid()}")
     try:
         beside.write_bytes(data)

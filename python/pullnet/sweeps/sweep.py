@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 
 METRICS = ("fct_us.p99", "slowdown.p99", "utilisation.mean")
-"""What is shown and drawn where nobody asks for something else."""
+"""Metrics shown and drawn by default."""
 
 
 @dataclass
 class Sweep:
-    """What a sweep comes to."""
+    """Result of a sweep."""
 
     runs: "pl.DataFrame"
     """A row for each run: parameters, seed, and every value of its summary, by its path."""
@@ -45,7 +45,7 @@ class Sweep:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """What was measured."""
+        """Names of the metrics."""
         return list(dict.fromkeys(self.points["metric"]))
 
     def of(self, metric: str) -> "pl.DataFrame":
@@ -107,12 +107,13 @@ def sweep(
     silence: Iterable[str] = (),
     progress: bool = False,
 ) -> Sweep:
-    """Run a scenario at every combination of settings with every seed, and gather what comes of it.
+    """Run a scenario at every combination of settings with every seed, and gather the results.
 
     `over` names settings and their values, `{"topology.k": [4, 8]}` or `["topology.k=4,8"]`. With `out`, runs that are
-    in that folder already are not made again, whatever sweep they were made for; without, nothing stays on disk. `keep`
-    names tables of all runs that are kept beside their summaries. Runs are made in `workers` local processes, or
-    `on="dask://HOST:PORT"`. A script that calls this needs `if __name__ == "__main__":`, because workers import it.
+    in that folder already are not made again, even if they were made for another sweep; without, nothing stays on
+    disk. `keep` names tables of all runs that are kept beside their summaries. Runs are made in `workers` local
+    processes, or `on="dask://HOST:PORT"`. A script that calls this needs `if __name__ == "__main__":`, because workers
+    import it.
 
     Raises `InputError` with every error at once before anything runs, and with every run that could not be made after
     all others are done. Ctrl-C raises `KeyboardInterrupt` once the runs that have begun are done and kept; a second

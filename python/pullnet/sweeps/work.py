@@ -45,7 +45,7 @@ class Task:
 
 
 def tasks(plan: Plan, runs: Iterable[Run], store: Store | None = None) -> list[Task]:
-    """Return what is to be done for `runs`, whole, or for workers that see the folder of `store`."""
+    """Return the tasks of `runs`, whole, or for workers that see the folder of `store`."""
     return [_task(plan, run, store) for run in runs]
 
 

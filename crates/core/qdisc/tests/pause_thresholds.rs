@@ -36,7 +36,7 @@ impl Switch {
         served
     }
 
-    /// What each signal so far has paused, with the link that it is for.
+    /// The priorities paused by each signal so far, with its link.
     fn signals(&self) -> Vec<(u16, u8)> {
         self.cx.signals.iter().map(|(link, signal)| (*link, signal.paused)).collect()
     }

@@ -176,7 +176,7 @@ fn a_header_without_room_is_dropped_and_never_sent_back() {
 }
 
 proptest! {
-    /// Whatever comes, nothing exceeds its room, nothing is lost without a report, and what the lookahead promises holds.
+    /// For any arrivals, nothing exceeds its room, nothing is lost without a report, and the promises of the lookahead hold.
     #[test]
     fn rooms_hold_and_every_packet_is_accounted_for(
         room in 1u32..8, control in 1u32..8, per in 1u32..4, ops in prop::collection::vec((0u8..4, 0u8..8), 0..200),

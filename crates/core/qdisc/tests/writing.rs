@@ -88,7 +88,7 @@ impl ClassRule<1> for Stamping {
     }
 }
 
-/// Packets of a transport that asks for its rank, and writes the grant there.
+/// Packets of a transport that requests its rank, and writes the grant there.
 struct Asking;
 
 impl Context<Pkt> for Asking {

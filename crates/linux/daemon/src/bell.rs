@@ -1,8 +1,8 @@
-//! A bell wakes whoever sleeps at the other end, in another process.
+//! A bell wakes a sleeping thread of another process.
 //!
-//! It is a pair of sockets and not an eventfd: whether a write to an eventfd waits is a property of the eventfd itself,
-//! which the other side could change and fill, and the daemon would be stuck; a socket is told with every call. Also, a
-//! socket says when its other end is gone.
+//! It is a pair of sockets and not an eventfd: whether a write to an eventfd blocks is a property of the eventfd itself,
+//! which the other side could change and fill, so that the daemon would block; for a socket every call states it. Also, a
+//! socket reports that its other end is closed.
 
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use crate::{Error, sys};
 
-/// What a bell says.
+/// Result of listening to a bell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Heard {
-    /// It was rung.
+    /// The bell was rung.
     Rung,
-    /// Nothing.
+    /// The bell was not rung.
     Silence,
-    /// Nobody holds the other end any more.
+    /// The other end is closed.
     Gone,
 }
 
@@ -35,12 +35,12 @@ impl Bell {
         Ok([Self(a.into()), Self(b.into())])
     }
 
-    /// Rings at the other end. Never waits: a bell that is full of ringing rings already.
+    /// Rings at the other end. Never blocks: a full bell is ringing already.
     pub fn ring(&self) {
         let _ = sys::send(self.0.as_fd(), &[1]);
     }
 
-    /// Takes what was rung.
+    /// Takes the rings received so far, without waiting.
     pub fn hear(&self) -> Heard {
         let mut rung = [0; 64];
         match sys::receive(self.0.as_fd(), &mut rung) {
@@ -53,7 +53,7 @@ impl Bell {
         }
     }
 
-    /// Sleeps until it is rung, the other end is gone, or for `timeout`.
+    /// Sleeps until the bell is rung or the other end is closed, for `timeout` at most.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<Heard, Error> {
         sys::wait(self.0.as_fd(), timeout).map(|_| self.hear())
     }

@@ -13,13 +13,13 @@ use pullnet_units::BitsPerSec;
 
 use crate::Error;
 
-/// Records what comes in and goes out.
+/// Records the frames received and sent.
 pub(crate) struct Recorder<I> {
     io: I,
     capture: Tape,
 }
 
-/// The file, with one interface.
+/// The capture file, with one interface.
 struct Tape {
     writer: Writer<BufWriter<File>>,
     start: Clock,
@@ -29,7 +29,7 @@ struct Tape {
 }
 
 impl Tape {
-    /// What cannot be written must not stop traffic; it is told at the end.
+    /// Writes a frame to the capture. A failed write must not stop traffic; it is reported at the end.
     fn put(&mut self, direction: Direction, frame: &[u8]) {
         if self.failed.is_none() {
             let time = self.epoch + times().0.duration_since(self.start).as_nanos() as u64;
@@ -49,7 +49,7 @@ fn times() -> (Clock, u64) {
 }
 
 impl<I: PacketIo> Recorder<I> {
-    /// Records what passes `io`, an interface called `name`.
+    /// Records the frames that pass `io`, an interface called `name`.
     pub fn new(io: I, name: &str, rate: BitsPerSec, settings: &CaptureSettings) -> Result<Self, Error> {
         let failed = || Error::file(Path::new(&settings.file), "cannot make the capture");
         let out = BufWriter::with_capacity(1 << 20, File::create(&settings.file).map_err(failed())?);

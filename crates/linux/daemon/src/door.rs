@@ -1,7 +1,7 @@
-//! The socket at which applications find the daemon, and who may come in.
+//! The socket at which applications find the daemon, and its access rules.
 //!
-//! The socket belongs to the daemon's user and the group of the file, mode 0660: the kernel lets in nobody else. What the
-//! kernel says of who connected (SO_PEERCRED, SO_PEERGROUPS) is held against the same rule once more, since a socket may be
+//! The socket belongs to the daemon's user and the group of the file, mode 0660: the kernel rejects all others. The peer
+//! credentials from the kernel (SO_PEERCRED, SO_PEERGROUPS) are checked against the same rule again, since a socket may be
 //! handed on, and against the users that the file names.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
@@ -15,12 +15,12 @@ use crate::config;
 use crate::process::{self, Account};
 use crate::{Error, sys};
 
-/// Mode of the socket where the file names users: anybody may connect, and is then looked at.
+/// Mode of the socket if the file names users: all users may connect, and are checked afterwards.
 const ANYBODY: u32 = 0o666;
 /// Mode of the socket otherwise: user and group.
 const GROUP: u32 = 0o660;
 
-/// Who may come in.
+/// Users and group that may connect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Allowed {
     uids: Vec<u32>,
@@ -41,7 +41,7 @@ impl Allowed {
     }
 }
 
-/// Who has come in.
+/// An accepted application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Visitor {
     pub pid: i32,
@@ -54,27 +54,27 @@ pub(crate) struct Door {
     listener: UnixListener,
     allowed: Allowed,
     path: PathBuf,
-    /// Locked as long as the daemon lives.
+    /// Held as long as the daemon lives.
     _lock: File,
-    /// A file descriptor that is given up to take, and let go, one who comes when there is no other left: else that one
-    /// would wait at the door, and the daemon would look at it again and again.
+    /// A spare file descriptor. It is closed to accept and drop a connection when no other descriptor is left: otherwise
+    /// that connection would stay in the queue, and the daemon would poll it again and again.
     reserve: Option<OwnedFd>,
 }
 
-/// Somebody at the door.
+/// A connection attempt.
 #[derive(Debug)]
 pub(crate) enum Caller {
     Welcome(UnixStream, Visitor),
-    /// Neither of the group nor named.
+    /// Not a member of the group, and not named.
     Stranger(Visitor),
-    /// There is no file descriptor left.
+    /// No file descriptor was left.
     NoRoom,
-    /// The kernel cannot say who it is, or take the connection.
+    /// The kernel could not identify the peer, or accept the connection.
     Failed(io::Error),
 }
 
 impl Door {
-    /// Opens the door; `daemon` is who the daemon will be.
+    /// Opens the socket; `daemon` is the account that the daemon switches to.
     pub fn open(door: &config::Door, daemon: &Account) -> Result<Self, Error> {
         let allowed = Allowed::of(door, daemon)?;
         let path = door.path.clone();
@@ -86,7 +86,7 @@ impl Door {
         Ok(Self { listener, allowed, path, _lock: lock, reserve: reserve() })
     }
 
-    /// A door that nobody finds but the one who stands before it.
+    /// A socket without a path in the file system, and an application connected to it.
     #[cfg(any(test, feature = "hostile"))]
     pub fn without_a_file() -> (Self, UnixStream) {
         use std::os::linux::net::SocketAddrExt;
@@ -104,7 +104,7 @@ impl Door {
         (Self { listener, allowed, path: PathBuf::new(), _lock: lock, reserve: reserve() }, visitor)
     }
 
-    /// The next one who wants in.
+    /// Accepts the next connection.
     pub fn visitor(&mut self) -> Option<Caller> {
         let socket = match self.listener.accept() {
             Ok((socket, _)) => socket,
@@ -122,8 +122,8 @@ impl Door {
         Some(if lets_in { Caller::Welcome(socket, visitor) } else { Caller::Stranger(visitor) })
     }
 
-    /// Takes the connection with the file descriptor that is kept for that, and lets it go.
-    /// The kernel says that there is no descriptor left before it looks whether anybody is there: `None` if nobody is.
+    /// Accepts the connection with the spare file descriptor, and drops it.
+    /// The kernel reports that no descriptor is left before it checks for a waiting connection: `None` if there is none.
     fn turn_away(&mut self, error: io::Error) -> Option<Caller> {
         if self.reserve.take().is_none() {
             self.reserve = reserve();
@@ -147,12 +147,12 @@ impl AsFd for Door {
 
 impl Drop for Door {
     fn drop(&mut self) {
-        // A folder that is not ours keeps the socket; the next daemon takes its place.
+        // This fails in a folder that is not ours; the next daemon replaces the socket.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Makes the socket's folder if there is none: of the daemon's user, for everybody to pass.
+/// Makes the socket's folder if it is missing: owned by the daemon's user, searchable by all.
 fn make_folder(path: &Path, daemon: &Account) -> Result<(), Error> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
     else {
@@ -166,7 +166,7 @@ fn make_folder(path: &Path, daemon: &Account) -> Result<(), Error> {
     chown(folder, Some(daemon.uid), Some(daemon.gid)).map_err(failed())
 }
 
-/// One daemon for each path: whoever has this lock lives.
+/// Locks the path: only one daemon may run on it.
 fn lock(path: &Path) -> Result<File, Error> {
     let beside = with_ending(path, ".lock");
     let open = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&beside);
@@ -183,7 +183,8 @@ fn lock(path: &Path) -> Result<File, Error> {
     }
 }
 
-/// A socket that is there is a dead daemon's, since the lock is ours; anything else is not ours to replace.
+/// Checks that the path may be replaced. An existing socket belongs to a dead daemon, since the lock is ours; other files
+/// are left alone.
 fn in_the_way(path: &Path) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => Err(Error::Path {
@@ -197,7 +198,7 @@ fn in_the_way(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Makes the socket beside its place and moves it there once only the right ones can connect.
+/// Makes the socket under a temporary name, and renames it once its owner and mode are set.
 fn listen(path: &Path, uid: u32, gid: u32, mode: u32) -> Result<UnixListener, Error> {
     let beside = with_ending(path, ".new");
     let made = || -> io::Result<UnixListener> {
@@ -220,7 +221,7 @@ fn listen(path: &Path, uid: u32, gid: u32, mode: u32) -> Result<UnixListener, Er
     made().map_err(Error::file(path, "cannot make the socket"))
 }
 
-/// A file descriptor to be given up.
+/// Opens the spare file descriptor.
 fn reserve() -> Option<OwnedFd> {
     File::open("/dev/null").ok().map(OwnedFd::from)
 }
@@ -235,7 +236,7 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// A folder that is there as long as the test runs.
+    /// A folder that exists as long as the test runs.
     struct Folder(PathBuf);
 
     impl Drop for Folder {
@@ -275,7 +276,7 @@ mod tests {
         let refused = Door::open(&settings, &own).unwrap_err().to_string();
         assert!(refused.contains("a daemon serves this socket already"), "{refused}");
         drop(door);
-        // What a killed daemon leaves.
+        // The socket file left by a killed daemon.
         drop(UnixListener::bind(&settings.path).unwrap());
         let mut door = Door::open(&settings, &own).unwrap();
         let _client = UnixStream::connect(&settings.path).unwrap();

@@ -3,39 +3,39 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why the daemon does not start, or goes no further.
+/// The reason why the daemon does not start, or stops.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The kernel refused.
     #[error("{what}: {source}")]
     Kernel {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the kernel says.
+        /// The error of the kernel.
         source: io::Error,
     },
     /// A file or socket.
     #[error("{}: {what}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// Something at a path is in the way.
     #[error("{}: {why}", path.display())]
     Path {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What is wrong, and what would work.
+        /// The problem, and a value that would work.
         why: &'static str,
     },
     /// The interface.
     #[error("{0}")]
     Network(#[from] pullnet_netio::Error),
-    /// What the file says of the host cannot be.
+    /// The host file holds invalid settings.
     #[error("{0}")]
     Engine(pullnet_host::StreamError),
     /// The file of keys, with what is wrong and what would work.

@@ -17,7 +17,7 @@ const UNREACHABLE: u32 = 0x900;
 const STOPPED: u32 = 0xa00;
 const NO_KEY: u32 = 0xb00;
 
-/// What a number does not say of an error, but whoever asked knows.
+/// Details that an error's number lacks and that the caller knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     /// The host.
@@ -27,7 +27,7 @@ pub(crate) struct Asked {
     pub service: u16,
 }
 
-/// The number of an error; never 0.
+/// Encodes an error as a number; never 0.
 pub(crate) fn encode(error: &StreamError) -> u32 {
     match error {
         StreamError::Refused(reason) => REFUSED | u32::from(reason.0),
@@ -44,7 +44,7 @@ pub(crate) fn encode(error: &StreamError) -> u32 {
     }
 }
 
-/// The error of a number, which may come with words.
+/// Decodes the error of a number, with the text that may come with it.
 pub(crate) fn decode(code: u32, text: &str, asked: &Asked) -> StreamError {
     let reason = Reason(code as u8);
     let stopped =

@@ -1,4 +1,4 @@
-//! What is logged, to the standard error output.
+//! Log to the standard error output.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::Level;
 
-/// Lines of one kind in a second, and how many of them may come at once.
+/// Interval between two lines of one kind, and the number of lines that may come at once.
 const EACH: Duration = Duration::from_millis(200);
 const AT_ONCE: u32 = 20;
 
@@ -27,14 +27,14 @@ pub(crate) fn start(level: Level) {
     };
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(false);
-    // A program that logs in its own way keeps doing so.
+    // A program with a logger of its own keeps it.
     let _ = tracing_subscriber::registry().with(lines.with_filter(Rationed::new(most))).try_init();
 }
 
 /// Lines of one kind so far.
 #[derive(Debug)]
 struct Kind {
-    /// When all of them would have been written at the rate.
+    /// Time at which all of them would have been written at that rate.
     spent: Instant,
     left_out: u64,
 }
@@ -52,11 +52,11 @@ impl Kind {
     }
 }
 
-/// Lets five lines of each kind pass in a second: whoever makes the daemon complain must not fill its disk. Those that are
-/// left out are counted. What is only for finding faults passes whole.
+/// Limits each kind of message to five lines per second, so that a hostile application cannot fill the disk through the log.
+/// Suppressed lines are counted. Debug and trace messages are not limited.
 struct Rationed {
     most: LevelFilter,
-    /// Few: one for each place in the program that logs.
+    /// A short list: one entry for each place in the program that logs.
     kinds: Mutex<Vec<(Identifier, Kind)>>,
 }
 
@@ -65,7 +65,7 @@ impl Rationed {
         Self { most, kinds: Mutex::default() }
     }
 
-    /// Whether a line passes, and how many of its kind were left out before it.
+    /// Returns whether a line passes, and how many of its kind were suppressed before it.
     #[expect(clippy::disallowed_methods, reason = "lines are counted by the time that passes")]
     fn take(&self, kind: Identifier) -> Option<u64> {
         let now = Instant::now();

@@ -1,7 +1,7 @@
 //! Memory that this process shares with another one, which may be hostile.
 //!
 //! Nothing here is a reference to shared bytes: words are atomics, and bytes are moved by relaxed atomic loads and stores
-//! into and out of memory of our own. Whatever the other side writes at the same time, we get wrong bytes at worst.
+//! into and out of memory of our own. Concurrent writes of the other side cause wrong bytes at worst.
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use crate::Error;
 
-/// A mapping of so many bytes.
+/// A mapping of shared memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
     start: NonNull<u8>,
@@ -22,13 +22,13 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Maps the first `long` bytes of `fd`, which has to be sealed against shrinking: a mapping without a file behind it
-    /// would end the process that touches it.
+    /// Maps the first `long` bytes of `fd`, which must be sealed against shrinking: access beyond the end of the file would
+    /// kill the process.
     pub fn map(fd: impl AsFd, long: usize) -> Result<Self, Error> {
         Self::of(fd.as_fd().as_raw_fd(), long, libc::MAP_SHARED)
     }
 
-    /// Memory that only threads of this process share.
+    /// Memory shared only between threads of this process.
     #[cfg(test)]
     pub fn fresh(long: usize) -> Result<Self, Error> {
         Self::of(-1, long, libc::MAP_SHARED | libc::MAP_ANONYMOUS)
@@ -36,7 +36,7 @@ impl Memory {
 
     fn of(fd: i32, long: usize, flags: i32) -> Result<Self, Error> {
         let rights = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the kernel chooses a place that nobody uses.
+        // SAFETY: the kernel chooses a free address range.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), long, rights, flags, fd, 0) };
         match NonNull::new(start.cast::<u8>()) {
             Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => Ok(Self { start, long }),
@@ -44,9 +44,9 @@ impl Memory {
         }
     }
 
-    /// Gives the pages back to the system, also those that another process has mapped; they read as zeros afterwards.
+    /// Gives the pages back to the system, including pages mapped by another process; they read as zeros afterwards.
     pub fn discard(&self) {
-        // SAFETY: the whole mapping, which nothing but atomics reaches. Where the kernel refuses, the pages stay.
+        // SAFETY: the whole mapping, which only atomics access. If the kernel refuses, the pages stay.
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.long, libc::MADV_REMOVE) };
     }
 
@@ -120,7 +120,7 @@ fn before_word(at: usize) -> usize {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped by us with this length; nobody has a part of it, since references borrow `self`.
+        // SAFETY: mapped by us with this length; no reference into it is left, since references borrow `self`.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.long) };
     }
 }

@@ -1,8 +1,8 @@
-//! What application and daemon say to each other over the control socket.
+//! Messages between application and daemon over the control socket.
 //!
-//! A message is its length, 4 bytes with the least significant first, and so many bytes of JSON; file descriptors come
-//! with its first byte. The application asks, the daemon answers at once and in order; nothing comes unasked. Who waits,
-//! waits at a bell.
+//! A message is its length, 4 bytes with the least significant first, and so many bytes of JSON; file descriptors come with
+//! its first byte. The daemon answers each request at once and in order, and sends nothing unasked. Waiting is done at a
+//! bell.
 
 use std::net::SocketAddr;
 
@@ -13,13 +13,13 @@ use thiserror::Error;
 
 use crate::failure;
 
-/// Version of these messages and of the memory that is shared. Both sides have to have the same.
+/// Version of these messages and of the shared memory. Both sides must have the same.
 pub(crate) const VERSION: u32 = 1;
 
 /// Longest message. Bytes.
 pub(crate) const LONGEST: usize = 64 << 10;
 
-/// What an application asks.
+/// Requests of an application.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub(crate) enum Request {
@@ -29,24 +29,24 @@ pub(crate) enum Request {
     Connect { to: SocketAddr, service: u16, priority: u8 },
     /// Makes a listener.
     Listen { service: u16 },
-    /// Takes a stream that has come to listener `channel`.
+    /// Accepts a stream of listener `channel`.
     Accept { channel: u64 },
-    /// Pulls of stream `channel` go at this priority.
+    /// Sets the priority of the pulls of stream `channel`.
     Prefer { channel: u64, priority: u8 },
-    /// How stream `channel` stands.
+    /// Requests the status of stream `channel`.
     Info { channel: u64 },
-    /// How the daemon stands.
+    /// Requests the status of the daemon.
     Status { form: Form },
 }
 
 impl Request {
-    /// Whether it begins something new.
+    /// Whether it begins a session, a stream or a listener.
     pub fn begins(&self) -> bool {
         matches!(self, Self::Hello { .. } | Self::Connect { .. } | Self::Listen { .. } | Self::Accept { .. })
     }
 }
 
-/// How a status is written.
+/// Format of a status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Form {
@@ -54,20 +54,21 @@ pub(crate) enum Form {
     Prometheus,
 }
 
-/// What the daemon answers.
+/// Answers of the daemon.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub(crate) enum Answer {
-    /// To `Hello`, with the memory and the bell of a session for so many channels, whose rings have `ring` bytes.
+    /// Answer to `Hello`, with the memory and the bell of a session. The session has this number of channels, whose rings
+    /// have `ring` bytes each.
     Welcome { version: u32, address: SocketAddr, channels: usize, ring: usize },
-    /// A stream or a listener: its name, unlike all others of the session; the place of its bit; which of the memories
-    /// that the session has. With memory and bells if that is a new one.
+    /// A stream or a listener: its name, unique within the session; the place of its bit; and the number of its memory. A
+    /// new memory comes with its descriptor and its bells.
     Channel { channel: u64, slot: usize, memory: usize, peer: Option<SocketAddr> },
-    /// Nothing has come.
+    /// No stream waits to be accepted.
     Nothing,
-    /// It is done.
+    /// The request was carried out.
     Done,
-    /// How a stream stands.
+    /// Status of a stream.
     Info {
         peer: SocketAddr,
         service: u16,
@@ -75,12 +76,12 @@ pub(crate) enum Answer {
         /// Bytes that the daemon holds for the reader.
         waiting: usize,
         counts: Counts,
-        /// Number and words.
+        /// Number and text.
         error: Option<(u32, String)>,
     },
-    /// Text of so many bytes, in a file that comes with it.
+    /// Text of this length, in a file that comes with it.
     Text { long: usize },
-    /// It cannot be done: a number for the reason, and the words.
+    /// The request failed: a number for the reason, and a text.
     Failed { code: u32, text: String },
 }
 
@@ -110,7 +111,7 @@ pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
     bytes
 }
 
-/// Messages from pieces of bytes.
+/// Splits received bytes into messages.
 #[derive(Default, Debug)]
 pub(crate) struct Decoder(Vec<u8>);
 
@@ -120,7 +121,7 @@ impl Decoder {
         self.0.extend_from_slice(bytes);
     }
 
-    /// The next message, if it is whole.
+    /// Returns the next message, if it is complete.
     pub fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, Unreadable> {
         let Some((front, rest)) = self.0.split_first_chunk::<4>() else { return Ok(None) };
         let long = u32::from_le_bytes(*front) as usize;

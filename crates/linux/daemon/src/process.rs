@@ -1,4 +1,4 @@
-//! System calls about this process: who it is, what it may do, where it runs.
+//! System calls about this process: its user, its rights, its core.
 
 use std::ffi::CString;
 use std::mem::{size_of, zeroed};
@@ -14,7 +14,7 @@ pub(crate) struct Account {
     pub gid: u32,
 }
 
-/// Room for the text of an entry of the user or the group database. Bytes; a group with many members is long.
+/// Buffer for an entry of the user or the group database. Bytes; a group with many members is long.
 const ENTRY: usize = 1 << 20;
 
 fn no_account(kind: &'static str, name: &str) -> Error {
@@ -50,7 +50,7 @@ pub(crate) fn own() -> Account {
     unsafe { Account { uid: libc::geteuid(), gid: libc::getegid() } }
 }
 
-/// Becomes `account` for good, with no further group.
+/// Switches to `account` for good, without supplementary groups.
 pub(crate) fn become_user(account: &Account) -> Result<(), Error> {
     let Account { uid, gid } = *account;
     let what = "cannot become another user";
@@ -68,14 +68,15 @@ fn control(option: libc::c_int, argument: libc::c_ulong, what: &'static str) -> 
     checked(unsafe { libc::prctl(option, argument, 0, 0, 0) }, what)
 }
 
-/// From now on no program that this process starts has more rights than it, whatever is written on its file.
+/// Sets `no_new_privs`: programs that this process starts gain no rights, even through setuid bits or file capabilities.
 pub(crate) fn no_new_privileges() -> Result<(), Error> {
     control(libc::PR_SET_NO_NEW_PRIVS, 1, "cannot give up new privileges").map(|_| ())
 }
 
-/// No program that this process starts can be given a capability. Needs CAP_SETPCAP; who lacks it can gain nothing anyway.
+/// Empties the bounding set: no program that this process starts can be given a capability. Needs CAP_SETPCAP; a process
+/// without it can gain nothing anyway.
 pub(crate) fn empty_bounding_set() {
-    // The kernel says by an error where its list ends.
+    // An error of the kernel marks the end of its list.
     let _ = (0..64).try_for_each(|capability| control(libc::PR_CAPBSET_DROP, capability, "").map(|_| ()));
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn run_on(core: u16) -> Result<(), Error> {
     checked(result, "cannot run on the core that \"core\" names").map(|_| ())
 }
 
-/// As many file descriptors as the process may have.
+/// Raises the limit of file descriptors to the maximum that the process may have.
 pub(crate) fn raise_descriptors() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel writes, and then reads, one `rlimit`. Where that fails the limit stays as it is.
@@ -126,8 +127,8 @@ pub(crate) fn raise_descriptors() {
     }
 }
 
-/// SIGINT and SIGTERM, which no longer end the process but can be read, as long as this lives. SIGHUP, which comes when a
-/// terminal is closed too, does nothing but that it can be read.
+/// SIGINT and SIGTERM, which no longer end the process but can be read, as long as this value lives. SIGHUP, which also
+/// comes when a terminal is closed, is blocked and only read.
 #[derive(Debug)]
 pub(crate) struct Signals {
     fd: OwnedFd,
@@ -135,7 +136,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Blocks them in this thread and those that it starts.
+    /// Blocks them in this thread and its later child threads.
     pub fn block() -> Result<Self, Error> {
         // SAFETY: sets of signals are integers; these calls write to them alone.
         let (set, before, result) = unsafe {
@@ -155,7 +156,7 @@ impl Signals {
 }
 
 impl Signals {
-    /// What can be read when there was a SIGHUP.
+    /// Returns a descriptor that becomes readable after a SIGHUP.
     pub fn hangup(&self) -> Result<OwnedFd, Error> {
         // SAFETY: a set of signals is integers; the calls write to it, and the kernel reads it.
         let fd = unsafe {

@@ -1,21 +1,21 @@
-//! What one application and one user may have, so that there is something left for the others.
+//! Quotas of one application and one user, so that resources remain for the others.
 
 use std::cell::{Cell, RefCell};
 
 use pullnet_units::{Instant, Picos};
 
 const SECOND: u64 = Picos::from_secs(1).0;
-/// Requests for the status of one user in a second.
+/// Requests for the status of one user per second.
 const STATUS: u64 = 20;
-/// Requests that are saved up, as a part of those of a second.
+/// Requests that may be saved up, as a fraction of those per second.
 const SAVED: u64 = 10;
 
-/// So many requests in a second, and some that are saved up.
+/// A rate limit: requests per second, some of which may be saved up.
 #[derive(Debug)]
 pub(crate) struct Rate {
     /// Time that one request takes. Picoseconds.
     each: u64,
-    /// When everything so far would have been done at that rate.
+    /// Time at which all requests so far would have been done at that rate.
     spent: Instant,
 }
 
@@ -24,46 +24,46 @@ impl Rate {
         Self { each: SECOND / per_second.max(1), spent: Instant::ZERO }
     }
 
-    /// When the next request may be answered: now, unless too many were.
+    /// The time from which the next request may be answered: now, unless the rate is exceeded.
     pub fn ready(&self, now: Instant) -> Instant {
         Instant(now.0.max(self.spent.0.saturating_sub(SECOND / SAVED)))
     }
 
-    /// A request was answered.
+    /// Counts an answered request.
     pub fn spend(&mut self, now: Instant) {
         self.spent = self.spent.max(now).after(Picos(self.each));
     }
 }
 
-/// A user, with everything that his applications have.
+/// A user, with the resources of all of the user's applications.
 #[derive(Debug)]
 pub(crate) struct User {
-    /// Applications, but for those that have gone.
+    /// Connected applications.
     pub applications: Cell<usize>,
     /// Streams and listeners.
     pub channels: Cell<usize>,
     /// Shared memory. Bytes.
     pub memory: Cell<usize>,
     pub rate: RefCell<Rate>,
-    /// Requests for the status, each of which costs the daemon more than a thousand others.
+    /// Requests for the status. Each costs the daemon as much as more than a thousand other requests.
     pub status: RefCell<Rate>,
 }
 
 impl User {
-    /// Whose applications make at most `messages` requests in a second each, and twice as many together.
+    /// Creates a user whose applications make at most `messages` requests per second each, and twice as many together.
     pub fn new(messages: u32) -> Self {
         let rate = RefCell::new(Rate::new(2 * u64::from(messages)));
         let status = RefCell::new(Rate::new(STATUS));
         Self { applications: Cell::new(0), channels: Cell::new(0), memory: Cell::new(0), rate, status }
     }
 
-    /// Whether nothing of this user is here.
+    /// Whether the user has no application and no resource left.
     pub fn is_gone(&self) -> bool {
         self.applications.get() == 0 && self.channels.get() == 0 && self.memory.get() == 0
     }
 }
 
-/// Adds to a count, or takes from it.
+/// Adds `by` to a count.
 pub(crate) fn change(count: &Cell<usize>, by: isize) {
     count.set(count.get().saturating_add_signed(by));
 }

@@ -1,7 +1,7 @@
 //! A ring of bytes from one side to the other in shared memory: one writer, one reader, no lock, no system call.
 //!
-//! Both sides count bytes since the beginning. Each counter stands in a cache line that only its owner writes, beside
-//! what else the owner says; each side keeps its own counter to itself and looks only at the other's:
+//! Both sides count bytes since the beginning. Each counter stands in a cache line that only its owner writes, beside the
+//! owner's flags; each side keeps its own counter in private memory and reads only the other's:
 //!
 //! | at | line of the writer | line of the reader |
 //! |---|---|---|
@@ -10,10 +10,10 @@
 //! | 12 | 1: nothing follows, u32 | |
 //!
 //! The other side may be hostile. A counter that breaks the rules (goes backwards, or claims more than the ring holds) is
-//! told as [`Broken`]; nothing else depends on it.
+//! reported as [`Broken`]; nothing else depends on it.
 //!
-//! Going to sleep: a side says that it waits, and looks once more; the other one moves its counter, and then looks whether
-//! somebody waits. With a fence between the two steps on both sides, one of them sees the other.
+//! Going to sleep: a side announces that it waits, and checks the counter once more; the other side moves its counter, and
+//! then checks for a waiter. With a fence between the two steps on both sides, at least one side sees the other's store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -22,7 +22,7 @@ use thiserror::Error;
 
 use crate::memory::Memory;
 
-/// A side's line of a ring, or anything that only one side writes. Bytes.
+/// A side's line of a ring, or any other line with a single writer. Bytes.
 pub(crate) const LINE: usize = 64;
 
 const COUNT: usize = 0;
@@ -34,7 +34,7 @@ const ENDED: usize = 12;
 #[error("the counters of a ring in shared memory are impossible")]
 pub(crate) struct Broken;
 
-/// Where a ring lies in its memory.
+/// Offsets of a ring in its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     /// The writer's line.
@@ -43,18 +43,18 @@ pub(crate) struct Place {
     pub reader: usize,
     /// The bytes.
     pub bytes: usize,
-    /// How many; a power of two.
+    /// Their number; a power of two.
     pub size: usize,
 }
 
-/// What both ends have in common.
+/// State common to both ends.
 #[derive(Debug)]
 struct End {
     memory: Arc<Memory>,
     place: Place,
     /// The own counter.
     own: u64,
-    /// The other's counter when last looked at.
+    /// The other's counter when last read.
     other: u64,
     own_line: usize,
     other_line: usize,
@@ -74,7 +74,7 @@ impl End {
         self.memory.half(line + at)
     }
 
-    /// The other's counter; it has to lie from the last one seen to `limit`.
+    /// Reads the other's counter; it must lie between the last value seen and `limit`.
     fn look(&mut self, limit: u64) -> Result<u64, Broken> {
         let seen = self.word(self.other_line).load(Ordering::Acquire);
         if seen < self.other || seen > limit {
@@ -90,13 +90,13 @@ impl End {
         self.word(self.own_line).store(self.own, Ordering::Release);
     }
 
-    /// Says that this side waits, so that the other one rings; or that it does not.
+    /// Sets or clears the flag that this side waits, so that the other side rings.
     fn wait(&self, waits: bool) {
         self.flag(self.own_line, WAITS).store(waits.into(), Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// Whether the other side waits. It is told so once: whoever asks has to ring.
+    /// Whether the other side waits. Clears the flag, so the caller must ring.
     fn other_waits(&self) -> bool {
         fence(Ordering::SeqCst);
         let flag = self.flag(self.other_line, WAITS);
@@ -121,7 +121,7 @@ impl Writer {
         Self(End::new(memory, place, place.writer, place.reader))
     }
 
-    /// Bytes that can be written now.
+    /// Number of bytes that can be written now.
     pub fn room(&mut self) -> Result<usize, Broken> {
         let read = self.0.look(self.0.own)?;
         let held = self.0.own - read;
@@ -129,7 +129,7 @@ impl Writer {
         Ok(self.0.place.size - held as usize)
     }
 
-    /// Writes as much of `bytes` as there is room for; returns how much.
+    /// Writes as many of `bytes` as there is room for; returns their number.
     pub fn write(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
         let long = self.room()?.min(bytes.len());
         let [(first, cut), (second, _)] = self.0.stretches(self.0.own, long);
@@ -146,17 +146,17 @@ impl Writer {
         self.0.own
     }
 
-    /// Nothing follows what was written.
+    /// Marks the end behind the bytes written so far.
     pub fn end(&self) {
         self.0.flag(self.0.own_line, ENDED).store(1, Ordering::Release);
     }
 
-    /// Says whether this side waits for room. Look at [`Writer::room`] once more before sleeping.
+    /// Sets whether this side waits for room. Check [`Writer::room`] once more before sleeping.
     pub fn wait(&self, waits: bool) {
         self.0.wait(waits);
     }
 
-    /// Whether the reader waits, after something was written or ended: then ring.
+    /// Whether the reader waits, after a write or the end: then ring.
     pub fn reader_waits(&self) -> bool {
         self.0.other_waits()
     }
@@ -166,7 +166,7 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Reader {
     end: End,
-    /// Bytes since the beginning after which nothing is read, whatever the writer says.
+    /// Number of bytes since the beginning after which reading stops, even if the writer claims more.
     sealed: u64,
 }
 
@@ -176,24 +176,24 @@ impl Reader {
         Self { end: End::new(memory, place, place.reader, place.writer), sealed: u64::MAX }
     }
 
-    /// What is written from now on is not read.
+    /// Stops reading at the current end: bytes written from now on are ignored.
     pub fn seal(&mut self) -> Result<(), Broken> {
         self.sealed = self.end.own + self.ready()? as u64;
         Ok(())
     }
 
-    /// Bytes that can be read now.
+    /// Number of bytes that can be read now.
     pub fn ready(&mut self) -> Result<usize, Broken> {
         let written = self.end.look(self.end.own + self.end.place.size as u64)?;
         Ok((written.min(self.sealed) - self.end.own) as usize)
     }
 
-    /// Whether nothing follows what is [`Reader::ready`]. Ask this first: what was written before the end is ready then.
+    /// Whether the writer has marked the end. Check this before [`Reader::ready`]: all bytes before the end are ready then.
     pub fn ended(&self) -> bool {
         self.end.flag(self.end.other_line, ENDED).load(Ordering::Acquire) != 0
     }
 
-    /// Copies what is ready to `out`, as much as fits, and leaves it in the ring; returns how much.
+    /// Copies ready bytes to `out`, as many as fit, and leaves them in the ring; returns their number.
     pub fn peek(&mut self, out: &mut [u8]) -> Result<usize, Broken> {
         let long = self.ready()?.min(out.len());
         let [(first, cut), (second, _)] = self.end.stretches(self.end.own, long);
@@ -202,7 +202,7 @@ impl Reader {
         Ok(long)
     }
 
-    /// Takes `bytes` out, which were peeked at.
+    /// Takes out `bytes` that were peeked at.
     pub fn consume(&mut self, bytes: usize) {
         debug_assert!(self.end.own + bytes as u64 <= self.end.other, "consumed without looking");
         self.end.advance(bytes);
@@ -213,7 +213,7 @@ impl Reader {
         self.end.own
     }
 
-    /// Takes what is ready to `out`, as much as fits; returns how much.
+    /// Moves ready bytes to `out`, as many as fit; returns their number.
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, Broken> {
         let long = self.peek(out)?;
         if long > 0 {
@@ -222,12 +222,12 @@ impl Reader {
         Ok(long)
     }
 
-    /// Says whether this side waits for bytes. Look at [`Reader::ready`] once more before sleeping.
+    /// Sets whether this side waits for bytes. Check [`Reader::ready`] once more before sleeping.
     pub fn wait(&self, waits: bool) {
         self.end.wait(waits);
     }
 
-    /// Whether the writer waits, after something was read: then ring.
+    /// Whether the writer waits, after a read: then ring.
     pub fn writer_waits(&self) -> bool {
         self.end.other_waits()
     }
@@ -297,7 +297,7 @@ mod tests {
             }
         }
 
-        /// Whatever the other side writes into its line: an answer within the ring, or `Broken`.
+        /// Any counter written by the other side gives an answer within the ring, or `Broken`.
         #[test]
         fn hostile_counters_are_told(counters in prop::collection::vec(
             prop_oneof![any::<u64>(), 0..200u64, Just(u64::MAX), Just(1 << 63)], 0..50,
@@ -349,8 +349,8 @@ mod tests {
         assert!(!reader.writer_waits());
     }
 
-    /// Two threads that sleep whenever they can: a lost wake-up would leave both asleep, and the watchdog of the park
-    /// would be seen as a wait that was ended by nobody.
+    /// Two threads that sleep whenever they can: a lost wake-up would leave both asleep until the watchdog of the park
+    /// fires, and the test would see a wait that ended without a ring.
     #[test]
     fn two_threads_lose_no_byte_and_no_wake_up() {
         const TOTAL: usize = 1 << 20;
@@ -381,7 +381,7 @@ mod tests {
             if writer.reader_waits() {
                 to_reader.send(()).unwrap();
             }
-            // Bells of the reader may still come.
+            // Kept open: the reader may still ring.
             from_reader
         });
         let (mut got, mut out) = (0usize, [0; 50]);

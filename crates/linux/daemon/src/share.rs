@@ -1,4 +1,4 @@
-//! What the daemon shares with an application: a session for all, and a channel for each stream and each listener.
+//! Memory that the daemon shares with an application: a session for all, and a channel for each stream and each listener.
 //!
 //! A **channel** is memory with two rings, up from the application and down to it, and two bells that the daemon rings,
 //! one for bytes to read and one for room to write. A listener has a channel too: each byte that comes down is a stream
@@ -30,13 +30,13 @@ const FAILURE: usize = 5 * LINE;
 const SETTLED: usize = FAILURE + 8;
 const BYTES: usize = 4096;
 
-/// What the application wants of a channel.
+/// The application's wish for a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Open,
-    /// What was written goes on; what still comes is refused.
+    /// Bytes written already are still sent; bytes that arrive are refused.
     Closed,
-    /// Everything is given up.
+    /// The stream is reset at both ends.
     Aborted,
 }
 
@@ -48,12 +48,12 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// Bytes of the memory.
+    /// Length of the memory. Bytes.
     pub fn long(size: usize) -> usize {
         BYTES + 2 * size
     }
 
-    /// Maps what [`sys::memory_file`] or the daemon gave.
+    /// Maps a descriptor made by [`sys::memory_file`] or received from the daemon.
     pub fn map(fd: &OwnedFd, size: usize) -> Result<Self, Error> {
         Ok(Self { memory: Arc::new(Memory::map(fd, Self::long(size))?), size })
     }
@@ -76,17 +76,17 @@ impl Channel {
         (Reader::new(Arc::clone(&self.memory), self.up()), Writer::new(Arc::clone(&self.memory), self.down()))
     }
 
-    /// Gives its pages back to the system, whoever has mapped them.
+    /// Gives its pages back to the system, including pages mapped by other processes.
     pub fn discard(&self) {
         self.memory.discard();
     }
 
-    /// As new. Only while the other side does not use it.
+    /// Resets the rings and flags. Only while the other side does not use them.
     pub fn clear(&self) {
         (0..6 * LINE / 8).for_each(|word| self.memory.word(8 * word).store(0, Ordering::Relaxed));
     }
 
-    /// Writes where no rule says so.
+    /// Writes any word, also in violation of the rules.
     #[cfg(any(test, feature = "hostile"))]
     pub fn spoil(&self, at: usize, value: u64) {
         self.memory.word(at).store(value, Ordering::SeqCst);
@@ -100,7 +100,7 @@ impl Channel {
         }
     }
 
-    /// An abort is final.
+    /// Sets the verdict. An abort is final.
     pub fn set_verdict(&self, verdict: Verdict) {
         self.memory.half(VERDICT).fetch_max(verdict as u32, Ordering::AcqRel);
     }
@@ -114,7 +114,7 @@ impl Channel {
         self.memory.half(RETIRED).store(1, Ordering::Release);
     }
 
-    /// Why the channel failed; 0 if it did not.
+    /// The reason why the channel failed; 0 if it did not.
     pub fn failure(&self) -> u32 {
         self.memory.half(FAILURE).load(Ordering::Acquire)
     }
@@ -142,7 +142,7 @@ pub(crate) struct OwnChannel {
 }
 
 impl OwnChannel {
-    /// A new one, and what the application is given: the memory, the bell of bytes, and that of room.
+    /// Makes a channel, and the descriptors for the application: the memory, the bell for bytes, and the bell for room.
     pub fn make(size: usize) -> Result<(Self, [OwnedFd; 3]), Error> {
         let fd = sys::memory_file(Channel::long(size))?;
         let channel = Channel::map(&fd, size)?;
@@ -154,7 +154,7 @@ impl OwnChannel {
 const ASLEEP: usize = 0;
 const NEWS: usize = LINE;
 
-/// The memory of a session with so many channels.
+/// The memory of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     memory: Arc<Memory>,
@@ -162,18 +162,18 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Bytes of the memory.
+    /// Length of the memory. Bytes.
     pub fn long(channels: usize) -> usize {
         (NEWS + channels.div_ceil(64) * 8).next_multiple_of(4096)
     }
 
-    /// Maps what [`sys::memory_file`] or the daemon gave.
+    /// Maps a descriptor made by [`sys::memory_file`] or received from the daemon.
     pub fn map(fd: &OwnedFd, channels: usize) -> Result<Self, Error> {
         let memory = Memory::map(fd, Self::long(channels))?;
         Ok(Self { memory: Arc::new(memory), words: channels.div_ceil(64) })
     }
 
-    /// The application has moved something of channel `slot`. Whether it has to ring.
+    /// Called by the application after it has moved a counter of channel `slot`. Returns whether it must ring.
     pub fn note(&self, slot: usize) -> bool {
         self.memory.word(NEWS + slot / 64 * 8).fetch_or(1 << (slot % 64), Ordering::Release);
         fence(Ordering::SeqCst);
@@ -181,7 +181,7 @@ impl Session {
         asleep.load(Ordering::Relaxed) != 0 && asleep.swap(0, Ordering::Relaxed) != 0
     }
 
-    /// The daemon takes the channels of which something was moved.
+    /// Takes the numbers of the channels in which a counter has moved.
     pub fn news(&self, mut each: impl FnMut(usize)) {
         for number in 0..self.words {
             let word = self.memory.word(NEWS + number * 8);
@@ -196,13 +196,13 @@ impl Session {
         }
     }
 
-    /// Writes where no rule says so.
+    /// Writes any word, also in violation of the rules.
     #[cfg(any(test, feature = "hostile"))]
     pub fn spoil(&self, at: usize, value: u64) {
         self.memory.word(at).store(value, Ordering::SeqCst);
     }
 
-    /// The daemon says that it is about to sleep, or that it is awake. It has to look at the news once more before it
+    /// Called by the daemon when it is about to sleep, and when it is awake. It must check the news once more before it
     /// sleeps.
     pub fn sleep(&self, asleep: bool) {
         self.memory.half(ASLEEP).store(asleep.into(), Ordering::Relaxed);
@@ -218,7 +218,7 @@ pub(crate) struct OwnSession {
 }
 
 impl OwnSession {
-    /// A new one, and what the application is given: the memory, and the bell that it rings.
+    /// Makes a session, and the descriptors for the application: the memory, and the bell that it rings.
     pub fn make(channels: usize) -> Result<(Self, [OwnedFd; 2]), Error> {
         let fd = sys::memory_file(Session::long(channels))?;
         let session = Session::map(&fd, channels)?;

@@ -1,4 +1,4 @@
-//! System calls. Every one is checked; memory is passed as references whose length the call is told.
+//! System calls. Every result is checked; memory is passed as references, and the call is told their length.
 
 use std::io;
 use std::mem::{size_of, size_of_val, zeroed};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::Error;
 
-/// File descriptors that one message may carry.
+/// Maximum number of file descriptors in one message.
 pub(crate) const MOST_FDS: usize = 4;
 
 pub(crate) fn owned(fd: RawFd, what: &'static str) -> Result<OwnedFd, Error> {
     if fd < 0 {
         return Err(Error::last(what));
     }
-    // SAFETY: the kernel has just given it to us, and nobody else knows it.
+    // SAFETY: the kernel has just returned this descriptor, and it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -22,12 +22,12 @@ pub(crate) fn checked(result: libc::c_int, what: &'static str) -> Result<libc::c
     if result < 0 { Err(Error::last(what)) } else { Ok(result) }
 }
 
-/// What a call says that returns a length, or -1.
+/// Converts the result of a call that returns a length, or -1 for an error.
 fn counted(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-/// A file in memory of `long` bytes, zeroed, that nobody can shrink, grow or unseal.
+/// Makes an anonymous file of `long` bytes, zeroed, sealed against shrinking, growing and unsealing.
 pub(crate) fn memory_file(long: usize) -> Result<OwnedFd, Error> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name ends with 0.
@@ -40,7 +40,7 @@ pub(crate) fn memory_file(long: usize) -> Result<OwnedFd, Error> {
     Ok(fd)
 }
 
-/// Whether a file in memory has `long` bytes and can be neither shrunk nor grown.
+/// Whether an anonymous file has `long` bytes and is sealed against shrinking and growing.
 pub(crate) fn is_sealed(fd: &OwnedFd, long: usize) -> bool {
     let wanted = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
     // SAFETY: takes no memory.
@@ -91,14 +91,14 @@ pub(crate) fn send_with(fd: BorrowedFd<'_>, bytes: &[u8], fds: &[BorrowedFd<'_>]
 #[repr(C, align(8))]
 struct Control([u8; 48]);
 
-/// Receives what has arrived without waiting; file descriptors that come with it are dropped by the kernel. 0: the other
-/// side is gone.
+/// Receives the bytes that have arrived, without waiting; the kernel drops file descriptors that come with them. 0: the
+/// other side is gone.
 pub(crate) fn receive(fd: BorrowedFd<'_>, out: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the kernel writes at most the length of `out`.
     counted(unsafe { libc::recv(fd.as_raw_fd(), out.as_mut_ptr().cast(), out.len(), libc::MSG_DONTWAIT) })
 }
 
-/// The same with the file descriptors, which are added to `fds`.
+/// As [`receive`], and adds the file descriptors to `fds`.
 pub(crate) fn receive_with(fd: BorrowedFd<'_>, out: &mut [u8], fds: &mut Vec<OwnedFd>) -> io::Result<usize> {
     let mut control = Control([0; 48]);
     let mut piece = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: out.len() };
@@ -112,7 +112,7 @@ pub(crate) fn receive_with(fd: BorrowedFd<'_>, out: &mut [u8], fds: &mut Vec<Own
     // SAFETY: every pointer in `message` points to memory that outlives the call and has the length that is said.
     let got = counted(unsafe { libc::recvmsg(fd.as_raw_fd(), &mut message, flags) })?;
     // SAFETY: the kernel has set the length of the control messages, which lie in a buffer of ours that is alive; the
-    // numbers in them are file descriptors that nobody else owns.
+    // numbers in them are file descriptors without another owner.
     unsafe {
         let mut at = libc::CMSG_FIRSTHDR(&message);
         while let Some(header) = at.as_ref() {
@@ -127,7 +127,7 @@ pub(crate) fn receive_with(fd: BorrowedFd<'_>, out: &mut [u8], fds: &mut Vec<Own
     Ok(got)
 }
 
-/// Waits until `fd` can be read or its other side is gone, or for `timeout`. Whether anything happened.
+/// Waits until `fd` becomes readable or its other side is gone, for `timeout` at most. Returns whether anything happened.
 pub(crate) fn wait(fd: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<bool, Error> {
     let mut polled = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let time = timeout.map(|timeout| libc::timespec {
@@ -143,20 +143,20 @@ pub(crate) fn wait(fd: BorrowedFd<'_>, timeout: Option<Duration>) -> Result<bool
     }
 }
 
-/// Nothing is received at this end of a pair of sockets any more: who waits there sees that the other end is gone.
+/// Shuts down receiving at this end of a pair of sockets: a waiter there sees the other end as closed.
 pub(crate) fn silence(fd: impl AsFd) {
     // SAFETY: takes no memory. It cannot fail for a socket that is connected.
     let _ = unsafe { libc::shutdown(fd.as_fd().as_raw_fd(), libc::SHUT_RD) };
 }
 
-/// Takes what an eventfd or a signalfd holds.
+/// Reads an eventfd or a signalfd, to reset it.
 pub(crate) fn take(fd: BorrowedFd<'_>) {
     let mut taken = [0u8; 128];
-    // SAFETY: the kernel writes at most the length of `taken`. What it says does not matter.
+    // SAFETY: the kernel writes at most the length of `taken`. The result does not matter.
     let _ = unsafe { libc::read(fd.as_raw_fd(), taken.as_mut_ptr().cast(), taken.len()) };
 }
 
-/// Who is at the other end of a Unix socket: uid, gid and process.
+/// Returns the peer credentials of a Unix socket: uid, gid and process.
 pub(crate) fn peer(fd: BorrowedFd<'_>) -> Result<libc::ucred, Error> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut long = size_of::<libc::ucred>() as libc::socklen_t;
@@ -166,7 +166,7 @@ pub(crate) fn peer(fd: BorrowedFd<'_>) -> Result<libc::ucred, Error> {
     checked(result, "cannot ask who is at the other end of a socket").map(|_| peer)
 }
 
-/// The further groups of who is at the other end of a Unix socket; at most 256.
+/// Returns the supplementary groups of the peer of a Unix socket; at most 256.
 pub(crate) fn peer_groups(fd: BorrowedFd<'_>) -> Vec<u32> {
     let mut groups = [0u32; 256];
     let mut long = size_of_val(&groups) as libc::socklen_t;
@@ -178,7 +178,7 @@ pub(crate) fn peer_groups(fd: BorrowedFd<'_>) -> Vec<u32> {
     groups[..count.min(groups.len())].to_vec()
 }
 
-/// Things to wait for, each with a number.
+/// Descriptors to wait for, each with a number.
 #[derive(Debug)]
 pub(crate) struct Poll(OwnedFd);
 
@@ -188,7 +188,7 @@ impl Poll {
         owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }, "cannot make an epoll").map(Self)
     }
 
-    /// Waits for `fd` from now on, until it is closed.
+    /// Adds `fd` until it is closed.
     pub fn add(&self, fd: BorrowedFd<'_>, number: u64) -> Result<(), Error> {
         let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: number };
         // SAFETY: the kernel reads one event.
@@ -197,7 +197,7 @@ impl Poll {
         checked(result, "cannot wait for a file descriptor").map(|_| ())
     }
 
-    /// Waits for `fd`, which was added under `number`, or not for the time being.
+    /// Resumes or pauses waiting for `fd`, which was added under `number`.
     pub fn change(&self, fd: BorrowedFd<'_>, number: u64, waits: bool) -> Result<(), Error> {
         let events = if waits { libc::EPOLLIN as u32 } else { 0 };
         let mut event = libc::epoll_event { events, u64: number };
@@ -207,7 +207,7 @@ impl Poll {
         checked(result, "cannot wait for a file descriptor").map(|_| ())
     }
 
-    /// The numbers of what can be read now, at most 64. Never waits.
+    /// Returns the numbers of the readable descriptors, at most 64. Never waits.
     pub fn ready(&self, each: &mut Vec<u64>) {
         const NONE: libc::epoll_event = libc::epoll_event { events: 0, u64: 0 };
         let mut events = [NONE; 64];

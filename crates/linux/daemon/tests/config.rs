@@ -154,7 +154,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// What is said of its keys, with the folder left out.
+    /// Loads the keys and returns the error, with the folder left out.
     fn told(&self) -> Result<(), String> {
         let text = "backend = \"udp\"\naddress = \"10.0.0.1\"\nrate = \"1 Gbps\"\n[keys]\nfile = \"keys.toml\"\nplain = \"80 443\"\n";
         let file = HostFile::read(&self.0.join("h.toml").to_string_lossy(), text).unwrap();

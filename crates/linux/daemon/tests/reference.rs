@@ -1,4 +1,4 @@
-//! The list of settings in `docs/host.md` is made from the code. `BLESS=1` writes it anew.
+//! The list of settings in `docs/host.md` is made from the code. `BLESS=1` rewrites it.
 
 use std::fs;
 use std::path::Path;

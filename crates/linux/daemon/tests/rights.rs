@@ -1,4 +1,4 @@
-//! Who may use a daemon, and what the daemon itself may do. As root; without it there is nobody else to be.
+//! Users that may use a daemon, and rights of the daemon itself. Needs root, which can switch to other users.
 
 mod common;
 
@@ -11,7 +11,7 @@ use pullnet_daemon::DaemonStack;
 /// Users of every Debian: not the daemon's own.
 const GAMES: (u32, u32) = (5, 60);
 
-/// What a process of its own does: connects, and says what it was told.
+/// Runs in a process of its own: connects, and prints the answer.
 #[test]
 fn visitor() {
     let Ok(socket) = std::env::var("PULLNET_TEST_SOCKET") else { return };
@@ -21,7 +21,7 @@ fn visitor() {
     }
 }
 
-/// What user and group are told.
+/// Runs `visitor` as a user and group, and returns its output.
 fn visit(daemon: &Daemon, (uid, gid): (u32, u32)) -> String {
     // The test program itself may lie where only root can read. Another process copies it: a program that a thread of this
     // one still writes to could not be started.

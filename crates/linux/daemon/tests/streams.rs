@@ -1,4 +1,4 @@
-//! Streams between applications of two daemons: bytes arrive, ends arrive, limits hold, and whoever dies is noticed.
+//! Streams between applications of two daemons: bytes arrive, ends arrive, limits hold, and a peer crash is noticed.
 
 mod common;
 
@@ -145,7 +145,7 @@ fn what_was_written_before_a_close_arrives() {
     assert!(got == sent, "{} B of {}", got.len(), sent.len());
 }
 
-/// What a process of its own does: opens a stream, says hello, and waits to be killed.
+/// Runs in a process of its own: opens a stream, says hello, and waits to be killed.
 #[test]
 fn child() {
     let (Ok(socket), Ok(to)) = (std::env::var("PULLNET_TEST_SOCKET"), std::env::var("PULLNET_TEST_TO"))
@@ -207,7 +207,7 @@ fn memory_does_not_grow_with_the_streams_that_were() {
     let before = [held(&a), held(&b)];
     (0..3).for_each(|_| round());
     for (before, after) in before.into_iter().zip([held(&a), held(&b)]) {
-        // What NDP remembers of each connection for a while is a few hundred bytes.
+        // NDP keeps a few hundred bytes per ended connection for a while.
         assert!(after < before + 2000, "{before} kB before 600 streams, {after} kB after them");
     }
 }

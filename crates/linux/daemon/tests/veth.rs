@@ -1,4 +1,4 @@
-//! Daemons on interfaces, which they open as root and use as nobody. Needs root and `ip`.
+//! Daemons on interfaces, which they open as root and use as the user `nobody`. Needs root and `ip`.
 
 mod common;
 #[path = "../../netio/tests/common/mod.rs"]
@@ -48,7 +48,7 @@ fn bytes_cross_a_link(further: &str) {
     [10, 2_000_000].into_iter().for_each(exchange);
     link.interrupt(0);
     exchange(100_000);
-    // Nobody has this address.
+    // An address without a host.
     let nowhere = NdpStream::connect(&stack, ([10, 77, 0, 9], 61199).into(), SERVICE).unwrap();
     nowhere.write_last(b"anybody?").unwrap();
     let mut nowhere = nowhere;

@@ -1,5 +1,6 @@
-//! What encryption costs: one stream, and calls of 1 kB, between two hosts on a veth with and without keys, by turns; and the
-//! processor time of two engines without an interface, which others on the machine hardly change. Needs root and `ip`.
+//! Measures the cost of encryption: one stream, and calls of 1 kB, between two hosts on a veth, alternately with and without
+//! keys; and the processor time of two engines without an interface, which other load on the machine hardly affects. Needs
+//! root and `ip`.
 //!
 //! `cargo run --release --example encrypted -p pullnet-host -- [ROUNDS [MEGABYTES [CALLS]]]`
 

@@ -1,4 +1,4 @@
-//! What a transport has to give so that it can carry the streams of services.
+//! Requirements on a transport that carries the streams of services.
 
 use std::hash::RandomState;
 
@@ -11,39 +11,39 @@ use pullnet_wire::{Arrived, Packet};
 
 /// A transport that carries streams between applications of hosts that do not trust each other.
 ///
-/// Beside [`Streaming`] it has to give: packets of the host's own form ([`Packet`]), which carry the stream's secret and the
-/// stamp of its opening, so that nobody else can open, acknowledge or end it; a connection that is opened by its data, so that
-/// a call needs no round trip of its own; and hashes that nobody outside can foresee. TCP, DCTCP and go-back-N have a form
-/// on the wire, but neither of these: they run in testbeds only.
+/// Beside [`Streaming`] it must provide: packets of the host's own form ([`Packet`]), which carry the stream's secret and
+/// the stamp of its opening, so that no third party can open, acknowledge or end the stream; a connection that is opened by
+/// its data, so that a call needs no extra round trip; and hash maps whose hashes outsiders cannot predict. TCP, DCTCP and
+/// go-back-N have a wire format, but provide none of these: they run in testbeds only.
 pub trait Carrier: Protocol {
     /// The endpoint of one host.
     type Streams: Streaming;
 
-    /// An endpoint whose hashes nobody can foresee.
+    /// Creates an endpoint with unpredictable hashes.
     fn streams(config: &Self::Config, host: HostInfo, chance: Stream) -> Self::Streams;
 
     /// The settings for packets of `mtu` bytes of payload, with `header` bytes on the line beside it.
     fn sized(config: &Self::Config, mtu: Bytes, header: Bytes) -> Self::Config;
 
-    /// Its times.
+    /// Timeouts of the transport.
     fn times(config: &Self::Config) -> Times;
 
-    /// Packets that an opener may send before it hears anything.
+    /// Packets that an opener may send before the first answer.
     fn first_window(config: &Self::Config) -> u32;
 
-    /// Whether everything of a connection from `from` has arrived, and that is remembered.
+    /// Whether everything of a connection from `from` has arrived, and the connection is still remembered.
     fn has_received(streams: &Self::Streams, from: HostAddr, conn: ConnId) -> bool;
 
-    /// Connections that have ended here and are remembered.
+    /// Number of ended connections that are remembered.
     fn remembered(streams: &Self::Streams) -> usize;
 
-    /// What a packet that the endpoint sends is for.
+    /// Purpose of a packet that the endpoint sends.
     fn purpose(header: &HeaderOf<Self>) -> Purpose;
 
-    /// The packet on the wire, of a host that listens on `home` and counts `header` bytes beside a payload.
+    /// Converts a packet for the wire, from a host that listens on `home` and counts `header` bytes beside a payload.
     fn packet(form: &Form, packet: &Transmit<HeaderOf<Self>>, label: &Label) -> Packet;
 
-    /// A packet that has arrived, as the endpoint takes it; `None`: it is for the owner of the stream.
+    /// Converts an arrived packet for the endpoint; `None`: the packet is for the owner of the stream.
     fn received(
         form: &Form,
         arrived: &Arrived<'_>,
@@ -55,36 +55,36 @@ pub trait Carrier: Protocol {
 /// The header of a carrier's packets.
 pub type HeaderOf<C> = <<C as Carrier>::Streams as Transport>::Header;
 
-/// What all packets of a host have in common.
+/// Fields common to all packets of a host.
 pub type Form = Carriage;
 
-/// How long a transport waits.
+/// Timeouts of a transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Times {
-    /// For an answer, before it sends again.
+    /// Time without an answer before a retransmission.
     pub timeout: Picos,
-    /// For anything of a host, before it gives up.
+    /// Time without any packet of a host before its connections fail.
     pub give_up: Picos,
-    /// Longest time that a packet can be on its way and back.
+    /// Longest round trip of a packet.
     pub time_wait: Picos,
 }
 
-/// What a packet of an endpoint is for.
+/// Purpose of an endpoint's packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// Data of an own connection.
+    /// Data of a connection that this host sends.
     Data {
         /// The connection.
         conn: ConnId,
         /// The packet's number.
         seq: u32,
     },
-    /// A question about an own connection, of which nothing was heard for long.
+    /// A probe of a connection that this host sends and that has been silent for long.
     Question {
         /// The connection.
         conn: ConnId,
     },
-    /// An answer that nobody waits for: it may wait for a frame to leave with.
+    /// An answer that the other host does not wait for: it may be delayed until a frame leaves that can carry it.
     Unhurried {
         /// The other host's connection.
         conn: ConnId,

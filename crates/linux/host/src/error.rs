@@ -25,7 +25,7 @@ pub enum StreamError {
     /// Another listener of this host has the service.
     #[error("service {0} has a listener already")]
     ServiceTaken(u16),
-    /// Nobody listens for the service at this host.
+    /// The service has no listener at this host.
     #[error("service {0} has no listener")]
     NoListener(u16),
     /// An address of the other family.
@@ -36,12 +36,12 @@ pub enum StreamError {
         /// The other host.
         to: SocketAddr,
     },
-    /// This host encrypts what is not excepted, and has no key for the other one.
+    /// This host encrypts all services that are not excepted, and has no key for the other host.
     #[error(
         "there is no key for {0}, and this host encrypts its streams: add one to the keys, or except the service"
     )]
     NoKey(SocketAddr),
-    /// Nobody answers for the address in this network.
+    /// No host on this network answers for the address.
     #[error("no Ethernet address is known for {0}")]
     Unreachable(IpAddr),
     /// It took longer than the caller allows.

@@ -1,4 +1,4 @@
-//! What keeps others from using up this host: budgets by time, and a memory of what was refused.
+//! Protects this host's resources from others: budgets per time, and a memory of refused connections.
 
 use std::collections::VecDeque;
 use std::hash::RandomState;
@@ -10,12 +10,12 @@ use pullnet_wire::Reason;
 
 const SECOND: u64 = Picos::from_secs(1).0;
 
-/// So many things in a second, in bursts of a tenth of that.
+/// Rate limit: so many units per second, in bursts of a tenth of that.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    /// Time that one thing takes.
+    /// Time that one unit takes.
     each: Picos,
-    /// When everything so far would have been done at that rate.
+    /// Time at which all units so far would have been done at that rate.
     spent: Instant,
     burst: Picos,
 }
@@ -26,7 +26,7 @@ impl Budget {
         Self { each, spent: Instant::ZERO, burst: Picos(SECOND / 10).max(each) }
     }
 
-    /// Whether one more may be done now.
+    /// Takes one unit. Returns whether the rate allows it.
     pub fn take(&mut self, now: Instant) -> bool {
         let after = self.spent.max(now).after(self.each);
         let allowed = after.since(now) <= self.burst;
@@ -37,15 +37,15 @@ impl Budget {
     }
 }
 
-/// A connection as nobody else can have it: its opener or its other end, and its number.
+/// Identifies a connection among all hosts: its opener or its other end, and its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
     pub peer: SocketAddr,
     pub conn: u32,
 }
 
-/// Connections that were refused or dropped, with the reason: a copy of one of their packets that comes late must not
-/// open them after all. Remembers the latest only: a flood shortens the time, not the memory.
+/// Connections that were refused or dropped, with the reason: a late copy of one of their packets must not open them after
+/// all. Remembers the latest only: a flood shortens the time that they are remembered, not the memory.
 #[derive(Debug)]
 pub(crate) struct Barred {
     reasons: HashMap<Key, (Instant, Reason), RandomState>,
@@ -53,7 +53,7 @@ pub(crate) struct Barred {
     remembered: Picos,
 }
 
-/// Connections that are remembered at most.
+/// Maximum number of connections that are remembered.
 const MOST: usize = 16_384;
 
 impl Barred {
@@ -61,12 +61,12 @@ impl Barred {
         Self { reasons: HashMap::default(), notes: VecDeque::new(), remembered }
     }
 
-    /// Why packets of this connection are not taken; `None`: nothing is known against it.
+    /// The reason for refusing packets of this connection; `None`: it was not refused.
     pub fn reason(&self, key: &Key) -> Option<Reason> {
         self.reasons.get(key).map(|(_, reason)| *reason)
     }
 
-    /// Packets of this connection are not taken any more.
+    /// Refuses packets of this connection from now on.
     pub fn note(&mut self, now: Instant, key: Key, reason: Reason) {
         if self.notes.len() >= MOST {
             self.forget_first();
@@ -83,7 +83,7 @@ impl Barred {
         }
     }
 
-    /// Forgets what has been remembered long enough.
+    /// Forgets connections that have been remembered long enough.
     fn expire(&mut self, now: Instant) {
         while self.notes.front().is_some_and(|(at, _)| at.after(self.remembered) <= now) {
             self.forget_first();

@@ -1,11 +1,11 @@
-//! What an application and an engine say to each other about streams.
+//! Messages about streams between an application and an engine.
 
 use std::fmt;
 use std::net::SocketAddr;
 
 use crate::{Counts, StreamError};
 
-/// Names one stream of a host, and never another one later.
+/// Identifies one stream of a host; never reused for another stream.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId {
     pub(crate) index: u32,
@@ -13,13 +13,13 @@ pub struct StreamId {
 }
 
 impl StreamId {
-    /// As one number, for maps and messages.
+    /// The id as a number, for maps and messages.
     #[must_use]
     pub const fn bits(self) -> u64 {
         (self.generation as u64) << 32 | self.index as u64
     }
 
-    /// The stream that [`StreamId::bits`] gave this number. One that was never given names no stream.
+    /// The stream with this number from [`StreamId::bits`]. Any other number identifies no stream.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Self {
         Self { index: bits as u32, generation: (bits >> 32) as u32 }
@@ -32,31 +32,31 @@ impl fmt::Debug for StreamId {
     }
 }
 
-/// What a read found.
+/// Result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Read {
-    /// So many bytes, at least 1.
+    /// Number of bytes read, at least 1.
     Bytes(usize),
-    /// Nothing at the moment.
+    /// No data at the moment.
     Nothing,
     /// Everything was read up to the end.
     End,
 }
 
-/// Something that an application may have waited for. Each is told once, until the application acts on it as stated.
+/// Event that an application may wait for. Each is reported once, until the application acts on it as stated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Notice {
-    /// A stream for the service can be accepted. Told for each.
+    /// A stream for the service can be accepted. Reported for each stream.
     Incoming {
         /// The service.
         service: u16,
     },
-    /// There are bytes, the end or an error to be read. Told again after a read that found nothing.
+    /// There are bytes, the end or an error to be read. Reported again after a read that found nothing.
     Readable {
         /// Which stream.
         id: StreamId,
     },
-    /// There is room again, or an error. Told after a write that took less than it was given.
+    /// There is room again, or an error. Reported after a write that took fewer bytes than it was given.
     Writable {
         /// Which stream.
         id: StreamId,
@@ -68,12 +68,12 @@ pub enum Notice {
     },
 }
 
-/// How a stream stands.
+/// Status of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StreamInfo {
     /// The other host: its address and home port.
     pub peer: SocketAddr,
-    /// Whom the opener means at the other host.
+    /// The service that the opener addresses at the other host.
     pub service: u16,
     /// Whether this host opened it.
     pub ours: bool,
@@ -81,8 +81,8 @@ pub struct StreamInfo {
     pub waiting: usize,
     /// Whether everything that was written is acknowledged, with the end if the stream was finished.
     pub settled: bool,
-    /// What happened on it.
+    /// Counts of the stream.
     pub counts: Counts,
-    /// Why it ended before its end.
+    /// The reason why it ended early.
     pub error: Option<StreamError>,
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`Engine`] has all streams of one host, without I/O and without a clock.
 //! - [`Host`] drives an engine with an interface and the clock: the host stack within one process.
-//! - [`Stack`] is what applications call; [`NdpStream`] and [`NdpListener`] are made of it.
+//! - [`Stack`] is the interface for applications; [`NdpStream`] and [`NdpListener`] are built on it.
 #![forbid(unsafe_code)]
 
 mod carrier;

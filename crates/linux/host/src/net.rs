@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{Stack, StreamError, StreamId, StreamInfo, StreamOptions};
 
-/// A time that a call may take; shared by the handles of a stream.
+/// Timeout of a call; shared by the handles of a stream.
 #[derive(Default, Debug)]
 struct Patience(AtomicU64);
 
@@ -24,7 +24,7 @@ impl Patience {
     }
 }
 
-/// A stream that is let go with its last handle.
+/// A stream that is closed with its last handle.
 struct Owned {
     stack: Arc<dyn Stack>,
     id: StreamId,
@@ -40,11 +40,11 @@ impl Drop for Owned {
 
 /// A stream of bytes in both directions.
 ///
-/// Nothing is waited for at the start: what is written first travels in the first packet. A write leaves at once if no
-/// earlier packet of the stream waits to be sent; else it joins the bytes that wait, so that small writes fill packets
-/// when the network is slower than the writer, and are never delayed when it is not. There is nothing to flush.
+/// Opening a stream does not wait: the first bytes written travel in the first packet. A write leaves at once if no earlier
+/// packet of the stream waits to be sent; otherwise its bytes join those that wait. So small writes fill packets when the
+/// network is slower than the writer, and are never delayed when it is not. There is nothing to flush.
 ///
-/// Dropping the last handle lets the stream go: what was written still arrives, and what still comes is refused.
+/// Dropping the last handle closes the stream: data written already is still delivered, and data that arrives is refused.
 #[derive(Clone)]
 pub struct NdpStream(Arc<Owned>);
 
@@ -58,8 +58,8 @@ impl NdpStream {
     /// Opens a stream to `service` at the host that listens at `to`.
     ///
     /// # Errors
-    /// If the address is of the wrong family, or this host is full or has stopped. What the other host says becomes
-    /// known with the first read, or a later write.
+    /// If the address is of the wrong family, or this host is full or has stopped. An answer of the other host is reported
+    /// by the first read, or by a later write.
     pub fn connect(stack: &Arc<dyn Stack>, to: SocketAddr, service: u16) -> Result<Self, StreamError> {
         Self::connect_with(stack, to, service, StreamOptions::default())
     }
@@ -98,7 +98,7 @@ impl NdpStream {
         Ok(())
     }
 
-    /// Ends the writing half; the other side reads to the end. Nothing is written afterwards.
+    /// Ends the writing half; the other side reads to the end. Later writes fail.
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed.
@@ -114,17 +114,17 @@ impl NdpStream {
         self.0.stack.settle(self.0.id, self.0.write.get())
     }
 
-    /// Ends the stream at once, at both ends; what was not acknowledged may be lost.
+    /// Ends the stream at once, at both ends; unacknowledged data may be lost.
     pub fn abort(&self) {
         self.0.stack.abort(self.0.id);
     }
 
-    /// Data of this stream is pulled at this priority (higher first), whatever its sender asks for.
+    /// Sets the priority at which data of this stream is pulled (higher first); it overrides the sender's request.
     pub fn prefer(&self, priority: u8) {
         self.0.stack.prefer(self.0.id, priority);
     }
 
-    /// How the stream stands.
+    /// Returns the status of the stream.
     ///
     /// # Errors
     /// If the host has stopped.
@@ -167,7 +167,7 @@ impl Write for &NdpStream {
         Ok(stack.write(*id, bytes, false, write.get())?)
     }
 
-    /// Nothing to do: what was written leaves as soon as it may.
+    /// Nothing to do: written data leaves as soon as it may.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -189,7 +189,7 @@ impl Write for NdpStream {
     }
 }
 
-/// Takes the streams that others open for one service. Dropping it stops that, and resets those that nobody accepted.
+/// Accepts the streams that others open for one service. Dropping it stops that, and resets the streams not yet accepted.
 pub struct NdpListener {
     stack: Arc<dyn Stack>,
     service: u16,

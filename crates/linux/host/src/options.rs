@@ -9,17 +9,17 @@ use pullnet_wire::{
 use crate::seal::Keys;
 use crate::{Secret, StreamError};
 
-/// Preamble, frame check sequence and gap: what a frame takes on a line beside its bytes. Bytes.
+/// Preamble, frame check sequence and gap: overhead of a frame on the line. Bytes.
 const LINE: usize = 24;
-/// Longest and shortest IP packets that a host can be told to send. Bytes.
+/// Range of the MTU of a host. Bytes.
 const MTU: std::ops::RangeInclusive<usize> = 256..=60_000;
 
-/// What an [`crate::Engine`] is made with.
+/// Options of an [`crate::Engine`].
 #[derive(Clone, Debug)]
 pub struct EngineOptions<T = NdpConfig> {
-    /// The host's one IP address; with [`EngineOptions::port`] it is who the host is.
+    /// The host's one IP address; together with [`EngineOptions::port`] it identifies the host.
     pub address: IpAddr,
-    /// Ethernet address of the interface; anything where the backend writes Ethernet headers itself (UDP sockets).
+    /// Ethernet address of the interface; unused if the backend writes Ethernet headers itself (UDP sockets).
     pub mac: Mac,
     /// Home port: the UDP port on which the host listens.
     pub port: u16,
@@ -27,31 +27,32 @@ pub struct EngineOptions<T = NdpConfig> {
     pub mtu: usize,
     /// Rate of the host's link, at which pulls are paced.
     pub rate: BitsPerSec,
-    /// Settings of the transport. `mtu` and `header` are not looked at: they follow from [`EngineOptions::mtu`].
+    /// Settings of the transport. `mtu` and `header` are ignored: they follow from [`EngineOptions::mtu`].
     pub transport: T,
     /// DSCP values of the network.
     pub marks: Marks,
-    /// How much the host takes on.
+    /// Resource limits.
     pub limits: Limits,
-    /// Ethernet addresses that are known beforehand: of hosts, or of the next hop towards them.
+    /// Ethernet addresses that are known beforehand: of hosts, or of their next hops.
     pub neighbours: Vec<(IpAddr, Mac)>,
     /// Path labels that are used towards each destination, 1 to 16384.
     pub paths: u16,
-    /// Chance of everything that no other host has to be kept from guessing: paths, for instance.
+    /// Seed of random choices that need not be secret, such as paths.
     pub seed: u64,
-    /// Key of tokens, tags and connection numbers. Whoever drives an [`crate::Engine`] has to give a new one at each start,
-    /// so that nothing is taken that was meant for the host before; a [`crate::Host`] sees to that. The seed is mixed in.
+    /// Key of tokens, tags and connection numbers. The driver of an [`crate::Engine`] must supply a new one at each start,
+    /// so that packets meant for the host before a restart are refused; a [`crate::Host`] sees to that. The seed is mixed
+    /// in.
     pub secret: Secret,
-    /// Whether the first packet of a host teaches its Ethernet address, for networks without a kernel that could be asked.
-    /// Later packets change nothing.
+    /// Whether the first packet of a host sets its Ethernet address, for networks without a kernel's neighbour table. Later
+    /// packets change nothing.
     pub learn_macs: bool,
-    /// Keys that this host shares with others. With them all services take and open encrypted streams only, but for those
-    /// that [`Keys::leave_plain`] names. They need an [`EngineOptions::secret`], for that keeps nonces apart.
+    /// Keys that this host shares with others. With them all services accept and open encrypted streams only, except those
+    /// named by [`Keys::leave_plain`]. They need an [`EngineOptions::secret`], which keeps nonces apart.
     pub keys: Option<Keys>,
 }
 
 impl EngineOptions {
-    /// The usual ones for `address`: NDP, 1500 B packets, a link of 10 Gb/s, 8 paths.
+    /// Defaults for `address`: NDP, 1500 B packets, a link of 10 Gb/s, 8 paths.
     #[must_use]
     pub fn new(address: IpAddr) -> Self {
         Self::over(address, NdpConfig::default())
@@ -59,7 +60,7 @@ impl EngineOptions {
 }
 
 impl<T> EngineOptions<T> {
-    /// The same over another transport.
+    /// Defaults over another transport.
     #[must_use]
     pub fn over(address: IpAddr, transport: T) -> Self {
         Self {
@@ -80,7 +81,7 @@ impl<T> EngineOptions<T> {
         }
     }
 
-    /// With a secret and a seed that nobody can know: what a host needs at its start.
+    /// Sets an unpredictable secret and seed, as a host needs at its start.
     ///
     /// # Errors
     /// If the system has no random numbers.
@@ -99,7 +100,7 @@ impl<T> EngineOptions<T> {
         payload_room(self.mtu, self.address.is_ipv6()).saturating_sub(self.extra())
     }
 
-    /// What encryption takes of each packet. It is left free in all of them where there are keys.
+    /// Bytes per packet that encryption needs. They are left free in all packets if there are keys.
     fn extra(&self) -> usize {
         if self.keys.is_some() { SEALED_HEADER + AUTHENTICATOR - DATA_HEADER } else { 0 }
     }
@@ -127,34 +128,34 @@ impl<T> EngineOptions<T> {
     }
 }
 
-/// How much a host takes on. What goes beyond is refused, and memory stays within it whoever sends.
+/// Resource limits of a host. Excess is refused, and memory stays within the limits under any traffic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Streams at a time. More are refused with RESET, reason "full". A quarter more may be there of which nothing but
-    /// headers has come; the oldest of these give way.
+    /// Streams at a time. More are refused with RESET, reason "full". Streams that have received headers only may exceed the
+    /// limit by a quarter; the oldest of these give way.
     pub connections: usize,
     /// Streams with one peer at a time. More are refused with RESET, reason "full".
     pub connections_per_peer: usize,
-    /// Hosts that are given a token in a second, in bursts of a tenth of a second. Those beyond are not answered: whoever
-    /// means it asks again.
+    /// Hosts that are given a token per second, in bursts of a tenth of a second. Excess requests are not answered; a
+    /// genuine host repeats its request.
     pub tokens_per_second: u32,
-    /// Openings that are remembered, so that a copy of none is carried out: as many are taken in the time for which one is
-    /// remembered, and more are not answered.
+    /// Openings that are remembered, so that no copy of them is carried out. Within the time for which one is remembered
+    /// this many are accepted; more are not answered.
     pub remembered: usize,
-    /// Answers to packets that belong to nothing (RESET) in a second, in bursts of a tenth of a second.
+    /// RESETs per second in answer to packets of unknown connections, in bursts of a tenth of a second.
     pub resets_per_second: u32,
-    /// Bytes that a stream holds until they are acknowledged.
+    /// Maximum number of unacknowledged bytes of a stream.
     pub send_buffer: usize,
-    /// Bytes that are not acknowledged, of all streams. Beyond it a stream that holds none may still hold a packet.
+    /// Maximum number of unacknowledged bytes of all streams. Beyond it a stream that holds none may still hold a packet.
     pub send_memory: usize,
-    /// Bytes that wait for the reader of a stream before its sender is held. What is on its way by then is taken too,
+    /// Bytes that wait for the reader of a stream before its sender is held. Packets in flight at that time are taken too,
     /// up to a first window more.
     pub receive_buffer: usize,
-    /// Bytes that wait for readers, of all streams. Beyond it a packet is taken only if its reader waits for it;
-    /// others are treated as trimmed, so that they come again.
+    /// Bytes that wait for readers, of all streams. Beyond it a packet is taken only if its reader waits for it; others are
+    /// treated as trimmed, so that they are pulled again.
     pub memory: usize,
     /// Streams that wait to be accepted, for each service, half of them of one peer. More are refused with RESET, reason
-    /// "full". Those of which nothing but headers has come do not count.
+    /// "full". Streams that have received headers only do not count.
     pub backlog: usize,
 }
 
@@ -175,9 +176,9 @@ impl Default for Limits {
     }
 }
 
-/// What a stream is opened with.
+/// Options with which a stream is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct StreamOptions {
-    /// What is asked of the receiver: 0 is ordinary, higher numbers are pulled first.
+    /// Priority requested from the receiver: 0 is ordinary, higher numbers are pulled first.
     pub priority: u8,
 }

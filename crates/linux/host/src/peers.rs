@@ -1,4 +1,4 @@
-//! Other hosts: who an opaque address of the transport is.
+//! Other hosts, by the opaque address that the transport uses for them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::RandomState;
@@ -12,51 +12,51 @@ use pullnet_wire::Mac;
 use crate::StreamId;
 use crate::proof::Numbers;
 
-/// Another host that has streams with this one, or had some not long ago.
+/// Another host with current or recent streams.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// Its address and home port: who it is.
+    /// Its address and home port, which identify it.
     pub address: SocketAddr,
-    /// Where frames to it go; `None`: not known yet.
+    /// Destination of frames to it; `None`: not known yet.
     pub mac: Option<Mac>,
-    /// When its Ethernet address was last asked for because it looked wrong.
+    /// Time of the latest lookup made because the Ethernet address looked wrong.
     doubted: Instant,
-    /// What numbers the streams that this host opens to it.
+    /// Source of the numbers of streams that this host opens to the peer.
     pub numbers: Numbers,
     /// Streams with it.
     pub streams: usize,
-    /// Streams with it of which nothing but headers has come, oldest first; some may have ended or gone on.
+    /// Streams with the peer that have received headers only, oldest first; some may have ended or progressed.
     pub nascent: VecDeque<StreamId>,
-    /// How many of these there are.
+    /// Number of these streams.
     pub nascent_streams: usize,
-    /// When it last had a stream, or spoke of one that has ended.
+    /// Time at which it last had a stream, or sent a packet of an ended one.
     used: Instant,
-    /// Whether it stands in the queue of those that may be forgotten.
+    /// Whether the peer is queued to be forgotten.
     queued: bool,
 }
 
-/// Peers by number and by address. One without streams is remembered as long as the transport may remember connections
+/// Peers by number and by address. A peer without streams is remembered as long as the transport may remember connections
 /// with it, so that its number does not come to mean another host.
 pub(crate) struct Peers {
     remembered: Picos,
     slots: Vec<Option<Peer>>,
     free: Vec<u32>,
-    /// Keyed by what others choose, so that the hash is one that they cannot foresee. Only asked, never walked.
+    /// Keyed by values that others choose, so the hashes must be unpredictable. The map is only searched, never iterated.
     numbers: HashMap<SocketAddr, u32, RandomState>,
-    /// Peers without streams: when to look at them, in order.
+    /// Peers without streams, in the order in which they are checked.
     idle: VecDeque<(Instant, u32)>,
-    /// Ethernet addresses that are given, and never asked for.
+    /// Configured Ethernet addresses, which are never looked up.
     given: BTreeMap<IpAddr, Mac>,
-    /// Ethernet addresses that were found, and their order.
+    /// Resolved Ethernet addresses, and their order.
     found: HashMap<IpAddr, Mac, RandomState>,
     order: VecDeque<IpAddr>,
 }
 
-/// Ethernet addresses that are kept at most; the oldest goes, and is asked for again.
+/// Maximum number of resolved Ethernet addresses; the oldest is dropped and looked up again when needed.
 const MOST_FOUND: usize = 4096;
 
 impl Peers {
-    /// Nobody yet. A peer without streams is forgotten after `remembered`.
+    /// Creates an empty table. A peer without streams is forgotten after `remembered`.
     pub fn new(remembered: Picos, given: BTreeMap<IpAddr, Mac>) -> Self {
         let (slots, free, idle) = (Vec::new(), Vec::new(), VecDeque::new());
         let (numbers, found, order) = (HashMap::default(), HashMap::default(), VecDeque::new());
@@ -79,7 +79,7 @@ impl Peers {
         self.slots.len() - self.free.len()
     }
 
-    /// The number of the host at `address`, a new one if it has none. One stream more is with it.
+    /// Returns the number of the host at `address`, a new one if it has none, and adds one to its streams.
     pub fn hold(&mut self, address: SocketAddr, numbers: impl FnOnce() -> Numbers) -> HostAddr {
         let number = match self.numbers.get(&address) {
             Some(number) => *number,
@@ -112,7 +112,7 @@ impl Peers {
         number
     }
 
-    /// One stream less is with `peer`.
+    /// Subtracts one from the streams of `peer`.
     pub fn release(&mut self, now: Instant, peer: HostAddr) {
         let Some(entry) = self.get_mut(peer) else { return };
         entry.streams -= 1;
@@ -122,27 +122,27 @@ impl Peers {
         }
     }
 
-    /// `peer` spoke of a connection that has ended: the transport remembers it anew.
+    /// `peer` sent a packet of a connection that has ended: the transport's memory of it starts again.
     pub fn touch(&mut self, now: Instant, peer: HostAddr) {
         if let Some(peer) = self.get_mut(peer) {
             peer.used = now;
         }
     }
 
-    /// The Ethernet address of `address`, if it is given or was found.
+    /// The Ethernet address of `address`, if it is configured or resolved.
     pub fn mac(&self, address: IpAddr) -> Option<Mac> {
         self.given.get(&address).or_else(|| self.found.get(&address)).copied()
     }
 
-    /// Whether the Ethernet address of `peer` is to be asked for again, because it has been silent or its frames come from
-    /// elsewhere: not more often than once in `patience`.
+    /// Whether to look up the Ethernet address of `peer` again, because it has been silent or its frames come from
+    /// elsewhere: at most once in `patience`.
     pub fn doubt(&mut self, now: Instant, peer: HostAddr, patience: Picos) -> Option<IpAddr> {
         let entry = self.get_mut(peer).filter(|entry| now.since(entry.doubted) > patience)?;
         entry.doubted = now;
         Some(entry.address.ip())
     }
 
-    /// The Ethernet address of `address` is `mac`, says who is to be believed: for all peers there, and for those to come.
+    /// Sets the Ethernet address of `address` from a trusted source: for all present and later peers there.
     pub fn resolve(&mut self, address: IpAddr, mac: Mac) {
         if self.given.contains_key(&address) {
             return;
@@ -159,7 +159,7 @@ impl Peers {
         there.for_each(|peer| peer.mac = Some(mac));
     }
 
-    /// When [`Peers::expire`] has something to do; [`Instant::NEVER`]: nothing.
+    /// Time of the next call of [`Peers::expire`]; [`Instant::NEVER`]: not needed.
     pub fn due(&self) -> Instant {
         self.idle.front().map_or(Instant::NEVER, |(since, _)| since.after(self.remembered))
     }

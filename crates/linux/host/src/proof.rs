@@ -1,10 +1,10 @@
-//! Tokens, tags and connection numbers: what keeps hosts out that do not receive what is sent to their address.
+//! Tokens, tags and connection numbers: they keep out hosts that do not receive packets sent to their claimed address.
 //!
-//! A **token** is what this host gives to whoever asks with HELLO, and sends to the address that asked: a keyed hash of that
-//! address and of the time. Nothing is kept for it. A **tag** is a keyed hash of the token, the connection number and the
+//! A **token** is given to any host that requests one with HELLO, and sent to the requesting address: a keyed hash of that
+//! address and of the time. No state is kept for it. A **tag** is a keyed hash of the token, the connection number and the
 //! time at which the stream was opened; every packet of the stream carries it, in both directions. So an opening with a
-//! right tag comes from somebody who has received a token at that address not long ago, and a packet with the tag of its
-//! stream comes from the other host, or from somebody on the path between both.
+//! right tag comes from a host that received a token at that address not long ago, and a packet with the tag of its stream
+//! comes from the other host, or from a party on the path between both.
 
 use core::fmt;
 use std::hash::Hasher;
@@ -14,21 +14,21 @@ use pullnet_units::{Instant, Picos};
 use pullnet_wire::{REPLY, STAMP_MASK};
 use siphasher::sip::{SipHasher13, SipHasher24};
 
-/// The key under tokens changes after so long. A token is good under the key that it was made with and under the next one:
-/// for 10 to 20 minutes.
+/// Interval between two keys of tokens. A token is valid under the key that it was made with and under the next one: for 10
+/// to 20 minutes.
 const PERIOD: Picos = Picos::from_secs(600);
-/// A token that is older than this is not used any more: its key may have gone.
+/// Age up to which a token is used; its key may be gone after that.
 pub(crate) const LIFE: Picos = Picos::from_secs(590);
-/// Clocks of two hosts drift apart by 0.1 ms in a second at most: so much in [`LIFE`], and rounding. Milliseconds.
+/// Maximum clock difference between two hosts: a drift of 0.1 ms per second over [`LIFE`], and rounding. Milliseconds.
 const SKEW: u64 = 61;
 const MILLI: u64 = Picos::from_millis(1).0;
 
-/// The key of a host: 128 bits that nobody else knows, others at each start.
+/// The secret key of a host: 128 bits, different at each start.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Secret([u64; 2]);
 
 impl Secret {
-    /// From `bytes` of the system's random number generator.
+    /// Makes a secret from `bytes` of the system's random number generator.
     #[must_use]
     pub fn new(bytes: [u8; 16]) -> Self {
         let word = |at: usize| u64::from_le_bytes(core::array::from_fn(|byte| bytes[at + byte]));
@@ -63,24 +63,23 @@ fn write_address(hasher: &mut SipHasher24, address: SocketAddr) {
     hasher.write_u16(address.port());
 }
 
-/// Milliseconds of a host's clock, as they stand in packets.
+/// Milliseconds of a host's clock, in the form used in packets.
 fn clock(now: Instant) -> u32 {
     (now.0 / MILLI) as u32 & STAMP_MASK
 }
 
-/// What this host gives to others, and how it knows it again.
+/// Issues tokens to other hosts, and verifies them.
 #[derive(Debug)]
 pub(crate) struct Issuer {
     secret: Secret,
-    /// An opening is not taken that is older. Milliseconds.
+    /// Maximum age of an opening. Milliseconds.
     lifetime: u64,
-    /// Nor one that is so much younger than now.
+    /// Maximum time by which the stamp of an opening may lie in the future. Milliseconds.
     skew: u64,
 }
 
 impl Issuer {
-    /// With the key `secret`. Connections that have ended are remembered for `remembered`, and every opening has expired
-    /// by then.
+    /// Uses the key `secret`. Ended connections are remembered for `remembered`, and every opening has expired by then.
     pub fn new(secret: Secret, remembered: Picos) -> Self {
         let remembered = remembered.0 / MILLI;
         let skew = SKEW.min(remembered / 8);
@@ -94,12 +93,12 @@ impl Issuer {
         })
     }
 
-    /// A token for `peer`, and the time by this host's clock.
+    /// Returns a token for `peer`, and the time by this host's clock.
     pub fn issue(&self, now: Instant, peer: SocketAddr) -> (u64, u32) {
         (self.token(now.0 / PERIOD.0, peer), clock(now))
     }
 
-    /// Whether `tag` is that of a stream that `peer` opened at `stamp`, not too long ago and with a token of this host.
+    /// Whether `tag` is that of a stream that `peer` opened at `stamp`, recently enough and with a token of this host.
     pub fn accepts(&self, now: Instant, peer: SocketAddr, conn: u32, stamp: u32, tag: u64) -> bool {
         let age = u64::from(clock(now).wrapping_sub(stamp) & STAMP_MASK);
         let early = u64::from(stamp.wrapping_sub(clock(now)) & STAMP_MASK);
@@ -109,7 +108,7 @@ impl Issuer {
         fresh && (made(generation) || generation.checked_sub(1).is_some_and(made))
     }
 
-    /// A number that this host chooses for a HELLO to `peer`.
+    /// The nonce of a HELLO to `peer`.
     pub fn nonce(&self, now: Instant, peer: SocketAddr) -> u64 {
         self.secret.hash(3, |hasher| {
             hasher.write_u64(now.0);
@@ -117,13 +116,13 @@ impl Issuer {
         })
     }
 
-    /// What no other start of this host has: 72 bits.
+    /// Returns 72 bits that differ at each start of this host.
     pub fn start(&self) -> [u8; 9] {
         let words = [6, 7].map(|domain| self.secret.hash(domain, |_| {}).to_be_bytes());
         core::array::from_fn(|at| words[at / 8][at % 8])
     }
 
-    /// What makes the connection numbers towards `peer`.
+    /// Returns the generator of connection numbers towards `peer`.
     pub fn numbers(&self, now: Instant, peer: SocketAddr) -> Numbers {
         let part = |domain| {
             self.secret.hash(domain, |hasher| {
@@ -135,8 +134,8 @@ impl Issuer {
     }
 }
 
-/// Connection numbers towards one peer: a keyed permutation of a counter. None comes twice before all have, and who has seen
-/// some cannot tell the next one.
+/// Connection numbers towards one peer: a keyed permutation of a counter. No number repeats before all have been used, and
+/// observed numbers do not predict the next one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     key: u64,
@@ -151,7 +150,7 @@ impl Numbers {
     pub fn next(&mut self) -> u32 {
         let mut number = self.permute(self.next);
         self.next = (self.next + 1) & !REPLY;
-        // A permutation of 32 bits, of which those of 31 bits are walked.
+        // A permutation of 32 bits; only its 31-bit values are used.
         while number & REPLY != 0 {
             number = self.permute(number);
         }
@@ -169,7 +168,7 @@ impl Numbers {
     }
 }
 
-/// A token that another host has given to this one.
+/// A token that another host gave to this one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Token {
     pub value: u64,
@@ -186,7 +185,7 @@ impl Token {
         now.since(self.at)
     }
 
-    /// What the clock of the host that gave it shows now.
+    /// Current clock reading of the host that gave the token.
     pub fn stamp(&self, now: Instant) -> u32 {
         self.clock.wrapping_add((self.age(now).0 / MILLI) as u32) & STAMP_MASK
     }
@@ -208,7 +207,7 @@ mod tests {
         Issuer::new(Secret::new([7; 16]), Picos::from_millis(5000))
     }
 
-    /// An opening that a peer makes `age` after it got a token at `now`, as its own clock shows it.
+    /// An opening that a peer makes `age` after it got a token at `now`, by the peer's own clock.
     fn opening(now: Instant, age: Instant, conn: u32) -> (u32, u64) {
         let (value, clock) = issuer().issue(now, PEER());
         let token = Token::new(Instant(17), value, clock);

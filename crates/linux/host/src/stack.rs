@@ -3,34 +3,34 @@ use std::time::Duration;
 
 use crate::{StreamError, StreamId, StreamInfo, StreamOptions};
 
-/// Streams as applications use them: of a [`crate::Host`] in this process, or of a daemon that owns the interface.
+/// Streams for applications: of a [`crate::Host`] in this process, or of a daemon that owns the interface.
 ///
-/// Calls wait as long as `timeout` says, `None` for ever, and fail with [`StreamError::TimedOut`] after that.
-/// Any thread may call.
+/// Calls wait for `timeout` at most (`None`: without limit), and then fail with [`StreamError::TimedOut`]. All calls are
+/// thread-safe.
 pub trait Stack: Send + Sync {
-    /// Takes streams for `service` from now on.
+    /// Accepts streams for `service` from now on.
     ///
     /// # Errors
     /// If the service has a listener already, or the host has stopped.
     fn listen(&self, service: u16) -> Result<(), StreamError>;
 
-    /// Takes no more; those that nobody accepted are reset.
+    /// Stops listening, and resets the streams that have not been accepted.
     fn unlisten(&self, service: u16);
 
-    /// The oldest stream for `service` that nobody has accepted.
+    /// Returns the oldest stream for `service` that is not accepted yet.
     ///
     /// # Errors
-    /// If it takes too long, nobody listens for the service, or the host has stopped.
+    /// If it takes too long, the service has no listener, or the host has stopped.
     fn accept(&self, service: u16, timeout: Option<Duration>) -> Result<StreamId, StreamError>;
 
-    /// A new stream. Nothing leaves before something is written or finished, and nothing is waited for.
+    /// Opens a stream, without waiting. The first packet leaves when data or the end is written.
     ///
     /// # Errors
     /// If the address is of the wrong family, or the host is full or has stopped.
     fn connect(&self, to: SocketAddr, service: u16, options: StreamOptions) -> Result<StreamId, StreamError>;
 
-    /// Writes at least one byte of `bytes` and says how many; waits for room. With `last`, the stream ends behind them if
-    /// all of them were taken; the end then travels with the data.
+    /// Writes at least one byte of `bytes` and returns the number of bytes; waits for room. With `last`, the stream ends
+    /// behind them if all of them were taken; the end then travels with the data.
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed, or it takes too long.
@@ -42,13 +42,13 @@ pub trait Stack: Send + Sync {
         timeout: Option<Duration>,
     ) -> Result<usize, StreamError>;
 
-    /// Nothing more is written.
+    /// Ends the writing half.
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed.
     fn finish(&self, id: StreamId) -> Result<(), StreamError>;
 
-    /// Reads at least one byte into `out` and says how many; 0 says that the stream has ended, or `out` is empty.
+    /// Reads at least one byte into `out` and returns the number of bytes; 0: the stream has ended, or `out` is empty.
     ///
     /// # Errors
     /// If the stream is refused, reset, silent or closed, or it takes too long.
@@ -60,20 +60,20 @@ pub trait Stack: Send + Sync {
     /// If the stream is refused, reset, silent or closed, or it takes too long.
     fn settle(&self, id: StreamId, timeout: Option<Duration>) -> Result<(), StreamError>;
 
-    /// The application lets go: what was written still arrives, and what still comes is refused.
+    /// Releases the stream: data written already is still delivered, and data that arrives is refused.
     fn close(&self, id: StreamId);
 
-    /// Ends the stream at once, at both ends; what was not acknowledged may be lost.
+    /// Ends the stream at once, at both ends; unacknowledged data may be lost.
     fn abort(&self, id: StreamId);
 
-    /// Data of this stream is pulled at this priority, whatever its sender asks for.
+    /// Sets the priority at which data of this stream is pulled; it overrides the sender's request.
     fn prefer(&self, id: StreamId, priority: u8);
 
-    /// How the stream stands; `None` if there is no such stream any more.
+    /// Returns the status of the stream; `None` if there is no such stream any more.
     fn info(&self, id: StreamId) -> Option<StreamInfo>;
 
-    /// Sends `request` to `service` at `to` on a stream of its own, and returns everything that comes back up to the end.
-    /// A short one takes a packet each way. At most once: whoever gets an error does not know whether it was carried out.
+    /// Sends `request` to `service` at `to` on a stream of its own, and returns everything that comes back up to the end. A
+    /// short one takes a packet each way. At most once: after an error it is unknown whether the request was carried out.
     /// `timeout` is for all of it.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ pub trait Stack: Send + Sync {
     }
 }
 
-/// What is read at a time at least. Bytes.
+/// Minimum size of a read. Bytes.
 const PIECE: usize = 4096;
 
 #[expect(clippy::disallowed_methods, reason = "a time-out for several calls together")]

@@ -1,24 +1,24 @@
-//! How a host stands, as data.
+//! Status of a host, as data.
 
 use std::fmt::{self, Write};
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// A host's totals and streams. Rates are differences of two of these over the time between them.
+/// Totals and streams of a host. A rate is the difference of two of these, divided by the time between them.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Status {
-    /// Since the host started.
+    /// Counts since the host started.
     pub totals: Totals,
     /// Streams at the moment, in the order in which they are kept.
     pub streams: Vec<StreamStatus>,
-    /// Streams that are not listed because more were not asked for.
+    /// Streams that are not listed because they exceed the requested number.
     pub left_out: u64,
     /// Hosts for which there are keys, in order.
     pub keys: Vec<KeyStatus>,
 }
 
-/// How the encryption with another host stands. Keys by number.
+/// Encryption status with another host. Keys by number.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 pub struct KeyStatus {
     /// The other host.
@@ -27,11 +27,11 @@ pub struct KeyStatus {
     pub sends: Option<u16>,
     /// This host's newest key.
     pub newest: u16,
-    /// The other host's newest key; `None`: nothing was heard of it.
+    /// The other host's newest key; `None`: not announced yet.
     pub theirs: Option<u16>,
 }
 
-/// What happened on one stream, or on all of them. Packets, unless bytes are said.
+/// Counts of one stream, or of all of them. Packets, unless the name says bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub struct Counts {
     /// Bytes that the application wrote.
@@ -56,14 +56,14 @@ pub struct Counts {
     pub trimmed_in: u64,
     /// Own headers that a switch sent back.
     pub returned: u64,
-    /// Packets that arrived with a payload that was not what was sent; treated as trimmed.
+    /// Packets whose payload arrived damaged; treated as trimmed.
     pub damaged: u64,
-    /// Packets that found no room because nobody read; treated as trimmed.
+    /// Packets that found no room because the application did not read; treated as trimmed.
     pub no_room: u64,
 }
 
 impl Counts {
-    /// Every count with its name and what it says.
+    /// Every count with its name and its help text.
     fn rows(&self) -> [(&'static str, &'static str, u64); 13] {
         [
             ("written_bytes", "Bytes that applications wrote", self.written_bytes),
@@ -83,10 +83,10 @@ impl Counts {
     }
 }
 
-/// Frames and streams that were not taken, by reason.
+/// Refused frames and streams, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Refusals {
-    /// Frames that are somebody else's.
+    /// Frames that belong to other programs or protocols.
     pub foreign: u64,
     /// Frames for this host that no host sends: truncated, with a wrong check, or nonsense.
     pub malformed: u64,
@@ -100,15 +100,15 @@ pub struct Refusals {
     pub no_listener: u64,
     /// Streams beyond the limits.
     pub full: u64,
-    /// Openings and requests for tokens beyond those of a second.
+    /// Openings and token requests beyond the limit per second.
     pub too_fast: u64,
     /// Encrypted packets under a key that this host does not have for their sender.
     pub no_key: u64,
-    /// Encrypted packets whose header is not what the holder of the key has sent: forged, changed or damaged.
+    /// Encrypted packets whose header is not authentic: forged, changed or damaged.
     pub unauthentic: u64,
-    /// Encrypted packets that had come before.
+    /// Encrypted packets that are copies.
     pub replayed: u64,
-    /// Packets without encryption where there has to be some.
+    /// Unencrypted packets of streams or services that must be encrypted.
     pub plain: u64,
 }
 
@@ -131,18 +131,18 @@ impl Refusals {
     }
 }
 
-/// What happened on a host since it started.
+/// Counts of a host since it started.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Totals {
-    /// All streams together, those that are gone included.
+    /// All streams together, including streams that are gone.
     pub counts: Counts,
-    /// What was not taken.
+    /// Refused packets and streams.
     pub refused: Refusals,
     /// Streams that this host opened.
     pub opened: u64,
     /// Streams that others opened.
     pub incoming: u64,
-    /// Streams that ended before their end.
+    /// Streams that ended early.
     pub failed: u64,
     /// Tokens given to other hosts.
     pub tokens: u64,
@@ -160,7 +160,7 @@ pub struct Totals {
     pub waiting_bytes: u64,
     /// Bytes at the moment that are not acknowledged, of all streams.
     pub sending_bytes: u64,
-    /// Connections at the moment that have ended and of which copies are still refused.
+    /// Ended connections whose late copies are refused at the moment.
     pub remembered: u64,
     /// Peers that are remembered at the moment.
     pub peers: u64,
@@ -171,21 +171,21 @@ pub struct Totals {
 pub struct StreamStatus {
     /// The other host.
     pub peer: SocketAddr,
-    /// Whom the opener means at the other host.
+    /// The service that the opener addresses at the other host.
     pub service: u16,
     /// The number that the opener gave it.
     pub number: u32,
     /// Whether this host opened it.
     pub ours: bool,
-    /// How it stands, in words.
+    /// Its state, in words.
     pub state: &'static str,
     /// Whether its packets are encrypted and authenticated.
     pub encrypted: bool,
-    /// Whether its sender is held because nobody reads.
+    /// Whether its sender is held because the application does not read.
     pub held: bool,
     /// Bytes that wait for the reader.
     pub waiting_bytes: u64,
-    /// What happened on it.
+    /// Counts of the stream.
     pub counts: Counts,
 }
 

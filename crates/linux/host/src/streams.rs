@@ -1,4 +1,4 @@
-//! All streams of a host, by name, by number and by the transport's slots.
+//! All streams of a host, by id, by name and by the transport's slots.
 
 use std::collections::VecDeque;
 use std::hash::RandomState;
@@ -10,7 +10,7 @@ use pullnet_wire::REPLY;
 use crate::StreamId;
 use crate::stream::Stream;
 
-/// A stream as both hosts name it: with whom, the opener's number, and whether this host is the opener.
+/// The name of a stream at both hosts: the peer, the opener's number, and whether this host is the opener.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Name {
     pub peer: HostAddr,
@@ -19,7 +19,7 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// The stream that connection `conn` with `peer` belongs to. `theirs`: its data comes from there.
+    /// The stream of connection `conn` with `peer`. `theirs`: the peer sends its data.
     pub fn of(peer: HostAddr, conn: ConnId, theirs: bool) -> Self {
         let reply = conn.0 & REPLY != 0;
         Self { peer, number: conn.0 & !REPLY, ours: reply == theirs }
@@ -32,18 +32,18 @@ struct Place {
     stream: Option<Box<Stream>>,
 }
 
-/// Streams in places that are used again under a new generation.
+/// Streams in places that are reused under a new generation.
 #[derive(Default, Debug)]
 pub(crate) struct Streams {
     places: Vec<Place>,
     free: VecDeque<u32>,
-    /// Keyed by what others choose, so that the hash is one that they cannot foresee. Only asked, never walked.
+    /// Keyed by values that others choose, so the hashes must be unpredictable. The map is only searched, never iterated.
     names: HashMap<Name, u32, RandomState>,
     /// Places by the transport's slot.
     slots: Vec<u32>,
 }
 
-/// What every packet of a stream has.
+/// Tag and stamp carried by every packet of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Tag {
     /// The stream's secret.
@@ -52,14 +52,14 @@ pub(crate) struct Tag {
     pub sealed: bool,
 }
 
-/// Tags of streams that have ended, for what is still said of them: the latest only.
+/// Tags of ended streams, for late packets about them: the latest only.
 #[derive(Default, Debug)]
 pub(crate) struct PastTags {
     tags: HashMap<Name, Tag, RandomState>,
     order: VecDeque<Name>,
 }
 
-/// Tags that are kept at most.
+/// Maximum number of such tags.
 const MOST_TAGS: usize = 8192;
 
 impl PastTags {
@@ -79,7 +79,7 @@ impl PastTags {
     }
 }
 
-/// No stream has this place.
+/// Marks a slot without a stream.
 const NOWHERE: u32 = u32::MAX;
 
 impl Streams {
@@ -87,7 +87,7 @@ impl Streams {
         self.places.len() - self.free.len()
     }
 
-    /// Adds the stream that `make` makes of its id.
+    /// Adds the stream that `make` returns for its id.
     pub fn insert(&mut self, name: Name, make: impl FnOnce(StreamId) -> Stream) -> u32 {
         let index = self.free.pop_front().unwrap_or_else(|| {
             self.places.push(Place { generation: 0, stream: None });
@@ -120,12 +120,12 @@ impl Streams {
         self.places.get_mut(index as usize)?.stream.as_deref_mut()
     }
 
-    /// The stream that `id` names, whoever owns it.
+    /// Returns the stream with `id`, for any owner.
     pub fn named(&self, id: StreamId) -> Option<&Stream> {
         self.get(id.index).filter(|stream| stream.id == id)
     }
 
-    /// The transport calls the receiving connection of a stream `slot`.
+    /// Notes that the transport uses `slot` for the receiving connection of a stream.
     pub fn set_slot(&mut self, slot: u32, index: u32) {
         let needed = slot as usize + 1;
         if self.slots.len() < needed {
@@ -134,7 +134,7 @@ impl Streams {
         self.slots[slot as usize] = index;
     }
 
-    /// The stream whose receiving connection the transport calls `slot`.
+    /// The stream whose receiving connection has `slot` in the transport.
     pub fn by_slot(&self, slot: u32) -> Option<u32> {
         self.slots.get(slot as usize).copied().filter(|index| *index != NOWHERE)
     }

@@ -43,8 +43,8 @@ use crate::{Host, Read, Stack, StreamError, StreamId, StreamInfo, StreamOptions}
 
 /// A stream of bytes in both directions, for tasks.
 ///
-/// `shutdown` of `AsyncWriteExt` ends the writing half. Dropping the stream lets it go: what was written still arrives,
-/// and what still comes is refused.
+/// `shutdown` of `AsyncWriteExt` ends the writing half. Dropping the stream closes it: data written already is still
+/// delivered, and data that arrives is refused.
 pub struct NdpStream {
     shared: Arc<Shared>,
     id: StreamId,
@@ -70,7 +70,7 @@ impl NdpStream {
         Self { shared: Arc::clone(shared), id, reading, writing }
     }
 
-    /// Opens a stream to `service` at the host that listens at `to`; nothing is waited for.
+    /// Opens a stream to `service` at the host that listens at `to`, without waiting.
     ///
     /// # Errors
     /// If the address is of the wrong family, or the host is full or has stopped.
@@ -94,17 +94,17 @@ impl NdpStream {
         Ok(())
     }
 
-    /// Ends the stream at once, at both ends; what was not acknowledged may be lost.
+    /// Ends the stream at once, at both ends; unacknowledged data may be lost.
     pub fn abort(&self) {
         self.shared.abort(self.id);
     }
 
-    /// Data of this stream is pulled at this priority (higher first), whatever its sender asks for.
+    /// Sets the priority at which data of this stream is pulled (higher first); it overrides the sender's request.
     pub fn prefer(&self, priority: u8) {
         self.shared.prefer(self.id, priority);
     }
 
-    /// How the stream stands.
+    /// Returns the status of the stream.
     ///
     /// # Errors
     /// If there is no such stream any more.
@@ -152,7 +152,7 @@ impl AsyncWrite for NdpStream {
         self.poll_put(cx, bytes, false).map_err(io::Error::from)
     }
 
-    /// Nothing to do: what was written leaves as soon as it may.
+    /// Nothing to do: written data leaves as soon as it may.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -162,7 +162,7 @@ impl AsyncWrite for NdpStream {
     }
 }
 
-/// Takes the streams that others open for one service. Dropping it stops that, and resets those that nobody accepted.
+/// Accepts the streams that others open for one service. Dropping it stops that, and resets the streams not yet accepted.
 pub struct NdpListener {
     shared: Arc<Shared>,
     service: u16,
@@ -184,7 +184,7 @@ impl NdpListener {
         Ok(Self { shared: Arc::clone(host.shared()), service })
     }
 
-    /// The next stream, and who opened it. May be dropped before it is done without losing a stream.
+    /// Returns the next stream, and the address of its opener. Cancel safe: dropping the future loses no stream.
     ///
     /// # Errors
     /// If the host has stopped.

@@ -1,4 +1,4 @@
-//! Tokens that other hosts have given to this one, and HELLOs that wait for one.
+//! Tokens that other hosts gave to this one, and HELLOs that wait for one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::RandomState;
@@ -9,14 +9,14 @@ use pullnet_units::{Instant, Picos};
 
 use crate::proof::{LIFE, Token};
 
-/// Tokens that are kept at most; the oldest goes, and its host is asked again.
+/// Maximum number of tokens; the oldest is dropped, and requested again when needed.
 const MOST: usize = 16_384;
-/// From this age on a new token is asked for while the old one is still used.
+/// Age from which on a new token is requested while the old one is still used.
 const RENEW: Picos = Picos(LIFE.0 / 2);
-/// Longest time between two HELLOs to one host, as a part of the time after which it is given up.
+/// Longest time between two HELLOs to one host, as a fraction of the time after which it is given up.
 const PATIENCE: u64 = 32;
 
-/// A host that was asked and has not answered.
+/// A HELLO without an answer so far.
 #[derive(Clone, Copy, Debug)]
 struct Asking {
     nonce: u64,
@@ -25,10 +25,10 @@ struct Asking {
     wait: Picos,
 }
 
-/// What became of a HELLO without an answer.
+/// Outcome of a HELLO without an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unanswered {
-    /// It is sent again, with this number.
+    /// The HELLO is repeated, with this nonce.
     Again(u64),
     /// The host is silent.
     GivenUp,
@@ -36,42 +36,42 @@ pub(crate) enum Unanswered {
 
 #[derive(Debug)]
 pub(crate) struct Wallet {
-    /// First time between two HELLOs; it doubles.
+    /// First time between two HELLOs; it doubles with each repetition.
     first: Picos,
     give_up: Picos,
     tokens: HashMap<SocketAddr, Token, RandomState>,
-    /// Hosts in the order in which their tokens came; one whose token was replaced stands there once.
+    /// Hosts in the order in which their tokens came; a host whose token was replaced is listed once.
     order: VecDeque<SocketAddr>,
     asking: BTreeMap<SocketAddr, Asking>,
     timers: BTreeSet<(Instant, SocketAddr)>,
 }
 
 impl Wallet {
-    /// Empty. HELLO is repeated after `first`, and a host given up after `give_up`.
+    /// Creates an empty wallet. HELLO is repeated after `first`, and a host given up after `give_up`.
     pub fn new(first: Picos, give_up: Picos) -> Self {
         let (tokens, order) = (HashMap::default(), VecDeque::new());
         Self { first, give_up, tokens, order, asking: BTreeMap::new(), timers: BTreeSet::new() }
     }
 
-    /// A token of `peer` that can be used now.
+    /// A token of `peer` that is valid now.
     pub fn usable(&self, now: Instant, peer: SocketAddr) -> Option<Token> {
         self.tokens.get(&peer).copied().filter(|token| token.age(now) <= LIFE)
     }
 
-    /// Whether a token of `peer` should be asked for: there is none that will last.
+    /// Whether to request a token of `peer`: there is none that will last.
     pub fn wants(&self, now: Instant, peer: SocketAddr) -> bool {
         let lasts = self.tokens.get(&peer).is_some_and(|token| token.age(now) <= RENEW);
         !lasts && !self.asking.contains_key(&peer)
     }
 
-    /// A HELLO with `nonce` leaves for `peer`.
+    /// Notes that a HELLO with `nonce` leaves for `peer`.
     pub fn ask(&mut self, now: Instant, peer: SocketAddr, nonce: u64) {
         let asking = Asking { nonce, since: now, next: now + self.first, wait: self.first };
         self.asking.insert(peer, asking);
         self.timers.insert((asking.next, peer));
     }
 
-    /// An answer of `peer`. False: this host has not asked for it.
+    /// Enters the answer of `peer`. False: this host did not send that request.
     pub fn answer(&mut self, peer: SocketAddr, nonce: u64, token: Token) -> bool {
         if self.asking.get(&peer).is_none_or(|asking| asking.nonce != nonce) {
             return false;
@@ -94,7 +94,7 @@ impl Wallet {
         }
     }
 
-    /// `peer` does not take its token `value` any more.
+    /// Drops the token `value`, which `peer` has refused.
     pub fn spent(&mut self, peer: SocketAddr, value: u64) {
         if self.tokens.get(&peer).is_some_and(|token| token.value == value) {
             self.tokens.remove(&peer);
@@ -102,12 +102,12 @@ impl Wallet {
         }
     }
 
-    /// When a HELLO is due again; [`Instant::NEVER`]: none waits for an answer.
+    /// Time of the next repeated HELLO; [`Instant::NEVER`]: all are answered.
     pub fn due(&self) -> Instant {
         self.timers.first().map_or(Instant::NEVER, |(at, _)| *at)
     }
 
-    /// The next host that has not answered in time.
+    /// Returns the next host that has not answered in time.
     pub fn overdue(&mut self, now: Instant) -> Option<(SocketAddr, Unanswered)> {
         let (_, peer) = *self.timers.first().filter(|(at, _)| *at <= now)?;
         let asking = *self.asking.get(&peer)?;

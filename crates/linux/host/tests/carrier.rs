@@ -1,5 +1,5 @@
-//! The engine is generic over the transport: streams over one that is not NDP as hosts have it. This one has settings of its
-//! own, and no answer of it waits for a frame to leave with.
+//! The engine is generic over the transport: streams over a transport other than the hosts' NDP. It has settings of its own,
+//! and never delays an answer until a frame leaves.
 
 mod common;
 

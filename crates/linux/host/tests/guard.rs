@@ -1,4 +1,4 @@
-//! Who does not belong changes nothing: floods, spoofed and replayed packets, limits.
+//! Outsiders change nothing: floods, spoofed and replayed packets, limits.
 
 mod common;
 
@@ -9,7 +9,7 @@ use pullnet_wire::{Mac, Marks, PORT, Packet, REPLY, Reason, Route, Shape, emit};
 
 const SERVICE: u16 = 7;
 
-/// A packet to host 1 from `from`, whoever that is.
+/// A packet to host 1 with the source address `from`.
 fn forged(from: [u8; 4], conn: u32, shape: Shape) -> Vec<u8> {
     let route = Route {
         from_mac: Mac([6; 6]),
@@ -80,7 +80,7 @@ fn a_flood_from_invented_addresses_leaves_others_their_rate_and_takes_no_memory(
     }
 }
 
-/// Bytes that host 1 sends for `frame`, which nobody follows up, in `time`.
+/// Bytes that host 1 sends within `time` in answer to `frame`, without a follow-up from the sender.
 fn answered(net: &mut Net, frame: Vec<u8>, time: Picos) -> usize {
     net.seen = Some(Vec::new());
     net.inject(frame);
@@ -152,14 +152,14 @@ fn a_copy_of_a_request_is_never_carried_out() {
     net.at(1).listen(SERVICE).unwrap();
     let frames = recorded(&mut net);
     assert_eq!(frames.len(), 1);
-    // While the connection is remembered, while nobody remembers it any more, and much later.
+    // While the connection is remembered, after it is forgotten, and much later.
     for pause in [1, 100, 3000, 2000, 200, 8000, 60_000, 700_000, 16_000_000] {
         net.pass(ms(pause));
         frames.iter().for_each(|frame| net.inject(frame.clone()));
         net.pass(ms(10));
         assert_eq!(net.at(1).accept(SERVICE), None, "{pause} ms later");
     }
-    // Nor by a host that was started anew.
+    // Nor does a restarted host.
     let mut net = Net::pair();
     net.at(1).listen(SERVICE).unwrap();
     let frames = recorded(&mut net);
@@ -307,7 +307,7 @@ fn packets_of_others_do_not_touch_a_stream() {
         vec![data(1), reset(true), reset(false), Shape::Probe { seq: 0 }, Shape::Pull { number: 9 }];
     shapes.extend((0..40).map(|seq| Shape::Ack { seq, pull: Some(40) }));
     for shape in shapes {
-        // The right host with the right number and another number, and another host: nobody knows the tag.
+        // The right host with the right number and another number, and another host: all without the tag.
         for from in [[10, 0, 0, 1], [10, 0, 0, 9]] {
             for conn in [number, number ^ 1, number | REPLY] {
                 net.inject(forged(from, conn, shape));
@@ -338,7 +338,7 @@ fn a_frame_from_elsewhere_does_not_redirect_a_stream() {
     net.seen = Some(Vec::new());
     net.write(0, id, b"more").unwrap();
     net.pass(ms(1));
-    // Even somebody who knows the tag, for he has seen it: what host 0 said, from another Ethernet address.
+    // Even with the tag, which an observer has seen: a packet of host 0 from another Ethernet address.
     let seen = net.seen.take().unwrap();
     for mut frame in seen.into_iter().filter(|frame| frame[6..12] == mac(0).0) {
         frame[6..12].copy_from_slice(&mac(2).0);

@@ -232,7 +232,7 @@ fn copies_are_refused_at_once_and_after_everything_is_forgotten_and_after_a_rest
         );
         before = after;
     }
-    // A host that was started anew knows no counters; its tokens are others, though.
+    // A restarted host knows no counters, but its tokens are different.
     net.replace(1, EngineOptions { secret: Secret::new([99; 16]), ..keyed(1, keys(1, &[0, 1], &[1])) });
     net.at(1).listen(SERVICE).unwrap();
     copies.iter().for_each(|frame| net.inject(frame.clone()));
@@ -318,7 +318,7 @@ fn no_nonce_comes_twice_under_any_start_and_any_change_of_keys() {
     let mut net = Net::new(4, [0, 1, 2].map(|host| keyed(host, keys(host, &[0, 1, 2], &[1]))));
     net.seen = Some(Vec::new());
     echo(&mut net, 200_000, |_| {});
-    // Keys go and come back under the same number, and a host starts anew.
+    // Keys are removed and restored under the same number, and a host restarts.
     for round in 0..4u8 {
         net.at(0).set_keys(keys(0, &[0, 2], &[1])).unwrap();
         net.at(0).set_keys(keys(0, &[0, 1, 2], &[1])).unwrap();
@@ -337,7 +337,7 @@ fn no_nonce_comes_twice_under_any_start_and_any_change_of_keys() {
     }
     let salts: BTreeSet<_> = used.iter().map(|(from, _, _, salt, _)| (from, salt)).collect();
     assert!(salts.len() >= 10, "{}", salts.len());
-    // Whoever forgets the random numbers gets no keys.
+    // Without random numbers there are no keys.
     let careless = EngineOptions { secret: Secret::default(), ..keyed(0, Keys::default()) };
     assert!(Engine::new(careless).is_err_and(|error| error.to_string().contains("secret")));
 }
@@ -478,7 +478,7 @@ fn a_flood_under_unknown_salts_costs_others_little_and_gets_no_answer() {
     let refused = after.refused;
     assert!(refused.unauthentic <= 2001 && refused.too_fast >= 47_999, "{refused:?}");
     assert_eq!((after.unsealed, after.resets_sent), (before.unsealed, before.resets_sent));
-    // Who is known is not held up.
+    // Known peers are not held up.
     net.pass(ms(1));
     echo_again(&mut net);
 }

@@ -201,7 +201,7 @@ fn nobody_listens() {
     net.pass(ms(1));
     assert_eq!(net.read(0, id), Err(StreamError::Refused(Reason::NO_LISTENER)));
     assert_eq!(net.write(0, id, b"?"), Err(StreamError::Refused(Reason::NO_LISTENER)));
-    // A copy that comes later, when somebody listens, opens nothing.
+    // A copy that arrives later, when the service has a listener, opens nothing.
     assert_eq!(net.at(1).status().totals.refused.no_listener, 1);
 }
 
@@ -268,7 +268,8 @@ fn a_host_that_was_started_anew_carries_out_nothing_that_the_one_before_may_have
     net.pass(ms(10_000));
     assert_eq!(net.at(1).accept(SERVICE), None);
     assert_eq!(net.read(0, asks), Err(StreamError::Reset(Reason::STALE)));
-    // The next one is taken at once, though its token was of the host before: that one cannot have carried it out.
+    // The next one is taken at once, though its token was of the host before the restart: that host cannot have carried it
+    // out.
     net.replace(1, EngineOptions { seed: 78, ..options(1) });
     net.at(1).listen(SERVICE).unwrap();
     let again = net.connect(0, 1, SERVICE);

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const SERVICE: u16 = 7;
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// Nothing here takes as long; whoever waits longer waits for ever.
+/// Nothing here takes this long: a longer wait would never end.
 const WATCHDOG: Duration = Duration::from_secs(300);
 
 fn host() -> Host {

@@ -12,7 +12,7 @@ use pullnet_wire::Reason;
 
 const SERVICE: u16 = 7;
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-/// Nothing here takes as long; whoever waits longer waits for ever.
+/// Nothing here takes this long: a longer wait would never end.
 const LONG: Duration = Duration::from_secs(300);
 /// A host that the machine has no time for is not given up.
 const GIVE_UP: Picos = Picos::from_secs(120);

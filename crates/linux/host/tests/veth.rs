@@ -15,7 +15,7 @@ use pullnet_units::Picos;
 use pullnet_wire::PORT;
 
 const SERVICE: u16 = 7;
-/// Nothing here takes as long; whoever waits longer waits for ever.
+/// Nothing here takes this long: a longer wait would never end.
 const WATCHDOG: Option<Duration> = Some(Duration::from_secs(300));
 
 /// Which of its addresses a host has.

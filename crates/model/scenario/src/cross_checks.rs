@@ -131,7 +131,7 @@ fn trim(switch: &Reader<'_>, trimmed: Bytes, packets: &Lengths) {
 /// Most packets of a flow: their numbers have 32 bits, and one past the last has to be a number too.
 const MOST_PACKETS: u64 = u32::MAX as u64 - 1;
 
-/// Reports flows of a block of which not every packet can have a number.
+/// Reports flows of a block with more packets than the transport can number.
 pub(crate) fn numbers(
     reader: &Reader<'_>,
     block: &TrafficSpec,

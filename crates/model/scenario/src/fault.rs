@@ -149,7 +149,7 @@ fn report(reader: &Reader<'_>, error: &FaultError) {
             let key = if reader.has("loss") { "loss" } else { "corrupt" };
             (key, format!("is no probability with an effect ({value}); use more than 0 and at most 1"))
         }
-        // No setting asks for it.
+        // Cannot result from settings.
         FaultError::Duplicate { .. } => ("place", error.to_string()),
         FaultError::Rate { fastest, .. } => {
             ("rate", format!("slows no link there; use less than \"{fastest}\""))

@@ -62,7 +62,7 @@ pub use warnings::{Warning, WarningSettings};
 
 use crate::transport::Transport;
 
-/// What ends a run.
+/// Condition that ends a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// A fixed time.
@@ -90,23 +90,23 @@ pub struct Scenario {
     pub name: String,
     /// Seed of every random stream.
     pub seed: u64,
-    /// What ends the run.
+    /// Condition that ends the run.
     pub stop: Stop,
     /// The measurement window; its end is [`Instant::NEVER`] if the run ends with its flows.
     pub measure: (Instant, Instant),
     /// Hosts, switches and links.
     pub topology: Topology,
-    /// What goes wrong with which link.
+    /// Faults, by link.
     pub faults: Schedules,
     /// The transports of every host, at least one. Traffic names them by their number here.
     pub transports: Vec<CarriedBy>,
     /// The discipline of every switch port.
     pub switch: SwitchConfig,
-    /// Who chooses among equal paths.
+    /// The policy for choosing among equal paths.
     pub forwarding: Forwarding,
     /// Which flows there are.
     pub workload: CheckedWorkload,
-    /// What is recorded beyond the flows and the sums.
+    /// Records beyond the flows and the sums.
     pub probes: Probes,
     /// Every value in force, with its origin.
     pub resolved: Resolved,
@@ -147,7 +147,7 @@ pub fn compile(
 /// Help for the table `transport`.
 const TRANSPORT_HELP: &str = "The protocol of every host; a list, if traffic blocks have several.";
 
-/// What a scenario may hold.
+/// Tables and settings that a scenario may hold.
 pub(crate) fn root_shape() -> Shape {
     let shape = run::groups().with(run::measure_table());
     shape
@@ -205,7 +205,7 @@ fn read(root: &Reader<'_>) -> Option<Scenario> {
     })
 }
 
-/// What the tables say to each other.
+/// Checks that concern several tables.
 fn check_together(
     root: &Reader<'_>,
     network: Option<&topology::Network>,

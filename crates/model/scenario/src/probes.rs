@@ -80,7 +80,7 @@ impl PortSeries {
 pub struct Series {
     /// Length of an interval.
     pub interval: Picos,
-    /// What there is one line for.
+    /// The unit that has one line in the time series.
     pub per: Per,
 }
 
@@ -106,7 +106,7 @@ impl Series {
     }
 }
 
-/// What is recorded beyond the flows and the sums.
+/// Records beyond the flows and the sums.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Probes {
     /// Occupancy distribution of every switch port.

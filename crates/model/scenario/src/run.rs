@@ -45,7 +45,7 @@ settings! {
 /// When a run ends at the latest if only `until` is stated.
 const LIMIT: Picos = Picos::from_secs(10);
 
-/// What the top of a scenario says.
+/// Settings at the top of a scenario.
 pub(crate) struct Run {
     pub name: String,
     pub seed: u64,

@@ -180,7 +180,7 @@ pub(crate) fn read(root: &Reader<'_>) -> Option<Network> {
     match reader.kind(&shape(), "fat-tree") {
         Some(index) => (KINDS[index].build)(&reader),
         None => {
-            // Whatever it was meant to be, its links are wrong if they cannot be read.
+            // The kind is unknown, but its links are wrong in every kind if they cannot be read.
             let _ = one_link(&reader);
             None
         }
@@ -288,7 +288,7 @@ fn from_file(reader: &Reader<'_>) -> Option<Network> {
     }
 }
 
-/// What is wrong within a file that is named already.
+/// The error of a file, without the file's name, which the caller adds.
 fn within(error: &TopologyError) -> String {
     match error {
         TopologyError::File { line, what, remedy, .. } => format!("line {line}: {what}; {remedy}"),

@@ -39,7 +39,7 @@ fn kind_of(pattern: &dyn Pattern) -> Kind {
     Kind { name: pattern.name(), summary: pattern.summary(), shape }
 }
 
-/// What the list `[[traffic]]` holds.
+/// Content of the list `[[traffic]]`.
 pub(crate) struct Traffic {
     /// Blocks that could be read.
     pub blocks: usize,
@@ -102,7 +102,7 @@ pub(crate) fn read(
 
 fn read_block<'a>(reader: Reader<'a>, spec: &mut WorkloadSpec) -> Option<Block<'a>> {
     let Some(kind) = reader.kind(&shape(), "permutation") else {
-        // Whatever it was meant to be, this part is wrong if it cannot be read.
+        // The kind is unknown, but these settings are wrong in every kind if they cannot be read.
         reader.read::<Common>();
         read_sizes(&reader);
         return None;
@@ -147,7 +147,7 @@ fn read_files(reader: &Reader<'_>, block: &mut TrafficSpec, spec: &mut WorkloadS
     }
 }
 
-/// What would start after the end is an error.
+/// Reports blocks that would start after the end of the run.
 fn starts_in_time(block: &Block<'_>, stop: Option<Stop>) {
     if let Some(end) = stop.map(Stop::latest)
         && Instant::ZERO.after(block.spec.common.start) >= end
@@ -216,7 +216,7 @@ fn check_sessions(
     }
 }
 
-/// Where the topology is wrong: what is wrong with the traffic whatever hosts there are, such as an error in a file.
+/// For a wrong topology: reports the errors of the traffic that do not depend on hosts, such as an error in a file.
 fn report_without_hosts(blocks: &[Block<'_>], spec: &WorkloadSpec) {
     let mut spec = WorkloadSpec { end: None, ..spec.clone() };
     spec.traffic.iter_mut().for_each(|block| block.common.hosts = Common::default().hosts);
@@ -264,7 +264,7 @@ fn is_same(shown: &str, value: &str) -> bool {
     shown.trim_matches('"') == value || number(shown).is_some() && number(shown) == number(value)
 }
 
-/// What a workload has to know of `topology`.
+/// The properties of `topology` that a workload needs.
 pub(crate) fn network_of(topology: &Topology) -> Network {
     let rack = |host: HostId| match topology.hosts[host].peer {
         HostPeer::Switch { switch, .. } => switch.0,

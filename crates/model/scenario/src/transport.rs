@@ -19,7 +19,7 @@ settings! {
 /// A transport that hosts have.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CarriedBy {
-    /// What traffic blocks and results call it.
+    /// Name of the transport in traffic blocks and results.
     pub name: String,
     /// Its protocol and its settings.
     pub config: ProtocolConfig,
@@ -108,7 +108,7 @@ fn check_number(root: &Reader<'_>, transports: &[Transport<'_>]) {
     }
 }
 
-/// The number of the transport that carries a block with the setting `transport`. What is wrong with it is reported.
+/// The number of the transport that carries a block with the setting `transport`. Errors are reported.
 pub(crate) fn carrier(block: &Reader<'_>, wanted: Option<&str>, transports: &[Transport<'_>]) -> Option<u8> {
     let names: Vec<_> = transports.iter().map(|transport| transport.carried.name.as_str()).collect();
     let Some(wanted) = wanted else {

@@ -50,7 +50,7 @@ pub struct Warning {
     pub place: String,
     /// The setting, for instance `traffic.0.load`; empty for the whole scenario.
     pub setting: String,
-    /// What is wrong, and what would work.
+    /// The problem, and a value that would work.
     pub message: String,
 }
 
@@ -125,12 +125,12 @@ impl<'a> Found<'a> {
         self.list.push(Warning { name, place, setting: setting.to_owned(), message });
     }
 
-    /// Whether somebody wrote the setting.
+    /// Whether the setting stands in the file.
     fn is_written(&self, setting: &str) -> bool {
         self.scenario.resolved.get(setting).is_some_and(|value| value.origin != Origin::Default)
     }
 
-    /// Whether the setting of `[transport]` or `[switch]` has the value that it has if nobody writes it.
+    /// Whether the setting of `[transport]` or `[switch]` has its default value.
     fn is_default(&self, setting: &str) -> bool {
         let Scenario { switch, resolved, .. } = self.scenario;
         let default = match setting.split_once('.') {
@@ -289,8 +289,8 @@ fn fields_of(switch: &SwitchConfig) -> Vec<&'static str> {
     row_of(switch).map(|row| row.fields.iter().map(|field| field.name).collect()).unwrap_or_default()
 }
 
-/// The longest round trip that was found: a full packet there, a header back, nobody else in the network. Looks at the
-/// paths between the first host and some others, since all pairs of a large network would take too long.
+/// The longest round trip that was found: a full packet there, a header back, in an idle network. Looks at the paths between
+/// the first host and some others, since all pairs of a large network would take too long.
 fn round_trip(topology: &Topology, framing: Framing) -> Picos {
     let Framing { mtu, header } = framing;
     let (hosts, first) = (topology.hosts.len(), HostId(0));

@@ -1,8 +1,8 @@
 //! Wrong scenarios, topologies, matrices and size distributions, each with the full text of its errors.
 //!
-//! `tests/bad/NAME.toml` is a scenario with something wrong in it (or in a file under `tests/bad/files`), and
-//! `NAME.txt` holds what is said of it. A line `# --set path=value` in a scenario is an override. With `BLESS=1` in the
-//! environment the texts are written anew instead of compared: read the diff.
+//! `tests/bad/NAME.toml` is a scenario with something wrong in it (or in a file under `tests/bad/files`), and `NAME.txt`
+//! holds its errors. A line `# --set path=value` in a scenario is an override. With `BLESS=1` in the environment the texts
+//! are rewritten instead of compared: read the diff.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ fn cases() -> Vec<PathBuf> {
     cases
 }
 
-/// What is said of a case, a line for each error.
+/// The errors of a case, a line each.
 fn said_of(case: &Path) -> String {
     let text = String::from_utf8_lossy(&fs::read(case).expect("a case can be read")).into_owned();
     let set = text.lines().filter_map(|line| line.strip_prefix("# --set ")?.split_once('='));

@@ -1,4 +1,4 @@
-//! What a right scenario becomes: values, defaults, overrides, and a resolved text that says the same again.
+//! Results of valid scenarios: values, defaults, overrides, and a resolved text that means the same.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! From what hosts and ports counted to the record of a run.
+//! Builds the record of a run from the counts of hosts and ports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use pullnet_units::{HostId, Id, Instant};
 
 use crate::{Director, HostCounts, HostLog, Report};
 
-/// Flows without progress that a record names at most.
+/// Maximum number of flows without progress in a record.
 const MOST_STUCK: usize = 100;
 
 /// Open flows that have not moved for a while.
@@ -22,12 +22,12 @@ pub struct StuckFlows<'a> {
 }
 
 impl<'a> StuckFlows<'a> {
-    /// Looks for flows that have not moved since `since`.
+    /// Collects flows without progress since `since`.
     pub fn new(topology: &'a Topology, since: Instant) -> Self {
         Self { topology, since, found: Vec::new() }
     }
 
-    /// Adds the flow if it is stuck: how it stands for its sender `src`.
+    /// Adds the flow if it is stuck, with the state of its sender `src`.
     pub fn add(&mut self, flows: &[FlowRow], src: HostId, status: FlowStatus) {
         let FlowStatus { peer, conn, bytes, last_progress, waiting_for, .. } = status;
         let (Some(row), Some(dst)) = (flows.get(conn.0 as usize), self.topology.host(peer)) else { return };
@@ -37,7 +37,7 @@ impl<'a> StuckFlows<'a> {
         }
     }
 
-    /// At most `most` of them, those first that have waited longest.
+    /// Returns at most `most` of them, longest wait first.
     pub fn longest(mut self, most: usize) -> Vec<StuckFlow> {
         self.found.sort_by_key(|flow| (flow.last_progress, flow.flow));
         self.found.truncate(most);
@@ -45,7 +45,7 @@ impl<'a> StuckFlows<'a> {
     }
 }
 
-/// The record of a run in the making: reports first, then hosts and their open flows, then ports.
+/// Builder of a run's record: takes the reports first, then hosts and their open flows, then ports.
 pub struct RecordBuilder {
     scenario: Arc<Scenario>,
     director: Director,
@@ -53,16 +53,16 @@ pub struct RecordBuilder {
     hosts: Vec<HostRow>,
     stuck: Vec<StuckFlow>,
     log: HostLog,
-    /// Sums over the hosts so far. Whoever builds enters what it alone knows.
+    /// Sums over the hosts so far. The caller enters the sums that only it knows.
     pub totals: Totals,
-    /// Time series of ports, if asked for.
+    /// Time series of ports, if requested.
     pub port_series: Vec<PortSeriesRow>,
-    /// Ports that wait for each other for ever.
+    /// Ports in a cycle of pauses that never ends.
     pub deadlock: Vec<String>,
 }
 
 impl RecordBuilder {
-    /// The record of a run that stopped at `now`.
+    /// Starts the record of a run that stopped at `now`.
     pub fn new(scenario: &Arc<Scenario>, director: Director, now: Instant) -> Self {
         let row = |host: HostId| HostRow {
             delivered_in_window: 0,
@@ -87,7 +87,7 @@ impl RecordBuilder {
         &self.director.flows
     }
 
-    /// All flows of the run, to be completed by what only the builder's owner knows.
+    /// All flows of the run; the caller adds the values that only it knows.
     pub fn flows_mut(&mut self) -> &mut [FlowRow] {
         &mut self.director.flows
     }
@@ -97,12 +97,12 @@ impl RecordBuilder {
         self.director.senders(flow)
     }
 
-    /// What hosts recorded.
+    /// The rows recorded by hosts.
     pub fn log(&self) -> &HostLog {
         &self.log
     }
 
-    /// Enters the last news of flows. News of flows that there are not is passed over.
+    /// Enters the last news of flows. News of unknown flows is ignored.
     pub fn enter(&mut self, reports: &[Report]) {
         let known = self.director.flows.len();
         let of_known = |report: &&Report| (report.flow as usize) < known;
@@ -114,7 +114,7 @@ impl RecordBuilder {
         self.log.append(log);
     }
 
-    /// Adds what the host `id` counted.
+    /// Adds the counts of host `id`.
     pub fn add_host(&mut self, id: HostId, counts: &HostCounts) {
         self.hosts[id.index()].delivered_in_window += counts.delivered_in_window;
         self.totals.data_sent += counts.data_sent;
@@ -147,7 +147,7 @@ impl RecordBuilder {
         self.stuck = stuck.longest(MOST_STUCK);
     }
 
-    /// Adds what ports counted to the sums.
+    /// Adds the counts of ports to the sums.
     pub fn add_ports(&mut self, ports: &[PortRow]) {
         let totals = &mut self.totals;
         let mut by_level: BTreeMap<&str, u64> = BTreeMap::new();
@@ -165,7 +165,7 @@ impl RecordBuilder {
             by_level.into_iter().map(|(level, trimmed)| (level.to_owned(), trimmed)).collect();
     }
 
-    /// The record. `series`: its rows, or why there are none although they were asked for.
+    /// Returns the record. `series`: its rows, or the reason why requested rows are missing.
     pub fn finish(
         mut self,
         fingerprint: u64,
@@ -177,7 +177,7 @@ impl RecordBuilder {
         director.flows.iter().for_each(|flow| self.hosts[flow.dst.index()].receives = true);
         log.latencies.sort_by_key(|row| (row.flow, row.at));
         log.control.sort_by_key(|row| (row.host, row.at));
-        // A host's own order stays.
+        // The rows of one host keep their order.
         log.packets.sort_by_key(|row| (row.host, row.at));
         let (series, too_many) = series.map_or_else(|why| (Vec::new(), Some(why)), |rows| (rows, None));
         RunRecord {
@@ -206,7 +206,7 @@ impl RecordBuilder {
     }
 }
 
-/// Data packets that receivers took as new: all packets of a flow but the last carry the same.
+/// Number of data packets that receivers took as new: all packets of a flow but the last carry the same payload.
 fn unique(scenario: &Scenario, flows: &[FlowRow]) -> u64 {
     let mtus: Vec<_> =
         scenario.transports.iter().map(|carried| u64::from(carried.config.framing().mtu)).collect();

@@ -1,4 +1,4 @@
-//! What hosts count and record.
+//! Counts and records of hosts.
 
 use pullnet_record::{ControlRow, LatencyRow, PacketRow};
 
@@ -34,7 +34,7 @@ pub struct Share {
     pub bytes: u64,
 }
 
-/// Rows that hosts record, most of them only if the scenario asks for them.
+/// Rows that hosts record; most only on request of the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct HostLog {
     /// Goodput over time.

@@ -1,5 +1,5 @@
-//! What is decided once for all hosts: which flows start, what became of them, and when the run ends. The simulator asks
-//! between two windows, a testbed whenever it looks at the clock.
+//! Decisions for all hosts: which flows start, how they ended, and when the run ends. The simulator consults the director
+//! between two windows, a testbed whenever it reads the clock.
 
 use std::sync::Arc;
 
@@ -11,32 +11,32 @@ use pullnet_workload::{Completion, FlowStart, Workload};
 
 use crate::sources::Sources;
 
-/// Something about a flow that the rest of the run has to know.
+/// An event of a flow that affects the rest of the run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Report {
-    /// When.
+    /// Time.
     pub at: u64,
-    /// Which flow.
+    /// The flow.
     pub flow: u32,
-    /// What.
+    /// Event.
     pub news: News,
 }
 
-/// What a [`Report`] says.
+/// Content of a [`Report`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum News {
-    /// The receiver has everything.
+    /// The receiver has all data.
     Received {
         /// Payload bytes.
         delivered: u64,
         /// Payload bytes within the measurement window.
         in_window: u64,
     },
-    /// The sender knows that the receiver has everything.
+    /// The sender knows that the receiver has all data.
     Acknowledged(SendCounts),
     /// The sender gave up.
     Failed(&'static str, SendCounts),
-    /// The receiver forgot it, or the run ended.
+    /// The receiver forgot the flow, or the run ended.
     Unfinished {
         /// Payload bytes.
         delivered: u64,
@@ -46,8 +46,8 @@ pub enum News {
 }
 
 impl Report {
-    /// Its place among all reports: two of one flow at one instant come from two hosts, and so perhaps from two threads. The
-    /// receiver's come first, for what it says decides what the sender's mean.
+    /// Sort key among all reports: two reports of one flow at the same time come from two hosts, and so perhaps from two
+    /// threads. The receiver's comes first, since it decides how the sender's is interpreted.
     fn place(&self) -> (u64, u32, u8) {
         let rank = match self.news {
             News::Received { .. } => 0,
@@ -66,15 +66,15 @@ pub struct Director {
     framings: Vec<Framing>,
     workload: Workload,
     stop: Stop,
-    /// All flows so far.
+    /// All flows started so far.
     pub flows: Vec<FlowRow>,
     /// Flows with an end that have neither been received and acknowledged nor failed.
     open: u64,
     /// Whether a flow without an end has started.
     endless: bool,
-    /// The latest time at which a flow that started can end at the earliest: no flow is faster than in an empty network.
+    /// Latest of the lower bounds of the ends of started flows: no flow is faster than in an empty network.
     earliest_end: u64,
-    /// Whether a flow failed, perhaps before its time.
+    /// Whether a flow failed, perhaps before its earliest end.
     failed_early: bool,
     /// Flows with several senders.
     sources: Sources,
@@ -84,15 +84,15 @@ pub struct Director {
     pub failed: u64,
     starts: Vec<FlowStart>,
     completions: Vec<Completion>,
-    /// When the run ended, if it did.
+    /// Time at which the run ended, if it did.
     pub ended: Option<u64>,
-    /// Whether it ended as the scenario wants it to.
+    /// Whether the run reached the end that the scenario states.
     pub complete: bool,
 }
 
 impl Director {
-    /// The start of a run whose transports cut data by `framings`, each by its number. What an end of a flow causes starts no earlier than `signal` after
-    /// it.
+    /// Starts a run whose transports cut data by `framings`, each by its number. Effects of the end of a flow start no
+    /// earlier than `signal` after it.
     pub fn new(scenario: Arc<Scenario>, framings: Vec<Framing>, signal: Picos) -> Self {
         Self {
             stop: scenario.stop,
@@ -114,12 +114,12 @@ impl Director {
         }
     }
 
-    /// The latest end of the run.
+    /// Latest end of the run.
     pub fn end(&self) -> u64 {
         self.stop.latest().0
     }
 
-    /// Names of the tenants; that of number 0, no tenant, is empty.
+    /// Names of the tenants by number; number 0, no tenant, has an empty name.
     pub fn tenants(&self) -> Vec<String> {
         self.workload.tenants().to_vec()
     }
@@ -129,13 +129,13 @@ impl Director {
         self.workload.tags().to_vec()
     }
 
-    /// Whether no flow is under way, ends of their own or not.
+    /// Whether no flow is under way, endless ones included.
     pub fn is_quiet(&self) -> bool {
         self.open == 0 && !self.endless
     }
 
     /// From this time on any news of a flow may end the run, so that it must be known at once. Flows take at least as long
-    /// as in an empty network, and those that are planned have to start.
+    /// as in an empty network, and planned flows have to start first.
     pub fn may_end_from(&self) -> u64 {
         match self.stop {
             Stop::At(_) => u64::MAX,
@@ -144,7 +144,7 @@ impl Director {
         }
     }
 
-    /// Takes sender and receiver of every flow whose ends mattered for others ([`FlowStart::watch`]) and do not any more.
+    /// Takes sender and receiver of every flow whose ends affected other flows ([`FlowStart::watch`]) and no longer do.
     pub fn released(&mut self) -> impl Iterator<Item = [HostId; 2]> {
         let flows = &self.flows;
         self.workload.released().map(|flow| {
@@ -158,7 +158,7 @@ impl Director {
         self.workload.next_start().map(|at| at.0)
     }
 
-    /// Takes note of what happened before `now`, and gives out what starts from then on and before `until`.
+    /// Handles the reports before `now`, and returns the flows that start from then on and before `until`.
     pub fn decide(
         &mut self,
         now: u64,
@@ -197,7 +197,7 @@ impl Director {
         }
     }
 
-    /// Enters what those senders counted that are done with flows of which others are not.
+    /// Enters the counts of senders that are done with a flow whose other senders are not.
     pub(crate) fn enter_counts_so_far(&mut self) {
         for (number, row) in (0..).zip(&mut self.flows) {
             if row.senders > 1 && row.acknowledged.is_none() && row.failed.is_none() {
@@ -256,7 +256,7 @@ impl Director {
         }
     }
 
-    /// Enters one piece of news.
+    /// Enters one report.
     pub fn enter(&mut self, report: &Report) {
         let at = Instant(report.at);
         let Some(news) = self.sources.join(report.flow, report.news) else { return };
@@ -265,7 +265,7 @@ impl Director {
             News::Received { delivered, in_window } => {
                 (row.received, row.delivered, row.delivered_in_window) = (Some(at), delivered, in_window);
                 self.received += 1;
-                // A sender that gave up after its last packet had left did not hear of its success.
+                // A sender that gave up after its last packet had left may not know that the flow succeeded.
                 self.failed -= u64::from(row.failed.take().is_some());
                 (Side::Receiver, false)
             }
@@ -278,7 +278,7 @@ impl Director {
             News::Failed(reason, counts) => {
                 row.count(counts);
                 self.failed_early = true;
-                // A flow whose data has all arrived is complete, also where the sender gave up waiting for the last ACK.
+                // A flow whose data has all arrived is complete, even if the sender gave up waiting for the last ACK.
                 if row.received.is_none() {
                     row.failed = Some(reason);
                     self.failed += 1;

@@ -1,6 +1,6 @@
-//! What a run of a scenario needs beside hosts and a network, wherever it takes place: the [`Director`], which decides
-//! for all hosts which flow starts when and when the run ends; the [`Report`]s by which hosts tell it what became of
-//! flows; and the [`RecordBuilder`], which makes the record of the run from what hosts and ports counted.
+//! The parts of a scenario's run besides hosts and a network, for every kind of run: the [`Director`], which decides for all
+//! hosts which flow starts when and when the run ends; the [`Report`]s by which hosts tell it how flows ended; and the
+//! [`RecordBuilder`], which makes the record of the run from the counts of hosts and ports.
 //!
 //! The simulator and the testbed share it, so that their records mean the same.
 

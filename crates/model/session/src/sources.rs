@@ -1,4 +1,4 @@
-//! Flows with several senders: what they report is one piece of news once the last of them is done.
+//! Flows with several senders: their reports become one report when the last sender is done.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use pullnet_units::HostId;
 
 use crate::News;
 
-/// What is known of the senders of one flow.
+/// State of the senders of one flow.
 struct Senders {
     hosts: Vec<HostId>,
-    /// Senders that have not said how it ended.
+    /// Number of senders that have not reported the end.
     left: u16,
-    /// Whether any of them knows that the receiver has everything.
+    /// Whether any sender knows that the receiver has all data.
     acknowledged: bool,
     counts: SendCounts,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// `hosts` send flow `flow`. Nothing is kept of a flow with one sender.
+    /// Notes that `hosts` send flow `flow`. A flow with one sender is not stored.
     pub fn begin(&mut self, flow: u32, hosts: Vec<HostId>) {
         if hosts.len() > 1 {
             let left = hosts.len() as u16;
@@ -38,8 +38,8 @@ impl Sources {
         self.flows.get(&flow).map(|senders| &*senders.hosts)
     }
 
-    /// What news of `flow` comes to: `None` as long as others of its senders have still to report. It has failed if all of
-    /// them gave up.
+    /// Merges news of `flow` over its senders: `None` while other senders have still to report. The flow has failed if all
+    /// of them gave up.
     pub fn join(&mut self, flow: u32, news: News) -> Option<News> {
         let Some(senders) = self.flows.get_mut(&flow) else { return Some(news) };
         let (acknowledged, counts, reason) = match news {
@@ -63,7 +63,7 @@ impl Sources {
         })
     }
 
-    /// What the senders of `flow` counted that have reported, as long as others have not.
+    /// Counts of the senders of `flow` that have reported, while others have not.
     pub fn so_far(&self, flow: u32) -> SendCounts {
         let open = self.flows.get(&flow).filter(|senders| senders.left > 0);
         open.map_or_else(SendCounts::default, |senders| senders.counts)

@@ -1,4 +1,4 @@
-//! What the director decides and tells.
+//! Decisions and reports of the director.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

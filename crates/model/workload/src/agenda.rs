@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 use pullnet_transport::Side;
 use pullnet_units::{Bytes, HostId, Instant, Picos};
 
-/// Which ends of a flow its pattern wants to hear of.
+/// Ends of a flow that are reported to its pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Watch {
     /// None: the flow runs on its own.
@@ -19,7 +19,7 @@ pub enum Watch {
 }
 
 impl Watch {
-    /// Whether the end at `side` is wanted.
+    /// Whether the end at `side` is reported.
     pub fn wants(self, side: Side) -> bool {
         match self {
             Self::Nothing => false,
@@ -29,7 +29,7 @@ impl Watch {
         }
     }
 
-    /// What is still wanted once `side` was reported.
+    /// The ends still watched after `side` was reported.
     pub(crate) fn without(self, side: Side) -> Self {
         match (self, side) {
             (Self::Both, Side::Receiver) => Self::Acknowledged,
@@ -40,32 +40,32 @@ impl Watch {
     }
 }
 
-/// How the flows of a session with several senders or receivers belong together.
+/// Relation between the flows of a session with several senders or receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Join {
-    /// Each is a flow of its own; only results bring them together.
+    /// Each is a flow of its own; only results combine them.
     Apart,
     /// One sender offers the same data to several receivers: a packet is sent once, and switches copy it. A flow for each
     /// receiver.
     Multicast,
-    /// Several senders hold the same data, and any of their packets serves the one receiver. A planned flow for each sender,
-    /// all of which are one flow in results.
+    /// Several senders hold the same data, and any of their packets serves the one receiver. A planned flow for each sender;
+    /// results show them as one flow.
     Sources,
 }
 
-/// The place of a flow in a session with several senders or receivers. The flows of a session are planned for the same time
-/// on neighbouring lanes.
+/// Place of a flow in a session with several senders or receivers. The flows of a session are planned for the same time on
+/// neighbouring lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// How they belong together.
+    /// Their relation.
     pub join: Join,
-    /// Number of this one, from 0.
+    /// Number of this flow, from 0.
     pub index: u16,
-    /// How many there are.
+    /// Number of flows of the session.
     pub of: u16,
 }
 
-/// Which kinds of sessions a block has that not every transport can carry.
+/// Kinds of sessions of a block that not every transport can carry.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Joins {
     /// [`Join::Multicast`].
@@ -75,13 +75,13 @@ pub struct Joins {
 }
 
 impl Joins {
-    /// Of sessions of one kind.
+    /// The kinds of a block whose sessions are `join`.
     pub fn of(join: Join) -> Self {
         Self { multicast: join == Join::Multicast, sources: join == Join::Sources }
     }
 }
 
-/// A flow as a pattern plans it.
+/// A planned flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flow {
     /// The sender.
@@ -102,12 +102,12 @@ pub struct Flow {
     pub coflow: Option<u32>,
     /// Its place in a session of several flows; `None`: it is the whole session.
     pub part: Option<Part>,
-    /// Which ends the pattern wants to hear of.
+    /// Ends of the flow that are reported to its pattern.
     pub watch: Watch,
 }
 
 impl Flow {
-    /// A flow that nobody watches, with the block's priority, tag, deadline, tenant and coflow.
+    /// A flow whose end its pattern does not watch, with the block's priority, tag, deadline, tenant and coflow.
     pub const fn new(src: HostId, dst: HostId, size: Option<Bytes>) -> Self {
         Self {
             src,
@@ -123,12 +123,12 @@ impl Flow {
         }
     }
 
-    /// The same as a part of a session.
+    /// The same flow as a part of a session.
     pub const fn joined(self, part: Part) -> Self {
         Self { part: Some(part), ..self }
     }
 
-    /// The same, watched.
+    /// The same flow, with `watch`.
     pub const fn watched(self, watch: Watch) -> Self {
         Self { watch, ..self }
     }
@@ -139,9 +139,9 @@ impl Flow {
 pub struct Ended {
     /// The lane that the flow was planned on.
     pub lane: u64,
-    /// When it ended.
+    /// Time of the end.
     pub at: Instant,
-    /// Which end.
+    /// The end.
     pub side: Side,
     /// Whether it failed; the other end is not reported then.
     pub failed: bool,
@@ -174,7 +174,7 @@ impl Ord for Planned {
     }
 }
 
-/// All starts that are known, earliest first.
+/// All known starts, earliest first.
 #[derive(Default)]
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<Planned>>,
@@ -201,16 +201,16 @@ impl Agenda {
     }
 }
 
-/// Where a pattern plans its flows.
+/// Collects the flows that a pattern plans.
 pub struct Planner<'a> {
     pub(crate) agenda: &'a mut Agenda,
     pub(crate) block: u32,
-    /// No flow may start before this.
+    /// Earliest start of a flow.
     pub(crate) earliest: Instant,
 }
 
 impl Planner<'_> {
-    /// Plans `flow` for `at`, or for the earliest time that can still be told to everybody.
+    /// Plans `flow` for `at`, or for the earliest start if that is later.
     ///
     /// Of flows that start at the same time, that on the lower `lane` goes first: a pattern numbers its connections
     /// and never has two flows for the same time on one lane. A flow planned for [`Instant::NEVER`] is forgotten.
@@ -221,7 +221,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The earliest time at which a flow can start in reply to what has just happened.
+    /// The earliest time at which a flow can start in reply to an event now.
     pub fn earliest(&self) -> Instant {
         self.earliest
     }

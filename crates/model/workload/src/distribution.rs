@@ -16,7 +16,7 @@ choice! {
 }
 
 impl Reading {
-    /// As a scenario writes it.
+    /// The name in a scenario.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Steps => "steps",
@@ -39,7 +39,7 @@ pub struct SizeDistribution {
     reading: Reading,
 }
 
-/// A share that a file may miss 1 by, for the sake of rounding in its last digits.
+/// Tolerance for the last share of a file, which must be 1: rounding in its last digits.
 const ROUNDING: f64 = 1e-9;
 
 impl SizeDistribution {
@@ -94,7 +94,7 @@ impl SizeDistribution {
         }
     }
 
-    /// The size below or at which a share of `share` lies, rounded to a whole byte, at least 1.
+    /// The smallest size that a share of `share` of the flows does not exceed, rounded to a whole byte, at least 1.
     pub fn quantile(&self, share: f64) -> Bytes {
         let index = self.rows.partition_point(|row| row.cdf <= share).min(self.rows.len() - 1);
         let high = self.rows[index];

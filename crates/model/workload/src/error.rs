@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// What is wrong with a workload.
+/// An error in a workload.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// There is no traffic at all.
@@ -13,7 +13,7 @@ pub enum WorkloadError {
         block: u32,
         /// Its kind.
         kind: &'static str,
-        /// What is wrong.
+        /// The problem.
         problem: Problem,
     },
 }
@@ -24,7 +24,7 @@ impl WorkloadError {
     }
 }
 
-/// What is wrong with a traffic block.
+/// A problem of a traffic block.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Problem {
     /// A setting that cannot be met, by itself or together with others.
@@ -34,23 +34,23 @@ pub enum Problem {
         key: &'static str,
         /// The value as stated.
         value: String,
-        /// Why not, and what would work; continues a sentence that begins with the value.
+        /// The reason, and a value that would work; continues a sentence that begins with the value.
         reason: String,
-        /// Whether it may be right on another network, or with other hosts.
+        /// Whether the setting may be right on another network, or with other hosts.
         here: bool,
     },
-    /// Something about the block as a whole.
+    /// A problem of the block as a whole.
     #[error("{reason}")]
     Whole {
-        /// What is wrong, and what would work.
+        /// The problem, and a value that would work.
         reason: String,
     },
-    /// A setting that has to be stated.
+    /// A required setting that is missing.
     #[error("{key} is missing: {remedy}")]
     Missing {
         /// The key.
         key: &'static str,
-        /// What to write.
+        /// The value to write.
         remedy: &'static str,
     },
     /// A file that cannot be used.
@@ -58,7 +58,7 @@ pub enum Problem {
     File {
         /// The key that names the file.
         key: &'static str,
-        /// What is wrong in it.
+        /// The error in it.
         error: FileError,
     },
 }
@@ -74,7 +74,7 @@ impl Problem {
         Self::Setting { key, value: value.into(), reason: reason.to_string(), here: true }
     }
 
-    /// The key that it is about; empty for the whole block.
+    /// The key of the setting; empty for the whole block.
     pub fn key(&self) -> &'static str {
         match self {
             Self::Setting { key, .. } | Self::Missing { key, .. } | Self::File { key, .. } => key,
@@ -82,7 +82,7 @@ impl Problem {
         }
     }
 
-    /// Whether it may be gone on another network, or with other hosts.
+    /// Whether the problem may disappear on another network, or with other hosts.
     pub fn depends_on_hosts(&self) -> bool {
         match self {
             Self::Setting { here, .. } => *here,
@@ -96,7 +96,7 @@ impl Problem {
     }
 }
 
-/// What is wrong in a file, and where.
+/// An error in a file, and its place.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("{file}:{line}: {fault}")]
 pub struct FileError {
@@ -104,14 +104,14 @@ pub struct FileError {
     pub file: String,
     /// The line, from 1.
     pub line: u64,
-    /// What is wrong there.
+    /// The fault in this line.
     pub fault: Fault,
 }
 
-/// What is wrong at a place in a file.
+/// A fault at a place in a file.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Fault {
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     #[error("the line is not UTF-8 text; save the file as text")]
     NotText,
     /// In a size distribution.
@@ -126,18 +126,18 @@ pub enum Fault {
     /// In a list of volumes.
     #[error(transparent)]
     Volumes(#[from] VolumesFault),
-    /// In more lines than are worth naming.
+    /// Further faults, beyond the number of lines that are named.
     #[error("and {count} more faults from here on; mend those above first")]
     More {
-        /// How many there are.
+        /// Their number.
         count: u64,
-        /// Whether all of them may be gone on another network, or with other hosts.
+        /// Whether all of them may disappear on another network, or with other hosts.
         here: bool,
     },
 }
 
 impl Fault {
-    /// Whether it may be gone on another network, or with other hosts.
+    /// Whether the fault may disappear on another network, or with other hosts.
     pub(crate) fn depends_on_hosts(&self) -> bool {
         match self {
             Self::List(ListFault::Host { .. }) | Self::Matrix(MatrixFault::Host { .. }) => true,
@@ -147,15 +147,15 @@ impl Fault {
     }
 }
 
-/// What is wrong in a list of volumes.
+/// A fault in a list of volumes.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum VolumesFault {
-    /// A column that there is not.
+    /// An unknown column.
     #[error(
         "the column \"{0}\" is unknown; use bytes, and perhaps trace, timescale_s, bin, start_s, packets, state"
     )]
     UnknownColumn(String),
-    /// A column that is there more than once.
+    /// A duplicate column.
     #[error("the column \"{0}\" is there twice; keep one")]
     ColumnTwice(String),
     /// No volumes.
@@ -164,30 +164,30 @@ pub enum VolumesFault {
     /// A row that cannot be read.
     #[error("the row cannot be read: {0}; write one value per column, separated by commas")]
     Row(String),
-    /// A volume that is none.
+    /// An invalid volume.
     #[error("bytes = \"{0}\" is no volume; write a number from 0 to 9.2e18")]
     Bytes(String),
-    /// A length of an interval that is none.
+    /// An invalid interval length.
     #[error("timescale_s = \"{0}\" is no length of an interval; write seconds from 1e-12 to 1e7")]
     Timescale(String),
-    /// An interval of which nothing is known.
+    /// An interval without data.
     #[error("nothing is known of this interval (state \"gap\"); fill it, or cut the list before it")]
     Gap,
     /// More than one series.
     #[error("another {0} begins here; keep one in the file")]
     Another(&'static str),
-    /// No rows, or nothing in them.
+    /// No rows, or only zeros.
     #[error("there is no byte in any interval; add at least one row with a volume above 0")]
     Empty,
 }
 
-/// What is wrong in a size distribution.
+/// A fault in a size distribution.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum SizesFault {
-    /// The first line is not the header.
+    /// The first line is not the expected header.
     #[error("the header is \"{0}\"; the first line must be \"bytes,cdf\"")]
     Header(String),
-    /// Not two values.
+    /// A row without exactly two values.
     #[error("the row has {0} values; write a size and a cumulative share, as \"1500,0.25\"")]
     Columns(usize),
     /// Not a size.
@@ -196,26 +196,26 @@ pub enum SizesFault {
     /// Not a share.
     #[error("\"{0}\" is no cumulative share; write a number from 0 to 1")]
     NotAShare(String),
-    /// A size below that of the row before.
+    /// A size below that of the previous row.
     #[error("the size falls from {before} to {value}; sort the rows by size")]
     SizeFalls {
-        /// The row before.
+        /// Size in the previous row.
         before: u64,
-        /// This row.
+        /// Size in this row.
         value: u64,
     },
-    /// A share below that of the row before.
+    /// A share below that of the previous row.
     #[error("the cdf falls from {before} to {value}; a cumulative share never falls")]
     ShareFalls {
-        /// The row before.
+        /// Share in the previous row.
         before: f64,
-        /// This row.
+        /// Share in this row.
         value: f64,
     },
     /// The last share is not 1.
     #[error("the cdf ends at {0}; the last row must be 1")]
     End(f64),
-    /// Flows without a byte.
+    /// Flows of 0 bytes.
     #[error(
         "a share of {0} of the flows would have 0 bytes; give the first size at least 1 byte, or its row the cdf 0"
     )]
@@ -225,18 +225,18 @@ pub enum SizesFault {
     Empty,
 }
 
-/// What is wrong in a flow list.
+/// A fault in a flow list.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ListFault {
-    /// A column that there is not.
+    /// An unknown column.
     #[error(
         "the column \"{0}\" is unknown; use src, dst, bytes, start (or start_ps, start_ns, start_us, start_ms, start_s), priority, tag"
     )]
     UnknownColumn(String),
-    /// A column that is there more than once.
+    /// A duplicate column.
     #[error("the column \"{0}\" is there twice; keep one")]
     ColumnTwice(String),
-    /// A column that has to be there.
+    /// A required column that is missing.
     #[error("the column \"{0}\" is missing; the header must name at least src,dst,bytes,start")]
     MissingColumn(&'static str),
     /// A row that cannot be read.
@@ -247,15 +247,15 @@ pub enum ListFault {
     Value {
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// The value found.
         value: String,
-        /// What would work.
+        /// Values that would work.
         wanted: &'static str,
     },
-    /// A flow to its own sender.
+    /// A flow from a host to itself.
     #[error("src and dst are both {0}; a flow needs two hosts")]
     Self_(u32),
-    /// A host that a session has more than once.
+    /// A host that is listed twice in a session.
     #[error("{column} names host {host} twice; name every host of a session once")]
     HostTwice {
         /// The column.
@@ -263,12 +263,12 @@ pub enum ListFault {
         /// The host.
         host: u32,
     },
-    /// More hosts than a session has.
+    /// Too many hosts in a session.
     #[error("{column} names {count} hosts; a session has 65535 at most")]
     TooMany {
         /// The column.
         column: &'static str,
-        /// How many.
+        /// Their number.
         count: usize,
     },
     /// Several senders and several receivers.
@@ -281,15 +281,15 @@ pub enum ListFault {
         /// Receivers.
         sinks: usize,
     },
-    /// A host that is not there.
+    /// An unknown host.
     #[error("host {host} is beyond the block's {count} hosts; use 0 to {}", count.saturating_sub(1))]
     Host {
         /// The host named.
         host: u32,
-        /// How many hosts the block has.
+        /// Number of hosts of the block.
         count: usize,
     },
-    /// A flow without an end where the run waits for the end of all.
+    /// An endless flow, although the run waits for the end of all flows.
     #[error(
         "the flow never ends, so until = \"all flows done\" never comes; give it a size, or state a duration"
     )]
@@ -299,10 +299,10 @@ pub enum ListFault {
     Empty,
 }
 
-/// What is wrong in a connection matrix or an HPCC flow file.
+/// A fault in a connection matrix or an HPCC flow file.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum MatrixFault {
-    /// The file is something else.
+    /// The file has another format.
     #[error(
         "\"{0}\" begins no connection matrix; expected \"Nodes N\" (htsim .cm, .tm) or the number of flows (HPCC flow.txt)"
     )]
@@ -317,7 +317,7 @@ pub enum MatrixFault {
     UnknownWord {
         /// The word.
         word: String,
-        /// What there is.
+        /// The known words.
         known: &'static str,
     },
     /// A word without its value.
@@ -326,24 +326,24 @@ pub enum MatrixFault {
     /// A value that cannot be read.
     #[error("{what} \"{value}\" is not {wanted}")]
     Value {
-        /// What it is the value of.
+        /// The quantity that has this value.
         what: &'static str,
-        /// What stands there.
+        /// The value found.
         value: String,
-        /// What would work.
+        /// Values that would work.
         wanted: &'static str,
     },
     /// The id 0.
     #[error("{0} id 0 is reserved; number from 1")]
     IdZero(&'static str),
-    /// An id that is there more than once.
+    /// A duplicate id.
     #[error("{what} id {id} was used on line {line} already; give every {what} its own id")]
     IdTwice {
-        /// A flow or a trigger.
+        /// Kind of the item: flow or trigger.
         what: &'static str,
         /// The id.
         id: u32,
-        /// Where it was used first.
+        /// Line of its first use.
         line: u64,
     },
     /// Neither or both of a start time and a trigger.
@@ -359,7 +359,7 @@ pub enum MatrixFault {
         "start {0} has no unit, and readers differ; set start_unit = \"ps\" (htsim's NDP and EQDS programs) or \"us\" (its Swift and UEC programs)"
     )]
     StartUnit(String),
-    /// The header's count is not met.
+    /// The count in the header does not match the file.
     #[error(
         "the header says {stated} {what}, the file has {found}; complete the file, correct the header, or set counts = \"ignored\" to take what there is"
     )]
@@ -368,7 +368,7 @@ pub enum MatrixFault {
         what: &'static str,
         /// The header's number.
         stated: u64,
-        /// What there is.
+        /// The count found.
         found: u64,
     },
     /// A header line that is missing.
@@ -379,12 +379,12 @@ pub enum MatrixFault {
         "the trigger has {0}; write \"trigger id n oneshot\", \"trigger id n multishot\" or \"trigger id n barrier count m\""
     )]
     TriggerForm(&'static str),
-    /// A trigger that is used and not described.
+    /// A trigger that is used but not described.
     #[error(
         "trigger {0} is used here and described nowhere; add a line \"trigger id {0} oneshot\", or set other_triggers = \"oneshot\" for all such triggers"
     )]
     NoTrigger(u32),
-    /// Triggers that wait for each other.
+    /// Triggers that wait for each other in a cycle.
     #[error("the triggers wait for each other: {0}; start one of these flows at a time instead")]
     Cycle(String),
     /// A trigger that cannot fire often enough.
@@ -394,12 +394,12 @@ pub enum MatrixFault {
     NeverFires {
         /// The trigger.
         trigger: u32,
-        /// How often it is activated at most.
+        /// Maximum number of its activations.
         gets: u64,
-        /// How often it would have to be.
+        /// Number of activations that the flow needs.
         needs: u64,
     },
-    /// A flow to its own sender.
+    /// A flow from a host to itself.
     #[error("a flow leads from host {0} to itself; a flow needs two hosts")]
     Self_(u32),
     /// A host beyond the header's number.
@@ -415,7 +415,7 @@ pub enum MatrixFault {
     Host {
         /// The host.
         host: u32,
-        /// How many the block has.
+        /// Number of hosts of the block.
         count: usize,
     },
     /// A failed link, which is no traffic.
@@ -423,12 +423,12 @@ pub enum MatrixFault {
         "failures are part of the topology; state them as [[fault]] and remove them and the Failures line here"
     )]
     Failures,
-    /// A feature that is not offered.
+    /// An unsupported feature.
     #[error(
         "\"addon\" (htsim's re-arming barriers) is not supported; remove it, and use one barrier per round"
     )]
     Addon,
-    /// A flow without an end where the run waits for the end of all.
+    /// An endless flow, although the run waits for the end of all flows.
     #[error(
         "the flow never ends (size 0), so until = \"all flows done\" never comes; give it a size, or state a duration"
     )]

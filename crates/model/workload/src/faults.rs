@@ -2,10 +2,10 @@ use std::fmt;
 
 use crate::error::{Fault, FileError};
 
-/// Lines of a file that are named where many are wrong.
+/// Maximum number of faulty lines that are named.
 const NAMED: usize = 20;
 
-/// What is wrong in a file, in the order in which it is read: at least one fault.
+/// The errors in a file, in the order in which it is read: at least one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FileErrors(pub Vec<FileError>);
 
@@ -24,14 +24,14 @@ impl From<FileError> for FileErrors {
     }
 }
 
-/// The faults of a file that is read on behind them: the first ones, and how many more there are.
+/// The faults of a file that is read to its end: the first ones, and the number of further ones.
 pub(crate) struct Faults<'a> {
     file: &'a str,
     named: Vec<FileError>,
     more: u64,
-    /// Line of the first that is not named.
+    /// Line of the first fault that is not named.
     from: u64,
-    /// Whether all of those may be gone on another network.
+    /// Whether all of those may disappear on another network.
     here: bool,
 }
 
@@ -52,12 +52,12 @@ impl<'a> Faults<'a> {
         self.here &= error.fault.depends_on_hosts();
     }
 
-    /// The value, or nothing and its fault kept.
+    /// Returns the value; of an error, keeps the fault.
     pub(crate) fn keep<T>(&mut self, line: u64, result: Result<T, impl Into<Fault>>) -> Option<T> {
         result.map_err(|fault| self.add(FileError::new(self.file, line, fault))).ok()
     }
 
-    /// Refuses the file if there was a fault.
+    /// Returns an error if there was a fault.
     pub(crate) fn end(mut self) -> Result<(), FileErrors> {
         if self.more > 0 {
             let fault = Fault::More { count: self.more, here: self.here };

@@ -9,7 +9,7 @@ pub struct FlowStart {
     /// Dense number, from 0, in the order in which starts are given out; the senders of one session ([`Join::Sources`]) have
     /// the same.
     pub flow: u32,
-    /// When the application offers the data.
+    /// Time at which the application offers the data.
     pub at: Instant,
     /// The sender.
     pub src: HostId,
@@ -23,7 +23,7 @@ pub struct FlowStart {
     pub tag: u16,
     /// Number of the transport that carries it.
     pub transport: u8,
-    /// When all of it should have arrived.
+    /// Time by which all of its data should have arrived.
     pub deadline: Option<Instant>,
     /// Index into [`crate::Workload::tenants`]; 0: no tenant's.
     pub tenant: u16,
@@ -33,23 +33,23 @@ pub struct FlowStart {
     pub session: u32,
     /// Its place in a session of several flows, whose starts are given out one after the other.
     pub part: Option<Part>,
-    /// Which ends of it may cause something: a driver reports these without delay, and failures of such flows too.
+    /// Ends of it that may affect other flows: a driver reports these without delay, and failures of such flows too.
     pub watch: Watch,
 }
 
 impl FlowStart {
-    /// Whether it is one more sender of a flow that was given out before.
+    /// Whether it is a further sender of a flow that was given out before.
     pub fn is_further_sender(&self) -> bool {
         self.part.is_some_and(|part| part.join == Join::Sources && part.index > 0)
     }
 }
 
-/// One end of a flow that is done.
+/// A completed end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion {
     /// Number from [`FlowStart::flow`].
     pub flow: u32,
-    /// When.
+    /// Time of the report.
     pub at: Instant,
     /// [`Side::Receiver`]: all data arrived. [`Side::Sender`]: all of it was acknowledged, or the sender gave up.
     pub side: Side,

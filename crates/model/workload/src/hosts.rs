@@ -25,10 +25,10 @@ enum Part {
     Last(u32),
 }
 
-/// Why a text selects no hosts. The message continues a sentence that begins with the text.
+/// The reason why a text selects no hosts. The message continues a sentence that begins with the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum HostsError {
-    /// Not a selection at all.
+    /// Not a selection.
     #[error(
         "has \"{0}\", which selects no hosts; use for instance \"all\", \"0..63\", \"0,5,9\", \"last 64\" or \"all but 0,431\""
     )]
@@ -36,29 +36,29 @@ pub enum HostsError {
     /// A range from a higher to a lower number.
     #[error("has the range {0}..{1}, which runs backwards; write {1}..{0}")]
     Backwards(u32, u32),
-    /// A host that the topology does not have.
+    /// A host number beyond the topology.
     #[error("names host {host}, but the topology has {count} hosts; use 0 to {}", count.saturating_sub(1))]
     OutOfRange {
         /// The host named.
         host: u32,
-        /// How many there are.
+        /// Number of hosts.
         count: usize,
     },
-    /// A host that is not among those of the traffic block.
+    /// A host that the traffic block does not select.
     #[error("names host {0}, which is not among the block's hosts; add it to hosts, or name another")]
     NotAmong(u32),
-    /// More hosts than there are.
+    /// More hosts than exist.
     #[error("asks for {wanted} hosts of {count}; use at most {count}")]
     TooMany {
         /// The number stated.
         wanted: u32,
-        /// How many there are.
+        /// Number of hosts.
         count: usize,
     },
     /// A host stated more than once.
     #[error("names host {0} twice; name every host once")]
     Twice(u32),
-    /// Nothing is left.
+    /// The selection is empty.
     #[error("leaves no host; select at least one")]
     Nobody,
 }

@@ -1,8 +1,8 @@
 //! Which flow starts when.
 //!
-//! A [`Workload`] is one serial, deterministic state machine: the engine asks it between windows which flows start,
-//! and tells it which have ended. It holds no clock; chance comes from streams that are named by traffic block and
-//! connection, so that the n-th flow of a connection is the same whatever transport carries it.
+//! A [`Workload`] is one serial, deterministic state machine: between windows the engine fetches the flows that start, and
+//! reports those that have ended. It holds no clock; randomness comes from streams that are named by traffic block and
+//! connection, so that the n-th flow of a connection is the same under every transport.
 //!
 //! A traffic pattern is one file under `patterns` and one line in [`PATTERNS`]: a table of settings (from which the
 //! scenario's reader, schema and help are made) and a [`Pattern`] that plans flows.

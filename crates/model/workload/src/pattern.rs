@@ -13,7 +13,7 @@ use crate::sizes::{FileName, FlowSize};
 use crate::spec::{Network, TrafficSpec, WorkloadSpec};
 use crate::{Problem, Reading, SizeDistribution};
 
-/// A traffic pattern as a scenario states it: a table of settings and what to make of it.
+/// A traffic pattern of a scenario: a table of settings, and the traffic made from them.
 ///
 /// ```
 /// use pullnet_settings::settings;
@@ -61,43 +61,42 @@ pub trait Pattern: AnySettings + Duplicate + Debug + Send + Sync {
         None
     }
 
-    /// Whether its traffic comes to an end by itself. A flow list whose flows end or not says so of each of them
-    /// ([`Scene::must_end`]).
+    /// Whether its traffic ends by itself. A flow list with endless flows reports each of them ([`Scene::must_end`]).
     fn ends(&self) -> Ends;
 
-    /// Checks the settings against the network and makes the traffic. Everything that is wrong is noted in the scene,
-    /// not only what comes first.
+    /// Checks the settings against the network and makes the traffic. All problems are noted in the scene, not only the
+    /// first.
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted>;
 }
 
-/// Whether the traffic of a block comes to an end by itself.
+/// Whether the traffic of a block ends by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ends {
-    /// It does.
+    /// It ends by itself.
     ByItself,
     /// Its flows (the setting `size`) never end.
     Never,
-    /// It would if one of these settings were stated.
+    /// It would end if one of these settings were stated.
     UnlessStated(&'static [&'static str]),
 }
 
 impl Ends {
-    /// Of traffic that is a number of flows of `size`.
+    /// For traffic that is a number of flows of `size`.
     pub const fn with_flows_of(size: FlowSize) -> Self {
         if size.0.is_some() { Self::ByItself } else { Self::Never }
     }
 
-    /// Of traffic that goes on until one of the settings `keys` ends it; `stated` says whether one does.
+    /// For traffic that continues until one of the settings `keys` ends it; `stated`: one of them is stated.
     pub const fn once(stated: bool, keys: &'static [&'static str]) -> Self {
         if stated { Self::ByItself } else { Self::UnlessStated(keys) }
     }
 }
 
-/// Something is wrong, and [`Scene::note`] has been told.
+/// Proof that a problem was reported by [`Scene::note`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Noted(());
 
-/// What lets a boxed [`Pattern`] be copied; every cloneable pattern has it.
+/// Copies a boxed [`Pattern`]; implemented for every cloneable pattern.
 pub trait Duplicate {
     /// A copy.
     fn duplicate(&self) -> Box<dyn Pattern>;
@@ -115,18 +114,17 @@ impl Clone for Box<dyn Pattern> {
     }
 }
 
-/// A traffic block at work. It plans flows at the beginning, when one of its flows starts and when one ends.
+/// The traffic of a block during a run. It plans flows at the beginning, when one of its flows starts and when one ends.
 pub trait Traffic: Copied + Send + Sync {
-    /// Plans the first flows; those that can be known only one after the other are planned from
-    /// [`Traffic::started`].
+    /// Plans the first flows. Flows that depend on earlier ones are planned from [`Traffic::started`].
     fn begin(&mut self, planner: &mut Planner<'_>);
 
-    /// About how many flows start before `end`, where their number does not depend on how long flows take.
+    /// Approximate number of flows that start before `end`, if that does not depend on how long flows take.
     fn expected(&self, _end: Instant) -> f64 {
         0.0
     }
 
-    /// Which kinds of sessions it has that not every transport can carry.
+    /// Kinds of its sessions that not every transport can carry.
     fn joins(&self) -> Joins {
         Joins::default()
     }
@@ -138,8 +136,7 @@ pub trait Traffic: Copied + Send + Sync {
     fn ended(&mut self, _ended: &Ended, _planner: &mut Planner<'_>) {}
 }
 
-/// What lets boxed [`Traffic`] be copied, so that a checked workload starts any number of runs; all cloneable traffic has
-/// it.
+/// Copies boxed [`Traffic`], so that a checked workload starts any number of runs; implemented for all cloneable traffic.
 pub trait Copied {
     /// A copy.
     fn copied(&self) -> Box<dyn Traffic>;
@@ -157,7 +154,7 @@ impl Clone for Box<dyn Traffic> {
     }
 }
 
-/// What a pattern can see while it makes its traffic.
+/// Information that a pattern has while it makes its traffic.
 pub struct Scene<'a> {
     pub(crate) spec: &'a WorkloadSpec,
     pub(crate) block: &'a TrafficSpec,
@@ -175,7 +172,7 @@ impl Scene<'_> {
         &self.hosts
     }
 
-    /// When the block begins.
+    /// Time at which the block begins.
     pub fn start(&self) -> Instant {
         Instant::ZERO.after(self.block.common.start)
     }
@@ -185,7 +182,7 @@ impl Scene<'_> {
         self.network.rates[host]
     }
 
-    /// The rack of `host`: a number that hosts of one switch have in common.
+    /// The rack of `host`: a number shared by the hosts of one switch.
     pub fn rack(&self, host: HostId) -> u32 {
         self.network.racks[host]
     }
@@ -203,7 +200,7 @@ impl Scene<'_> {
         result.map_err(|problem| self.note(problem))
     }
 
-    /// What a file that the setting `key` names holds, or everything that is wrong in it noted.
+    /// Returns the content of a file that the setting `key` names, or notes all of its errors.
     pub fn read<T>(&self, key: &'static str, result: Result<T, FileErrors>) -> Result<T, Noted> {
         result.map_err(|errors| {
             errors.0.into_iter().for_each(|error| {
@@ -213,8 +210,8 @@ impl Scene<'_> {
         })
     }
 
-    /// Whether all these settings could be read. Those that could not have their defaults, from which nothing may be
-    /// concluded about others.
+    /// Whether all these settings could be read. A setting that could not be read has its default; nothing may be concluded
+    /// from it about other settings.
     pub fn reads(&self, keys: &[&str]) -> bool {
         !keys.iter().any(|key| self.block.unreadable.contains(*key))
     }

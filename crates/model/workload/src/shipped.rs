@@ -6,7 +6,7 @@ use crate::distribution::{Reading, SizeDistribution};
 pub struct Shipped {
     /// The name in `sizes = { distribution = "..." }`.
     pub name: &'static str,
-    /// What it is.
+    /// Short description.
     pub summary: &'static str,
     /// How its source reads the rows.
     pub reading: Reading,

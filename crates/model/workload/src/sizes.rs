@@ -79,7 +79,7 @@ settings! {
     }
 }
 
-/// What to write where no sizes are stated.
+/// Remedy for missing sizes.
 const REMEDY: &str = "add for instance sizes = { fixed = \"90 kB\" }, { distribution = \"web-search\" } or { file = \"x.csv\", read = \"steps\" }";
 
 impl Sizes {

@@ -52,7 +52,7 @@ settings! {
 /// One `[[traffic]]` block.
 #[derive(Clone, Debug)]
 pub struct TrafficSpec {
-    /// What every block can state.
+    /// Settings of every block.
     pub common: Common,
     /// The table `sizes`; of use where [`Pattern::takes_sizes`].
     pub sizes: Sizes,
@@ -101,8 +101,8 @@ impl TrafficSpec {
 }
 
 impl TrafficSpec {
-    /// The largest flows that it can make, each with the setting that asks for it: what a transport has to number. Settings
-    /// and files that are wrong say nothing here.
+    /// The largest flows that it can make, each with the setting that determines the size: the transport must be able to
+    /// number their packets. Wrong settings and files are skipped here.
     pub fn largest_flows(&self, files: &BTreeMap<String, Arc<[u8]>>) -> Vec<(&'static str, Bytes)> {
         let contents = |name: &FileName| files.get(&name.0).map(|bytes| &**bytes);
         let of_setting = |field: &Field| {
@@ -153,7 +153,7 @@ impl WorkloadSpec {
     }
 }
 
-/// What a workload has to know of the network.
+/// Properties of the network that a workload needs.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// Link rate of every host.
@@ -244,10 +244,10 @@ fn check_number(scene: &Scene<'_>, traffic: &dyn Traffic) -> Result<(), Noted> {
     Err(scene.note(Problem::Whole { reason }))
 }
 
-/// Notes what is wrong whatever the block's hosts are, if these cannot be told.
+/// Notes the errors that do not depend on the block's hosts, for a block whose hosts are unknown.
 fn without_hosts(scene: &mut Scene<'_>) {
     let before = scene.problems.borrow().len();
-    // What it comes to is of no use: only what is noted on the way.
+    // The traffic is discarded; only the problems noted on the way count.
     let _ = scene.block.pattern.traffic(scene);
     let mut index = 0;
     scene.problems.borrow_mut().retain(|problem| {

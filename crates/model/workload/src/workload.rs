@@ -21,7 +21,7 @@ pub(crate) struct Block {
     pub coflow: Coflow,
 }
 
-/// What flows of one block have in common if they are one coflow.
+/// The property that flows of one block share if they are one coflow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Bond {
     /// The block itself.
@@ -36,7 +36,7 @@ enum Bond {
 #[derive(Default)]
 struct Coflows {
     next: u32,
-    /// Number of the coflow by block and bond; those that are bound by their start have the start of the latest.
+    /// Number of the coflow by block and bond; coflows bound by their start have the start of the latest.
     open: BTreeMap<(u32, Bond), (Instant, u32)>,
 }
 
@@ -140,8 +140,8 @@ impl CheckedWorkload {
 
 /// Decides which flow starts when. See the crate's description.
 ///
-/// The caller must have handed over every completion up to `t` before it asks for starts after `t` plus the signal
-/// delay; what a completion causes then always lies ahead.
+/// The caller must have handed over every completion up to `t` before it fetches starts after `t` plus the signal delay; the
+/// effects of a completion then always lie ahead.
 pub struct Workload {
     agenda: Agenda,
     blocks: Vec<Block>,
@@ -224,8 +224,8 @@ impl Workload {
         self.next_flow - 1
     }
 
-    /// One end of a flow is done. Completions come in order of time and flow; one of a flow that nobody watches, or
-    /// that was reported before, changes nothing.
+    /// Reports that one end of a flow is done. Completions come in order of time and flow; one of a flow that is not
+    /// watched, or that was reported before, changes nothing.
     pub fn completed(&mut self, done: Completion) {
         let Some(open) = self.open.get_mut(&done.flow) else { return };
         if !done.failed && !open.watch.wants(done.side) {

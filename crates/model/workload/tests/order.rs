@@ -1,4 +1,4 @@
-//! Starts come in order, whatever the slicing, and the same for the same seed.
+//! Starts come in order under any slicing, and are the same for the same seed.
 
 mod common;
 

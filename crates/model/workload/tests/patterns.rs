@@ -1,4 +1,4 @@
-//! What each pattern promises.
+//! Guarantees of each pattern.
 
 mod common;
 

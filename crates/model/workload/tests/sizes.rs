@@ -15,7 +15,7 @@ fn sampled(sizes: &SizeDistribution, seed: u64, count: usize) -> (f64, f64) {
     all.sort_unstable();
     let mean = all.iter().map(|size| *size as f64).sum::<f64>() / count as f64;
     let distance = (1..count).filter(|index| all[index - 1] != all[*index]).map(|index| {
-        // All samples up to the one before; sizes are rounded, so that the CDF is taken half a byte higher.
+        // All samples up to the previous one; sizes are rounded, so that the CDF is taken half a byte higher.
         let below =
             sizes.cdf(all[index - 1]).max((sizes.cdf(all[index - 1]) + sizes.cdf(all[index - 1] + 1)) / 2.0);
         (index as f64 / count as f64 - below).abs()

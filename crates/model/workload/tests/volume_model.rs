@@ -53,7 +53,7 @@ proptest! {
         let csv = format!("bytes\n1\n{}", volumes.iter().map(|v| format!("{v}\n")).collect::<String>());
         let starts = flows(&spec(listed(None, Some(MS)), Sizes::fixed(size), &csv), seed);
         let found = offered(&starts, MS, volumes.len() + 1);
-        // What is offered up to any interval is the whole bytes of what was listed up to there.
+        // Up to any interval, the bytes offered are the bytes listed, rounded to whole bytes.
         let (mut listed, mut sum) = (1.0, found[0] as f64);
         for (volume, bytes) in volumes.iter().zip(&found[1..]) {
             listed += volume;

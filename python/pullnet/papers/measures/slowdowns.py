@@ -135,12 +135,12 @@ def alike_in_every_mix(data: Data, experiment: str, within: float) -> Measured:
 
 
 def _order(means: dict[str, float]) -> list[tuple[str, str]]:
-    """Pairs of which the first is faster than the second, ties left out."""
+    """Pairs whose first is faster than the second, ties left out."""
     return [(a, b) for a in means for b in means if means[a] * (1 + TIE) < means[b]]
 
 
 def same_order_at_each_load(data: Data, experiments: list[str]) -> Measured:
-    """Whether no two transports change places with the load. Those that differ by a tenth at most share theirs."""
+    """Whether no two transports change places with the load. Transports within a tenth of each other share a place."""
     details: dict[str, float] = {}
     swapped = False
     for name in experiments:
@@ -199,7 +199,7 @@ def deadline_generator(data: Data, experiment: str, protocol: str, mean_us: floa
 
 
 def pending_is_bounded(data: Data, experiment: str, protocol: str, most: float) -> Measured:
-    """Packets pending, as a share of those that have arrived, after a half and at the end of the arrivals."""
+    """Packets pending, as a share of the packets that have arrived, after a half and at the end of the arrivals."""
     shares: dict[str, list[float]] = {"half": [], "end": []}
     for run in data.runs(experiment, {"protocol": protocol}):
         table = _times(run)

@@ -85,7 +85,7 @@ pub struct Parameters {
     pub give_up: Picos,
 }
 
-/// What the absent settings of a variant stand for.
+/// Defaults of a variant's absent settings.
 struct Preset {
     long_flows_free: bool,
     token_life: f64,
@@ -111,7 +111,7 @@ impl Variant {
             Self::Authors => {
                 Preset { long_flows_free: false, downgrade: 25.0, resend: 9.0, short_flow: 0, ..paper }
             }
-            // 1400 full packets of 9 kB take 10 ms at 10 Gb/s. The paper states no timeout; its TCP has this one.
+            // 1400 full packets of 9 kB take 10 ms at 10 Gb/s. The paper states no timeout; 10 ms is that of its TCP.
             Self::Ndp => Preset { token_life: 1400.0, resend: 1400.0, priorities: 0, ..paper },
         }
     }

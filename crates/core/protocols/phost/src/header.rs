@@ -1,7 +1,7 @@
 use pullnet_transport::{ConnId, Header, Medium, Packed};
 use pullnet_units::Instant;
 
-/// What a source says of a flow, in its RTS and, since that may be lost, in every data packet.
+/// Flow properties that a source states in its RTS and, since that may be lost, in every data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct About {
     /// Packets of the flow; `u32::MAX` if it never ends.
@@ -10,7 +10,7 @@ pub struct About {
     pub free: u16,
     /// Whose flow it is.
     pub tenant: u16,
-    /// Priority that the application asked for; a higher number goes first.
+    /// Priority set by the application; a higher number goes first.
     pub priority: u8,
     /// When the last byte should have arrived.
     pub deadline: Option<Instant>,

@@ -31,7 +31,7 @@ pub struct Receiver {
     answered: u32,
     /// Number of tokens after which the destination waits for what they bring.
     goal: u32,
-    /// The packet after the one that the last token asked for.
+    /// The packet after the latest one that got a token.
     cursor: u32,
     /// When tokens for missing packets may follow the goal.
     resend_at: Instant,
@@ -93,7 +93,7 @@ impl Receiver {
         self.left() == 0
     }
 
-    /// What the policy of the destination compares.
+    /// Properties of the flow that the policy of the destination compares.
     pub fn standing(&self) -> Standing {
         let About { priority, deadline, tenant, .. } = self.about;
         Standing { priority, left: self.left(), deadline, tenant, opened: self.opened }

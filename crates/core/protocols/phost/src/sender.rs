@@ -11,10 +11,10 @@ use pullnet_units::{Instant, Picos};
 use crate::config::Parameters;
 use crate::header::{About, PhostHeader};
 
-/// What an RTS timer found.
+/// Outcome of an RTS timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Check {
-    /// Nothing is to be done yet.
+    /// Not due yet.
     Early,
     /// The RTS leaves again.
     Again,
@@ -97,13 +97,13 @@ impl Sender {
         }
     }
 
-    /// What the policy of the source compares.
+    /// Properties of the flow that the policy of the source compares.
     pub fn standing(&self) -> Standing {
         let About { priority, deadline, tenant, .. } = self.about;
         Standing { priority, left: self.left, deadline, tenant, opened: self.opened }
     }
 
-    /// Rule S5: expired tokens are discarded, and nobody is told.
+    /// Rule S5: discards expired tokens, without a message to the destination.
     fn discard_expired(&mut self, now: Instant) {
         if self.free_expires <= now {
             self.free = 0..0;

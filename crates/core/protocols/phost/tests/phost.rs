@@ -68,7 +68,7 @@ fn of(conn: u32, header: PhostHeader) -> Arriving<PhostHeader> {
     })
 }
 
-/// When tokens left since the last look, in packet times, and of which connections.
+/// Departure times of the tokens since the last call, in packet times, with their connections.
 fn tokens(script: &mut Script<PhostEndpoint>) -> Vec<(f64, u32)> {
     let of_token = |sent: pullnet_transport::script::Sent<PhostHeader>| match sent.packet.header {
         PhostHeader::Token { conn, .. } => Some((sent.at.0 as f64 / (MT * 1000) as f64, conn.0)),

@@ -4,7 +4,7 @@
 use pullnet_qdisc::{Context, Item, Outcome, Rank, Signal};
 use pullnet_units::{BitsPerSec, Instant};
 
-/// What a packet is to a queue.
+/// Kind of a packet, as the queue sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Class {
     /// Carries payload.
@@ -12,7 +12,7 @@ pub enum Class {
     Data,
     /// An ACK, NACK or PULL.
     Control,
-    /// What a trim left of data.
+    /// Header of trimmed data.
     Header,
     /// The same on its way back to the sender.
     Returned,
@@ -58,7 +58,7 @@ pub struct Bench<'a> {
     pub outcomes: Vec<Outcome<Pkt>>,
     /// Priorities that the other end has paused.
     pub paused: u8,
-    /// Pauses that the queue asked for, with the link whose sender they are for.
+    /// Pauses that the queue requested, with the link whose sender they are for.
     pub signals: Vec<(u16, Signal)>,
 }
 

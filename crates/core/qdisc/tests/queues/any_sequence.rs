@@ -1,4 +1,4 @@
-//! What holds for any sequence of packets, whatever the discipline.
+//! Properties that hold for any sequence of packets in every discipline.
 
 use proptest::prelude::*;
 use pullnet_qdisc::{
@@ -13,7 +13,7 @@ use crate::pfabric::{pfabric, ranked};
 use crate::port::{Port, gone, is_data};
 use crate::priority::urgent;
 
-/// What arrives or leaves.
+/// An arrival or departure.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Arrive(Class, u32, bool),

@@ -15,7 +15,7 @@ fn pause(ingress: u16, paused: u8) -> (u16, Signal) {
     (ingress, Signal { paused, quanta: 65_535 })
 }
 
-/// 10 kB of shared memory, of which one priority of a link may hold half of what is free; headroom for three packets.
+/// 10 kB of shared memory; one priority of a link may hold half of the free part; headroom for three packets.
 fn lossless() -> Port<Pfc<Pkt>> {
     Port::new(&PfcConfig {
         buffer: Bytes(13_000),

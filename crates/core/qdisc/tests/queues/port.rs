@@ -13,7 +13,7 @@ pub struct Port<Q: Discipline<Pkt>> {
     pub shared: Q::Shared,
     pub queue: Q,
     pub now: Instant,
-    /// Pauses that the queue has asked for.
+    /// Pauses that the queue has requested.
     pub signals: Vec<(u16, Signal)>,
 }
 

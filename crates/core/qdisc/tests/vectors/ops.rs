@@ -1,4 +1,4 @@
-//! What the files are made from.
+//! The operations from which the files are made.
 
 use pullnet_rng::{Seed, Stream};
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ pub fn paused(port: u64, mask: u8) -> Vec<Value> {
     vec![json!({ "op": "paused", "port": port, "paused": mask })]
 }
 
-/// What happens at lossless switches with three ports.
+/// Operations at lossless switches with three ports.
 pub fn lossless() -> Vec<(&'static str, Value, Vec<Value>)> {
     let memory = json!({ "buffer": "60 kB", "reserve": "2 kB", "headroom": "6 kB", "alpha": 0.5 });
     let mut whole = memory.clone();

@@ -42,7 +42,7 @@ impl<Q: Discipline<Pkt>> Switch<Q> {
         Self { shared, ports: (0..ports).map(|_| (Q::new(&rules), None)).collect(), rules, paused }
     }
 
-    /// What one line asks for, with what comes of it.
+    /// Carries out one line, and returns its result.
     fn step(&mut self, line: &Value, free: impl Fn(&Q::Shared) -> Option<u64>) -> Value {
         let number = line["port"].as_u64().unwrap_or(0);
         let mut done = Map::new();
@@ -169,7 +169,7 @@ fn verdict(outcomes: &[Outcome<Pkt>]) -> Value {
     }
 }
 
-/// What the port holds; the packet in service counts as data held, not as control held.
+/// Content of the port; the packet in service counts as data held, not as control held.
 fn state<Q: Discipline<Pkt>>(queue: &Q, serving: Option<&Pkt>, free: Option<u64>) -> Value {
     let (mut data, mut control) = (0u64, 0u64);
     queue.waiting(&mut |packet| {
@@ -190,7 +190,7 @@ fn state<Q: Discipline<Pkt>>(queue: &Q, serving: Option<&Pkt>, free: Option<u64>
     state
 }
 
-/// What a switch of one discipline does; `free` tells how much of its shared memory is free.
+/// Results of a switch of one discipline; `free` returns how much of its shared memory is free.
 fn play<Q: Discipline<Pkt>>(
     head: &Value,
     lines: &[Value],
@@ -200,7 +200,7 @@ fn play<Q: Discipline<Pkt>>(
     lines.iter().map(|line| switch.step(line, free)).collect()
 }
 
-/// What the switch that `head` names does line by line.
+/// Results of the switch that `head` names, line by line.
 pub fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
     match head["discipline"].as_str() {
         Some("cut-payload") => play::<CutPayload<Pkt>>(head, lines, |()| None),

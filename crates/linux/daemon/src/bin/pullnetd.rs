@@ -13,7 +13,7 @@ Serves streams of NDP to the applications of this machine until SIGINT or SIGTER
   --version  print the version
   --help     print this";
 
-/// The file was wrong, or could not be read.
+/// Exit code if the file was wrong, or could not be read.
 const WRONG_INPUT: u8 = 2;
 
 fn main() -> ExitCode {

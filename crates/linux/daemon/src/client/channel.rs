@@ -12,7 +12,7 @@ use crate::failure::{Asked, decode};
 use crate::ring::{Broken, Reader, Writer};
 use crate::share::{Channel, Verdict};
 
-/// What the daemon gave for a channel; another channel may have it later.
+/// Memory and bells that the daemon gave for a channel; the daemon may reuse them for another channel later.
 #[derive(Debug)]
 pub(super) struct Given {
     pub channel: Channel,
@@ -20,7 +20,7 @@ pub(super) struct Given {
     pub writable: Turn,
 }
 
-/// An end of a ring; `None` once the channel is let go: its memory may be another one's.
+/// An end of a ring; `None` once the channel is let go: its memory may belong to another channel.
 type End<T> = Mutex<Option<T>>;
 
 #[derive(Debug)]
@@ -33,17 +33,17 @@ struct Up {
 pub(super) struct Client {
     pub name: u64,
     pub slot: usize,
-    /// Which of the memories it has.
+    /// Number of its memory within the session.
     pub memory: usize,
     pub asked: Asked,
-    /// Of a listener: a stream that was announced could not be taken.
+    /// For a listener: an announced stream could not be taken.
     pub owed: AtomicBool,
     given: Arc<Given>,
     up: End<Up>,
     down: End<Reader>,
 }
 
-/// How long a call may take, and how much of it is spent spinning.
+/// Timeout of a call, and the part of it spent spinning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     pub spin: Duration,
@@ -77,8 +77,8 @@ impl Client {
         }
     }
 
-    /// Writes what there is room for, and the end behind it if that is all and `last`. 0: no room. The daemon has to be
-    /// told of anything else.
+    /// Writes as many bytes as there is room for, and the end behind them if all were written and `last`. 0: no room. In all
+    /// other cases the daemon must be notified.
     pub fn try_write(&self, bytes: &[u8], last: bool) -> Result<usize, StreamError> {
         let mut up = lock(&self.up);
         let up = up.as_mut().ok_or(StreamError::Closed)?;
@@ -94,7 +94,7 @@ impl Client {
         Ok(long)
     }
 
-    /// Nothing more is written. The daemon has to be told.
+    /// Ends the writing half. The daemon must be notified.
     pub fn finish(&self) -> Result<(), StreamError> {
         let mut up = lock(&self.up);
         let up = up.as_mut().ok_or(StreamError::Closed)?;
@@ -114,7 +114,7 @@ impl Client {
         self.failure().map(|()| false)
     }
 
-    /// Reads what there is. `None`: nothing yet; 0: the end. Also whether the daemon has to be told.
+    /// Reads the bytes that are there. `None`: none yet; 0: the end. Also returns whether the daemon must be notified.
     pub fn try_read(&self, out: &mut [u8]) -> Result<Option<(usize, bool)>, StreamError> {
         let mut down = lock(&self.down);
         let reader = down.as_mut().ok_or(StreamError::Closed)?;
@@ -134,7 +134,7 @@ impl Client {
         lock(&self.down).as_mut().and_then(|reader| reader.ready().ok()).unwrap_or(0)
     }
 
-    /// Waits until `attempt` comes to something that depends on what the daemon writes.
+    /// Waits until `attempt` gives a result, which depends on the daemon's writing.
     pub fn wait_down<T>(
         &self,
         patience: Patience,
@@ -144,7 +144,7 @@ impl Client {
         wait(patience, &self.given.readable, waits, attempt)
     }
 
-    /// Waits until `attempt` comes to something that depends on what the daemon reads.
+    /// Waits until `attempt` gives a result, which depends on the daemon's reading.
     pub fn wait_up<T>(
         &self,
         patience: Patience,
@@ -154,14 +154,14 @@ impl Client {
         wait(patience, &self.given.writable, waits, attempt)
     }
 
-    /// Lets go: calls that wait fail. The daemon has to be told. `verdict` says how. Whether the memory has served its
-    /// time.
+    /// Closes the channel with `verdict`: calls that wait fail. The daemon must be notified. Returns whether the memory may
+    /// not be used for another channel.
     pub fn let_go(&self, verdict: Verdict) -> bool {
         let (up, down) = (lock(&self.up).take(), lock(&self.down).take());
         if up.is_none() && down.is_none() {
             return false;
         }
-        // Who sleeps at a bell might hear what is meant for the next channel that has it.
+        // A thread that sleeps at a bell might receive a wake-up meant for the next channel with the same bell.
         let listened = [&self.given.readable, &self.given.writable].map(Turn::end);
         let retired = listened.contains(&true);
         if retired {
@@ -172,7 +172,7 @@ impl Client {
     }
 }
 
-/// Tries, spins, and then sleeps at `turn`, saying so by `waits`.
+/// Tries, spins, and then sleeps at `turn`, announcing the sleep by `waits`.
 fn wait<T>(
     patience: Patience,
     turn: &Turn,
@@ -204,7 +204,7 @@ fn wait<T>(
         let left = patience.most.map(|most| most.saturating_sub(waited));
         let heard = turn.sleep(epoch, left).map_err(|error| StreamError::Stopped(error.to_string()))?;
         if heard == Heard::Gone {
-            // What came before the end of the daemon, or that the channel was let go, goes first.
+            // Data that arrived before the daemon ended, or before the channel was let go, is returned first.
             return attempt()?.ok_or_else(gone);
         }
     }

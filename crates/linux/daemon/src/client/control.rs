@@ -17,13 +17,12 @@ use crate::failure::{Asked, decode};
 use crate::message::{Answer, Decoder, Form, Request, VERSION, encode};
 use crate::sys;
 
-/// Time that an answer may take. The daemon answers within microseconds unless it is stopped, or the machine has no time
-/// for it.
+/// Timeout of an answer. The daemon answers within microseconds unless it is stopped, or the machine is overloaded.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Looks for an answer before sleeping.
+/// Number of polls for an answer before sleeping.
 const LOOKS: usize = 200;
 
-/// What the daemon says of itself at the start.
+/// Properties that the daemon announces at the start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Welcome {
     pub address: SocketAddr,
@@ -45,7 +44,7 @@ fn stopped(text: String) -> StreamError {
 }
 
 impl Control {
-    /// Connects, and greets. Also the memory and the bell of the session.
+    /// Connects, and sends the greeting. Returns the memory and the bell of the session too.
     pub fn open(path: &Path) -> Result<(Self, Welcome, OwnedFd, OwnedFd), StreamError> {
         let socket = UnixStream::connect(path).map_err(|error| stopped(why(path, &error)))?;
         let (decoder, fds) = (Decoder::default(), VecDeque::new());
@@ -64,13 +63,13 @@ impl Control {
         Ok((control, Welcome { address, channels, ring }, memory, bell))
     }
 
-    /// Sends a request and waits for its answer; an answer that says why not is an error.
+    /// Sends a request and waits for its answer; an answer that reports a failure becomes an error.
     pub fn ask(&mut self, request: &Request, asked: &Asked) -> Result<Answer, StreamError> {
         if self.broken {
             return Err(gone());
         }
         self.broken = true;
-        // A daemon that lets nobody in has perhaps said why, and gone before it was asked.
+        // A daemon that rejects the connection may have sent the reason and closed before reading the request.
         let sent = self.socket.write_all(&encode(request));
         let answer = self.answer()?;
         if !matches!(answer, Answer::Failed { .. }) {
@@ -110,17 +109,17 @@ impl Control {
         }
     }
 
-    /// The next file descriptor that has come.
+    /// Returns the next file descriptor received.
     pub fn fd(&mut self) -> Result<OwnedFd, StreamError> {
         self.fds.pop_front().ok_or_else(|| self.nonsense())
     }
 
-    /// The daemon answers what is no answer.
+    /// The error for an answer that does not fit the request.
     pub fn nonsense(&self) -> StreamError {
         stopped("the daemon's answer makes no sense; use the same release of both".to_owned())
     }
 
-    /// How the daemon stands.
+    /// Returns the status of the daemon.
     pub fn status(&mut self, form: Form, asked: &Asked) -> Result<String, StreamError> {
         let Answer::Text { long } = self.ask(&Request::Status { form }, asked)? else {
             return Err(self.nonsense());
@@ -131,7 +130,7 @@ impl Control {
     }
 }
 
-/// Why nobody answers at `path`.
+/// The reason why no daemon answers at `path`.
 fn why(path: &Path, error: &std::io::Error) -> String {
     let hint = match error.kind() {
         ErrorKind::NotFound => {

@@ -24,7 +24,7 @@ use channel::{Client, Given, Patience};
 use control::{Control, Welcome};
 use turn::Turn;
 
-/// How long a call spins before it sleeps unless [`DaemonStack::set_spin`] says otherwise.
+/// Time that a call spins before it sleeps, unless [`DaemonStack::set_spin`] sets another.
 const SPIN: Duration = Duration::from_micros(50);
 
 /// The streams of an application that a daemon serves.
@@ -41,7 +41,7 @@ pub struct DaemonStack {
     held: Mutex<Held>,
 }
 
-/// What the application has.
+/// Resources held by the application.
 #[derive(Default, Debug)]
 struct Held {
     /// Streams by slot.
@@ -71,7 +71,7 @@ impl DaemonStack {
         Ok(Self { control, welcome, session, bell: bell.into(), spin: SPIN, held: Mutex::default() })
     }
 
-    /// Calls spin for so long before they sleep: longer is faster and costs more.
+    /// Sets the time that calls spin before they sleep: longer is faster and costs more processor time.
     pub fn set_spin(&mut self, spin: Duration) {
         self.spin = spin;
     }
@@ -82,7 +82,7 @@ impl DaemonStack {
         self.welcome.address
     }
 
-    /// How the daemon stands, as JSON: its totals, its streams, and who uses it.
+    /// Returns the status of the daemon as JSON: its totals, its streams, and its users.
     ///
     /// # Errors
     /// If the daemon is gone.
@@ -106,7 +106,7 @@ impl DaemonStack {
         Patience { spin: self.spin, most }
     }
 
-    /// Asks for a channel. `None`: there is none to be had now.
+    /// Requests a channel. `None`: no channel is available now.
     fn channel(&self, request: &Request, asked: Asked) -> Result<Option<Arc<Client>>, StreamError> {
         let mut control = lock(&self.control);
         let (name, slot, memory, peer) = match control.ask(request, &asked)? {
@@ -119,7 +119,7 @@ impl DaemonStack {
         Ok(Some(Arc::new(Client::new((name, slot, memory), asked, given))))
     }
 
-    /// Memory and bells with this number: those that were given before, or those that have come just now.
+    /// Returns the memory and bells with this number: known from before, or received just now.
     fn given(&self, control: &mut Control, number: usize) -> Result<Arc<Given>, StreamError> {
         let mut held = lock(&self.held);
         if let Some(Some(given)) = held.given.get(number) {
@@ -140,7 +140,7 @@ impl DaemonStack {
         Ok(given)
     }
 
-    /// Puts a stream where it is found by its id.
+    /// Enters a stream in the table, and returns its id.
     fn keep(&self, client: Arc<Client>) -> StreamId {
         let id = StreamId::from_bits(client.name);
         let mut held = lock(&self.held);
@@ -158,7 +158,7 @@ impl DaemonStack {
         found.filter(|client| client.name == name).cloned().ok_or(StreamError::Closed)
     }
 
-    /// The daemon looks at what was moved.
+    /// Notifies the daemon that a counter of the channel has moved.
     fn note(&self, client: &Client) {
         if self.session.note(client.slot) {
             self.bell.ring();
@@ -182,7 +182,7 @@ impl DaemonStack {
         self.let_go(&client, verdict);
     }
 
-    /// Takes a stream that was announced to `listener`. `None`: it has gone again.
+    /// Takes a stream that was announced to `listener`. `None`: the stream is gone again.
     fn take(&self, listener: &Client) -> Result<Option<StreamId>, StreamError> {
         let taken = self.channel(&Request::Accept { channel: listener.name }, listener.asked);
         listener.owed.store(taken.is_err(), Ordering::Relaxed);
@@ -275,7 +275,7 @@ impl Stack for DaemonStack {
 
     fn prefer(&self, id: StreamId, priority: u8) {
         let Ok(client) = self.find(id) else { return };
-        // Only a daemon that is gone says no, which the next call that waits says as well.
+        // An error means that the daemon is gone, which the next waiting call reports as well.
         let _ = lock(&self.control).ask(&Request::Prefer { channel: client.name, priority }, &client.asked);
     }
 

@@ -1,4 +1,4 @@
-//! Applications that mean harm: they speak to a daemon without the library, and spoil what they share with it.
+//! Hostile applications: they talk to a daemon without the library, and corrupt the shared memory.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -79,7 +79,7 @@ impl Drop for Running {
 const NOBODY: Asked =
     Asked { own: std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), peer: None, service: 0 };
 
-/// An application that speaks for itself.
+/// An application that uses the protocol directly.
 struct Evil {
     control: Control,
     session: Session,
@@ -112,7 +112,7 @@ impl Evil {
     }
 }
 
-/// Waits for another thread, within reason.
+/// Waits until a condition of another thread holds, with a time limit.
 #[expect(clippy::disallowed_methods, reason = "a watchdog")]
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -148,7 +148,7 @@ fn nonsense_in_shared_memory_harms_nobody_else() {
             channel.spoil(word, seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(word as u32));
         }
         evil.note(slot);
-        // Places that it does not have.
+        // Slots that it does not own.
         (900..1024).for_each(|slot| evil.note(slot));
     }
     daemon.still_serves();
@@ -163,7 +163,7 @@ fn nobody_names_what_is_anothers() {
     honest.write(id, b"private", false, None).unwrap();
     let (mut taken, _) = listener.accept().unwrap();
     let mut evil = Evil::new(&daemon);
-    // The listener's name, and the streams'.
+    // The names of the listener and of the streams.
     let names =
         (0..4).flat_map(|count| (0..4).map(move |slot| count << 32 | slot)).chain([id.bits(), u64::MAX]);
     for channel in names {
@@ -179,11 +179,11 @@ fn nobody_names_what_is_anothers() {
     assert_eq!((&text, honest.info(id).map(|info| info.error)), (b"private", Some(None)));
 }
 
-/// What an application says by the socket alone, until it is shown out.
+/// Sends raw bytes of an application over the control socket until the daemon disconnects it.
 fn is_shown_out(daemon: &Running, says: &[u8]) {
     let mut socket = UnixStream::connect(&daemon.socket).unwrap();
     socket.set_read_timeout(Some(WATCHDOG)).unwrap();
-    // The daemon may close before everything is said.
+    // The daemon may close the socket before all bytes are written.
     let _ = socket.write_all(says);
     let mut answers = Vec::new();
     let end = socket.read_to_end(&mut answers);
@@ -198,7 +198,7 @@ fn who_is_rude_is_shown_out() {
     is_shown_out(&daemon, &[0xff; 10_000]);
     is_shown_out(&daemon, &encode(&Request::Listen { service: 1 }));
     is_shown_out(&daemon, &[hello.clone(), hello.clone()].concat());
-    // Answers that nobody reads.
+    // Answers that the application never reads.
     let status = encode(&Request::Status { form: Form::Json }).repeat(20_000);
     let mut socket = UnixStream::connect(&daemon.socket).unwrap();
     socket.set_write_timeout(Some(WATCHDOG)).unwrap();
@@ -218,7 +218,7 @@ fn another_version_is_told() {
     assert!(text.contains("use the same release of both"), "{text}");
 }
 
-/// A stream that is closed while another thread sleeps in it: the sleeper wakes, and the memory serves nobody else.
+/// A stream that is closed while another thread sleeps in it: the sleeper wakes, and the memory is not reused.
 #[test]
 fn a_close_wakes_who_sleeps() {
     let daemon = Running::start(5);

@@ -10,7 +10,7 @@ use crate::{Error, sys};
 
 #[derive(Default, Debug)]
 struct State {
-    /// How often the bell was heard, or everybody was woken.
+    /// Number of times that the bell was heard, or that all sleepers were woken.
     epoch: u64,
     /// Whether a thread listens.
     listens: bool,
@@ -33,7 +33,7 @@ impl Turn {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// To be asked before one looks for the last time, and given to [`Turn::sleep`].
+    /// The current epoch. Read it before the last check, and pass it to [`Turn::sleep`].
     pub fn epoch(&self) -> u64 {
         self.state().epoch
     }
@@ -63,7 +63,7 @@ impl Turn {
         self.woken.notify_all();
     }
 
-    /// Nobody is to sleep here any more. Whether a thread listened; the bell cannot be used again then.
+    /// Ends sleeping here. Returns whether a thread listened; the bell cannot be used again then.
     pub fn end(&self) -> bool {
         let listens = self.state().listens;
         if listens {
@@ -74,7 +74,7 @@ impl Turn {
     }
 }
 
-/// What is said where the daemon is gone.
+/// The error for a daemon that is gone.
 pub(super) fn gone() -> StreamError {
     StreamError::Stopped("the daemon is gone; start it, and connect to it anew".to_owned())
 }

@@ -18,7 +18,7 @@ use crate::Error;
 const LONGEST: u64 = 16 << 20;
 /// Bytes of a key.
 const KEY: usize = 32;
-/// What stands in errors in the place of a key.
+/// Text that replaces a key in errors.
 const HIDDEN: &str = "(not shown)";
 
 /// Where the keys of a host are, and what they are not used for.
@@ -47,13 +47,13 @@ fn wrong(path: &Path, what: impl std::fmt::Display) -> Error {
 impl KeyFile {
     /// Opens the file of `table` for the host at `address`, whose daemon is to be user number `user`.
     pub fn open(table: &KeyTable, address: IpAddr, user: u32) -> Result<Self, Error> {
-        // A file that makes whoever opens it wait, as a pipe does, must not hold up the daemon.
+        // Opening a pipe would block and so stall the daemon; `O_NONBLOCK` prevents that.
         let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&table.path);
         let file = opened.map_err(Error::file(&table.path, "cannot be opened"))?;
         Ok(Self { table: table.clone(), address, user, file })
     }
 
-    /// What it holds.
+    /// Reads the keys in the file.
     pub fn read(&mut self) -> Result<Keys, Error> {
         self.check()?;
         let path = &self.table.path;
@@ -66,7 +66,8 @@ impl KeyFile {
         keys(&path.to_string_lossy(), &text, self.address, &self.table.plain)
     }
 
-    /// What stands there now. Where the file may not be opened any more, the one that was opened at the start is read.
+    /// Reads the keys that are in the file now. If the file may not be opened any more, reads the descriptor opened at the
+    /// start.
     pub fn read_again(&mut self) -> Result<Keys, Error> {
         match Self::open(&self.table, self.address, self.user) {
             Ok(opened) => *self = opened,

@@ -1,4 +1,4 @@
-//! The file of a host: TOML to something that can be run, or every error in it.
+//! Host file: TOML to checked settings, or every error in it.
 
 mod keys;
 mod tables;
@@ -22,7 +22,7 @@ pub use tables::{
     Backend, HostSettings, KeySettings, KeysSettings, Level, LimitSettings, NeighbourSettings, SocketSettings,
 };
 
-/// Where frames get in and out.
+/// Path by which frames enter and leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Link {
     /// AF_PACKET on an interface.
@@ -33,14 +33,14 @@ pub enum Link {
     Udp,
 }
 
-/// Who may use the daemon, and what one application may have.
+/// Users that may use the daemon, and the limits of one application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Door {
     /// Path of the socket.
     pub path: PathBuf,
-    /// The group whose members may come in; `None`: that of the daemon.
+    /// The group whose members may connect; `None`: that of the daemon.
     pub group: Option<String>,
-    /// Users who may come in beside.
+    /// Further users who may connect.
     pub users: Vec<String>,
     /// Applications at a time.
     pub applications: usize,
@@ -65,7 +65,7 @@ pub struct Door {
 }
 
 impl Default for Door {
-    /// Somewhere, with the usual limits.
+    /// Default path and limits.
     fn default() -> Self {
         door(SocketSettings::default(), &LimitSettings::default())
     }
@@ -74,7 +74,7 @@ impl Default for Door {
 /// A host file, checked.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostFile {
-    /// Where frames get in and out.
+    /// Path by which frames enter and leave.
     pub link: Link,
     /// The host's address.
     pub address: IpAddr,
@@ -88,13 +88,13 @@ pub struct HostFile {
     pub paths: u16,
     /// How the loop waits.
     pub wait: Wait,
-    /// How long an adaptive loop spins before it sleeps.
+    /// Time that an adaptive loop spins before it sleeps.
     pub idle: Picos,
-    /// How long a daemon that is told to stop waits for streams to finish.
+    /// Time that a stopping daemon waits for streams to finish.
     pub farewell: Picos,
     /// The core to run on.
     pub core: Option<u16>,
-    /// What is logged.
+    /// Log level.
     pub log: Level,
     /// The account to become.
     pub user: String,
@@ -131,7 +131,7 @@ impl HostFile {
     }
 }
 
-/// What a host file may hold.
+/// Tables and settings that a host file may hold.
 #[must_use]
 pub fn shape() -> Shape {
     let one = |name, doc, fields| SubTable::optional(name, doc, Shape::of(&[fields]));

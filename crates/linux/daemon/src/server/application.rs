@@ -19,43 +19,43 @@ use crate::{Error, config, failure, sys};
 /// An answer with the file descriptors that go with it.
 pub(super) type Reply = (Answer, Vec<OwnedFd>);
 
-/// Why an application is shown out.
+/// The reason why an application is disconnected.
 #[derive(Debug)]
 pub(super) enum Leave {
-    /// It has gone.
+    /// It has disconnected or ended.
     Gone,
-    /// It broke a rule.
+    /// It violated the protocol.
     Rude(String),
 }
 
 #[derive(Debug)]
 pub(super) struct Application {
-    /// `None` once it has gone; what it wrote last still leaves.
+    /// `None` after a disconnect; data written before is still sent.
     socket: Option<UnixStream>,
     pub visitor: Visitor,
     decoder: Decoder,
-    /// A request that was read and has to wait.
+    /// A request that was read and must wait for the rate limit.
     postponed: Option<Request>,
-    /// Made by its first message.
+    /// Set by the first message.
     pub session: Option<OwnSession>,
     channels: Vec<Option<Served>>,
     free: Vec<usize>,
-    /// Memories that no channel uses, which the application has mapped.
+    /// Unused memories that the application still has mapped.
     spare: Vec<(usize, OwnChannel)>,
     memories: usize,
-    /// Bytes of shared memory that it has.
+    /// Bytes of its shared memory.
     memory: usize,
-    /// Channels so far; part of the name of each.
+    /// Number of channels so far; part of each name.
     count: u32,
     limits: Limits,
     user: Rc<User>,
     rate: Rate,
 }
 
-/// Memories that no channel uses and that keep their pages.
+/// Maximum number of unused memories that keep their pages.
 const WARM: usize = 16;
 
-/// What an application may have.
+/// Limits of an application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub channels: usize,
@@ -104,7 +104,7 @@ impl Application {
         }
     }
 
-    /// The next request, if a whole one has arrived.
+    /// Returns the next request, if a complete one has arrived.
     pub fn request(&mut self) -> Result<Option<Request>, Leave> {
         if self.postponed.is_some() {
             return Ok(self.postponed.take());
@@ -117,7 +117,7 @@ impl Application {
         }
     }
 
-    /// Whether anything has arrived.
+    /// Reads from the socket. Returns whether anything has arrived.
     fn receive(&mut self) -> Result<bool, Leave> {
         let mut bytes = [0; 4096];
         let Some(socket) = &self.socket else { return Ok(false) };
@@ -132,7 +132,7 @@ impl Application {
         }
     }
 
-    /// Whether `request` may be answered now; else it is kept, and the error says until when.
+    /// Whether `request` may be answered now; otherwise it is kept, and the error is the time until then.
     pub fn admit(&mut self, now: Instant, request: Request) -> Result<Request, Instant> {
         let status = matches!(request, Request::Status { .. });
         let (user, status) = (&self.user, status.then(|| self.user.status.borrow_mut()));
@@ -149,12 +149,12 @@ impl Application {
         Ok(request)
     }
 
-    /// Its control socket, as long as it is here.
+    /// Its control socket, while it is connected.
     pub fn socket(&self) -> Option<&UnixStream> {
         self.socket.as_ref()
     }
 
-    /// Sends an answer. An application that does not read its answers is not waited for.
+    /// Sends an answer, without waiting for an application that does not read its answers.
     pub fn answer(&self, (answer, fds): &Reply) -> Result<(), Leave> {
         let bytes = encode(answer);
         let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
@@ -169,7 +169,7 @@ impl Application {
         }
     }
 
-    /// The first message: it makes the session.
+    /// Handles the first message, which makes the session.
     pub fn hello(&mut self, version: u32, engine: &Engine) -> Result<Reply, Error> {
         if version != VERSION {
             let text = format!(
@@ -188,7 +188,7 @@ impl Application {
         Ok((Answer::Welcome { version, address, channels, ring }, fds.into()))
     }
 
-    /// Opens a stream. Returns its place as well.
+    /// Opens a stream. Returns its slot too.
     pub fn connect(
         &mut self,
         engine: &mut Engine,
@@ -201,7 +201,7 @@ impl Application {
         self.take(engine, now, id)
     }
 
-    /// Makes a listener. Returns its place as well.
+    /// Makes a listener. Returns its slot too.
     pub fn listen(
         &mut self,
         engine: &mut Engine,
@@ -216,7 +216,7 @@ impl Application {
         Ok(added)
     }
 
-    /// Its services share the streams that may wait for it.
+    /// Divides the limit of waiting streams among its services.
     fn share_backlog(&self, engine: &mut Engine) {
         let services = || {
             self.roles().filter_map(|role| match role {
@@ -228,7 +228,7 @@ impl Application {
         services().for_each(|service| engine.set_backlog(service, each));
     }
 
-    /// Accepts a stream of a listener. `None`: nothing has come.
+    /// Accepts a stream of a listener. `None`: no stream waits.
     pub fn accept(
         &mut self,
         engine: &mut Engine,
@@ -242,7 +242,7 @@ impl Application {
         Ok(Some((slot, id, reply)))
     }
 
-    /// A channel for a stream that the engine has.
+    /// Makes a channel for a stream of the engine.
     fn take(
         &mut self,
         engine: &mut Engine,
@@ -271,7 +271,7 @@ impl Application {
         Ok(())
     }
 
-    /// A channel with memory: what the application has already, or new one.
+    /// Makes a channel, with a spare memory of the application or a new one.
     fn add(&mut self, engine: &Engine, role: Role) -> Result<(usize, Reply), StreamError> {
         let (memory, own, fds) = match self.spare.pop() {
             Some((memory, own)) => (memory, own, Vec::new()),
@@ -304,20 +304,20 @@ impl Application {
         self.channels.get_mut(slot)?.as_mut()
     }
 
-    /// The channel called `name`. Only an application's own channels have names.
+    /// The channel with `name`. An application can name only its own channels.
     pub fn named(&mut self, name: u64) -> Result<&mut Served, StreamError> {
         let found = self.channel(name as u32 as usize).filter(|served| served.name == name);
         found.ok_or(StreamError::Closed)
     }
 
-    /// The channel at `slot` is over; its memory serves another one.
+    /// Releases the channel at `slot`; its memory may serve another one.
     pub fn release(&mut self, slot: usize) -> Option<Role> {
         let served = self.channels.get_mut(slot)?.take()?;
         self.free.push(slot);
         change(&self.user.channels, -1);
         let retired = served.own.channel.is_retired();
         if retired || self.spare.len() >= WARM {
-            // The application may have it mapped as long as it likes: the pages do not stay for that.
+            // The application may keep it mapped; the pages are freed nevertheless.
             served.own.channel.discard();
         }
         if retired {
@@ -329,8 +329,8 @@ impl Application {
         Some(served.role)
     }
 
-    /// It has gone: its listeners are closed, and of its streams those that it had not closed are reset. Returns what
-    /// these were.
+    /// Ends a departed application: closes its listeners, and resets the streams that it had not closed. Returns the roles
+    /// of these channels.
     pub fn leave(&mut self, engine: &mut Engine, now: Instant) -> Vec<Role> {
         if self.socket.take().is_some() {
             change(&self.user.applications, -1);
@@ -356,22 +356,22 @@ impl Application {
         roles
     }
 
-    /// Whether it has gone, and nothing of it is left.
+    /// Whether it has disconnected, and has no channel left.
     pub fn is_over(&self) -> bool {
         self.socket.is_none() && self.channels.iter().all(Option::is_none)
     }
 
-    /// What it has at its end.
+    /// Roles of the channels that it has at its end.
     pub fn roles(&self) -> impl Iterator<Item = Role> + '_ {
         self.channels.iter().flatten().map(|served| served.role)
     }
 
-    /// Every channel is told that the daemon goes away.
+    /// Tells every channel that the daemon ends.
     pub fn fail_all(&mut self, code: u32) {
         self.channels.iter_mut().flatten().for_each(|served| served.fail(code));
     }
 
-    /// Adds the channels of which the application has moved something to `due`.
+    /// Adds to `due` the channels in which the application has moved a counter.
     pub fn news(&mut self, number: usize, due: &mut VecDeque<(usize, usize)>) {
         let Self { session: Some(session), channels, .. } = self else { return };
         session.session.news(|slot| {

@@ -1,4 +1,4 @@
-//! All applications: who comes and goes, what they ask, and whose turn it is.
+//! All applications: connections, requests, and turns.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -20,19 +20,19 @@ use crate::quota::User;
 use crate::sys::Poll;
 use crate::{Error, config, failure, sys};
 
-/// Turns of streams between two looks at the network.
+/// Turns of streams between two polls of the network.
 const TURNS: usize = 32;
-/// Requests of one application between two looks at the others.
+/// Requests of one application before the others have their turn.
 const REQUESTS: usize = 32;
 
-/// Who has come in has to say so within this time.
+/// Time within which a new connection must send its greeting.
 const GREETING: Picos = Picos::from_secs(1);
-/// The door is not looked at for so long after the kernel would not let anybody in.
+/// Pause of the door after the kernel failed to accept a connection.
 const TROUBLE: Picos = Picos::from_millis(100);
-/// Streams that the status lists at most: what it takes to write it does not depend on how many there are.
+/// Maximum number of streams in a status, so that its cost does not depend on the number of streams.
 const LISTED: usize = 500;
 
-/// What [`Poll`] calls the door; application `n` is `FIRST + 2 n`, and its bell the number after that.
+/// Number of the door in [`Poll`]; application `n` is `FIRST + 2 n`, and its bell the number after that.
 const DOOR: u64 = 0;
 const STOP: u64 = 1;
 const HANGUP: u64 = 2;
@@ -46,33 +46,33 @@ pub(super) struct Hall {
     most: usize,
     most_per_user: usize,
     limits: Limits,
-    /// Those who have come and perhaps not said anything: until when they have to, and how many came before them.
+    /// Connections that may not have greeted yet: deadline, place, and serial number.
     silent: VecDeque<(Instant, usize, u64)>,
-    /// Applications that have asked too much and have to wait, and until when.
+    /// Applications that exceeded their request rate, and the time until which they wait.
     paused: Vec<(Instant, usize)>,
-    /// Which of all applications so far has each place, and how many there were.
+    /// Serial number of the application at each place; `came` is the latest one.
     serials: Vec<u64>,
     came: u64,
-    /// The door is shut until then.
+    /// The door is not polled until this time.
     shut: Option<Instant>,
-    /// What can be read when keys are to be read again.
+    /// Readable when the keys must be read again.
     hangup: Option<OwnedFd>,
-    /// Whether that has happened.
+    /// Whether `hangup` has become readable.
     hung_up: bool,
     /// Whether the daemon is about to end.
     locked: bool,
     /// Application and slot of each stream.
     homes: BTreeMap<u64, (usize, usize)>,
-    /// The same of each service.
+    /// Application and slot of each service's listener.
     listeners: BTreeMap<u16, (usize, usize)>,
-    /// Channels that have something to do.
+    /// Channels with work to do.
     due: VecDeque<(usize, usize)>,
     scratch: Vec<u8>,
     ready: Vec<u64>,
 }
 
 impl Hall {
-    /// With the door open. What can be read from `stop` ends the daemon.
+    /// Creates a hall with an open door. The daemon ends when `stop` becomes readable.
     pub fn new(door: Door, settings: &config::Door, stop: BorrowedFd<'_>) -> Result<Self, Error> {
         let poll = Poll::new()?;
         poll.add(door.as_fd(), DOOR)?;
@@ -101,24 +101,24 @@ impl Hall {
         })
     }
 
-    /// Looks from now on whether `hangup` can be read.
+    /// Polls `hangup` from now on.
     pub fn listen_for_hangup(&mut self, hangup: OwnedFd) -> Result<(), Error> {
         self.poll.add(hangup.as_fd(), HANGUP)?;
         self.hangup = Some(hangup);
         Ok(())
     }
 
-    /// Whether it could be read since this was asked last.
+    /// Whether `hangup` has become readable since the last call.
     pub fn take_hangup(&mut self) -> bool {
         std::mem::take(&mut self.hung_up)
     }
 
-    /// What becomes readable when anything happens here.
+    /// Returns a descriptor that becomes readable on any event here.
     pub fn waker(&self) -> BorrowedFd<'_> {
         self.poll.as_fd()
     }
 
-    /// Sees who has come, who asks, who rings and who has gone. Whether the daemon is told to stop.
+    /// Handles new connections, requests, rings and disconnects. Returns whether the daemon is told to stop.
     pub fn look(&mut self, engine: &mut Engine, now: Instant) -> bool {
         self.show_out_the_silent(engine, now);
         self.resume(engine, now);
@@ -148,7 +148,7 @@ impl Hall {
                     Some(why) => {
                         tracing::warn!(uid = visitor.uid, pid = visitor.pid, "not let in: {why}");
                         let code = failure::encode(&StreamError::Stopped(String::new()));
-                        // Whoever does not read why is not waited for.
+                        // A full socket is not waited for: the reason is lost.
                         let _ = sys::send(socket.as_fd(), &encode(&Answer::Failed { code, text: why }));
                     }
                 },
@@ -168,12 +168,12 @@ impl Hall {
         }
     }
 
-    /// The place that the next application gets.
+    /// The place of the next application.
     fn place(&self) -> usize {
         self.applications.iter().position(Option::is_none).unwrap_or(self.applications.len())
     }
 
-    /// Why an application of `visitor` gets no place.
+    /// The reason for rejecting an application of `visitor`.
     fn refusal(&self, visitor: &Visitor) -> Option<String> {
         if self.place() >= self.most {
             let most = self.most;
@@ -187,7 +187,7 @@ impl Hall {
         })
     }
 
-    /// Gives an application its place.
+    /// Adds an application.
     fn seat(&mut self, now: Instant, socket: UnixStream, visitor: Visitor) {
         let number = self.place();
         if let Err(error) = self.poll.add(socket.as_fd(), FIRST + 2 * number as u64) {
@@ -208,7 +208,7 @@ impl Hall {
         self.silent.push_back((now.after(GREETING), number, self.came));
     }
 
-    /// Those who have come and said nothing in time have to go: they hold places that others want.
+    /// Disconnects applications that have not greeted in time: they hold places that others need.
     fn show_out_the_silent(&mut self, engine: &mut Engine, now: Instant) {
         while let Some((_, number, serial)) = self.silent.pop_front_if(|(until, ..)| *until <= now) {
             let same = self.serials.get(number) == Some(&serial);
@@ -225,10 +225,10 @@ impl Hall {
         }
     }
 
-    /// Those who had asked too much may go on, and the door is looked at again.
+    /// Resumes applications that had exceeded their request rate, and polls the door again.
     fn resume(&mut self, engine: &mut Engine, now: Instant) {
         if self.shut.take_if(|until| *until <= now).is_some() {
-            // One that cannot be looked at again is the daemon's end, and was so before.
+            // If the door cannot be polled again, no application can connect any more; that cannot be repaired here.
             let _ = self.poll.change(self.door.as_fd(), DOOR, true);
         }
         let (due, still): (Vec<_>, Vec<_>) = self.paused.drain(..).partition(|(until, _)| *until <= now);
@@ -239,7 +239,7 @@ impl Hall {
         }
     }
 
-    /// An application has asked too much: it is not heard until then.
+    /// Stops reading the requests of an application until then.
     fn pause(&mut self, number: usize, until: Instant) {
         self.listen_to(number, false);
         if self.paused.iter().all(|(_, paused)| *paused != number) {
@@ -254,19 +254,19 @@ impl Hall {
         }
     }
 
-    /// When there is something to do that nothing tells.
+    /// Time of the next action that no event announces.
     pub fn due(&self) -> Instant {
         let silent = self.silent.front().map_or(Instant::NEVER, |(until, ..)| *until);
         let paused = self.paused.iter().map(|(until, _)| *until).min().unwrap_or(Instant::NEVER);
         silent.min(paused).min(self.shut.unwrap_or(Instant::NEVER))
     }
 
-    /// Reads what an application asks, or that it rings.
+    /// Reads the requests or the ring of an application.
     fn attend(&mut self, engine: &mut Engine, now: Instant, event: u64) {
         let number = (event / 2) as usize;
         let Some(Some(application)) = self.applications.get_mut(number) else { return };
         if event % 2 == 1 {
-            // Its news are looked at in every turn; a bell without another end is noticed at the socket.
+            // Its channels are checked in every turn; a closed bell is noticed at the socket.
             let gone = application.session.as_ref().is_some_and(|own| own.bell.hear() == Heard::Gone);
             if gone {
                 self.leave(engine, now, number, &Leave::Gone);
@@ -282,7 +282,7 @@ impl Hall {
         }
     }
 
-    /// Answers the next request of an application. Whether there was one.
+    /// Answers the next request of an application. Returns whether there was one.
     fn serve(&mut self, engine: &mut Engine, now: Instant, number: usize) -> Result<bool, Leave> {
         let Some(Some(application)) = self.applications.get_mut(number) else { return Ok(false) };
         let Some(request) = application.request()? else { return Ok(false) };
@@ -362,7 +362,7 @@ impl Hall {
         reply.map_err(|error| StreamError::Stopped(error.to_string()))
     }
 
-    /// A stream has its place: it may have bytes already.
+    /// Registers a stream in its slot, and queues it: it may have bytes already.
     fn settle_in(&mut self, number: usize, slot: usize) {
         let Some(Role::Stream(id)) = self.served(number, slot).map(|served| served.role) else { return };
         self.homes.insert(id.bits(), (number, slot));
@@ -380,7 +380,7 @@ impl Hall {
         }
     }
 
-    /// Takes what applications have moved and what the engine says.
+    /// Collects the progress of applications and the notices of the engine.
     pub fn news(&mut self, engine: &mut Engine) {
         for (number, application) in self.applications.iter_mut().enumerate() {
             if let Some(application) = application {
@@ -411,13 +411,13 @@ impl Hall {
                 if let Some(served) = self.served(number, slot).filter(|_| settled) {
                     served.settle();
                 }
-                // It may have failed.
+                // The stream may have failed.
                 self.queue(number, slot);
             }
         }
     }
 
-    /// Lets some of those that are due have their turn. Whether any was.
+    /// Serves some of the channels that are due. Returns whether there were any.
     pub fn turns(&mut self, engine: &mut Engine, now: Instant) -> bool {
         let count = self.due.len().min(TURNS);
         for _ in 0..count {
@@ -439,7 +439,7 @@ impl Hall {
         count > 0
     }
 
-    /// Whether anything is left to do.
+    /// Whether a channel has work to do.
     pub fn is_due(&self) -> bool {
         !self.due.is_empty()
     }
@@ -451,7 +451,7 @@ impl Hall {
         }
     }
 
-    /// An application has gone, or has to go: its streams are reset.
+    /// Handles the end of an application: its streams are reset.
     fn leave(&mut self, engine: &mut Engine, now: Instant, number: usize, why: &Leave) {
         let Some(Some(application)) = self.applications.get_mut(number) else { return };
         match why {
@@ -459,7 +459,7 @@ impl Hall {
             Leave::Rude(text) => tracing::warn!(application = number, "shown out: {text}"),
         }
         let gone = application.leave(engine, now);
-        // Its last news may be that it has closed something.
+        // Its last action may have been to close a channel.
         application.all_due(number, &mut self.due);
         if application.is_over() {
             self.applications[number] = None;
@@ -467,7 +467,7 @@ impl Hall {
         gone.into_iter().for_each(|role| self.forget(role));
     }
 
-    /// The daemon is about to sleep, or awake again.
+    /// Announces to all sessions that the daemon is about to sleep, or awake again.
     pub fn sleep(&mut self, asleep: bool) {
         for application in self.applications.iter().flatten() {
             if let Some(own) = &application.session {
@@ -476,18 +476,18 @@ impl Hall {
         }
     }
 
-    /// Nobody comes in any more, and nothing new is begun.
+    /// Rejects new connections and new work.
     pub fn lock(&mut self) {
         self.locked = true;
     }
 
-    /// Whether nobody is here, and nothing of anybody who was.
+    /// Whether no application is connected, and nothing of earlier ones is left.
     #[cfg(any(test, feature = "hostile"))]
     pub fn is_empty(&self) -> bool {
         self.applications.iter().all(Option::is_none) && self.homes.is_empty() && self.listeners.is_empty()
     }
 
-    /// The end: every application is told why.
+    /// Ends the sessions, and tells every application the reason.
     pub fn close(&mut self) {
         let code = failure::encode(&StreamError::Stopped(String::new()));
         self.applications.iter_mut().flatten().for_each(|application| application.fail_all(code));
@@ -516,7 +516,7 @@ impl Hall {
     }
 }
 
-/// The stream that an application calls `channel`.
+/// The stream of the channel that an application names `channel`.
 fn stream(application: &mut Application, channel: u64) -> Result<StreamId, StreamError> {
     match application.named(channel)?.role {
         Role::Stream(id) => Ok(id),
@@ -524,7 +524,7 @@ fn stream(application: &mut Application, channel: u64) -> Result<StreamId, Strea
     }
 }
 
-/// A text of any length, in a file.
+/// Makes a reply with a text of any length, in a file.
 fn text(text: &str) -> Result<Reply, StreamError> {
     let failed = |error: &dyn std::fmt::Display| StreamError::Stopped(error.to_string());
     let mut file = File::from(sys::memory_file(text.len()).map_err(|error| failed(&error))?);

@@ -1,4 +1,4 @@
-//! An application that means harm and the daemon that it speaks to, in one thread and without a clock, for a fuzz target.
+//! A hostile application and its daemon, in one thread and without a clock, for a fuzz target.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -31,17 +31,17 @@ const LIMITS: Limits = Limits {
 };
 const CHANNELS: usize = 8;
 const RING: usize = 4096;
-/// Time in which a host forgets everything. Seconds.
+/// Time after which a host has forgotten everything. Seconds.
 const FORGOTTEN: u64 = 60;
-/// Turns of the daemon at one time, at most, before it has to have nothing more to do.
+/// Maximum number of turns of the daemon at one time; it must be idle by then.
 const TURNS: usize = 10_000;
 
-/// What the application does.
+/// An action of the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Deed {
     /// Writes any bytes into its control socket.
     Say(Vec<u8>),
-    /// Asks for something, in a message that can be read; the numbers choose what, and of which channel.
+    /// Sends a well-formed request; the numbers choose its kind and channel.
     Ask(u8, u16),
     /// Writes a word of the memory of a channel: its counters, flags and bytes.
     Spoil(u8, u16, u64),
@@ -51,19 +51,19 @@ pub enum Deed {
     Write(u8, Vec<u8>),
     /// Rings the bell of its session.
     Ring,
-    /// Tries to take memory away under the daemon.
+    /// Tries to shrink shared memory under the daemon.
     Shrink(u8),
     /// Closes its control socket, and keeps the memory.
     HangUp,
-    /// Lets the daemon go on, and so much time pass. Microseconds.
+    /// Lets the daemon work for this time. Microseconds.
     Wait(u16),
 }
 
-/// Words of a channel's memory that mean something: its counters and flags.
+/// Number of words at the start of a channel's memory that have a meaning: its counters and flags.
 const WORDS: u16 = 48;
 
 impl Deed {
-    /// What some numbers and bytes stand for; any do.
+    /// Maps any numbers and bytes to an action.
     #[must_use]
     pub fn of((kind, which, at, value): (u8, u8, u16, u64), bytes: Vec<u8>) -> Self {
         match kind % 16 {
@@ -82,13 +82,13 @@ impl Deed {
     }
 }
 
-/// The memory of a channel as the application has it.
+/// The memory of a channel as mapped by the application.
 struct Taken {
     fd: OwnedFd,
     channel: Channel,
 }
 
-/// The two of them. The daemon's frames come back to it, so that the application has streams with itself.
+/// The application and the daemon. The daemon's frames come back to it, so that the application has streams to itself.
 pub struct Hostile {
     hall: Hall,
     engine: Engine,
@@ -99,9 +99,9 @@ pub struct Hostile {
     fds: VecDeque<OwnedFd>,
     session: Option<(Session, Bell)>,
     taken: Vec<Taken>,
-    /// Names of channels that it was told.
+    /// Names of its channels.
     names: Vec<u64>,
-    /// Nobody stops this daemon.
+    /// Kept open, so that this daemon is not stopped.
     _stop: [UnixStream; 2],
 }
 
@@ -112,7 +112,7 @@ impl Default for Hostile {
 }
 
 impl Hostile {
-    /// An application that has come in, and has said nothing yet.
+    /// An application that has connected, and has sent nothing yet.
     ///
     /// # Panics
     /// If the process may have no more file descriptors.
@@ -146,7 +146,7 @@ impl Hostile {
         }
     }
 
-    /// Does something, and reads what the daemon has answered by then.
+    /// Carries out an action, and reads the answers so far.
     pub fn does(&mut self, deed: Deed) {
         match deed {
             Deed::Say(bytes) => self.say(&bytes),
@@ -180,7 +180,7 @@ impl Hostile {
     }
 
     fn say(&self, bytes: &[u8]) {
-        // A daemon that does not listen any more has closed the socket.
+        // A daemon that ended the connection has closed the socket.
         let _ = self.socket.as_ref().map(|socket| sys::send(socket.as_fd(), bytes));
     }
 
@@ -205,7 +205,7 @@ impl Hostile {
         }
     }
 
-    /// Reads the answers, and takes what comes with them.
+    /// Reads the answers, and keeps their descriptors.
     fn hear(&mut self) {
         let (mut bytes, mut fds) = ([0; 4096], Vec::new());
         while let Some(socket) = &self.socket
@@ -240,7 +240,7 @@ impl Hostile {
         }
     }
 
-    /// Lets the daemon work, until so much time has passed.
+    /// Lets the daemon work for this time.
     fn pass(&mut self, time: Picos) {
         let until = self.now + time;
         self.work();
@@ -252,7 +252,7 @@ impl Hostile {
         self.now = until;
     }
 
-    /// Lets the daemon do everything that it has to do now.
+    /// Lets the daemon do all work that is due.
     fn work(&mut self) {
         for _ in 0..TURNS {
             assert!(!self.hall.look(&mut self.engine, self.now), "nobody stops the daemon");
@@ -270,7 +270,7 @@ impl Hostile {
         );
     }
 
-    /// Carries a frame to where it is addressed. Whether there was one.
+    /// Carries a frame to its destination. Returns whether there was one.
     fn carry(&mut self) -> bool {
         let long = self.engine.transmit(self.now, &mut self.frame);
         self.engine.receive(self.now, &self.frame[..long]);

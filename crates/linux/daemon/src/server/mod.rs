@@ -1,5 +1,5 @@
-//! The daemon: one thread that looks at the network, at the rings of all streams and at the control sockets in turn. There
-//! is no lock, and nothing in it waits for an application.
+//! The daemon: one thread that polls the network, the rings of all streams and the control sockets in turn. There is no
+//! lock, and nothing in it waits for an application.
 
 mod application;
 mod hall;
@@ -22,9 +22,9 @@ use crate::{Error, log, privileges, process, sys};
 use hall::Hall;
 use network::Network;
 
-/// Time between two looks at the control sockets while frames and rings keep the loop busy.
+/// Interval between two polls of the control sockets while frames and rings keep the loop busy.
 const LOOK: Picos = Picos::from_micros(5);
-/// The kernel wakes nobody more punctually than this.
+/// Worst wake-up latency of the kernel.
 const LATE: Picos = Picos::from_micros(60);
 /// Longest sleep.
 const NAP: Duration = Duration::from_secs(1);
@@ -63,7 +63,7 @@ impl Time {
 }
 
 impl Daemon {
-    /// Opens the interface and the socket that `file` names.
+    /// Opens the interface and the socket named in `file`.
     ///
     /// # Errors
     /// If the interface cannot be used, the socket cannot be made, or an account does not exist.
@@ -78,13 +78,13 @@ impl Daemon {
         Ok(Self { network, door, file: file.clone(), account, keys, hangup: None })
     }
 
-    /// Reads the keys again whenever `hangup` can be read.
+    /// Reads the keys again each time that `hangup` becomes readable.
     #[must_use]
     pub fn with_hangup(self, hangup: OwnedFd) -> Self {
         Self { hangup: Some(hangup), ..self }
     }
 
-    /// Gives up every privilege, for this thread and those that it starts later. Call it before any is started.
+    /// Gives up every privilege, for this thread and its later child threads. Call it before any thread is started.
     ///
     /// # Errors
     /// If the kernel does not let go of one.
@@ -92,8 +92,8 @@ impl Daemon {
         privileges::drop_all(&self.account)
     }
 
-    /// Serves until `stop` can be read; then lets streams finish for as long as the file allows, and resets the others.
-    /// What can be read from `stop` a second time ends that as well.
+    /// Serves until `stop` becomes readable; then lets streams finish for as long as the file allows, and resets the others.
+    /// A second readable event on `stop` cuts that short.
     ///
     /// # Errors
     /// If the core that the file names does not exist, or the process has no file descriptors left at the start.
@@ -137,9 +137,9 @@ struct Loop {
     file: HostFile,
     keys: Option<KeyFile>,
     time: Time,
-    /// When the control sockets were looked at last.
+    /// Time of the latest poll of the control sockets.
     looked: Instant,
-    /// When something happened last.
+    /// Time of the latest activity.
     busy: Instant,
 }
 
@@ -154,7 +154,7 @@ impl Loop {
         self.say_farewell();
     }
 
-    /// Looks at everything once. Whether the daemon is told to stop.
+    /// Polls everything once. Returns whether the daemon is told to stop.
     fn turn(&mut self) -> bool {
         let now = self.time.now();
         let mut busy = self.network.receive(now);
@@ -177,7 +177,7 @@ impl Loop {
         stop
     }
 
-    /// The keys are others now. Where they are wrong, those from before stay.
+    /// Reads the keys again. If they are wrong, the earlier ones stay.
     fn read_keys_again(&mut self) {
         let Some(file) = &mut self.keys else { return };
         let read = file.read_again();
@@ -187,14 +187,14 @@ impl Loop {
         }
     }
 
-    /// There is nothing to do: sleeps after a while, or looks again once others have had the processor. Where cores are
-    /// few, an application that shall answer has to run first.
+    /// Handles an idle turn: sleeps after a while, or yields the processor before the next turn. With few cores, an
+    /// application that is to answer must run first.
     fn rest(&mut self, now: Instant) {
         let idle = now.since(self.busy) > self.file.idle;
         if idle && self.file.wait == Wait::Adaptive { self.nap(now) } else { std::thread::yield_now() }
     }
 
-    /// Sleeps until anything happens.
+    /// Sleeps until the next event.
     fn nap(&mut self, now: Instant) {
         self.hall.sleep(true);
         self.hall.news(&mut self.network.engine);
@@ -207,7 +207,7 @@ impl Loop {
         self.looked = Instant::ZERO;
     }
 
-    /// Streams that are left are reset, and applications are told.
+    /// Resets the streams that are left, and tells the applications.
     fn say_farewell(&mut self) {
         self.network.engine.stop(self.time.now());
         let end = self.time.now().after(LAST_WORDS);

@@ -7,16 +7,16 @@ use pullnet_host::{Engine, Search};
 use pullnet_netio::{Error as IoError, PacketIo, PortGuard};
 use pullnet_units::{Instant, Picos};
 
-/// Frames received, and frames sent, between two looks at the applications.
+/// Maximum number of frames received, and of frames sent, between two polls of the applications.
 const BURST: usize = 64;
-/// Time between two complaints about the interface.
+/// Interval between two log lines about the interface.
 const COMPLAINT: Picos = Picos::from_secs(10);
 
 pub(super) struct Network {
     io: Box<dyn PacketIo + Send>,
     pub engine: Engine,
     search: Search,
-    /// The kernel does not answer what comes to the port.
+    /// Keeps the kernel from answering packets to the port.
     _guard: Option<PortGuard>,
     complained: Option<Instant>,
 }
@@ -31,7 +31,7 @@ impl Network {
         Self { io, engine, search, _guard: guard, complained: None }
     }
 
-    /// Takes frames that have arrived. Whether there were any.
+    /// Receives frames. Returns whether there were any.
     pub fn receive(&mut self, now: Instant) -> bool {
         let engine = &mut self.engine;
         let received = self.io.receive(BURST, &mut |frame| engine.receive(now, frame));
@@ -40,7 +40,7 @@ impl Network {
         any
     }
 
-    /// Sends frames. Whether there were any.
+    /// Sends frames. Returns whether there were any.
     pub fn send(&mut self, now: Instant) -> bool {
         self.resolve(now);
         let mut any = false;
@@ -80,21 +80,21 @@ impl Network {
         }
     }
 
-    /// When something is due without anybody's doing.
+    /// Time of the next action that needs no input.
     pub fn due(&self) -> Instant {
         self.engine.deadline().unwrap_or(Instant::NEVER).min(self.search.due())
     }
 
-    /// Sleeps until a frame arrives, `waker` can be read, or for `time`.
+    /// Sleeps until a frame arrives or `waker` becomes readable, for `time` at most.
     pub fn wait(&mut self, now: Instant, waker: BorrowedFd<'_>, time: Duration) {
         let waited = self.io.wait(Some(waker), time);
         if self.told(now, waited).is_none() {
-            // An interface that cannot be waited at must not make the loop spin.
+            // If the interface cannot be polled, sleep anyway, so that the loop does not spin.
             let _ = crate::sys::wait(waker, Some(time.min(Duration::from_millis(10))));
         }
     }
 
-    /// What the interface says; trouble with it is logged. It may come back: an interface that was down is up again.
+    /// Takes a result of the interface and logs an error. An error may pass: an interface that was down is up again.
     fn told<T>(&mut self, now: Instant, result: Result<T, IoError>) -> Option<T> {
         let error = match result {
             Ok(value) => return Some(value),

@@ -1,4 +1,4 @@
-//! From a file to an open interface with an engine.
+//! Opens the interface and the engine of a host file.
 
 use pullnet_host::seal::Keys;
 use pullnet_host::{Engine, EngineOptions, Neighbours, Search};
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::captured::Recorder;
 use crate::config::{HostFile, Link};
 
-/// Longest IP packet where no interface says so. Bytes.
+/// Longest IP packet if there is no interface to tell it. Bytes.
 const USUAL_MTU: usize = 1500;
 
 type Io = Box<dyn PacketIo + Send>;
@@ -83,7 +83,7 @@ fn receive_queues(interface: &str) -> usize {
     listed.map_or(0, |entries| entries.flatten().filter(receives).count())
 }
 
-/// Paths beyond these share sockets: each costs a file descriptor.
+/// Further paths share sockets: each costs a file descriptor.
 const MOST_UDP_LABELS: u16 = 64;
 
 fn options(file: &HostFile, mac: Mac, mtu: usize) -> EngineOptions {

@@ -1,4 +1,4 @@
-//! A stream or a listener of an application: what goes between its rings and the engine.
+//! A stream or a listener of an application: moves bytes between its rings and the engine.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -11,28 +11,28 @@ use crate::failure;
 use crate::ring::{Broken, Reader, Writer};
 use crate::share::{OwnChannel, Verdict};
 
-/// Bytes that are moved each way in one turn of a stream.
+/// Maximum number of bytes moved in each direction in one turn of a stream.
 pub(super) const STRIDE: usize = 64 << 10;
 
-/// What a channel is for.
+/// Purpose of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     Stream(StreamId),
     Listener { service: u16 },
 }
 
-/// What is left to do for a channel.
+/// Next step for a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
-    /// More now.
+    /// Another turn now.
     Again,
-    /// Nothing until something happens.
+    /// No turn until the next event.
     Rest,
-    /// It is gone from the engine, and the application does not use it any more.
+    /// The engine has forgotten it, and the application has closed it.
     Over,
 }
 
-/// Why a stream goes no further.
+/// The reason why a stream stops.
 enum Stop {
     Failed(StreamError),
     Broken,
@@ -56,19 +56,19 @@ pub(super) struct Served {
     pub role: Role,
     /// Its name in messages.
     pub name: u64,
-    /// Which of the session's memories it has.
+    /// Number of its memory within the session.
     pub memory: usize,
     pub own: OwnChannel,
     up: Reader,
     down: Writer,
-    /// Whether its turn is due already.
+    /// Whether it is queued for a turn.
     queued: bool,
-    /// The engine knows that nothing more is written.
+    /// The engine has been told that no more bytes follow.
     finished: bool,
-    /// The application knows that nothing more comes.
+    /// The application has been told that no more bytes follow.
     ended: bool,
     failed: bool,
-    /// Its application has gone.
+    /// Its application is gone.
     orphan: bool,
 }
 
@@ -91,14 +91,14 @@ impl Served {
         }
     }
 
-    /// Stands in `due`, once.
+    /// Adds it to `due`, once.
     pub fn queue(&mut self, place: (usize, usize), due: &mut VecDeque<(usize, usize)>) {
         if !std::mem::replace(&mut self.queued, true) {
             due.push_back(place);
         }
     }
 
-    /// Moves what can be moved, and does what the application wants.
+    /// Moves as many bytes as possible, and carries out the application's wish.
     pub fn turn(&mut self, engine: &mut Engine, now: Instant, scratch: &mut [u8]) -> Next {
         self.queued = false;
         let verdict = self.verdict();
@@ -153,7 +153,7 @@ impl Served {
         Ok(if more_up == Next::Again { more_up } else { more_down })
     }
 
-    /// From the application to the engine.
+    /// Moves bytes from the application to the engine.
     fn move_up(
         &mut self,
         engine: &mut Engine,
@@ -181,7 +181,7 @@ impl Served {
         Ok(Next::Rest)
     }
 
-    /// From the engine to the application.
+    /// Moves bytes from the engine to the application.
     fn move_down(
         &mut self,
         engine: &mut Engine,
@@ -220,15 +220,15 @@ impl Served {
         matches!(self.role, Role::Stream(_)) && self.verdict() == Verdict::Closed
     }
 
-    /// The application has gone, and this stream was closing: what it had written by now still leaves. It may have the memory
-    /// all the same, and what it writes there from now on counts for nothing.
+    /// Handles the end of the application of a closing stream: bytes written so far are still sent. The application may
+    /// still have the memory mapped; bytes that it writes from now on are ignored.
     pub fn orphan(&mut self) {
         self.orphan = true;
-        // A ring whose rules are broken is noticed at the next turn.
+        // A violation of the ring's rules is noticed at the next turn.
         let _ = self.up.seal();
     }
 
-    /// What the application wants. One that has gone has closed everything.
+    /// The application's wish for the channel. A departed application has closed everything.
     fn verdict(&self) -> Verdict {
         match self.own.channel.verdict() {
             Verdict::Open if self.orphan => Verdict::Closed,
@@ -242,7 +242,7 @@ impl Served {
         }
     }
 
-    /// The application is told why its stream goes no further.
+    /// Tells the application why its stream has failed.
     pub fn fail(&mut self, code: u32) {
         self.failed = true;
         self.own.channel.set_failure(code);
@@ -250,15 +250,15 @@ impl Served {
         self.own.writable.ring();
     }
 
-    /// Everything that the engine got so far is acknowledged.
+    /// Notes that all bytes given to the engine are acknowledged.
     pub fn settle(&self) {
         self.own.channel.set_settled(self.up.taken(), self.finished);
         self.ring_writer();
     }
 
-    /// A stream has come to this listener.
+    /// Announces a stream to this listener.
     pub fn incoming(&mut self) {
-        // A listener that is full of such news has not read those before.
+        // If the ring is full, earlier announcements are still unread.
         let _ = self.down.write(&[1]);
         if self.down.reader_waits() {
             self.own.readable.ring();

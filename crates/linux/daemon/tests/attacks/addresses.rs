@@ -1,4 +1,4 @@
-//! Who pretends to be somewhere else: amplification, copies of requests, another Ethernet address.
+//! Spoofed addresses: amplification, copies of requests, another Ethernet address.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -41,7 +41,7 @@ fn a_spoofed_request_gets_no_more_than_three_times_its_bytes() {
     let (mut tap, mut attacker) = (site.tap(SERVER), Attacker::new(&site, ATTACKER));
     let mut most: f64 = 0.0;
     for frame in forgeries(&attacker) {
-        // The kernel of the server may ask for the victim's Ethernet address; that is not counted as an answer.
+        // The kernel of the server may resolve the victim's Ethernet address; that is not counted as an answer.
         seen(&mut tap);
         attacker.send(&frame);
         attacker.flush();
@@ -61,7 +61,7 @@ fn a_spoofed_request_gets_no_more_than_three_times_its_bytes() {
 #[test]
 fn a_copy_of_a_request_is_not_carried_out_a_second_time() {
     let Some(site) = Site::make(3) else { return };
-    // What is remembered for a second and 50 ms is over soon.
+    // Shortens the memory of ended connections to a second and 50 ms.
     let short = "[ndp]\ngive_up = \"1 s\"\n";
     let place = Place::at(address(SERVER));
     let start = || {
@@ -91,7 +91,7 @@ fn a_copy_of_a_request_is_not_carried_out_a_second_time() {
         replay();
     }
     assert_eq!(served.load(Ordering::SeqCst), 2, "a copy was carried out");
-    // A daemon that is started anew knows nothing of it, and carries it out as little.
+    // A restarted daemon has no memory of it, and does not carry it out either.
     server.kill();
     let server = start();
     let served = serve(&server, 100);

@@ -1,4 +1,4 @@
-//! Somebody with a raw socket.
+//! An attacker with a raw socket.
 
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ impl Attacker {
     }
 }
 
-/// Address number `number` of many that nobody has.
+/// Address number `number` of many unused ones.
 pub fn invented(number: u32) -> [u8; 4] {
     let [_, _, a, b] = number.wrapping_mul(2_654_435_761).to_be_bytes();
     [10, 78, 1 + a % 250, b]

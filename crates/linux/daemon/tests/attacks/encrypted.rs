@@ -115,7 +115,7 @@ fn keys_change_between_live_daemons_without_a_call_lost() {
     for (host, numbers) in steps {
         go_on(50);
         if numbers == [2] {
-            // An old key is taken away when nobody sends under it any more.
+            // An old key is removed once neither side sends under it.
             daemons.iter().for_each(|daemon| {
                 wait_for("the new key in use", || standing(daemon, "sends") == Some(2));
             });
@@ -206,7 +206,7 @@ fn who_has_no_key_can_only_be_refused() {
     answer.join().unwrap();
     let error = client.stack().call(stranger.address, SERVICE, b"?", Default::default(), Some(WATCHDOG));
     assert!(error.unwrap_err().to_string().contains("there is no key for 10.78.0.3:61199"));
-    // A daemon that is started anew has no counters, but other tokens.
+    // A restarted daemon has no counters, but other tokens.
     server.kill();
     let server = place.start_in(&site.hosts[SERVER], &settings);
     let served = serve(&server, 100);

@@ -25,7 +25,7 @@ const RATE: f64 = 9000.0;
 const WINDOWS: usize = 24;
 const WINDOW: Duration = Duration::from_millis(250);
 
-/// What floods consist of.
+/// Packets of which a flood consists.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// Whole first packets, as they would open streams if their sender had a token.
@@ -34,8 +34,8 @@ enum Kind {
     Hellos,
 }
 
-/// A thread that floods the server while `on` is set, and else as much past it: whoever attacks does so from another machine,
-/// and what it costs to make the flood is not what it costs to bear it.
+/// A thread that floods the server while `on` is set, and otherwise sends as much past it: a real attacker uses another
+/// machine, so the cost of making the flood must not count as the cost of withstanding it.
 fn flooder(site: &Site, kind: Kind, on: &Arc<AtomicBool>, over: &Arc<AtomicBool>) -> thread::JoinHandle<u32> {
     let (mut attacker, on, over) = (Attacker::new(site, ATTACKER), Arc::clone(on), Arc::clone(over));
     thread::spawn(move || {

@@ -52,7 +52,7 @@ fn connection_numbers_cannot_be_guessed() {
     }
     let (there, here) = (numbers(&seen_by_server), numbers(&seen_by_other));
     assert!(there.len() >= 100 && here.len() >= 100, "{} and {} streams were seen", there.len(), here.len());
-    // What one host is given says nothing about the next number, nor about those of another host.
+    // The numbers given to one host predict neither its next number nor those of another host.
     let steps = |numbers: &[u32]| -> BTreeSet<u32> {
         numbers.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect()
     };

@@ -19,7 +19,7 @@ use super::{SERVICE, call, clock, median, serve, wait_for};
 /// A user of every Debian that is not the daemon's own.
 const GAMES: (u32, u32) = (5, 60);
 
-/// What processes of other users do.
+/// Actions of processes of other users.
 #[test]
 fn child() {
     let (Ok(socket), Ok(deed)) = (std::env::var("PULLNET_TEST_SOCKET"), std::env::var("PULLNET_TEST_DEED"))
@@ -43,7 +43,7 @@ fn sit(socket: &Path) {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// Connects again and again though nobody lets it in.
+/// Connects again and again although every attempt is rejected.
 fn knock(socket: &Path) {
     let (start, mut count) = (clock(), 0);
     while start.elapsed() < Duration::from_secs(3) {
@@ -140,7 +140,7 @@ fn shared_memory_of_one_application_stays_within_its_limit() {
     let limits =
         "[limits]\nmemory_per_application = \"8388608 B\"\nmemory_per_user = \"12 MB\"\nring = \"65536 B\"\n";
     let (greedy, sink) = (Daemon::start(limits), Daemon::start(""));
-    // Nobody reads: every ring fills, both ways.
+    // Neither application reads: every ring fills, in both directions.
     let listener = NdpListener::bind(&sink.stack(), SERVICE).unwrap();
     let answering = thread::spawn(move || {
         let mut kept = Vec::new();

@@ -1,6 +1,6 @@
 //! Attacks on live daemons in network namespaces, each with the bound that docs/security.md states. Needs root and `ip`.
 //!
-//! What is compared is compared within one run, with and without the attack by turns: a busy machine slows down both.
+//! Rates are compared within one run, alternately with and without the attack: load on the machine slows down both.
 
 #![expect(clippy::disallowed_methods, reason = "daemons live by the clock")]
 

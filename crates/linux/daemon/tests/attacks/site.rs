@@ -84,7 +84,7 @@ impl Site {
         in_namespace(&self.hosts[host], open).expect("a namespace of ours")
     }
 
-    /// What host `host` sends, seen at the bridge.
+    /// A socket at the bridge that sees the frames sent by host `host`.
     pub fn tap(&self, host: usize) -> PacketSocket {
         let options = PacketOptions { protocol: Protocol::All, frames: 16_384 };
         let open = || PacketSocket::open(&format!("p{host}"), &options);

@@ -93,7 +93,7 @@ impl Place {
                 break;
             }
         }
-        // What it says later goes to whoever looks at a failed test.
+        // Later output is kept for the analysis of a failed test.
         let lines = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&lines);
         std::thread::spawn(move || {

@@ -1,5 +1,6 @@
-//! Ethernet addresses. They come from what was given and from the driver, which asks the kernel; frames that arrive teach
-//! nothing, so that nobody can redirect what this host sends by forging one.
+//! Ethernet addresses. They come from the configuration and from the driver, which queries the kernel. Received frames never
+//! change a known address, so that a forged frame cannot redirect this host's packets; only with `learn_macs` the first
+//! packet of an unknown host sets its address.
 
 use std::net::IpAddr;
 
@@ -11,29 +12,29 @@ use super::Engine;
 use crate::carrier::Carrier;
 use crate::{StreamError, StreamId};
 
-/// So often the kernel is asked again for the Ethernet address of a silent host, before a stream fails.
+/// Number of kernel lookups for the Ethernet address of a silent host before its streams fail.
 const LOOKS: u64 = 32;
 
 impl<C: Carrier> Engine<C> {
-    /// An address whose Ethernet address (or that of the next hop to it) is needed; each once.
+    /// Returns the next address whose Ethernet address (or that of its next hop) is needed; each once.
     pub fn poll_unresolved(&mut self) -> Option<IpAddr> {
         self.unresolved.pop_front()
     }
 
-    /// An address of a host that wants a token. Whether its Ethernet address is known already is to be answered with
-    /// [`Engine::recognised`]; the network should not be asked for more than a few of these.
+    /// Returns the address of a host that wants a token. The driver reports with [`Engine::recognised`] whether its Ethernet
+    /// address is known already; it should query the network for only a few of these hosts.
     pub fn poll_stranger(&mut self) -> Option<IpAddr> {
         self.untold.pop_front()
     }
 
-    /// The answer to [`Engine::poll_stranger`]; `None`: it is not known, and the host gets no token now.
+    /// Reports the answer to [`Engine::poll_stranger`]; `None`: it is not known, and the host gets no token now.
     pub fn recognised(&mut self, now: Instant, address: IpAddr, mac: Option<Mac>) {
         mac.into_iter().for_each(|mac| self.peers.resolve(address, mac));
         self.answer_strangers(now, address, mac);
     }
 
-    /// The answer to [`Engine::poll_unresolved`]; `None`: nobody answers for it, and its streams fail unless its Ethernet
-    /// address was known before.
+    /// Reports the answer to [`Engine::poll_unresolved`]. `None`: no host answers for the address, and its streams fail
+    /// unless its Ethernet address was known before.
     pub fn resolved(&mut self, now: Instant, address: IpAddr, mac: Option<Mac>) {
         self.asked.remove(&address);
         mac.into_iter().for_each(|mac| self.peers.resolve(address, mac));
@@ -50,8 +51,8 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// A packet of a stream leaves that repeats one, or asks: if the other host has been silent for long, its Ethernet
-    /// address may have changed.
+    /// Called for retransmissions and probes of a stream: if the other host has been silent for long, its Ethernet address
+    /// may have changed.
     pub(super) fn doubt(&mut self, now: Instant, index: u32) {
         let Some(stream) = self.streams.get(index) else { return };
         let (peer, patience) = (stream.peer, self.patience());
@@ -60,14 +61,15 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// A frame with the right tag has come from another Ethernet address than the one that is known: the kernel is asked.
+    /// Compares the source of a frame with the right tag to the known Ethernet address; if they differ, queues a kernel
+    /// lookup.
     pub(super) fn compare(&mut self, now: Instant, peer: HostAddr, mac: Mac) {
         if self.peers.get(peer).is_some_and(|peer| peer.mac != Some(mac)) {
             self.ask_again(now, peer);
         }
     }
 
-    /// Asks for the Ethernet address of `peer` though one is known, now and then.
+    /// Queues another lookup of the known Ethernet address of `peer`, at a limited rate.
     pub(super) fn ask_again(&mut self, now: Instant, peer: HostAddr) {
         let patience = self.patience();
         if let Some(address) = self.peers.doubt(now, peer, patience)
@@ -81,7 +83,7 @@ impl<C: Carrier> Engine<C> {
         Picos(self.give_up().0 / LOOKS)
     }
 
-    /// Asks for the Ethernet address of `peer` at `address` if it is not known.
+    /// Queues a lookup of the Ethernet address of `peer` at `address` if it is unknown.
     pub(super) fn ask_for(&mut self, address: IpAddr, peer: HostAddr) {
         let known = self.peers.get(peer).is_some_and(|peer| peer.mac.is_some());
         if !known && self.asked.insert(address) {

@@ -1,4 +1,4 @@
-//! What applications call.
+//! Calls of applications.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl<C: Carrier> Engine<C> {
-    /// Takes streams for `service` from now on.
+    /// Accepts streams for `service` from now on.
     ///
     /// # Errors
     /// If the service has a listener already.
@@ -28,13 +28,13 @@ impl<C: Carrier> Engine<C> {
         Ok(())
     }
 
-    /// At most `most` streams for `service` may wait to be accepted, and no more than the limits allow.
+    /// Sets the maximum number of streams for `service` that wait to be accepted; the limits still apply.
     pub fn set_backlog(&mut self, service: u16, most: usize) {
         let most = most.min(self.options.limits.backlog);
         self.listeners.get_mut(&service).into_iter().for_each(|backlog| backlog.most = most);
     }
 
-    /// Takes no more; those that nobody accepted are reset.
+    /// Stops listening, and resets the streams that have not been accepted.
     pub fn unlisten(&mut self, now: Instant, service: u16) {
         let waiting = self.listeners.remove(&service).map(|backlog| backlog.waiting);
         for (id, _) in waiting.unwrap_or_default() {
@@ -42,7 +42,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// The oldest stream for `service` that nobody has accepted.
+    /// Returns the oldest stream for `service` that is not accepted yet.
     pub fn accept(&mut self, service: u16) -> Option<StreamId> {
         let id = self.listeners.get_mut(&service)?.pop()?;
         self.with(id.index, |stream, _| {
@@ -51,14 +51,14 @@ impl<C: Carrier> Engine<C> {
         })
     }
 
-    /// Whether anybody listens for `service`.
+    /// Whether `service` has a listener.
     #[must_use]
     pub fn listens(&self, service: u16) -> bool {
         self.listeners.contains_key(&service)
     }
 
-    /// A new stream to `service` at the host that listens at `to`. Nothing leaves before something is written or
-    /// finished.
+    /// Opens a stream to `service` at the host that listens at `to`. The first packet leaves when data or the end is
+    /// written.
     ///
     /// # Errors
     /// If the address is of the wrong family, or the limits allow no more streams.
@@ -95,14 +95,15 @@ impl<C: Carrier> Engine<C> {
         Ok(self.streams.get(index).map_or(StreamId { index, generation: 0 }, |stream| stream.id))
     }
 
-    /// The stream of an application.
+    /// Returns the stream if an application owns it.
     fn owned(&self, id: StreamId) -> Result<&Stream, StreamError> {
         let stream = self.streams.named(id).filter(|stream| stream.owner == Owner::Application);
         stream.ok_or(StreamError::Closed)
     }
 
-    /// Takes what there is room for and says how much; 0: the send buffer is full. What was taken leaves with the next
-    /// [`Engine::transmit`] if nothing of the stream waits to be sent, or else when a packet is full or that is gone.
+    /// Copies as many bytes as fit into the send buffer and returns their number; 0: the send buffer is full. The bytes
+    /// leave with the next [`Engine::transmit`] if the stream has nothing else to send; otherwise when they fill a packet or
+    /// the earlier data has left.
     ///
     /// # Errors
     /// If the stream is finished, gone, or has failed.
@@ -125,15 +126,16 @@ impl<C: Carrier> Engine<C> {
         Ok(taken.unwrap_or(0))
     }
 
-    /// Bytes that a stream which holds `held` may hold: within its own limit and that of all, but always a packet, so that
-    /// every stream goes on.
+    /// Number of bytes that a stream may hold in total if it holds `held` now: bounded by its own limit and that of all
+    /// streams, but always at least a packet, so that every stream makes progress.
     fn send_room(&self, held: usize) -> usize {
         let limits = &self.options.limits;
         let left = limits.send_memory.saturating_sub(self.sending);
         limits.send_buffer.min((held + left).max(self.pool.room()))
     }
 
-    /// Writes what there is room for, and the end behind it if all was taken and it is the last; `None`: there is no room.
+    /// Writes as many bytes as there is room for. If all were taken and they are the last, adds the end; `None`: there is no
+    /// room.
     pub(crate) fn put(
         &mut self,
         now: Instant,
@@ -148,7 +150,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Nothing more is written. Before the next [`Engine::transmit`] the end travels with what was written last.
+    /// Ends the writing half. Before the next [`Engine::transmit`] the end travels with the data written last.
     ///
     /// # Errors
     /// If the stream is gone or has failed.
@@ -194,8 +196,8 @@ impl<C: Carrier> Engine<C> {
         read.ok_or(StreamError::Closed)
     }
 
-    /// The application lets go: what was written still arrives, and what still comes is refused. `id` names no stream
-    /// from now on.
+    /// Releases the stream: data written already is still delivered, and data that arrives is refused. `id` is invalid from
+    /// now on.
     pub fn close(&mut self, now: Instant, id: StreamId) {
         let Ok(stream) = self.owned(id) else { return };
         let unused = stream.ours && stream.sending == Sending::Unopened && stream.counts.written_bytes == 0;
@@ -207,14 +209,14 @@ impl<C: Carrier> Engine<C> {
         self.release_if_over(now, id.index);
     }
 
-    /// Ends the stream at once, at both ends. `id` names no stream from now on.
+    /// Ends the stream at once, at both ends. `id` is invalid from now on.
     pub fn abort(&mut self, now: Instant, id: StreamId) {
         if self.owned(id).is_ok() {
             self.drop_both(now, id.index, Reason::ABORTED);
         }
     }
 
-    /// Data of this stream is pulled at this priority, whatever its sender asks for.
+    /// Sets the priority at which data of this stream is pulled; it overrides the sender's request.
     pub fn prefer(&mut self, id: StreamId, priority: u8) {
         if self.owned(id).is_err() {
             return;
@@ -228,7 +230,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// How the stream stands; `None` if there is no such stream.
+    /// Returns the status of the stream; `None` if there is no such stream.
     #[must_use]
     pub fn info(&self, id: StreamId) -> Option<StreamInfo> {
         let stream = self.owned(id).ok()?;
@@ -243,18 +245,18 @@ impl<C: Carrier> Engine<C> {
         })
     }
 
-    /// The next notice, oldest first. It may be about a stream that is gone by now.
+    /// Returns the oldest notice. Its stream may be gone by now.
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
 
-    /// Streams, those included that the application has let go and that still send.
+    /// Number of streams, including released ones that still send.
     #[must_use]
     pub fn streams(&self) -> usize {
         self.streams.len()
     }
 
-    /// Ends every stream at once with RESET, reason "the host goes away", and takes no new ones.
+    /// Ends every stream at once with RESET, reason "the host goes away", and refuses new ones.
     pub fn stop(&mut self, now: Instant) {
         self.stopped = true;
         self.listeners.clear();
@@ -263,7 +265,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Takes no new streams, and finishes those that there are: what was written is still sent.
+    /// Refuses new streams and finishes the existing ones: data written already is still sent.
     pub fn drain(&mut self, now: Instant) {
         self.stopped = true;
         let services: Vec<u16> = self.listeners.keys().copied().collect();
@@ -273,20 +275,20 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Streams with something written that is not acknowledged.
+    /// Number of streams with unacknowledged data.
     #[must_use]
     pub fn unsettled(&self) -> usize {
         let unsettled = |stream: &&Stream| stream.counts.written_bytes > 0 && !stream.is_settled();
         self.streams.iter().filter(unsettled).count()
     }
 
-    /// How the host stands.
+    /// Returns the status of the host.
     #[must_use]
     pub fn status(&self) -> Status {
         self.status_of(usize::MAX)
     }
 
-    /// The same with at most so many streams: what it takes does not depend on how many there are.
+    /// As [`Engine::status`], with at most `most` streams: its cost does not depend on the number of streams.
     #[must_use]
     pub fn status_of(&self, most: usize) -> Status {
         let listed = self.streams.iter().take(most);
@@ -324,7 +326,7 @@ impl<C: Carrier> Engine<C> {
         })
     }
 
-    /// The transport shall know of a stream that has something to send: it is offered at the next transmission.
+    /// Queues a stream that has something to send: it is offered to the transport at the next transmission.
     pub(super) fn queue_offers(&mut self, index: u32) {
         let Some(stream) = self.streams.get_mut(index) else { return };
         if !std::mem::replace(&mut stream.queued, true) {
@@ -332,14 +334,14 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Offers the transport what streams have to send.
+    /// Offers the data of the queued streams to the transport.
     pub(super) fn offer_everything(&mut self, now: Instant) {
         while let Some(id) = self.unoffered.pop_front() {
             if self.streams.named(id).is_some() {
                 self.offer(now, id.index);
             }
         }
-        // What the transport cannot take it says at once.
+        // A transport that cannot carry the stream reports so immediately.
         self.handle_events(now, None);
     }
 

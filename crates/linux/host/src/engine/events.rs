@@ -1,4 +1,4 @@
-//! What the transport reports.
+//! Events reported by the transport.
 
 use pullnet_transport::{ConnId, Event, HostAddr, Streaming, Transport};
 use pullnet_units::Instant;
@@ -11,8 +11,7 @@ use crate::stream::{Receiving, Sending};
 use crate::streams::Name;
 
 impl<C: Carrier> Engine<C> {
-    /// Hears every report. `arrived` is the stream and the payload of the packet that was handled just now, if it was
-    /// whole.
+    /// Handles the events of the transport. `arrived`: stream and payload of the packet handled just now, if it was whole.
     pub(super) fn handle_events(&mut self, now: Instant, arrived: Option<(u32, &[u8])>) {
         while let Some(event) = self.transport.poll_event() {
             match event {
@@ -53,7 +52,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// The packet that was handled just now is new.
+    /// Stores the payload of the packet handled just now, which is new.
     fn keep(&mut self, now: Instant, index: u32, seq: u32, payload: &[u8]) {
         self.with(index, |stream, pool| {
             stream.counts.received += 1;
@@ -64,12 +63,12 @@ impl<C: Carrier> Engine<C> {
         self.balance(now, index);
     }
 
-    /// Holds the other host while nobody reads what is there, and lets it go on when half of it was read.
+    /// Holds the sender while the application does not read, and releases it once half of the buffer has been read.
     pub(super) fn balance(&mut self, now: Instant, index: u32) {
         let limit = self.options.limits.receive_buffer;
         let Some(stream) = self.streams.get_mut(index) else { return };
         let Receiving::Open(slot) = stream.receiving else { return };
-        // Only what can be read counts: packets behind a gap wait for one that may need a pull.
+        // Only readable packets count: packets behind a gap wait for a packet that may need a pull.
         let unread = stream.incoming.readable_memory();
         let held = if stream.held { unread > limit / 2 } else { unread >= limit };
         if held != stream.held {
@@ -87,7 +86,7 @@ impl<C: Carrier> Engine<C> {
         self.release_if_over(now, index);
     }
 
-    /// The other host has not been heard of for twice as long as a sender waits.
+    /// Fails a stream whose sender has been silent for twice a sender's own timeout.
     fn sender_silent(&mut self, now: Instant, index: u32) {
         if let Some(stream) = self.streams.get_mut(index) {
             stream.receiving = Receiving::Failed(StreamError::Silent);

@@ -1,4 +1,4 @@
-//! How streams begin and end.
+//! Opening and ending of streams.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -14,10 +14,10 @@ use crate::stream::{Owner, Receiving, Sending, Stream};
 use crate::streams::{Name, Tag};
 use crate::{Notice, StreamError, StreamId};
 
-/// Streams of which nothing but headers has come may be this part of all streams more.
+/// Divisor of the stream limit: streams that have received headers only may exceed it by one part in this many.
 const NASCENT: usize = 4;
 
-/// What a packet that may open a stream says.
+/// Fields of a packet that may open a stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
     pub from: SocketAddr,
@@ -25,12 +25,12 @@ pub(super) struct Opening {
     pub service: u16,
     pub priority: u8,
     pub tag: Tag,
-    /// Whether its payload is there.
+    /// Whether its payload is complete.
     pub whole: bool,
 }
 
 impl<C: Carrier> Engine<C> {
-    /// Whether the limits allow another stream with `peer`. Streams of which nothing but headers has come hold nobody up.
+    /// Whether the limits allow another stream with `peer`. Streams that have received headers only do not count.
     pub(super) fn check_room(&self, peer: SocketAddr) -> Result<(), StreamError> {
         let limits = &self.options.limits;
         if self.streams.len() - self.nascents >= limits.connections {
@@ -49,17 +49,17 @@ impl<C: Carrier> Engine<C> {
         self.peers.hold(address, || issuer.numbers(now, address))
     }
 
-    /// A packet of a first window with a right tag: opens a stream if somebody listens and the limits allow it. `None`:
-    /// nobody is told, and whoever means it sends it again. The error is the reason of a RESET.
+    /// Handles a packet of a first window with a right tag: opens a stream if the service has a listener and the limits
+    /// allow it. `None`: dropped silently; a genuine sender retransmits. The error is the reason of a RESET.
     pub(super) fn open_incoming(&mut self, now: Instant, opening: &Opening) -> Result<Option<u32>, Reason> {
         let Opening { from, conn, service, priority, tag, whole } = *opening;
-        // Every stream that has been here is remembered for a while, and so is every one that is.
+        // Both ended and open streams are remembered, so both count.
         if C::remembered(&self.transport) + self.streams.len() >= self.options.limits.remembered {
             self.totals.refused.too_fast += 1;
             return Ok(None);
         }
         if !tag.sealed && self.encrypts(service) {
-            // Nothing is remembered of it: whoever has the key may have chosen the same number.
+            // Not added to the memory of refused connections: a peer that has the key may have chosen the same number.
             self.totals.refused.plain += 1;
             return Err(Reason::KEYED);
         }
@@ -103,13 +103,13 @@ impl<C: Carrier> Engine<C> {
         Ok(())
     }
 
-    /// Whether no more streams of `peer` for `service` may wait to be accepted.
+    /// Whether the backlog of `service` is full for `peer`.
     fn is_crowded(&self, service: u16, peer: Option<HostAddr>) -> bool {
         self.listeners.get(&service).is_none_or(|backlog| !backlog.has_room(peer))
     }
 
-    /// Nothing but a header of the stream has come so far. If there are too many of these, of its peer or in all, the oldest
-    /// gives way: whoever sends nothing but headers holds no place that anybody else could have.
+    /// Notes that only a header of the stream has arrived so far. If there are too many such streams, of its peer or in
+    /// total, the oldest gives way: a host that sends only headers takes no place from others.
     fn add_nascent(&mut self, now: Instant, index: u32, peer: HostAddr) {
         let Some(id) = self.streams.get(index).map(|stream| stream.id) else { return };
         self.nascents += 1;
@@ -127,7 +127,7 @@ impl<C: Carrier> Engine<C> {
         self.tidy_nascent(peer);
     }
 
-    /// The oldest stream without data, of `peer` or of all, gives way.
+    /// Drops the oldest stream without data, of `peer` or of all.
     fn drop_oldest(&mut self, now: Instant, peer: Option<HostAddr>) {
         loop {
             let queue = match peer {
@@ -142,7 +142,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Streams that have ended or gone on leave the queues once they are the most of them.
+    /// Removes ended and progressed streams from the queues once these are the majority.
     fn tidy_nascent(&mut self, peer: HostAddr) {
         let streams = &self.streams;
         let waits = |id: &StreamId| streams.named(*id).is_some_and(|stream| stream.owner == Owner::Nascent);
@@ -156,7 +156,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// A stream is not one of those any more of which nothing but headers has come.
+    /// Removes a stream from the list of those that have received headers only.
     fn leave_nascent(&mut self, index: u32) {
         let Some(stream) = self.streams.get_mut(index).filter(|stream| stream.owner == Owner::Nascent) else {
             return;
@@ -166,7 +166,7 @@ impl<C: Carrier> Engine<C> {
         self.peers.get_mut(stream.peer).into_iter().for_each(|peer| peer.nascent_streams -= 1);
     }
 
-    /// Data of a stream has come: if nothing had before, the application is told of it.
+    /// Data of a stream has arrived. If it is the first, announces the stream to the application.
     pub(super) fn promote(&mut self, now: Instant, index: u32) {
         let Some(stream) = self.streams.get(index).filter(|stream| stream.owner == Owner::Nascent) else {
             return;
@@ -185,7 +185,7 @@ impl<C: Carrier> Engine<C> {
         self.notices.push_back(Notice::Incoming { service });
     }
 
-    /// The other host says that a connection of this stream is over.
+    /// Handles a RESET: the other host has ended a connection of this stream.
     pub(super) fn take_reset(&mut self, now: Instant, index: u32, by_sender: bool, reason: Reason) {
         let Some(stream) = self.streams.get(index) else { return };
         let over = if by_sender {
@@ -205,12 +205,12 @@ impl<C: Carrier> Engine<C> {
         if by_sender || reason != Reason::ABORTED {
             return self.fail(now, index, &error);
         }
-        // Its application reads no more, but it may go on to write.
+        // Its application reads no more, but it may continue to write.
         self.end_sending(now, index, &error);
         self.release_if_over(now, index);
     }
 
-    /// The stream comes to nothing, as far as it is not complete.
+    /// Fails the halves of the stream that are not complete.
     pub(super) fn fail(&mut self, now: Instant, index: u32, error: &StreamError) {
         let Some(stream) = self.streams.get(index) else { return };
         tracing::debug!(stream = ?stream.id, number = stream.number, %error, "stream failed");
@@ -234,7 +234,7 @@ impl<C: Carrier> Engine<C> {
         });
     }
 
-    /// Ends the receiving half as `how`, unless it is complete and somebody may read it.
+    /// Ends the receiving half as `how`, unless it is complete and may still be read.
     fn end_receiving(&mut self, now: Instant, index: u32, how: Receiving) {
         let Some(stream) = self.streams.get(index) else { return };
         let complete = stream.receiving == Receiving::Complete;
@@ -251,7 +251,7 @@ impl<C: Carrier> Engine<C> {
         });
     }
 
-    /// A stream that nobody has accepted and that has failed is offered to nobody.
+    /// Removes a failed stream that is not accepted yet from the backlog.
     fn withdraw_from_backlog(&mut self, index: u32) {
         self.leave_nascent(index);
         let Some(stream) = self.streams.get_mut(index).filter(|stream| stream.owner == Owner::Backlog) else {
@@ -262,7 +262,7 @@ impl<C: Carrier> Engine<C> {
         self.listeners.get_mut(&service).into_iter().for_each(|backlog| backlog.remove(id, peer));
     }
 
-    /// The application reads no more. If data is still to come, its sender is told.
+    /// Drops the receiving half. If data is still to come, its sender is told.
     pub(super) fn drop_receiving(&mut self, now: Instant, index: u32, reason: Reason) {
         let Some(stream) = self.streams.get(index) else { return };
         let (peer, conn) = (stream.peer, stream.receiving_conn());
@@ -280,11 +280,11 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Ends both halves at once and tells the other host.
+    /// Drops both halves at once and tells the other host.
     pub(super) fn drop_both(&mut self, now: Instant, index: u32, reason: Reason) {
         let Some(stream) = self.streams.get(index) else { return };
         let (peer, sending, receiving) = (stream.peer, stream.sending_conn(), stream.receiving_conn());
-        // An opener that has sent everything waits for an answer, and is told that none will come.
+        // An opener that has sent everything waits for an answer: tell it that none will come.
         let tells = match stream.sending {
             Sending::Unopened => !stream.ours,
             Sending::Open => true,
@@ -303,7 +303,7 @@ impl<C: Carrier> Engine<C> {
         self.leave(now, index, reason);
     }
 
-    /// After a shutdown the application may still ask why; else nobody knows the stream any more.
+    /// After a shutdown the application may still query the reason; otherwise the stream is forgotten.
     fn leave(&mut self, now: Instant, index: u32, reason: Reason) {
         self.withdraw_from_backlog(index);
         if reason != Reason::SHUTDOWN {
@@ -312,7 +312,7 @@ impl<C: Carrier> Engine<C> {
         self.release_if_over(now, index);
     }
 
-    /// Forgets a stream that nobody owns and for which nothing is left to be done.
+    /// Forgets a stream that has no owner and no work left.
     pub(super) fn release_if_over(&mut self, now: Instant, index: u32) {
         if self.streams.get(index).is_none_or(|stream| !stream.is_over()) {
             return;

@@ -1,7 +1,8 @@
 //! All streams of one host.
 //!
-//! `application.rs` is what applications call, `network.rs` takes and makes frames, `events.rs` hears what the transport
-//! reports, `lifecycle.rs` opens and ends streams, `sealing.rs` encrypts, `tokens.rs` proves addresses, `addresses.rs` finds Ethernet addresses.
+//! `application.rs` has the calls of applications, `network.rs` receives and builds frames, `events.rs` handles the
+//! transport's events, `lifecycle.rs` opens and ends streams, `sealing.rs` encrypts, `tokens.rs` proves addresses,
+//! `addresses.rs` finds Ethernet addresses.
 
 mod addresses;
 mod application;
@@ -33,24 +34,25 @@ use crate::{Counts, EngineOptions, Notice, StreamError, StreamId, Totals};
 
 use watch::Watch;
 
-/// Openings without a valid tag that are answered in a second: a host with clients has to tell each of them once that it
-/// was started anew, and a flood is mostly not worth an answer.
+/// Openings without a valid tag that are answered per second. A restarted host must tell each of its clients once that it
+/// was restarted; most packets of a flood deserve no answer.
 const STALES: u32 = 1000;
-/// Own control packets that wait for the link at most; more are not sent.
+/// Maximum number of own control packets that wait for the link; more are not sent.
 const MOST_CONTROL: usize = 1024;
 
-/// What was due longer ago is done as if it were due since then: no more pulls than that leave at once.
+/// Maximum lateness: work that was due earlier is handled as if it had been due this long ago, which bounds the burst of
+/// pulls.
 const LATENESS: Picos = Picos::from_micros(50);
-/// Deadlines that are worked off at a time.
+/// Maximum number of deadlines handled at a time.
 const MOST_DUE: usize = 64;
 
 /// Streams that wait to be accepted.
 #[derive(Debug)]
 struct Backlog {
     waiting: VecDeque<(StreamId, HostAddr)>,
-    /// How many there are of each peer.
+    /// Number of waiting streams by peer.
     by_peer: BTreeMap<HostAddr, usize>,
-    /// How many there may be.
+    /// Maximum number of waiting streams.
     most: usize,
 }
 
@@ -59,7 +61,7 @@ impl Backlog {
         Self { waiting: VecDeque::new(), by_peer: BTreeMap::new(), most }
     }
 
-    /// Whether there is room for one of `peer`, which may have half of it.
+    /// Whether there is room for a stream of `peer`, which may use half of it.
     fn has_room(&self, peer: Option<HostAddr>) -> bool {
         let of_peer = peer.and_then(|peer| self.by_peer.get(&peer)).copied().unwrap_or(0);
         self.waiting.len() < self.most && of_peer < self.most.div_ceil(2)
@@ -96,12 +98,12 @@ impl Backlog {
 
 /// All streams of one host: bytes, buffers, transport. No I/O and no clock: frames and time come in as arguments.
 ///
-/// After every call the driver asks for frames ([`Engine::transmit`]) until there is none, for notices
-/// ([`Engine::poll_notice`]), for addresses to resolve ([`Engine::poll_unresolved`]), and for the next deadline.
+/// After every call the driver fetches frames ([`Engine::transmit`]) until there is none, then notices
+/// ([`Engine::poll_notice`]), addresses to resolve ([`Engine::poll_unresolved`]), and the next deadline.
 pub struct Engine<C: Carrier = Ndp> {
     options: EngineOptions<C::Config>,
     form: Form,
-    /// Its hashes are such that nobody can foresee which connection numbers crowd its maps.
+    /// Its hashes are unpredictable: an outsider cannot choose connection numbers that collide in its maps.
     transport: C::Streams,
     peers: Peers,
     streams: Streams,
@@ -109,44 +111,44 @@ pub struct Engine<C: Carrier = Ndp> {
     listeners: BTreeMap<u16, Backlog>,
     /// Streams with bytes that may be offered to the transport.
     unoffered: VecDeque<StreamId>,
-    /// Control packets of the engine itself: RESETs, and what it says of connections that the transport has ended. Each with
-    /// whether it is encrypted.
+    /// Control packets of the engine itself: RESETs, and answers about connections that the transport has ended. The flag
+    /// says whether the packet is encrypted.
     control: VecDeque<(Route, Packet, bool)>,
-    /// ACKs without pulls: nobody waits for one, so that they may wait for a frame to leave with.
+    /// ACKs without pulls. They are not urgent, so they may wait for a frame that carries them along.
     acks: VecDeque<Transmit<HeaderOf<C>>>,
     notices: VecDeque<Notice>,
     watch: Watch,
     unresolved: VecDeque<IpAddr>,
-    /// Addresses that were asked for and not answered yet.
+    /// Addresses that are being resolved.
     asked: BTreeSet<IpAddr>,
-    /// Hosts that have asked for a token, with the number they chose, while their Ethernet address is looked up.
+    /// Hosts that requested a token, with the nonce they chose, while their Ethernet address is looked up.
     strangers: VecDeque<(SocketAddr, Tag)>,
-    /// Those of them that were not told to the driver yet.
+    /// The addresses among `strangers` that the driver has not fetched yet.
     untold: VecDeque<IpAddr>,
     issuer: Issuer,
     wallet: Wallet,
     past: PastTags,
-    /// The tag of the packet that is being handled: what answers it carries the same.
+    /// The tag of the packet that is being handled; answers to it carry the same tag.
     answering: Tag,
     /// Keys, if this host encrypts.
     vault: Option<Vault>,
-    /// The newest key of whoever sent the encrypted packet that is being handled.
+    /// Newest key announced by the sender of the encrypted packet that is being handled.
     announced: u16,
-    /// Room to decrypt a payload in.
+    /// Buffer for decrypted payloads.
     scratch: Vec<u8>,
     barred: Barred,
     tokens: Budget,
     resets: Budget,
     stales: Budget,
-    /// Streams of which nothing but headers has come, oldest first; some may have ended or gone on.
+    /// Streams that have received headers only, oldest first; some may have ended or progressed.
     nascent: VecDeque<StreamId>,
-    /// How many of these there are.
+    /// Number of these streams.
     nascents: usize,
     /// Memory of packets that wait for readers. Bytes.
     waiting: usize,
-    /// Bytes that are not acknowledged.
+    /// Unacknowledged bytes.
     sending: usize,
-    /// What happened on streams that are gone.
+    /// Sums over the streams that are gone.
     gone: Counts,
     totals: Totals,
     stopped: bool,
@@ -154,20 +156,20 @@ pub struct Engine<C: Carrier = Ndp> {
 }
 
 impl Engine {
-    /// An engine without streams, over NDP.
+    /// Creates an engine without streams, over NDP.
     ///
     /// # Errors
-    /// If the options contradict what can be done.
+    /// If the options are contradictory or out of range.
     pub fn new(options: EngineOptions) -> Result<Self, StreamError> {
         Self::over(options)
     }
 }
 
 impl<C: Carrier> Engine<C> {
-    /// An engine without streams, over the transport `C`.
+    /// Creates an engine without streams, over the transport `C`.
     ///
     /// # Errors
-    /// If the options contradict what can be done.
+    /// If the options are contradictory or out of range.
     pub fn over(options: EngineOptions<C::Config>) -> Result<Self, StreamError> {
         let (mtu, header) = options.sizes()?;
         let settings = C::sized(&options.transport, mtu, header);
@@ -175,7 +177,7 @@ impl<C: Carrier> Engine<C> {
         let host = HostInfo { addr: HostAddr(u32::MAX), rate: options.rate };
         let seed = Seed(options.seed);
         let forgotten = give_up.saturating_add(time_wait.saturating_mul(3));
-        // The transport remembers for as long; what is older than that must not open anything.
+        // The transport remembers connections for this time; older packets must not open anything.
         let remembered = give_up.saturating_add(time_wait);
         let issuer = Issuer::new(options.secret.with(options.seed), remembered);
         let given = options.neighbours.iter().copied().collect();
@@ -218,13 +220,13 @@ impl<C: Carrier> Engine<C> {
         })
     }
 
-    /// What the engine was made with.
+    /// The options that the engine was made with.
     #[must_use]
     pub fn options(&self) -> &EngineOptions<C::Config> {
         &self.options
     }
 
-    /// When [`Engine::timeout`] is to be called; `None`: not before the next input.
+    /// Time at which to call [`Engine::timeout`]; `None`: not before the next input.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         let transport = self.transport.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at);
@@ -232,7 +234,7 @@ impl<C: Carrier> Engine<C> {
         (first != Instant::NEVER).then_some(first)
     }
 
-    /// The deadline has come.
+    /// Does the work that is due at `now`.
     pub fn timeout(&mut self, now: Instant) {
         if self.transport.poll_timeout().is_some_and(|deadline| deadline.at <= now) {
             self.transport.handle_timeout(now);
@@ -243,8 +245,8 @@ impl<C: Carrier> Engine<C> {
         self.peers.expire(now);
     }
 
-    /// Does everything that was due by `now`, each at its own time or little later, so that pulls keep their rate though a
-    /// driver on a real clock always comes late. True: there was something.
+    /// Does everything that was due by `now`, each item at its own time or little later, so that pulls keep their rate
+    /// although a driver on a real clock always comes late. True: there was something.
     pub fn catch_up(&mut self, now: Instant) -> bool {
         let earliest = Instant(now.0.saturating_sub(LATENESS.0));
         let mut did = false;
@@ -256,7 +258,7 @@ impl<C: Carrier> Engine<C> {
         did
     }
 
-    /// Lets `change` work on a stream, and tells the application if it made something readable or writable.
+    /// Applies `change` to a stream, and notifies the application if the stream has become readable or writable.
     fn with<R>(&mut self, index: u32, change: impl FnOnce(&mut Stream, &mut Pool) -> R) -> Option<R> {
         let stream = self.streams.get_mut(index)?;
         let before = (stream.incoming.memory(), stream.out.bytes());
@@ -269,13 +271,13 @@ impl<C: Carrier> Engine<C> {
         Some(result)
     }
 
-    /// A path for a control packet of the engine itself.
+    /// Chooses a path for a control packet of the engine itself.
     fn path(&mut self) -> u16 {
         self.next_path = (self.next_path + 1) % self.options.paths;
         self.next_path
     }
 
-    /// How long nothing may be heard of another host.
+    /// Time of silence after which another host is given up.
     fn give_up(&self) -> Picos {
         C::times(&self.options.transport).give_up
     }
@@ -287,7 +289,7 @@ fn notify(stream: &mut Stream, send_buffer: usize, notices: &mut VecDeque<Notice
         notices.push_back(Notice::Readable { id });
     }
     let failed = stream.error().is_some();
-    // Half of the buffer: whoever writes much shall be woken for much.
+    // Half of the buffer, so that an application that writes much is not woken for every packet.
     if stream.told.wants_room && (failed || stream.out.bytes() <= send_buffer / 2) {
         stream.told.wants_room = false;
         notices.push_back(Notice::Writable { id });

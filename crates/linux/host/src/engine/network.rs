@@ -15,13 +15,13 @@ use crate::guard::Key;
 use crate::stream::{Receiving, Room};
 use crate::streams::{Name, Tag};
 
-/// No host pushes more packets in its first window: what the transport takes.
+/// Largest first window that the transport accepts: no host pushes more packets.
 const LARGEST_FIRST_WINDOW: u32 = 65_535;
 
-/// Whether whoever made the packet sends data in its connection.
+/// Whether the packet comes from the data sender of its connection.
 fn from_sender(arrived: &Arrived<'_>) -> bool {
     match arrived.packet.shape {
-        // It is our own that comes back.
+        // An own packet, returned by a switch.
         Shape::Data { .. } => arrived.fate != Fate::Returned,
         Shape::Probe { .. } => true,
         Shape::Reset { by_sender, .. } => by_sender,
@@ -29,7 +29,7 @@ fn from_sender(arrived: &Arrived<'_>) -> bool {
     }
 }
 
-/// The other host: its address, and the port at which it listens.
+/// Address of the other host, and the port at which it listens.
 fn peer_of(arrived: &Arrived<'_>) -> SocketAddr {
     let port = match arrived.fate {
         Fate::Returned => arrived.route.from_port,
@@ -39,7 +39,7 @@ fn peer_of(arrived: &Arrived<'_>) -> SocketAddr {
 }
 
 impl<C: Carrier> Engine<C> {
-    /// A frame has arrived. One that is not for this host, or wrong, is counted and changes nothing.
+    /// Handles a received frame. A frame that is malformed or for another host is counted and changes nothing.
     pub fn receive(&mut self, now: Instant, frame: &[u8]) {
         if is_sealed(frame) {
             return self.receive_sealed(now, frame);
@@ -52,7 +52,7 @@ impl<C: Carrier> Engine<C> {
         self.take_in(now, &arrived, false);
     }
 
-    /// A packet for this host. `sealed`: only the holder of the key can have sent it.
+    /// Handles a packet for this host. `sealed`: only the holder of the key can have sent it.
     pub(super) fn take_in(&mut self, now: Instant, arrived: &Arrived<'_>, sealed: bool) {
         let (from, theirs) = (peer_of(arrived), from_sender(arrived));
         let tag = Tag { value: arrived.packet.tag, sealed };
@@ -72,13 +72,13 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// A packet that belongs to a stream.
+    /// Handles a packet that belongs to a stream.
     fn take(&mut self, now: Instant, index: u32, arrived: &Arrived<'_>) {
         let Some(stream) = self.streams.get_mut(index) else { return };
         if stream.sealed && !self.answering.sealed {
             return self.totals.refused.plain += 1;
         }
-        // Only the two hosts know the tag: nobody else can end the stream, acknowledge or pull anything.
+        // Only the two hosts know the tag: a third party can neither end the stream nor acknowledge or pull anything.
         if stream.tag != Some(arrived.packet.tag) || stream.sealed != self.answering.sealed {
             return self.totals.refused.forged += 1;
         }
@@ -105,7 +105,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Data or a question: what becomes of it depends on how the receiving half stands.
+    /// Handles data or a probe, depending on the state of the receiving half.
     fn take_for_receiver(&mut self, now: Instant, index: u32, arrived: &Arrived<'_>) {
         let Some(stream) = self.streams.get(index) else { return };
         let peer = stream.peer;
@@ -131,12 +131,12 @@ impl<C: Carrier> Engine<C> {
         if fits || arrived.fate != Fate::Whole {
             return self.handle(now, packet, Some((index, arrived.payload)));
         }
-        // Without its payload it is asked for again, when there is room.
+        // Treated as trimmed: it is pulled again when there is room.
         stream.counts.no_room += 1;
         self.handle(now, Received { fate: Fate::Trimmed, ..packet }, None);
     }
 
-    /// A packet of a connection of which everything has arrived: it has, too.
+    /// Acknowledges a late packet of a connection that has received everything.
     fn answer_late(&mut self, peer: HostAddr, arrived: &Arrived<'_>) {
         if let Shape::Data { seq, .. } | Shape::Probe { seq } = arrived.packet.shape {
             self.say(peer, ConnId(arrived.packet.conn), Shape::Ack { seq, pull: None });
@@ -148,7 +148,7 @@ impl<C: Carrier> Engine<C> {
         self.handle_events(now, payload);
     }
 
-    /// A packet of a stream that is not here: it may open one, or one has ended not long ago.
+    /// Handles a packet of an unknown stream: it may open one, or one has ended not long ago.
     fn take_unknown(
         &mut self,
         now: Instant,
@@ -192,7 +192,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// What a packet says that may open a stream, and when that was opened.
+    /// Reads the fields of a packet that may open a stream, and the time at which the stream was opened.
     fn opening(&self, from: SocketAddr, arrived: &Arrived<'_>) -> Option<(Opening, u32)> {
         let Packet { conn, shape, .. } = arrived.packet;
         let tag = self.answering;
@@ -207,7 +207,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Tells the sender of `arrived` that its data is not wanted. Not more often than the limits allow.
+    /// Refuses the data of `arrived` with a RESET, at the rate that the limits allow.
     fn answer_reset(&mut self, now: Instant, arrived: &Arrived<'_>, reason: Reason) {
         if !self.resets.take(now) {
             return;
@@ -227,11 +227,11 @@ impl<C: Carrier> Engine<C> {
         self.put_control(route, packet, self.answering.sealed);
     }
 
-    /// Says `shape` of connection `conn` to `peer`.
+    /// Queues the control packet `shape` of connection `conn` to `peer`.
     pub(super) fn say(&mut self, peer: HostAddr, conn: ConnId, shape: Shape) {
         let path = self.path();
         let theirs = !matches!(shape, Shape::Probe { .. } | Shape::Reset { by_sender: true, .. });
-        // What answers a packet of a stream that is unknown here carries what that packet did.
+        // An answer to a packet of an unknown stream carries the tag of that packet.
         let tag = self.tag(&Name::of(peer, conn, theirs)).unwrap_or(self.answering);
         if let Some(route) = self.route(peer, path) {
             let packet = Packet { home: self.options.port, conn: conn.0, tag: tag.value, shape };
@@ -239,7 +239,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// The tag of a stream that is there, or was not long ago.
+    /// The tag of a stream that is open, or was not long ago.
     fn tag(&self, name: &Name) -> Option<Tag> {
         match self.streams.find(name).and_then(|index| self.streams.get(index)) {
             Some(stream) => stream.tag.map(|value| Tag { value, sealed: stream.sealed }),
@@ -254,7 +254,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// The way to `peer`; `None` if its Ethernet address is not known.
+    /// The route to `peer`; `None` if its Ethernet address is not known.
     pub(super) fn route(&self, peer: HostAddr, path: u16) -> Option<Route> {
         let peer = self.peers.get(peer)?;
         Some(Route {
@@ -267,10 +267,10 @@ impl<C: Carrier> Engine<C> {
         })
     }
 
-    /// Writes the next frame into `frame` and says how long it is. 0: nothing to send until the next input. `frame` has
-    /// to hold the options' MTU and 14 B.
+    /// Writes the next frame into `frame` and returns its length. 0: nothing to send until the next input. `frame` must hold
+    /// the options' MTU and 14 B.
     pub fn transmit(&mut self, now: Instant, frame: &mut [u8]) -> usize {
-        // ACKs that were put aside go before more data: a host that always has data would never send them otherwise.
+        // Deferred ACKs go before more data: a host that always has data would never send them otherwise.
         match self.transmit_ack(frame) {
             0 => {}
             long => return long,
@@ -281,14 +281,14 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// The same for all frames but ACKs without pulls: those may wait for another frame that they can leave with, as long
-    /// as no timeout of the other host is near. They are what is left for [`Engine::transmit`].
+    /// As [`Engine::transmit`], without plain ACKs: those may wait for another frame to carry them along, as long as no
+    /// timeout of the other host is near.
     pub fn transmit_urgent(&mut self, now: Instant, frame: &mut [u8]) -> usize {
         if !self.unoffered.is_empty() {
             self.offer_everything(now);
         }
         while let Some((route, packet, sealed)) = self.control.pop_front() {
-            // One under a key that was taken away cannot be sent.
+            // Its key may have been removed meanwhile; then it cannot be sent.
             if let Some(long) = self.writer().write(frame, &route, &packet, &[], sealed) {
                 return long;
             }
@@ -302,7 +302,7 @@ impl<C: Carrier> Engine<C> {
 
     fn transmit_ack(&mut self, frame: &mut [u8]) -> usize {
         while let Some(packet) = self.acks.pop_front() {
-            // One to a host that is forgotten by now cannot be sent.
+            // Its host may be forgotten meanwhile; then it cannot be sent.
             if let Some(long) = self.emit_control(&packet, frame) {
                 return long;
             }
@@ -310,7 +310,7 @@ impl<C: Carrier> Engine<C> {
         0
     }
 
-    /// The transport's next packet but for plain ACKs, which are put aside; `None`: it is not sent now.
+    /// The transport's next packet except plain ACKs, which are deferred; `None`: it is not sent now.
     fn transmit_one(&mut self, now: Instant, frame: &mut [u8]) -> Option<usize> {
         let Some(packet) = self.transport.poll_transmit(now) else { return Some(0) };
         let long = match C::purpose(&packet.header) {
@@ -339,7 +339,7 @@ impl<C: Carrier> Engine<C> {
     ) -> Option<usize> {
         let index = self.streams.find(&Name::of(packet.to, conn, false))?;
         let stream = self.streams.get_mut(index)?;
-        // Without a tag nobody would take it. It has left as far as the transport knows, and leaves again in time.
+        // Without a tag the other host would drop it. To the transport the packet has left; its timeout retransmits it.
         let tag = stream.tag?;
         stream.counts.sent += 1;
         stream.counts.repeated += u64::from(packet.again);

@@ -1,4 +1,4 @@
-//! Encryption: packets under keys in and out, and which streams are to be encrypted.
+//! Encryption: packets under keys in both directions, and the choice of streams to encrypt.
 
 use std::net::SocketAddr;
 
@@ -11,13 +11,13 @@ use crate::proof::Issuer;
 use crate::seal::{Keys, Refusal, Vault};
 use crate::{EngineOptions, KeyStatus, StreamError, Totals};
 
-/// The keys of a host that has some.
+/// The keys of a host, if it has any.
 pub(super) fn vault<T>(options: &EngineOptions<T>, issuer: &Issuer) -> Option<Vault> {
     let own = SocketAddr::new(options.address, options.port);
     options.keys.clone().map(|keys| Vault::new(own, issuer.start(), keys))
 }
 
-/// What writes frames, encrypted ones and others.
+/// Writes frames, encrypted and plain.
 pub(super) struct Writer<'a> {
     marks: &'a Marks,
     vault: &'a mut Option<Vault>,
@@ -29,7 +29,7 @@ impl<'a> Writer<'a> {
         Self { marks, vault, totals }
     }
 
-    /// Writes a frame and says how long it is; `None`: it cannot be sent, for want of a key for instance.
+    /// Writes a frame and returns its length; `None`: it cannot be sent, for example because there is no key.
     pub fn write(
         &mut self,
         frame: &mut [u8],
@@ -52,10 +52,11 @@ impl<C: Carrier> Engine<C> {
         Writer::of(&self.options.marks, &mut self.vault, &mut self.totals)
     }
 
-    /// Other keys from now on. Streams go on under those that stay, and with a peer that has a newer one too under that.
+    /// Replaces the keys. Streams continue under the keys that remain; with a peer that has a newer key, they may use that
+    /// too.
     ///
     /// # Errors
-    /// If the host was made without keys, or a key has another content than the one of that number had before.
+    /// If the host was made without keys, or a key differs from an earlier key with the same number.
     pub fn set_keys(&mut self, keys: Keys) -> Result<(), StreamError> {
         let Some(vault) = &mut self.vault else {
             return Err(StreamError::Options("the host was started without keys".to_string()));
@@ -69,7 +70,7 @@ impl<C: Carrier> Engine<C> {
         Ok(())
     }
 
-    /// Whether streams of `service` have to be encrypted.
+    /// Whether streams of `service` must be encrypted.
     pub(super) fn encrypts(&self, service: u16) -> bool {
         self.vault.as_ref().is_some_and(|vault| !vault.keys().is_plain(service))
     }
@@ -83,7 +84,7 @@ impl<C: Carrier> Engine<C> {
         standing.map(|of| KeyStatus { peer: of.peer, sends: of.sends, newest: of.newest, theirs: of.theirs })
     }
 
-    /// A frame that claims to be encrypted. Nothing is done for it before its header is known to be right.
+    /// Handles a frame that claims to be encrypted. No state changes before its header is authenticated.
     pub(super) fn receive_sealed(&mut self, now: Instant, frame: &[u8]) {
         match parse_sealed(frame, &self.options.marks, self.options.port) {
             Ok(sealed) if sealed.route.to == self.options.address => self.unseal(now, &sealed),
@@ -110,7 +111,7 @@ impl<C: Carrier> Engine<C> {
         scratch.extend_from_slice(sealed.body.unwrap_or(&[]));
         let payload =
             sealed.body.and_then(|_| cipher.decrypt(&sealed.seal, &sealed.authenticator, &mut scratch));
-        // A payload that is not what was sent comes again, like one that was trimmed.
+        // A payload that fails authentication is pulled again, like a trimmed one.
         let fate = match sealed.packet.shape {
             _ if sealed.returned => Fate::Returned,
             Shape::Data { .. } if payload.is_none() => Fate::Trimmed,

@@ -13,12 +13,13 @@ use crate::stream::{Receiving, Sending};
 use crate::streams::Tag;
 use crate::wallet::Unanswered;
 
-/// Hosts that wait for a token while their Ethernet address is looked up, at most. The oldest gives way and asks again.
+/// Maximum number of hosts that wait for a token while their Ethernet address is looked up. The oldest is dropped and
+/// repeats its request.
 const MOST_STRANGERS: usize = 1024;
 
 impl<C: Carrier> Engine<C> {
-    /// `from` asks for a token. It gets one at the Ethernet address that is known for it, and nothing is kept. If none is
-    /// known, the driver is asked whether the kernel knows one.
+    /// Answers a token request of `from`. The token goes to the Ethernet address that is known for it, and no state is kept.
+    /// If none is known, the driver is told to look it up in the kernel's tables.
     pub(super) fn on_hello(&mut self, now: Instant, from: SocketAddr, nonce: Tag, from_mac: Mac) {
         if !self.tokens.take(now) {
             return self.totals.refused.too_fast += 1;
@@ -39,7 +40,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// A token, in a packet that is as long as the one that asked for it.
+    /// Sends a token, in a packet of the same length as the request.
     fn give_token(&mut self, now: Instant, to: SocketAddr, nonce: Tag, mac: Mac) {
         let (token, clock) = self.issuer.issue(now, to);
         let route = Route {
@@ -56,7 +57,7 @@ impl<C: Carrier> Engine<C> {
         self.put_control(route, packet, nonce.sealed);
     }
 
-    /// Strangers at `address` get their tokens, if it is known where that is.
+    /// Sends tokens to the waiting hosts at `address`, if their Ethernet address is known.
     pub(super) fn answer_strangers(&mut self, now: Instant, address: IpAddr, mac: Option<Mac>) {
         let waiting = std::mem::take(&mut self.strangers);
         for (from, nonce) in waiting {
@@ -68,7 +69,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// `from` gives a token. It counts if this host has asked for it.
+    /// Takes a token given by `from`; it is valid only if this host requested it.
     pub(super) fn on_cookie(&mut self, now: Instant, from: SocketAddr, nonce: Tag, token: u64, clock: u32) {
         if nonce.sealed != self.has_key(from) {
             return self.totals.refused.plain += 1;
@@ -87,7 +88,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Gives a stream that this host opens its tag. False: a token has to be asked for first.
+    /// Sets the tag of a stream that this host opens. False: a token must be requested first.
     pub(super) fn take_tag(&mut self, now: Instant, index: u32) -> bool {
         let Some(stream) = self.streams.get(index) else { return false };
         let Some(address) = self.peers.get(stream.peer).map(|peer| peer.address) else { return false };
@@ -114,7 +115,7 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// HELLOs that were not answered are sent again, or streams fail that wait for the answer.
+    /// Repeats unanswered HELLOs, and fails the streams that wait for a host given up.
     pub(super) fn look_after_tokens(&mut self, now: Instant) {
         while let Some((address, what)) = self.wallet.overdue(now) {
             match what {
@@ -139,9 +140,9 @@ impl<C: Carrier> Engine<C> {
         waiting.into_iter().for_each(|index| self.fail(now, index, &StreamError::Silent));
     }
 
-    /// The other host does not take the tag of a stream that this one opened: it was started anew, or the stream is too old.
-    /// True if the stream may go on with another tag: it has sent one packet once, which that host has just refused, so that
-    /// the host before it cannot have carried out anything.
+    /// Handles a refused tag of a stream that this host opened: the other host was restarted, or the stream is too old.
+    /// Returns true if the stream may go on with another tag: it has sent one packet once, which that host has just refused,
+    /// so that the host before the restart cannot have carried out anything.
     pub(super) fn opens_anew(&mut self, now: Instant, index: u32) -> bool {
         let Some(stream) = self.streams.get_mut(index).filter(|stream| stream.ours) else { return false };
         let (peer, token) = (stream.peer, stream.token);
@@ -162,7 +163,7 @@ impl<C: Carrier> Engine<C> {
         true
     }
 
-    /// Whether an opening is one of a host that has proved its address, made not too long ago.
+    /// Whether an opening comes from a host that has proved its address, and is recent enough.
     pub(super) fn is_proven(&self, now: Instant, from: SocketAddr, packet: &Packet, stamp: u32) -> bool {
         self.issuer.accepts(now, from, packet.conn, stamp, packet.tag)
     }

@@ -1,7 +1,7 @@
 //! Streams that have sent everything and wait for an answer that has not begun.
 //!
-//! In that state no connection of the transport is open that would notice when the other host dies. So the opener asks
-//! from time to time how its last packet stands; a host that knows the stream says so, another one sends RESET.
+//! In that state no connection of the transport is open that would notice a crash of the other host. So the opener probes
+//! its last packet from time to time; a host that knows the stream answers, a restarted one sends RESET.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use super::Engine;
 use crate::carrier::Carrier;
 use crate::{StreamError, StreamId};
 
-/// Questions that go unanswered before a stream fails, at least.
+/// Minimum number of unanswered probes before a stream fails.
 const QUESTIONS: u64 = 8;
 
-/// When to ask for which stream; all wait equally long, so that they come in order.
+/// Times at which streams are probed. All wait equally long, so the queue is in order of time.
 #[derive(Debug)]
 pub(super) struct Watch {
     interval: Picos,
@@ -41,7 +41,7 @@ impl Watch {
 }
 
 impl<C: Carrier> Engine<C> {
-    /// Everything that this host sent is acknowledged: is an answer to come?
+    /// Everything that this host sent is acknowledged: probes the stream if an answer is due.
     pub(super) fn watch_for_answer(&mut self, now: Instant, index: u32) {
         if let Some(stream) = self.streams.get(index).filter(|stream| stream.waits_for_answer()) {
             self.watch.add(now, stream.id);

@@ -1,4 +1,4 @@
-//! Engine and interface, moved by whoever holds the lock.
+//! Engine and interface, driven by the thread that holds the lock.
 
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
@@ -14,26 +14,26 @@ use super::shared::Signals;
 use super::wait::Wait;
 use crate::{Engine, EngineOptions, Notice, StreamError, StreamId};
 
-/// Frames that are taken or sent before the other is looked at.
+/// Maximum number of frames taken or sent before the other direction has its turn.
 const BURST: usize = 64;
-/// The kernel wakes nobody more punctually than this.
+/// Worst wake-up latency of the kernel.
 const LATE: Picos = Picos::from_micros(60);
-/// A driver that spins keeps the processor for so long after there was something to do.
+/// A spinning driver keeps the processor for this time after the last activity.
 const EAGER: Picos = Picos::from_micros(50);
 /// Longest sleep.
 const NAP: Picos = Picos::from_secs(1);
 
-/// Writes the next frame that an engine has to send, and says how long it is.
+/// Writes the next frame that an engine has to send, and returns its length.
 type NextFrame = fn(&mut Engine, Instant, &mut [u8]) -> usize;
 
-/// What a thread waits for.
+/// Condition that a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Interest {
     Accept(u16),
     Read(StreamId),
     Write(StreamId),
     Settle(StreamId),
-    /// That all streams are settled, which nobody is told.
+    /// All streams are settled. No notice announces this.
     Drain,
 }
 
@@ -48,7 +48,7 @@ impl Interest {
     }
 }
 
-/// Who is woken when a wish has come true.
+/// Waiter that is woken when its condition holds.
 #[derive(Debug)]
 pub(super) enum Sleeper {
     Thread(Thread),
@@ -74,7 +74,7 @@ impl Sleeper {
     }
 }
 
-/// Somebody who waits while others drive.
+/// A thread or task that waits while another thread drives.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub ticket: u64,
@@ -91,9 +91,9 @@ pub(super) struct Core {
     search: Search,
     waiting: Vec<Waiting>,
     tickets: u64,
-    /// Why the host has stopped.
+    /// The reason why the host has stopped.
     pub stopped: Option<String>,
-    /// When there was something to do last.
+    /// Time of the latest activity.
     busy: Instant,
 }
 
@@ -102,7 +102,7 @@ fn clock() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-/// Looks again at once; whoever has had nothing to do for a while lets others have the processor if they want it.
+/// Polls again at once; after an idle period, yields the processor to other threads.
 fn spin_on(idle: Picos) {
     if idle < EAGER { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
@@ -132,21 +132,21 @@ impl Core {
         })
     }
 
-    /// Looks at the clock.
+    /// Reads the clock.
     pub fn tick(&mut self) -> Instant {
         self.now = Instant((clock().duration_since(self.start).as_nanos() as u64).saturating_mul(1000));
         self.now
     }
 
-    /// Time since the host started when somebody last looked: 213 days at most.
+    /// Time from the start of the host to the latest clock reading: 213 days at most.
     pub fn now(&self) -> Instant {
         self.now
     }
 
     /// Sends what the round before has left, takes what has arrived, and does what is due. True: there was something.
     ///
-    /// What this makes leaves with the next round, or with what the application does now that its wish has come true: an
-    /// answer and the ACK of its request cost one system call then.
+    /// Frames made in this round leave with the next one, or with those of an application that the round woke: an answer and
+    /// the ACK of its request then cost one system call.
     pub fn round(&mut self) -> bool {
         let moved = self.send(Engine::transmit).and_then(|sent| Ok(self.take()? || sent));
         self.tell();
@@ -169,7 +169,7 @@ impl Core {
         Ok(moved)
     }
 
-    /// Finds Ethernet addresses. True: one that was searched for is found, or is not to be found.
+    /// Polls the search for Ethernet addresses. True: one was found, or its lookup failed.
     fn resolve(&mut self, now: Instant) -> bool {
         let mut found = false;
         while let Some(address) = self.engine.poll_unresolved() {
@@ -214,8 +214,8 @@ impl Core {
         Ok(sent > 0)
     }
 
-    /// Sends everything that an application's call has made. ACKs go along; if there is nothing else, they wait for the next
-    /// call, or for the thread in the background.
+    /// Sends the frames that an application's call has made. ACKs go along with them; without other frames, they wait for
+    /// the next call, or for the background thread.
     pub fn send_made(&mut self) {
         self.send_from(Engine::transmit_urgent);
     }
@@ -238,7 +238,7 @@ impl Core {
         self.tell();
     }
 
-    /// Somebody waits. The ticket is for [`Core::leave`].
+    /// Registers a waiter. Returns the ticket for [`Core::leave`].
     pub fn join(&mut self, interest: Interest, sleeper: Sleeper) -> u64 {
         let ticket = self.tickets;
         self.tickets += 1;
@@ -246,17 +246,17 @@ impl Core {
         ticket
     }
 
-    /// Whoever has this ticket waits no more.
+    /// Removes the waiter with this ticket.
     pub fn leave(&mut self, ticket: u64) {
         self.waiting.retain(|waiting| waiting.ticket != ticket);
     }
 
-    /// A thread that waits, and could drive.
+    /// Another waiting thread that could drive.
     pub fn other_driver(&self) -> Option<&Thread> {
         self.waiting.iter().find_map(|waiting| waiting.sleeper.thread())
     }
 
-    /// Wakes those whose wish has come true.
+    /// Wakes the waiters whose condition holds.
     fn tell(&mut self) {
         while let Some(notice) = self.engine.poll_notice() {
             let meant = self.waiting.iter().filter(|waiting| waiting.interest.is_met_by(notice));
@@ -264,7 +264,7 @@ impl Core {
         }
     }
 
-    /// The host does nothing any more.
+    /// Stops the host.
     pub fn stop(&mut self, why: String) {
         if self.stopped.is_none() {
             tracing::info!(why, "host stopped");
@@ -273,22 +273,22 @@ impl Core {
         self.wake_all();
     }
 
-    /// Lets every thread look again at what it waits for.
+    /// Wakes every thread to check its condition again.
     pub fn wake_all(&self) {
         self.waiting.iter().for_each(|waiting| waiting.sleeper.wake());
     }
 
-    /// When something is to be done without input.
+    /// Time of the next action that needs no input.
     fn due(&self) -> Instant {
         self.engine.deadline().unwrap_or(Instant::NEVER).min(self.search.due())
     }
 
-    /// Whether something is to be done before anybody that sleeps could be there.
+    /// Whether an action falls due earlier than a sleeping thread could wake up.
     pub fn is_pressing(&self, within: Picos) -> bool {
         self.due() < self.now().after(within)
     }
 
-    /// There is nothing to do: looks again soon, or sleeps until there is, at most until `until`.
+    /// Waits while there is nothing to do: polls again soon, or sleeps until there is work, at most until `until`.
     pub fn rest(&mut self, until: Option<Instant>, signals: &Signals) {
         let now = self.now();
         let Wait::Adaptive(spin) = self.wait else { return spin_on(now.since(self.busy)) };
@@ -298,7 +298,7 @@ impl Core {
             return std::thread::yield_now();
         }
         let most = Duration::from_nanos((wake.since(now).0 - LATE.0) / 1000);
-        // Whoever wants to come in looks at the one after having set the other, as is done here.
+        // Pairs with `Shared::enter`: each side stores its own flag before loading the other's, so a wake-up cannot be lost.
         signals.asleep.store(true, Ordering::SeqCst);
         let slept = match signals.wanting.load(Ordering::SeqCst) {
             0 => self.io.wait(Some(signals.waker.as_fd()), most),

@@ -23,30 +23,30 @@ pub(crate) use shared::Shared;
 pub use wait::Wait;
 
 use crate::{EngineOptions, NdpListener, NdpStream, Stack, Status, StreamError, StreamOptions};
-/// What a [`Host`] is started with.
+/// Options of a [`Host`].
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// Addresses, sizes, limits.
     pub engine: EngineOptions,
-    /// What the driving thread does when there is nothing to do.
+    /// Behaviour of the driving thread when it is idle.
     pub wait: Wait,
     /// Where Ethernet addresses come from.
     pub neighbours: Neighbours,
 }
 
 impl HostOptions {
-    /// Spins for a while before it blocks; Ethernet addresses are the backend's affair, as with UDP sockets.
+    /// Spins for a while before it blocks; the backend resolves Ethernet addresses itself, as UDP sockets do.
     #[must_use]
     pub fn new(engine: EngineOptions) -> Self {
         Self { engine, wait: Wait::default(), neighbours: Neighbours::default() }
     }
 }
 
-/// A host: it answers, pulls and sends as long as it lives. Dropping it ends all of its streams at once, with a word to
-/// the other hosts; [`Host::shutdown`] lets them get there first.
+/// A host: it answers, pulls and sends as long as it lives. Dropping it resets all of its streams at once and notifies the
+/// other hosts; [`Host::shutdown`] lets the streams finish first.
 ///
-/// A thread that waits for something drives the host itself meanwhile, so that an answer needs no switch of threads; a
-/// thread in the background does so while nobody waits.
+/// A thread that waits for something drives the host itself meanwhile, so that an answer needs no thread switch; otherwise a
+/// background thread does.
 ///
 /// ```
 /// use std::io::Read;
@@ -106,7 +106,7 @@ impl Host {
         Ok(Self { shared, stack, local, background: Mutex::new(Some(background)) })
     }
 
-    /// Address and home port: where other hosts connect to.
+    /// Address and home port, to which other hosts connect.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
@@ -117,7 +117,7 @@ impl Host {
         &self.shared
     }
 
-    /// What streams and listeners are made of.
+    /// The stack from which streams and listeners are made.
     #[must_use]
     pub fn stack(&self) -> &Arc<dyn Stack> {
         &self.stack
@@ -153,14 +153,14 @@ impl Host {
         self.stack.call(to, service, request, StreamOptions::default(), timeout)
     }
 
-    /// How the host stands.
+    /// Returns the status of the host.
     #[must_use]
     pub fn status(&self) -> Status {
         self.shared.status()
     }
 
-    /// Takes no new streams, ends the writing half of all, waits until the other hosts have acknowledged everything, and
-    /// stops. What is not acknowledged after `timeout` is reset. True: everything was acknowledged.
+    /// Refuses new streams, ends the writing half of all, waits until the other hosts have acknowledged everything, and
+    /// stops. Streams with unacknowledged data after `timeout` are reset. True: everything was acknowledged.
     pub fn shutdown(&self, timeout: Duration) -> bool {
         let done = self.shared.drain(timeout);
         self.stop();
@@ -170,7 +170,7 @@ impl Host {
     fn stop(&self) {
         self.shared.stop("it was shut down");
         let background = self.background.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // A thread that has panicked has nothing more to say here.
+        // A panic of the background thread is not passed on.
         background.into_iter().for_each(|thread| drop(thread.join()));
     }
 }

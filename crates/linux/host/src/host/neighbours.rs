@@ -10,32 +10,32 @@ use pullnet_wire::Mac;
 use crate::StreamError;
 use crate::guard::Budget;
 
-/// Where the Ethernet addresses of other hosts come from, beside [`crate::EngineOptions::neighbours`].
+/// Source of the Ethernet addresses of other hosts, beside [`crate::EngineOptions::neighbours`].
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub enum Neighbours {
     /// The backend writes Ethernet headers itself, as UDP sockets do: none are needed.
     #[default]
     NotNeeded,
-    /// What is given; for others, where their first packet comes from. Later packets teach nothing.
+    /// Configured addresses; for other hosts, the source of their first packet. Later packets do not change it.
     Given,
-    /// The kernel is asked: its routes and its neighbours on the interface of this name, in the network namespace of the
-    /// thread that starts the host.
+    /// The kernel: its routes and its neighbours on the interface of this name, in the network namespace of the thread that
+    /// starts the host.
     Kernel(String),
 }
 
-/// Time between two looks at the kernel's table.
+/// Time between two reads of the kernel's table.
 const INTERVAL: Picos = Picos::from_millis(1);
-/// How long a kernel is waited for that does not ask. One that does says itself when nobody answers.
+/// Timeout of a lookup if the kernel does not resolve the address. A kernel that does reports a failure itself.
 const PATIENCE: Picos = Picos::from_secs(2);
-/// Hosts that are looked up in the kernel's tables in a second because they ask for a token.
+/// Hosts per second that are looked up in the kernel's tables because they requested a token.
 const GLANCES: u32 = 2000;
-/// Unknown hosts for which the network is asked in a second.
+/// Unknown hosts that are resolved through the network, per second.
 const ASKS: u32 = 50;
-/// The discard service: what is sent there makes the kernel ask for the Ethernet address.
+/// The discard service: a packet sent to it makes the kernel resolve the Ethernet address.
 const DISCARD: u16 = 9;
 
-/// The kernel's tables, and sockets that make it ask. All belong to the network namespace in which the host was started,
-/// whichever thread uses them.
+/// The kernel's tables, and sockets that make it resolve addresses. All belong to the network namespace in which the host
+/// was started, independently of the calling thread.
 #[derive(Debug)]
 struct Kernel {
     tables: Netlink,
@@ -52,39 +52,38 @@ impl Kernel {
         Ok(Self { tables: Netlink::open(&interface)?, interface: interface.index, probes })
     }
 
-    /// The next hop to `to`. The kernel begins to look for its Ethernet address; nobody there has to listen.
+    /// Returns the next hop to `to` and makes the kernel resolve its Ethernet address; no listener is needed there.
     fn ask(&mut self, to: IpAddr) -> Option<IpAddr> {
         let hop = self.tables.next_hop(to).ok()??;
-        // A link-local address means another host on each interface.
+        // The same link-local address means another host on each interface.
         let whole = match hop {
             IpAddr::V4(hop) => SocketAddr::from((hop, DISCARD)),
             IpAddr::V6(hop) => SocketAddrV6::new(hop, DISCARD, 0, self.interface).into(),
         };
         let probe = &self.probes[usize::from(hop.is_ipv6())];
-        // That nothing can be sent shows by the address not being found.
+        // A failed send needs no handling here: the lookup times out.
         probe.iter().for_each(|probe| drop(probe.send_to(&[0], whole)));
         Some(hop)
     }
 }
 
-/// Addresses that are being looked for, for whoever drives an [`crate::Engine`].
+/// Addresses that are being resolved, for the driver of an [`crate::Engine`].
 #[derive(Debug)]
 pub struct Search {
     kernel: Option<Kernel>,
-    /// The answer for every address if the kernel is not asked.
+    /// The answer for every address if the kernel is not used.
     fixed: Option<Mac>,
-    /// What is looked for: the next hop, and since when.
+    /// For each address: the next hop, and the time at which its lookup began.
     wanted: BTreeMap<IpAddr, (IpAddr, Instant)>,
     next: Instant,
-    /// How often the network is asked for hosts that this one has no business with: the kernel keeps little room for
-    /// those that do not answer.
+    /// Limits lookups for hosts that have no stream with this one: the kernel keeps few entries for unanswered lookups.
     asks: Budget,
-    /// How often the kernel's tables are looked at for them: each time takes some microseconds.
+    /// Limits reads of the kernel's tables for such hosts: each takes some microseconds.
     glances: Budget,
 }
 
 impl Search {
-    /// Nothing is looked for yet. What is needed is opened in the network namespace of the calling thread.
+    /// Creates an empty search. Its sockets are opened in the network namespace of the calling thread.
     ///
     /// # Errors
     /// If there is no such interface, or the kernel does not show its tables.
@@ -108,18 +107,18 @@ impl Search {
         })
     }
 
-    /// When to go on; [`Instant::NEVER`]: nothing is looked for.
+    /// Time of the next poll; [`Instant::NEVER`]: no lookup is under way.
     #[must_use]
     pub fn due(&self) -> Instant {
         if self.wanted.is_empty() { Instant::NEVER } else { self.next }
     }
 
-    /// The Ethernet address of `address` if it is known already. Whoever sends to this host has asked for its address
-    /// first, and so the kernel knows theirs; for some others the network is asked, so that they are known when they come
-    /// again.
+    /// Returns the Ethernet address of `address` if it is known already. A host that sends to this one has resolved this
+    /// host's address first, and so the kernel usually knows its address too; some others are resolved through the network,
+    /// so that they are known when they come again.
     pub fn glance(&mut self, now: Instant, address: IpAddr) -> Option<Mac> {
         let Some(kernel) = &mut self.kernel else { return self.fixed };
-        // Whoever is not looked up in a flood asks again within milliseconds.
+        // A genuine host that is skipped during a flood repeats its request within milliseconds.
         if !self.glances.take(now) {
             return None;
         }
@@ -135,7 +134,7 @@ impl Search {
         }
     }
 
-    /// Begins to look for `address`. Some: that is the answer.
+    /// Starts a lookup of `address`. Some: the answer without a lookup; its `None`: there is no next hop.
     pub fn begin(&mut self, now: Instant, address: IpAddr) -> Option<Option<Mac>> {
         let Some(kernel) = &mut self.kernel else { return Some(self.fixed) };
         let Some(hop) = kernel.ask(address) else { return Some(None) };
@@ -144,7 +143,7 @@ impl Search {
         None
     }
 
-    /// Looks whether anything was found, or has been looked for long enough.
+    /// Polls the lookups. Returns those that have succeeded or timed out.
     pub fn look(&mut self, now: Instant) -> Vec<(IpAddr, Option<Mac>)> {
         let Some(kernel) = &mut self.kernel else { return Vec::new() };
         self.next = now + INTERVAL;

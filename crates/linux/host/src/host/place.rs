@@ -1,4 +1,4 @@
-//! Tasks that wait, while the thread in the background drives.
+//! Tasks that wait, while the background thread drives.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,7 +9,7 @@ use super::core::{Interest, Sleeper};
 use super::shared::Shared;
 use crate::{Engine, StreamError};
 
-/// Where a task waits for one thing at a time.
+/// Waiting place of a task, for one condition at a time.
 pub(crate) struct Place {
     shared: Arc<Shared>,
     ticket: Option<u64>,
@@ -20,7 +20,7 @@ impl Place {
         Self { shared: Arc::clone(shared), ticket: None }
     }
 
-    /// The result of `attempt`, or a promise to wake the task when it is worth while to attempt again.
+    /// Returns the result of `attempt`, or registers the task to be woken when another attempt may succeed.
     pub fn poll<T>(
         &mut self,
         cx: &mut Context<'_>,

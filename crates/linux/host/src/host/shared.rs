@@ -1,4 +1,4 @@
-//! Who drives: a thread that waits for something, or the one in the background.
+//! Chooses the thread that drives: one that waits for something, or the background thread.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
@@ -13,20 +13,20 @@ use super::HostOptions;
 use super::core::{Core, Interest, Sleeper};
 use crate::{Engine, Read, Stack, Status, StreamError, StreamId, StreamInfo, StreamOptions};
 
-/// How long the background thread sleeps while others drive: at most so long nobody drives after one of them has left, and
-/// so long an ACK waits for an answer to leave with. Well below the timeout of a sender.
+/// Sleep of the background thread while others drive. It bounds how long the host is not driven after one of them has left,
+/// and how long an ACK waits for an answer that can carry it. Well below the timeout of a sender.
 const SHORT: Duration = Duration::from_micros(300);
-/// And while the same one drives on and on; it wakes the background thread when it leaves.
+/// The same while one caller drives for long; that caller wakes the background thread when it leaves.
 const LONG: Duration = Duration::from_millis(50);
-/// Between two looks at what nobody is told.
+/// Interval between two checks of conditions that no notice announces.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// By which threads find each other without the lock.
+/// Flags by which threads coordinate without the lock.
 #[derive(Debug)]
 pub(super) struct Signals {
-    /// Threads that want the lock: whoever drives lets them in.
+    /// Number of threads that want the lock; the driver lets them in.
     pub wanting: AtomicU32,
-    /// Whether whoever drives sleeps in the kernel with the lock.
+    /// Whether the driver sleeps in the kernel while it holds the lock.
     pub asleep: AtomicBool,
     pub waker: Waker,
 }
@@ -38,11 +38,11 @@ const CALLER: u8 = 2;
 pub(crate) struct Shared {
     core: Mutex<Core>,
     signals: Signals,
-    /// Who drives; changed only with the lock.
+    /// The current driver; changed only with the lock held.
     driver: AtomicU8,
-    /// How often a caller began to drive.
+    /// Number of times that a caller began to drive.
     terms: AtomicU32,
-    /// Whether the background thread sleeps long.
+    /// Whether the background thread is in its long sleep.
     dozes: AtomicBool,
     background: OnceLock<Thread>,
 }
@@ -67,11 +67,11 @@ impl Shared {
     }
 
     fn lock(&self) -> Guard<'_> {
-        // A panic within the engine is a fault of ours; what it left behind is at least not worse than nothing.
+        // After a panic within the engine (a bug of ours), its state is used as it is.
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock; whoever drives gives way.
+    /// Takes the lock; the driver gives way.
     pub(super) fn enter(&self) -> Guard<'_> {
         self.signals.wanting.fetch_add(1, Ordering::SeqCst);
         if self.signals.asleep.load(Ordering::SeqCst) {
@@ -87,7 +87,7 @@ impl Shared {
         self.driver.load(Ordering::SeqCst) == who
     }
 
-    /// One turn of driving: the network, then those who want to come in, or rest.
+    /// One turn of driving: the network, then waiting threads, or a rest.
     fn turn<'a>(&'a self, mut core: Guard<'a>, until: Option<Instant>) -> Guard<'a> {
         let moved = core.round();
         if self.signals.wanting.load(Ordering::SeqCst) > 0 {
@@ -139,15 +139,15 @@ impl Shared {
         result
     }
 
-    /// The calling thread drives from now on.
+    /// Makes the calling thread the driver.
     fn begin(&self) -> bool {
         self.driver.store(CALLER, Ordering::SeqCst);
         self.terms.fetch_add(1, Ordering::SeqCst);
         true
     }
 
-    /// It does so no more: somebody else who waits takes over, or the background thread if that matters soon. Else that
-    /// one finds out by itself, so that a short call wakes nobody.
+    /// Ends the driving of this thread: another waiter takes over, or the background thread if work is due soon. Otherwise
+    /// the background thread notices by itself, so that a short call needs no wake-up.
     fn end(&self, core: &Core) {
         self.driver.store(NOBODY, Ordering::SeqCst);
         if let Some(other) = core.other_driver() {
@@ -159,7 +159,7 @@ impl Shared {
         }
     }
 
-    /// Another caller drives: sleeps until it says that `interest` is met, or leaves.
+    /// While another caller drives: sleeps until that caller reports that `interest` is met, or leaves.
     fn stand_by<'a>(&'a self, mut core: Guard<'a>, interest: Interest, until: Option<Instant>) -> Guard<'a> {
         let ticket = core.join(interest, Sleeper::Thread(std::thread::current()));
         let left = until.map(|until| Duration::from_nanos(until.since(core.now()).0 / 1000));
@@ -174,7 +174,7 @@ impl Shared {
         core
     }
 
-    /// What the background thread does: drives while no caller does.
+    /// Loop of the background thread: drives while no caller does.
     pub fn drive_when_nobody_does(&self) {
         let (mut nap, mut term) = (SHORT, 0);
         loop {
@@ -207,7 +207,7 @@ impl Shared {
         core.stopped.is_some()
     }
 
-    /// One call that does not wait.
+    /// Makes one call that does not wait.
     fn once<R>(&self, call: impl FnOnce(&mut Engine, Instant) -> R) -> Result<R, StreamError> {
         let mut core = self.enter();
         if let Some(why) = &core.stopped {
@@ -219,7 +219,7 @@ impl Shared {
         Ok(result)
     }
 
-    /// One call after which others may wait in vain, unless they look again.
+    /// Makes one call after which other waiters must check their conditions again.
     fn end_something(&self, call: impl FnOnce(&mut Engine, Instant)) {
         let mut core = self.enter();
         let now = core.now();
@@ -241,7 +241,7 @@ impl Shared {
         begun.is_ok() && self.wait_for(Interest::Drain, Some(timeout), settled).is_ok()
     }
 
-    /// Ends all streams, tells the other hosts, and does nothing any more.
+    /// Ends all streams, notifies the other hosts, and stops the host.
     pub fn stop(&self, why: &str) {
         let mut core = self.enter();
         if core.stopped.is_none() {

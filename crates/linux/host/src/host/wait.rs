@@ -1,18 +1,17 @@
 use std::time::Duration;
 
-/// What the thread that drives a host does when there is nothing to do.
+/// Behaviour of the thread that drives a host when it is idle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// Looks again at once: the shortest latency, at the price of a processor. It gives way to other threads that want to
-    /// run.
+    /// Polls again at once: the shortest latency, at the price of a processor. It yields to other threads that want to run.
     Spin,
-    /// Looks again for so long, and then lets the kernel wake it. While pulls wait for their time it keeps looking: the
-    /// kernel is late by more than the time between two of them.
+    /// Polls for this long, and then lets the kernel wake it. While pulls are scheduled it keeps polling: the wake-up
+    /// latency of the kernel exceeds the time between two pulls.
     Adaptive(Duration),
 }
 
 impl Default for Wait {
-    /// 50 us: about what it costs to be woken.
+    /// 50 us: about the cost of a wake-up.
     fn default() -> Self {
         Self::Adaptive(Duration::from_micros(50))
     }

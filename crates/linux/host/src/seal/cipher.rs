@@ -7,10 +7,10 @@ use ring::hkdf::{HKDF_SHA256, Salt};
 
 use super::Key;
 
-/// What a nonce is for: its first byte. The header and the payload of a packet have the same counter.
+/// First byte of a nonce: its purpose. The header and the payload of a packet have the same counter.
 const HEADER: u8 = 0;
 const PAYLOAD: u8 = 1;
-/// Sets these keys apart from whatever else is derived from the same secret.
+/// Separates these keys from others derived from the same secret.
 const PURPOSE: &[u8] = b"pullnet packets 4";
 
 /// AES-256-GCM under a key for packets from one host to another, derived for one salt.
@@ -22,7 +22,7 @@ impl fmt::Debug for Cipher {
     }
 }
 
-/// An address as it stands in what a key is derived with: 16 bytes, IPv4 as IPv6 maps it, and the port.
+/// The form of an address in the context of a derived key: 16 bytes, IPv4 as IPv6 maps it, and the port.
 fn name(address: SocketAddr) -> [u8; 18] {
     let ip = match address.ip() {
         IpAddr::V4(ip) => ip.to_ipv6_mapped(),
@@ -42,8 +42,8 @@ fn nonce(part: u8, counter: u32) -> Nonce {
 }
 
 impl Cipher {
-    /// For packets from `from` to `to` under key number `epoch` and `salt`: HKDF-SHA-256 (RFC 5869) of the key with the salt;
-    /// the numbers and both hosts are the context, so that each direction has another one.
+    /// Cipher for packets from `from` to `to` under key number `epoch` and `salt`: HKDF-SHA-256 (RFC 5869) of the key with
+    /// the salt; the number and both hosts are the context, so that each direction has a cipher of its own.
     #[must_use]
     pub fn derive(key: &Key, epoch: u16, salt: &[u8; 12], from: SocketAddr, to: SocketAddr) -> Option<Self> {
         let (from, to, epoch) = (name(from), name(to), epoch.to_be_bytes());
@@ -60,7 +60,7 @@ impl Cipher {
         self.0.open_in_place(nonce(HEADER, seal.counter), Aad::from(covered), &mut there).is_ok()
     }
 
-    /// Decrypts `body`, the payload and its authenticator, in its place; `None`: it is not what was sent.
+    /// Decrypts `body`, the payload and its authenticator, in place; `None`: it is not authentic.
     pub fn decrypt<'a>(
         &self,
         seal: &Seal,

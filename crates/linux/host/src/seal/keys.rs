@@ -2,12 +2,12 @@ use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-/// A key of 256 bits that two hosts share and nobody else knows.
+/// A secret key of 256 bits, shared by two hosts.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(pub(super) [u8; 32]);
 
 impl Key {
-    /// From the bytes that both hosts were given, which have to come from a random number generator.
+    /// Makes a key from bytes that both hosts have. They must come from a random number generator.
     #[must_use]
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -20,7 +20,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// The keys of a host: one or more for each peer, by number, of which newer ones have higher numbers.
+/// The keys of a host: one or more for each peer, by number; newer keys have higher numbers.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Keys {
     peers: BTreeMap<SocketAddr, BTreeMap<u16, Key>>,
@@ -28,7 +28,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Adds key `number` towards the host that listens at `peer`. False: there is one with this number, which stays.
+    /// Adds key `number` towards the host that listens at `peer`. False: the number is taken, and its key is kept.
     pub fn add(&mut self, peer: SocketAddr, number: u16, key: Key) -> bool {
         let keys = self.peers.entry(peer).or_default();
         let new = !keys.contains_key(&number);
@@ -36,12 +36,12 @@ impl Keys {
         new
     }
 
-    /// Streams of `service` are not encrypted when this host opens them, and may come without encryption.
+    /// Exempts `service`: its streams are opened without encryption, and accepted with or without.
     pub fn leave_plain(&mut self, service: u16) {
         self.plain.insert(service);
     }
 
-    /// Whether `service` may be had without encryption.
+    /// Whether `service` is exempt from encryption.
     #[must_use]
     pub fn is_plain(&self, service: u16) -> bool {
         self.plain.contains(&service)
@@ -57,7 +57,7 @@ impl Keys {
         self.peers.keys().copied()
     }
 
-    /// A key that `other` has under the same number with another content.
+    /// Returns a key that `other` has under the same number with another content.
     pub(crate) fn contradicts(&self, other: &Self) -> Option<(SocketAddr, u16)> {
         let all = self.peers.iter().flat_map(|(peer, keys)| keys.iter().map(move |key| (*peer, key)));
         let differs = |(peer, (number, key)): (SocketAddr, (&u16, &Key))| {

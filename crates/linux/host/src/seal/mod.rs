@@ -1,7 +1,7 @@
-//! Keys that pairs of hosts share, and what is done with them.
+//! Keys shared by pairs of hosts, and encryption under them.
 //!
-//! `keys.rs` has what an operator gives, `cipher.rs` what is derived from it, `window.rs` remembers what has come, and
-//! `vault.rs` has the state of a running host.
+//! `keys.rs` has the keys given by the operator, `cipher.rs` derives ciphers from them, `window.rs` remembers the counters
+//! received, and `vault.rs` has the state of a running host.
 
 mod cipher;
 mod keys;

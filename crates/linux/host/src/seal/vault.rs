@@ -1,4 +1,4 @@
-//! The keys of a running host: which one it sends under, and what has come under which.
+//! The keys of a running host: the key that it sends under, and the counters received under each.
 
 use std::collections::BTreeMap;
 use std::hash::RandomState;
@@ -12,43 +12,43 @@ use super::window::Window;
 use super::{Cipher, Key, Keys};
 use crate::guard::Budget;
 
-/// Packets that leave under one salt: half of what RFC 9001 (section 6.6) lets AES-GCM do under one key, for each packet
-/// uses the cipher twice.
+/// Maximum number of packets under one salt: half of the limit of RFC 9001 (section 6.6) for AES-GCM under one key, since
+/// each packet uses the cipher twice.
 const MOST_PACKETS: u32 = 1 << 22;
-/// Salts that a host may use in its life: their number has 24 bits.
+/// Maximum number of salts of a host between two starts: their number has 24 bits.
 const MOST_SALTS: u32 = 1 << 24;
-/// Salts of a peer that are remembered; the one that was used longest ago gives way.
+/// Salts of a peer that are remembered; the least recently used one gives way.
 const MOST_SESSIONS: usize = 16;
-/// Packets under unknown salts that are looked at in a second: each costs a derivation.
+/// Packets under unknown salts that are checked per second: each costs a key derivation.
 const DERIVATIONS: u32 = 20_000;
 
 type Salt = [u8; 12];
 
-/// Why a packet under a key is not taken.
+/// The reason for refusing an encrypted packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
     /// This host has no such key for that peer.
     NoKey,
-    /// It is not what a holder of the key has sent.
+    /// It was not made by a holder of the key.
     Unauthentic,
-    /// It has come before, or is too old to tell.
+    /// It is a copy, or too old to tell.
     Replayed,
-    /// Too many under unknown salts.
+    /// Too many packets under unknown salts.
     TooFast,
 }
 
-/// What came from a peer under one salt.
+/// Receiving state for the packets of a peer under one salt.
 #[derive(Debug)]
 struct Session {
     epoch: u16,
     salt: Salt,
     cipher: Cipher,
     window: Window,
-    /// When it was used last, in packets that the host has taken.
+    /// Time of its latest use, counted in packets that the host has accepted.
     used: u64,
 }
 
-/// What this host sends to a peer under.
+/// Salt, cipher and counter under which this host sends to a peer.
 #[derive(Debug)]
 struct Sending {
     epoch: u16,
@@ -60,12 +60,12 @@ struct Sending {
 #[derive(Default, Debug)]
 struct Peer {
     keys: BTreeMap<u16, Key>,
-    /// Number of the newest key that the peer has, as it said last; `None`: it has not said.
+    /// Number of the peer's newest key, as announced last; `None`: not announced yet.
     theirs: Option<u16>,
-    /// Which key is tried while that is not known, counted from the newest.
+    /// The key to try while `theirs` is unknown, counted from the newest.
     guess: usize,
     sending: Option<Sending>,
-    /// What was sent under before: headers that switches send back may be from there.
+    /// The previous one: headers returned by switches may have been sent under it.
     before: Option<Sending>,
     sessions: Vec<Session>,
 }
@@ -82,7 +82,7 @@ impl Peer {
         self.keys.range(..=theirs).next_back().map(|(number, _)| *number).or_else(guess)
     }
 
-    /// Keys that were taken away open nothing any more.
+    /// Replaces the keys. Packets under removed keys are refused from now on.
     fn set_keys(&mut self, keys: BTreeMap<u16, Key>) {
         self.keys = keys;
         let keys = &self.keys;
@@ -92,7 +92,7 @@ impl Peer {
     }
 }
 
-/// How the encryption with a peer stands.
+/// Encryption status with a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Standing {
     pub peer: SocketAddr,
@@ -105,9 +105,9 @@ pub(crate) struct Standing {
 pub(crate) struct Vault {
     /// This host: its address and home port.
     own: SocketAddr,
-    /// What no other start of this host has: the first part of its salts.
+    /// First part of its salts; differs at each start of this host.
     start: [u8; 9],
-    /// Salts that were used since then.
+    /// Number of salts used since the start.
     salts: u32,
     keys: Keys,
     peers: HashMap<SocketAddr, Peer, RandomState>,
@@ -123,7 +123,7 @@ impl Vault {
         vault
     }
 
-    /// Other keys from now on. What is sent under one that stays goes on.
+    /// Replaces the keys. Sending continues under a key that remains.
     pub fn set_keys(&mut self, keys: Keys) {
         self.peers.retain(|peer, _| keys.of(*peer).is_some());
         for peer in keys.peers() {
@@ -142,7 +142,7 @@ impl Vault {
         self.peers.contains_key(&peer)
     }
 
-    /// What the next packet to `peer` is under, and the cipher. `None`: there is no key.
+    /// Returns the seal of the next packet to `peer`, and the cipher. `None`: there is no key.
     pub fn next(&mut self, peer: SocketAddr) -> Option<(Seal, &Cipher)> {
         let (own, start) = (self.own, self.start);
         let entry = self.peers.get_mut(&peer)?;
@@ -152,7 +152,7 @@ impl Vault {
             if self.salts >= MOST_SALTS {
                 return None;
             }
-            // The start and a number that counts on: no salt comes twice, whatever becomes of keys and peers.
+            // The start and an increasing number: no salt is used twice, even if keys and peers come and go.
             let mut salt = [0; 12];
             salt[..9].copy_from_slice(&start);
             salt[9..].copy_from_slice(&self.salts.to_be_bytes()[1..]);
@@ -166,8 +166,8 @@ impl Vault {
         Some((Seal { epoch, newest, counter, salt: sending.salt }, &sending.cipher))
     }
 
-    /// Whether a packet that came from `from` is what a holder of the key has sent, for the first time. The cipher reads
-    /// its payload.
+    /// Verifies that a holder of the key has made a packet from `from`, and that it is not a copy. The returned cipher
+    /// decrypts its payload.
     pub fn open(&mut self, now: Instant, from: SocketAddr, sealed: &Sealed<'_>) -> Result<&Cipher, Refusal> {
         let seal = &sealed.seal;
         let entry = self.peers.get_mut(&from).ok_or(Refusal::NoKey)?;
@@ -204,18 +204,18 @@ impl Vault {
         Ok(&session.cipher)
     }
 
-    /// `peer` has said just now which its newest key is, and this is no copy.
+    /// Notes the newest key that `peer` has just announced, in a packet that cannot be a copy.
     pub fn heard(&mut self, peer: SocketAddr, newest: u16) {
         self.peers.get_mut(&peer).into_iter().for_each(|entry| entry.theirs = Some(newest));
     }
 
-    /// `peer` does not answer: it may not have the key that was used, and the next older one is tried.
+    /// Notes that `peer` does not answer: it may lack the key that was used, so the next older one is tried.
     pub fn unheard(&mut self, peer: SocketAddr) {
         let Some(entry) = self.peers.get_mut(&peer) else { return };
         entry.guess = if entry.theirs.take().is_some() { 0 } else { entry.guess + 1 };
     }
 
-    /// How it stands with every peer, in order.
+    /// Returns the status with every peer, in order.
     pub fn standing(&self) -> Vec<Standing> {
         let of = |peer| {
             let entry = self.peers.get(&peer)?;

@@ -1,12 +1,12 @@
-//! Which packets under one salt have come (as in RFC 6479): a ring of bits over the newest counters.
+//! Counters received under one salt (as in RFC 6479): a ring of bits over the newest ones.
 
 const WORDS: usize = 128;
-/// Counters that are remembered: packets that are overtaken by more than so many others are taken for copies.
+/// Number of counters remembered: a packet overtaken by more than this many others is taken for a copy.
 const SPAN: u32 = 64 * (WORDS as u32 - 1);
 
 #[derive(Debug)]
 pub(super) struct Window {
-    /// One more than the highest counter that has come.
+    /// One more than the highest counter received.
     end: u64,
     bits: Box<[u64; WORDS]>,
 }
@@ -22,18 +22,18 @@ impl Window {
         ((counter / 64) as usize % WORDS, 1 << (counter % 64))
     }
 
-    /// Whether packet `counter` has come, or is too old to tell.
+    /// Whether packet `counter` has been received, or is too old to tell.
     pub fn has(&self, counter: u32) -> bool {
         let (word, bit) = Self::place(counter);
         let at = u64::from(counter);
         at < self.end && (at + u64::from(SPAN) < self.end || self.bits[word] & bit != 0)
     }
 
-    /// Packet `counter` has come, which [`Window::has`] did not know.
+    /// Notes packet `counter`, for which [`Window::has`] was false.
     pub fn note(&mut self, counter: u32) {
         let at = u64::from(counter);
         if at >= self.end {
-            // Words that come into use anew say nothing of what was before.
+            // Clears words before they are reused.
             let (last, now) = (self.end.div_ceil(64), at / 64 + 1);
             (last.max(now.saturating_sub(WORDS as u64))..now).for_each(|word| {
                 self.bits[word as usize % WORDS] = 0;

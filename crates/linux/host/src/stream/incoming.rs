@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::Pool;
 
-/// Bytes of memory that a packet takes beside its payload.
+/// Memory overhead of a packet. Bytes.
 const PER_PACKET: usize = 64;
 
 /// Room that a stream has for packets that have arrived.
@@ -10,20 +10,20 @@ const PER_PACKET: usize = 64;
 pub(crate) struct Room {
     /// For bytes that can be read, and as many again for packets behind a gap. Bytes.
     pub bytes: usize,
-    /// Packets beyond the first one that is missing.
+    /// Maximum distance of a packet behind the first missing one. Packets.
     pub packets: u32,
-    /// What all streams may still take. Bytes.
+    /// Memory that all streams together may still use. Bytes.
     pub memory: usize,
 }
 
-/// Bytes that have arrived and were not read, with the packets behind a gap.
+/// Bytes that have arrived and were not read yet, and the packets behind a gap.
 #[derive(Default, Debug)]
 pub(crate) struct Incoming {
     /// Packets to be read, in order; the first is read from `offset` on.
     ready: VecDeque<Vec<u8>>,
     offset: usize,
     ready_bytes: usize,
-    /// Number of the first packet that is missing.
+    /// Number of the first missing packet.
     next: u32,
     /// Packets behind it.
     ahead: BTreeMap<u32, Vec<u8>>,
@@ -37,8 +37,8 @@ fn memory(packet: &[u8]) -> usize {
 }
 
 impl Room {
-    /// Room in a stream whose reader may leave `buffer` bytes unread before its sender is held, where a first window
-    /// of `window` packets with `payload` bytes each may be on its way by then.
+    /// Creates room for a stream whose reader may leave `buffer` bytes unread before its sender is held; a first window of
+    /// `window` packets with `payload` bytes each may be in flight by then.
     pub fn new(buffer: usize, window: u32, payload: usize, memory: usize) -> Self {
         let full = payload + PER_PACKET;
         let packets = window + (buffer / full) as u32;
@@ -47,8 +47,8 @@ impl Room {
 }
 
 impl Incoming {
-    /// Whether there is room for packet `seq` with `payload` bytes. There always is for the one that the reader waits
-    /// for, so that the stream goes on however little room there is.
+    /// Whether there is room for packet `seq` with `payload` bytes. The packet that the reader waits for is always admitted,
+    /// so that the stream makes progress even if room is short.
     pub fn admits(&self, seq: u32, payload: usize, room: Room) -> bool {
         if seq == self.next && self.ready.is_empty() {
             return true;
@@ -58,7 +58,7 @@ impl Incoming {
         used + needed <= room.bytes && needed <= room.memory && seq < self.next.saturating_add(room.packets)
     }
 
-    /// Packet `seq` has arrived for the first time.
+    /// Stores packet `seq`, which has arrived for the first time.
     pub fn store(&mut self, seq: u32, payload: &[u8], pool: &mut Pool) {
         let mut packet = pool.take(payload.len());
         packet.extend_from_slice(payload);
@@ -83,7 +83,7 @@ impl Incoming {
         }
     }
 
-    /// Reads as much as there is and fits.
+    /// Reads as many bytes as are ready and fit.
     pub fn read(&mut self, out: &mut [u8], pool: &mut Pool) -> usize {
         let mut done = 0;
         while let Some(packet) = self.ready.front().filter(|_| done < out.len()) {
@@ -107,7 +107,7 @@ impl Incoming {
         }
     }
 
-    /// Nobody reads any more.
+    /// Discards the data, because it will not be read any more.
     pub fn clear(&mut self, pool: &mut Pool) {
         while !self.ready.is_empty() {
             self.drop_first(pool);
@@ -116,17 +116,17 @@ impl Incoming {
         (self.offset, self.ready_bytes, self.ahead_memory) = (0, 0, 0);
     }
 
-    /// Bytes that can be read.
+    /// Number of bytes that can be read.
     pub fn readable(&self) -> usize {
         self.ready_bytes
     }
 
-    /// Memory that is taken by what can be read. Bytes.
+    /// Memory of the packets that can be read. Bytes.
     pub fn readable_memory(&self) -> usize {
         self.ready_memory
     }
 
-    /// Memory that is taken. Bytes.
+    /// Memory of all packets. Bytes.
     pub fn memory(&self) -> usize {
         self.ready_memory + self.ahead_memory
     }

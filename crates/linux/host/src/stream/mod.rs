@@ -1,4 +1,4 @@
-//! One stream: two connections under one number, their bytes, and how they stand.
+//! One stream: two connections under one number, their bytes, and their state.
 
 mod incoming;
 mod outgoing;
@@ -17,52 +17,52 @@ use crate::{Counts, StreamError, StreamId};
 /// The connection in which this host sends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Sending {
-    /// Nothing was written yet.
+    /// No data was written yet.
     Unopened,
-    /// The transport has it.
+    /// The transport sends it.
     Open,
     /// Everything is acknowledged, the end included.
     Done,
-    /// It came to nothing.
+    /// It has failed.
     Failed(StreamError),
 }
 
 /// The connection in which this host receives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Receiving {
-    /// Nothing has come yet.
+    /// No packet has arrived yet.
     Unopened,
-    /// The transport has it, under this number.
+    /// The transport receives it, in this slot.
     Open(u32),
-    /// Everything is there up to the end.
+    /// Everything has arrived up to the end.
     Complete,
     /// The application wants no more.
     Dropped,
-    /// It came to nothing.
+    /// It has failed.
     Failed(StreamError),
 }
 
-/// Whose stream it is on this host.
+/// The owner of a stream on this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
-    /// Nothing but headers has come: nobody is told of it yet, and it gives way to others.
+    /// Only headers have arrived: the stream is not announced yet, and gives way to others.
     Nascent,
-    /// Nobody has accepted it yet.
+    /// Not accepted yet.
     Backlog,
     /// An application.
     Application,
-    /// Nobody any more: what was written is still sent.
+    /// No owner any more: data written already is still sent.
     Nobody,
 }
 
-/// What was told to the application, or is to be told.
+/// Notices that the application has received or is due.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Told {
-    /// That there is something to read, since the last read that found nothing.
+    /// The stream is readable, since the last read that found no data.
     pub readable: bool,
-    /// A write found no room, and nobody was told yet that there is some.
+    /// A write found no room, and the application has not been told yet that there is some.
     pub wants_room: bool,
-    /// That everything is acknowledged, since the last write.
+    /// Everything is acknowledged, since the last write.
     pub settled: bool,
 }
 
@@ -70,21 +70,21 @@ pub(crate) struct Told {
 pub(crate) struct Stream {
     pub id: StreamId,
     pub peer: HostAddr,
-    /// The number that the opener gave it.
+    /// The number that the opener gave the stream.
     pub number: u32,
     /// Whether this host opened it.
     pub ours: bool,
     pub service: u16,
-    /// What is asked of the other host for data sent to it.
+    /// Priority requested from the other host for data sent to it.
     pub priority: u8,
-    /// What this host's application decided for data that it receives.
+    /// Priority that this host's application set for data that it receives.
     pub preferred: Option<u8>,
     pub owner: Owner,
-    /// What every packet of it carries; `None`: a token of the other host is waited for.
+    /// Tag of all its packets; `None`: waits for a token of the other host.
     pub tag: Option<u64>,
     /// Whether its packets are encrypted.
     pub sealed: bool,
-    /// When it was opened, by the clock of the host that did not.
+    /// Time of its opening, by the clock of the host that did not open it.
     pub stamp: u32,
     /// The token that the tag was made with, if this host opened it.
     pub token: u64,
@@ -92,9 +92,9 @@ pub(crate) struct Stream {
     pub out: Outgoing,
     pub receiving: Receiving,
     pub incoming: Incoming,
-    /// Whether the other host is held because nobody reads.
+    /// Whether the sender is held because the application does not read.
     pub held: bool,
-    /// Whether it stands in the queue of streams with something to offer.
+    /// Whether it is queued as having data to offer.
     pub queued: bool,
     pub told: Told,
     pub last_heard: Instant,
@@ -146,7 +146,7 @@ impl Stream {
         }
     }
 
-    /// Whether this host has sent everything, and nothing of the answer has come.
+    /// Whether this host has sent everything, and the answer has not begun.
     pub fn waits_for_answer(&self) -> bool {
         self.ours && self.sending == Sending::Done && self.receiving == Receiving::Unopened
     }
@@ -156,14 +156,14 @@ impl Stream {
         self.incoming.readable() > 0 || matches!(self.receiving, Receiving::Complete | Receiving::Failed(_))
     }
 
-    /// Whether nothing is left to be done for it.
+    /// Whether no work is left for it.
     pub fn is_over(&self) -> bool {
         let sends =
             self.sending == Sending::Open || (self.sending == Sending::Unopened && self.out.is_finished());
         self.owner == Owner::Nobody && !sends && !matches!(self.receiving, Receiving::Open(_))
     }
 
-    /// Why it came to nothing, or one half of it.
+    /// The error of the stream, or of one of its halves.
     pub fn error(&self) -> Option<&StreamError> {
         match (&self.receiving, &self.sending) {
             (Receiving::Failed(error), _) | (_, Sending::Failed(error)) => Some(error),
@@ -171,7 +171,7 @@ impl Stream {
         }
     }
 
-    /// In words.
+    /// The state, in words.
     pub fn state(&self) -> &'static str {
         match (&self.sending, &self.receiving) {
             (_, Receiving::Failed(_)) | (Sending::Failed(_), _) => "failed",

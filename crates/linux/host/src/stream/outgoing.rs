@@ -9,42 +9,42 @@ pub(crate) struct Offer {
     pub last: bool,
 }
 
-/// Where a stream's end stands.
+/// State of a stream's end.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum End {
     /// More may be written.
     #[default]
     Open,
-    /// Nothing more is written; the last packet was not offered yet.
+    /// The end is requested; the last packet was not offered yet.
     Wanted,
     /// The last packet was offered.
     Offered,
 }
 
-/// Packets that a stream holds until they are acknowledged.
+/// Maximum number of packets of a stream.
 const MOST_PACKETS: u32 = u32::MAX - 2;
 
-/// Bytes that were written and are not acknowledged, cut into packets.
+/// Unacknowledged bytes, divided into packets.
 ///
-/// Bytes that are written while nothing of the stream waits to be sent are offered at the next opportunity. Else they
-/// wait as the `tail` until it is full or everything before it has left, so that small writes fill packets.
+/// Bytes that are written while the stream has nothing waiting are offered at the next opportunity. Otherwise they wait in
+/// the `tail` until it is full or everything before it has left, so that small writes fill packets.
 #[derive(Default, Debug)]
 pub(crate) struct Outgoing {
-    /// Packets that cannot change any more, from number `first` on.
+    /// Packets with final content, from number `first` on.
     packets: VecDeque<Vec<u8>>,
     first: u32,
     /// Number of the next packet to be offered.
     offered: u32,
     /// Number of the next packet to be sent for the first time.
     sent: u32,
-    /// What the next packet will carry.
+    /// Payload of the next packet, still being filled.
     tail: Vec<u8>,
     end: End,
     bytes: usize,
 }
 
 impl Outgoing {
-    /// Takes as much as fits into `limit` bytes, and says how much that is.
+    /// Takes as many bytes as fit into `limit` bytes, and returns their number.
     pub fn write(&mut self, bytes: &[u8], limit: usize, pool: &mut Pool) -> usize {
         let (taken, _) = bytes.split_at(bytes.len().min(limit.saturating_sub(self.bytes)));
         let mut rest = taken;
@@ -63,7 +63,7 @@ impl Outgoing {
         taken.len()
     }
 
-    /// Nothing more is written.
+    /// Ends the stream behind the bytes written so far.
     pub fn finish(&mut self) {
         if self.end == End::Open {
             self.end = End::Wanted;
@@ -88,7 +88,7 @@ impl Outgoing {
         let sealed = self.first + self.packets.len() as u32;
         let mut last = false;
         if self.offered == sealed {
-            // Nothing follows what is written before the end; else bytes may join those that have to wait anyway.
+            // Seals the tail at the end of the stream, or if no earlier packet waits; otherwise more bytes may join it.
             let now = self.end == End::Wanted || (self.sent == self.offered && !self.tail.is_empty());
             if self.end == End::Offered || !now {
                 return None;
@@ -104,18 +104,18 @@ impl Outgoing {
         Some(Offer { payload: packet.len() as u16, last })
     }
 
-    /// Packet `seq` leaves. True if the tail may be offered now.
+    /// Notes that packet `seq` has left. True if the tail may be offered now.
     pub fn note_sent(&mut self, seq: u32) -> bool {
         self.sent = self.sent.max(seq + 1);
         self.sent == self.offered && !self.tail.is_empty()
     }
 
-    /// What packet `seq` carries; `None`: it is acknowledged.
+    /// Returns the payload of packet `seq`; `None`: it is acknowledged.
     pub fn packet(&self, seq: u32) -> Option<&[u8]> {
         self.packets.get(seq.checked_sub(self.first)? as usize).map(Vec::as_slice)
     }
 
-    /// Every packet before `until` is acknowledged. Returns how many bytes that are.
+    /// Acknowledges every packet before `until`. Returns the number of bytes.
     pub fn acknowledge(&mut self, until: u32, pool: &mut Pool) -> usize {
         let mut freed = 0;
         while self.first < until.min(self.offered) {
@@ -128,7 +128,7 @@ impl Outgoing {
         freed
     }
 
-    /// Everything is acknowledged, or nobody wants it any more. Returns how many bytes that are.
+    /// Discards the data, because everything is acknowledged or not wanted any more. Returns the number of bytes.
     pub fn clear(&mut self, pool: &mut Pool) -> usize {
         let held = std::mem::take(&mut self.bytes);
         self.packets.drain(..).for_each(|packet| pool.give(packet));
@@ -137,7 +137,7 @@ impl Outgoing {
         held
     }
 
-    /// Bytes that are not acknowledged.
+    /// Number of unacknowledged bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,4 +1,4 @@
-/// Buffers of full packets that can be used again.
+/// Reusable buffers of full packets.
 #[derive(Debug)]
 pub(crate) struct Pool {
     /// Payload of a full packet. Bytes.
@@ -6,7 +6,7 @@ pub(crate) struct Pool {
     spare: Vec<Vec<u8>>,
 }
 
-/// Buffers that are kept at most.
+/// Maximum number of spare buffers.
 const MOST: usize = 4096;
 
 impl Pool {
@@ -19,8 +19,8 @@ impl Pool {
         self.room
     }
 
-    /// An empty buffer for `bytes` bytes. One for a short packet is as short, so that whoever sends many of them cannot
-    /// make them take the memory of full ones.
+    /// Returns an empty buffer for `bytes` bytes. A short packet gets a short buffer, so that a peer that sends many of them
+    /// cannot make them take the memory of full ones.
     pub fn take(&mut self, bytes: usize) -> Vec<u8> {
         if 2 * bytes < self.room {
             return Vec::with_capacity(bytes);
@@ -28,7 +28,7 @@ impl Pool {
         self.spare.pop().unwrap_or_else(|| Vec::with_capacity(self.room))
     }
 
-    /// Takes a buffer back.
+    /// Takes a buffer back for reuse.
     pub fn give(&mut self, mut buffer: Vec<u8>) {
         if buffer.capacity() >= self.room && self.spare.len() < MOST {
             buffer.clear();

@@ -9,7 +9,7 @@ use pullnet_rng::{Seed, Stream};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use pullnet_wire::{Mac, Mark, Marks, switch};
 
-/// What the network does to frames: shares of them, and by how much they are delayed at most.
+/// Faults of the network: shares of frames affected, and their maximum delay.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Weather {
     pub lost: f64,
@@ -158,7 +158,7 @@ impl Net {
         }
     }
 
-    /// Puts a frame on the wire to whomever it names.
+    /// Puts a frame on the wire; it is delivered to its destination.
     pub fn inject(&mut self, frame: Vec<u8>) {
         self.depart(self.now, frame);
     }

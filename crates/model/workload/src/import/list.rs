@@ -130,7 +130,7 @@ impl Columns {
         Ok((0..of).map(pair).collect())
     }
 
-    /// What a line says of the flow between `src` and `dst`.
+    /// The flow between `src` and `dst` that a line describes.
     fn flow(
         &self,
         line: u64,

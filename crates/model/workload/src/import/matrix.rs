@@ -179,7 +179,7 @@ impl Reader {
         if id == 0 {
             return Err(MatrixFault::IdZero("trigger"));
         }
-        // A trigger that is refused is not noted: the numbers are places in the list of those that were taken.
+        // A refused trigger is not noted: the numbers are places in the list of accepted triggers.
         match self.trigger_ids.entry(id) {
             Entry::Occupied(before) => {
                 let line = self.script.triggers[*before.get()].line;

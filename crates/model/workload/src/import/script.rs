@@ -31,14 +31,14 @@ choice! {
     }
 }
 
-/// What an htsim matrix leaves open, or has wrong.
+/// Facts that an htsim matrix leaves open, or states wrongly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MatrixOptions {
     /// Unit of `start`; without it, only starts at 0 are taken.
     pub start_unit: Option<StartUnit>,
-    /// What the counts in its head are good for.
+    /// Use of the counts in its head.
     pub counts: Counts,
-    /// What triggers are that no line describes; without it, they are refused.
+    /// Kind of the triggers without a line; if absent, they are refused.
     pub other_triggers: Option<OtherTriggers>,
 }
 
@@ -125,7 +125,7 @@ pub struct ScriptFlow {
     pub tenant: Option<String>,
     /// Flows with the same number are one coflow.
     pub coflow: Option<u32>,
-    /// Its place among the flows that one line states, and which end they have in common.
+    /// Its place among the flows stated by one line, and the end that they have in common.
     pub part: Option<(Many, u16, u16)>,
     /// The trigger that it activates when all was acknowledged.
     pub when_sent: Option<usize>,
@@ -133,7 +133,7 @@ pub struct ScriptFlow {
     pub when_received: Option<usize>,
 }
 
-/// What a trigger does when flows activate it.
+/// Effect of a trigger that flows activate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TriggerKind {
     /// The first activation starts all its flows; later ones do nothing (htsim stops there).
@@ -151,7 +151,7 @@ pub struct Trigger {
     pub id: u32,
     /// The line that describes it.
     pub line: u64,
-    /// What it does.
+    /// Its effect.
     pub kind: TriggerKind,
 }
 

@@ -144,7 +144,7 @@ impl Matrix {
     }
 }
 
-/// What the ends of a flow activate.
+/// Triggers that the ends of a flow activate.
 #[derive(Clone, Copy)]
 struct Links {
     when_sent: Option<usize>,

@@ -1,4 +1,4 @@
-//! What several patterns share.
+//! Code shared by several patterns.
 
 use std::sync::Arc;
 
@@ -106,7 +106,7 @@ pub(crate) fn degree(stated: Option<u32>, pool: &[HostId]) -> Result<usize, Prob
     if wanted <= pool.len() { Ok(wanted) } else { Err(Problem::here("degree", wanted.to_string(), reason())) }
 }
 
-/// The most flows or connections that one block has at the same time.
+/// Maximum number of flows or connections of one block at the same time.
 const MOST: u64 = 4_000_000;
 
 /// `hosts` times `each` (the setting `key`), unless that is too much to keep.
@@ -137,8 +137,7 @@ impl Others {
         }
     }
 
-    /// The hosts `from`, each of which has `connections` (the setting `connections_per_host`), and destinations
-    /// among `to`.
+    /// The hosts `from`, with `connections` (the setting `connections_per_host`) each, and destinations among `to`.
     pub fn select(
         scene: &Scene<'_>,
         connections: u32,
@@ -164,7 +163,7 @@ impl Others {
     }
 }
 
-/// Traffic of `flows` that all start at `at`, in this order, and that nobody waits for.
+/// Traffic of `flows` that all start at `at`, in this order; their ends are not watched.
 pub fn at_once(at: Instant, flows: impl IntoIterator<Item = Flow>) -> Box<dyn Traffic> {
     Box::new(Fixed { at, flows: flows.into_iter().collect() })
 }

@@ -123,7 +123,7 @@ impl Poisson {
 struct Arrivals {
     from: Vec<HostId>,
     partners: Partners,
-    /// Flows per second of all senders up to and with this one.
+    /// Flows per second of all senders up to and including this one.
     below: Vec<f64>,
     /// Mean time between two arrivals. Unit: picoseconds.
     gap: f64,

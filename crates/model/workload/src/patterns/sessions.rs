@@ -51,7 +51,7 @@ impl Parts {
     }
 }
 
-/// What the `index`-th of `of` senders carries of `size` bytes where each has a part of its own. At least one byte: data
+/// Bytes of `size` that the `index`-th of `of` senders carries if each has a part of its own. At least one byte: data
 /// smaller than the number of its senders grows by that.
 pub(crate) fn share(size: Bytes, index: u16, of: u16) -> Bytes {
     let (each, more) = (size.0 / u64::from(of), size.0 % u64::from(of));
@@ -176,7 +176,7 @@ impl Kind {
     }
 }
 
-/// What both patterns state.
+/// Settings of both patterns.
 struct Build {
     /// Hosts at the other end of a session, and the setting that says so.
     many: (&'static str, u32),
@@ -219,7 +219,7 @@ impl Build {
     }
 }
 
-/// Who can be at the other end of a host's sessions.
+/// Candidates for the other end of a host's sessions.
 #[derive(Clone)]
 struct Partners {
     pool: Vec<HostId>,
@@ -276,8 +276,7 @@ impl Partners {
     }
 }
 
-/// Sessions one after the other: the next one is planned when the last flow of the one before has started. Lane: number of
-/// the flow.
+/// Sequential sessions: the next one is planned when the last flow of its predecessor has started. Lane: number of the flow.
 #[derive(Clone)]
 struct Sessions {
     kind: Kind,

@@ -220,7 +220,7 @@ impl LogNormal {
     }
 }
 
-/// What is left of the interval that is being offered.
+/// Bytes left of the interval that is being offered.
 #[derive(Clone, Default)]
 struct Interval {
     begin: Instant,

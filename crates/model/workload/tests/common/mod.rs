@@ -28,7 +28,7 @@ pub fn starts(block: TrafficSpec, hosts: u32, seed: u64, until: Instant) -> Vec<
     out
 }
 
-/// What is wrong with `block`.
+/// The error of `block`.
 pub fn refusal(block: TrafficSpec, hosts: u32) -> String {
     refusal_of(&WorkloadSpec::of([block]), hosts)
 }

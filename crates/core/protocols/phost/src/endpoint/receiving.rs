@@ -46,7 +46,7 @@ impl PhostRules {
         let own = Sprayer::own(paths, &mut self.chance);
         self.opened += 1;
         let receiver = Receiver::open(now, &self.rules, (peer, conn), about, self.opened, (paths, own));
-        // The packets of free tokens come without being asked for: so many tokens are left out. The latest flow decides.
+        // The packets of free tokens come without further tokens: so many tokens are left out. The latest flow decides.
         let held = self.rules.packet_time.saturating_mul(receiver.free().into());
         self.clock.held_until = self.clock.free_at.max(now).after(held);
         let slot = flows.open_receiver(peer, conn, receiver);

@@ -67,7 +67,7 @@ impl PhostRules {
     pub(super) fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, (to, conn): (HostAddr, ConnId)) {
         let Some(slot) = flows.senders.find(to, conn) else { return };
         let complete = |sender: &Sender| sender.counts.sent - sender.counts.again == sender.about.packets;
-        // Nobody can have everything before it was sent.
+        // An ACK before everything was sent cannot be genuine.
         let Some(sender) = flows.senders.get_mut(slot).filter(|sender| complete(sender)) else { return };
         let counts = sender.counts;
         self.ready.forget(slot);
