@@ -258,4 +258,4 @@ void pullnet_free(uint8_t *response, size_t size);
 #endif  // __cplusplus
 
 #endif  /* PULLNET_H */
-/* made from e66f91aa398ba9087ff2f9e0954ca415802bb0978e93c4829946bba68af5bf59 */
+/* made from 81e8c3b23e97c809eb88902212a923edf88dd7092b1d1060805a09ad577e16ff */

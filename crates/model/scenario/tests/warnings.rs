@@ -178,7 +178,11 @@ fn an_unknown_warning_is_an_error_with_the_nearest_name() {
 #[test]
 fn every_warning_is_listed_and_says_what_it_is() {
     let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), 9);
-    assert!(names.contains(&"unfinished_flows") && names.contains(&"unchanged_result"));
+    assert_eq!(names.len(), 10);
+    assert!(
+        names.contains(&"unfinished_flows")
+            && names.contains(&"deadlock")
+            && names.contains(&"unchanged_result")
+    );
     assert!(warning_kinds().iter().all(|row| row.summary.ends_with('.') && !row.summary.contains('\n')));
 }
