@@ -31,7 +31,7 @@ use pullnet_pull::PullQueue;
 use pullnet_qdisc::{
     Context, Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Signal, Trim, TrimConfig,
 };
-use pullnet_rdma::Rules;
+use pullnet_rdma::Parameters;
 use pullnet_rdma_dctcp::RdmaDctcp;
 use pullnet_rng::Seed;
 use pullnet_roce::{Roce, RoceConfig};
@@ -163,9 +163,14 @@ fn first_window(bytes: u64) -> usize {
 
 /// Whether a host of protocol `P` has something to send once a flow is opened.
 fn begins<P: Protocol>() -> bool {
-    let host = HostInfo { addr: HostAddr(0), rate: BitsPerSec::gbps(10) };
+    // Not host 0, which is the arbiter of Fastpass.
+    let host = HostInfo { addr: HostAddr(2), rate: BitsPerSec::gbps(10) };
     let mut endpoint = P::endpoint(&P::Config::default(), host, Seed(1).stream("check", 0));
     endpoint.open(Instant::ZERO, FlowSpec { to: HostAddr(1), size: Some(Bytes(1)), ..FlowSpec::default() });
+    // Some pace even their first packet by a timer.
+    if endpoint.poll_timeout().is_some_and(|deadline| deadline.at == Instant::ZERO) {
+        endpoint.handle_timeout(Instant::ZERO);
+    }
     endpoint.poll_transmit(Instant::ZERO).is_some()
 }
 
@@ -182,8 +187,10 @@ fn names() -> bool {
     let fits = "9000 B".parse::<QueueSize>().is_ok_and(|size| Limit::from(size).admits(0, 0, 9000));
     let refused = NdpConfig::default().set("mtu", Value::Text("soon")).is_some_and(|set| set.is_err());
     let empty = PullQueue::default().is_empty() && !DropTail::<Packet>::SHARES;
-    let rules: Rules = RoceConfig::default().rules();
-    let begun = rules.window.is_none() && RoundTrip::default().smoothed().is_none() && ReceivedSet::default().count() == 0;
+    let rules: Parameters = RoceConfig::default().parameters();
+    let begun = rules.window.is_none()
+        && RoundTrip::default().smoothed().is_none()
+        && ReceivedSet::default().count() == 0;
     fits && refused && empty && begun && !PROTOCOLS.is_empty() && !SWITCHES.is_empty()
 }
 
