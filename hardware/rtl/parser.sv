@@ -76,6 +76,7 @@ module parser
   logic [3:0] ihl2;
   logic [7:0] tos2, protocol2;
   logic [15:0] ip_len2, from_port, to_port;
+  logic [3:0] version;  // of the header behind UDP
   mac_t to2, from2;
   ip_t to_ip2, from_ip2;
   logic [L-1:0][15:0] half2;
@@ -106,6 +107,7 @@ module parser
       end
       if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next)) from_port <= half1[lane];
       if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next) + 14'd1) to_port <= half1[lane];
+      if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next) + 14'd4) version <= half1[lane][15:12];
       half2[lane] <= valid1 && v4
           && 14'(beat1) * 14'(L) + 14'(lane) > 14'(at)
           && 14'(beat1) * 14'(L) + 14'(lane) < 14'(next)
@@ -113,8 +115,9 @@ module parser
     end
   end
 
-  // What the frame is. The least that a trim leaves is what lies before the UDP header, 8 B of it and 32 B of NDP;
-  // in the artifact's layout 20 B of NDP follow the IP header.
+  // What the frame is. A trim leaves at least the bytes before the UDP header, its 8 B, and the 32 B of NDP's header, or 64 B
+  // in version 4, which is encrypted. In the artifact's layout 20 B of NDP follow the IP header. Headers that do not fit the
+  // first cell of a frame (version 4 behind IPv6 with a VLAN tag, or behind long IPv4 options) make it foreign.
   logic ip, ndp;
   len_t least;
   logic [5:0] dscp;
@@ -122,8 +125,8 @@ module parser
   always_comb begin
     dscp = tos2[7:2];
     ip = (v4_2 || v6_2) && len_t'({next2, 1'b0}) <= len2;
-    least = len_t'({next2, 1'b0}) + (cfg.artifact ? len_t'(20) : len_t'(40));
-    ndp = ip && protocol2 == (cfg.artifact ? 8'd199 : 8'd17) && len2 >= least;
+    least = len_t'({next2, 1'b0}) + (cfg.artifact ? len_t'(20) : version == 4'd4 ? len_t'(72) : len_t'(40));
+    ndp = ip && protocol2 == (cfg.artifact ? 8'd199 : 8'd17) && len2 >= least && least <= len_t'(CELL_BYTES);
     kind = FOREIGN;
     if (ndp && cfg.artifact) begin
       kind = (from_port & 16'h000a) != 0 || ip_len2 == 16'd40 || len2 <= least ? CONTROL : DATA;

@@ -10,6 +10,8 @@ const ARTIFACT_PROTOCOL: u8 = 199;
 const ARTIFACT_HEADER: usize = 20;
 /// Total length of an IPv4 packet without payload; identifies NACKs of trimmed packets and PULLs.
 const EMPTY_PACKET: u16 = 40;
+/// Bytes of the first cell of a frame, as `CELL_BYTES` in `pullnet_pkg.sv`.
+const CELL: u16 = 128;
 /// Flags ACK and NACK.
 const ACK_OR_NACK: u16 = 0x000a;
 
@@ -92,6 +94,11 @@ pub(crate) fn checksum(bytes: &[u8]) -> u16 {
     !((sum & 0xffff) + (sum >> 16)) as u16
 }
 
+/// The hardware keeps the headers of a frame in one cell: a frame with longer ones is foreign to it.
+fn in_first_cell(class: Class) -> Class {
+    if class.headers <= CELL { class } else { Class { kind: Kind::Foreign, label: None, ..class } }
+}
+
 impl Layout {
     /// IPv4 addresses of a frame, sender first.
     pub fn addresses(frame: &[u8]) -> Option<[Ipv4Addr; 2]> {
@@ -104,7 +111,7 @@ impl Layout {
 impl Codec for Layout {
     fn classify(&self, frame: &[u8]) -> Class {
         match self {
-            Self::Udp(ndp) => ndp.classify(frame),
+            Self::Udp(ndp) => in_first_cell(ndp.classify(frame)),
             Self::Artifact => classify_artifact(frame),
         }
     }
