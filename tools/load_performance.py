@@ -26,6 +26,7 @@ TIMERS = 'mtu = "9000 B"\nmin_rto = "1 ms"\ninitial_rto = "3 ms"\nrto_granularit
 SUBFLOWS = 'mtu = "9000 B"\nmin_rto = "1 ms"\ninitial_rto = "3 ms"\nrto_granularity = "100 us"\nsubflows = 8'
 DROP_TAIL = 'kind = "drop-tail"\nqueue = "200 packets"'
 MARKING = f'{DROP_TAIL}\nmark_above = "30 packets"'
+PAUSING = 'kind = "pfc"\nbuffer = "4 MB"\nheadroom = "100 kB"'
 PRIORITY = 'kind = "priority"\nqueue = "100 packets"'
 
 
@@ -74,8 +75,17 @@ LOADS = [
     Load(
         "go-back-N over PFC",
         'kind = "go-back-n"\nmtu = "9000 B"\nwindow = "30 packets"\ntimeout = "50 ms"',
-        'kind = "pfc"\nbuffer = "4 MB"\nheadroom = "100 kB"',
+        PAUSING,
     ),
+    Load(
+        "DCQCN over PFC",
+        'kind = "dcqcn"\nmtu = "9000 B"',
+        f'{PAUSING}\nmark_low = "5 kB"\nmark_high = "200 kB"\nmark_probability = 0.01',
+    ),
+    Load("TIMELY over PFC", 'kind = "timely"\nmtu = "9000 B"', PAUSING),
+    Load("D2TCP over marking switches", f'kind = "d2tcp"\n{TIMERS}', MARKING),
+    Load("D3", 'kind = "d3"\nmtu = "8940 B"', 'kind = "d3"'),
+    Load("Fastpass over strict priority", 'kind = "fastpass"\nmtu = "9000 B"', PRIORITY),
     Load("pHost over strict priority", 'kind = "phost"\nmtu = "9000 B"', PRIORITY),
     Load("pFabric", 'kind = "pfabric"\nmtu = "9000 B"', 'kind = "pfabric"\nqueue = "100 packets"'),
     Load("Homa over strict priority", 'kind = "homa"\nmtu = "9000 B"', PRIORITY),
