@@ -7,6 +7,7 @@ extern crate alloc;
 
 mod endpoint;
 mod finished;
+mod incoming;
 mod packets;
 mod received;
 mod round_robin;
@@ -15,6 +16,7 @@ mod table;
 
 pub use endpoint::{Armed, Endpoint, Flows, Known, Rules};
 pub use finished::Finished;
+pub use incoming::Incoming;
 pub use packets::FlowPackets;
 pub use received::{Noted, ReceivedSet, WINDOW};
 pub use round_robin::RoundRobin;

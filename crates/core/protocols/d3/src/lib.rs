@@ -8,7 +8,6 @@ extern crate alloc;
 mod config;
 mod endpoint;
 mod header;
-mod receiver;
 mod sender;
 
 pub use config::{D3Config, Late, RcpConfig};

@@ -2,7 +2,7 @@
 //!
 //! `README.md` beside this crate lists the rules with their sources, and where this implementation deviates from them. The
 //! arbiter's rules are in `arbiter`, which uses `matching` and `colouring`; the source's are in `sender`, the destination's in
-//! `receiver`, and what a host does when its arbiter is silent in `liaison`.
+//! `endpoint/receiving`, and those for a host whose arbiter is silent in `liaison`.
 #![no_std]
 
 extern crate alloc;
@@ -14,7 +14,6 @@ mod endpoint;
 mod header;
 mod liaison;
 mod matching;
-mod receiver;
 mod sender;
 
 pub use config::{FastpassConfig, Matching, SlotStart};

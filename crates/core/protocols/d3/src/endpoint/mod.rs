@@ -1,15 +1,12 @@
 //! The rules of one host: its flows in both directions.
 
-use pullnet_connections::{Endpoint, FlowPackets, Flows, RoundRobin, Rules};
+use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, RoundRobin, Rules};
 use pullnet_rng::Stream;
-use pullnet_transport::{
-    Class, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side, Transmit,
-};
+use pullnet_transport::{Class, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, Transmit};
 use pullnet_units::Instant;
 
 use crate::config::Parameters;
 use crate::header::D3Header;
-use crate::receiver::Receiver;
 use crate::sender::{Ack, Sender};
 
 mod receiving;
@@ -44,7 +41,7 @@ impl D3Rules {
 impl Rules for D3Rules {
     type Header = D3Header;
     type Sender = Sender;
-    type Receiver = Receiver;
+    type Receiver = Incoming;
     const SENDER_WAITS: &'static str = "pace or retransmission";
     const RECEIVER_WAITS: &'static str = "a silent sender";
 
@@ -81,7 +78,7 @@ impl Rules for D3Rules {
     }
 
     fn receiver_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
-        self.check_receiver(flows, now, slot);
+        flows.check_silence(now, slot, self.silence());
     }
 
     #[inline]
@@ -101,15 +98,7 @@ impl Rules for D3Rules {
         }
     }
 
-    fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        FlowStatus {
-            side: Side::Receiver,
-            peer: receiver.peer,
-            conn: receiver.conn,
-            bytes: receiver.bytes,
-            last_progress: receiver.last_progress,
-            waiting_for: "data",
-            counts: SendCounts::default(),
-        }
+    fn receiver_status(&self, receiver: &Incoming) -> FlowStatus {
+        receiver.status()
     }
 }

@@ -1,12 +1,11 @@
 //! The receiving side of a host: it acknowledges every packet and echoes what switches granted.
 
-use pullnet_connections::{Flows, Known, Noted};
+use pullnet_connections::{Flows, Incoming, Known};
 use pullnet_transport::{ConnId, Event, HostAddr};
 use pullnet_units::{Instant, Picos};
 
 use super::D3Rules;
 use crate::header::{Ask, D3Header, Grants};
-use crate::receiver::Receiver;
 
 /// Where a packet comes from: host, its connection, and the number of paths back.
 type From = (HostAddr, ConnId, u16);
@@ -39,14 +38,14 @@ impl D3Rules {
             }
             Known::New => {}
         }
-        let receiver = Receiver::open(now, (peer, conn), self.own_path(paths));
+        let receiver = Incoming::open(now, (peer, conn), (paths, self.own_path(paths)));
         let slot = flows.open_receiver(peer, conn, receiver);
         flows.arm_receiver(slot, now.after(self.silence()));
         Some(slot)
     }
 
     /// A sender that has been silent for longer than it may be is forgotten.
-    fn silence(&self) -> Picos {
+    pub(super) fn silence(&self) -> Picos {
         self.rules.give_up.saturating_mul(2)
     }
 
@@ -60,13 +59,8 @@ impl D3Rules {
         ask: Option<Ask>,
     ) {
         let Some(slot) = self.receiver_for(flows, now, from, Some(seq)) else { return };
-        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
-        let Some(noted) = receiver.on_data(now, seq, last) else { return };
-        if noted == Noted::New {
-            receiver.bytes += u64::from(bytes);
-            flows.events.push(Event::Delivered { slot, seq, bytes });
-        }
-        let (finished, cumulative, path) = (receiver.is_complete(), receiver.cumulative(), receiver.path);
+        let Some(receiver) = flows.take_data(now, slot, (seq, last), bytes) else { return };
+        let (finished, cumulative, path) = (receiver.is_complete(), receiver.cumulative(), receiver.paths.1);
         let (peer, conn, _) = from;
         let (answers, reply) = (Some(seq), reply_to(ask));
         let header = D3Header::Ack { conn, cumulative, answers, finished, reply };
@@ -97,21 +91,10 @@ impl D3Rules {
         let Some(slot) = self.receiver_for(flows, now, from, None) else { return };
         let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;
-        let (cumulative, path, reply) = (receiver.cumulative(), receiver.path, reply_to(Some(ask)));
+        let (cumulative, path, reply) = (receiver.cumulative(), receiver.paths.1, reply_to(Some(ask)));
         if reply.is_some() {
             let header = D3Header::Ack { conn, cumulative, answers: None, finished: false, reply };
             self.push_control(flows, peer, path, header);
-        }
-    }
-
-    pub(super) fn check_receiver(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
-        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
-        let (peer, conn) = (receiver.peer, receiver.conn);
-        let until = receiver.last_heard.after(self.silence());
-        if until > now {
-            flows.arm_receiver(slot, until);
-        } else {
-            flows.dismiss(now, slot, peer, conn);
         }
     }
 }

@@ -4,12 +4,11 @@ use alloc::boxed::Box;
 use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
 
-use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules, SmallQueue};
+use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules, SmallQueue};
 use pullnet_pull::{FlowOrder, Sprayer};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side,
-    Transmit,
+    Class, ConnId, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, Transmit,
 };
 use pullnet_units::Instant;
 
@@ -17,7 +16,6 @@ use crate::arbiter::Arbiter;
 use crate::config::{FastpassConfig, Parameters};
 use crate::header::FastpassHeader;
 use crate::liaison::Liaison;
-use crate::receiver::Receiver;
 use crate::sender::{Ack, Sender};
 
 mod arbitration;
@@ -148,7 +146,7 @@ impl FastpassRules {
 impl Rules for FastpassRules {
     type Header = FastpassHeader;
     type Sender = Sender;
-    type Receiver = Receiver;
+    type Receiver = Incoming;
     const SENDER_WAITS: &'static str = "the arbiter or ACKs";
     const RECEIVER_WAITS: &'static str = "a silent sender";
 
@@ -177,7 +175,7 @@ impl Rules for FastpassRules {
     }
 
     fn receiver_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
-        self.check_receiver(flows, now, slot);
+        flows.check_silence(now, slot, self.silence());
     }
 
     #[inline]
@@ -216,15 +214,7 @@ impl Rules for FastpassRules {
         }
     }
 
-    fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        FlowStatus {
-            side: Side::Receiver,
-            peer: receiver.peer,
-            conn: receiver.conn,
-            bytes: receiver.bytes,
-            last_progress: receiver.last_progress,
-            waiting_for: "data",
-            counts: SendCounts::default(),
-        }
+    fn receiver_status(&self, receiver: &Incoming) -> FlowStatus {
+        receiver.status()
     }
 }

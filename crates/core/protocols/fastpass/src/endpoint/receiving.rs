@@ -1,13 +1,12 @@
 //! The receiving side of a host: it acknowledges every packet.
 
-use pullnet_connections::{Flows, Known};
-use pullnet_pull::{Noted, Sprayer};
+use pullnet_connections::{Flows, Incoming, Known};
+use pullnet_pull::Sprayer;
 use pullnet_transport::{ConnId, Event, HostAddr};
 use pullnet_units::Instant;
 
 use super::FastpassRules;
 use crate::header::FastpassHeader;
-use crate::receiver::Receiver;
 
 impl FastpassRules {
     /// Finds the connection or opens it: any data packet may be the first to arrive. One of a finished connection is answered.
@@ -34,7 +33,7 @@ impl FastpassRules {
             Known::New => {}
         }
         let path = Sprayer::own(paths, &mut self.chance);
-        let slot = flows.open_receiver(peer, conn, Receiver::open(now, (peer, conn), (paths, path)));
+        let slot = flows.open_receiver(peer, conn, Incoming::open(now, (peer, conn), (paths, path)));
         flows.arm_receiver(slot, now.after(self.silence()));
         Some(slot)
     }
@@ -49,30 +48,14 @@ impl FastpassRules {
         bytes: u32,
     ) {
         let Some(slot) = self.receiver_for(flows, now, from, paths, seq) else { return };
-        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
-        let Some(noted) = receiver.on_data(now, seq, last) else { return };
-        if noted == Noted::New {
-            receiver.bytes += u64::from(bytes);
-            flows.events.push(Event::Delivered { slot, seq, bytes });
-        }
+        let Some(receiver) = flows.take_data(now, slot, (seq, last), bytes) else { return };
         let (peer, conn) = from;
-        let (finished, cumulative) = (receiver.is_complete(), receiver.received.cumulative());
-        let paths = (receiver.paths, receiver.path);
+        let (finished, cumulative) = (receiver.is_complete(), receiver.cumulative());
+        let paths = receiver.paths;
         let header = FastpassHeader::Ack { conn, cumulative, answers: seq, finished };
         self.send_control(flows, peer, paths, header);
         if finished {
             flows.finish(now, slot, peer, conn);
-        }
-    }
-
-    pub(super) fn check_receiver(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
-        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
-        let (peer, conn) = (receiver.peer, receiver.conn);
-        let until = receiver.last_heard.after(self.silence());
-        if until > now {
-            flows.arm_receiver(slot, until);
-        } else {
-            flows.dismiss(now, slot, peer, conn);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The rules of one host: its flows in both directions.
 
-use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
+use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules};
 use pullnet_pull::{FlowOrder, Policy, Sprayer};
 use pullnet_rng::Stream;
-use pullnet_transport::{Fate, FlowSpec, FlowStatus, Received, SendCounts, Side, Transmit};
+use pullnet_transport::{Fate, FlowSpec, FlowStatus, Received, Side, Transmit};
 use pullnet_units::Instant;
 
 use crate::config::{PfabricConfig, RankBy};
@@ -12,8 +12,6 @@ use crate::sender::{Ack, Sender};
 
 mod receiving;
 mod sending;
-
-use receiving::Receiver;
 
 /// pFabric on one host.
 pub type PfabricEndpoint = Endpoint<PfabricRules>;
@@ -47,7 +45,7 @@ impl PfabricRules {
 impl Rules for PfabricRules {
     type Header = PfabricHeader;
     type Sender = Sender;
-    type Receiver = Receiver;
+    type Receiver = Incoming;
     const SENDER_WAITS: &'static str = "retransmission";
     const RECEIVER_WAITS: &'static str = "a silent sender";
 
@@ -82,7 +80,7 @@ impl Rules for PfabricRules {
     }
 
     fn receiver_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
-        self.check_receiver(flows, now, slot);
+        flows.check_silence(now, slot, self.silence());
     }
 
     #[inline]
@@ -102,15 +100,7 @@ impl Rules for PfabricRules {
         }
     }
 
-    fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        FlowStatus {
-            side: Side::Receiver,
-            peer: receiver.peer,
-            conn: receiver.conn,
-            bytes: receiver.bytes,
-            last_progress: receiver.last_progress,
-            waiting_for: "data",
-            counts: SendCounts::default(),
-        }
+    fn receiver_status(&self, receiver: &Incoming) -> FlowStatus {
+        receiver.status()
     }
 }

@@ -1,0 +1,132 @@
+use pullnet_transport::{ConnId, Event, FlowStatus, HostAddr, SendCounts, Side};
+use pullnet_units::{Instant, Picos};
+
+use crate::{Flows, Noted, ReceivedSet, Rules};
+
+/// The receiving half of a flow whose last packet is marked as such and whose packets may arrive in any order.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    /// The sender.
+    pub peer: HostAddr,
+    /// Its number for the flow.
+    pub conn: ConnId,
+    /// Number of paths back to the sender, and the one of this flow.
+    pub paths: (u16, u16),
+    received: ReceivedSet,
+    /// Number of packets, once the last one has arrived.
+    total: Option<u32>,
+    bytes: u64,
+    last_progress: Instant,
+    /// When the sender was last heard.
+    pub last_heard: Instant,
+}
+
+impl Incoming {
+    /// A flow of which nothing has arrived.
+    pub fn open(now: Instant, (peer, conn): (HostAddr, ConnId), paths: (u16, u16)) -> Self {
+        let (received, total) = (ReceivedSet::default(), None);
+        Self { peer, conn, paths, received, total, bytes: 0, last_progress: now, last_heard: now }
+    }
+
+    /// Notes a packet of `bytes` bytes payload. `None`: a sender that follows the rules has not sent it.
+    pub fn on_data(&mut self, now: Instant, seq: u32, last: bool, bytes: u32) -> Option<Noted> {
+        let beyond = self.total.is_some_and(|total| seq >= total);
+        if beyond || seq == u32::MAX {
+            return None;
+        }
+        let noted = self.received.insert(seq);
+        if noted == Noted::TooFar {
+            return None;
+        }
+        if last && self.total.is_none() {
+            self.total = Some(seq + 1);
+        }
+        self.last_heard = now;
+        if noted == Noted::New {
+            self.bytes += u64::from(bytes);
+            self.last_progress = now;
+        }
+        Some(noted)
+    }
+
+    /// Every packet below this number has arrived.
+    pub fn cumulative(&self) -> u32 {
+        self.received.cumulative()
+    }
+
+    /// Whether every packet has arrived.
+    pub fn is_complete(&self) -> bool {
+        self.total.is_some_and(|total| self.received.cumulative() >= total)
+    }
+
+    /// How it stands.
+    pub fn status(&self) -> FlowStatus {
+        FlowStatus {
+            side: Side::Receiver,
+            peer: self.peer,
+            conn: self.conn,
+            bytes: self.bytes,
+            last_progress: self.last_progress,
+            waiting_for: "data",
+            counts: SendCounts::default(),
+        }
+    }
+}
+
+impl<R: Rules<Receiver = Incoming>> Flows<R> {
+    /// Notes a packet for the receiver in `slot` and delivers its payload if it is new. `None` as by [`Incoming::on_data`].
+    pub fn take_data(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        (seq, last): (u32, bool),
+        bytes: u32,
+    ) -> Option<&mut Incoming> {
+        let receiver = self.receivers.get_mut(slot)?;
+        if receiver.on_data(now, seq, last, bytes)? == Noted::New {
+            self.events.push(Event::Delivered { slot, seq, bytes });
+        }
+        Some(receiver)
+    }
+
+    /// The timer of the receiver in `slot` is due: a sender that has been silent for `silence` is given up.
+    pub fn check_silence(&mut self, now: Instant, slot: u32, silence: Picos) {
+        let Some(receiver) = self.receivers.get_mut(slot) else { return };
+        let (peer, conn, until) = (receiver.peer, receiver.conn, receiver.last_heard.after(silence));
+        if until > now {
+            self.arm_receiver(slot, until);
+        } else {
+            self.dismiss(now, slot, peer, conn);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn incoming() -> Incoming {
+        Incoming::open(Instant(5), (HostAddr(1), ConnId(2)), (4, 3))
+    }
+
+    #[test]
+    fn it_is_complete_when_everything_up_to_the_last_packet_has_arrived() {
+        let mut flow = incoming();
+        assert_eq!(flow.on_data(Instant(10), 2, true, 30), Some(Noted::New));
+        assert_eq!(flow.on_data(Instant(11), 0, false, 100), Some(Noted::New));
+        assert!(!flow.is_complete() && flow.cumulative() == 1);
+        assert_eq!(flow.on_data(Instant(12), 0, false, 100), Some(Noted::Known));
+        assert_eq!(flow.on_data(Instant(13), 1, false, 100), Some(Noted::New));
+        let status = flow.status();
+        assert!(flow.is_complete() && status.bytes == 230 && status.last_progress == Instant(13));
+    }
+
+    #[test]
+    fn packets_that_no_sender_sends_change_nothing() {
+        let mut flow = incoming();
+        assert_eq!(flow.on_data(Instant(10), 3, true, 1), Some(Noted::New));
+        assert_eq!(flow.on_data(Instant(20), 4, true, 1), None);
+        assert_eq!(flow.on_data(Instant(20), u32::MAX, false, 1), None);
+        assert!(flow.last_heard == Instant(10) && flow.status().bytes == 1);
+    }
+}
