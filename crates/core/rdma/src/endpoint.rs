@@ -98,33 +98,29 @@ impl<C: Control> RdmaRules<C> {
         self.settle(flows, now, slot);
     }
 
-    /// Any packet opens a connection, for each of them may be lost; unless all of its data has arrived before.
-    fn receiver_for(
-        &mut self,
-        flows: &mut Flows<Self>,
-        now: Instant,
-        peer: HostAddr,
-        conn: ConnId,
-    ) -> Option<u32> {
-        match flows.known(now, peer, conn) {
-            Known::Open(slot) => Some(slot),
-            Known::Finished => None,
-            Known::New | Known::Dismissed => {
-                let slot = flows.open_receiver(peer, conn, Receiver::open(now, peer, conn));
-                flows.arm_receiver(slot, now.after(memory(&self.parameters)));
-                Some(slot)
-            }
+    /// Any packet opens a connection, since each of them may be lost, unless the connection has ended here before.
+    fn receiver_for(&mut self, flows: &mut Flows<Self>, now: Instant, peer: HostAddr, conn: ConnId) -> Known {
+        let known = flows.known(now, peer, conn);
+        if known != Known::New {
+            return known;
         }
+        let slot = flows.open_receiver(peer, conn, Receiver::open(now, peer, conn));
+        flows.arm_receiver(slot, now.after(memory(&self.parameters)));
+        Known::Open(slot)
     }
 
     fn on_data(&mut self, flows: &mut Flows<Self>, now: Instant, packet: &Received<RdmaHeader>, data: Data) {
         let (peer, Data { conn, seq, .. }) = (packet.from, data);
         let marked = data.marked && self.parameters.cnp_interval.is_none();
-        let Some(slot) = self.receiver_for(flows, now, peer, conn) else {
-            // The last ACKs were lost.
-            let cumulative = seq.saturating_add(1);
-            let ack = RdmaHeader::Ack { conn, seq, cumulative, finished: true, marked };
-            return self.answer(flows, packet, ack);
+        let slot = match self.receiver_for(flows, now, peer, conn) {
+            Known::Open(slot) => slot,
+            Known::Finished => {
+                // The last ACKs were lost.
+                let cumulative = seq.saturating_add(1);
+                let ack = RdmaHeader::Ack { conn, seq, cumulative, finished: true, marked };
+                return self.answer(flows, packet, ack);
+            }
+            Known::Dismissed | Known::New => return flows.events.push(Event::Stray { peer, conn }),
         };
         let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;

@@ -191,3 +191,15 @@ fn a_paused_flow_fails_while_it_waits_for_its_turn() {
     assert_eq!(host.poll_event(), Some(acked));
     assert_eq!(host.poll_event(), Some(Event::Failed { to: THERE, conn: CONN, reason, counts }));
 }
+
+#[test]
+fn late_packets_do_not_open_a_flow_again_that_its_receiver_gave_up() {
+    let quick = RoceConfig { give_up: Picos::from_millis(10), ..config(Recovery::GoBackN) };
+    let mut s = host(&quick);
+    s.receives(arrives(data(0))).sends([ack(0, 1)]);
+    s.at(us(20_000));
+    assert_eq!(s.reported().last(), Some(&Event::Silent { slot: 0 }));
+    s.at(us(30_000)).receives(arrives(data(1))).sends_nothing();
+    s.reports([Event::Stray { peer: THERE, conn: CONN }]);
+    assert!(s.open_flows().is_empty());
+}
