@@ -11,7 +11,7 @@ pub struct Receiver {
     /// The path back.
     pub path: u16,
     received: ReceivedSet,
-    /// Packets in all, once the last one was seen.
+    /// Total number of packets; `None` until the last one has arrived.
     total: Option<u32>,
     pub bytes: u64,
     pub last_progress: Instant,
@@ -32,7 +32,7 @@ impl Receiver {
         }
     }
 
-    /// Notes a packet. `None`: no sender that keeps to the rules has sent it.
+    /// Records a data packet. `None`: no sender that follows the protocol would send it.
     pub fn on_data(&mut self, now: Instant, seq: u32, last: bool) -> Option<Noted> {
         let beyond = self.total.is_some_and(|total| seq >= total);
         if beyond || seq == u32::MAX {
