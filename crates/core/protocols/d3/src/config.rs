@@ -2,18 +2,18 @@ use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, Picos};
 
 choice! {
-    /// What becomes of a flow that cannot meet its deadline.
+    /// Treatment of a flow that cannot meet its deadline.
     pub enum Late {
-        /// It is given up, and its rate is free for others (flow quenching).
+        /// The flow is given up, which frees its rate for others (flow quenching).
         Quench = "quench",
-        /// It goes on with a fair share.
+        /// The flow continues with a fair share.
         FairShare = "fair-share",
-        /// Its deadline moves on by the time that it had from the start.
+        /// The deadline is postponed by the time that the flow had at its start.
         Extend = "extend",
     }
 }
 
-/// Settings that D3 and RCP have in common, and those of one of them.
+/// Declares the settings of D3 or RCP: the common ones, and the transport's own.
 macro_rules! granted_settings {
     ($(#[$doc:meta])* pub struct $name:ident { $($own:tt)* }) => {
         settings! {
@@ -21,25 +21,25 @@ macro_rules! granted_settings {
             pub struct $name {
                 /// Payload of a full packet. Bytes. Source: none stated; with the header a packet of 1500 B.
                 mtu: Bytes = "1440 B" in "1 B" => "60000 B",
-                /// Bytes on the wire of a packet without payload. Source: none stated; 40 B as TCP and IP, and 20 B for an ask and
-                /// grants.
+                /// Bytes on the wire of a packet without payload. Source: none stated; 40 B as TCP and IP, and 20 B for a
+                /// rate request and grants.
                 header: Bytes = "60 B" in "1 B" => "512 B",
                 $($own)*
-                /// Least time between two asks of a flow of which the second is a packet of its own, since no data may leave to carry
-                /// it. Source: none stated; the paper asks every round trip.
+                /// Minimum interval from a flow's rate request to its next one, if that is a separate packet because no
+                /// data packet may leave to carry it. Source: none stated; the paper has a request every round trip.
                 ask_interval: Picos = "100 us" in "1 us" => "1 s",
-                /// How long a grant may be used after it was asked for. Must be shorter than the switches' `epoch` by the way of a
-                /// packet. Source: none; in the paper grants have no end.
+                /// Time for which a grant may be used, from the departure of its rate request. Must be shorter than the
+                /// switches' `epoch` by the one-way delay of a packet. Source: none; in the paper grants do not expire.
                 lease: Picos = "5 ms" in "10 us" => "50 s",
-                /// Round trip before one was measured. Source: none stated.
+                /// Round-trip time assumed before the first measurement. Source: none stated.
                 initial_rtt: Picos = "200 us" in "1 us" => "1 s",
-                /// Least time after which a packet without an answer counts as lost; three round trips if that is more. Source: none
-                /// stated.
+                /// Minimum time after which an unanswered packet counts as lost; three round trips if that is longer.
+                /// Source: none stated.
                 timeout: Picos = "2 ms" in "1 us" => "100 s",
-                /// Longest time that a packet can be on its way and back. A connection is remembered that much longer than its
-                /// sender may repeat packets (`give_up`).
+                /// Longest possible round trip of a packet. A connection is remembered for this time beyond `give_up`,
+                /// within which its sender may retransmit.
                 time_wait: Picos = "50 ms" in "1 us" => "100 s",
-                /// Time without any word from the receiver after which a flow fails.
+                /// Time without a packet from the receiver after which a flow fails.
                 give_up: Picos = "5 s" in "1 ms" => "10000 s",
             }
         }
@@ -49,9 +49,10 @@ macro_rules! granted_settings {
 granted_settings! {
     /// Settings of D3 hosts.
     pub struct D3Config {
-        /// What becomes of a flow that cannot meet its deadline. Source: D3 section 6.1.3, quench.
+        /// Treatment of a flow that cannot meet its deadline. Source: D3 section 6.1.3, quench.
         late: Late = "quench",
-        /// Round trips before the deadline in which nothing is to be left to send. Source: D3 section 4 as we know it, 2.
+        /// Round trips before the deadline by which the flow aims to have sent everything. Source: D3 section 4 as we know
+        /// it, 2.
         allowance: u32 = 2 in 0 => 100,
     }
 }
@@ -61,14 +62,14 @@ granted_settings! {
     pub struct RcpConfig {}
 }
 
-/// The settings in the form in which hosts use them.
+/// The settings of D3 or RCP, converted for use by hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
     /// Payload of a full packet.
     pub mtu: u32,
-    /// Bytes beside it.
+    /// Bytes on the wire of a packet without payload.
     pub header: u32,
-    /// What becomes of late flows; `None`: deadlines are ignored (RCP).
+    /// Treatment of late flows; `None`: deadlines are ignored (RCP).
     pub late: Option<Late>,
     /// See [`D3Config::allowance`].
     pub allowance: u32,

@@ -1,28 +1,28 @@
 use pullnet_transport::{ConnId, Grant, Header, Hop, MOST_RATE, Medium, Packed, RateAsk, RateUnits};
 
-/// Switches on a path that can allocate rates.
+/// Maximum number of rate-allocating switches on a path.
 pub const MOST_HOPS: usize = 7;
-/// Says that there were more.
+/// Value of [`Grants::hops`] for a path with more than [`MOST_HOPS`] switches.
 const TOO_MANY: u8 = MOST_HOPS as u8 + 1;
-/// Asks are numbered modulo this.
+/// Modulus of rate request numbers.
 pub const NUMBERS: u8 = 1 << 7;
 
-/// What the switches on a path granted, in the order of the path.
+/// Grants of the switches on a path, in path order.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Grants {
-    /// Switches that were passed; more than [`MOST_HOPS`]: too many to remember.
+    /// Number of switches passed; above [`MOST_HOPS`]: more than the header can hold.
     pub hops: u8,
-    /// What each one granted.
+    /// Grant of each switch.
     pub granted: [Grant; MOST_HOPS],
 }
 
 impl Grants {
-    /// The rate that all of them grant; `None`: none of them allocates.
+    /// Smallest granted rate; `None`: no switch on the path allocates rates.
     pub fn rate(&self) -> Option<RateUnits> {
         self.granted[..MOST_HOPS.min(self.hops.into())].iter().map(|grant| grant.rate).min()
     }
 
-    /// Whether there were more switches than a header has room for.
+    /// Returns whether the path has more switches than the header can hold.
     pub fn overflows(&self) -> bool {
         self.hops >= TOO_MANY
     }
@@ -37,18 +37,18 @@ impl Grants {
     }
 }
 
-/// A flow asks for a rate. Each switch on the way finds what it granted before, and puts its new grant there.
+/// A rate request. Each switch on the path reads its previous grant from it and overwrites that with its new grant.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Ask {
-    /// Tells asks of a flow apart, below [`NUMBERS`].
+    /// Number of the request within its flow, below [`NUMBERS`].
     pub number: u8,
-    /// The rate that the flow needs; 0: a fair share.
+    /// Rate that the flow needs; 0: a fair share.
     pub desired: RateUnits,
-    /// What it said when it was granted what it hands back.
+    /// Desired rate in the request that obtained the grants handed back.
     pub before: RateUnits,
-    /// It ends (FIN): grants are handed back and none are wanted.
+    /// The flow ends (FIN): it hands its grants back and requests none.
     pub ends: bool,
-    /// Grants of before behind [`Grants::hops`], new ones up to there.
+    /// New grants below index [`Grants::hops`], previous grants from there on.
     pub grants: Grants,
 }
 
@@ -63,16 +63,16 @@ pub enum D3Header {
         seq: u32,
         /// The last packet of the flow.
         last: bool,
-        /// The ask of this round trip, if this packet carries it.
+        /// The rate request of this round trip, if this packet carries it.
         ask: Option<Ask>,
     },
-    /// An ask without payload: the first one opens the connection (SYN).
+    /// A rate request without payload; the first one opens the connection (SYN).
     Request {
         /// The sender's connection.
         conn: ConnId,
-        /// The sender gives up: nothing else will come.
+        /// The sender gives the flow up and sends nothing more.
         quenched: bool,
-        /// The ask.
+        /// The rate request.
         ask: Ask,
     },
     /// Acknowledges packets.
@@ -85,7 +85,7 @@ pub enum D3Header {
         answers: Option<u32>,
         /// The whole flow has arrived.
         finished: bool,
-        /// Number and grants of the ask that the packet carried.
+        /// Number and grants of the rate request that the answered packet carried.
         reply: Option<(u8, Grants)>,
     },
 }
@@ -100,14 +100,14 @@ const QUENCHED: u8 = 0x80;
 const ANSWERS: u8 = 0x10;
 const FINISHED: u8 = 0x20;
 const REPLIES: u8 = 0x40;
-/// Set in the last word, so that packets on the wire have the same length whatever was granted.
+/// Set in the last word, so that the length of a packet on the wire does not depend on the grants.
 const WHOLE: u32 = 1 << 31;
 
 fn flag(set: bool, bit: u8) -> u8 {
     if set { bit } else { 0 }
 }
 
-/// Words of a packet that carries an ask: 2 and 10 for the ask, 3 to 9 for the grants.
+/// Words of a packet that carries a rate request: 2 and 10 hold the request, 3 to 9 the grants.
 fn ask_words(conn: ConnId, seq: u32, ask: &Ask) -> Medium {
     let mut words = [0; 11];
     (words[0], words[1]) = (conn.0, seq);
@@ -184,7 +184,7 @@ impl Header for D3Header {
         })
     }
 
-    /// Rule 6: the switch takes back what it granted before, and its new grant takes that place.
+    /// Rule 6: the switch takes back its previous grant and writes its new grant into the same slot.
     fn at_hop(mut self, hop: &mut dyn Hop) -> Option<Self> {
         let ask = match &mut self {
             Self::Data { ask: Some(ask), .. } | Self::Request { ask, .. } => ask,
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A port that grants what is desired beside what was granted, in epoch 9.
+    /// A port that grants the desired rate plus its previous grant, in epoch 9.
     struct Generous;
 
     impl Hop for Generous {

@@ -1,6 +1,6 @@
-//! D3 (Wilson et al., SIGCOMM 2011) and RCP: hosts ask for rates, switches allocate them, by deadlines or equally.
+//! D3 (Wilson et al., SIGCOMM 2011) and RCP: hosts request rates; switches allocate them by deadline (D3) or equally (RCP).
 //!
-//! `README.md` beside this crate lists the rules with their sources, and where this implementation deviates from them.
+//! `README.md` beside this crate lists the rules with their sources, and the deviations of this implementation.
 #![no_std]
 
 extern crate alloc;
@@ -19,7 +19,7 @@ use pullnet_transport::{Framing, HostInfo, Protocol};
 
 use crate::config::Parameters;
 
-/// D3 as the registry knows it.
+/// Registry entry of D3.
 pub struct D3;
 
 impl Protocol for D3 {
@@ -38,7 +38,7 @@ impl Protocol for D3 {
     }
 }
 
-/// RCP for data centres as the registry knows it: D3 whose flows desire nothing.
+/// Registry entry of RCP for data centres: D3 with a desired rate of 0 for every flow.
 pub struct Rcp;
 
 impl Protocol for Rcp {

@@ -1,4 +1,4 @@
-//! The sending half of a connection: the rules of the README in its order.
+//! The sending half of a connection: the rules of the README, in the same order.
 
 use alloc::collections::VecDeque;
 
@@ -11,16 +11,16 @@ use crate::header::{Ask, D3Header, Grants, NUMBERS};
 
 /// Picoseconds that a byte takes at one unit of rate.
 const PER_BYTE: u64 = 8 * 1_000_000_000_000 / RATE_UNIT;
-/// Packets that overtake one on a path that keeps their order, before it counts as lost (RFC 5681, section 3.2).
+/// Number of later packets that overtake a packet before it counts as lost (RFC 5681, section 3.2). Paths keep packet order.
 const REORDERING: usize = 3;
-/// Weight of the measured round trip before the latest one (RFC 6298, section 2).
+/// The latest sample has a weight of 1 / `SMOOTHING` in the smoothed round-trip time (RFC 6298, section 2).
 const SMOOTHING: u64 = 8;
 /// Round trips without an answer after which a packet counts as lost.
 const PATIENCE: u64 = 3;
-/// An ask waits for data for such a part of the lease, if that is more than a round trip.
+/// A rate request waits for a data packet for 1 / `LEASE_PART` of the lease, or for a round trip if that is longer.
 const LEASE_PART: u64 = 4;
 
-/// What an ACK says.
+/// Content of an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ack {
     pub cumulative: u32,
@@ -29,10 +29,10 @@ pub struct Ack {
     pub reply: Option<(u8, Grants)>,
 }
 
-/// What a timer found.
+/// Result of a timer check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expiry {
-    /// Nothing is to be reported.
+    /// There is nothing to report.
     Nothing,
     /// This packet was not acknowledged in time.
     Timeout(u32),
@@ -40,10 +40,10 @@ pub enum Expiry {
     Failed(&'static str),
 }
 
-/// A packet to be sent: its header, its payload, and whether that was sent before.
+/// A packet to send: header, payload bytes, and whether it is a retransmission.
 pub type Outgoing = (D3Header, u32, bool);
 
-/// An ask that has no answer yet.
+/// A rate request that is not answered yet.
 #[derive(Clone, Copy, Debug)]
 struct Asking {
     number: u8,
@@ -60,35 +60,35 @@ pub struct Sender {
     pub path: u16,
     /// Rate of the host's link.
     uplink: RateUnits,
-    /// When the last byte should have arrived, and the time that there was for it. `None`: whenever.
+    /// When the last byte should have arrived, and the time from the opening of the flow until then. `None`: no deadline.
     deadline: Option<(Instant, Picos)>,
     acked: ReceivedSet,
-    /// The next packet that was never sent.
+    /// The lowest packet number not sent yet.
     next: u32,
-    /// Packets that are to be sent again.
+    /// Packets to retransmit.
     lost: VecDeque<u32>,
-    /// Packets that are on their way, in the order in which they left.
+    /// Packets in flight, in order of departure.
     flight: VecDeque<(u32, Instant)>,
-    /// The rate at which data may leave, and until when.
+    /// The rate at which data may leave, and when that permission ends.
     rate: RateUnits,
     lease: Instant,
-    /// Grants to be handed back with the next ask, and what was desired for them.
+    /// Grants to hand back with the next rate request, and the desired rate in the request that obtained them.
     held: Option<(Grants, RateUnits)>,
     asking: Option<Asking>,
     number: u8,
-    /// When it may ask again, and when by a packet of its own.
+    /// Earliest times of the next rate request: on a data packet, and as a separate packet.
     ask_at: Instant,
     bare_at: Instant,
-    /// When data left last, and how long it was.
+    /// Departure time of the latest data packet, and its length in bytes on the wire.
     left: Instant,
     left_bytes: u32,
     rtt: Option<Picos>,
-    /// Why it fails, as soon as no ask is without an answer.
+    /// Reason for which the flow fails, as soon as its rate request is answered or lost.
     failure: Option<&'static str>,
     pub counts: SendCounts,
     pub last_progress: Instant,
     last_heard: Instant,
-    /// Whether the host has it in line.
+    /// Whether the host's transmit queue contains this sender.
     pub in_line: bool,
 }
 
@@ -140,7 +140,7 @@ impl Sender {
         rules.timeout.max(self.rtt(rules).saturating_mul(PATIENCE))
     }
 
-    /// Whether every packet was acknowledged.
+    /// Returns whether every packet is acknowledged.
     pub fn is_complete(&self) -> bool {
         self.acked.count() == self.packets.number
     }
@@ -155,19 +155,19 @@ impl Sender {
         self.failure.is_none() && (new || !self.lost.is_empty())
     }
 
-    /// Bytes on the wire that are to be sent yet.
+    /// Bytes on the wire not sent yet, including retransmissions.
     fn bytes_left(&self, rules: &Parameters) -> u64 {
         let packets = u64::from(self.packets.number - self.next) + self.lost.len() as u64;
         packets * u64::from(rules.mtu + rules.header)
     }
 
-    /// How long `bytes` take at `rate`.
+    /// Transmission time of `bytes` at `rate`.
     fn time(bytes: u64, rate: RateUnits) -> Picos {
         let time = u128::from(bytes) * u128::from(PER_BYTE) / u128::from(rate.max(1));
         Picos(time.min(u64::MAX.into()) as u64)
     }
 
-    /// Rule 3: the rate that the flow needs; 0: a fair share.
+    /// Rule 3: rate that the flow needs; 0: a fair share.
     fn desired(&self, now: Instant, rules: &Parameters) -> RateUnits {
         let Some((deadline, _)) = self.deadline else { return 0 };
         if deadline <= now {
@@ -180,14 +180,14 @@ impl Sender {
         needed.div_ceil(time.into()).min(self.uplink.into()) as RateUnits
     }
 
-    /// Rule 8: the last moment at which the host's whole link would be enough for the deadline.
+    /// Rule 8: the latest time at which the full link rate of the host would still meet the deadline.
     fn must_end(&self, rules: &Parameters) -> Instant {
         let Some((deadline, _)) = self.deadline.filter(|_| self.has_data()) else { return Instant::NEVER };
         let needed = Self::time(self.bytes_left(rules), self.uplink);
         Instant(deadline.0.saturating_sub(needed.0))
     }
 
-    /// Rule 8: what becomes of the flow if it is late. Whether it is quenched.
+    /// Rule 8: treats a late flow as `late` prescribes. Returns whether the flow is quenched.
     fn is_quenched(&mut self, now: Instant, rules: &Parameters) -> bool {
         if self.must_end(rules) >= now {
             return false;
@@ -203,12 +203,12 @@ impl Sender {
         false
     }
 
-    /// What is left leaves before the answer to an ask could come.
+    /// Returns whether the remaining data leaves before a rate request could be answered.
     fn ends_soon(&self, rules: &Parameters) -> bool {
         self.rate > 0 && Self::time(self.bytes_left(rules), self.rate) <= self.rtt(rules)
     }
 
-    /// When data may leave.
+    /// Earliest departure of the next data packet.
     fn data_at(&self) -> Instant {
         if self.rate == 0 || !self.has_data() {
             return Instant::NEVER;
@@ -220,7 +220,7 @@ impl Sender {
         self.asking.is_none() && self.has_data() && !self.ends_soon(rules)
     }
 
-    /// Rule 4: when an ask leaves by itself, since no data will carry it soon.
+    /// Rule 4: when to send a rate request as a separate packet, because no data packet will carry it soon.
     fn request_at(&self, now: Instant, rules: &Parameters) -> Instant {
         if !self.may_ask(rules) {
             return Instant::NEVER;
@@ -231,12 +231,12 @@ impl Sender {
         if carried { Instant::NEVER } else { at }
     }
 
-    /// Rule 7: everything is sent, and no later packet can hand the grants back.
+    /// Rule 7: everything is sent, so no later data packet can hand the grants back.
     fn may_end(&self) -> bool {
         !self.has_data() && self.next == self.packets.number && self.asking.is_none() && self.held.is_some()
     }
 
-    /// When the next packet may leave. A flow that is to be quenched sends nothing more.
+    /// Earliest departure of the next packet. A flow that is about to be quenched sends nothing more.
     pub fn ready_at(&self, now: Instant, rules: &Parameters) -> Instant {
         if self.may_end() {
             return now;
@@ -247,7 +247,7 @@ impl Sender {
         self.data_at().min(self.request_at(now, rules))
     }
 
-    /// When something happens without a packet from outside.
+    /// When the timer of the flow is due.
     pub fn due(&self, now: Instant, rules: &Parameters) -> Instant {
         if self.failure.is_some() && self.asking.is_none() {
             return now;
@@ -262,7 +262,7 @@ impl Sender {
         asked.min(flight).min(lease).min(ready).min(silence).min(late)
     }
 
-    /// An ask, which takes the grants that are held with it.
+    /// Builds a rate request that hands back the grants held.
     fn ask(&mut self, now: Instant, rules: &Parameters, ends: bool) -> Ask {
         self.number = (self.number + 1) % NUMBERS;
         let desired = if ends { 0 } else { self.desired(now, rules) };
@@ -276,7 +276,7 @@ impl Sender {
         Ask { number: self.number, desired, before, ends, grants: Grants { hops: 0, ..grants } }
     }
 
-    /// Rule 7: the ask that hands all grants back.
+    /// Rule 7: the final request, which hands all grants back.
     pub fn farewell(&mut self, now: Instant, rules: &Parameters, quenched: bool) -> Option<D3Header> {
         (quenched || self.held.is_some()).then(|| {
             let ask = self.ask(now, rules, true);
@@ -298,7 +298,7 @@ impl Sender {
         })
     }
 
-    /// Rule 4: a data packet, with an ask if one is due, or with the end if it is the last one.
+    /// Rules 2 and 7: a data packet, with a rate request if one is due, or with the FIN if the packet is the last one.
     fn data(&mut self, now: Instant, rules: &Parameters) -> Option<Outgoing> {
         let again = !self.lost.is_empty();
         let asks = self.may_ask(rules) && self.ask_at <= now;
@@ -325,7 +325,7 @@ impl Sender {
         }
     }
 
-    /// Rule 5: grants of the switches that answer the latest ask.
+    /// Rule 5: applies the grants that answer the latest rate request.
     fn on_reply(&mut self, now: Instant, rules: &Parameters, number: u8, grants: Grants) {
         let Some(asked) = self.asking.filter(|asking| asking.number == number) else { return };
         self.asking = None;
@@ -341,7 +341,7 @@ impl Sender {
         self.ask_at = now;
     }
 
-    /// `acknowledged` is told when each packet left that is acknowledged now.
+    /// Processes an ACK. Calls `acknowledged` with the departure time of each newly acknowledged packet.
     pub fn on_ack(
         &mut self,
         now: Instant,
@@ -371,8 +371,8 @@ impl Sender {
         }
     }
 
-    /// Takes an acknowledged packet out of those on their way; says when it left. Rule 9: packets that several later ones
-    /// have overtaken on the same path are lost.
+    /// Removes an acknowledged packet from those in flight and returns its departure time. Rule 9: earlier packets that
+    /// `REORDERING` later ones have overtaken count as lost.
     fn arrived(&mut self, seq: u32) -> Option<Instant> {
         let position = self.flight.iter().position(|(other, _)| *other == seq)?;
         let (_, at) = self.flight.remove(position)?;
@@ -383,7 +383,7 @@ impl Sender {
         Some(at)
     }
 
-    /// A timer of the flow.
+    /// Handles the expiry of the flow's timer.
     pub fn on_timer(&mut self, now: Instant, rules: &Parameters) -> Expiry {
         if now.since(self.last_heard.min(now)) >= rules.give_up {
             return Expiry::Failed("the receiver is silent");
@@ -393,7 +393,7 @@ impl Sender {
         }
         let patience = self.patience(rules);
         if self.asking.is_some_and(|asking| asking.at.after(patience) <= now) {
-            // Rule 7: what the switches granted since is unknown, so that nothing is handed back.
+            // Rule 7: the new grants of the switches are unknown, so nothing is handed back.
             (self.asking, self.rate, self.ask_at) = (None, 0, now);
         }
         if let Some(reason) = self.failure.filter(|_| self.asking.is_none()) {
@@ -412,7 +412,7 @@ impl Sender {
         Expiry::Timeout(first)
     }
 
-    /// What the flow waits for, in words.
+    /// The flow's current wait, as text for its status.
     pub fn waiting_for(&self) -> &'static str {
         match (self.asking.is_some(), self.has_data(), self.rate) {
             (true, true, 0) => "the answer to its ask",

@@ -1,4 +1,4 @@
-//! D3's hosts word by word, in the order of the README.
+//! D3's hosts, packet by packet, in the order of the README.
 
 use pullnet_d3::{Ask, D3, D3Config, D3Endpoint, D3Header, Grants, Late, MOST_HOPS, Rcp, RcpConfig};
 use pullnet_rng::Seed;
@@ -27,7 +27,7 @@ const fn us(n: u64) -> Picos {
     Picos::from_micros(n)
 }
 
-/// What two switches granted, the second one `rate`.
+/// Grants of two switches: the link rate and `rate`.
 fn grants(rate: u32) -> Grants {
     let mut granted = [Grant::default(); MOST_HOPS];
     granted[0] = Grant { rate: LINK, epoch: 1 };
@@ -35,7 +35,7 @@ fn grants(rate: u32) -> Grants {
     Grants { hops: 2, granted }
 }
 
-/// The ask of number `number`, which hands `rate` back.
+/// Rate request `number`. `back` holds the previous desired rate and the grant handed back.
 fn ask(number: u8, desired: u32, back: Option<(u32, u32)>) -> Ask {
     let (before, rate) = back.unwrap_or_default();
     let held = back.map_or_else(Grants::default, |_| grants(rate));
@@ -54,7 +54,7 @@ fn arrives(header: D3Header) -> Arriving<D3Header> {
     Arriving::new(THERE, if matches!(header, D3Header::Data { .. }) { 1500 } else { 60 }, header)
 }
 
-/// The answer to ask `number`: `rate` is granted.
+/// The answer to request `number`, with a grant of `rate`.
 fn granted(number: u8, rate: u32) -> Arriving<D3Header> {
     let reply = Some((number, grants(rate)));
     arrives(D3Header::Ack { conn: CONN, cumulative: 0, answers: None, finished: false, reply })
@@ -69,7 +69,7 @@ fn ack(cumulative: u32, answers: u32) -> Arriving<D3Header> {
 fn a_flow_asks_first_and_sends_at_the_least_grant() {
     let mut s = host(Late::Quench);
     s.opens(flow(100, None)).sends([request(ask(1, 0, None))]);
-    // A tenth of the link: a packet every 120 us. The first one leaves at once, with the next ask.
+    // A tenth of the link rate: a packet every 120 us. The first one leaves at once, with the next request.
     s.at(us(100)).receives(granted(1, LINK / 10)).sends([data(
         0,
         100,
@@ -77,7 +77,7 @@ fn a_flow_asks_first_and_sends_at_the_least_grant() {
     )]);
     s.at(us(219)).sends_nothing();
     s.at(us(220)).sends([data(1, 100, None)]);
-    // The answer comes with an ACK; from then on the rate is another one.
+    // The answer arrives with an ACK and changes the rate at once.
     s.at(us(230)).receives(granted(2, LINK)).sends_nothing();
     s.at(us(232)).sends([data(2, 100, Some(ask(3, 0, Some((0, LINK)))))]);
 }
@@ -85,9 +85,9 @@ fn a_flow_asks_first_and_sends_at_the_least_grant() {
 #[test]
 fn a_deadline_is_turned_into_a_rate() {
     let mut s = host(Late::Quench);
-    // 100 packets of 1500 B in 2.4 ms less two round trips, which are taken to be 200 us each: 600 Mb/s.
+    // 100 packets of 1500 B in 2.4 ms minus two round trips, assumed to be 200 us each: 600 Mb/s.
     s.opens(flow(100, Some(us(2_400)))).sends([request(ask(1, 6_000, None))]);
-    // The round trip is 100 us: in 2.3 ms less 200 us, 99 packets when the ask leaves, which goes with a packet.
+    // The measured round trip is 100 us. The packet that carries the request leaves 99 packets for 2.3 ms minus 200 us.
     let desired = (99 * 1500 * 80_000_000u64).div_ceil(us(2_100).0) as u32;
     s.at(us(100)).receives(granted(1, 7_000)).sends([data(
         0,
@@ -117,7 +117,7 @@ fn a_flow_without_a_rate_asks_again_after_an_interval() {
 fn the_last_packet_hands_the_grants_back() {
     let mut s = host(Late::Quench);
     s.opens(flow(2, None)).sends([request(ask(1, 0, None))]);
-    // What is left leaves within a round trip: no further ask.
+    // The remaining data leaves within a round trip: no further request.
     s.at(us(100)).receives(granted(1, LINK)).sends([data(0, 2, None)]);
     let last = Ask { ends: true, ..ask(2, 0, Some((0, LINK))) };
     s.at(us(112)).sends([data(1, 2, Some(last))]);
@@ -143,7 +143,7 @@ fn late_flows_are_quenched_as_soon_as_their_link_is_too_slow() {
     s.at(us(100)).receives(granted(1, 0)).sends([request(ask(2, 7_059, Some((7_500, 0))))]);
     s.at(us(200)).receives(granted(2, 0)).sends([request(ask(3, 7_500, Some((7_059, 0))))]);
     s.at(us(300)).receives(granted(3, 0)).sends([request(ask(4, 8_000, Some((7_500, 0))))]);
-    // It waits for the answer, since that says what is to be handed back.
+    // The flow waits for the answer, which contains the grants to hand back.
     s.at(us(801)).sends_nothing();
     s.at(us(810)).receives(granted(4, 20)).at(us(811));
     let ask = Ask { ends: true, ..ask(5, 0, Some((8_000, 20))) };
@@ -157,10 +157,10 @@ fn late_flows_are_quenched_as_soon_as_their_link_is_too_slow() {
 fn an_ask_without_an_answer_stops_the_flow_and_hands_nothing_back() {
     let mut s = host(Late::Quench);
     s.opens(flow(100, None)).sends([request(ask(1, 0, None))]);
-    // A packet in 3 ms; the answer to the second ask is lost. After 2 ms the flow asks as if it were new, and waits.
+    // A packet every 3 ms; the answer to the second request is lost. After 2 ms the flow sends a request without grants.
     s.at(us(100)).receives(granted(1, 40)).sends([data(0, 100, Some(ask(2, 0, Some((0, 40)))))]);
     s.at(us(2_099)).sends_nothing();
     s.at(us(2_100)).sends([request(ask(3, 0, None))]);
-    // The packet that carried the ask is lost too, and leaves again.
+    // The packet that carried the second request is lost too, and is retransmitted.
     s.at(us(2_200)).receives(granted(3, LINK)).sends([data(0, 100, Some(ask(4, 0, Some((0, LINK)))))]);
 }

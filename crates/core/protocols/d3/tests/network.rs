@@ -1,4 +1,4 @@
-//! Hosts and ports together: what must hold of grants whatever is lost, and the paper's figures in small.
+//! Hosts and ports together: invariants of grants under packet loss, and the paper's figures at small scale.
 
 mod common;
 
@@ -18,12 +18,12 @@ fn flow(conn: u32, to: u32, size: u64, deadline: Option<Instant>) -> FlowSpec {
     FlowSpec { conn, to, size, deadline, ..FlowSpec::default() }
 }
 
-/// Nothing is forgotten: what is granted must be handed back.
+/// A switch that forgets no grants: flows must hand them back.
 fn unforgetting() -> SwitchConfig {
     SwitchConfig { epoch: Picos::from_secs(100), ..SwitchConfig::default() }
 }
 
-/// Flows of which each may be opened by a sender: its size, when it is opened, and how long it has.
+/// Flows to open: sender, size in bytes, start in us, and time until the deadline in us.
 type Plan = Vec<(usize, u64, u64, Option<u64>)>;
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -31,7 +31,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     prop::collection::vec((0..4usize, 1..60_000u64, 0..20_000u64, deadline), 1..25)
 }
 
-/// Runs a plan until everything has ended; flows begin in order of time.
+/// Opens the flows of a plan in order of time and runs until all have ended. Returns how many completed and failed.
 fn run_plan(net: &mut Net, mut plan: Plan) -> (usize, usize) {
     plan.sort_by_key(|(_, _, start, _)| *start);
     for (number, (from, size, start, time)) in (0..).zip(&plan) {
@@ -48,7 +48,7 @@ fn run_plan(net: &mut Net, mut plan: Plan) -> (usize, usize) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// That no grant exceeds the capacity is asserted at each departure.
+    /// `Net::serve` also asserts at each departure that the grants do not exceed the capacity.
     #[test]
     fn without_losses_every_grant_is_handed_back(plan in plan()) {
         let (flows, mut net) = (plan.len(), Net::new::<D3>(5, &D3Config::default(), &unforgetting()));
@@ -68,12 +68,12 @@ proptest! {
     }
 }
 
-/// Bytes on the wire that the receiver got per second of the link's capacity, from 20 to 60 ms, and the mean and largest queue.
+/// Payload rate as a share of the link rate, from 20 to 60 ms, and the mean and largest queue in bytes.
 fn long_flows(senders: u32) -> (f64, u64, u64) {
     let mut net = Net::new::<D3>(senders + 1, &D3Config::default(), &SwitchConfig::default());
     for sender in 0..senders {
         let endless = FlowSpec { conn: ConnId(sender), to: HostAddr(senders), ..FlowSpec::default() };
-        // Flows that begin at one instant and have equal rates would keep their packets together for ever.
+        // Flows with equal rates that start at the same instant would keep colliding forever.
         net.run(at(613 * u64::from(sender)));
         net.open(sender as usize, endless);
     }
@@ -100,8 +100,8 @@ fn figure_16_long_flows_fill_the_link_over_a_short_queue() {
     }
 }
 
-/// How many of 24 flows of 30 kB meet their deadlines, which are 3 ms for every other one and 20 ms for the rest; all
-/// begin at once.
+/// Number of flows that meet their deadlines, of 24 flows of 30 kB that start at once. Deadlines alternate between 4 ms and
+/// 20 ms.
 fn met(mut net: Net) -> usize {
     let deadline = |number: u64| at(if number.is_multiple_of(2) { 4_000 } else { 20_000 });
     for number in 0..24u64 {
@@ -129,7 +129,7 @@ fn quenched_flows_leave_their_rate_to_others() {
     let run = |late| {
         let config = D3Config { late, ..D3Config::default() };
         let mut net = Net::new::<D3>(3, &config, &SwitchConfig::default());
-        // The first one needs more than the link from the start, the second one half of it.
+        // The first flow needs more than the link rate from the start, the second flow half of it.
         net.open(0, flow(1, 2, 500_000, Some(at(2_000))));
         net.open(1, flow(2, 2, 500_000, Some(at(8_000))));
         net.run(at(100_000));

@@ -1,4 +1,4 @@
-//! The rules of one host: its flows in both directions.
+//! The rules of one host, for its flows in both directions.
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, RoundRobin, Rules};
 use pullnet_rng::Stream;
@@ -15,11 +15,11 @@ mod sending;
 /// D3 or RCP on one host.
 pub type D3Endpoint = Endpoint<D3Rules>;
 
-/// The state that belongs to no flow.
+/// State of a host beyond that of single flows.
 pub struct D3Rules {
     rules: Parameters,
     host: HostInfo,
-    /// Senders whose next packet may leave.
+    /// Transmit queue: senders whose next packet may leave.
     line: RoundRobin,
     chance: Stream,
 }
@@ -31,7 +31,7 @@ impl D3Rules {
         Endpoint::new(Self { rules, host, line: RoundRobin::default(), chance }, remembered)
     }
 
-    /// A packet without payload: an ACK, or an ask that hands grants back.
+    /// Queues a packet without payload: an ACK, or a request that hands grants back.
     fn push_control(&self, flows: &mut Flows<Self>, to: HostAddr, path: u16, header: D3Header) {
         let (wire, class) = (self.rules.header as u16, Class::Control);
         flows.control.push(Transmit { to, path, wire, class, priority: 0, ect: false, again: false, header });
@@ -56,7 +56,7 @@ impl Rules for D3Rules {
     fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<D3Header>) {
         let Received { from, paths, wire, fate, header, .. } = packet;
         if fate != Fate::Whole {
-            // D3's switches drop: what has lost its payload counts as lost.
+            // D3's switches drop packets; a packet without its payload counts as lost.
             return;
         }
         match header {

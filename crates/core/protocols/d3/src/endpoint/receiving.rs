@@ -1,4 +1,4 @@
-//! The receiving side of a host: it acknowledges every packet and echoes what switches granted.
+//! The receiving side of a host: acknowledges every packet and echoes the grants of the switches.
 
 use pullnet_connections::{Flows, Incoming, Known};
 use pullnet_transport::{ConnId, Event, HostAddr};
@@ -7,16 +7,16 @@ use pullnet_units::{Instant, Picos};
 use super::D3Rules;
 use crate::header::{Ask, D3Header, Grants};
 
-/// Where a packet comes from: host, its connection, and the number of paths back.
+/// Origin of a packet: the host, its connection, and the number of paths back.
 type From = (HostAddr, ConnId, u16);
 
-/// Rule 5: grants go back to whoever asked; an end is not answered.
+/// Rule 5: grants return to the sender of the request. A FIN is not answered.
 fn reply_to(ask: Option<Ask>) -> Option<(u8, Grants)> {
     ask.filter(|ask| !ask.ends).map(|ask| (ask.number, ask.grants))
 }
 
 impl D3Rules {
-    /// Finds the connection or opens it: a lost request does not keep data from opening it.
+    /// Finds or opens the connection. Data opens it too, in case the first request was lost.
     fn receiver_for(
         &mut self,
         flows: &mut Flows<Self>,
@@ -44,7 +44,7 @@ impl D3Rules {
         Some(slot)
     }
 
-    /// A sender that has been silent for longer than it may be is forgotten.
+    /// Silence after which a sender is forgotten: twice `give_up`.
     pub(super) fn silence(&self) -> Picos {
         self.rules.give_up.saturating_mul(2)
     }
@@ -84,7 +84,7 @@ impl D3Rules {
             // The sender has given the flow up.
             return known.into_iter().for_each(|slot| flows.dismiss(now, slot, peer, conn));
         }
-        // An end asks for nothing, and may come after the flow is forgotten.
+        // A FIN needs no answer and may arrive after the flow was forgotten.
         if ask.ends && known.is_none() {
             return;
         }

@@ -22,12 +22,12 @@ impl D3Rules {
         self.line_up(flows, now, slot);
     }
 
-    /// A path that a flow keeps: grants are those of its switches.
+    /// Draws the path of a flow. The flow keeps it, because grants belong to the switches on that path.
     pub(super) fn own_path(&mut self, paths: u16) -> u16 {
         if paths < 2 { 0 } else { self.chance.below(paths.into()) as u16 }
     }
 
-    /// A sender stands in line as soon as its next packet may leave, and its timer runs.
+    /// Puts a sender into the transmit queue once its next packet may leave, and sets its timer.
     fn line_up(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
         if !sender.in_line && sender.ready_at(now, &self.rules) <= now {
@@ -58,7 +58,7 @@ impl D3Rules {
         self.line_up(flows, now, slot);
     }
 
-    /// A flow is about to end: what it holds goes back to the switches.
+    /// Ends a flow: hands its grants back to the switches.
     fn part(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32, quenched: bool) -> SendCounts {
         let Some(sender) = flows.senders.get_mut(slot) else { return SendCounts::default() };
         let (to, path, counts) = (sender.to, sender.path, sender.counts);
@@ -85,7 +85,7 @@ impl D3Rules {
         self.line_up(flows, now, slot);
     }
 
-    /// The next packet of the flow whose turn it is.
+    /// The next packet of the first sender in the transmit queue.
     pub(super) fn transmit_next(
         &mut self,
         flows: &mut Flows<Self>,

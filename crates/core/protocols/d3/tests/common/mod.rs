@@ -1,5 +1,5 @@
-//! Hosts around one D3 switch, in virtual time: one thing happens at a time. It shares endpoints and discipline with the
-//! simulator, and nothing else, so that a test can look into ports while flows run.
+//! Hosts around one D3 switch, in virtual time, one event at a time. Shares only endpoints and queue discipline with the
+//! simulator, so that a test can inspect ports while flows run.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ impl Context<Pkt> for Surroundings {
     }
 }
 
-/// Every link.
+/// Rate of every link.
 pub const RATE: BitsPerSec = BitsPerSec::gbps(1);
 const DELAY: Picos = Picos::from_micros(5);
 
@@ -96,7 +96,7 @@ struct Port {
     serving: Option<(Instant, Pkt)>,
 }
 
-/// What can happen next.
+/// Kinds of events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum What {
     Sent(usize),
@@ -106,24 +106,24 @@ enum What {
     AtHost(usize),
 }
 
-/// The network.
+/// A star network with its pending events.
 pub struct Net {
     hosts: Vec<Host>,
     ports: Vec<Port>,
     rules: <D3Rule as pullnet_qdisc::ClassRule<1>>::Rules,
     chance: SmallStream,
     order: u64,
-    /// The time.
+    /// The virtual time.
     pub now: Instant,
     /// Probability that a link loses a packet.
     pub loss: f64,
-    /// When the link to the last host loses everything.
+    /// Start and end of the interval in which the link to the last host loses every packet.
     pub down: [Instant; 2],
-    /// What hosts reported.
+    /// Events reported by hosts, with time and host.
     pub events: Vec<(Instant, usize, Event)>,
     /// Packets dropped at ports.
     pub dropped: u32,
-    /// Bytes that waited at the last port when a packet arrived there: sum, number, most.
+    /// Bytes waiting at the last port after each arrival there: sum, number of arrivals, maximum.
     pub waited: [u64; 3],
 }
 
@@ -161,7 +161,7 @@ impl Net {
         &mut self.ports[host].queue.rule_mut().allocator
     }
 
-    /// What all ports have granted, as they count it now.
+    /// Current sums of all ports.
     pub fn sums(&mut self) -> Vec<Sums> {
         let (rules, now) = (self.rules, self.now);
         (0..self.ports.len()).map(|port| self.allocator(port).sums(&rules, now)).collect()
@@ -173,7 +173,7 @@ impl Net {
         self.settle(from);
     }
 
-    /// Lets everything happen before `end`.
+    /// Processes all events before `end`.
     pub fn run(&mut self, end: Instant) {
         while let Some((at, what)) = self.next().filter(|(at, _)| *at < end) {
             assert!(at >= self.now, "{what:?} at {at:?}, before {:?}", self.now);
@@ -250,7 +250,7 @@ impl Net {
         self.put(sent, to, left, true);
     }
 
-    /// A packet that left a port arrives at its host.
+    /// Sends a packet from a port to its host.
     fn arrive(&mut self, packet: Pkt, host: usize, port: bool) {
         self.put(packet, host, Picos(0), port);
     }
@@ -280,7 +280,7 @@ impl Net {
         }
     }
 
-    /// The next packet goes into service; a grant that it takes leaves no more granted than there is.
+    /// Starts service of the next packet. Asserts that its grant does not raise the sum of grants above the capacity.
     fn serve(&mut self, number: usize) {
         if self.ports[number].serving.is_some() {
             return;
