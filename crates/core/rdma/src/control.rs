@@ -2,18 +2,18 @@ use core::fmt::Debug;
 
 use pullnet_units::{Instant, Picos};
 
-/// What an ACK or a NACK says to rate control.
+/// Content of an ACK or a NACK for rate control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Acked {
-    /// When it arrived.
+    /// Time of its arrival.
     pub now: Instant,
     /// Payload bytes newly acknowledged.
     pub bytes: u64,
-    /// The packet that is answered was marked.
+    /// Whether the packet that it answers was marked.
     pub marked: bool,
-    /// Time since the packet that is answered was sent; `None` if it was sent more than once.
+    /// Time since that packet was sent; `None` if the packet was sent more than once.
     pub rtt: Option<Picos>,
-    /// The oldest packet without an ACK, after this one.
+    /// Number of the oldest packet that is still without an ACK.
     pub first: u32,
     /// Number of the next new packet.
     pub next: u32,
@@ -21,30 +21,30 @@ pub struct Acked {
 
 /// Rate control of one flow. Rates are in bits per second on the wire.
 ///
-/// A control has no timers of its own: whatever its rules say happens at a certain time is made up for when the rate is
-/// next asked for, which is whenever a packet leaves. So timers of a microsecond cost nothing while nothing is sent.
+/// A control has no timers of its own: updates that are due run when the rate is next read, which is at every departure of
+/// a packet. Timers of a microsecond therefore cost nothing while nothing is sent.
 pub trait Control: Clone + Debug {
     /// Settings, common to all flows of a host.
     type Rules: Clone + Debug;
 
     /// The state of a new flow on a link of rate `line`.
     fn open(rules: &Self::Rules, line: f64) -> Self;
-    /// The rate after everything that has happened by `now`. Never above the rate of the link.
+    /// Runs the updates due by `now` and returns the rate, which is never above the rate of the link.
     fn rate(&mut self, rules: &Self::Rules, now: Instant) -> f64;
-    /// A packet of `bytes` bytes on the wire leaves.
+    /// Handles the departure of a packet of `bytes` bytes on the wire.
     fn on_sent(&mut self, _rules: &Self::Rules, _now: Instant, _bytes: u32) {}
-    /// An ACK or a NACK arrives.
+    /// Handles an ACK or a NACK.
     fn on_ack(&mut self, _rules: &Self::Rules, _ack: &Acked) {}
-    /// A congestion notification (CNP) arrives.
+    /// Handles a congestion notification (CNP).
     fn on_cnp(&mut self, _rules: &Self::Rules, _now: Instant) {}
 }
 
-/// No rate control: every flow is sent at the rate of the link, or at a rate that is stated.
+/// No rate control: every flow is sent at the rate of the link or at a fixed rate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LineRate(f64);
 
 impl Control for LineRate {
-    /// Rate of each flow; `None`: that of the link.
+    /// Rate of each flow; `None`: the rate of the link.
     type Rules = Option<f64>;
 
     fn open(rules: &Option<f64>, line: f64) -> Self {

@@ -12,7 +12,7 @@ pub enum RdmaHeader {
         /// The last packet of the flow.
         last: bool,
     },
-    /// A packet has arrived.
+    /// Acknowledges a packet.
     Ack {
         /// The sender's connection.
         conn: ConnId,
@@ -25,7 +25,7 @@ pub enum RdmaHeader {
         /// A switch has marked the packet that is answered.
         marked: bool,
     },
-    /// A packet has arrived while an earlier one is missing.
+    /// Reports a missing packet on the arrival of a later one.
     Nack {
         /// The sender's connection.
         conn: ConnId,
@@ -47,9 +47,9 @@ const DATA: u8 = 0;
 const ACK: u8 = 1;
 const NACK: u8 = 2;
 const CNP: u8 = 3;
-/// Flags share a byte with the kind: they are the high nibble. On data: the last packet; on an ACK: finished.
+/// Flag in the high nibble of the kind. On data: the last packet; on an ACK: finished.
 const END: u8 = 0x10;
-/// On an ACK or a NACK: the packet that is answered was marked.
+/// Flag on an ACK or a NACK: the packet that it answers was marked.
 const MARKED: u8 = 0x20;
 
 fn flag(set: bool, bit: u8) -> u8 {
@@ -88,7 +88,7 @@ impl Header for RdmaHeader {
     fn concerns(self) -> Option<(ConnId, Option<u32>)> {
         Some(match self {
             Self::Data { conn, seq, .. } | Self::Ack { conn, seq, .. } => (conn, Some(seq)),
-            // The sender's timer runs for the packet that is missing.
+            // The sender's timer runs for the missing packet.
             Self::Nack { conn, cumulative, .. } => (conn, Some(cumulative)),
             Self::Cnp { conn } => (conn, None),
         })

@@ -1,5 +1,5 @@
-//! What hosts of RDMA over Converged Ethernet (RoCE) share: paced senders, loss recovery by NACK, the notification of marks,
-//! and rate control as a trait.
+//! Common part of hosts of RDMA over Converged Ethernet (RoCE): paced senders, loss recovery by NACK, notification of
+//! marks, and rate control as a trait.
 //!
 //! `README.md` beside this crate lists the rules.
 #![no_std]

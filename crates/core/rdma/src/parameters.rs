@@ -2,11 +2,11 @@ use pullnet_settings::choice;
 use pullnet_units::Picos;
 
 choice! {
-    /// How lost packets are repeated.
+    /// How lost packets are retransmitted.
     pub enum Recovery {
-        /// The receiver takes packets in order only; a NACK has the sender go on from the missing one.
+        /// The receiver accepts packets in order only; after a NACK the sender continues from the missing packet.
         GoBackN = "go-back-n",
-        /// The receiver keeps what it has; only missing packets are repeated.
+        /// The receiver accepts packets in any order; only missing packets are retransmitted.
         Selective = "selective",
     }
 }
@@ -24,23 +24,23 @@ choice! {
 choice! {
     /// How a receiver tells the sender of marked packets.
     pub enum Notification {
-        /// By congestion notification packets, a limited number of them.
+        /// By congestion notification packets (CNPs), at a limited rate.
         Cnp = "cnp",
         /// By a bit in the ACK of each marked packet.
         Ack = "ack",
     }
 }
 
-/// Settings that all RoCE hosts have, in the form in which flows use them. Rate control has its own.
+/// Settings common to all RoCE hosts, in the form in which flows use them. Rate control has its own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameters {
     /// Payload of a full packet, bytes.
     pub mtu: u32,
-    /// Bytes on the wire beside the payload.
+    /// Bytes on the wire besides the payload.
     pub header: u32,
     /// Bytes on the wire of an ACK, a NACK and a CNP.
     pub ack: u32,
-    /// How lost packets are repeated.
+    /// How lost packets are retransmitted.
     pub recovery: Recovery,
     /// Payload bytes that may be outstanding; `None`: no limit.
     pub window: Option<u64>,
@@ -48,7 +48,7 @@ pub struct Parameters {
     pub window_scales: bool,
     /// Least time between two NACKs for the same missing packet.
     pub nack_interval: Picos,
-    /// Time without an ACK, once nothing is left to send, after which packets are repeated.
+    /// Time without an ACK, once nothing is left to send, after which packets are retransmitted.
     pub timeout: Picos,
     /// Time without any answer to outstanding packets after which a flow fails.
     pub give_up: Picos,
@@ -64,7 +64,7 @@ pub struct Parameters {
     pub cnp_interval: Option<Picos>,
 }
 
-/// A settings table of RoCE hosts: what all of them have, and after it the rows of its own.
+/// Declares a settings table of RoCE hosts: the common settings, followed by its own.
 ///
 /// It also gets a method `parameters`, which returns the common part as [`Parameters`](crate::Parameters) without ECN.
 #[macro_export]
@@ -75,23 +75,23 @@ macro_rules! rdma_settings {
             pub struct $name {
                 /// Payload of a full packet. Bytes. Source: simulators of RoCE, 1000 B; InfiniBand: 256 B to 4096 B.
                 mtu: pullnet_units::Bytes = "1000 B" in "1 B" => "60000 B",
-                /// Bytes on the wire of a data packet beside its payload. Source: HPCC simulator, 14 link, 20 IP, 8 UDP, 6
+                /// Bytes on the wire of a data packet besides its payload. Source: HPCC simulator, 14 link, 20 IP, 8 UDP, 6
                 /// sequence.
                 header: pullnet_units::Bytes = "48 B" in "1 B" => "128 B",
                 /// Bytes on the wire of an ACK, a NACK and a CNP; not less than `header`. Source: HPCC simulator.
                 ack: pullnet_units::Bytes = "60 B" in "1 B" => "128 B",
-                /// How lost packets are repeated. Source: go-back-n, DCQCN section 2; selective, IRN (Mittal et al., SIGCOMM
+                /// How lost packets are retransmitted. Source: go-back-n, DCQCN section 2; selective, IRN (Mittal et al., SIGCOMM
                 /// 2018) section 3.1.
                 recovery: $crate::Recovery = "go-back-n",
-                /// Payload that may be outstanding. Bytes; no limit unless stated.
+                /// Largest outstanding payload. Bytes; absent: no limit.
                 window: Option<pullnet_units::Bytes> = "" in "1 B" => "1 TB",
-                /// Whether the window is in proportion to the rate: stated for the rate of the link. Without effect where
-                /// there is no window. Source: HPCC simulator, VAR_WIN.
+                /// Whether the window scales with the rate; `window` is its value at the rate of the link. No effect without
+                /// `window`. Source: HPCC simulator, VAR_WIN.
                 window_scales: bool = false,
                 /// Least time between two NACKs for the same missing packet. Source: HPCC simulator, 500 us.
                 nack_interval: pullnet_units::Picos = "500 us" in "1 ns" => "1 s",
-                /// Time without an ACK, once nothing is left to send, after which packets are repeated. Larger than the
-                /// largest round-trip time, pauses included.
+                /// Time without an ACK, once nothing is left to send, after which packets are retransmitted. Should exceed
+                /// the largest round-trip time, pauses included.
                 timeout: pullnet_units::Picos = "4 ms" in "1 us" => "100 s",
                 /// Time without any answer to outstanding packets after which a flow fails.
                 give_up: pullnet_units::Picos = "1 s" in "10 us" => "10000 s",

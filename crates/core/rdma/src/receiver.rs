@@ -13,7 +13,7 @@ pub struct Data {
     pub marked: bool,
 }
 
-/// What a receiver answers to a data packet.
+/// Answer of a receiver to a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     Ack,
@@ -26,12 +26,12 @@ pub struct Receiver {
     pub peer: HostAddr,
     pub conn: ConnId,
     received: ReceivedSet,
-    /// Number of packets, once the last one was taken.
+    /// Number of packets of the flow; `None` until the last one was accepted.
     total: Option<u32>,
     pub bytes: u64,
     pub last_progress: Instant,
     pub last_heard: Instant,
-    /// The missing packet that the latest NACK named, and when it may be named again.
+    /// The missing packet in the latest NACK, and the earliest time of another NACK for it.
     nacked: (u32, Instant),
     /// No CNP leaves before this time.
     next_cnp: Instant,
@@ -52,7 +52,7 @@ impl Receiver {
         }
     }
 
-    /// Every packet below this number has arrived.
+    /// Cumulative point: every packet below this number has arrived.
     pub fn cumulative(&self) -> u32 {
         self.received.cumulative()
     }
@@ -61,7 +61,7 @@ impl Receiver {
         self.total.is_some_and(|total| self.cumulative() >= total)
     }
 
-    /// Takes a packet with `bytes` bytes of payload, or does not: the answer, and whether its payload is new.
+    /// Accepts or discards a packet with `bytes` bytes of payload. Returns the answer, and whether the payload is new.
     pub fn on_data(
         &mut self,
         now: Instant,
@@ -71,7 +71,7 @@ impl Receiver {
     ) -> (Answer, bool) {
         let expected = self.cumulative();
         if data.seq < expected {
-            // The ACK may have been lost.
+            // The earlier ACK may have been lost.
             return (Answer::Ack, false);
         }
         let noted = match parameters.recovery {
@@ -88,12 +88,12 @@ impl Receiver {
             self.bytes += u64::from(bytes);
             self.last_progress = now;
         }
-        // Selective repeat answers every packet, so that the sender learns of each that has arrived.
+        // Selective repeat answers every packet, so that the sender learns of each arrival.
         let answer = if data.seq < self.cumulative() { Answer::Ack } else { Answer::Nack };
         (answer, noted == Noted::New)
     }
 
-    /// A NACK for the oldest missing packet, unless one has just left.
+    /// A NACK for the oldest missing packet, at most one per `nack_interval`.
     fn nack(&mut self, now: Instant, parameters: &Parameters) -> Answer {
         let (missing, again) = self.nacked;
         if missing == self.cumulative() && now < again {
@@ -103,7 +103,7 @@ impl Receiver {
         Answer::Nack
     }
 
-    /// Whether a CNP leaves for a marked packet.
+    /// Whether a marked packet triggers a CNP now.
     pub fn notifies(&mut self, now: Instant, parameters: &Parameters) -> bool {
         let Some(interval) = parameters.cnp_interval else { return false };
         let notifies = now >= self.next_cnp;

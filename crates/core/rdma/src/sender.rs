@@ -7,18 +7,18 @@ use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use crate::control::{Acked, Control};
 use crate::parameters::{Parameters, Recovery};
 
-/// A packet that was sent and is not below the cumulative point.
+/// A packet that was sent and is at or above the cumulative point.
 #[derive(Clone, Copy)]
 struct Slot {
     first_sent: Instant,
     /// Sent more than once.
     again: bool,
     acknowledged: bool,
-    /// Waits in `lost`.
+    /// Whether it is in the queue `lost`.
     lost: bool,
 }
 
-/// What an ACK or a NACK says.
+/// Content of an ACK or a NACK.
 #[derive(Clone, Copy)]
 pub struct Answered {
     pub seq: u32,
@@ -40,27 +40,27 @@ pub struct Sender<C> {
     pub packets: FlowPackets,
     /// The oldest packet without an ACK.
     first: u32,
-    /// The packet that leaves next: below `sent()` after a go-back.
+    /// Number of the next packet; below `sent()` after a go-back.
     next: u32,
-    /// The packets from `first` on that were sent.
+    /// Sent packets from `first` on.
     slots: VecDeque<Slot>,
-    /// Packets to be repeated one by one (selective repeat).
+    /// Packets to retransmit one by one (selective repeat).
     lost: VecDeque<u32>,
-    /// Packets below this number were looked at for losses since the last timeout (selective repeat).
+    /// Packets below this number were checked for loss since the last timeout (selective repeat).
     scanned: u32,
-    /// Pacing allows the next packet at this time.
+    /// Earliest departure of the next packet under pacing.
     pub next_at: Instant,
     last_sent: Instant,
     last_heard: Instant,
     pub last_progress: Instant,
     pub acked_bytes: u64,
     pub counts: SendCounts,
-    /// Whether it stands in line for the link.
+    /// Whether it is queued for the link.
     pub queued: bool,
 }
 
 impl<C: Control> Sender<C> {
-    /// A flow of `packets` on `path` that is opened `now`.
+    /// Opens a flow of `packets` on `path`.
     pub fn open(
         now: Instant,
         (control, line): (C, BitsPerSec),
@@ -97,7 +97,7 @@ impl<C: Control> Sender<C> {
         self.first + self.slots.len() as u32
     }
 
-    /// Whether window and flow have a packet that may leave.
+    /// Whether a packet is left to send and the window admits it.
     fn has_packet(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules) -> bool {
         if !self.lost.is_empty() {
             return true;
@@ -117,7 +117,8 @@ impl<C: Control> Sender<C> {
         if self.has_packet(now, parameters, own) { self.next_at } else { Instant::NEVER }
     }
 
-    /// When outstanding packets are repeated, or the flow fails: whichever comes first. `idle`: nothing is left to send.
+    /// Time of the next retransmission by timeout or of the failure of the flow, the earlier of the two. `idle`: nothing is
+    /// left to send.
     pub fn timer(&self, parameters: &Parameters, idle: bool) -> Instant {
         if self.slots.is_empty() {
             return Instant::NEVER;
@@ -126,13 +127,13 @@ impl<C: Control> Sender<C> {
         repeat.min(self.gives_up_at(parameters))
     }
 
-    /// When the flow fails unless something is heard.
+    /// Time at which the flow fails if no answer arrives before.
     pub fn gives_up_at(&self, parameters: &Parameters) -> Instant {
         if self.slots.is_empty() { Instant::NEVER } else { self.last_heard.after(parameters.give_up) }
     }
 
-    /// The timer has run out at `now`: if it was that of repetition, the packet that it ran for. Everything without an
-    /// ACK is repeated.
+    /// Handles an expired timer. On a retransmission timeout, schedules all packets without an ACK for retransmission and
+    /// returns the number of the oldest.
     pub fn on_timer(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules) -> Option<u32> {
         let idle = !self.queued && self.next_departure(now, parameters, own) == Instant::NEVER;
         if !idle || self.slots.is_empty() || now < self.last_sent.after(parameters.timeout) {
@@ -149,7 +150,7 @@ impl<C: Control> Sender<C> {
         Some(self.first)
     }
 
-    /// Every packet below `until` that has no ACK and was not looked at is lost (selective repeat).
+    /// Counts every unchecked packet below `until` without an ACK as lost (selective repeat).
     fn find_lost(&mut self, until: u32) {
         for seq in self.scanned.max(self.first)..until {
             let slot = &mut self.slots[(seq - self.first) as usize];
@@ -161,7 +162,7 @@ impl<C: Control> Sender<C> {
         self.scanned = self.scanned.max(until);
     }
 
-    /// The next packet leaves, whose time has come: its number and payload, and whether it was sent before.
+    /// Sends the next packet, which is due. Returns its number, its payload bytes, and whether it is a retransmission.
     pub fn transmit(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules) -> (u32, u32, bool) {
         if self.slots.is_empty() {
             self.last_heard = now;
@@ -185,7 +186,7 @@ impl<C: Control> Sender<C> {
         (seq, payload, again)
     }
 
-    /// The rate at which a packet leaves says when the next one may.
+    /// Sets the earliest departure of the next packet, from the rate at which this packet leaves.
     fn pace(&mut self, now: Instant, parameters: &Parameters, own: &C::Rules, payload: u32) {
         let wire = payload + parameters.header;
         self.control.on_sent(own, now, wire);
@@ -198,8 +199,8 @@ impl<C: Control> Sender<C> {
         (self.last_sent, self.next_at) = (now, now.after(gap));
     }
 
-    /// An ACK or a NACK. Visits when each newly acknowledged packet was first sent. One of packets that were never sent is
-    /// not for this connection.
+    /// Handles an ACK or a NACK. Visits the first departure time of each newly acknowledged packet. Ignores an answer to
+    /// packets that were never sent, because it belongs to another connection.
     pub fn on_answer(
         &mut self,
         now: Instant,
@@ -234,7 +235,7 @@ impl<C: Control> Sender<C> {
         self.control.on_ack(own, &ack);
     }
 
-    /// Decides what is repeated after an answer.
+    /// Schedules retransmissions after an answer.
     fn recover(&mut self, answered: Answered, cumulative: u32, selective: bool) {
         if selective {
             if answered.missing {
@@ -247,7 +248,7 @@ impl<C: Control> Sender<C> {
         self.next = self.next.max(self.first);
     }
 
-    /// Passes over packets that were acknowledged before they could be repeated.
+    /// Drops packets from the front of `lost` that have been acknowledged meanwhile.
     fn prune(&mut self) {
         let (slots, first) = (&self.slots, self.first);
         let settled =
@@ -257,7 +258,7 @@ impl<C: Control> Sender<C> {
         }
     }
 
-    /// Packet `seq` has arrived.
+    /// Marks packet `seq` as acknowledged.
     fn note(&mut self, seq: u32, visit: &mut impl FnMut(Instant)) {
         let payload = u64::from(self.packets.payload(seq));
         let slot = self.slots.get_mut(seq.wrapping_sub(self.first) as usize);

@@ -1,5 +1,4 @@
-//! Which symbols of which blocks a receiver has, and how many more it needs. It does not know where symbols come from:
-//! those of several senders count alike.
+//! The symbols that a receiver has, by block, and the number that it still needs. Symbols of several senders count alike.
 
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec;
@@ -9,29 +8,29 @@ use pullnet_codes::FailureOdds;
 
 use crate::shape::Cut;
 
-/// Blocks beyond the first incomplete one of which symbols are taken. No sender is further ahead: it goes on to a block only
-/// after it has sent the one before.
+/// Blocks from the first incomplete one on whose symbols are accepted. No sender is further ahead, because it sends blocks
+/// in order.
 const WINDOW: u32 = 4_096;
 
-/// A block of which symbols are missing.
+/// A block that may still lack symbols.
 #[derive(Clone, Debug)]
 struct Block {
     symbols: u32,
-    /// Bit i of word w: source symbol 64 w + i is there.
+    /// Bit i of word w: source symbol 64 w + i has arrived.
     source: Vec<u64>,
     sources: u32,
     repairs: BTreeSet<u32>,
     /// Uniform in [0, 1): decides, with the odds, how many symbols determine the block.
     draw: f64,
-    /// Whether a symbol was lost or trimmed, so that the source symbols alone may not come.
+    /// Whether a symbol was lost or trimmed, so that the source symbols alone may not suffice.
     loss: bool,
-    /// Symbols and headers that arrived.
+    /// Symbols and trimmed headers that arrived.
     arrived: u32,
     /// Whether a repair symbol shows that all source symbols were sent.
     closed: bool,
-    /// Symbols beyond the source symbols: asked for so far.
+    /// Repair symbols pulled so far.
     extra: u32,
-    /// Payload bytes that were not reported yet.
+    /// Payload bytes not reported yet.
     unreported: u64,
     decodable: bool,
 }
@@ -75,8 +74,8 @@ impl Block {
         }
     }
 
-    /// Symbols that are still needed: all source symbols or, after a loss, `spare` more than those of the block, and one
-    /// more for each time that decoding fails.
+    /// Symbols that are still needed: the source symbols; after a loss, any K + `spare`, and one more for each time that
+    /// decoding fails.
     fn needed(&self, spare: u32, odds: FailureOdds) -> u32 {
         if self.decodable || self.sources == self.symbols {
             return 0;
@@ -89,22 +88,22 @@ impl Block {
     }
 }
 
-/// What an arrival changed.
+/// Effect of an arrival on a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
-    /// The symbol was there before: a copy that nobody asked for.
+    /// A duplicate.
     Copy,
-    /// The block does not need it any more.
+    /// The block is already decodable.
     Excess,
-    /// It counts.
+    /// A new symbol, or a trimmed one, of a block that is not decodable.
     Counts {
         /// New payload bytes to report; `None` for a header.
         bytes: Option<u32>,
-        /// Pulls that the arrival allows: one, and the spare ones with the first loss of a block.
+        /// Pulls that the arrival allows: one, plus `spare` at the first loss of a block.
         allow: u32,
-        /// Symbols of the block beyond its source symbols that are to be asked for now.
+        /// Repair symbols of the block to pull now.
         extra: u32,
-        /// The block became decodable; whether that takes work.
+        /// Set if the block became decodable: whether it needs decoding, because a source symbol is missing.
         decoded: Option<bool>,
     },
 }
@@ -117,9 +116,9 @@ pub(crate) struct Blocks {
     odds: FailureOdds,
     /// Number of the first block that is not decodable.
     first: u32,
-    /// Blocks from there on; `None` for one of which nothing has arrived.
+    /// Blocks from `first` on; `None` if nothing of the block has arrived.
     open: VecDeque<Option<Block>>,
-    /// Symbols that are needed in all.
+    /// Symbols still needed, over all blocks.
     needed: u64,
 }
 
@@ -147,12 +146,13 @@ impl Blocks {
         self.first >= self.cut.blocks()
     }
 
-    /// Whether a symbol of this number can have been sent.
+    /// Whether a symbol of this block can have been sent.
     pub fn reaches(&self, block: u32) -> bool {
         block < self.cut.blocks() && block < self.first.saturating_add(WINDOW)
     }
 
-    /// A symbol of `payload` bytes arrives, or its header if it is not `whole`. `draw` gives the block's random number.
+    /// Handles a symbol of `payload` bytes, or its header if it was trimmed (not `whole`). `draw` gives the block's random
+    /// number.
     pub fn arrive(
         &mut self,
         block: u32,
@@ -194,7 +194,7 @@ impl Blocks {
         Change::Counts { bytes, allow: 1 + first_loss, extra, decoded }
     }
 
-    /// Lets go of decodable blocks at the front.
+    /// Drops decodable blocks at the front.
     fn advance(&mut self) {
         while self.open.front().is_some_and(|block| block.as_ref().is_some_and(|block| block.decodable)) {
             self.open.pop_front();
@@ -202,15 +202,15 @@ impl Blocks {
         }
     }
 
-    /// What has been asked for of `block` so far beyond its source symbols.
+    /// Repair symbols of `block` pulled so far.
     pub fn extra(&self, block: u32) -> u32 {
         let at = block.checked_sub(self.first).map(|at| at as usize);
         at.and_then(|at| self.open.get(at)?.as_ref()).map_or(0, |block| block.extra)
     }
 
-    /// Nothing is on its way any more: what is missing of blocks that were sent in full was lost. Gives the blocks that
-    /// need symbols beyond their source symbols, one entry for each symbol, at most `most`. `draw` gives random numbers for
-    /// blocks of which nothing has arrived.
+    /// Handles a timeout: nothing is in flight any more, so missing symbols of blocks that were sent in full are lost.
+    /// Returns a block number for each repair symbol to pull, at most `most`. `draw` gives random numbers for blocks that
+    /// have no symbol yet.
     pub fn lost(&mut self, most: u32, mut draw: impl FnMut() -> f64) -> Vec<u32> {
         let (mut asked, cut, spare, odds) = (Vec::new(), self.cut, self.spare, self.odds);
         let last = self.open.len().saturating_sub(1);
@@ -230,7 +230,7 @@ impl Blocks {
             block.loss = true;
             let needed = block.needed(spare, odds);
             self.needed = self.needed + u64::from(needed) - u64::from(before);
-            // What was asked for before and has not arrived is asked for anew.
+            // Symbols pulled earlier that have not arrived are pulled again.
             block.extra =
                 block.extra.max(block.arrived.saturating_sub(block.symbols)).saturating_add(needed.min(room));
             asked.extend((0..needed.min(room)).map(|_| number));
@@ -240,8 +240,8 @@ impl Blocks {
 }
 
 impl Block {
-    /// Payload bytes that a new symbol brings. The last byte is kept back until the block is decodable: only then the
-    /// application has all of it, whatever symbols it came from.
+    /// Payload bytes to report for a new symbol. The last byte is withheld until the block is decodable, because only then
+    /// does the application have the whole block.
     fn report(&mut self, payload: u16) -> u32 {
         let keep = u64::from(!self.decodable);
         let bytes =

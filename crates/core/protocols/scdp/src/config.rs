@@ -12,50 +12,52 @@ settings! {
         header: Bytes = "64 B" in "1 B" => "128 B",
         /// Symbols that a sender pushes before the first pull. Source: SCDP evaluation, 12.
         initial_window: Packets = "12 packets" in "1 packets" => "65535 packets",
-        /// The same where several hosts send the same data. Source: SCDP evaluation, 6.
+        /// Symbols that each sender pushes where several hosts send the same data. Source: SCDP evaluation, 6.
         source_window: Packets = "6 packets" in "1 packets" => "65535 packets",
-        /// Time that a sender to several receivers waits for those that do not pull while others do, before it serves them in
-        /// a session of their own. Source: SCDP leaves it to the application.
+        /// Time that a sender to several receivers waits for a receiver that does not pull while others do, before it serves
+        /// that receiver in a session of its own. Source: SCDP leaves it to the application.
         straggler: Picos = "10 ms" in "1 us" => "100 s",
-        /// Source symbols of a source block at most. Source: SCDP evaluation, 100; RFC 6330, 56,403 at most.
+        /// Largest number of source symbols in a source block. Source: SCDP evaluation, 100; RFC 6330, 56,403 at most.
         block: Packets = "100 packets" in "1 packets" => "56403 packets",
-        /// Symbols beyond those of the block that are asked for after a loss. Source: SCDP, 2.
+        /// Symbols beyond the size of the block that the receiver pulls after a loss. Source: SCDP, 2.
         spare: u32 = 2 in 0 => 100,
-        /// Probability that as many distinct symbols as the block has, but not its source symbols alone, do not determine
-        /// it; each further symbol makes that 256 times less probable. Source: measured, `pullnet codes table`.
+        /// Probability that decoding fails with as many distinct symbols as the block has, unless all are source symbols;
+        /// each further symbol makes a failure 256 times less probable. Source: measured, `pullnet codes table`.
         failure: f64 = 0.005 in 0.0 => 1.0,
         /// Rate at which a host decodes blocks that lost a source symbol. Absent: the measured time of each block
         /// (`crates/core/codes/data/speed.csv`). Source: SCDP cites 10 Gb/s.
         decode_rate: Option<BitsPerSec> = "",
         /// Payload sent in a session after which its symbols fall to the second highest priority. Source: SCDP evaluation.
         demote_1: Bytes = "10 kB" in "1 B" => "1 TB",
-        /// The same for the third highest priority.
+        /// Payload sent after which symbols fall to the third highest priority.
         demote_2: Bytes = "100 kB" in "1 B" => "1 TB",
-        /// The same for the fourth highest priority.
+        /// Payload sent after which symbols fall to the fourth highest priority.
         demote_3: Bytes = "1 MB" in "1 B" => "1 TB",
-        /// The same for the lowest priority.
+        /// Payload sent after which symbols fall to the lowest priority.
         demote_4: Bytes = "10 MB" in "1 B" => "1 TB",
         /// How the packets of a session are spread over the paths. Source: SCDP, per packet over all equal-cost paths.
         paths: Spread = "permutation",
-        /// How far apart pulls leave: "paced", or a measured distribution such as "1.1 us:0.1, 1.3 us:1".
+        /// Interval between pulls: "paced", or a measured distribution such as "1.1 us:0.1, 1.3 us:1".
         pull_spacing: Spacing = "paced",
-        /// Rate of the symbols that pulls ask for, as a share of the host's link rate. Source: SCDP, 1.
+        /// Rate of the pulled symbols, as a share of the host's link rate. Source: SCDP, 1.
         pull_rate: f64 = 1.0 in 0.01 => 10.0,
-        /// Time without an arrival after which a receiver takes the symbols on their way for lost and pulls again, unless
-        /// its round trips are longer; doubles up to 64 times. Source: SCDP names a simple timeout as in NDP, 1 ms.
+        /// Time without an arrival after which a receiver counts the symbols in flight as lost and pulls again, unless its
+        /// round trips are longer. Doubles with each timeout, up to 64 times the value. Source: SCDP names a simple timeout
+        /// as in NDP, 1 ms.
         timeout: Picos = "1 ms" in "1 us" => "100 s",
-        /// Time that a sender waits, after its answer to a pull with FIN, for another one or the end of the session, before
-        /// it sends a symbol unasked. Source: SCDP, a short time that covers one more loop of header and pull.
+        /// Time that a sender waits, after its answer to a pull with FIN, for another pull or the end of the session, before
+        /// it probes the receiver with an unsolicited symbol. Source: SCDP, a short time that covers one more loop of header
+        /// and pull.
         guard: Picos = "1 ms" in "1 us" => "100 s",
-        /// Longest time that a packet can be on its way and back. An ended session is remembered that much longer than
-        /// its sender may send symbols (`give_up`).
+        /// Longest round trip of a packet. An ended session is remembered for `give_up`, during which its sender may send
+        /// symbols, and this time.
         time_wait: Picos = "50 ms" in "1 us" => "100 s",
-        /// Time without any word from the receiver after which a flow fails.
+        /// Time without any packet from the receiver after which a flow fails.
         give_up: Picos = "5 s" in "1 ms" => "10000 s",
     }
 }
 
-/// Priority of the first symbols of a session, and of symbols that a FIN asked for.
+/// Priority of the first symbols of a session, and of answers to a FIN.
 pub(crate) const TOP: u8 = 7;
 
 /// [`ScdpConfig`] in the form in which sessions use it.
@@ -107,7 +109,7 @@ impl Rules {
             give_up: config.give_up,
             remembered: config.give_up.saturating_add(config.time_wait),
             time_wait: config.time_wait,
-            // Rounded up, so that pulls never ask for more than the link carries.
+            // Rounded up, so that the pulled symbols never exceed the link rate.
             pull_picos_per_byte: picos as u64 + 1,
         }
     }
@@ -117,7 +119,7 @@ impl Rules {
         Picos(u64::from(wire).saturating_mul(self.pull_picos_per_byte).div_ceil(65536))
     }
 
-    /// Priority of a symbol before which `sent` bytes of payload left in its session (MLFQ with static thresholds).
+    /// Priority of a symbol after `sent` payload bytes of its session (MLFQ with static thresholds).
     pub fn priority(&self, sent: u64) -> u8 {
         TOP - self.demote.iter().filter(|threshold| sent >= **threshold).count() as u8
     }

@@ -35,14 +35,14 @@ pub struct ScdpEndpoint {
     chance: Stream,
     senders: Connections<Sender>,
     receivers: Connections<Receiver>,
-    /// Senders to groups: the address of the group by the number of the session, which its receivers know it by.
+    /// Group addresses of the sessions with several receivers, by session number.
     groups: BTreeMap<ConnId, HostAddr>,
-    /// Ended sessions: late packets do not open them again, and their numbers rest.
+    /// Ended sessions: late packets do not open them again, and their numbers are not reused.
     sent: Finished,
     received: Finished,
     pulls: PullQueue,
     pacer: Pacer,
-    /// When timers are to be looked at. A session's timer may be here more than once; the others are passed over.
+    /// Timer entries. A session may have several; stale ones are skipped.
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
     /// Senders that have something to send.
     ready: RoundRobin,
@@ -72,7 +72,7 @@ impl ScdpEndpoint {
         }
     }
 
-    /// Lets `change` happen to a sender; afterwards its timer is right, and it stands in line if it can send.
+    /// Applies `change` to a sender, then updates its timer and queues it for the link if it can send.
     fn with_sender<R>(
         &mut self,
         slot: u32,
@@ -92,7 +92,7 @@ impl ScdpEndpoint {
         Some(result)
     }
 
-    /// Makes the timer of a receiver right.
+    /// Updates the timer of a receiver.
     fn arm_receiver(&mut self, slot: u32) {
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
         let due = receiver.due(&self.rules);
@@ -107,7 +107,7 @@ impl ScdpEndpoint {
         self.events.push_back(Event::Failed { to, conn, reason, counts });
     }
 
-    /// Whether a flow can be opened; if not, that is reported.
+    /// Whether a flow can be opened; reports a failure if not.
     fn admits(&mut self, flow: &FlowSpec) -> bool {
         let reason =
             if self.senders.find(flow.to, flow.conn).is_some() || self.sent.contains(flow.to, flow.conn) {
@@ -121,7 +121,7 @@ impl ScdpEndpoint {
         false
     }
 
-    /// Opens a flow whose symbols are the part `share`, to the receivers `members` if they are several.
+    /// Opens a flow that sends the part `share` of the symbols; to a group if there are `members`.
     fn open_any(&mut self, now: Instant, flow: &FlowSpec, share: Share, members: &[GroupMember]) -> bool {
         if !self.admits(flow) {
             return false;
@@ -136,7 +136,7 @@ impl ScdpEndpoint {
         true
     }
 
-    /// `key` is what the sender is known by: its receiver's address, or that of a group.
+    /// Closes a sender; `key` is the address of its receiver or group.
     fn close_sender(&mut self, now: Instant, key: HostAddr, conn: ConnId, slot: u32) -> SendCounts {
         self.ready.remove(slot);
         self.sent.note(now, key, conn);
@@ -146,7 +146,7 @@ impl ScdpEndpoint {
         self.senders.remove(key, conn).map_or_else(SendCounts::default, |mut sender| sender.take_counts())
     }
 
-    /// The session in which the receiver `from` is one of several.
+    /// Address and slot of the group sender of session `conn`.
     fn group_slot(&mut self, conn: ConnId) -> Option<(HostAddr, u32)> {
         let key = *self.groups.get(&conn)?;
         Some((key, self.senders.find(key, conn)?))
@@ -159,7 +159,7 @@ impl ScdpEndpoint {
         self.events.push_back(Event::Completed { to, conn: ConnId(conn.0 + row), counts });
     }
 
-    /// One of several receivers has everything.
+    /// Handles the DONE of one of several receivers.
     fn on_group_done(&mut self, now: Instant, to: HostAddr, conn: ConnId) {
         let Some((key, slot)) = self.group_slot(conn) else { return };
         let done = self.with_sender(slot, |sender, rules, chance| {
@@ -173,7 +173,7 @@ impl ScdpEndpoint {
         }
     }
 
-    /// Receivers that have kept the others of their group waiting go on by themselves.
+    /// Gives receivers that have kept their group waiting sessions of their own.
     fn detach(&mut self, now: Instant, slot: u32) {
         let alone = self.with_sender(slot, |sender, rules, chance| sender.detach(now, rules, chance));
         for sender in alone.unwrap_or_default() {
@@ -182,7 +182,7 @@ impl ScdpEndpoint {
         }
     }
 
-    /// The receivers of a sender to a group are silent, all of them.
+    /// Fails the flows of a group whose receivers are all silent.
     fn fail_group(&mut self, now: Instant, conn: ConnId, reason: &'static str) {
         let Some((key, slot)) = self.group_slot(conn) else { return };
         let members: Vec<_> = self.senders.get_mut(slot).map_or_else(Vec::new, |sender| {
@@ -214,7 +214,7 @@ impl ScdpEndpoint {
         });
     }
 
-    /// A symbol that was sent without a pull opens a session, unless that has ended before.
+    /// The receiver of a symbol. A symbol sent without a pull opens a session.
     fn receiver_for(
         &mut self,
         now: Instant,
@@ -242,8 +242,8 @@ impl ScdpEndpoint {
         Some(slot)
     }
 
-    /// What comes for a session that has everything is answered: its sender has not heard of the end. One of a group may
-    /// be for others, unless its sender asks.
+    /// Answers a symbol of an ended session with DONE, because its sender may not have received it. A symbol to a group may
+    /// be for others: only a probe or one with FIN is answered.
     fn answer_late(&mut self, now: Instant, packet: &Received<ScdpHeader>, conn: ConnId, symbol: &Symbol) {
         self.received.note(now, key(packet.from, symbol), conn);
         if symbol.group && !symbol.unasked() && !symbol.fin {
@@ -283,7 +283,7 @@ impl ScdpEndpoint {
         }
     }
 
-    /// Puts `add` pulls into the queue, which are among the `pending` ones of the session already.
+    /// Adds `add` pulls to the queue; the session's `pending` already includes them.
     fn add_pulls(&mut self, now: Instant, slot: u32, priority: u8, pending: u32, add: u32) {
         if add > 0 {
             self.pacer.wake(now);
@@ -291,8 +291,8 @@ impl ScdpEndpoint {
         (pending - add..pending).for_each(|before| self.pulls.add(slot, priority, before));
     }
 
-    /// Everything needed has arrived. The session ends once the last block is decoded: a sender that was told before would
-    /// take data for delivered that its application does not have yet.
+    /// Handles the arrival of the last symbol needed. The session ends once the last block is decoded: an earlier DONE would
+    /// report data as delivered that the application does not have yet.
     fn finish(&mut self, now: Instant, slot: u32) {
         self.arm_receiver(slot);
         self.hand_over(now, slot);
@@ -315,7 +315,7 @@ impl ScdpEndpoint {
         }
     }
 
-    /// Does everything for which it is time, so that no deadline lies in the past.
+    /// Runs all timers that are due, so that no deadline lies in the past.
     fn run_due(&mut self, now: Instant) {
         while let Some(Reverse((at, timer))) =
             self.timers.peek().copied().filter(|Reverse((at, _))| *at <= now)
@@ -331,7 +331,7 @@ impl ScdpEndpoint {
         }
     }
 
-    /// The pacer lets the next pull go.
+    /// Sends the next pull, which the pacer has released.
     fn release_pull(&mut self, now: Instant) {
         let Some(slot) = self.pulls.take() else { return };
         let Some(receiver) = self.receivers.get_mut(slot) else { return };
@@ -388,7 +388,7 @@ impl ScdpEndpoint {
         }
     }
 
-    /// A sender has waited in vain.
+    /// Handles the timeout of a sender.
     fn ask(&mut self, now: Instant, slot: u32) {
         const SILENT: &str = "the receiver is silent";
         let asked = self.with_sender(slot, |sender, rules, _| {
@@ -426,7 +426,7 @@ impl ScdpEndpoint {
         }
     }
 
-    /// The first of the timers and time-waits.
+    /// Earliest of the timers and time-waits.
     fn first_timer(&self) -> Deadline {
         let first = Deadline { at: self.sent.due().min(self.received.due()), why: "time-wait" };
         match self.timers.peek() {
@@ -437,7 +437,7 @@ impl ScdpEndpoint {
     }
 }
 
-/// Payload of a symbol when it was sent; `None` for one without.
+/// Payload bytes of a symbol when it was sent; `None` if 0.
 fn payload(packet: &Received<ScdpHeader>, rules: &Rules) -> Option<u16> {
     packet.wire.checked_sub(rules.header).filter(|payload| *payload > 0)
 }
@@ -454,7 +454,7 @@ impl Transport for ScdpEndpoint {
             self.groups.insert(flow.conn, flow.to);
             return;
         }
-        // The flow to the first receiver has been refused: so are the others.
+        // The flow to the first receiver was refused, and so the others are.
         let Some(Event::Failed { reason, .. }) = self.events.back().copied() else { return };
         for (conn, member) in (flow.conn.0..).zip(receivers).skip(1) {
             self.refuse(&FlowSpec { conn: ConnId(conn), to: member.addr, ..flow }, reason);
@@ -469,7 +469,7 @@ impl Transport for ScdpEndpoint {
     }
 
     fn handle(&mut self, now: Instant, packet: Received<ScdpHeader>) {
-        // Switches of SCDP send nothing back; what others do so is lost, and made up for like any loss.
+        // SCDP switches return nothing. A header returned by another switch counts as lost, and is recovered like any loss.
         if packet.fate == Fate::Returned {
             return;
         }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use pullnet_transport::{GroupMember, HostAddr};
 
-/// What a receiver's latest pull says, or what the pulls of all receivers say together.
+/// Content of a receiver's latest pull, or the common content of the pulls of all receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Word {
     /// Pulls sent so far.
@@ -26,11 +26,11 @@ pub(crate) struct Member {
     pub heard: bool,
 }
 
-/// Receivers that do not have everything and have not been left to themselves.
+/// Receivers that do not have everything and have not been detached.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     members: Vec<Member>,
-    /// Whether receivers that are behind were asked for a sign of life since symbols last went out.
+    /// Whether the group was probed since symbols last left.
     pub asked: bool,
 }
 
@@ -54,7 +54,7 @@ impl Group {
         self.members.is_empty()
     }
 
-    /// Takes note of a pull. Whether it is one of a member; what it says beside its number holds even if it is an old one.
+    /// Records a pull; `false` if it is not a member's. Its first undecodable block counts even if its number is old.
     pub fn note(&mut self, from: HostAddr, pull: Word) -> bool {
         let Some(member) = self.members.iter_mut().find(|member| member.addr == from) else { return false };
         member.heard = true;
@@ -66,7 +66,7 @@ impl Group {
         true
     }
 
-    /// What all of them have pulled; `None` if nobody is left.
+    /// The pulls common to all members; `None` if there is no member.
     pub fn all(&self) -> Option<Word> {
         let pulls = || self.members.iter().map(|member| member.pulled);
         Some(Word {
@@ -82,12 +82,12 @@ impl Group {
         self.members.iter().any(ahead) && !self.members.iter().all(ahead)
     }
 
-    /// Takes out those that have pulled no more than the `served` symbols.
+    /// Removes and returns the members that have pulled at most `served` symbols.
     pub fn take_behind(&mut self, served: u32) -> Vec<Member> {
         self.members.extract_if(.., |member| member.pulled.number <= served).collect()
     }
 
-    /// Takes out the receiver `addr`, and gives its number in the session.
+    /// Removes the receiver `addr` and returns its number in the session.
     pub fn remove(&mut self, addr: HostAddr) -> Option<u32> {
         let at = self.members.iter().position(|member| member.addr == addr)?;
         Some(self.members.remove(at).row)

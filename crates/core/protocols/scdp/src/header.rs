@@ -3,10 +3,10 @@ use pullnet_transport::{ConnId, Header, Medium, Packed};
 
 use crate::Shape;
 
-/// What a symbol's packet says beside its payload.
+/// Header of a packet with a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Symbol {
-    /// How the data is cut.
+    /// Sizes of the data and of its blocks and symbols.
     pub shape: Shape,
     /// Source block.
     pub block: u32,
@@ -14,7 +14,7 @@ pub struct Symbol {
     pub esi: u32,
     /// Number of the symbol among all that the sender sent in this session, from 0.
     pub number: u32,
-    /// Symbols that the sender pushes.
+    /// Symbols that the sender pushes in its initial window.
     pub pushed: u16,
     /// Sent without a pull: opens the session.
     pub syn: bool,
@@ -22,16 +22,16 @@ pub struct Symbol {
     pub fin: bool,
     /// The number of the latest pull that the sender has served.
     pub served: u32,
-    /// What the application asked for: the receiver pulls higher numbers first.
+    /// Priority set by the application: the receiver pulls higher numbers first.
     pub priority: u8,
-    /// Which part of the symbols its sender sends, if several hold the data.
+    /// Part of the symbols that this sender sends, if several hosts hold the data.
     pub share: Share,
     /// Sent to several receivers at once.
     pub group: bool,
 }
 
 impl Symbol {
-    /// Whether no pull and no first window accounts for it: its sender asks whether anybody is there.
+    /// Whether the symbol was neither pulled nor part of the initial window: a probe by its sender.
     pub fn unasked(&self) -> bool {
         self.syn && self.number >= u32::from(self.pushed)
     }
@@ -40,14 +40,14 @@ impl Symbol {
 /// A packet of SCDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ScdpHeader {
-    /// A symbol, or what a trim left of it.
+    /// A symbol, whole or trimmed.
     Symbol {
         /// The sender's number for the session.
         conn: ConnId,
-        /// The rest.
+        /// The other fields.
         symbol: Symbol,
     },
-    /// Send as many symbols as the number is ahead of the last.
+    /// Requests as many symbols as its number exceeds that of the previous pull.
     Pull {
         /// The sender's number for the session.
         conn: ConnId,
@@ -57,12 +57,12 @@ pub enum ScdpHeader {
         first: u32,
         /// A block that needs symbols beyond its source symbols.
         block: u32,
-        /// How many of those have been asked for so far; 0 for none.
+        /// Repair symbols of `block` pulled so far; 0 for none.
         extra: u32,
-        /// The last symbol that is needed.
+        /// Pulls the last symbol that is needed.
         fin: bool,
     },
-    /// The receiver has everything: ends the session.
+    /// Ends the session: the receiver has everything.
     Done {
         /// The sender's number for the session.
         conn: ConnId,

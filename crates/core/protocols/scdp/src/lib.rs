@@ -1,7 +1,7 @@
 //! SCDP: data as symbols of a rateless code, pulled by the receiver.
 //!
-//! Any new symbol makes up for a lost one, so that nothing is ever retransmitted. `README.md` beside this crate has every
-//! rule with its source.
+//! Any new symbol replaces a lost one, so nothing is ever retransmitted. `README.md` beside this crate lists every rule
+//! with its source.
 #![no_std]
 
 extern crate alloc;

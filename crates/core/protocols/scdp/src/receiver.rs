@@ -1,4 +1,4 @@
-//! The receiving half of a session: what an arrival is worth, and how many pulls it earns.
+//! The receiving half of a session: effect of an arrival, and the pulls that it earns.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
@@ -14,9 +14,9 @@ use crate::config::Rules;
 use crate::header::{ScdpHeader, Symbol};
 use crate::shape::Cut;
 
-/// A timeout doubles this many times at most.
+/// Largest number of times that a timeout doubles.
 const MAX_DOUBLINGS: u32 = 6;
-/// Timeouts at least before a silent sender is forgotten.
+/// Least number of timeouts before the receiver forgets a silent sender.
 const LEAST_TIMEOUTS: u64 = 32;
 
 /// A sender of the session's data.
@@ -24,12 +24,12 @@ const LEAST_TIMEOUTS: u64 = 32;
 pub(crate) struct Source {
     pub peer: HostAddr,
     paths: PathSet,
-    /// Symbols that should be on their way.
+    /// Symbols that should be in flight.
     expected: u32,
     /// Pulls sent: the number of the last one.
     pulled: u32,
     last_heard: Instant,
-    /// Where there are several: symbols beyond its source symbols that it was asked for, by block.
+    /// With several senders: repair symbols pulled from this sender, by block.
     extra: BTreeMap<u32, u32>,
 }
 
@@ -51,34 +51,34 @@ impl Source {
     }
 }
 
-/// Stands for the sender where a session has several: the session's number is known to all of them.
+/// Key of a session with several senders, which all know its number.
 const ANY: HostAddr = HostAddr(u32::MAX);
 
-/// By which sender a session is known here.
+/// Key of a session: the address of its sender, or [`ANY`].
 pub(crate) fn key(from: HostAddr, symbol: &Symbol) -> HostAddr {
     if symbol.share.of() > 1 { ANY } else { from }
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
-    /// By which sender it is known, see [`key`].
+    /// Key of the session, see [`key`].
     pub key: HostAddr,
     pub conn: ConnId,
-    /// The senders that were heard of, at least one.
+    /// The senders heard from, at least one.
     pub sources: Vec<Source>,
-    /// How many there are in all.
+    /// Number of senders, those not heard from included.
     of: u16,
-    /// Where there are several: which of them each of the `pending` pulls is for.
+    /// With several senders: for each of the `pending` pulls, the number of its sender.
     turns: VecDeque<u16>,
     pub priority: u8,
     blocks: Blocks,
-    /// Symbols of the first window.
+    /// Symbols in the initial window, over all senders.
     window: u32,
-    /// Pulls that wait in the host's pull queue.
+    /// Pulls in the host's pull queue.
     pub pending: u32,
-    /// Blocks that the next pulls ask for symbols of, beyond the source symbols.
+    /// Blocks whose repair symbols the next pulls request.
     directed: VecDeque<u32>,
-    /// Bytes on the wire of a full symbol: what a pull will bring.
+    /// Bytes on the wire of a full symbol, which the pacer assumes for each pull.
     pub wire: u16,
     pub bytes: u64,
     pub last_progress: Instant,
@@ -86,24 +86,24 @@ pub(crate) struct Receiver {
     /// When a symbol arrived or a pull left.
     last_moved: Instant,
     timeouts: u32,
-    /// A pull whose round trip is being measured, to which sender it went, and when.
+    /// The pull whose round trip is being measured: its number, its sender, and when it left.
     timed: Option<(u32, usize, Instant)>,
     /// Mean and deviation of round trips of pulls. Unit: ps.
     round_trip: (u64, u64),
     /// When the host has decoded all blocks that lost a symbol.
     decoded_at: Instant,
-    /// When its timer will be looked at.
+    /// Time of its latest timer entry.
     pub armed: Instant,
 }
 
-/// What an arrival means to the host.
+/// Effect of an arrival on the host's events and pull queue.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Arrival {
     /// New payload.
     pub bytes: Option<u32>,
-    /// Pulls to be added to the pull queue.
+    /// Pulls to add to the pull queue.
     pub add: u32,
-    /// Pulls to be taken out of it.
+    /// Pulls to remove from the pull queue.
     pub remove: u32,
 }
 
@@ -140,7 +140,7 @@ impl Receiver {
         }
     }
 
-    /// Whether the symbol can be one of this session.
+    /// Whether the symbol can belong to this session.
     pub fn accepts(&self, symbol: &Symbol, payload: u16) -> bool {
         let cut = self.blocks.cut();
         symbol.shape == cut.shape
@@ -157,7 +157,7 @@ impl Receiver {
         self.decoded_at
     }
 
-    /// The number of the sender `from`, of which a symbol has come; `None` if there cannot be another one.
+    /// Number of the sender `from`, which is added if it is new; `None` if all senders are known already.
     fn source(
         &mut self,
         now: Instant,
@@ -175,8 +175,8 @@ impl Receiver {
         known
     }
 
-    /// A symbol arrives from `(from, paths)`, or its header. Each makes room for a pull while more is needed than is on its
-    /// way.
+    /// Handles a symbol, or its header, that arrives from `peer`. Each earns a pull while more symbols are needed than are
+    /// in flight.
     pub fn on_symbol(
         &mut self,
         now: Instant,
@@ -208,7 +208,7 @@ impl Receiver {
             self.bytes += u64::from(new);
         }
         if decoded == Some(true) {
-            // A host decodes one block after the other while further ones arrive.
+            // A host decodes one block at a time while further ones arrive.
             let cut = self.blocks.cut();
             let time = rules.decode_time(cut.symbols(symbol.block), cut.shape.symbol);
             self.decoded_at = self.decoded_at.max(now).after(time);
@@ -216,13 +216,13 @@ impl Receiver {
         self.settle(allow, bytes, from)
     }
 
-    /// Symbols that should be on their way.
+    /// Symbols that should be in flight, over all senders.
     fn expected(&self) -> u64 {
         self.sources.iter().map(|source| u64::from(source.expected)).sum()
     }
 
-    /// Adds at most `allow` pulls of the sender number `from` while more is needed than is on its way or asked for, and takes
-    /// back those beyond it.
+    /// Matches the number of pending pulls to the symbols that are neither in flight nor already requested: adds at most
+    /// `allow` pulls to the sender number `from`, or removes those in excess.
     fn settle(&mut self, allow: u32, bytes: Option<u32>, from: usize) -> Arrival {
         let (needed, wanted) = (self.blocks.needed(), self.expected() + u64::from(self.pending));
         let add = u64::from(allow).min(needed.saturating_sub(wanted)) as u32;
@@ -235,7 +235,7 @@ impl Receiver {
         Arrival { bytes, add, remove }
     }
 
-    /// Mean and deviation of the round trip, from one pull at a time (RFC 6298).
+    /// Updates mean and deviation of the round trip, measured on one pull at a time (RFC 6298).
     fn measure(&mut self, now: Instant, symbol: &Symbol, from: usize) {
         let Some((number, asked, left)) = self.timed else { return };
         if asked != from || symbol.served.wrapping_sub(number) > u32::MAX / 2 {
@@ -249,7 +249,7 @@ impl Receiver {
         };
     }
 
-    /// The pull that leaves now, and the number of the sender that it is for.
+    /// Returns the pull that leaves now and the number of the sender it goes to.
     pub fn next_pull(&mut self, now: Instant) -> (ScdpHeader, usize) {
         self.pending -= 1;
         let to = self.turns.pop_front().map_or(0, usize::from);
@@ -264,7 +264,7 @@ impl Receiver {
         let directed = core::iter::from_fn(|| self.directed.pop_front()).find(|block| *block >= first);
         let block = directed.unwrap_or(first);
         let extra = if self.of > 1 {
-            // Each sender is asked for its part of what is lost.
+            // Pulls to each sender count only the repair symbols requested from it.
             source.extra = source.extra.split_off(&first);
             let extra = source.extra.entry(block).or_default();
             *extra += u32::from(directed.is_some());
@@ -276,7 +276,7 @@ impl Receiver {
         (ScdpHeader::Pull { conn: self.conn, number, first, block, extra, fin }, to)
     }
 
-    /// When something has to happen without an arrival.
+    /// Next deadline: end of decoding, timeout, or the end of a silent session.
     pub fn due(&self, rules: &Rules) -> Instant {
         if self.complete() {
             return self.decoded_at;
@@ -285,7 +285,7 @@ impl Receiver {
         if self.pending > 0 { silence } else { silence.min(self.stalled_at(rules)) }
     }
 
-    /// When what is on its way must have been lost.
+    /// When symbols in flight count as lost.
     fn stalled_at(&self, rules: &Rules) -> Instant {
         let (mean, deviation) = self.round_trip;
         let patience = rules.timeout.max(Picos(mean.saturating_add(deviation.saturating_mul(4))));
@@ -298,14 +298,14 @@ impl Receiver {
         now >= self.last_heard.after(rules.give_up.saturating_mul(2))
     }
 
-    /// The simple timeout: everything on its way was lost, and is pulled again, a first window at most, from those senders
-    /// that were heard of last. Returns the pulls to be added to the pull queue.
+    /// Handles the simple timeout: everything in flight counts as lost. Pulls at most an initial window again, from the
+    /// senders heard from last. Returns the pulls to add to the pull queue.
     pub fn on_timeout(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) -> u32 {
         self.timeouts = self.timeouts.saturating_add(1);
         (self.last_moved, self.timed) = (now, None);
         self.sources.iter_mut().for_each(|source| source.expected = 0);
         self.directed = self.blocks.lost(self.window, || chance.unit()).into();
-        // Who was silent while others were not may be dead; if the others are too, everybody is asked.
+        // A sender that was silent while others were not may have crashed. From the second timeout on, all get pulls.
         let latest = self.sources.iter().map(|source| source.last_heard).max().unwrap_or(now);
         let alive = |source: &Source| self.timeouts > 1 || latest <= source.last_heard.after(rules.timeout);
         let from: Vec<_> = (0..self.sources.len()).filter(|at| alive(&self.sources[*at])).collect();

@@ -1,4 +1,4 @@
-//! The sending half of a session: which symbol leaves next, and what a sender does when it hears nothing.
+//! The sending half of a session: choice of the next symbol, and timeouts.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -14,25 +14,24 @@ use crate::group::{Group, Word};
 use crate::header::{ScdpHeader, Symbol};
 use crate::shape::{Cut, Shape};
 
-/// A wait doubles this many times at most.
+/// Largest number of times that a wait doubles.
 const MAX_DOUBLINGS: u32 = 6;
-/// A sender that was heard of is this many timeouts patient: the receiver's pulls may be those of many sessions.
+/// Timeouts that a sender waits once the receiver has answered, since its pull may queue behind those of many sessions.
 const PATIENCE: u64 = 16;
-/// Symbols that are sent unasked to a silent receiver at least before its sender gives up.
+/// Least number of probes to a silent receiver before its sender gives up.
 const LEAST_ASKS: u64 = 32;
-/// Symbols at most that pulls can be ahead: more is no receiver's.
+/// Largest credit; no valid pull is further ahead.
 const MOST_CREDIT: u32 = 1 << 16;
 
-/// Encoding symbol ids from here on are sent only to receivers that left their group, so that they are none of those that
-/// the group sends.
+/// First encoding symbol id for receivers detached from their group, distinct from all ids sent to the group.
 const APART: u32 = 1 << 23;
 
-/// A block that symbols may still have to be sent of.
+/// A block that may still need symbols.
 #[derive(Clone, Copy, Default, Debug)]
 struct Out {
     /// Symbols sent, by this sender.
     sent: u32,
-    /// Symbols beyond its share of the source symbols that the receiver wants.
+    /// Repair symbols that the receiver has pulled from this sender.
     extra: u32,
 }
 
@@ -41,11 +40,11 @@ pub(crate) struct Sender {
     pub to: HostAddr,
     pub conn: ConnId,
     pub priority: u8,
-    /// Number of the flow in reports is that of the session and this.
+    /// Offset of the flow's number in reports from the session's number.
     pub row: u32,
     /// The receivers, if there are several.
     pub group: Option<Group>,
-    /// Whether its receiver has left a group that goes on.
+    /// Whether its receiver was detached from a group.
     apart: bool,
     cut: Cut,
     share: Share,
@@ -54,31 +53,31 @@ pub(crate) struct Sender {
     first: u32,
     /// Blocks from `first` to the one whose source symbols are being sent.
     blocks: VecDeque<Out>,
-    /// Symbols of the first window that have not left.
+    /// Symbols of the initial window still to be sent.
     push: u32,
     pushed: u16,
-    /// Symbols that were pulled and have not left.
+    /// Pulled symbols still to be sent.
     credit: u32,
     /// The latest pull's number.
     served: u32,
     /// Whether that pull had FIN.
     fin: bool,
-    /// Whether a symbol is to leave unasked.
+    /// Whether the next symbol is a probe, sent without a pull.
     ask: bool,
     next_number: u32,
     sent_bytes: u64,
     pub acked_bytes: u64,
     pub counts: SendCounts,
-    /// What was reported of them.
+    /// The part of `counts` already reported.
     reported: SendCounts,
     pub last_progress: Instant,
     heard: bool,
     last_heard: Instant,
     last_sent: Instant,
     asks: u32,
-    /// Whether it stands in line for the link.
+    /// Whether it is queued for the link.
     pub queued: bool,
-    /// When its timer will be looked at.
+    /// Time of its latest timer entry.
     pub armed: Instant,
 }
 
@@ -133,7 +132,7 @@ impl Sender {
         Self { group: Some(Group::new(members)), ..self }
     }
 
-    /// What was counted since the last call: each receiver of a group is told of a part.
+    /// Returns the counts since the last call; the flow of each receiver of a group reports a part.
     pub fn take_counts(&mut self) -> SendCounts {
         let before = core::mem::replace(&mut self.reported, self.counts);
         SendCounts {
@@ -143,7 +142,7 @@ impl Sender {
         }
     }
 
-    /// What was counted and not reported yet.
+    /// Counts not reported yet.
     pub fn unreported(&self) -> SendCounts {
         let (all, before) = (self.counts, self.reported);
         SendCounts {
@@ -153,7 +152,7 @@ impl Sender {
         }
     }
 
-    /// A pull of one receiver of a group: what all of them have pulled is sent.
+    /// Handles a pull of one receiver of a group. Symbols that all receivers have pulled may then leave.
     pub fn on_group_pull(&mut self, now: Instant, from: HostAddr, pull: Word, (block, extra): (u32, u32)) {
         let Some(group) = &mut self.group else { return };
         if group.note(from, pull) {
@@ -161,7 +160,7 @@ impl Sender {
         }
     }
 
-    /// Sends what all receivers of the group have pulled.
+    /// Grants credit for the symbols that all receivers of the group have pulled.
     fn serve_group(&mut self, now: Instant, directed: (u32, u32)) {
         let Some(Word { number, first, fin }) = self.group.as_ref().and_then(Group::all) else { return };
         if number != self.served
@@ -172,7 +171,7 @@ impl Sender {
         self.on_pull(now, number, first, directed, fin);
     }
 
-    /// The receiver `from` has everything. Gives the number of its flow, counted from that of the session.
+    /// Removes the receiver `from`, which has everything. Returns its flow's number, counted from the session's.
     pub fn on_group_done(
         &mut self,
         now: Instant,
@@ -187,7 +186,7 @@ impl Sender {
         Some(row)
     }
 
-    /// The only receiver that is left needs no copies.
+    /// Switches to unicast if one receiver is left.
     fn without_others(&mut self, rules: &Rules, chance: &mut Stream) {
         if let Some([last]) = self.group.as_ref().map(Group::members)
             && self.to != last.addr
@@ -197,7 +196,7 @@ impl Sender {
         }
     }
 
-    /// Receivers of a group for which the others have waited too long: each goes on by itself.
+    /// Detaches the receivers that have kept the others waiting too long; returns a sender for each.
     pub fn detach(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) -> Vec<Self> {
         let Some(group) = &mut self.group else { return Vec::new() };
         let apart: Vec<_> = group.take_behind(self.served);
@@ -214,7 +213,7 @@ impl Sender {
                 credit: 0,
                 served: member.pulled.number,
                 fin: false,
-                // Whatever it knows, it answers.
+                // The receiver answers a probe with its latest pull or DONE.
                 ask: true,
                 counts: SendCounts::default(),
                 reported: SendCounts::default(),
@@ -231,18 +230,18 @@ impl Sender {
         alone
     }
 
-    /// When the others have waited long enough for receivers that are behind.
+    /// Time until which the group waits for receivers that are behind; `None` if none is.
     fn patient_until(&self, wait: Picos) -> Option<Instant> {
         let group = self.group.as_ref().filter(|group| !self.can_send() && group.waits(self.served))?;
         (!group.is_empty()).then(|| self.last_progress.max(self.last_sent).after(wait))
     }
 
-    /// Whether receivers are to go on by themselves now.
+    /// Whether receivers must be detached now.
     pub fn must_detach(&self, now: Instant, rules: &Rules) -> bool {
         self.patient_until(rules.straggler).is_some_and(|until| until <= now)
     }
 
-    /// Whether it has a symbol for the link.
+    /// Whether a symbol may leave.
     pub fn can_send(&self) -> bool {
         self.ask || self.push > 0 || self.credit > 0
     }
@@ -251,7 +250,7 @@ impl Sender {
         if self.can_send() { "its turn on the link" } else { "pulls" }
     }
 
-    /// A pull: send as many symbols as its number is ahead; an old one changes nothing but what it says of blocks.
+    /// Handles a pull: the advance of its number is the credit it grants. From an old pull, only the block fields count.
     pub fn on_pull(&mut self, now: Instant, number: u32, first: u32, (block, extra): (u32, u32), fin: bool) {
         (self.heard, self.last_heard, self.asks) = (true, now, 0);
         let ahead = number.wrapping_sub(self.served);
@@ -259,7 +258,7 @@ impl Sender {
             self.credit = self.credit.saturating_add(ahead).min(MOST_CREDIT);
             (self.served, self.fin, self.last_progress) = (number, fin, now);
         }
-        // The block that is being sent is kept, decodable or not: the number of the next symbol is its.
+        // The block being sent is kept even if it is decodable, because it holds the number of the next symbol.
         while self.first < first && self.blocks.len() > 1 {
             self.blocks.pop_front();
             self.acked_bytes += self.cut.bytes(self.first);
@@ -271,14 +270,14 @@ impl Sender {
         }
     }
 
-    /// Source symbols of a block that this sender sends.
+    /// Number of source symbols of a block that this sender sends.
     fn source(&self, block: u32) -> u32 {
         let share = self.share.source(self.cut.symbols(block));
         share.end - share.start
     }
 
-    /// The block of the next symbol: the first one that still lacks symbols, then the next block, and if there is none the
-    /// first that the receiver cannot decode. Source symbols go first within a block, and a lost one never comes again.
+    /// Index of the block of the next symbol: the oldest that lacks symbols, else the next block, else the first that the
+    /// receiver cannot decode. Within a block, source symbols leave first; none is sent twice.
     fn next_block(&mut self) -> usize {
         let lacks = |at: usize| {
             let out = self.blocks[at];
@@ -294,7 +293,7 @@ impl Sender {
         0
     }
 
-    /// The next symbol.
+    /// Returns the next symbol; `None` if none may leave.
     pub fn transmit(
         &mut self,
         now: Instant,
@@ -313,7 +312,7 @@ impl Sender {
             self.share.esi(symbols, index)
         };
         let Some(esi) = esi else {
-            // Every symbol of the block that there is has been sent; the flow ends when its receiver stays silent.
+            // All symbols of the block have been sent; the flow fails if its receiver stays silent.
             (self.ask, self.push, self.credit) = (false, 0, 0);
             return None;
         };
@@ -341,7 +340,7 @@ impl Sender {
         };
         let again = index >= source;
         if self.counts.sent == 0 {
-            // Time in line for the link is not the receiver's silence.
+            // The wait for the link does not count as silence of the receiver.
             self.last_heard = now;
         }
         self.next_number = self.next_number.wrapping_add(1);
@@ -354,7 +353,7 @@ impl Sender {
         Some(Transmit { to, path, wire, class: Class::Data, priority, ect: false, again, header })
     }
 
-    /// When a symbol is due unasked: neither a pull nor the end of the session came in time.
+    /// Time of the next probe, or of a detachment, if neither a pull nor the end of the session arrives before.
     pub fn due(&self, rules: &Rules) -> Instant {
         if self.can_send() {
             return Instant::NEVER;
@@ -373,15 +372,15 @@ impl Sender {
         patience.map_or(silence, |until| until.min(silence))
     }
 
-    /// The wait is over. A symbol leaves unasked: whatever its receiver knows, it answers. `Err` if it was silent for too
-    /// long, else the number of the latest symbol.
+    /// Handles a timeout: sends a probe, which the receiver answers. Returns the number of the latest symbol, or `Err` if
+    /// the receiver was silent for too long.
     pub fn on_timeout(&mut self, now: Instant, rules: &Rules) -> Result<u32, ()> {
         if now.since(self.last_heard) > rules.give_up {
             return Err(());
         }
         self.asks += 1;
         match &mut self.group {
-            // A question to all receivers is no timer of one flow.
+            // A probe to all receivers does not count as a timeout of one flow.
             Some(group) => group.asked = true,
             None => self.counts.timeouts += 1,
         }

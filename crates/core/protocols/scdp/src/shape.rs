@@ -1,30 +1,30 @@
 use pullnet_codes::{MAX_SYMBOLS, Partition, partition};
 
-/// How a session's data is cut into source blocks and symbols. Every symbol says it, so that any symbol opens the session.
+/// Sizes of a session's data, blocks and symbols. Every symbol carries them, so that any symbol opens the session.
 ///
 /// Blocks are numbered with 32 bits: an object of RFC 6330 has 256 at most, and a longer flow is a sequence of objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
-    /// Payload bytes in all; `None` never ends.
+    /// Payload bytes in all; `None`: a flow that never ends.
     pub bytes: Option<u64>,
     /// Bytes of a symbol.
     pub symbol: u16,
-    /// Source symbols of a block at most.
+    /// Largest number of source symbols in a block.
     pub most: u16,
 }
 
-/// What follows from a [`Shape`] that makes sense.
+/// Partition of the data that a valid [`Shape`] implies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cut {
     pub shape: Shape,
     /// Symbols in all; `None` without an end.
     pub total: Option<u32>,
-    /// Sizes of the blocks, unless there is no end: then all are of the largest size.
+    /// Sizes of the blocks; `None` without an end: all blocks then have the largest size.
     sizes: Option<Partition>,
 }
 
 impl Cut {
-    /// `None` for data without bytes, symbols or blocks without size, and more than 2^32 - 2 symbols.
+    /// `None` for zero bytes, an invalid symbol or block size, and more than 2^32 - 2 symbols.
     pub fn new(shape: Shape) -> Option<Self> {
         if shape.symbol == 0
             || shape.most == 0
@@ -60,7 +60,7 @@ impl Cut {
         if number + 1 == self.blocks() { full - self.padding() } else { full }
     }
 
-    /// Bytes that the last source symbol is shorter than the others.
+    /// Bytes by which the last source symbol is shorter than the others.
     fn padding(&self) -> u64 {
         let (Some(total), Some(bytes)) = (self.total, self.shape.bytes) else { return 0 };
         u64::from(total) * u64::from(self.shape.symbol) - bytes

@@ -1,4 +1,4 @@
-//! Sessions with several receivers or several senders, rule by rule: one endpoint, and packets made by hand.
+//! Sessions with several receivers or several senders, rule by rule: one endpoint and handmade packets.
 
 use pullnet_codes::Share;
 use pullnet_rng::Seed;
@@ -29,7 +29,7 @@ impl Host {
         Self { endpoint, now: Instant(1_000_000), events: Vec::new() }
     }
 
-    /// Everything that it sends now.
+    /// Returns all packets that the endpoint sends now.
     fn sends(&mut self) -> Vec<Transmit<ScdpHeader>> {
         while let Some(event) = self.endpoint.poll_event() {
             self.events.push(event);
@@ -37,7 +37,7 @@ impl Host {
         core::iter::from_fn(|| self.endpoint.poll_transmit(self.now)).collect()
     }
 
-    /// What it sends at its next deadline, if that comes before `until`; lets time pass until then.
+    /// Advances time to `until`; returns the packets sent at the deadlines up to then.
     fn waits(&mut self, until: Instant) -> Vec<Transmit<ScdpHeader>> {
         let mut sent = Vec::new();
         while let Some(due) = self.endpoint.poll_timeout().filter(|due| due.at <= until) {
@@ -141,7 +141,7 @@ fn a_block_gets_what_the_receiver_needs_that_lacks_most() {
     }
     assert!(host.pulled(0, 3).is_empty());
     let mut host = sender(200);
-    // The first block of a hundred is out; one receiver lacks three symbols of it, and another one.
+    // The first block of a hundred has left. One receiver lacks three symbols of it, another one symbol.
     (0..3).for_each(|member| drop(host.pulled(member, 88)));
     host.pulled_with(0, 92, (0, 3), false);
     host.pulled_with(1, 92, (0, 1), false);
@@ -171,7 +171,7 @@ fn a_straggler_is_asked_and_then_goes_on_by_itself() {
     let asked = host.waits(begin.after(Picos::from_micros(2_000)));
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert!(asked[0].to == GROUP && symbol(&asked[0]).unasked());
-    // The others pull again meanwhile, as receivers do that wait in vain.
+    // The others pull again meanwhile, as receivers do after a timeout.
     host.pulled(0, 9);
     let later = host.waits(begin.after(STRAGGLER).after(STRAGGLER));
     let (apart, group): (Vec<_>, Vec<_>) = later.into_iter().partition(|packet| packet.to == MEMBERS[2]);
@@ -180,7 +180,7 @@ fn a_straggler_is_asked_and_then_goes_on_by_itself() {
         !apart.is_empty()
             && apart.iter().all(|packet| symbol(packet).esi >= 1 << 23 && !symbol(packet).group)
     );
-    // Its pulls are its own now.
+    // Its pulls now count for its own session only.
     let own = host.pulled(2, 2);
     assert_eq!(own.len(), 2);
     assert!(own.iter().all(|packet| packet.to == MEMBERS[2] && symbol(packet).esi > 1 << 23));
@@ -206,7 +206,7 @@ fn silent_receivers_fail_each_by_itself() {
     assert!(host.endpoint.poll_timeout().is_none(), "and nothing is left");
 }
 
-/// Symbol `number` of sender `share` of data that is one block of `symbols`.
+/// Symbol `number` of sender `share`; the data is one block of `symbols` symbols.
 fn of(share: Share, number: u32, symbols: u32) -> ScdpHeader {
     let shape = Shape { bytes: Some(u64::from(symbols) * 1000), symbol: 1000, most: 100 };
     let symbol = Symbol {
@@ -254,7 +254,7 @@ fn pulls_go_to_the_sender_whose_symbol_earned_them() {
 fn any_symbols_complete_and_every_sender_hears_of_it() {
     let mut host = Host::new();
     let shares = [0, 1, 2].map(|sender| Share::new(sender, 3).unwrap());
-    // The third sender is dead: repair symbols of the others take the place of its part. A copy counts for nothing.
+    // The third sender has crashed: repair symbols of the others replace its part. A duplicate has no effect.
     let mut sent = Vec::new();
     for number in 0..3 {
         for sender in [0, 1, 1] {

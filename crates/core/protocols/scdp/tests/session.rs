@@ -25,7 +25,7 @@ fn channel(config: &ScdpConfig, seed: u64) -> Channel<ScdpEndpoint> {
     Channel::new(HOSTS.map(endpoint), BitsPerSec::gbps(1), 4)
 }
 
-/// Everything that side 0 and side 1 sent in one session of `symbols` packets, through `weather`.
+/// All packets of side 0 and side 1 in one session of `symbols` packets, with the network behaviour `weather`.
 fn session(
     config: &ScdpConfig,
     symbols: u64,
@@ -51,7 +51,7 @@ fn trimmed() -> Vec<Passage> {
     vec![Passage { delay: HOP, fate: Fate::Trimmed, ce: false }]
 }
 
-/// Block, encoding symbol id, and whether with SYN and FIN, of each symbol.
+/// Block, encoding symbol id, SYN and FIN of each symbol.
 fn symbols(sent: &[Packet]) -> Vec<(u32, u32, bool, bool)> {
     let symbol = |packet: &Packet| match packet.header {
         ScdpHeader::Symbol { symbol, .. } => Some((symbol.block, symbol.esi, symbol.syn, symbol.fin)),
@@ -91,7 +91,7 @@ fn without_loss_a_session_takes_k_symbols_and_k_minus_iw_pulls() {
         assert_eq!(symbols.iter().filter(|symbol| symbol.2).count() as u64, count.min(12));
         assert!(pulls.iter().enumerate().all(|(at, pull)| pull.0 == at as u32 + 1), "{pulls:?}");
         assert!(completes(&events));
-        // Nothing else was said but the end.
+        // The only other packet is one DONE.
         assert_eq!((dones(&sent), sent.len()), (1, symbols.len() + pulls.len() + 1));
     }
 }
@@ -141,7 +141,7 @@ fn a_second_loss_in_the_block_costs_only_its_replacement() {
     assert!(completes(&events));
 }
 
-/// With 100 symbols to a block, a loss in the first block is made up for by symbols of that block.
+/// With 100 symbols per block, a loss in the first block is recovered by symbols of that block.
 #[test]
 fn blocks_are_pipelined_and_a_loss_is_made_up_for_in_its_block() {
     let trim_one = |_: &Log, side: usize, packet: &Packet| match packet.header {
@@ -152,7 +152,7 @@ fn blocks_are_pipelined_and_a_loss_is_made_up_for_in_its_block() {
     let of = |block: u32| symbols(&sent).iter().filter(|symbol| symbol.0 == block).count();
     assert_eq!([of(0), of(1), of(2)], [84 + 3, 83, 83]);
     assert!(completes(&events));
-    // The sender never waits for a block to be decoded: as many pulls as without blocks.
+    // The sender never waits for a block to be decoded: the number of pulls is that of a single block.
     assert_eq!(pulls(&sent).len(), 250 - 12 + 3);
 }
 
@@ -172,7 +172,7 @@ fn a_trimmed_last_symbol_is_asked_for_with_fin_again() {
     assert!(completes(&events));
 }
 
-/// Symbols that vanish without a header are not asked for one by one: the timeout pulls what is missing.
+/// Symbols lost without a header are not pulled one by one: the timeout pulls all missing ones.
 #[test]
 fn silent_losses_are_made_up_for_after_the_timeout() {
     let lose = |_: &Log, side: usize, packet: &Packet| match packet.header {
@@ -279,7 +279,7 @@ fn flows_that_cannot_be_sent_are_refused_with_a_reason() {
     ));
 }
 
-/// What the network does to a packet, by chance.
+/// Random network behaviour: loss, trimming, delay. `lose` and `trim` in percent, `late` in ns.
 fn weather(chance: &mut Stream, lose: u32, trim: u32, late: u64, class: Class) -> Vec<Passage> {
     if chance.below(100) < lose {
         return Vec::new();
@@ -291,8 +291,8 @@ fn weather(chance: &mut Stream, lose: u32, trim: u32, late: u64, class: Class) -
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// Whatever is lost, trimmed or reordered: the session completes, no symbol is sent twice, source symbols go first in
-    /// each block, and all payload is reported once.
+    /// Under any loss, trimming and reordering, the session completes, no symbol is sent twice, source symbols leave first
+    /// in each block, and all payload is reported once.
     #[test]
     fn every_session_completes_and_no_symbol_is_sent_twice(
         bytes in 1u64..200_000, block in 1u32..60, window in 1u32..30, spare in 0u32..4, failure in 0.0..1.0,
