@@ -2,7 +2,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use pullnet_settings::settings;
-use pullnet_transport::{Grant, Hop, MOST_RATE, RATE_UNIT, RateAsk, RateUnits};
+use pullnet_transport::{Grant, Hop, MOST_RATE, RATE_UNIT, RateAsk, RateUnits, Reliance};
 use pullnet_units::{BitsPerSec, Instant, Picos, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
@@ -38,6 +38,10 @@ settings! {
 impl QueueSettings for D3Config {
     fn capacities(&self) -> Vec<Capacity> {
         vec![Capacity { key: "queue", room: self.queue, of_data: true }]
+    }
+
+    fn supports(&self, reliance: Reliance) -> bool {
+        reliance == Reliance::Rates
     }
 }
 

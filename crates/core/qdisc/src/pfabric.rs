@@ -2,6 +2,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use pullnet_settings::settings;
+use pullnet_transport::Reliance;
 use pullnet_units::QueueSize;
 
 use crate::drop_tail::drop_reason;
@@ -22,6 +23,10 @@ settings! {
 impl QueueSettings for PfabricConfig {
     fn capacities(&self) -> Vec<Capacity> {
         vec![Capacity { key: "queue", room: self.queue, of_data: true }]
+    }
+
+    fn supports(&self, reliance: Reliance) -> bool {
+        reliance == Reliance::Ranks
     }
 }
 

@@ -1,6 +1,7 @@
 use alloc::vec::Vec;
 
 use pullnet_settings::{Field, Settings};
+use pullnet_transport::Reliance;
 use pullnet_units::{BitsPerSec, Bytes, QueueSize};
 
 use crate::{
@@ -30,6 +31,13 @@ pub trait QueueSettings: Settings {
     /// The memory that the ports of a switch with links of these rates divide; `None` if each has its own.
     fn divided(&self, _rates: &[BitsPerSec]) -> Option<Divided> {
         None
+    }
+    /// Whether ports do what a transport relies on.
+    fn supports(&self, reliance: Reliance) -> bool {
+        let stated = |key: &str| self.get(key).is_some_and(|value| !value.is_empty());
+        let marks =
+            || stated("mark_above") || stated("mark_low") || self.get("ecn").as_deref() == Some("true");
+        reliance == Reliance::Marks && marks()
     }
     /// Number of classes that tell packets apart by their priority; 1: all priorities are treated alike.
     fn classes(&self) -> u8 {
@@ -98,6 +106,11 @@ macro_rules! switches {
             /// The memory that the ports of a switch with links of these rates divide; `None` if each has its own.
             pub fn divided(&self, rates: &[BitsPerSec]) -> Option<Divided> {
                 match self { $(Self::$variant(config) => config.divided(rates)),+ }
+            }
+
+            /// Whether ports do what a transport relies on.
+            pub fn supports(&self, reliance: Reliance) -> bool {
+                match self { $(Self::$variant(config) => config.supports(reliance)),+ }
             }
 
             /// Number of classes that tell packets apart by their priority.

@@ -332,6 +332,17 @@ pub struct SendCounts {
     pub timeouts: u32,
 }
 
+/// What a transport expects of switches beyond queues. Without it, its hosts send as if nothing were in their way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reliance {
+    /// Packets are marked before queues are full (ECN).
+    Marks,
+    /// Packets are served and dropped in the order of their flows' urgency ([`crate::Header::hop_view`]).
+    Ranks,
+    /// Rates are written into headers ([`crate::Header::at_hop`]).
+    Rates,
+}
+
 /// A transport that scenarios can name: a name, settings and endpoints.
 pub trait Protocol {
     /// The name in `[transport] kind = "..."`.
@@ -349,6 +360,8 @@ pub trait Protocol {
     const RACK_SETTING: Option<&'static str> = None;
     /// Whether all its packets are not ECN-capable, so that no switch marks them.
     const IGNORES_MARKS: bool = false;
+    /// What its rules expect of every switch, if anything.
+    const RELIES_ON: Option<Reliance> = None;
     /// Whether one sender can serve several receivers with packets that switches copy.
     const MULTICASTS: bool = false;
     /// Whether several senders of the same data can serve one receiver together.

@@ -16,7 +16,7 @@ mod streaming;
 
 pub use api::{
     Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, GroupMember, HostInfo, Protocol,
-    Received, SendCounts, Source, Transmit, Transport,
+    Received, Reliance, SendCounts, Source, Transmit, Transport,
 };
 pub use hop::{Grant, Hop, MOST_RATE, RATE_UNIT, RateAsk, RateUnits};
 pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};

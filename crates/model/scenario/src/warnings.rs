@@ -10,7 +10,7 @@ use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Capacity, SWITCHES, SwitchConfig, SwitchEntry};
 use pullnet_settings::{Settings, settings};
 use pullnet_topology::Topology;
-use pullnet_transport::Framing;
+use pullnet_transport::{Framing, Reliance};
 use pullnet_units::{Bytes, HostId, Id, Picos, QueueSize};
 
 use crate::{CarriedBy, Scenario, memory};
@@ -32,6 +32,8 @@ settings! {
         shallow_trim: bool = true,
         /// The control queue has room for fewer than ten headers.
         small_control_queue: bool = true,
+        /// The switches do not do what the transport relies on: marks, rates in headers, or service by urgency.
+        missing_support: bool = true,
         /// A setting was written that no part of the scenario uses.
         unused_setting: bool = true,
         /// A run with other settings had the same fingerprint: the settings changed nothing.
@@ -100,6 +102,7 @@ impl Scenario {
             found.timeout(&path, &carried.config);
             found.header(&path, &carried.config);
             found.queues(&path, &carried.config);
+            found.support(&carried.config);
         }
         found.unused();
         found.memory(available);
@@ -219,6 +222,31 @@ impl<'a> Found<'a> {
                 self.add("small_control_queue", &format!("switch.{key}"), message);
             }
         }
+    }
+
+    /// What the transport relies on and the switches do not do.
+    fn support(&mut self, transport: &ProtocolConfig) {
+        let Scenario { topology, switch, .. } = self.scenario;
+        let missing = transport.entry().relies_on.filter(|reliance| !switch.supports(*reliance));
+        let Some(missing) = missing.filter(|_| !topology.ports.is_empty()) else { return };
+        let (lacks, remedy) = match missing {
+            Reliance::Marks => (
+                "marks no packet, and hosts slow down for losses only",
+                "state switch.mark_above (or mark_low for pfc), or use red",
+            ),
+            Reliance::Ranks => {
+                ("does not order packets by what their flows have left", "use kind = \"pfabric\"")
+            }
+            Reliance::Rates => {
+                ("grants no rates, so that every flow sends as fast as its link", "use kind = \"d3\"")
+            }
+        };
+        let (kind, name) = (switch.name(), transport.name());
+        self.add(
+            "missing_support",
+            "switch.kind",
+            format!("\"{kind}\" {lacks}, as {name} expects; {remedy}"),
+        );
     }
 
     /// Settings that were written and that no part of the scenario uses.

@@ -63,6 +63,30 @@ fn the_scenarios_that_come_with_pullnet_have_no_warnings() {
 }
 
 #[test]
+fn switches_that_do_not_do_what_a_transport_relies_on() {
+    let of = |transport: &str, switch: &[(&str, &str)]| {
+        let set = [&[("transport.kind", transport)], switch].concat();
+        warned(&set).into_iter().filter(|warning| warning.name == "missing_support").collect::<Vec<_>>()
+    };
+    let tail = ("switch.kind", "drop-tail");
+    for transport in ["dctcp", "mdtcp", "d2tcp", "dcqcn", "rdma-dctcp"] {
+        let found = of(transport, &[tail]);
+        assert_eq!((found.len(), found[0].setting.as_str()), (1, "switch.kind"), "{transport}");
+        assert!(found[0].message.contains("marks no packet"), "{}", found[0]);
+        assert_eq!(of(transport, &[tail, ("switch.mark_above", "20 packets")]), [], "{transport}");
+        assert_eq!(of(transport, &[("switch.kind", "pfc"), ("switch.mark_low", "5 kB")]), [], "{transport}");
+        assert_eq!(of(transport, &[("switch.kind", "red")]), [], "{transport}");
+    }
+    for transport in ["d3", "rcp"] {
+        assert!(of(transport, &[tail])[0].message.ends_with("use kind = \"d3\""), "{transport}");
+        assert_eq!(of(transport, &[("switch.kind", "d3")]), [], "{transport}");
+    }
+    assert_eq!(of("pfabric", &[("switch.kind", "pfabric")]), []);
+    assert_eq!(of("pfabric", &[tail]).len(), 1);
+    assert_eq!(of("ndp", &[tail]), []);
+}
+
+#[test]
 fn a_load_above_one_is_no_steady_state() {
     let traffic = BASE
         .replace("kind = \"permutation\"", "kind = \"poisson\"\nload = 1.5\nsizes = { fixed = \"90 kB\" }");
@@ -178,7 +202,7 @@ fn an_unknown_warning_is_an_error_with_the_nearest_name() {
 #[test]
 fn every_warning_is_listed_and_says_what_it_is() {
     let names: Vec<_> = warning_kinds().iter().map(|row| row.name).collect();
-    assert_eq!(names.len(), 10);
+    assert_eq!(names.len(), 11);
     assert!(
         names.contains(&"unfinished_flows")
             && names.contains(&"deadlock")

@@ -9,7 +9,7 @@ pub use control::{D2tcpControl, D2tcpRules};
 use pullnet_dctcp::DctcpRules;
 pub use pullnet_dctcp::Reaction;
 use pullnet_rng::Stream;
-use pullnet_transport::{Framing, HostInfo, Protocol};
+use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 pub use pullnet_window::Segment;
 use pullnet_window::{Endpoint, Rules, window_settings};
 
@@ -43,6 +43,7 @@ impl Protocol for D2tcp {
     const NAME: &'static str = "d2tcp";
     const SUMMARY: &'static str =
         "D2TCP (SIGCOMM 2012): DCTCP whose flows yield by how far their deadlines are";
+    const RELIES_ON: Option<Reliance> = Some(Reliance::Marks);
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     const TIMEOUT_SETTING: Option<&'static str> = Some("initial_rto");
     type Config = D2tcpConfig;

@@ -15,7 +15,7 @@ pub use endpoint::{D3Endpoint, D3Rules};
 pub use header::{Ask, D3Header, Grants, MOST_HOPS};
 
 use pullnet_rng::Stream;
-use pullnet_transport::{Framing, HostInfo, Protocol};
+use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 
 use crate::config::Parameters;
 
@@ -26,6 +26,7 @@ impl Protocol for D3 {
     const NAME: &'static str = "d3";
     const SUMMARY: &'static str =
         "D3 (SIGCOMM 2011): switches allocate rates by deadlines; late flows are quenched";
+    const RELIES_ON: Option<Reliance> = Some(Reliance::Rates);
     type Config = D3Config;
     type Endpoint = D3Endpoint;
 
@@ -45,6 +46,7 @@ impl Protocol for Rcp {
     const NAME: &'static str = "rcp";
     const SUMMARY: &'static str =
         "RCP for data centres: switches share their capacity equally, whatever the deadlines";
+    const RELIES_ON: Option<Reliance> = Some(Reliance::Rates);
     type Config = RcpConfig;
     type Endpoint = D3Endpoint;
 

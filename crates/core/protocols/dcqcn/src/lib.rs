@@ -10,7 +10,7 @@ pub use control::{DcqcnRules, Reaction, ReactionPoint};
 use pullnet_rdma::{Endpoint, Notification, Parameters, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
 use pullnet_rng::Stream;
-use pullnet_transport::{Framing, HostInfo, Protocol};
+use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 use pullnet_units::{BitsPerSec, Bytes, Picos};
 
 rdma_settings! {
@@ -70,6 +70,7 @@ pub struct Dcqcn;
 impl Protocol for Dcqcn {
     const NAME: &'static str = "dcqcn";
     const SUMMARY: &'static str = "DCQCN (SIGCOMM 2015): RoCE whose rate is cut by marks";
+    const RELIES_ON: Option<Reliance> = Some(Reliance::Marks);
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     const TIMEOUT_SETTING: Option<&'static str> = Some("timeout");
     type Config = DcqcnConfig;

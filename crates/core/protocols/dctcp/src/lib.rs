@@ -8,7 +8,7 @@ mod wire;
 
 pub use control::{Dctcp as DctcpControl, DctcpRules, Reaction};
 use pullnet_rng::Stream;
-use pullnet_transport::{Framing, HostInfo, Protocol};
+use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 pub use pullnet_window::Segment;
 use pullnet_window::{Endpoint, Rules, window_settings};
 
@@ -38,6 +38,7 @@ pub struct Dctcp;
 impl Protocol for Dctcp {
     const NAME: &'static str = "dctcp";
     const SUMMARY: &'static str = "DCTCP (RFC 8257): the window shrinks by the share of marked packets";
+    const RELIES_ON: Option<Reliance> = Some(Reliance::Marks);
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     const TIMEOUT_SETTING: Option<&'static str> = Some("initial_rto");
     type Config = DctcpConfig;

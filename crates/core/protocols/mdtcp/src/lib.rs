@@ -6,7 +6,7 @@
 use pullnet_dctcp::{DctcpControl, DctcpRules, Reaction};
 use pullnet_mptcp::{MultipathEndpoint, multipath_settings};
 use pullnet_rng::Stream;
-use pullnet_transport::{Framing, HostInfo, Protocol};
+use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 use pullnet_window::Rules;
 
 multipath_settings! {
@@ -34,6 +34,7 @@ pub struct Mdtcp;
 impl Protocol for Mdtcp {
     const NAME: &'static str = "mdtcp";
     const SUMMARY: &'static str = "MDTCP: MPTCP whose subflows are DCTCP, coupled by LIA";
+    const RELIES_ON: Option<Reliance> = Some(Reliance::Marks);
     const PATH_SETTINGS: &'static [&'static str] = &["paths", "subflow_paths"];
     type Config = MdtcpConfig;
     type Endpoint = MdtcpEndpoint;

@@ -15,7 +15,7 @@ pub use endpoint::{PfabricEndpoint, PfabricRules};
 pub use header::PfabricHeader;
 
 use pullnet_rng::Stream;
-use pullnet_transport::{Framing, HostInfo, Protocol};
+use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 
 /// The protocol as the registry knows it.
 pub struct Pfabric;
@@ -24,6 +24,7 @@ impl Protocol for Pfabric {
     const NAME: &'static str = "pfabric";
     const SUMMARY: &'static str =
         "pFabric (SIGCOMM 2013): packets state what their flow has left; small windows, fixed timeout";
+    const RELIES_ON: Option<Reliance> = Some(Reliance::Ranks);
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     type Config = PfabricConfig;
     type Endpoint = PfabricEndpoint;

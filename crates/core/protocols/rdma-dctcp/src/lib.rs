@@ -10,7 +10,7 @@ pub use control::{RdmaDctcpRules, ShareOfMarks};
 use pullnet_rdma::{Endpoint, Parameters, RdmaRules, rdma_settings};
 pub use pullnet_rdma::{Paths, RdmaHeader, Recovery};
 use pullnet_rng::Stream;
-use pullnet_transport::{Framing, HostInfo, Protocol};
+use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 use pullnet_units::BitsPerSec;
 
 rdma_settings! {
@@ -43,6 +43,7 @@ impl Protocol for RdmaDctcp {
     const NAME: &'static str = "rdma-dctcp";
     const SUMMARY: &'static str =
         "DCTCP on RDMA: rate and window of RoCE shrink by the share of marked packets";
+    const RELIES_ON: Option<Reliance> = Some(Reliance::Marks);
     const PATH_SETTINGS: &'static [&'static str] = &["paths"];
     const TIMEOUT_SETTING: Option<&'static str> = Some("timeout");
     type Config = RdmaDctcpConfig;

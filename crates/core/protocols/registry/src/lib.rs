@@ -23,7 +23,7 @@ pub use pullnet_scdp::Scdp;
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
 pub use pullnet_timely::Timely;
-use pullnet_transport::{Framing, Header, Protocol, Transport, Words};
+use pullnet_transport::{Framing, Header, Protocol, Reliance, Transport, Words};
 pub use pullnet_unresponsive::Unresponsive;
 
 /// A row of the list of protocols.
@@ -47,6 +47,8 @@ pub struct ProtocolEntry {
     pub rack_setting: Option<&'static str>,
     /// Whether its packets are not ECN-capable.
     pub ignores_marks: bool,
+    /// What its rules expect of every switch, if anything.
+    pub relies_on: Option<Reliance>,
     /// Whether one sender can serve several receivers with packets that switches copy.
     pub multicasts: bool,
     /// Whether several senders of the same data can serve one receiver together.
@@ -78,6 +80,7 @@ macro_rules! protocols {
             host_settings: <$variant>::HOST_SETTINGS,
             rack_setting: <$variant>::RACK_SETTING,
             ignores_marks: <$variant>::IGNORES_MARKS,
+            relies_on: <$variant>::RELIES_ON,
             multicasts: <$variant>::MULTICASTS,
             joins_senders: <$variant>::JOINS_SENDERS,
         }),+];
