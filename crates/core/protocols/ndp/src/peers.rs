@@ -31,10 +31,13 @@ impl Peers {
         Self { learned: VecDeque::new(), remembered }
     }
 
-    /// Knowledge that a new connection starts with.
+    /// Knowledge that a new connection starts with. Of a host with no knowledge yet, the answers of the host that was
+    /// heard of last: they show whether receivers are crowded at present. Round trips are a matter of each host.
     pub fn of(&self, now: Instant, peer: HostAddr) -> Known {
-        let lately = |learned: &&Learned| learned.peer == peer && now.since(learned.at) <= self.remembered;
-        self.learned.iter().find(lately).map(|learned| learned.known).unwrap_or_default()
+        let mut lately = self.learned.iter().filter(|learned| now.since(learned.at) <= self.remembered);
+        let last = lately.clone().next();
+        let same = lately.find(|learned| learned.peer == peer).map(|learned| learned.known);
+        same.or_else(|| last.map(|learned| learned.known.of_another_host())).unwrap_or_default()
     }
 
     /// A connection to `peer` has ended.

@@ -90,6 +90,13 @@ pub(crate) struct Known {
     answers: Answers,
 }
 
+impl Known {
+    /// What this says of any other receiver.
+    pub fn of_another_host(self) -> Self {
+        Self { trips: RoundTrips::default(), answers: self.answers }
+    }
+}
+
 /// A packet that was retransmitted after a timeout.
 #[derive(Clone, Copy, Debug)]
 struct Doubt {
