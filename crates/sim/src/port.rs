@@ -87,8 +87,8 @@ pub struct Incidents {
     pub fingerprint: Fingerprint,
 }
 
-/// Surroundings of the queue of one port at one time. Few fields: they are stored for every packet, because the rare
-/// branches of a discipline take them by reference.
+/// Surroundings of the queue of one port at one time. Rare branches of a discipline take a copy ([`Context::apart`]),
+/// so that the fields stay in registers on the way of most packets.
 struct Surroundings<'a, 'b, W> {
     env: &'a mut Env<'b, W>,
     now: u64,
@@ -97,7 +97,7 @@ struct Surroundings<'a, 'b, W> {
     incidents: &'a mut Incidents,
 }
 
-impl<W: Words> Surroundings<'_, '_, W> {
+impl<'b, W: Words> Surroundings<'_, 'b, W> {
     /// Returns a header to its sender by another port of this switch, as through a recirculation port.
     fn send_back(&mut self, mut header: Packet<W>) {
         let (net, node, index) = (self.env.net, self.incidents.node, self.incidents.index);
@@ -111,28 +111,16 @@ impl<W: Words> Surroundings<'_, '_, W> {
     fn chance(&mut self) -> &mut SmallStream {
         &mut self.line.chance
     }
-}
 
-impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
-    fn now(&self) -> Instant {
-        Instant(self.now)
-    }
-
-    fn rate(&self) -> BitsPerSec {
-        self.line.rate()
-    }
-
-    fn coin(&mut self) -> bool {
-        self.chance().coin()
-    }
-
-    fn unit(&mut self) -> f64 {
-        self.chance().unit()
+    #[inline(always)]
+    fn copied(&mut self) -> Surroundings<'_, 'b, W> {
+        let Self { env, now, wake, line, incidents } = self;
+        Surroundings { env, now: *now, wake, line, incidents }
     }
 
     #[cold]
     #[inline(never)]
-    fn outcome(&mut self, outcome: Outcome<Packet<W>>) {
+    fn note(&mut self, outcome: Outcome<Packet<W>>) {
         let Incidents { counts, fingerprint, .. } = self.incidents;
         match outcome {
             Outcome::Marked(packet) => {
@@ -158,6 +146,34 @@ impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
                 fingerprint.add(self.now, packet.identity(), 3);
             }
         }
+    }
+}
+
+impl<W: Words> Context<Packet<W>> for Surroundings<'_, '_, W> {
+    fn now(&self) -> Instant {
+        Instant(self.now)
+    }
+
+    fn rate(&self) -> BitsPerSec {
+        self.line.rate()
+    }
+
+    fn coin(&mut self) -> bool {
+        self.chance().coin()
+    }
+
+    fn unit(&mut self) -> f64 {
+        self.chance().unit()
+    }
+
+    #[inline(always)]
+    fn outcome(&mut self, outcome: Outcome<Packet<W>>) {
+        self.copied().note(outcome);
+    }
+
+    #[inline(always)]
+    fn apart(&mut self) -> impl Context<Packet<W>> {
+        self.copied()
     }
 
     fn rank(&self, packet: &Packet<W>) -> Rank {
@@ -481,22 +497,19 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             packet.reveal_ingress(now, cx.env.net.salt(self.incidents.node));
         }
         act!(self, cx, now, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx));
-        self.note_peak(packet.is_control());
-        if Q::trimmed_size(cx.rules).is_some() {
-            // The arriving packet, or the packet that it displaced, may wait as a header now.
-            self.note_peak(true);
-        }
+        self.note_peaks();
     }
 
-    /// Raises a peak if more control packets wait, or more data packets are held, than ever before. The number of
-    /// waiting packets nearly always rules that out.
+    /// Raises a peak if more control packets wait, or more data packets are held, than ever before. Both are looked at,
+    /// for an arriving data packet may wait as a header. The number of waiting packets nearly always rules it out.
     #[inline(always)]
-    fn note_peak(&mut self, control: bool) {
-        let class = usize::from(control);
-        if self.queue.0.queued(control) >= self.peaks[class] {
+    fn note_peaks(&mut self) {
+        let [data, control] = [false, true].map(|control| self.queue.0.queued(control));
+        // A data packet in service is held and does not wait.
+        if (data >= self.peaks[0].max(1)) | (control > self.peaks[1]) {
             cold_path();
-            let held = if control { self.queue.0.queued(true) } else { self.queue.0.data_held() };
-            self.peaks[class] = self.peaks[class].max(held);
+            self.peaks[0] = self.peaks[0].max(self.queue.0.data_held());
+            self.peaks[1] = self.peaks[1].max(control);
         }
     }
 

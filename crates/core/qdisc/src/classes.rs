@@ -277,7 +277,7 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Discipline<P> for Classes<R, P, K
         }
         match self.rule.admit(rules, shared, (&packet, size), Waiting(&self.waiting), cx) {
             Verdict::Take(class) => self.waiting.push(class, &packet),
-            verdict => self.displace(rules, shared, packet, verdict, cx),
+            verdict => self.displace(rules, shared, packet, verdict, &mut cx.apart()),
         }
     }
 

@@ -86,4 +86,55 @@ pub trait Context<P> {
     fn wake(&mut self, at: Instant);
     /// Sends `signal` to the neighbour at the other end of link `ingress` into this switch.
     fn signal(&mut self, ingress: u16, signal: Signal);
+    /// This context for a rare branch that takes it by reference. A driver may answer with a copy of what it consists
+    /// of: the common branches then keep it in registers.
+    #[inline(always)]
+    fn apart(&mut self) -> impl Context<P>
+    where
+        Self: Sized,
+    {
+        self
+    }
+}
+
+impl<P, C: Context<P>> Context<P> for &mut C {
+    fn now(&self) -> Instant {
+        (**self).now()
+    }
+
+    fn rate(&self) -> BitsPerSec {
+        (**self).rate()
+    }
+
+    fn coin(&mut self) -> bool {
+        (**self).coin()
+    }
+
+    fn unit(&mut self) -> f64 {
+        (**self).unit()
+    }
+
+    fn outcome(&mut self, outcome: Outcome<P>) {
+        (**self).outcome(outcome);
+    }
+
+    fn rank(&self, packet: &P) -> Rank {
+        (**self).rank(packet)
+    }
+
+    fn show(&mut self, packet: &mut P, hop: &mut dyn Hop) {
+        (**self).show(packet, hop);
+    }
+
+    fn paused(&self) -> u8 {
+        (**self).paused()
+    }
+
+    fn wake(&mut self, at: Instant) {
+        (**self).wake(at);
+    }
+
+    fn signal(&mut self, ingress: u16, signal: Signal) {
+        (**self).signal(ingress, signal);
+    }
 }

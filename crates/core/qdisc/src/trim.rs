@@ -220,7 +220,7 @@ impl ClassRule<2> for TrimRule {
     ) -> Verdict {
         let class = usize::from(packet.is_control());
         if !self.take(rules, class, size) {
-            return self.overflow(rules, (packet, size), waiting.newest(DATA), cx);
+            return self.overflow(rules, (packet, size), waiting.newest(DATA), &mut cx.apart());
         }
         if rules.mark.is_some() {
             self.count(packet, size);
