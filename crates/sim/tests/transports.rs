@@ -93,3 +93,29 @@ fn a_list_of_one_is_one() {
     // Class 0 is the class of packets without priority: here the engine drives the transport behind virtual calls.
     same(&table, &run("[transport]\nkind = \"ndp\"\nclass = 0")).unwrap();
 }
+
+/// Two HPCC flows into one host keep its link at 95 % and its queue short, and share it equally; without records they fill the
+/// queue.
+#[test]
+fn hpcc_keeps_queues_short() {
+    let run = |telemetry: bool| {
+        let text = format!(
+            "duration = \"5 ms\"\n[topology]\nkind = \"star\"\nhosts = 3\nlink = {{ rate = \"100 Gbps\", delay = \"1 us\" }}\n\
+             [transport]\nkind = \"hpcc\"\nbase_rtt = \"6 us\"\n\
+             [switch]\nkind = \"drop-tail\"\nqueue = \"1000 packets\"\ntelemetry = {telemetry}\n\
+             [[traffic]]\nkind = \"incast\"\nsize = \"endless\"\nto = \"2\"\ndegree = 2\n[probes]\nports = true\n"
+        );
+        let record = the_same_for_any_threads(&compiled(&text, &[]));
+        let port = record.ports.iter().filter(|port| port.port.is_some()).max_by_key(|port| port.bytes);
+        let port = port.expect("a switch port").clone();
+        let long: u64 = port.occupancy.iter().skip(16).map(|time| time.0).sum();
+        let shares = [0, 1].map(|flow| record.flows[flow].delivered as f64);
+        (port.busy.as_secs_f64() / 5e-3, long as f64 / 5e9, shares)
+    };
+    let (busy, long, [one, other]) = run(true);
+    assert!((0.93..0.97).contains(&busy), "the link is busy for {busy} of the time");
+    assert!(long < 0.02, "more than 15 packets are held for {long} of the time");
+    assert!((one / other - 1.0).abs() < 0.05, "{one} and {other} bytes");
+    let (busy, long, _) = run(false);
+    assert!(busy > 0.99 && long > 0.9, "{busy}, {long}");
+}

@@ -20,6 +20,7 @@ use pullnet_dctcp::Dctcp;
 use pullnet_fastpass::Fastpass;
 use pullnet_go_back_n::GoBackN;
 use pullnet_homa::Homa;
+use pullnet_hpcc::Hpcc;
 use pullnet_mdtcp::Mdtcp;
 use pullnet_mptcp::Mptcp;
 use pullnet_ndp::wire::{Carriage, Label};
@@ -216,6 +217,7 @@ extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
         && begins::<Pfabric>()
         && begins::<Fastpass>()
         && begins::<Homa>()
+        && begins::<Hpcc>()
         && begins::<Roce>()
         && begins::<Dcqcn>()
         && begins::<Timely>()

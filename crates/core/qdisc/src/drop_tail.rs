@@ -6,6 +6,7 @@ use pullnet_units::QueueSize;
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::fifo::Fifo;
+use crate::telemetry::Telemetry;
 use crate::{Capacity, Context, DropReason, Item, Limit, MarkWhen, QueueSettings, StepMark};
 
 settings! {
@@ -19,6 +20,9 @@ settings! {
         mark_above: Option<QueueSize> = "",
         /// When that is looked at. Source: RFC 8257 and the DCTCP paper mark on arrival.
         mark_at: MarkWhen = "enqueue",
+        /// Packets that collect the state of ports find it here: time, rate, bytes sent, bytes that wait (in-band network telemetry,
+        /// as HPCC needs).
+        telemetry: bool = false,
     }
 }
 
@@ -33,11 +37,12 @@ impl QueueSettings for DropTailConfig {
 pub struct DropTailRules {
     limit: Limit,
     mark: StepMark,
+    telemetry: bool,
 }
 
 /// The rule of a drop-tail port.
 #[derive(Clone, Debug, Default)]
-pub struct DropTailRule(Fifo);
+pub struct DropTailRule(Fifo, Telemetry);
 
 /// One port of a drop-tail switch.
 pub type DropTail<P> = Classes<DropTailRule, P, 1>;
@@ -49,7 +54,7 @@ impl ClassRule<1> for DropTailRule {
 
     fn rules(config: &DropTailConfig) -> DropTailRules {
         let mark = config.mark_above.map_or(StepMark::NEVER, |above| StepMark::new(above, config.mark_at));
-        DropTailRules { limit: config.queue.into(), mark }
+        DropTailRules { limit: config.queue.into(), mark, telemetry: config.telemetry }
     }
 
     fn shared(_: &DropTailRules, _: usize) {}
@@ -101,6 +106,20 @@ impl ClassRule<1> for DropTailRule {
         self.0.serve(packet, size);
         let (packets, bytes) = self.0.behind();
         rules.mark.at_dequeue(packets, bytes) && packet.ect()
+    }
+
+    #[inline(always)]
+    fn write<P: Item>(
+        &mut self,
+        rules: &DropTailRules,
+        _: &mut (),
+        (packet, size): (&mut P, u32),
+        cx: &mut impl Context<P>,
+    ) {
+        if rules.telemetry {
+            let (_, waiting) = self.0.behind();
+            self.1.write(packet, size, waiting, &mut cx.apart());
+        }
     }
 
     #[inline]

@@ -27,6 +27,7 @@ mod scdp;
 mod shared_buffer;
 mod split;
 mod switch;
+mod telemetry;
 mod trim;
 
 pub use classes::{ClassRule, Classes, Verdict, Waiting};

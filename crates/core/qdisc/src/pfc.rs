@@ -6,6 +6,7 @@ use pullnet_units::{BitsPerSec, Bytes, QueueSize};
 
 use crate::classes::{ClassRule, Classes, Verdict, Waiting};
 use crate::drop_tail::drop_reason;
+use crate::telemetry::Telemetry;
 use crate::{Capacity, Context, Divided, Item, QueueSettings, Signal};
 
 /// Number of priorities.
@@ -72,6 +73,9 @@ settings! {
         /// `headroom`, `alpha`, `pause_above`, `mark_low` and `mark_high` are stated for links of this rate, and in proportion to the rate
         /// for others: faster links may hold more. Absent: the same for all links. Source: HPCC simulator.
         reference_rate: Option<BitsPerSec> = "" in "1 kbps" => "10 Tbps",
+        /// Packets that collect the state of ports find it here: time, rate, bytes sent, bytes that wait (in-band network telemetry,
+        /// as HPCC needs).
+        telemetry: bool = false,
     }
 }
 
@@ -135,6 +139,7 @@ pub struct PfcRules {
     schedule: Schedule,
     mark: Option<Ramp>,
     reference_rate: Option<BitsPerSec>,
+    telemetry: bool,
 }
 
 impl PfcRules {
@@ -294,6 +299,7 @@ pub struct PfcRule {
     serving_data: bool,
     /// The priority that was served last.
     last: u8,
+    telemetry: Telemetry,
 }
 
 /// One port of a lossless switch.
@@ -330,6 +336,7 @@ impl ClassRule<PRIORITIES> for PfcRule {
             schedule: config.schedule,
             mark,
             reference_rate: config.reference_rate,
+            telemetry: config.telemetry,
         }
     }
 
@@ -412,6 +419,18 @@ impl ClassRule<PRIORITIES> for PfcRule {
         let (packets, bytes) = (self.packets[class], self.bytes[class]);
         packet.ect()
             && rules.mark.is_some_and(|ramp| ramp.scaled(rules.scale(cx.rate())).marks(packets, bytes, cx))
+    }
+
+    fn write<P: Item>(
+        &mut self,
+        rules: &PfcRules,
+        _: &mut PfcMemory,
+        (packet, size): (&mut P, u32),
+        cx: &mut impl Context<P>,
+    ) {
+        if rules.telemetry {
+            self.telemetry.write(packet, size, self.bytes.iter().sum(), cx);
+        }
     }
 
     fn complete<P: Item>(&mut self, _: &PfcRules, _: &mut PfcMemory, _: &mut impl Context<P>) {

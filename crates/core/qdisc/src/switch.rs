@@ -37,7 +37,11 @@ pub trait QueueSettings: Settings {
         let stated = |key: &str| self.get(key).is_some_and(|value| !value.is_empty());
         let marks =
             || stated("mark_above") || stated("mark_low") || self.get("ecn").as_deref() == Some("true");
-        reliance == Reliance::Marks && marks()
+        match reliance {
+            Reliance::Marks => marks(),
+            Reliance::Telemetry => self.get("telemetry").as_deref() == Some("true"),
+            Reliance::Ranks | Reliance::Rates => false,
+        }
     }
     /// Number of classes that tell packets apart by their priority; 1: all priorities are treated alike.
     fn classes(&self) -> u8 {

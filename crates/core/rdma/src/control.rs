@@ -2,6 +2,8 @@ use core::fmt::Debug;
 
 use pullnet_units::{Instant, Picos};
 
+use crate::header::{Carrier, RdmaHeader};
+
 /// Content of an ACK or a NACK for rate control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Acked {
@@ -24,6 +26,8 @@ pub struct Acked {
 /// A control has no timers of its own: updates that are due run when the rate is next read, which is at every departure of
 /// a packet. Timers of a microsecond therefore cost nothing while nothing is sent.
 pub trait Control: Clone + Debug {
+    /// The form in which its hosts send headers: [`RdmaHeader`] if packets collect nothing at switches.
+    type Header: Carrier;
     /// Settings, common to all flows of a host.
     type Rules: Clone + Debug;
 
@@ -35,15 +39,25 @@ pub trait Control: Clone + Debug {
     fn on_sent(&mut self, _rules: &Self::Rules, _now: Instant, _bytes: u32) {}
     /// Handles an ACK or a NACK.
     fn on_ack(&mut self, _rules: &Self::Rules, _ack: &Acked) {}
+    /// Handles what the packet that `ack` answers has collected at switches, before [`Control::on_ack`].
+    fn on_collected(&mut self, _rules: &Self::Rules, _ack: &Acked, _collected: &CollectedOf<Self>) {}
+    /// Why the flow cannot be controlled and has to fail; `None`: it can.
+    fn failure(&self) -> Option<&'static str> {
+        None
+    }
     /// Handles a congestion notification (CNP).
     fn on_cnp(&mut self, _rules: &Self::Rules, _now: Instant) {}
 }
+
+/// What packets under rate control `C` collect at switches.
+pub type CollectedOf<C> = <<C as Control>::Header as Carrier>::Collected;
 
 /// No rate control: every flow is sent at the rate of the link or at a fixed rate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LineRate(f64);
 
 impl Control for LineRate {
+    type Header = RdmaHeader;
     /// Rate of each flow; `None`: the rate of the link.
     type Rules = Option<f64>;
 

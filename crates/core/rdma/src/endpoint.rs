@@ -10,8 +10,8 @@ use pullnet_transport::{
 };
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
-use crate::RdmaHeader;
-use crate::control::Control;
+use crate::control::{CollectedOf, Control};
+use crate::header::{Carrier, RdmaHeader};
 use crate::parameters::{Parameters, Paths};
 use crate::receiver::{Answer, Data, Receiver};
 use crate::sender::{Answered, Sender};
@@ -75,7 +75,7 @@ impl<C: Control> RdmaRules<C> {
         flows: &mut Flows<Self>,
         now: Instant,
         (to, conn): (HostAddr, ConnId),
-        answered: Answered,
+        answered: (Answered, CollectedOf<C>),
     ) {
         let Some(slot) = flows.senders.find(to, conn) else { return };
         let Some(sender) = flows.senders.get_mut(slot) else { return };
@@ -84,9 +84,14 @@ impl<C: Control> RdmaRules<C> {
             events.push(Event::Acked { to, conn, latency: now.since(sent) });
         });
         let (counts, next_at) = (sender.counts, sender.next_at);
+        let failure = sender.control.failure();
         if sender.is_complete() {
             self.forget(slot, next_at);
             return flows.complete(now, to, conn, counts);
+        }
+        if let Some(why) = failure {
+            self.forget(slot, next_at);
+            return flows.fail(now, to, conn, why, counts);
         }
         self.settle(flows, now, slot);
     }
@@ -109,7 +114,7 @@ impl<C: Control> RdmaRules<C> {
         Known::Open(slot)
     }
 
-    fn on_data(&mut self, flows: &mut Flows<Self>, now: Instant, packet: &Received<RdmaHeader>, data: Data) {
+    fn on_data(&mut self, flows: &mut Flows<Self>, now: Instant, packet: &Received<C::Header>, data: Data) {
         let (peer, Data { conn, seq, .. }) = (packet.from, data);
         let marked = data.marked && self.parameters.cnp_interval.is_none();
         let slot = match self.receiver_for(flows, now, peer, conn) {
@@ -146,7 +151,10 @@ impl<C: Control> RdmaRules<C> {
         }
     }
 
-    fn answer(&mut self, flows: &mut Flows<Self>, packet: &Received<RdmaHeader>, header: RdmaHeader) {
+    /// Answers `packet`, and hands back what it has collected.
+    fn answer(&mut self, flows: &mut Flows<Self>, packet: &Received<C::Header>, header: RdmaHeader) {
+        let (_, collected) = packet.header.split();
+        let header = C::Header::join(header, collected);
         let path = self.chance.below(packet.paths.into()) as u16;
         let (to, wire, priority) =
             (packet.from, self.parameters.ack as u16, self.parameters.control_priority);
@@ -160,10 +168,11 @@ impl<C: Control> RdmaRules<C> {
         now: Instant,
         (parameters, own): (&Parameters, &C::Rules),
         drawn: Option<f64>,
-    ) -> Transmit<RdmaHeader> {
+    ) -> Transmit<C::Header> {
         let (seq, payload, again) = sender.transmit(now, parameters, own);
         let path = drawn.map_or(sender.path, |drawn| (drawn * f64::from(sender.paths)) as u16);
         let header = RdmaHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) };
+        let header = C::Header::join(header, CollectedOf::<C>::default());
         let (to, wire, priority) =
             (sender.to, (payload + parameters.header) as u16, parameters.data_priority);
         Transmit { to, path, wire, class: Class::Data, priority, ect: parameters.ecn, again, header }
@@ -171,7 +180,7 @@ impl<C: Control> RdmaRules<C> {
 }
 
 impl<C: Control> Rules for RdmaRules<C> {
-    type Header = RdmaHeader;
+    type Header = C::Header;
     type Sender = Sender<C>;
     type Receiver = Receiver;
     const SENDER_WAITS: &'static str = "retransmission";
@@ -189,23 +198,24 @@ impl<C: Control> Rules for RdmaRules<C> {
         self.settle(flows, now, slot);
     }
 
-    fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<RdmaHeader>) {
+    fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<C::Header>) {
         // A packet without payload counts as lost: RoCE adapters know no trimming.
         if packet.fate != Fate::Whole {
             return;
         }
         let (from, marked) = (packet.from, packet.ce);
-        match packet.header {
+        let (header, collected) = packet.header.split();
+        match header {
             RdmaHeader::Data { conn, seq, last } => {
                 self.on_data(flows, now, &packet, Data { conn, seq, last, marked });
             }
             RdmaHeader::Ack { conn, seq, cumulative, finished, marked } => {
                 let answered = Answered { seq, cumulative, finished, marked, missing: false };
-                self.on_answer(flows, now, (from, conn), answered);
+                self.on_answer(flows, now, (from, conn), (answered, collected));
             }
             RdmaHeader::Nack { conn, seq, cumulative, marked } => {
                 let answered = Answered { seq, cumulative, finished: false, marked, missing: true };
-                self.on_answer(flows, now, (from, conn), answered);
+                self.on_answer(flows, now, (from, conn), (answered, collected));
             }
             RdmaHeader::Cnp { conn } => self.on_cnp(flows, now, from, conn),
         }
@@ -235,7 +245,7 @@ impl<C: Control> Rules for RdmaRules<C> {
         }
     }
 
-    fn transmit(&mut self, flows: &mut Flows<Self>, now: Instant) -> Option<Transmit<RdmaHeader>> {
+    fn transmit(&mut self, flows: &mut Flows<Self>, now: Instant) -> Option<Transmit<C::Header>> {
         loop {
             let slot = self.ready.pop()?;
             let drawn = (self.parameters.paths == Paths::Scatter).then(|| self.chance.unit());

@@ -43,6 +43,32 @@ pub enum RdmaHeader {
     },
 }
 
+/// The form of [`RdmaHeader`] in which the hosts of one protocol send it: with what packets collect at switches, where rate
+/// control needs that.
+pub trait Carrier: Header {
+    /// What a data packet collects, and its answer brings back; `()` for nothing.
+    type Collected: Copy + Default + core::fmt::Debug;
+
+    /// The header of a packet with what was collected.
+    fn join(header: RdmaHeader, collected: Self::Collected) -> Self;
+    /// The inverse of [`Carrier::join`].
+    fn split(self) -> (RdmaHeader, Self::Collected);
+}
+
+impl Carrier for RdmaHeader {
+    type Collected = ();
+
+    #[inline]
+    fn join(header: RdmaHeader, (): ()) -> Self {
+        header
+    }
+
+    #[inline]
+    fn split(self) -> (RdmaHeader, ()) {
+        (self, ())
+    }
+}
+
 const DATA: u8 = 0;
 const ACK: u8 = 1;
 const NACK: u8 = 2;

@@ -13,7 +13,7 @@ mod parameters;
 mod receiver;
 mod sender;
 
-pub use control::{Acked, Control, LineRate};
+pub use control::{Acked, CollectedOf, Control, LineRate};
 pub use endpoint::{Endpoint, RdmaRules};
-pub use header::RdmaHeader;
+pub use header::{Carrier, RdmaHeader};
 pub use parameters::{Notification, Parameters, Paths, Recovery};

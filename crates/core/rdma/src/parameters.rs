@@ -67,9 +67,18 @@ pub struct Parameters {
 /// Declares a settings table of RoCE hosts: the common settings, followed by its own.
 ///
 /// It also gets a method `parameters`, which returns the common part as [`Parameters`](crate::Parameters) without ECN.
+/// `with` states defaults of common settings that differ from those of RoCE hosts.
 #[macro_export]
 macro_rules! rdma_settings {
     ($(#[$doc:meta])* pub struct $name:ident { $($own:tt)* }) => {
+        $crate::rdma_settings! {
+            $(#[$doc])*
+            pub struct $name with (header = "48 B", ack = "60 B", window_scales = false) { $($own)* }
+        }
+    };
+    ($(#[$doc:meta])* pub struct $name:ident
+        with (header = $header:literal, ack = $ack:literal, window_scales = $scales:literal) { $($own:tt)* }
+    ) => {
         pullnet_settings::settings! {
             $(#[$doc])*
             pub struct $name {
@@ -77,9 +86,9 @@ macro_rules! rdma_settings {
                 mtu: pullnet_units::Bytes = "1000 B" in "1 B" => "60000 B",
                 /// Bytes on the wire of a data packet besides its payload. Source: HPCC simulator, 14 link, 20 IP, 8 UDP, 6
                 /// sequence.
-                header: pullnet_units::Bytes = "48 B" in "1 B" => "128 B",
+                header: pullnet_units::Bytes = $header in "1 B" => "128 B",
                 /// Bytes on the wire of an ACK, a NACK and a CNP; not less than `header`. Source: HPCC simulator.
-                ack: pullnet_units::Bytes = "60 B" in "1 B" => "128 B",
+                ack: pullnet_units::Bytes = $ack in "1 B" => "128 B",
                 /// How lost packets are retransmitted. Source: go-back-n, DCQCN section 2; selective, IRN (Mittal et al., SIGCOMM
                 /// 2018) section 3.1.
                 recovery: $crate::Recovery = "go-back-n",
@@ -87,7 +96,7 @@ macro_rules! rdma_settings {
                 window: Option<pullnet_units::Bytes> = "" in "1 B" => "1 TB",
                 /// Whether the window scales with the rate; `window` is its value at the rate of the link. No effect without
                 /// `window`. Source: HPCC simulator, VAR_WIN.
-                window_scales: bool = false,
+                window_scales: bool = $scales,
                 /// Least time between two NACKs for the same missing packet. Source: HPCC simulator, 500 us.
                 nack_interval: pullnet_units::Picos = "500 us" in "1 ns" => "1 s",
                 /// Time without an ACK, once nothing is left to send, after which packets are retransmitted. Should exceed

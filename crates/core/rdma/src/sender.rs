@@ -4,7 +4,7 @@ use pullnet_connections::{FlowPackets, WINDOW};
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
-use crate::control::{Acked, Control};
+use crate::control::{Acked, CollectedOf, Control};
 use crate::parameters::{Parameters, Recovery};
 
 /// A packet that was sent and is at or above the cumulative point.
@@ -205,7 +205,7 @@ impl<C: Control> Sender<C> {
         &mut self,
         now: Instant,
         (parameters, own): (&Parameters, &C::Rules),
-        answered: Answered,
+        (answered, collected): (Answered, CollectedOf<C>),
         mut visit: impl FnMut(Instant),
     ) {
         let finished = answered.finished && self.sent() == self.packets.number;
@@ -232,6 +232,7 @@ impl<C: Control> Sender<C> {
         }
         let (bytes, marked) = (self.acked_bytes - before, answered.marked);
         let ack = Acked { now, bytes, marked, rtt, first: self.first, next: self.next };
+        self.control.on_collected(own, &ack, &collected);
         self.control.on_ack(own, &ack);
     }
 

@@ -341,6 +341,8 @@ pub enum Reliance {
     Ranks,
     /// Rates are written into headers ([`crate::Header::at_hop`]).
     Rates,
+    /// The state of ports is written into headers ([`crate::PortState`]).
+    Telemetry,
 }
 
 /// A transport that scenarios can name: a name, settings and endpoints.

@@ -4,6 +4,8 @@
 //! packet by the methods of [`Hop`], and packs the answers as it likes; a discipline implements the methods that it has an
 //! answer to, and never sees the words of a header.
 
+use pullnet_units::{BitsPerSec, Instant};
+
 /// A rate, or a share of one, as headers carry it and ports add it up: a whole number of [`RATE_UNIT`], below 2^24.
 pub type RateUnits = u32;
 
@@ -49,11 +51,29 @@ pub struct RateAsk {
     pub ends: bool,
 }
 
+/// State of a port at the departure of a packet (in-band network telemetry).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PortState {
+    /// The time.
+    pub now: Instant,
+    /// Rate of the link behind the port.
+    pub rate: BitsPerSec,
+    /// Bytes on the wire of all packets that left by the port before this one.
+    pub sent: u64,
+    /// Bytes on the wire of all packets that wait at the port, without this one.
+    pub waiting: u64,
+}
+
 /// A switch's port on the way of a packet, as the header of the packet sees it. Every method is one thing that a port may be
 /// asked for; one that is not overridden has no answer.
 pub trait Hop {
     /// Allocates a rate, as D3 does. `None`: the port allocates none.
     fn allocate(&mut self, _ask: RateAsk) -> Option<Grant> {
+        None
+    }
+
+    /// The state of the port. `None`: the port does not tell.
+    fn state(&mut self) -> Option<PortState> {
         None
     }
 }

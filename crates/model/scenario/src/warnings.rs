@@ -237,6 +237,10 @@ impl<'a> Found<'a> {
             Reliance::Ranks => {
                 ("does not order packets by what their flows have left", "use kind = \"pfabric\"")
             }
+            Reliance::Telemetry => (
+                "writes no state of ports into headers, and flows stay at the rate of their link",
+                "state switch.telemetry = true (pfc, drop-tail)",
+            ),
             Reliance::Rates => {
                 ("grants no rates, so that every flow sends as fast as its link", "use kind = \"d3\"")
             }

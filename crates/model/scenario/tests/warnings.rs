@@ -81,6 +81,8 @@ fn switches_that_do_not_do_what_a_transport_relies_on() {
         assert!(of(transport, &[tail])[0].message.ends_with("use kind = \"d3\""), "{transport}");
         assert_eq!(of(transport, &[("switch.kind", "d3")]), [], "{transport}");
     }
+    assert_eq!(of("hpcc", &[tail]).len(), 1);
+    assert_eq!(of("hpcc", &[tail, ("switch.telemetry", "true")]), []);
     assert_eq!(of("pfabric", &[("switch.kind", "pfabric")]), []);
     assert_eq!(of("pfabric", &[tail]).len(), 1);
     assert_eq!(of("ndp", &[tail]), []);

@@ -1,4 +1,4 @@
-use pullnet_rdma::{Acked, Control};
+use pullnet_rdma::{Acked, Control, RdmaHeader};
 use pullnet_settings::choice;
 use pullnet_units::{Instant, Picos};
 
@@ -206,6 +206,7 @@ impl ReactionPoint {
 }
 
 impl Control for ReactionPoint {
+    type Header = RdmaHeader;
     type Rules = DcqcnRules;
 
     fn open(_: &DcqcnRules, line: f64) -> Self {

@@ -1,4 +1,4 @@
-use pullnet_rdma::{Acked, Control};
+use pullnet_rdma::{Acked, Control, RdmaHeader};
 use pullnet_units::Instant;
 
 /// Rules of rate control. Rates in bits per second.
@@ -49,6 +49,7 @@ impl ShareOfMarks {
 }
 
 impl Control for ShareOfMarks {
+    type Header = RdmaHeader;
     type Rules = RdmaDctcpRules;
 
     fn open(_: &RdmaDctcpRules, line: f64) -> Self {

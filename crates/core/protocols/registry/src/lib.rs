@@ -12,6 +12,7 @@ pub use pullnet_dctcp::Dctcp;
 pub use pullnet_fastpass::Fastpass;
 pub use pullnet_go_back_n::GoBackN;
 pub use pullnet_homa::Homa;
+pub use pullnet_hpcc::Hpcc;
 pub use pullnet_mdtcp::Mdtcp;
 pub use pullnet_mptcp::Mptcp;
 pub use pullnet_ndp::Ndp;
@@ -154,6 +155,7 @@ protocols! {
     D3,
     Rcp,
     D2tcp,
+    Hpcc,
 }
 
 macro_rules! framed {

@@ -1,4 +1,4 @@
-use pullnet_rdma::{Acked, Control};
+use pullnet_rdma::{Acked, Control, RdmaHeader};
 use pullnet_settings::choice;
 use pullnet_units::{Instant, Picos};
 
@@ -93,6 +93,7 @@ impl Gradient {
 }
 
 impl Control for Gradient {
+    type Header = RdmaHeader;
     type Rules = TimelyRules;
 
     fn open(rules: &TimelyRules, line: f64) -> Self {
