@@ -32,7 +32,7 @@ class Item:
 
 
 def body(lines: list[str], start: int, indent: str) -> list[str]:
-    """The lines behind `start` up to the one that closes the item; none for a declaration."""
+    """The lines behind `start` up to the closing line of the item; none for a declaration."""
     for end in range(start, len(lines)):
         line = lines[end]
         if line == indent + "}":
