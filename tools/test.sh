@@ -7,11 +7,11 @@ export PYO3_PYTHON="$PWD/.venv/bin/python"
 
 step() { echo "test: $*" && "$@"; }
 
-# Hosts and switches with real frames, the model of the hardware, and benchmarks: `make test-frames`. The fingerprints of
-# all scenarios take a minute alone.
 step tools/setup.sh any
 step tools/lint.sh quick
+# Left out: hosts and switches with real frames, the model of the hardware, and benchmarks (`make test-frames`). The
+# fingerprints of all scenarios take a minute alone.
 step cargo test --quiet --workspace --tests \
-    --exclude pullnet-{bench,capi,daemon,hardware,host,netio,soak,switch,testbed} -- \
+    --exclude=pullnet-{bench,capi,daemon,hardware,host,netio,soak,switch,testbed} -- \
     --skip examples_keep_their_fingerprints
 step .venv/bin/pytest -m "not long"
