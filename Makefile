@@ -1,15 +1,31 @@
-.PHONY: setup demo test bench fmt hardware
+.PHONY: setup demo test test-long lint test-frames test-python papers fuzz soak hardware-quick bench fmt hardware
 
 setup:            ## leaves the command at .venv/bin/pullnet; does nothing where nothing has changed
 	@tools/setup.sh
 demo: setup       ## runs the main job and shows its summary
 	.venv/bin/pullnet run scenarios/demo.toml --out results/demo --force
-test: setup       ## everything that must hold
+test:             ## what a developer needs before a commit, in under ten minutes on two cores, build included
 	@tools/test.sh
+test-long: setup  ## everything else that must hold; the lines below are its parts
+	@tools/test_long.sh
+lint: setup       ## all that can be said of the sources without running them
+	@tools/test_long.sh lint
+test-frames: setup ## all tests of Rust, among them hosts and switches with real frames
+	@tools/test_long.sh rust
+test-python: setup ## Python's tests, all of them
+	.venv/bin/pytest
+papers: setup     ## a few short runs of every paper
+	@tools/test_long.sh papers
+fuzz:             ## every fuzz target for a minute
+	@tools/fuzz.sh
+soak:             ## host stacks under faults, for hours; docs/soak.md has shorter ones
+	cargo run --release -p pullnet-soak
+hardware-quick:   ## the trimming switch in hardware, in five minutes
+	@tools/hardware.sh quick
 hardware:         ## the trimming switch in hardware: lint, agreement, line rate, proofs, synthesis (about an hour)
 	@tools/hardware.sh full
 bench: setup      ## packet-hops per CPU-second
-	cargo bench -p pullnet-sim --bench engine
+	cargo bench -p pullnet-bench --bench engine
 	.venv/bin/python tools/performance.py
 fmt: setup
 	cargo fmt --all && .venv/bin/ruff format python tools && .venv/bin/ruff check --fix python tools

@@ -7,7 +7,7 @@ name=$1 version=$2
 shift 2
 tool=$PWD/.cache/tools/bin/$name
 
-# What cargo notes of its installations is a line `"NAME VERSION (registry...)" = [...]`.
+# Cargo notes an installation as a line `"NAME VERSION (registry...)" = [...]`.
 if ! grep -qs "^\"$name $version " .cache/tools/.crates.toml || [ ! -x "$tool" ]; then
     echo "building $name $version, once" >&2
     CARGO_TARGET_DIR=$PWD/.cache/tools-build cargo install "$name" --version "=$version" --locked --quiet \

@@ -121,7 +121,7 @@ def memory(process: Path) -> int:
 
 
 def cpu_of_all() -> float:
-    """CPU time of the processes that this one has ended. Unit: s."""
+    """CPU time of the children that have ended. Unit: s."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

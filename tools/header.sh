@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes crates/linux/capi/include/pullnet.h anew from the code. Its last line is a hash of what it was made from, by which a test
+# Generates crates/linux/capi/include/pullnet.h from the code. Its last line is a hash of what it was made from, by which a test
 # tells whether it is stale.
 set -euo pipefail
 cd "$(dirname "$0")/.."

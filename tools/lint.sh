@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Everything that can be said of the sources without running them, cheapest first. tools/setup.sh has to have run.
+# tools/lint.sh quick: only what needs no compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYO3_PYTHON="$PWD/.venv/bin/python"
@@ -21,8 +22,12 @@ step cargo fmt --manifest-path fuzz/Cargo.toml --check
 step cargo fmt --manifest-path tools/no-std-check/Cargo.toml --check
 step .venv/bin/ruff format --check --quiet python tools
 step .venv/bin/ruff check --quiet python tools
+# The folders that are excepted await their rewriting.
+step .venv/bin/python tools/prose.py --max 2 --except hardware --except papers/thesis --except papers/phost
+step .venv/bin/python tools/lengths.py
 step .venv/bin/mypy --no-error-summary
 step .venv/bin/python -m mypy.stubtest --concise pullnet._core
+[ "${1:-}" != quick ] || exit 0
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
 step cargo clippy --quiet -p pullnet-host --features tokio --all-targets -- -D warnings
 if pkg-config --exists 'libdpdk >= 22.11' 2>/dev/null; then

@@ -31,7 +31,7 @@ ROWS = {
 
 
 def measure(level: str, out: Path) -> list[dict[str, Any]]:
-    """Measure anew and return the claims."""
+    """Repeat the measurements and return the claims."""
     command = [ROOT / ".venv/bin/pullnet", "reproduce", "ndp-linux", f"--{level}", "--out", out]
     subprocess.run([str(part) for part in command if part != "--full"], check=True, cwd=ROOT)
     claims: list[dict[str, Any]] = json.loads((out / f"ndp-linux-{level}" / "claims.json").read_text())

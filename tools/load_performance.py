@@ -122,7 +122,7 @@ def table(rounds: int, chosen: list[Load]) -> str:
 def main() -> None:
     """Measures, prints, and with --write changes the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="rounds over all rows, of which each row's best counts")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds over all rows; the best of each row counts")
     parser.add_argument("--only", default="", help="rows whose name has this text, beside the first")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args()

@@ -107,7 +107,7 @@ def table(repeats: int) -> str:
 def main() -> None:
     """Measures, prints, and with --write changes the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each row, of which the best counts")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each row; the best counts")
     parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args()
     made = table(options.repeats)

@@ -43,14 +43,14 @@ HEAD = """# What a run leaves
 | `*.parquet` | the tables below; units and meanings are also in the metadata of each field |
 | `PARTIAL` | only there if the result is not whole; says why: it was interrupted, or tables found no room |
 
-`flows`, `hosts` and `ports` are always there, the others if `[probes]` asks for them. A `series` of more than
+`flows`, `hosts` and `ports` are always there, the others if `[probes]` enables them. A `series` of more than
 10,000,000 rows is refused before the run where that can be told, and else left out, with exit code 2. A column whose
 name ends in `_ps` holds whole picoseconds. Percentiles in the summary interpolate linearly between neighbours, which is
-the default of numpy. A directory is written beside its place and renamed, so that one that is there is whole.
+the default of numpy. A directory is written beside its place and renamed, so that an existing directory is complete.
 
 A result runs again wherever it is: `pullnet run RESULT/scenario.toml` gives the same fingerprint. Its `scenario.toml`
 names the copies in `inputs/` (a flow list in Parquet is kept as the CSV that was read from it), and they are compared
-with `SHA256SUMS` first. They are kept whole, whatever their size; with `--no-inputs` (in Python `copy_inputs=False`)
+with `SHA256SUMS` first. They are kept whole, of any size; with `--no-inputs` (in Python `copy_inputs=False`)
 nothing is copied, and the scenario names the files by their full paths.
 
 Ctrl-C, a request to terminate and a lost terminal (SIGINT, SIGTERM, SIGHUP) end a run early and keep its result; a

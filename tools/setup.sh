@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
 # Virtual environment, packages and the compiled core in .venv; each step only if what it is made from has changed.
+#
+# tools/setup.sh any: a core that is built as tests are is enough. It shares its libraries with `cargo test`, which saves three
+# minutes of optimising, and runs scenarios several times slower; without the word, such a core is replaced.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,9 +40,20 @@ fi
 core=$({
     echo pyproject.toml && find Cargo.toml Cargo.lock crates -type f ! -path '*/tests/*' ! -path '*/benches/*' ! -name '*.md'
 } | hash_of)-$(rustc --version | cut -d ' ' -f 2)
-if ! done_with core "$core" || [ ! -x .venv/bin/pullnet ]; then
-    echo "setup: building the core (about two minutes the first time)"
-    env -u CONDA_PREFIX VIRTUAL_ENV="$PWD/.venv" .venv/bin/maturin develop --release >.venv/build.log 2>&1 ||
+# build KIND [OPTION]: compiles and installs the core, and notes what it is made from.
+build() {
+    env -u CONDA_PREFIX VIRTUAL_ENV="$PWD/.venv" .venv/bin/maturin develop "${@:2}" >.venv/build.log 2>&1 ||
         { cat .venv/build.log >&2 && fail "the core did not build"; }
-    echo "$core" >.venv/.core
+    rm -f .venv/.core .venv/.core-for-tests
+    echo "$core" >".venv/.$1"
+}
+
+if done_with core "$core" && [ -x .venv/bin/pullnet ]; then
+    : # the fast core serves everything
+elif [ "${1:-}" != any ]; then
+    echo "setup: building the core (about four minutes the first time)"
+    build core --release
+elif ! done_with core-for-tests "$core" || [ ! -x .venv/bin/pullnet ]; then
+    echo "setup: building the core for tests; make setup builds the fast one"
+    build core-for-tests
 fi

@@ -61,7 +61,7 @@ def cpu_seconds(command: list[str]) -> float:
 
 
 def commands(whole: Path, tenth: Path, little: Path) -> Iterator[tuple[str, list[str]]]:
-    """What is compared: a name and a command."""
+    """A candidate: its name and its command."""
     pullnet = str(Path(sys.executable).with_name("pullnet"))
     volumes = [pullnet, "traffic", "volumes", str(whole), "--timescale", ",".join(TIMESCALES), "--quiet"]
     yield "pullnet traffic volumes", volumes

@@ -15,6 +15,43 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
+# Modules whose tests need many runs, the fast core, root, or other programs: `pytest -m "not long"` leaves them out.
+LONG_MODULES = {
+    "test_fingerprints",
+    "test_host",
+    "test_ideal",
+    "test_papers_linux",
+    "test_papers_run",
+    "test_scheduling",
+    "test_stall",
+    "test_sweep",
+    "test_sweep_dask",
+    "test_sweep_slurm",
+    "test_switch",
+    "test_switch_kernel",
+    "test_testbed",
+    "test_traffic_billing",
+    "test_traffic_dimension",
+    "test_traffic_fit",
+    "test_traffic_laws",
+    "test_traffic_load",
+    "test_traffic_memory",
+    "test_traffic_models",
+    "test_traffic_real",
+    "test_traffic_report",
+    "test_traffic_study",
+    "test_traffic_synthesis",
+    "test_traffic_volumes",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of long modules."""
+    for item in items:
+        if item.path.stem in LONG_MODULES:
+            item.add_marker(pytest.mark.long)
+
+
 WATCHDOG_S = 900.0
 """Time after which a test is stuck. Nothing is measured by it."""
 

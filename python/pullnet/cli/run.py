@@ -95,7 +95,7 @@ def run(
     silence: Silence = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summaries as JSON: a list.")] = False,
     as_lines: Annotated[bool, typer.Option("--jsonl", help="Print each summary as a line of JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors, and JSON if asked for.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors, and JSON with --json.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
     no_inputs: Annotated[
         bool, typer.Option("--no-inputs", help="Keep no copies of the scenario's files: name them by their full paths.")

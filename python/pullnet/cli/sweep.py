@@ -51,7 +51,7 @@ Keep = Annotated[
 Metrics = Annotated[
     Many,
     typer.Option(
-        "--metric", metavar="NAME", help="What to show and draw, such as fct_us.p99; a column of DIR/runs.parquet."
+        "--metric", metavar="NAME", help="Column to show and draw, such as fct_us.p99; a column of DIR/runs.parquet."
     ),
 ]
 Confidence = Annotated[float, typer.Option(help="Level of the confidence intervals.")]
@@ -88,7 +88,7 @@ def sweep(
     dry_run: DryRun = False,
     silence: Silence = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print points with their means as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors, and JSON if asked for.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors, and JSON with --json.")] = False,
 ) -> None:
     """Run a scenario at every combination of settings and seeds; each run is made once.
 

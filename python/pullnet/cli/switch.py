@@ -44,7 +44,7 @@ def switch(
     lasting: Annotated[
         str | None, typer.Option("--for", metavar="TIME", help="Stop after so long.", show_default=False)
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors, and JSON if asked for.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors, and JSON with --json.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counters as JSON at the end.")] = False,
 ) -> None:
     """Run the switches of a file on network interfaces until SIGINT or SIGTERM."""
@@ -72,7 +72,7 @@ def switch(
 
 def tell(
     control: Annotated[Path, typer.Argument(metavar="SOCKET", help="The switch's --control.", show_default=False)],
-    what: Annotated[Literal["status", "fault", "clear", "stop"], typer.Argument(help="What to tell or ask.")],
+    what: Annotated[Literal["status", "fault", "clear", "stop"], typer.Argument(help="The command.")],
     argument: Annotated[
         str | None,
         typer.Argument(

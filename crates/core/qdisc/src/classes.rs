@@ -150,7 +150,7 @@ impl<R: ClassRule<K>, P: Item, const K: usize> Classes<R, P, K> {
     /// Offset of the packets: two packets that fit into a cache line must lie in the same line.
     pub const PACKETS: usize = core::mem::offset_of!(Self, waiting) + Rings::<P, K>::ITEMS;
 
-    /// The rule, for those who look into a port: what it counts beside packets.
+    /// The rule, for inspection of a port: its counters beside the packets.
     pub fn rule_mut(&mut self) -> &mut R {
         &mut self.rule
     }

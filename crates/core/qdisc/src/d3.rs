@@ -12,7 +12,7 @@ use crate::{Capacity, Context, Item, Limit, QueueSettings};
 
 settings! {
     /// D3 (Wilson et al., SIGCOMM 2011): one first-in-first-out queue for all packets, and rates that the port allocates to
-    /// flows that ask for them. With flows that desire nothing it is RCP.
+    /// flows that request them. With flows that desire nothing it is RCP.
     pub struct D3Config {
         /// Room for packets of any kind, the one in service included. Packets or bytes. Source: none; as drop-tail.
         queue: QueueSize = "200 packets" in "1 packets" => "1000000 packets",
@@ -23,7 +23,7 @@ settings! {
         /// Part of the bytes that never stopped waiting in an interval for which the capacity leaves room in the next one, in
         /// thousandths. Source: none stated; XCP's 0.226.
         queue_gain: u32 = 226 in 0 => 4000,
-        /// What the capacity aims at, in thousandths of the link's rate: the rest keeps the queue short where packets of several
+        /// Target of the capacity, in thousandths of the link's rate: the rest keeps the queue short where packets of several
         /// flows meet. Source: none stated.
         target: u32 = 980 in 100 => 1000,
         /// The largest capacity, in thousandths of the link's rate: more than 1000 allocates again what flows do not use, where
@@ -57,7 +57,7 @@ pub struct D3Rules {
     epoch: u64,
 }
 
-/// What flows have asked for and been granted, summed over flows.
+/// Requests and grants, summed over flows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Sums {
     /// Flows (N).
@@ -84,7 +84,7 @@ impl Sums {
 
 /// Tags of epochs are 1 to this; 0 says that nothing was granted.
 const TAGS: u64 = 255;
-/// Intervals without a packet after which the capacity does not change any more, whatever the gain.
+/// Intervals without a packet after which the capacity no longer changes, regardless of the gain.
 const IDLE_INTERVALS: u64 = 64;
 
 /// The arithmetic of one port. Integers only, and no state of any flow.
@@ -96,7 +96,7 @@ pub struct Allocator {
     capacity: i64,
     /// Everything that is granted.
     all: Sums,
-    /// The part of it that was asked for in this epoch.
+    /// The part of it that flows requested in this epoch.
     renewed: Sums,
     epoch: u64,
     /// Bytes that have arrived in this interval, and the fewest that waited.
@@ -106,7 +106,7 @@ pub struct Allocator {
 }
 
 impl Allocator {
-    /// Sums over flows at `now`: what nobody has renewed is forgotten.
+    /// Sums over flows at `now`, without requests that were not renewed.
     pub fn sums(&mut self, rules: &D3Rules, now: Instant) -> Sums {
         self.forget(now.0 / rules.epoch);
         self.all
@@ -133,7 +133,7 @@ impl Allocator {
         self.least = self.least.min(waiting);
     }
 
-    /// An epoch ends: what was asked for in it is what counts in the next one.
+    /// Ends an epoch: its requests count in the next epoch.
     fn forget(&mut self, epoch: u64) {
         match epoch.saturating_sub(self.epoch) {
             0 => return,
@@ -162,14 +162,14 @@ impl Allocator {
     fn adapt(&mut self, rules: &D3Rules, used: i64, waiting: i64) {
         let target = self.link * rules.target / 1000;
         let step = (rules.spare_gain * (target - used) - rules.queue_gain * waiting) / 1000;
-        // Nothing is gained by a capacity above the link's rate while some of it is still to be had.
+        // A capacity above the link's rate gains nothing while part of it is free.
         let nearly_all = 16 * self.all.granted as i64 > 15 * target;
         let most = if nearly_all { rules.most_capacity.max(rules.target) } else { rules.target };
         let most = (self.link * most / 1000).max(1);
         self.capacity = (self.capacity + step).clamp((self.link / 8).max(1).min(most), most);
     }
 
-    /// What a flow is granted that asks at `now`.
+    /// Grant of a flow that requests at `now`.
     pub fn allocate(&mut self, rules: &D3Rules, now: Instant, ask: RateAsk) -> Grant {
         let epoch = now.0 / rules.epoch;
         self.forget(epoch);
@@ -217,7 +217,7 @@ impl Hop for Leaving<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct D3Rule {
     held: Fifo,
-    /// What the port allocates.
+    /// The rates that the port allocates.
     pub allocator: Allocator,
 }
 
@@ -323,7 +323,7 @@ mod tests {
         D3Rule::rules(&D3Config { target: 1000, ..D3Config::default() })
     }
 
-    /// A port of 1 Gb/s, all of which it allocates.
+    /// A port that allocates all of its 1 Gb/s.
     fn allocator() -> Allocator {
         let mut allocator = Allocator::default();
         allocator.start(&rules(), BitsPerSec::gbps(1), Instant(0));
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(first.rate, 10_000, "what it desires and all that is left");
         assert_eq!(grant(3_000).rate, 0, "nothing is left until the first one asks again");
         let first = port.allocate(&rules(), now, ask(6_000, 6_000, first));
-        assert_eq!(first.rate, 6_500, "half of the 1000 that nobody desires");
+        assert_eq!(first.rate, 6_500, "half of the 1000 that no flow desires");
         let third = port.allocate(&rules(), now, ask(5_000, 0, Grant::default()));
         assert_eq!(third.rate, 3_500, "too late: what is left");
     }
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(port.sums(&rules(), Instant(19 * MS)).granted, 10_000, "its epoch and the next one");
         let other = port.allocate(&rules(), Instant(20 * MS), ask(9_000, 0, Grant::default()));
         assert_eq!(other.rate, 10_000);
-        // The lost one speaks again: what it says it has is not counted any more, and is not taken from the other one.
+        // The lost flow requests again: its claimed rate no longer counts, and the other flow keeps its own.
         let back = port.allocate(&rules(), Instant(21 * MS), ask(9_000, 9_000, lost));
         assert_eq!(back.rate, 0);
         assert_eq!(
@@ -396,11 +396,11 @@ mod tests {
         assert_eq!(port.capacity(), 10_000, "idle");
     }
 
-    /// A flow as a property test has it: what it asked for last, and the grant that it heard of.
+    /// A flow of a property test: its last request, and the last grant that reached it.
     type Flow = Option<(RateUnits, Grant)>;
 
     proptest! {
-        /// Random flows that ask, hear nothing of the answer, ask anew, end, or vanish; the capacity changes under them.
+        /// Random flows that request, miss the answer, request again, end, or vanish; the capacity changes under them.
         #[test]
         fn grants_never_exceed_the_capacity_and_everything_returns_to_zero(
             steps in proptest::collection::vec((0..8usize, 0..12_000u32, 0..6u8, 0..3 * MS), 1..300)

@@ -13,7 +13,7 @@ use crate::{Capacity, Context, Divided, Item, QueueSettings, Signal};
 const PRIORITIES: usize = 8;
 
 choice! {
-    /// What a pause stops.
+    /// Traffic that a pause stops.
     pub enum PauseKind {
         /// One priority (IEEE 802.1Qbb, priority flow control).
         Priority = "priority",
@@ -27,7 +27,7 @@ choice! {
     pub enum Schedule {
         /// The highest that waits and is not paused.
         Strict = "strict",
-        /// Those that wait and are not paused in turn, one packet each.
+        /// Round robin over the priorities that wait and are not paused, one packet each.
         RoundRobin = "round-robin",
     }
 }
@@ -36,7 +36,7 @@ settings! {
     /// Lossless switches: before the memory for the packets of one link is full, the switch asks the sender at the other end
     /// of that link to pause.
     ///
-    /// Packets are counted by the link and the priority that they came by. What goes beyond the reserve comes out of the
+    /// Packets are counted by the link and the priority that they came by. Bytes beyond the reserve come out of the
     /// shared memory, up to a dynamic threshold; what still arrives after that, because a pause takes time, fills the headroom.
     /// A packet that finds neither is dropped.
     pub struct PfcConfig {
@@ -51,12 +51,12 @@ settings! {
         priorities: u32 = 1 in 1 => 8,
         /// How much of the free shared memory one priority of a link may hold before it is paused. Factor.
         alpha: f64 = 0.125 in 0.001 => 1000.0,
-        /// A fixed threshold instead: the shared memory that one priority of a link may hold before it is paused (XOFF).
+        /// A fixed threshold instead: the shared memory that a single priority of a link may hold before it is paused (XOFF).
         /// Bytes on the wire; absent: `alpha` decides. Source: public NDP code, 15 packets.
         pause_above: Option<Bytes> = "" in "1 B" => "10 GB",
         /// A pause ends when so much less than the threshold is held. Bytes on the wire.
         resume_below: Bytes = "3 kB" in "0 B" => "100 MB",
-        /// What a pause stops.
+        /// Traffic that a pause stops.
         pause: PauseKind = "priority",
         /// How long a pause lasts if nothing more is heard, in times of 512 bits on the link; it is repeated when half of that
         /// is over. 0: until it is taken back. Source: IEEE 802.1Qbb, 16 bits.
@@ -209,7 +209,7 @@ impl PfcMemory {
         self.links.get(usize::from(link)).map_or(1.0, |link| link.scale)
     }
 
-    /// Most that one account of `link` may hold of the shared memory.
+    /// Most that a single account of `link` may hold of the shared memory.
     fn threshold(&self, rules: &PfcRules, link: u16) -> u64 {
         let threshold = rules.pause_above.map_or(self.free as f64 * rules.alpha, |fixed| fixed as f64);
         (threshold * self.scale(link)) as u64

@@ -13,7 +13,7 @@ use crate::{Capacity, Context, Item, Limit, MarkWhen, QueueSettings, StepMark};
 const CLASSES: usize = 8;
 
 choice! {
-    /// What the room of a strict-priority port belongs to.
+    /// Owner of the room of a strict-priority port.
     pub enum Sharing {
         /// All classes share the room of the port.
         Port = "port",
@@ -24,7 +24,7 @@ choice! {
 
 settings! {
     /// Strict priority: one first-in-first-out queue for each of eight priorities, the most urgent served first. A packet
-    /// without room is dropped, whatever its priority.
+    /// without room is dropped, regardless of its priority.
     pub struct PriorityConfig {
         /// Room for packets of any kind, the one in service included. Packets or bytes; of the port or of each class.
         queue: QueueSize = "200 packets" in "1 packets" => "1000000 packets",

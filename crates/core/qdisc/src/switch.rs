@@ -49,14 +49,14 @@ pub trait QueueSettings: Settings {
     }
 }
 
-/// Memory of a switch of which every port sets a part aside.
+/// Memory of a switch; every port sets a part of it aside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Divided {
     /// The setting that says how much it is.
     pub key: &'static str,
     /// How much it is.
     pub memory: Bytes,
-    /// What all ports of the switch set aside.
+    /// Memory that all ports of the switch set aside.
     pub set_aside: Bytes,
     /// The settings that say so.
     pub by: &'static str,

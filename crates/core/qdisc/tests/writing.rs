@@ -135,7 +135,7 @@ fn packets_that_leave_are_shown_once_and_dropped_ones_never() {
         Some((packet.id, packet.rank))
     });
     let left: Vec<_> = left.collect();
-    assert_eq!(left, [(0, 1), (1, 0), (2, 3)], "the second asked for nothing; two were dropped");
+    assert_eq!(left, [(0, 1), (1, 0), (2, 3)], "the second requested nothing; two were dropped");
 }
 
 #[test]

@@ -278,7 +278,7 @@ pub trait Transport: Sized {
     /// The application offers data.
     fn open(&mut self, now: Instant, flow: FlowSpec);
     /// The application offers data to several receivers at once; only for a protocol that multicasts
-    /// ([`Protocol::MULTICASTS`]). What is sent to `flow.to`, the address of a group, reaches all of them, by one of
+    /// ([`Protocol::MULTICASTS`]). A packet to `flow.to`, the address of a group, reaches all of them, by one of
     /// `flow.paths` trees. The flow to receiver i has the number `flow.conn + i`: so are reports of it called, while packets
     /// carry `flow.conn`.
     fn open_group(&mut self, now: Instant, flow: FlowSpec, receivers: &[GroupMember]) {
@@ -332,7 +332,7 @@ pub struct SendCounts {
     pub timeouts: u32,
 }
 
-/// What a transport expects of switches beyond queues. Without it, its hosts send as if nothing were in their way.
+/// A service beyond queues that a transport expects of switches. Without it, its hosts send as if nothing were in their way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reliance {
     /// Packets are marked before queues are full (ECN).
@@ -362,7 +362,7 @@ pub trait Protocol {
     const RACK_SETTING: Option<&'static str> = None;
     /// Whether all its packets are not ECN-capable, so that no switch marks them.
     const IGNORES_MARKS: bool = false;
-    /// What its rules expect of every switch, if anything.
+    /// The service that its rules expect of every switch, if any.
     const RELIES_ON: Option<Reliance> = None;
     /// Whether one sender can serve several receivers with packets that switches copy.
     const MULTICASTS: bool = false;

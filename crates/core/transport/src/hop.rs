@@ -1,6 +1,6 @@
-//! What a packet asks of the switches on its way, and what they write into its header.
+//! Requests of a packet to the switches on its way, and their answers in its header.
 //!
-//! The two sides do not know each other: a protocol's [`Header::at_hop`](crate::Header::at_hop) asks whoever forwards the
+//! The two sides do not know each other: a protocol's [`Header::at_hop`](crate::Header::at_hop) asks the port that forwards the
 //! packet by the methods of [`Hop`], and packs the answers as it likes; a discipline implements the methods that it has an
 //! answer to, and never sees the words of a header.
 
@@ -15,7 +15,7 @@ pub const RATE_UNIT: u64 = 100_000;
 /// The largest number of [`RateUnits`].
 pub const MOST_RATE: RateUnits = (1 << 24) - 1;
 
-/// What a port granted a flow, as the flow hands it back when it asks again.
+/// A port's grant to a flow, as the flow returns it with its next request.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Grant {
     /// The rate.
@@ -43,9 +43,9 @@ impl Grant {
 pub struct RateAsk {
     /// The rate that it needs for its deadline; 0: as much as is fair.
     pub desired: RateUnits,
-    /// What it had said in the ask by which it got `granted`.
+    /// The desired rate of the request that led to `granted`.
     pub before: RateUnits,
-    /// What this port granted it last.
+    /// The last grant of this port.
     pub granted: Grant,
     /// It ends, and gives its grant back: what it desires does not count.
     pub ends: bool,
@@ -65,7 +65,7 @@ pub struct PortState {
 }
 
 /// A switch's port on the way of a packet, as the header of the packet sees it. Every method is one thing that a port may be
-/// asked for; one that is not overridden has no answer.
+/// requested; a method that is not overridden has no answer.
 pub trait Hop {
     /// Allocates a rate, as D3 does. `None`: the port allocates none.
     fn allocate(&mut self, _ask: RateAsk) -> Option<Grant> {

@@ -68,6 +68,9 @@ pub(crate) enum Expiry {
 }
 
 /// One connection as its sender knows it.
+///
+/// Long: a rule reads and writes fields of several others, and one connection is one piece of memory; what a single
+/// rule keeps is a type of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender<C> {
     pub conn: ConnId,

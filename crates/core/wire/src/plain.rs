@@ -152,7 +152,7 @@ impl<H: Header> Plain<H> {
     }
 }
 
-/// Number of words behind the first 32 bytes, all of which are present.
+/// Number of words behind the first 32 bytes; all are present.
 fn extra(bytes: &[u8]) -> Result<usize, BadPlain> {
     if bytes[0] >> 4 != VERSION {
         return Err(BadPlain::Version(bytes[0] >> 4));

@@ -1,7 +1,7 @@
 //! Packets of hosts that share a key: version 4. The header says what that of version 2 does, and is authenticated apart from
 //! the payload, so that it can be believed after a trim. The payload is encrypted.
 //!
-//! There is no cipher here: whoever has one gives it as a [`Lock`].
+//! There is no cipher here: the caller supplies one as a [`Lock`].
 
 use crate::emit::{Headers, headers};
 use crate::frame::{Ip, PROTOCOL_UDP};
@@ -11,7 +11,7 @@ use crate::{BadHeader, EmitError, HEADER, Mark, Marks, Packet, Refused, Route, U
 
 /// The version of packets under a key.
 const SEALED_VERSION: u8 = 4;
-/// Bytes of the header of a packet under a key, all of which a trim must leave.
+/// Bytes of the header of a packet under a key; a trim leaves all of them.
 pub const SEALED_HEADER: usize = 64;
 /// Bytes that authenticate a header, and as many a payload.
 pub const AUTHENTICATOR: usize = 16;
@@ -31,13 +31,13 @@ pub struct Seal {
     pub newest: u16,
     /// Counts the packets under one salt.
     pub counter: u32,
-    /// What the cipher's key is derived with. No host uses one twice.
+    /// Nonce for the derivation of the cipher's key. No host uses a nonce twice.
     pub salt: [u8; 12],
 }
 
 /// A cipher under the key of a [`Seal`].
 pub trait Lock {
-    /// What authenticates the header that `covered` comes from; `None`: the cipher takes no such thing.
+    /// Authenticator of the header that `covered` comes from; `None`: the cipher has none.
     fn sign(&self, seal: &Seal, covered: &[u8]) -> Option<[u8; AUTHENTICATOR]>;
 
     /// Encrypts `payload` in its place and says what authenticates it. `header`: what authenticates its header.
@@ -87,9 +87,9 @@ pub struct Sealed<'a> {
     pub seal: Seal,
     /// Whether a switch has sent it back.
     pub returned: bool,
-    /// What the switches made of the DSCP; `None`: a value that is none of ours.
+    /// The DSCP as switches left it; `None`: a foreign value.
     pub mark: Option<Mark>,
-    /// What the authenticator of the header covers.
+    /// Bytes that the authenticator of the header covers.
     pub covered: Covered,
     /// The authenticator of the header.
     pub authenticator: [u8; AUTHENTICATOR],
@@ -129,7 +129,7 @@ fn read(header: &[u8; SEALED_HEADER]) -> Result<(Packet, Seal), BadHeader> {
 /// Reads a frame under a key that is for UDP port `port`. Its authenticator is not looked at.
 ///
 /// # Errors
-/// If the frame is somebody else's, or not what any host sends.
+/// If the frame is of another protocol, or no host sends such a frame.
 pub fn parse_sealed<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Sealed<'a>, Refused> {
     let Opened { route, mark, returned, datagram, end, addresses, .. } = open(frame, marks, port)?;
     let (header, rest) =

@@ -10,10 +10,10 @@ const STATUS: u64 = 20;
 /// Requests that may be saved up, as a fraction of those per second.
 const SAVED: u64 = 10;
 
-/// A rate limit: requests per second, some of which may be saved up.
+/// A rate limit in requests per second, with a burst.
 #[derive(Debug)]
 pub(crate) struct Rate {
-    /// Time that one request takes. Picoseconds.
+    /// Time per request. Picoseconds.
     each: u64,
     /// Time at which all requests so far would have been done at that rate.
     spent: Instant,

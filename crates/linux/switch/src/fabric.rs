@@ -11,9 +11,7 @@ use crate::fault::{Fault, Faults};
 use crate::forward::{Entry, Prefix, Table};
 use crate::frame::{FrameId, Frames};
 use crate::item::Slot;
-use crate::line::Line;
 use crate::mac::Mac;
-use crate::pause::Pauses;
 use crate::port::{Port, Travelling};
 use crate::settings::{Departure, FabricSettings, Held, PortSettings, WrongPort, check_peers};
 
@@ -71,27 +69,9 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         };
         let seed = Seed(settings.seed);
         let first_of = |node: NodeId| ports.iter().position(|port| port.node == node).unwrap_or(0) as u64;
-        let port = |(number, port): (u64, &PortSettings)| Port {
-            node: port.node,
-            index: (number - first_of(port.node)) as u16,
-            salt: order::salt(settings.seed, port.node.0),
-            peer: port.peer,
-            rate: port.rate,
-            delay: port.delay,
-            paced: port.paced && port.peer.is_none(),
-            arriving: VecDeque::new(),
-            queue: Q::new(&rules),
-            serving: None,
-            stopped: false,
-            pauses: Pauses::default(),
-            wake: Instant::NEVER,
-            coin: None,
-            draw: None,
-            leaving: VecDeque::new(),
-            out: Line::new(port.rate),
-            inward: Line::new(port.rate),
-            chance: seed.small_stream("switch.port", number),
-            counters: PortCounters::default(),
+        let port = |(number, port): (u64, &PortSettings)| {
+            let (index, salt) = (number - first_of(port.node), order::salt(settings.seed, port.node.0));
+            Port::new(port, index as u16, salt, Q::new(&rules), seed.small_stream("switch.port", number))
         };
         Ok(Self {
             shared: (0..nodes).map(shared).collect(),

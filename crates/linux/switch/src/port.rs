@@ -11,6 +11,7 @@ use crate::frame::FrameId;
 use crate::item::Slot;
 use crate::line::Line;
 use crate::pause::Pauses;
+use crate::settings::PortSettings;
 
 /// Flag for headers that return within the switch instead of arriving by a line.
 const RETURNED: u16 = 1 << 15;
@@ -66,6 +67,34 @@ pub(crate) struct Port<Q> {
     pub inward: Line,
     pub chance: SmallStream,
     pub counters: PortCounters,
+}
+
+impl<Q> Port<Q> {
+    /// A port with an empty queue and a free line.
+    pub fn new(settings: &PortSettings, index: u16, salt: u16, queue: Q, chance: SmallStream) -> Self {
+        Self {
+            node: settings.node,
+            index,
+            salt,
+            peer: settings.peer,
+            rate: settings.rate,
+            delay: settings.delay,
+            paced: settings.paced && settings.peer.is_none(),
+            arriving: VecDeque::new(),
+            queue,
+            serving: None,
+            stopped: false,
+            pauses: Pauses::default(),
+            wake: Instant::NEVER,
+            coin: None,
+            draw: None,
+            leaving: VecDeque::new(),
+            out: Line::new(settings.rate),
+            inward: Line::new(settings.rate),
+            chance,
+            counters: PortCounters::default(),
+        }
+    }
 }
 
 impl<Q: Discipline<Slot>> Port<Q> {

@@ -1,6 +1,8 @@
 use pullnet_units::{HostId, Instant, Picos, PortId};
 
 /// One flow, in order of its number.
+///
+/// Long: a row of a table, a field for each column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FlowRow {
     /// Sender.
@@ -274,6 +276,8 @@ pub struct StuckFlow {
 }
 
 /// All results of a run.
+///
+/// Long: a field for each table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunRecord {
     /// Hash of all deliveries, completions, trims and drops with their times.

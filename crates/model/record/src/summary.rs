@@ -80,6 +80,8 @@ pub struct Cost {
 }
 
 /// Summary of a run: the contents of `summary.json`.
+///
+/// Long: a field for each key of the file.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Summary {
     /// Execution environment: `simulator` or `linux`.

@@ -90,7 +90,7 @@ fn flows(record: &RunRecord) -> Table {
         .maybe_count(["size_bytes", "B", "Payload; missing for a flow that never ends."], |(row, _)| row.size)
         .text(["tag", "", "Name that the scenario gave to the traffic."], |(_, tag)| tag)
         .text(["transport", "", "Name of the transport that carried it."], |(row, _)| transport(row))
-        .maybe_text(["tenant", "", "Whose flow it is; missing for nobody's."], |(row, _)| tenant(row))
+        .maybe_text(["tenant", "", "Tenant of the flow; missing if it has none."], |(row, _)| tenant(row))
         .maybe_id(["coflow", "", "Number of the coflow that it is part of; missing if of none."], |(row, _)| row.coflow)
         .id(["session", "", "Number of the first flow of its session: flows to several receivers, or from several senders, that began as one."], |(row, _)| row.session)
         .id(["senders", "", "Hosts that send it; src is the first of them."], |(row, _)| row.senders.into())
@@ -176,7 +176,7 @@ fn ports(record: &RunRecord) -> Table {
         .count(["marked", "packets", "Packets marked here (ECN, congestion experienced)."], |row| row.marked)
         .count(["trimmed", "packets", "Data packets that lost their payload here."], |row| row.trimmed)
         .count(["returned", "packets", "Headers sent back to their sender from here."], |row| row.returned)
-        .count(["dropped", "packets", "Packets dropped for want of room."], |row| row.dropped)
+        .count(["dropped", "packets", "Packets dropped because a queue was full."], |row| row.dropped)
         .count(["lost", "packets", "Packets lost on the link: down, lossy or corrupting."], |row| row.lost)
         .count(["pauses", "packets", "Pause frames sent: requests to pause or to go on (PFC)."], |row| {
             row.pauses
@@ -229,7 +229,7 @@ fn series(record: &RunRecord) -> Table {
     let length = |row: &SeriesRow| interval.min(end.since(row.at));
     Builder::new("series", "One row per interval and thing measured.", &record.series)
         .count(["at_ps", "ps", "Start of the interval."], |row| row.at.0)
-        .text(["of", "", "What is measured: total, host, flow or tag."], |row| kind(row.key))
+        .text(["of", "", "Subject of the measurement: total, host, flow or tag."], |row| kind(row.key))
         .maybe_id(
             ["number", "", "Number of the host or flow, or position of the tag; missing for the total."],
             |row| number(row.key),
@@ -269,7 +269,7 @@ fn port_series(record: &RunRecord) -> Table {
         .count(["marked", "packets", "Packets marked (ECN, congestion experienced)."], |(row, _)| row.marked)
         .count(["trimmed", "packets", "Data packets that lost their payload."], |(row, _)| row.trimmed)
         .count(["returned", "packets", "Headers sent back to their sender."], |(row, _)| row.returned)
-        .count(["dropped", "packets", "Packets dropped for want of room."], |(row, _)| row.dropped)
+        .count(["dropped", "packets", "Packets dropped because a queue was full."], |(row, _)| row.dropped)
         .count(["lost", "packets", "Packets lost on the link: down, lossy or corrupting."], |(row, _)| {
             row.lost
         })

@@ -154,7 +154,10 @@ pub(crate) fn root_shape() -> Shape {
         .with(SubTable::required("topology", "Hosts, switches and links.", topology::shape()))
         .with(SubTable::required("transport", TRANSPORT_HELP, transport::shape()).or_list())
         .with(SubTable::required("switch", "The discipline of every switch port.", switch_shape()))
-        .with(SubTable::list("traffic", "Who sends what to whom, and when.", traffic::shape()).and_required())
+        .with(
+            SubTable::list("traffic", "Flows: senders, receivers, sizes and times.", traffic::shape())
+                .and_required(),
+        )
         .with(fault::table())
         .with(probes::table())
         .with(warnings::table())

@@ -10,7 +10,7 @@ use pullnet_units::{Instant, Picos, PortId};
 use crate::Stop;
 
 choice! {
-    /// What a time series has one line for.
+    /// Granularity of a time series.
     pub enum Per {
         /// The whole network.
         Total = "total",
@@ -24,7 +24,7 @@ choice! {
 }
 
 settings! {
-    /// What is recorded beyond the flows and the sums. A probe never changes the run.
+    /// Records beyond the flows and the sums. A probe never changes the run.
     pub struct ProbeSettings {
         /// How long each switch port held n data packets.
         ports: bool = false,
@@ -42,7 +42,7 @@ settings! {
     pub struct SeriesSettings {
         /// Length of an interval. There may be 10,000,000 rows: intervals times lines.
         interval: Picos = "100 us" in "1 ns" => "100 s"; required,
-        /// What there is one line for.
+        /// Granularity: one line for each of these.
         per: Per = "total",
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn table() -> SubTable {
     let shape = Shape::of(&[ProbeSettings::FIELDS]).with(series).with(ports);
     SubTable::optional(
         "probes",
-        "What is recorded beyond the flows and the sums. A probe never changes the run.",
+        "Records beyond the flows and the sums. A probe never changes the run.",
         shape,
     )
 }

@@ -51,33 +51,33 @@ fn kinds(shape: Shape) -> Vec<Listed> {
     shape.kinds.iter().map(listed).collect()
 }
 
-/// What `[transport] kind` can be.
+/// Values of `[transport] kind`.
 pub fn protocols() -> Vec<Listed> {
     kinds(crate::transport::shape())
 }
 
-/// What `[switch] kind` can be.
+/// Values of `[switch] kind`.
 pub fn switches() -> Vec<Listed> {
     SWITCHES.iter().map(|row| Listed { name: row.name, summary: row.summary }).collect()
 }
 
-/// What `[topology] kind` can be.
+/// Values of `[topology] kind`.
 pub fn topologies() -> Vec<Listed> {
     kinds(crate::topology::shape())
 }
 
-/// What `[[traffic]] kind` can be.
+/// Values of `[[traffic]] kind`.
 pub fn traffic() -> Vec<Listed> {
     kinds(crate::traffic::shape())
 }
 
-/// What `[warnings]` can silence.
+/// Warnings that `[warnings]` can silence.
 pub fn warnings() -> Vec<Listed> {
     let listed = |field: &Field| Listed { name: field.name, summary: field.doc.trim() };
     WarningSettings::FIELDS.iter().map(listed).collect()
 }
 
-/// What `sizes = { distribution = ... }` can be.
+/// Values of `sizes = { distribution = ... }`.
 pub fn distributions() -> Vec<Listed> {
     SHIPPED.iter().map(|row| Listed { name: row.name, summary: row.summary }).collect()
 }

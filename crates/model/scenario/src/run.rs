@@ -7,7 +7,7 @@ use pullnet_units::{Instant, Picos};
 use crate::Stop;
 
 choice! {
-    /// What ends a run that has no fixed duration.
+    /// End of a run that has no fixed duration.
     pub enum Until {
         /// Every flow has been completed or has failed, and none can start.
         AllFlowsDone = "all flows done",
@@ -17,9 +17,9 @@ choice! {
 settings! {
     /// The top of a scenario.
     pub struct RunSettings {
-        /// What the scenario is called in results; by default the name of its file.
+        /// Name of the scenario in results; by default the name of its file.
         name: Option<String> = "",
-        /// What it is for, in a line or two.
+        /// Purpose, in a line or two.
         description: Option<String> = "",
         /// Seed of every random stream. Equal seeds give equal runs.
         seed: u64 = 1,

@@ -77,7 +77,7 @@ settings! {
         delay: Option<Picos> = "" in "1 ps" => "1 s",
         /// Rate of the hosts' links; if left out, what all other links of the node carry together. Only for SNDlib.
         host_rate: Option<BitsPerSec> = "",
-        /// What a capacity of 1 means, where the file does not state it. Only for SNDlib.
+        /// Rate of a capacity of 1, where the file does not state it. Only for SNDlib.
         capacity_unit: Option<BitsPerSec> = "",
         /// Which of its links a host has where the file gives it several, since a host has one NIC: "first" is the first
         /// in the file. If left out, such a file is refused. For .toml and .txt files.

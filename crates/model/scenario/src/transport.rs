@@ -5,9 +5,9 @@ use pullnet_protocols::{MOST_KINDS, PROTOCOLS, ProtocolConfig, ProtocolEntry};
 use pullnet_settings::{Settings, settings};
 
 settings! {
-    /// What every transport has, whatever its protocol.
+    /// Settings of every transport, of any protocol.
     pub struct TransportSettings {
-        /// What traffic blocks and results call the transport; by default its kind. No two transports of a scenario have
+        /// Name of the transport in traffic blocks and results; by default its kind. No two transports of a scenario have
         /// the same name.
         name: Option<String> = "",
         /// The class of the switches' queues that all its packets use, where the switch has several: their priority on the

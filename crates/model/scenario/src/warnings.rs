@@ -224,7 +224,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// What the transport relies on and the switches do not do.
+    /// Services that the transport relies on and the switches lack.
     fn support(&mut self, transport: &ProtocolConfig) {
         let Scenario { topology, switch, .. } = self.scenario;
         let missing = transport.entry().relies_on.filter(|reliance| !switch.supports(*reliance));

@@ -18,7 +18,7 @@ choice! {
     pub enum Coflow {
         /// None.
         None = "none",
-        /// Those that start at the same time, for instance the flows of one round of an incast.
+        /// Flows that start at the same time, for instance the flows of one round of an incast.
         Start = "start",
         /// All of them.
         Block = "block",
@@ -26,7 +26,7 @@ choice! {
 }
 
 settings! {
-    /// What every traffic block can state.
+    /// Settings of every traffic block.
     pub struct Common {
         /// When the block begins; times within it count from here.
         start: Picos = "0 ps",

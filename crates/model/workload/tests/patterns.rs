@@ -378,6 +378,7 @@ fn every_pattern_has_a_name_of_its_own_and_a_working_default() {
     assert!(TrafficSpec::named("no such").is_none());
 }
 
+// Long: a table of cases.
 #[test]
 fn refusals_name_key_value_and_remedy() {
     let poisson = |change: fn(&mut Poisson)| {

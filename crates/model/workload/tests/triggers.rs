@@ -212,6 +212,7 @@ fn triggers_that_cannot_fire_are_refused() {
     );
 }
 
+// Long: a table of cases.
 #[test]
 fn what_is_wrong_in_a_matrix_is_named() {
     let table: [(&[&str], &str); 12] = [

@@ -1,4 +1,4 @@
-//! What `volume-model` promises: in every interval just as many bytes as were drawn, and draws that follow the law.
+//! Guarantees of `volume-model`: in every interval just as many bytes as were drawn, and draws that follow the law.
 
 mod common;
 

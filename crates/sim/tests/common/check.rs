@@ -144,6 +144,7 @@ fn nic_of(record: &RunRecord, row: &PortRow) -> HostId {
     HostId(at.unwrap_or(0) as u32)
 }
 
+// Long: an arm for each discipline.
 fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
     let held = u64::from(row.peak_data);
     let headers = scenario.transports.iter().map(|carried| carried.config.framing().header);
@@ -165,32 +166,21 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             ensure!(row.returned == 0, "returns");
         }
         SwitchConfig::DropTail(tail) => {
-            let all = held + u64::from(row.peak_control);
-            // The two peaks may lie at different times.
-            ensure!(held.max(all.div_ceil(2)) <= room(tail.queue, header), "holds {all} packets");
-            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+            one_queue_holds(row, room(tail.queue, header))?;
         }
         SwitchConfig::D3(d3) => {
-            let all = held + u64::from(row.peak_control);
-            ensure!(held.max(all.div_ceil(2)) <= room(d3.queue, header), "holds {held} packets");
-            ensure!(row.trimmed == 0 && row.returned == 0 && row.marked == 0, "trims or marks");
+            one_queue_holds(row, room(d3.queue, header))?;
+            ensure!(row.marked == 0, "marks");
         }
         SwitchConfig::Pfabric(pfabric) => {
-            let all = held + u64::from(row.peak_control);
-            ensure!(held.max(all.div_ceil(2)) <= room(pfabric.queue, header), "holds {all} packets");
-            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+            one_queue_holds(row, room(pfabric.queue, header))?;
         }
         SwitchConfig::Priority(priority) => {
-            let all = held + u64::from(row.peak_control);
             let classes = if priority.sharing == Sharing::Class { 8 } else { 1 };
-            let room = room(priority.queue, header) * classes;
-            ensure!(held.max(all.div_ceil(2)) <= room, "holds {all} packets");
-            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+            one_queue_holds(row, room(priority.queue, header) * classes)?;
         }
         SwitchConfig::Red(red) => {
-            let all = held + u64::from(row.peak_control);
-            ensure!(held.max(all.div_ceil(2)) <= room(red.queue, header), "holds {all} packets");
-            ensure!(row.trimmed == 0 && row.returned == 0, "trims");
+            one_queue_holds(row, room(red.queue, header))?;
         }
         SwitchConfig::Pfc(pfc) => {
             ensure!(held * (header + 1) <= pfc.buffer.0, "holds {held} data packets");
@@ -214,6 +204,16 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
         }
     }
+    Ok(())
+}
+
+/// A port that neither trims nor returns holds at most `most` packets, data and control together.
+fn one_queue_holds(row: &PortRow, most: u64) -> Verdict {
+    let held = u64::from(row.peak_data);
+    let all = held + u64::from(row.peak_control);
+    // The two peaks may lie at different times.
+    ensure!(held.max(all.div_ceil(2)) <= most, "holds {all} packets");
+    ensure!(row.trimmed == 0 && row.returned == 0, "trims");
     Ok(())
 }
 

@@ -45,7 +45,7 @@ from pullnet.traffic.reading import Reading, is_capture
 def bill(
     inputs: Inputs,
     rule: Annotated[
-        Rule, typer.Option(help="Which direction counts. A link with one direction: larger is that one.")
+        Rule, typer.Option(help="Which direction counts. Larger is the only direction of a link that has one.")
     ] = Rule.LARGER,
     rank: Annotated[Rank, typer.Option(help="Which slot is the percentile.")] = Rank.NEAREST,
     percentile: Annotated[str, typer.Option(help="Percentile that is billed.")] = "95",

@@ -252,7 +252,7 @@ def _words(fitted: Sequence[Fitting]) -> Iterator[str]:
         if item.zeros:
             yield f"{item.trace}, {_time(item)}: {item.zeros} zeros were left out of models that have none."
         if item.gaps:
-            yield f"{item.trace}, {_time(item)}: {item.gaps} bins of which nothing is known were left out."
+            yield f"{item.trace}, {_time(item)}: {item.gaps} bins without data were left out."
         if item.uncertainty is not None:
             yield f"{item.trace}, {_time(item)}: {_spread(item)}"
     for trace, values in gamma_variation(fitted).items():

@@ -51,6 +51,10 @@ struct Asking {
     at: Instant,
 }
 
+/// The sending half of a connection.
+///
+/// Long: a rule reads and writes fields of several others, and one connection is one piece of memory; what a single
+/// rule keeps is a type of its own.
 #[derive(Clone, Debug)]
 pub struct Sender {
     pub to: HostAddr,

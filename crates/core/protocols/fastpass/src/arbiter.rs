@@ -25,7 +25,7 @@ struct Flow {
     handle: u32,
     round: u32,
     demand: Demand,
-    /// Slots asked for and not given yet.
+    /// Requested slots that are not allocated yet.
     left: u32,
     /// Ports of the matching.
     ports: (u32, u32),
@@ -45,7 +45,7 @@ impl Flow {
 /// The timeslots of an epoch, by place.
 pub(crate) type Slots = [Option<Allocation>; MOST_SLOTS];
 
-/// The timeslots that one source gets in an epoch.
+/// Timeslots of one source in an epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Schedule {
     pub source: HostAddr,
@@ -171,7 +171,7 @@ impl Arbiter {
         }
     }
 
-    /// When something is to be done, and what.
+    /// The next deadline, and its reason.
     pub fn due(&self) -> (Instant, &'static str) {
         match self.idle.peek() {
             Some(Reverse((at, _))) if *at < self.epoch_due => (*at, "silent sources of the arbiter"),
@@ -192,7 +192,7 @@ impl Arbiter {
         Some((epoch as u32, schedules))
     }
 
-    /// Rule A6: a flow of which its source has said nothing for long is forgotten. If it is alive it asks again.
+    /// Rule A6: forgets a flow whose source is silent for long. A live source requests its slots again.
     fn forget_silent(&mut self, now: Instant, rules: &Parameters) {
         let patience = rules.give_up.saturating_mul(2);
         while let Some(Reverse((at, slot))) = self.idle.peek().copied().filter(|Reverse((at, _))| *at <= now)

@@ -26,6 +26,7 @@ choice! {
 
 settings! {
     /// Settings of Fastpass hosts and of the arbiter. Packet times are those of a full packet on the link of the host.
+    // Long: one table of settings, as users write it.
     pub struct FastpassConfig {
         /// Payload of a full packet. Bytes. Source: public pHost code, 1460 B.
         mtu: Bytes = "1460 B" in "1 B" => "60000 B",

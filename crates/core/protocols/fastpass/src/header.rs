@@ -4,16 +4,16 @@ use pullnet_units::Instant;
 /// Most timeslots of a schedule: what its header has room for.
 pub const MOST_SLOTS: usize = 8;
 
-/// What a source asks its arbiter for.
+/// A source's request to its arbiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demand {
     /// The destination.
     pub to: HostAddr,
-    /// Timeslots asked for.
+    /// Requested timeslots.
     pub packets: u32,
     /// Equal-cost paths from source to destination.
     pub paths: u16,
-    /// Priority that the application asked for; a higher number goes first.
+    /// Priority set by the application; a higher number goes first.
     pub priority: u8,
     /// When the last byte should have arrived.
     pub deadline: Option<Instant>,
@@ -31,13 +31,13 @@ pub struct Allocation {
 /// A Fastpass packet. Packets are numbered from 0 within a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FastpassHeader {
-    /// Source to arbiter: asks for timeslots.
+    /// Source to arbiter: requests timeslots.
     Request {
         /// The source's handle of the flow.
         handle: u32,
         /// Number of the request: a higher one replaces what is left of others of this flow.
         round: u32,
-        /// What is asked for.
+        /// The request.
         demand: Demand,
     },
     /// Source to arbiter: the flow has ended.
@@ -56,14 +56,14 @@ pub enum FastpassHeader {
         handle: u32,
         /// Number of the request.
         round: u32,
-        /// Slots asked for and not given yet.
+        /// Requested slots that are not allocated yet.
         left: u32,
     },
     /// Arbiter to source: timeslots of one epoch.
     Schedule {
         /// The epoch, counted from time 0, modulo 2^32.
         epoch: u32,
-        /// What the source sends in each slot of the epoch.
+        /// The packets that the source sends, one for each slot of the epoch.
         slots: [Option<Allocation>; MOST_SLOTS],
     },
     /// Payload.

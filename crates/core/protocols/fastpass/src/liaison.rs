@@ -3,12 +3,12 @@
 use pullnet_transport::HostAddr;
 use pullnet_units::{Instant, Picos};
 
-/// What a word from an arbiter, or its silence, means for the flows of a host.
+/// Effects of an arbiter's message, or of its silence, on the flows of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
     /// Nothing.
     None,
-    /// All flows turn to the current arbiter; the one that they leave is told so, if there is one.
+    /// All flows move to the current arbiter; the previous arbiter is told, if there was one.
     Ask { leave: Option<HostAddr> },
     /// No arbiter answers: flows do without.
     FallBack,
@@ -24,7 +24,7 @@ pub(crate) struct Liaison {
     current: Option<usize>,
     /// When the first request was made that the current arbiter has not answered.
     unanswered: Option<Instant>,
-    /// When those that count as dead are asked next; [`Instant::NEVER`] if nobody needs to know.
+    /// Next probe of the arbiters that count as dead; [`Instant::NEVER`] if no flow depends on it.
     pub probe_at: Instant,
 }
 
@@ -62,7 +62,7 @@ impl Liaison {
         (self.unanswered, self.probe_at) = (None, Instant::NEVER);
     }
 
-    /// Rule H1: an arbiter that leaves requests unanswered for `timeout` counts as dead; the backup is next, then nobody.
+    /// Rule H1: an arbiter that leaves requests unanswered for `timeout` counts as dead; the backup is next, and after it there is no arbiter.
     pub fn check(&mut self, now: Instant, timeout: Picos) -> Change {
         let (Some(current), Some(since)) = (self.current, self.unanswered) else { return Change::None };
         if now.since(since) < timeout {

@@ -1,4 +1,4 @@
-//! Who sends to whom in a timeslot: a greedy maximal matching.
+//! Pairs of sender and receiver in a timeslot: a greedy maximal matching.
 
 use alloc::vec::Vec;
 
@@ -88,7 +88,7 @@ mod tests {
                 let destinations: BTreeSet<_> = granted.iter().map(|wish| wish.dst).collect();
                 prop_assert_eq!((sources.len(), destinations.len()), (granted.len(), granted.len()));
                 for wish in wishes(&pairs) {
-                    // Whoever is refused is so because of an earlier wish.
+                    // Every refusal is due to an earlier request.
                     let earlier = |other: &Wish| {
                         other.id < wish.id && (other.src == wish.src || other.dst == wish.dst)
                     };

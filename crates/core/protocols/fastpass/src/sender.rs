@@ -10,7 +10,7 @@ use pullnet_units::{Instant, Picos};
 use crate::config::Parameters;
 use crate::header::{Demand, FastpassHeader};
 
-/// What an ACK says.
+/// Contents of an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ack {
     pub cumulative: u32,
@@ -18,14 +18,14 @@ pub struct Ack {
     pub finished: bool,
 }
 
-/// What a timer found.
+/// Result of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Check {
-    /// Nothing is to be done yet.
+    /// It is too early.
     Early,
     /// The arbiter has not answered: the request is repeated.
     Repeat,
-    /// This packet was not acknowledged in time; a new request asks for what is missing.
+    /// This packet was not acknowledged in time; a new request covers the missing packets.
     Anew(u32),
     /// This packet was not acknowledged in time, and no arbiter is there.
     Timeout(u32),
@@ -115,7 +115,7 @@ impl Sender {
         self.left() == 0
     }
 
-    /// What the order of flows on the host's link compares where slots do not order them.
+    /// Key that orders flows on the host's link where slots do not order them.
     pub fn standing(&self) -> Standing {
         let (priority, deadline) = (self.priority, self.deadline);
         Standing { priority, left: self.left(), deadline, tenant: 0, opened: self.opened }
@@ -126,7 +126,7 @@ impl Sender {
         self.unanswered.map_or(Picos(0), |since| now.since(since))
     }
 
-    /// Parameters S1 and S5: asks for a slot for each packet that is not acknowledged; for one only, if nothing has answered the data
+    /// Parameters S1 and S5: requests a slot for each packet that is not acknowledged; for one only, if nothing has answered the data
     /// that was sent before.
     pub fn ask(&mut self, now: Instant, rules: &Parameters, handle: u32, round: u32) -> FastpassHeader {
         let outstanding = if self.silence(now) > rules.resend { 1 } else { self.left() };
@@ -166,7 +166,7 @@ impl Sender {
             return;
         }
         self.request.last_word = now;
-        // What was given and has not arrived is lost, or late: then its slots are used all the same.
+        // An allocation that has not arrived is lost or late; late slots are used all the same.
         self.request.outstanding = self.request.outstanding.min(left);
         self.due = now.after(self.patience(rules));
         self.settle(now, rules);
@@ -305,7 +305,7 @@ impl Sender {
         Check::Timeout(first)
     }
 
-    /// What it waits for, in words.
+    /// The event that it waits for, in words.
     pub fn waiting_for(&self) -> &'static str {
         match self.fallback {
             Some(_) if self.can_send() => "its turn on the link",

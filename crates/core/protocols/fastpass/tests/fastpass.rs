@@ -129,7 +129,7 @@ fn a_request_that_is_not_answered_is_repeated() {
     // The arbiter has given two slots, and that schedule was lost.
     let status = |left| from_arbiter(FastpassHeader::Status { handle: 0, round: 1, left });
     s.receives(status(1)).at(us(110)).receives(from_arbiter(schedule(3, 1))).sends([data(0, false)]);
-    // What is missing is asked for when the answers to the last slot would be there.
+    // Missing packets are requested when the answers to the last slot are due.
     s.at(us(115)).receives(ack(1, 0)).at(us(159)).sends_nothing();
     s.at(us(160)).sends([request(2, 2)]);
     // Nothing is to come any more: the schedules were lost.
@@ -201,7 +201,7 @@ fn the_arbiter_answers_with_slots_for_all() {
     assert_ne!(two[0], five[0]);
     let probe = |answer| FastpassHeader::Probe { answer };
     s.receives(Arriving::new(HostAddr(9), 40, probe(false))).sends([probe(true)]);
-    // Who is no arbiter does not answer.
+    // A host without an arbiter does not answer.
     host(&simple()).receives(Arriving::new(HostAddr(9), 40, probe(false))).sends_nothing();
 }
 
@@ -317,7 +317,7 @@ fn no_flow_hangs_where_one_packet_in_twenty_is_lost() {
         config(),
         FastpassConfig { start: SlotStart::Receipt, ..config() },
         FastpassConfig { matching: Matching::MaxMin, clock_offset: us(1), ..config() },
-        // Nobody is at this address: every packet leaves without a slot.
+        // No host has this address: every packet leaves without a slot.
         FastpassConfig { arbiter: 9, ..config() },
     ];
     for config in variants {

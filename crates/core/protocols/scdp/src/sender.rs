@@ -35,6 +35,10 @@ struct Out {
     extra: u32,
 }
 
+/// The sending half of a connection.
+///
+/// Long: a rule reads and writes fields of several others, and one connection is one piece of memory; what a single
+/// rule keeps is a type of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub to: HostAddr,

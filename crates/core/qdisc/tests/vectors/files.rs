@@ -7,6 +7,7 @@ use crate::ops::{
 };
 
 /// Every file: its name, its first line and its ops.
+// Long: a table of cases.
 pub fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
     let tiny = json!({ "control_queue": "640 B" });
     let mut files = vec![

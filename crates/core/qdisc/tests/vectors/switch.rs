@@ -94,17 +94,22 @@ impl<Q: Discipline<Pkt>> Switch<Q> {
         if !signals.is_empty() {
             done.insert("signals".into(), signals.into());
         }
-        if tossed.get() {
-            let victim = if line["coin"] == "tail" { "tail" } else { "arriving" };
-            done.insert("coin".into(), victim.into());
-        }
-        for (name, used) in [("at", line.get("at").is_some()), ("draw", drawn.get())] {
-            if used {
-                done.insert(name.into(), line[name].clone());
-            }
-        }
+        note_inputs(&mut done, line, tossed.get(), drawn.get());
         done.insert("after".into(), state(queue, serving.as_ref(), free(&self.shared)));
         Value::Object(done)
+    }
+}
+
+/// Adds the coin, the time and the random number of `line`, where the operation has used them.
+fn note_inputs(done: &mut Map<String, Value>, line: &Value, tossed: bool, drawn: bool) {
+    if tossed {
+        let victim = if line["coin"] == "tail" { "tail" } else { "arriving" };
+        done.insert("coin".into(), victim.into());
+    }
+    for (name, used) in [("at", line.get("at").is_some()), ("draw", drawn)] {
+        if used {
+            done.insert(name.into(), line[name].clone());
+        }
     }
 }
 

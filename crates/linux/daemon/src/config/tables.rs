@@ -17,9 +17,9 @@ choice! {
 }
 
 choice! {
-    /// What is logged.
+    /// Verbosity of the log.
     pub enum Level {
-        /// What went wrong.
+        /// Errors.
         Error = "error",
         /// And what looks wrong.
         Warn = "warn",
@@ -59,7 +59,7 @@ settings! {
         farewell: Picos = "1 s" in "0 s" => "1000 s",
         /// The core that the daemon runs on; without it, any.
         core: Option<u16> = "",
-        /// What is logged to the standard error output.
+        /// Messages on the standard error output.
         log: Level = "info",
         /// The account that the daemon becomes once its sockets are open, if root started it.
         user: String = "nobody",
@@ -79,7 +79,7 @@ settings! {
 }
 
 settings! {
-    /// How much the host takes on; memory stays within it whatever others do.
+    /// How much the host takes on; memory stays within it, regardless of others.
     pub struct LimitSettings {
         /// Streams at a time. More are refused.
         streams: u32 = 65536 in 1 => 1048576,
@@ -92,13 +92,13 @@ settings! {
         remembered_streams: u32 = 1048576 in 16 => 100000000,
         /// Answers in a second to packets that belong to nothing.
         resets_per_second: u32 = 10000 in 1 => 100000000,
-        /// What a stream holds until it is acknowledged.
+        /// Unacknowledged bytes of a stream.
         send_buffer: Bytes = "1 MB" in "4 kB" => "1 GB",
-        /// What all streams together hold until it is acknowledged.
+        /// Unacknowledged bytes of all streams together.
         send_memory: Bytes = "256 MB" in "1 MB" => "1 TB",
-        /// What waits for the reader of a stream before its sender is held.
+        /// Unread bytes of a stream before its sender is held.
         receive_buffer: Bytes = "1 MB" in "4 kB" => "1 GB",
-        /// What waits for readers, of all streams.
+        /// Unread bytes of all streams.
         memory: Bytes = "256 MB" in "1 MB" => "1 TB",
         /// Streams that wait to be accepted, for each service. More are refused.
         backlog: u32 = 1024 in 1 => 65536,
@@ -147,7 +147,7 @@ settings! {
 }
 
 settings! {
-    /// Who has an address: a host, or the next hop on the way to it.
+    /// Owner of an address: a host, or the next hop on the way to it.
     pub struct NeighbourSettings {
         /// IP address.
         address: String = "10.0.0.2"; required,

@@ -82,6 +82,7 @@ fn is_ours(frame: &[u8]) -> bool {
     frame.len() > FRONT && frame[23] == 17 && frame[36..38] == PORT.to_be_bytes()
 }
 
+// Long: one story; each step needs the state that the step before leaves.
 #[test]
 fn keys_change_between_live_daemons_without_a_call_lost() {
     let Some(site) = Site::make(2) else { return };
@@ -149,6 +150,7 @@ fn keys_change_between_live_daemons_without_a_call_lost() {
     call(&client.stack(), server, b"still there?");
 }
 
+// Long: one story; each step needs the state that the step before leaves.
 #[test]
 fn who_has_no_key_can_only_be_refused() {
     let Some(site) = Site::make(3) else { return };

@@ -25,7 +25,7 @@ const RATE: f64 = 9000.0;
 const WINDOWS: usize = 24;
 const WINDOW: Duration = Duration::from_millis(250);
 
-/// Packets of which a flood consists.
+/// Packets of a flood.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// Whole first packets, as they would open streams if their sender had a token.

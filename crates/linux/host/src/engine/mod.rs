@@ -100,6 +100,8 @@ impl Backlog {
 ///
 /// After every call the driver fetches frames ([`Engine::transmit`]) until there is none, then notices
 /// ([`Engine::poll_notice`]), addresses to resolve ([`Engine::poll_unresolved`]), and the next deadline.
+///
+/// Long: the parts of a host, each a type of its own where it has rules; the rest are its queues and sums.
 pub struct Engine<C: Carrier = Ndp> {
     options: EngineOptions<C::Config>,
     form: Form,

@@ -66,6 +66,9 @@ pub(crate) struct Told {
     pub settled: bool,
 }
 
+/// One stream: both halves, and what both share.
+///
+/// Long: the halves are types of their own; the rest decides when the stream ends, and is read together.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub id: StreamId,

@@ -12,7 +12,7 @@ choice! {
 }
 
 choice! {
-    /// What the counts in the head of a file are good for.
+    /// Use of the counts in the head of a file.
     pub enum Counts {
         /// They have to be met, so that a file that is cut off or put together wrongly is noticed.
         Met = "met",
@@ -22,7 +22,7 @@ choice! {
 }
 
 choice! {
-    /// What a trigger is that flows name and no line describes.
+    /// Meaning of a trigger that flows name and no line describes.
     pub enum OtherTriggers {
         /// It fires once, for all flows that wait for it.
         OneShot = "oneshot",
@@ -49,7 +49,7 @@ impl Default for MatrixOptions {
 }
 
 choice! {
-    /// What a matrix file is.
+    /// Format of a matrix file.
     pub enum MatrixFormat {
         /// As the first line says.
         Auto = "auto",

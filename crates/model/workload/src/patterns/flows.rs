@@ -35,14 +35,14 @@ settings! {
     pub struct Matrix {
         /// The matrix.
         file: FileName = "matrix.cm"; required,
-        /// What the file is.
+        /// Format of the file.
         format: MatrixFormat = "auto",
         /// Unit of start in an htsim matrix. Its readers differ; it has to be stated unless all starts are 0.
         start_unit: Option<StartUnit> = "",
-        /// What the numbers of connections, triggers and failures (HPCC: of flows) at the head of the file are good for:
+        /// Use of the numbers of connections, triggers and failures (HPCC: of flows) at the head of the file:
         /// "met" refuses a file that does not have as many, since it may be damaged; "ignored" takes what there is.
         counts: Counts = "met",
-        /// What a trigger of an htsim matrix is that flows name and no line describes. If left out, such a file is
+        /// Meaning of a trigger of an htsim matrix that flows name and no line describes. If left out, such a file is
         /// refused.
         other_triggers: Option<OtherTriggers> = "",
     }

@@ -9,7 +9,7 @@ use crate::hosts::Hosts;
 use crate::pattern::{Noted, Scene};
 
 choice! {
-    /// Who sends to whom.
+    /// Pairs of sender and receiver.
     pub enum Pairs {
         /// Every flow goes to a uniformly random host.
         Random = "random",

@@ -10,13 +10,13 @@ use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
 use crate::{Flow, Problem, SizeDistribution};
 
 settings! {
-    /// Flows that arrive by a Poisson process at every sending host, whatever becomes of earlier ones.
+    /// Flows that arrive by a Poisson process at every sending host, independent of earlier flows.
     pub struct Poisson {
         /// Payload offered by every sender, as a share of its link rate. Exactly one of load and rate.
         load: Option<f64> = "" in 0.000001 => 10.0,
         /// Flows per second of every sender.
         rate: Option<f64> = "" in 0.000001 => 1000000000000.0,
-        /// Who sends to whom.
+        /// Pairs of sender and receiver.
         pairs: Pairs = "random",
         /// Which of the block's hosts send.
         from: Hosts = "all",

@@ -59,7 +59,7 @@ pub(crate) fn share(size: Bytes, index: u16, of: u16) -> Bytes {
 }
 
 settings! {
-    /// One-to-many: hosts store data, each piece on several hosts, drawn anew for each session.
+    /// One-to-many: hosts store data, each piece on several hosts, drawn again for each session.
     pub struct Replicate {
         /// Receivers of a session.
         receivers: u32 = 3 in 1 => 65535,
@@ -82,7 +82,7 @@ settings! {
 }
 
 settings! {
-    /// Many-to-one: hosts read data of which several hosts, drawn anew for each session, have a copy.
+    /// Many-to-one: hosts read data of which several hosts, drawn again for each session, have a copy.
     pub struct Fetch {
         /// Senders of a session.
         sources: u32 = 3 in 1 => 65535,

@@ -31,7 +31,7 @@ settings! {
         /// Length of an interval. Has to be stated unless the file says it; other than there, time is stretched or
         /// shrunk and the rates stay.
         timescale: Option<Picos> = "" in "1 ns" => "1000 s",
-        /// Who sends to whom.
+        /// Pairs of sender and receiver.
         pairs: Pairs = "random",
         /// Which of the block's hosts send; every flow comes from a random one.
         from: Hosts = "all",

@@ -1,4 +1,4 @@
-//! What a host and its arbiter say to each other, from either side.
+//! Messages between a host and its arbiter, from either side.
 
 use core::cmp::Reverse;
 
@@ -154,7 +154,7 @@ impl FastpassRules {
         }
     }
 
-    /// The flow has ended: nobody needs to give it slots.
+    /// The flow has ended and needs no more slots.
     pub(super) fn leave(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
         self.sending -= 1;
         if let Some(arbiter) = self.liaison.current() {

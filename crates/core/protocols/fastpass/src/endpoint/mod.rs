@@ -50,11 +50,11 @@ pub struct FastpassRules {
     slots: BinaryHeap<Reverse<Slot>>,
     rules: Parameters,
     own: HostAddr,
-    /// What the host's clock is ahead of the arbiter's, in picoseconds.
+    /// Offset of the host's clock from the arbiter's, in picoseconds; positive if the host is ahead.
     ahead: i64,
     liaison: Liaison,
     arbiter: Option<Box<Arbiter>>,
-    /// What this host and the arbiter on it say to each other.
+    /// Messages between this host and the arbiter on it.
     local: SmallQueue<FastpassHeader>,
     /// Requests made and slots received so far.
     rounds: u32,
@@ -131,7 +131,7 @@ impl FastpassRules {
         }
     }
 
-    /// What an arbiter on this host and its flows say to each other has no way to go.
+    /// Messages between an arbiter on this host and its own flows cross no link.
     fn talk_locally(&mut self, flows: &mut Flows<Self>, now: Instant) {
         while let Some(header) = self.local.pop() {
             self.dispatch(flows, now, (self.own, 1), header, 0);
@@ -194,7 +194,7 @@ impl Rules for FastpassRules {
         first.min_at(arbiter, why).min_at(self.liaison.probe_at, "a silent arbiter")
     }
 
-    /// What timers of flows say to the arbiter at the moment of an arbitration comes too late for it.
+    /// Requests by timers of flows at the instant of an arbitration come too late for it.
     fn tick(&mut self, flows: &mut Flows<Self>, now: Instant) {
         self.take_slots(now);
         self.arbitrate(flows, now);

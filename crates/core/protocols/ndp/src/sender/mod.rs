@@ -29,7 +29,10 @@ pub(crate) struct Context<'a> {
     pub chance: &'a mut Stream,
 }
 
-/// Aligned to a cache line, so that it touches and prefetches as few of them as possible.
+/// The sending half of a connection, aligned to a cache line, so that it touches and prefetches as few of them as possible.
+///
+/// Long: a rule reads and writes fields of several others, and one connection is one piece of memory; what a single
+/// rule keeps is a type of its own.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Sender {

@@ -11,6 +11,7 @@ pub fn talks() -> Vec<Talk> {
     talks
 }
 
+// Long: a table of cases.
 fn data_and_answers() -> Vec<Talk> {
     vec![
         talk("a lost packet is sent again without a pull when its time is over")

@@ -4,6 +4,7 @@ use crate::conversation::Conversation as _;
 use crate::script::{data, nack, pull};
 use crate::talk::{A, FULL, Talk, talk};
 
+// Long: a table of cases.
 pub fn talks() -> Vec<Talk> {
     vec![
         talk("a pull that overtakes its NACK is kept for it")

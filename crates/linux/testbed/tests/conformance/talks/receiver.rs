@@ -4,6 +4,7 @@ use crate::conversation::Conversation as _;
 use crate::script::{ack, data, nack, pull};
 use crate::talk::{A, FULL, Talk, talk};
 
+// Long: a table of cases.
 pub fn talks() -> Vec<Talk> {
     vec![
         talk("any packet of the first window opens the connection")

@@ -4,6 +4,7 @@ use crate::conversation::Conversation as _;
 use crate::script::{data, pull};
 use crate::talk::{A, FULL, Talk, talk};
 
+// Long: a table of cases.
 pub fn talks() -> Vec<Talk> {
     vec![
         talk("the only packet of a flow, sent back, leaves again at once and without a pull")

@@ -7,6 +7,7 @@ use crate::talk::{A, B, FULL, Talk, talk};
 /// Pull interval.
 const SLOW: &str = "20 ms:0, 20 ms:1";
 
+// Long: a table of cases.
 pub fn talks() -> Vec<Talk> {
     vec![
         talk("two flows take turns in the pull queue")

@@ -6,6 +6,7 @@ use crate::streams::Dialogue;
 use crate::streams::dialogue::streams;
 use crate::talk::{A, B, FULL};
 
+// Long: a table of cases.
 pub fn dialogues() -> Vec<Dialogue> {
     vec![
         streams("a request and its end are one packet, and so is the answer")

@@ -6,6 +6,7 @@ use crate::streams::Dialogue;
 use crate::streams::dialogue::streams;
 use crate::talk::{A, B, FULL};
 
+// Long: a table of cases.
 pub fn dialogues() -> Vec<Dialogue> {
     vec![
         streams("an end without bytes is a packet without bytes").opens(A).finishes(A, 0).must_see(

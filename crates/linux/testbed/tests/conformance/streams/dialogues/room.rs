@@ -24,6 +24,7 @@ fn narrow(dialogue: Dialogue) -> Dialogue {
     dialogue.with(|options| options.limits.receive_buffer = 4 * FULL as usize)
 }
 
+// Long: a table of cases.
 pub fn dialogues() -> Vec<Dialogue> {
     vec![
         narrow(streams("an application that does not read holds its sender, and lets it go when it reads"))

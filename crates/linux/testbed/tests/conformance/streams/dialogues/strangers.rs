@@ -8,6 +8,7 @@ use crate::streams::Dialogue;
 use crate::streams::dialogue::streams;
 use crate::talk::{A, B};
 
+// Long: a table of cases.
 pub fn dialogues() -> Vec<Dialogue> {
     vec![
         streams("a stream for which nobody listens is refused, with the reason")

@@ -1,0 +1,1 @@
+//! Nothing: the benchmarks lie in `benches`.

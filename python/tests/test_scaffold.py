@@ -1,0 +1,139 @@
+"""What `tools/new` writes compiles, passes its tests, and changes no more files than CONTRIBUTING says."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MADE = {"protocol": "made-protocol", "discipline": "made-queue", "pattern": "made-traffic", "topology": "made-network"}
+CHANGED = {
+    "protocol": [
+        "Cargo.toml",
+        "crates/core/protocols/registry/Cargo.toml",
+        "crates/core/protocols/registry/src/lib.rs",
+    ],
+    "discipline": [
+        "crates/core/qdisc/src/lib.rs",
+        "crates/core/qdisc/src/switch.rs",
+        "crates/sim/tests/common/check.rs",
+    ],
+    "pattern": ["crates/model/workload/src/patterns/mod.rs"],
+    "topology": ["crates/model/scenario/src/topology.rs", "crates/model/topology/src/lib.rs"],
+}
+
+
+@pytest.fixture(scope="module")
+def scaffold() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("scaffold_new", ROOT / "tools" / "scaffold" / "new.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def copy_of_the_sources(to: Path) -> Path:
+    """The workspace without anything that was built."""
+    for name in ("Cargo.toml", "Cargo.lock", "rustfmt.toml", "clippy.toml"):
+        to.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, to / name)
+    shutil.copytree(ROOT / "crates", to / "crates", ignore=shutil.ignore_patterns("target"), dirs_exist_ok=True)
+    return to
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    return copy_of_the_sources(tmp_path / "tree")
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree for tests that write nothing."""
+    return copy_of_the_sources(tmp_path_factory.mktemp("unchanged"))
+
+
+def test_each_kind_changes_the_stated_files_and_names_the_new_part(scaffold: ModuleType, tree: Path) -> None:
+    for kind, name in MADE.items():
+        before = {path: (tree / path).read_text() for path in CHANGED[kind]}
+        plan = scaffold.generate(tree, kind, name)
+        assert sorted(plan.changed) == CHANGED[kind]
+        for path, text in before.items():
+            now = (tree / path).read_text().splitlines()
+            assert set(text.split()) - set(" ".join(now).split()) == set(), path
+            forms = (name, scaffold.Name(name).snake, scaffold.Name(name).camel)
+            assert any(form in line for line in now for form in forms), path
+        for path in plan.new:
+            text = (tree / path).read_text()
+            assert "tencil" not in text and "tencil" not in path, path
+
+
+def test_what_is_written_is_formatted(scaffold: ModuleType, tree: Path) -> None:
+    for kind, name in MADE.items():
+        scaffold.generate(tree, kind, name)
+    done = subprocess.run(["cargo", "fmt", "--all", "--check"], cwd=tree, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "error"),
+    [
+        ("protocol", "go-back-n", "is a protocol already"),
+        ("topology", "trim", "is a discipline already"),
+        ("discipline", "incast", "is a pattern already"),
+        ("pattern", "star", "is a topology already"),
+        ("pattern", "Mine", "is not a valid name: use at most 40 lower-case letters"),
+        ("pattern", "two--hyphens", "is not a valid name"),
+        ("pattern", "9lives", "is not a valid name"),
+        ("pattern", "../up", "is not a valid name"),
+        ("pattern", "a" * 41, "is not a valid name"),
+        ("pattern", "match", "is a word of the language Rust"),
+        ("discipline", "fifo", "crates/core/qdisc/src/fifo.rs exists"),
+        ("probe", "mine", "is not a kind of part: use protocol, discipline, pattern, topology"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(
+    scaffold: ModuleType, unchanged: Path, kind: str, name: str, error: str
+) -> None:
+    def state() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in unchanged.rglob("*")}
+
+    before = state()
+    with pytest.raises(scaffold.ScaffoldError, match=error):
+        scaffold.generate(unchanged, kind, name)
+    assert state() == before
+
+
+def test_a_list_that_has_changed_its_shape_is_named(scaffold: ModuleType, tree: Path) -> None:
+    listed = tree / CHANGED["pattern"][0]
+    listed.write_text(listed.read_text().replace("patterns! {", "all_patterns! {"))
+    with pytest.raises(scaffold.ScaffoldError, match=r"patterns/mod.rs: .*was not found"):
+        scaffold.generate(tree, "pattern", "made-traffic")
+
+
+@pytest.mark.long
+def test_one_of_each_compiles_and_passes_the_tests_of_its_registry(scaffold: ModuleType) -> None:
+    # Always in the same place, so that what was compiled before is found again.
+    tree = ROOT / "target" / "scaffold"
+    shutil.rmtree(tree, ignore_errors=True)
+    copy_of_the_sources(tree)
+    for name in ("scenarios", "vectors"):
+        shutil.copytree(ROOT / name, tree / name)
+    for kind, name in MADE.items():
+        scaffold.generate(tree, kind, name)
+    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target" / "scaffold-build")}
+    own = [f"--test={name.replace('-', '_')}" for name in MADE.values()]
+    crates = ["made-protocol", "qdisc", "workload", "topology"]
+    packages = [word for crate in crates for word in ("-p", f"pullnet-{crate}")]
+    for command in (
+        ["cargo", "test", "--quiet", *packages, *own],
+        ["cargo", "test", "--quiet", "-p", "pullnet-protocols", "--test", "anything", "--test", "conformance"],
+        ["cargo", "check", "--quiet", "-p", "pullnet-sim", "--tests"],
+    ):
+        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,245 @@
+//! The rules of one host: reactions to packets, to timers, and to a free link.
+
+use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
+use pullnet_rng::Stream;
+use pullnet_transport::{
+    Class, ConnId, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Side, Transmit,
+};
+use pullnet_units::{Instant, Picos};
+
+use crate::{StencilNameConfig, StencilNameHeader};
+
+/// The sending half of a connection.
+pub struct Sender {
+    to: HostAddr,
+    conn: ConnId,
+    priority: u8,
+    /// Number of paths to the receiver: each packet takes one by chance.
+    paths: u16,
+    packets: FlowPackets,
+    /// The packet that has no ACK yet; all before it have one.
+    seq: u32,
+    /// When `seq` was sent first; `None` before that.
+    sent_at: Option<Instant>,
+    /// When `seq` is retransmitted; [`Instant::NEVER`] while the packet waits for the link.
+    due: Instant,
+    /// Timeouts since the last ACK.
+    timeouts: u32,
+    last_progress: Instant,
+    acked_bytes: u64,
+    counts: SendCounts,
+}
+
+/// The receiving half of a connection.
+pub struct Receiver {
+    peer: HostAddr,
+    conn: ConnId,
+    /// The next packet to be delivered.
+    next: u32,
+    bytes: u64,
+    last_progress: Instant,
+    /// When a silent sender is given up.
+    due: Instant,
+}
+
+/// stencil-name on one host.
+pub type StencilNameEndpoint = Endpoint<StencilNameRules>;
+
+/// The state that belongs to no flow.
+pub struct StencilNameRules {
+    config: StencilNameConfig,
+    chance: Stream,
+    /// Senders with a packet for the link.
+    ready: RoundRobin,
+}
+
+/// Time for which a receiver remembers a flow: a sender retries for half of it.
+fn patience(config: &StencilNameConfig) -> Picos {
+    config.timeout.saturating_mul(2 * (u64::from(config.retries) + 1))
+}
+
+impl StencilNameRules {
+    /// A host without connections.
+    pub fn endpoint(config: &StencilNameConfig, chance: Stream) -> StencilNameEndpoint {
+        let rules = Self { config: config.clone(), chance, ready: RoundRobin::default() };
+        Endpoint::new(rules, patience(config))
+    }
+
+    /// Acknowledges every data packet that may have been delivered: an earlier ACK may be lost.
+    fn acknowledge(&mut self, flows: &mut Flows<Self>, packet: &Received<StencilNameHeader>, conn: ConnId, seq: u32) {
+        flows.control.push(Transmit {
+            to: packet.from,
+            path: self.chance.below(packet.paths.into()) as u16,
+            wire: self.config.header.0 as u16,
+            class: Class::Control,
+            priority: 0,
+            ect: false,
+            again: false,
+            header: StencilNameHeader::Ack { conn, seq },
+        });
+    }
+
+    fn on_data(
+        &mut self,
+        flows: &mut Flows<Self>,
+        now: Instant,
+        packet: &Received<StencilNameHeader>,
+        (conn, seq, last): (ConnId, u32, bool),
+    ) {
+        let peer = packet.from;
+        let slot = match flows.known(now, peer, conn) {
+            Known::Open(slot) => slot,
+            Known::Finished => return self.acknowledge(flows, packet, conn, seq),
+            Known::New if seq == 0 => {
+                let due = Instant::NEVER;
+                let receiver = Receiver { peer, conn, next: 0, bytes: 0, last_progress: now, due };
+                flows.open_receiver(peer, conn, receiver)
+            }
+            Known::New | Known::Dismissed => return flows.events.push(Event::Stray { peer, conn }),
+        };
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
+        // A packet beyond the next one was never sent by these rules: without an ACK it is ignored.
+        if seq > receiver.next {
+            return;
+        }
+        let fresh = seq == receiver.next;
+        receiver.due = now.after(patience(&self.config));
+        let due = receiver.due;
+        if fresh {
+            let bytes = u32::from(packet.wire).saturating_sub(self.config.header.0 as u32);
+            receiver.next = receiver.next.saturating_add(1);
+            receiver.bytes += u64::from(bytes);
+            receiver.last_progress = now;
+            flows.events.push(Event::Delivered { slot, seq, bytes });
+        }
+        if fresh && last {
+            flows.finish(now, slot, peer, conn);
+        } else {
+            flows.arm_receiver(slot, due);
+        }
+        self.acknowledge(flows, packet, conn, seq);
+    }
+
+    fn on_ack(&mut self, flows: &mut Flows<Self>, now: Instant, to: HostAddr, conn: ConnId, seq: u32) {
+        let Some(slot) = flows.senders.find(to, conn) else { return };
+        let Some(sender) = flows.senders.get_mut(slot).filter(|sender| sender.seq == seq) else { return };
+        // An ACK for a packet that was never sent belongs to an older connection.
+        let Some(sent) = sender.sent_at.take() else { return };
+        flows.events.push(Event::Acked { to, conn, latency: now.since(sent) });
+        sender.acked_bytes += u64::from(sender.packets.payload(seq));
+        sender.seq += 1;
+        (sender.timeouts, sender.last_progress, sender.due) = (0, now, Instant::NEVER);
+        let (priority, counts) = (sender.priority, sender.counts);
+        self.ready.remove(slot);
+        if seq + 1 == sender.packets.number {
+            return flows.complete(now, to, conn, counts);
+        }
+        self.ready.push(slot, priority);
+    }
+}
+
+impl Rules for StencilNameRules {
+    type Header = StencilNameHeader;
+    type Sender = Sender;
+    type Receiver = Receiver;
+    const SENDER_WAITS: &'static str = "retransmission";
+    const RECEIVER_WAITS: &'static str = "a silent sender";
+
+    fn mtu(&self) -> u64 {
+        self.config.mtu.0
+    }
+
+    fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
+        let sender = Sender {
+            to: flow.to,
+            conn: flow.conn,
+            priority: flow.priority,
+            paths: flow.paths,
+            packets,
+            seq: 0,
+            sent_at: None,
+            due: Instant::NEVER,
+            timeouts: 0,
+            last_progress: now,
+            acked_bytes: 0,
+            counts: SendCounts::default(),
+        };
+        let slot = flows.open_sender(flow.to, flow.conn, sender);
+        self.ready.push(slot, flow.priority);
+    }
+
+    fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<StencilNameHeader>) {
+        // A trimmed or returned packet counts as lost.
+        if packet.fate != Fate::Whole {
+            return;
+        }
+        match packet.header {
+            StencilNameHeader::Data { conn, seq, last } => self.on_data(flows, now, &packet, (conn, seq, last)),
+            StencilNameHeader::Ack { conn, seq } => self.on_ack(flows, now, packet.from, conn, seq),
+        }
+    }
+
+    fn sender_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(sender) = flows.senders.get_mut(slot) else { return };
+        let (to, conn, seq, due) = (sender.to, sender.conn, sender.seq, sender.due);
+        // The timer fires early where an ACK has moved the deadline.
+        if due > now {
+            return flows.arm_sender(slot, due);
+        }
+        sender.timeouts += 1;
+        sender.counts.timeouts += 1;
+        sender.due = Instant::NEVER;
+        let (priority, counts) = (sender.priority, sender.counts);
+        let gives_up = sender.timeouts > self.config.retries;
+        flows.events.push(Event::TimedOut { to, conn, seq });
+        if gives_up {
+            return flows.fail(now, to, conn, "the receiver is silent", counts);
+        }
+        self.ready.push(slot, priority);
+    }
+
+    fn receiver_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        let Some(receiver) = flows.receivers.get_mut(slot) else { return };
+        let (peer, conn, due) = (receiver.peer, receiver.conn, receiver.due);
+        if due <= now {
+            flows.dismiss(now, slot, peer, conn);
+        } else {
+            flows.arm_receiver(slot, due);
+        }
+    }
+
+    fn transmit(&mut self, flows: &mut Flows<Self>, now: Instant) -> Option<Transmit<StencilNameHeader>> {
+        let slot = self.ready.pop()?;
+        let sender = flows.senders.get_mut(slot)?;
+        let again = sender.sent_at.is_some();
+        sender.sent_at.get_or_insert(now);
+        sender.due = now.after(self.config.timeout);
+        sender.counts.sent += 1;
+        sender.counts.again += u32::from(again);
+        let (seq, due) = (sender.seq, sender.due);
+        let transmit = Transmit {
+            to: sender.to,
+            path: self.chance.below(sender.paths.into()) as u16,
+            wire: (sender.packets.payload(seq) + self.config.header.0 as u32) as u16,
+            class: Class::Data,
+            priority: 0,
+            ect: false,
+            again,
+            header: StencilNameHeader::Data { conn: sender.conn, seq, last: sender.packets.is_last(seq) },
+        };
+        flows.arm_sender(slot, due);
+        Some(transmit)
+    }
+
+    fn sender_status(&self, sender: &Sender) -> FlowStatus {
+        let Sender { to: peer, conn, acked_bytes: bytes, last_progress, counts, .. } = *sender;
+        let waiting_for = if sender.due == Instant::NEVER { "its turn on the link" } else { "an ACK" };
+        FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
+    }
+
+    fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
+        let Receiver { peer, conn, bytes, last_progress, .. } = *receiver;
+        let (waiting_for, counts) = ("data", SendCounts::default());
+        FlowStatus { side: Side::Receiver, peer, conn, bytes, last_progress, waiting_for, counts }
+    }
+}

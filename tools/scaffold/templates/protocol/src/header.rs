@@ -1,0 +1,54 @@
+use pullnet_transport::{ConnId, Header, Packed, Small};
+
+/// A packet of stencil-name. Packets are numbered from 0 within a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StencilNameHeader {
+    /// Payload.
+    Data {
+        /// The sender's connection.
+        conn: ConnId,
+        /// Packet number; packet 0 opens the connection.
+        seq: u32,
+        /// The last packet of the flow.
+        last: bool,
+    },
+    /// Acknowledges one packet.
+    Ack {
+        /// The sender's connection.
+        conn: ConnId,
+        /// The packet that has arrived.
+        seq: u32,
+    },
+}
+
+const DATA: u8 = 0;
+const ACK: u8 = 1;
+/// A flag in the high nibble, beside the kind in the low one.
+const LAST: u8 = 0x10;
+
+impl Header for StencilNameHeader {
+    const KINDS: &'static [&'static str] = &["data", "ack"];
+    type Words = Small;
+
+    fn pack(self) -> Packed<Small> {
+        match self {
+            Self::Data { conn, seq, last } => {
+                Packed { kind: DATA | if last { LAST } else { 0 }, words: [conn.0, seq, 0] }
+            }
+            Self::Ack { conn, seq } => Packed { kind: ACK, words: [conn.0, seq, 0] },
+        }
+    }
+
+    fn unpack(packed: Packed<Small>) -> Self {
+        let (conn, seq) = (ConnId(packed.words[0]), packed.words[1]);
+        match packed.kind & 0x0f {
+            DATA => Self::Data { conn, seq, last: packed.kind & LAST != 0 },
+            _ => Self::Ack { conn, seq },
+        }
+    }
+
+    fn concerns(self) -> Option<(ConnId, Option<u32>)> {
+        let (Self::Data { conn, seq, .. } | Self::Ack { conn, seq }) = self;
+        Some((conn, Some(seq)))
+    }
+}
