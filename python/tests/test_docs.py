@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_examples_of_the_python_guide_run(tmp_path: Path) -> None:
-    one, files, many = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
+    *parts, many = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
-    for text in (one + files, many):
+    for text in ("".join(parts), many):
         (tmp_path / "guide.py").write_text(text)
         command = [sys.executable, "guide.py"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)

@@ -1,10 +1,12 @@
-"""The ideal schedule against cases that are known and against a simulator that goes slot by slot."""
+"""The ideal schedules against known cases, a simulator that goes slot by slot, and what defines each of them."""
 
 import random
+from collections import defaultdict
+from itertools import permutations
 
 import pytest
 
-from pullnet.ideal import IdealFlow, ideal_ends
+from pullnet.ideal import IdealFlow, earliest_deadline, fair_rates, fair_share, ideal_ends
 
 
 def test_a_flow_alone_takes_its_own_time() -> None:
@@ -62,6 +64,104 @@ def test_no_flow_ends_before_the_slots_allow(seed: int) -> None:
     assert ends == slots
 
 
+def test_the_earliest_deadline_goes_first_and_interrupts() -> None:
+    # The second flow is longer, but its deadline is earlier; the third one has none and waits for both.
+    flows = [IdealFlow(0, 3, 0, 10, 50), IdealFlow(1, 3, 2, 20, 30), IdealFlow(2, 3, 0, 1)]
+    assert earliest_deadline(flows) == [30, 22, 31]
+    # Among equal deadlines the one with less left goes first.
+    assert earliest_deadline([IdealFlow(0, 3, 0, 10, 50), IdealFlow(1, 3, 0, 9, 50)]) == [19, 9]
+
+
+def test_a_flow_that_cannot_be_in_time_leaves_its_links_to_others() -> None:
+    flows = [IdealFlow(0, 2, 0, 10, 9), IdealFlow(1, 2, 0, 10, 15)]
+    assert earliest_deadline(flows) == [None, 10]
+    assert earliest_deadline(flows, give_up=False) == [10, 20]
+    # The second flow waits until it is too late for it, and the first one is not delayed by that.
+    assert earliest_deadline([IdealFlow(0, 2, 0, 10, 10), IdealFlow(1, 2, 0, 10, 19)]) == [10, None]
+
+
+def deadlines_met(flows: list[IdealFlow], order: tuple[int, ...]) -> bool:
+    """Whether one link that serves whole flows in this order meets all deadlines. All flows start at 0."""
+    now = 0
+    for number in order:
+        now += flows[number].work
+        deadline = flows[number].deadline
+        if deadline is not None and now > deadline:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_link_meets_all_deadlines_if_any_order_does(seed: int) -> None:
+    chance = random.Random(seed)
+    works = [chance.randint(1, 10) for _ in range(5)]
+    flows = [IdealFlow(src, 9, 0, work, chance.randint(work, 40)) for src, work in enumerate(works)]
+    possible = any(deadlines_met(flows, order) for order in permutations(range(5)))
+    assert (None not in earliest_deadline(flows)) == possible
+
+
+def test_flows_share_a_link_equally() -> None:
+    assert fair_share([]) == []
+    assert fair_share([IdealFlow(0, 1, 5, 7)]) == [12]
+    assert fair_share([IdealFlow(src, 3, 0, 10) for src in range(3)]) == [30, 30, 30]
+    # Half of the link each until the first one ends at 4; the other one has 6 of 8 left then.
+    assert fair_share([IdealFlow(0, 3, 0, 2), IdealFlow(1, 3, 0, 8)]) == [4, 10]
+    # Eight alone, two of ten left: half of the link until both end.
+    assert fair_share([IdealFlow(0, 3, 0, 10), IdealFlow(1, 3, 8, 2)]) == [12, 12]
+
+
+def test_rates_are_max_min_fair_over_several_links() -> None:
+    # Three flows to host 9 have a third each, so the other flow of source 0 has two thirds.
+    flows = [IdealFlow(0, 9, 0, 100), IdealFlow(1, 9, 0, 100), IdealFlow(2, 9, 0, 100), IdealFlow(0, 8, 0, 100)]
+    assert fair_share(flows) == [300, 300, 300, 150]
+
+
+def test_ends_are_rounded_up_to_picoseconds() -> None:
+    # Thirds of a link: 3 x 7 until the first ends, then halves.
+    assert fair_share([IdealFlow(src, 3, 0, work) for src, work in enumerate([7, 8, 9])]) == [21, 23, 24]
+    # The last flow comes when the others have a seventh left each, which takes them 8/7 at an eighth of the link.
+    # They end at 8 instead of 7.14, when it has a quarter of its own.
+    flows = [IdealFlow(src, 9, 0, 1) for src in range(7)] + [IdealFlow(7, 9, 6, 1)]
+    assert fair_share(flows) == [8] * 7 + [9]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_flow_is_among_the_fastest_of_a_full_link(seed: int) -> None:
+    # This is what max-min fairness means: no rate can grow without taking from one that is not larger.
+    chance = random.Random(seed)
+    hosts = [chance.sample(range(6), 2) for _ in range(20)]
+    pairs = [(src, dst) for src, dst in hosts]
+    rates = fair_rates(pairs)
+    users: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for (src, dst), rate in zip(pairs, rates, strict=True):
+        users["from", src].append(rate)
+        users["to", dst].append(rate)
+    assert all(sum(on_link) <= 1 + 1e-9 for on_link in users.values())
+    for (src, dst), rate in zip(pairs, rates, strict=True):
+        both = (users["from", src], users["to", dst])
+        assert any(sum(on_link) >= 1 - 1e-9 and rate >= max(on_link) - 1e-9 for on_link in both)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_shares_and_deadlines_leave_no_link_idle(seed: int) -> None:
+    chance = random.Random(seed)
+    flows = [IdealFlow(src, 9, chance.randrange(60), chance.randint(1, 12)) for src in range(9)]
+    last = 0
+    for flow in sorted(flows, key=lambda flow: flow.start):
+        last = max(last, flow.start) + flow.work
+    assert last <= max(fair_share(flows)) <= last + len(flows)
+    late = [end for end in earliest_deadline(flows, give_up=False) if end is not None]
+    assert max(late) == max(ideal_ends(flows)) == last
+    # No schedule of one link has a smaller sum of completion times than the flow with the least left first.
+    assert sum(fair_share(flows)) >= sum(ideal_ends(flows))
+    assert sum(late) >= sum(ideal_ends(flows))
+
+
 def test_flows_without_work_are_refused() -> None:
     with pytest.raises(ValueError, match="work 0 ps"):
         IdealFlow(0, 1, 0, 0)
+
+
+def test_a_deadline_before_the_start_is_refused() -> None:
+    with pytest.raises(ValueError, match="deadline 4 ps"):
+        IdealFlow(0, 1, 5, 1, 4)

@@ -11,6 +11,7 @@ mod incoming;
 mod packets;
 mod received;
 mod round_robin;
+mod sent;
 mod small_queue;
 mod table;
 
@@ -20,5 +21,6 @@ pub use incoming::Incoming;
 pub use packets::FlowPackets;
 pub use received::{Noted, ReceivedSet, WINDOW};
 pub use round_robin::RoundRobin;
+pub use sent::{Departure, SentPackets};
 pub use small_queue::SmallQueue;
 pub use table::Connections;

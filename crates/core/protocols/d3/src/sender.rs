@@ -1,9 +1,7 @@
 //! The sending half of a connection: the rules of the README, in the same order.
 
-use alloc::collections::VecDeque;
-
-use pullnet_connections::{FlowPackets, ReceivedSet};
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, MOST_RATE, RATE_UNIT, RateUnits, SendCounts};
+use pullnet_connections::{Departure, FlowPackets, SentPackets};
+use pullnet_transport::{ConnId, FlowSpec, HostAddr, MOST_RATE, RATE_UNIT, RateUnits};
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
 use crate::config::{Late, Parameters};
@@ -11,8 +9,6 @@ use crate::header::{Ask, D3Header, Grants, NUMBERS};
 
 /// Picoseconds that a byte takes at one unit of rate.
 const PER_BYTE: u64 = 8 * 1_000_000_000_000 / RATE_UNIT;
-/// Number of later packets that overtake a packet before it counts as lost (RFC 5681, section 3.2). Paths keep packet order.
-const REORDERING: usize = 3;
 /// The latest sample has a weight of 1 / `SMOOTHING` in the smoothed round-trip time (RFC 6298, section 2).
 const SMOOTHING: u64 = 8;
 /// Round trips without an answer after which a packet counts as lost.
@@ -59,20 +55,13 @@ struct Asking {
 pub struct Sender {
     pub to: HostAddr,
     pub conn: ConnId,
-    packets: FlowPackets,
+    pub sent: SentPackets,
     pub priority: u8,
     pub path: u16,
     /// Rate of the host's link.
     uplink: RateUnits,
     /// When the last byte should have arrived, and the time from the opening of the flow until then. `None`: no deadline.
     deadline: Option<(Instant, Picos)>,
-    acked: ReceivedSet,
-    /// The lowest packet number not sent yet.
-    next: u32,
-    /// Packets to retransmit.
-    lost: VecDeque<u32>,
-    /// Packets in flight, in order of departure.
-    flight: VecDeque<(u32, Instant)>,
     /// The rate at which data may leave, and when that permission ends.
     rate: RateUnits,
     lease: Instant,
@@ -89,9 +78,6 @@ pub struct Sender {
     rtt: Option<Picos>,
     /// Reason for which the flow fails, as soon as its rate request is answered or lost.
     failure: Option<&'static str>,
-    pub counts: SendCounts,
-    pub last_progress: Instant,
-    last_heard: Instant,
     /// Whether the host's transmit queue contains this sender.
     pub in_line: bool,
 }
@@ -109,15 +95,11 @@ impl Sender {
         Self {
             to: flow.to,
             conn: flow.conn,
-            packets,
+            sent: SentPackets::new(now, packets),
             priority: flow.priority,
             path,
             uplink: (link.get() / RATE_UNIT).clamp(1, MOST_RATE.into()) as RateUnits,
             deadline: deadline.map(|at| (at, at.since(now.min(at)))),
-            acked: ReceivedSet::default(),
-            next: 0,
-            lost: VecDeque::new(),
-            flight: VecDeque::new(),
             rate: 0,
             lease: Instant::NEVER,
             held: None,
@@ -129,9 +111,6 @@ impl Sender {
             left_bytes: 0,
             rtt: None,
             failure: None,
-            counts: SendCounts::default(),
-            last_progress: now,
-            last_heard: now,
             in_line: false,
         }
     }
@@ -144,25 +123,13 @@ impl Sender {
         rules.timeout.max(self.rtt(rules).saturating_mul(PATIENCE))
     }
 
-    /// Returns whether every packet is acknowledged.
-    pub fn is_complete(&self) -> bool {
-        self.acked.count() == self.packets.number
-    }
-
-    /// Payload bytes that are acknowledged.
-    pub fn acknowledged(&self, rules: &Parameters) -> u64 {
-        u64::from(self.acked.count()) * u64::from(rules.mtu)
-    }
-
     fn has_data(&self) -> bool {
-        let new = self.next < self.packets.number && self.acked.reaches(self.next);
-        self.failure.is_none() && (new || !self.lost.is_empty())
+        self.failure.is_none() && self.sent.has_data()
     }
 
     /// Bytes on the wire not sent yet, including retransmissions.
     fn bytes_left(&self, rules: &Parameters) -> u64 {
-        let packets = u64::from(self.packets.number - self.next) + self.lost.len() as u64;
-        packets * u64::from(rules.mtu + rules.header)
+        self.sent.left() * u64::from(rules.mtu + rules.header)
     }
 
     /// Transmission time of `bytes` at `rate`.
@@ -237,7 +204,7 @@ impl Sender {
 
     /// Rule 7: everything is sent, so no later data packet can hand the grants back.
     fn may_end(&self) -> bool {
-        !self.has_data() && self.next == self.packets.number && self.asking.is_none() && self.held.is_some()
+        !self.has_data() && self.sent.all_sent() && self.asking.is_none() && self.held.is_some()
     }
 
     /// Earliest departure of the next packet. A flow that is about to be quenched sends nothing more.
@@ -258,10 +225,10 @@ impl Sender {
         }
         let patience = self.patience(rules);
         let asked = self.asking.map_or(Instant::NEVER, |asking| asking.at.after(patience));
-        let flight = self.flight.front().map_or(Instant::NEVER, |(_, at)| at.after(patience));
+        let flight = self.sent.overdue_at(patience);
         let lease = if self.rate > 0 && self.has_data() { self.lease } else { Instant::NEVER };
         let ready = if self.in_line { Instant::NEVER } else { self.ready_at(now, rules) };
-        let silence = self.last_heard.after(rules.give_up);
+        let silence = self.sent.last_heard.after(rules.give_up);
         let late = Instant(self.must_end(rules).0.saturating_add(1));
         asked.min(flight).min(lease).min(ready).min(silence).min(late)
     }
@@ -304,16 +271,9 @@ impl Sender {
 
     /// Rules 2 and 7: a data packet, with a rate request if one is due, or with the FIN if the packet is the last one.
     fn data(&mut self, now: Instant, rules: &Parameters) -> Option<Outgoing> {
-        let again = !self.lost.is_empty();
         let asks = self.may_ask(rules) && self.ask_at <= now;
-        let seq = self.lost.pop_front().unwrap_or(self.next);
-        self.next = self.next.max(seq + 1);
-        self.pass_over_acknowledged();
-        let (last, payload) = (self.packets.is_last(seq), self.packets.payload(seq));
+        let Departure { seq, last, payload, again } = self.sent.send(now);
         (self.left, self.left_bytes) = (now, payload + rules.header);
-        self.flight.push_back((seq, now));
-        self.counts.sent += 1;
-        self.counts.again += u32::from(again);
         let conn = self.conn;
         let ask = if asks && self.has_data() {
             Some(self.ask(now, rules, false))
@@ -321,12 +281,6 @@ impl Sender {
             self.may_end().then(|| self.ask(now, rules, true))
         };
         Some((D3Header::Data { conn, seq, last, ask }, payload, again))
-    }
-
-    fn pass_over_acknowledged(&mut self) {
-        while self.lost.front().is_some_and(|seq| self.acked.contains(*seq)) {
-            self.lost.pop_front();
-        }
     }
 
     /// Rule 5: applies the grants that answer the latest rate request.
@@ -346,50 +300,16 @@ impl Sender {
     }
 
     /// Processes an ACK. Calls `acknowledged` with the departure time of each newly acknowledged packet.
-    pub fn on_ack(
-        &mut self,
-        now: Instant,
-        rules: &Parameters,
-        ack: Ack,
-        mut acknowledged: impl FnMut(Instant),
-    ) {
-        let (before, count) = (self.acked.cumulative(), self.acked.count());
-        let cumulative = if ack.finished { self.packets.number } else { ack.cumulative };
-        let answered = ack.answers.into_iter().chain(before..cumulative.min(self.next));
-        for seq in answered.filter(|seq| *seq < self.next) {
-            self.acked.insert(seq);
-        }
-        self.last_heard = now;
-        if self.acked.count() > count {
-            self.last_progress = now;
-        }
-        if let Some(at) = ack.answers.and_then(|seq| self.arrived(seq)) {
-            acknowledged(at);
-        }
-        while let Some((_, at)) = self.flight.pop_front_if(|(seq, _)| self.acked.contains(*seq)) {
-            acknowledged(at);
-        }
-        self.pass_over_acknowledged();
+    pub fn on_ack(&mut self, now: Instant, rules: &Parameters, ack: Ack, acknowledged: impl FnMut(Instant)) {
+        self.sent.on_ack(now, (ack.cumulative, ack.answers, ack.finished), acknowledged);
         if let Some((number, grants)) = ack.reply {
             self.on_reply(now, rules, number, grants);
         }
     }
 
-    /// Removes an acknowledged packet from those in flight and returns its departure time. Rule 9: earlier packets that
-    /// `REORDERING` later ones have overtaken count as lost.
-    fn arrived(&mut self, seq: u32) -> Option<Instant> {
-        let position = self.flight.iter().position(|(other, _)| *other == seq)?;
-        let (_, at) = self.flight.remove(position)?;
-        for _ in REORDERING..=position {
-            let lost = self.flight.pop_front().map(|(lost, _)| lost);
-            self.lost.extend(lost.filter(|lost| !self.acked.contains(*lost)));
-        }
-        Some(at)
-    }
-
     /// Handles the expiry of the flow's timer.
     pub fn on_timer(&mut self, now: Instant, rules: &Parameters) -> Expiry {
-        if now.since(self.last_heard.min(now)) >= rules.give_up {
+        if now.since(self.sent.last_heard.min(now)) >= rules.give_up {
             return Expiry::Failed("the receiver is silent");
         }
         if self.is_quenched(now, rules) {
@@ -406,14 +326,7 @@ impl Sender {
         if self.rate > 0 && self.lease <= now {
             (self.rate, self.held, self.ask_at) = (0, None, now);
         }
-        let late = |(_, at): &(u32, Instant)| at.after(patience) <= now;
-        let first = self.flight.front().filter(|first| late(first)).map(|(seq, _)| *seq);
-        while let Some((seq, _)) = self.flight.pop_front_if(|packet| late(packet)) {
-            self.lost.push_back(seq);
-        }
-        let Some(first) = first else { return Expiry::Nothing };
-        self.counts.timeouts += 1;
-        Expiry::Timeout(first)
+        self.sent.expire(now, patience).map_or(Expiry::Nothing, Expiry::Timeout)
     }
 
     /// The flow's current wait, as text for its status.

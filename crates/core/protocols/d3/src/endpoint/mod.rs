@@ -91,10 +91,10 @@ impl Rules for D3Rules {
             side: Side::Sender,
             peer: sender.to,
             conn: sender.conn,
-            bytes: sender.acknowledged(&self.rules),
-            last_progress: sender.last_progress,
+            bytes: u64::from(sender.sent.acknowledged()) * u64::from(self.rules.mtu),
+            last_progress: sender.sent.last_progress,
             waiting_for: sender.waiting_for(),
-            counts: sender.counts,
+            counts: sender.sent.counts,
         }
     }
 

@@ -51,7 +51,7 @@ impl D3Rules {
         sender.on_ack(now, &self.rules, ack, |sent| {
             events.push(Event::Acked { to, conn, latency: now.since(sent) });
         });
-        if sender.is_complete() {
+        if sender.sent.is_complete() {
             let counts = self.part(flows, now, slot, false);
             return flows.complete(now, to, conn, counts);
         }
@@ -61,7 +61,7 @@ impl D3Rules {
     /// Ends a flow: hands its grants back to the switches.
     fn part(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32, quenched: bool) -> SendCounts {
         let Some(sender) = flows.senders.get_mut(slot) else { return SendCounts::default() };
-        let (to, path, counts) = (sender.to, sender.path, sender.counts);
+        let (to, path, counts) = (sender.to, sender.path, sender.sent.counts);
         if sender.in_line {
             self.line.remove(slot);
         }
