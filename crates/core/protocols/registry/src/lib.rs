@@ -19,7 +19,7 @@ pub use pullnet_pfabric::Pfabric;
 pub use pullnet_phost::Phost;
 pub use pullnet_rdma_dctcp::RdmaDctcp;
 pub use pullnet_roce::Roce;
-pub use pullnet_scdp::Scdp;
+pub use pullnet_scdp::{Polyraptor, Scdp};
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
 pub use pullnet_timely::Timely;
@@ -154,6 +154,7 @@ protocols! {
     D3,
     Rcp,
     D2tcp,
+    Polyraptor,
 }
 
 macro_rules! framed {

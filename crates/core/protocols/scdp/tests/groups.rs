@@ -173,7 +173,7 @@ fn a_straggler_is_asked_and_then_goes_on_by_itself() {
     assert!(asked[0].to == GROUP && symbol(&asked[0]).unasked());
     // The others pull again meanwhile, as receivers do after a timeout.
     host.pulled(0, 9);
-    let later = host.waits(begin.after(STRAGGLER).after(STRAGGLER));
+    let later = host.waits(begin.after(STRAGGLER).after(Picos(STRAGGLER.0 / 2)));
     let (apart, group): (Vec<_>, Vec<_>) = later.into_iter().partition(|packet| packet.to == MEMBERS[2]);
     assert_eq!(group.iter().filter(|packet| !symbol(packet).unasked()).count(), 8, "the others go on");
     assert!(
