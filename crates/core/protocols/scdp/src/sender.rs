@@ -276,15 +276,22 @@ impl Sender {
             self.credit = self.credit.saturating_add(ahead).min(MOST_CREDIT);
             (self.served, self.fin, self.last_progress) = (number, fin, now);
         }
-        // The block being sent is kept even if it is decodable, because it holds the number of the next symbol.
-        while self.first < first && self.blocks.len() > 1 {
-            self.blocks.pop_front();
-            self.acked_bytes += self.cut.bytes(self.first);
-            self.first += 1;
-        }
+        self.skip_to(first.min(self.cut.blocks().saturating_sub(1)));
         let at = block.checked_sub(self.first).map(|at| at as usize);
         if let Some(out) = at.and_then(|at| self.blocks.get_mut(at)) {
             out.extra = out.extra.max(extra);
+        }
+    }
+
+    /// Drops the blocks before `first`, which are decodable. A sender that is slower than others of the same data goes on
+    /// with the first block that is still needed, whether or not it has sent its part of those before.
+    fn skip_to(&mut self, first: u32) {
+        let Some(skipped) = first.checked_sub(self.first) else { return };
+        self.blocks.drain(..self.blocks.len().min(skipped as usize));
+        self.acked_bytes += self.cut.bytes_before(first) - self.cut.bytes_before(self.first);
+        self.first = first;
+        if self.blocks.is_empty() {
+            self.blocks.push_back(Out::default());
         }
     }
 
