@@ -21,7 +21,7 @@ impl Partition {
     }
 
     /// Sum of the sizes of the parts before `index`.
-    fn start(self, index: u32) -> u64 {
+    pub fn start(self, index: u32) -> u64 {
         let long = index.min(self.long_parts);
         u64::from(long) * u64::from(self.long) + u64::from(index - long) * u64::from(self.short)
     }

@@ -9,7 +9,7 @@ use pullnet_rng::Seed;
 use pullnet_units::{BitsPerSec, HostId, Instant};
 use pullnet_workload::{
     CheckedWorkload, Copies, Fetch, FileName, FlowSize, FlowStart, Flows, Join, Joins, Network, Parts,
-    Pattern, Replicate, TrafficSpec, WorkloadSpec,
+    Pattern, Placement, Replicate, TrafficSpec, WorkloadSpec,
 };
 
 /// Forty hosts in racks of four.
@@ -134,4 +134,54 @@ fn a_session_of_more_hosts_than_there_are_is_refused() {
     let small = Fetch { size: FlowSize::bytes(2), ..Fetch::default() };
     let refused = refusal_of(&WorkloadSpec::of([TrafficSpec::new(small)]), 8);
     assert!(refused.contains("less than a byte for each of 3 senders"), "{refused}");
+}
+
+#[test]
+fn a_chain_goes_from_one_receiver_to_the_next() {
+    let chain = Replicate { copies: Copies::Chain, sessions: Some(100), ..Replicate::default() };
+    let (flows, joins) = starts(chain);
+    assert_eq!(joins, Joins::default());
+    let sessions = by_session(&flows);
+    assert_eq!(sessions.len(), 100);
+    for flows in sessions.into_values() {
+        assert_eq!(flows.len(), 3);
+        assert!(flows.windows(2).all(|pair| pair[1].src == pair[0].dst), "{flows:?}");
+        assert!(flows.iter().all(|flow| flow.size == flows[0].size && flow.at == flows[0].at));
+        let hosts: BTreeSet<_> = flows.iter().flat_map(|flow| [flow.src, flow.dst]).collect();
+        assert_eq!(hosts.len(), 4, "{flows:?}");
+    }
+    let list = "src,dst,bytes,start_us\n0,3;7;9,1000,0\n";
+    let block = Flows { file: FileName("f.csv".into()), copies: Copies::Chain, ..Flows::default() };
+    let (flows, _) =
+        starts_in(&WorkloadSpec::of([TrafficSpec::new(block)]).with_file("f.csv", list), &racks());
+    let ways: Vec<_> = flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect();
+    assert_eq!(ways, [(0, 3), (3, 7), (7, 9)]);
+}
+
+#[test]
+fn hdfs_puts_the_second_and_third_copy_into_another_rack() {
+    for outside_rack in [false, true] {
+        let hdfs = Replicate {
+            placement: Placement::Hdfs,
+            outside_rack,
+            receivers: 4,
+            sessions: Some(500),
+            ..Replicate::default()
+        };
+        let (starts, _) = starts(hdfs);
+        let (mut near, mut drawn) = (0, BTreeSet::new());
+        for flows in by_session(&starts).into_values() {
+            let rack: Vec<_> = flows.iter().map(|flow| flow.dst.0 / 4).collect();
+            assert!(rack[1] != rack[0] && rack[2] == rack[1], "{flows:?}");
+            let hosts: BTreeSet<_> = flows.iter().map(|flow| flow.dst).chain([flows[0].src]).collect();
+            assert_eq!(hosts.len(), 5, "{flows:?}");
+            near += rack.iter().filter(|rack| **rack == flows[0].src.0 / 4).count();
+            drawn.extend(hosts);
+        }
+        assert_eq!((near == 0, drawn.len()), (outside_rack, 40));
+    }
+    // In a single rack there is no other one: copies lie anywhere.
+    let one_rack = Network { racks: (0..8).map(|_| 0).collect(), ..network(8) };
+    let hdfs = Fetch { placement: Placement::Hdfs, outside_rack: false, ..Fetch::default() };
+    assert_eq!(starts_in(&WorkloadSpec::of([TrafficSpec::new(hdfs)]), &one_rack).0.len(), 24);
 }

@@ -20,7 +20,7 @@ pub use pullnet_pfabric::Pfabric;
 pub use pullnet_phost::Phost;
 pub use pullnet_rdma_dctcp::RdmaDctcp;
 pub use pullnet_roce::Roce;
-pub use pullnet_scdp::Scdp;
+pub use pullnet_scdp::{Polyraptor, Scdp};
 use pullnet_settings::{Field, Refused, Settings, Value};
 pub use pullnet_tcp::Tcp;
 pub use pullnet_timely::Timely;
@@ -156,6 +156,7 @@ protocols! {
     Rcp,
     D2tcp,
     Hpcc,
+    Polyraptor,
 }
 
 macro_rules! framed {

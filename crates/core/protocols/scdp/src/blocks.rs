@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use pullnet_codes::FailureOdds;
 
+use crate::config::Rules;
 use crate::shape::Cut;
 
 /// Blocks from the first incomplete one on whose symbols are accepted. No sender is further ahead, because it sends blocks
@@ -114,6 +115,8 @@ pub(crate) struct Blocks {
     cut: Cut,
     spare: u32,
     odds: FailureOdds,
+    /// Whether equal symbols may come of random ids, so that a second one is a lost one and no copy.
+    random: bool,
     /// Number of the first block that is not decodable.
     first: u32,
     /// Blocks from `first` on; `None` if nothing of the block has arrived.
@@ -123,9 +126,10 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    pub fn new(cut: Cut, spare: u32, odds: FailureOdds) -> Self {
+    pub fn new(cut: Cut, rules: &Rules) -> Self {
         let needed = cut.total.map_or(u64::MAX >> 1, u64::from);
-        Self { cut, spare, odds, first: 0, open: VecDeque::new(), needed }
+        let (spare, odds, random) = (rules.spare, rules.odds, rules.random_repair);
+        Self { cut, spare, odds, random, first: 0, open: VecDeque::new(), needed }
     }
 
     pub fn cut(&self) -> &Cut {
@@ -171,9 +175,11 @@ impl Blocks {
         if entry.decodable {
             return Change::Excess;
         }
-        if entry.has(esi) {
+        let again = entry.has(esi);
+        if again && (!self.random || esi < entry.symbols) {
             return Change::Copy;
         }
+        let whole = whole && !again;
         let (before, lost_before) = (entry.needed(spare, odds), entry.loss);
         entry.arrived = entry.arrived.saturating_add(1);
         if whole {

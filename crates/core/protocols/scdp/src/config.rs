@@ -1,4 +1,4 @@
-use pullnet_codes::{FailureOdds, Latency};
+use pullnet_codes::{FailureOdds, Latency, MAX_SYMBOLS};
 use pullnet_pull::{Spacing, Spread};
 use pullnet_settings::settings;
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
@@ -57,10 +57,59 @@ settings! {
     }
 }
 
+settings! {
+    /// Settings of Polyraptor hosts.
+    pub struct PolyraptorConfig {
+        /// Payload of a symbol; a packet carries one. Bytes. Source: public model of the authors, 1000 B.
+        mtu: Bytes = "1000 B" in "1 B" => "60000 B",
+        /// Bytes on the wire of a control packet, and of the header of a symbol.
+        header: Bytes = "64 B" in "1 B" => "128 B",
+        /// Symbols that a sender pushes before the first pull. Source: Polyraptor, as many as leave in the first round trip: 21
+        /// of 1064 B over six links of 1 Gb/s and 10 us, the network of its evaluation.
+        initial_window: Packets = "21 packets" in "1 packets" => "65535 packets",
+        /// Symbols that each sender pushes where several hosts send the same data. Source: Polyraptor has one window for all
+        /// sessions.
+        source_window: Packets = "21 packets" in "1 packets" => "65535 packets",
+        /// Symbols beyond the size of the block that the receiver pulls after a loss. Source: Polyraptor, 2.
+        spare: u32 = 2 in 0 => 100,
+        /// Probability that decoding fails with as many distinct symbols as the block has, unless all are source symbols;
+        /// each further symbol makes a failure 256 times less probable. Source: measured, `pullnet codes table`.
+        failure: f64 = 0.005 in 0.0 => 1.0,
+        /// How the packets of a session are spread over the paths. Source: Polyraptor, per packet over all equal-cost paths.
+        paths: Spread = "permutation",
+        /// Interval between pulls: "paced", or a measured distribution such as "1.1 us:0.1, 1.3 us:1".
+        pull_spacing: Spacing = "paced",
+        /// Rate of the pulled symbols, as a share of the host's link rate. Source: Polyraptor, 1.
+        pull_rate: f64 = 1.0 in 0.01 => 10.0,
+        /// Time without an arrival after which a receiver counts the symbols in flight as lost and pulls again, unless its
+        /// round trips are longer. Doubles with each timeout, up to 64 times the value. Source: as SCDP.
+        timeout: Picos = "1 ms" in "1 us" => "100 s",
+        /// Time that a sender waits, after its answer to a pull with FIN, before it probes the receiver. Source: as SCDP.
+        guard: Picos = "1 ms" in "1 us" => "100 s",
+        /// Longest round trip of a packet. An ended session is remembered for `give_up`, during which its sender may send
+        /// symbols, and this time.
+        time_wait: Picos = "50 ms" in "1 us" => "100 s",
+        /// Time without any packet from the receiver after which a flow fails. A receiver of several that does not pull for
+        /// this long while others wait for it fails too.
+        give_up: Picos = "5 s" in "1 ms" => "10000 s",
+    }
+}
+
 /// Priority of the first symbols of a session, and of answers to a FIN.
 pub(crate) const TOP: u8 = 7;
 
-/// [`ScdpConfig`] in the form in which sessions use it.
+/// How long a host takes to decode a block that lost a source symbol.
+#[derive(Clone, Debug)]
+pub(crate) enum Decoding {
+    /// No time.
+    Free,
+    /// As long as its bytes take at this rate.
+    Rate(BitsPerSec),
+    /// The measured time of its size.
+    Measured(Latency),
+}
+
+/// [`ScdpConfig`] or [`PolyraptorConfig`] in the form in which sessions use it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     pub mtu: u16,
@@ -71,8 +120,11 @@ pub(crate) struct Rules {
     pub block: u32,
     pub spare: u32,
     pub odds: FailureOdds,
-    pub decode_rate: Option<BitsPerSec>,
-    pub latency: Latency,
+    decoding: Decoding,
+    /// Whether the ids of repair symbols are drawn at random (Polyraptor), so that two symbols may be alike.
+    pub random_repair: bool,
+    /// Whether a receiver that keeps its group waiting gets a session of its own; otherwise its flow fails.
+    pub detaches: bool,
     pub demote: [u64; 4],
     pub spread: Spread,
     pub spacing: Spacing,
@@ -99,8 +151,11 @@ impl Rules {
             block: config.block.0,
             spare: config.spare,
             odds: FailureOdds::new(config.failure),
-            decode_rate: config.decode_rate,
-            latency: Latency::measured(),
+            decoding: config
+                .decode_rate
+                .map_or_else(|| Decoding::Measured(Latency::measured()), Decoding::Rate),
+            random_repair: false,
+            detaches: true,
             demote: [config.demote_1.0, config.demote_2.0, config.demote_3.0, config.demote_4.0],
             spread: config.paths,
             spacing: config.pull_spacing.clone(),
@@ -111,6 +166,36 @@ impl Rules {
             time_wait: config.time_wait,
             // Rounded up, so that the pulled symbols never exceed the link rate.
             pull_picos_per_byte: picos as u64 + 1,
+        }
+    }
+
+    /// The rules of Polyraptor: one block for a whole object, one priority, random repair symbols, no decoding time, and
+    /// groups that wait for their slowest receiver.
+    pub fn polyraptor(config: &PolyraptorConfig, rate: BitsPerSec) -> Self {
+        let shared = ScdpConfig {
+            mtu: config.mtu,
+            header: config.header,
+            initial_window: config.initial_window,
+            source_window: config.source_window,
+            straggler: config.give_up,
+            block: Packets(MAX_SYMBOLS),
+            spare: config.spare,
+            failure: config.failure,
+            paths: config.paths,
+            pull_spacing: config.pull_spacing.clone(),
+            pull_rate: config.pull_rate,
+            timeout: config.timeout,
+            guard: config.guard,
+            time_wait: config.time_wait,
+            give_up: config.give_up,
+            ..ScdpConfig::default()
+        };
+        Self {
+            demote: [u64::MAX; 4],
+            decoding: Decoding::Free,
+            random_repair: true,
+            detaches: false,
+            ..Self::new(&shared, rate)
         }
     }
 
@@ -126,9 +211,10 @@ impl Rules {
 
     /// Time to decode a block of `symbols` of `bytes` each.
     pub fn decode_time(&self, symbols: u32, bytes: u16) -> Picos {
-        match self.decode_rate {
-            Some(rate) => rate.serialization(Bytes(u64::from(symbols) * u64::from(bytes))),
-            None => Picos((self.latency.decode_us(symbols, bytes.into()) * 1e6) as u64),
+        match &self.decoding {
+            Decoding::Free => Picos(0),
+            Decoding::Rate(rate) => rate.serialization(Bytes(u64::from(symbols) * u64::from(bytes))),
+            Decoding::Measured(latency) => Picos((latency.decode_us(symbols, bytes.into()) * 1e6) as u64),
         }
     }
 }

@@ -9,12 +9,11 @@ use pullnet_connections::{Connections, Finished, RoundRobin};
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, GroupMember, HostAddr, HostInfo, Received,
-    SendCounts, Side, Source, Transmit, Transport,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, GroupMember, HostAddr, Received, SendCounts,
+    Side, Source, Transmit, Transport,
 };
 use pullnet_units::Instant;
 
-use crate::ScdpConfig;
 use crate::config::Rules;
 use crate::group::{Group, Word};
 use crate::header::{ScdpHeader, Symbol};
@@ -29,7 +28,7 @@ enum Timer {
     Receiver(u32),
 }
 
-/// SCDP on one host.
+/// SCDP or Polyraptor on one host.
 pub struct ScdpEndpoint {
     rules: Rules,
     chance: Stream,
@@ -52,8 +51,7 @@ pub struct ScdpEndpoint {
 
 impl ScdpEndpoint {
     /// A host without sessions.
-    pub fn new(config: &ScdpConfig, host: HostInfo, chance: Stream) -> Self {
-        let rules = Rules::new(config, host.rate);
+    pub(crate) fn new(rules: Rules, chance: Stream) -> Self {
         Self {
             // The receiver has forgotten the number by then.
             sent: Finished::new(rules.remembered.saturating_add(rules.time_wait)),
@@ -173,12 +171,32 @@ impl ScdpEndpoint {
         }
     }
 
-    /// Gives receivers that have kept their group waiting sessions of their own.
+    /// Takes receivers that have kept their group waiting out of it: gives them sessions of their own, or fails their flows.
     fn detach(&mut self, now: Instant, slot: u32) {
+        if !self.rules.detaches {
+            return self.leave_behind(now, slot);
+        }
         let alone = self.with_sender(slot, |sender, rules, chance| sender.detach(now, rules, chance));
         for sender in alone.unwrap_or_default() {
             let slot = self.senders.insert(sender.to, sender.conn, sender);
             self.with_sender(slot, |_, _, _| ());
+        }
+    }
+
+    /// Fails the flows of the receivers that have kept their group waiting; the others go on.
+    fn leave_behind(&mut self, now: Instant, slot: u32) {
+        let left = self.with_sender(slot, |sender, rules, chance| {
+            let behind = sender.leave_behind(now, rules, chance);
+            (sender.conn, behind, sender.take_counts())
+        });
+        let Some((conn, behind, mut counts)) = left else { return };
+        for member in behind {
+            self.events.push_back(Event::Failed {
+                to: member.addr,
+                conn: ConnId(conn.0 + member.row),
+                reason: "the receiver keeps its group waiting",
+                counts: core::mem::take(&mut counts),
+            });
         }
     }
 

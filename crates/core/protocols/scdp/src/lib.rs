@@ -1,4 +1,4 @@
-//! SCDP: data as symbols of a rateless code, pulled by the receiver.
+//! SCDP and its predecessor Polyraptor: data as symbols of a rateless code, pulled by the receiver.
 //!
 //! Any new symbol replaces a lost one, so nothing is ever retransmitted. `README.md` beside this crate lists every rule
 //! with its source.
@@ -15,7 +15,7 @@ mod receiver;
 mod sender;
 mod shape;
 
-pub use config::ScdpConfig;
+pub use config::{PolyraptorConfig, ScdpConfig};
 pub use endpoint::ScdpEndpoint;
 pub use header::{ScdpHeader, Symbol};
 pub use shape::Shape;
@@ -23,7 +23,9 @@ pub use shape::Shape;
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol};
 
-/// The protocol as the registry knows it.
+use crate::config::Rules;
+
+/// Registry entry of SCDP.
 pub struct Scdp;
 
 impl Protocol for Scdp {
@@ -41,6 +43,27 @@ impl Protocol for Scdp {
     }
 
     fn endpoint(config: &ScdpConfig, host: HostInfo, chance: Stream) -> ScdpEndpoint {
-        ScdpEndpoint::new(config, host, chance)
+        ScdpEndpoint::new(Rules::new(config, host.rate), chance)
+    }
+}
+
+/// Registry entry of Polyraptor: SCDP without blocks, priorities and detached receivers.
+pub struct Polyraptor;
+
+impl Protocol for Polyraptor {
+    const NAME: &'static str = "polyraptor";
+    const SUMMARY: &'static str = "Polyraptor (SIGCOMM 2018 poster), SCDP's predecessor: one block, random repair symbols, one priority";
+    const PATH_SETTINGS: &'static [&'static str] = &["paths"];
+    const MULTICASTS: bool = true;
+    const JOINS_SENDERS: bool = true;
+    type Config = PolyraptorConfig;
+    type Endpoint = ScdpEndpoint;
+
+    fn framing(config: &PolyraptorConfig) -> Framing {
+        Framing { mtu: config.mtu.0 as u32, header: config.header.0 as u32 }
+    }
+
+    fn endpoint(config: &PolyraptorConfig, host: HostInfo, chance: Stream) -> ScdpEndpoint {
+        ScdpEndpoint::new(Rules::polyraptor(config, host.rate), chance)
     }
 }

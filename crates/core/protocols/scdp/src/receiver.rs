@@ -123,7 +123,7 @@ impl Receiver {
             of: symbol.share.of(),
             turns: VecDeque::new(),
             priority: symbol.priority,
-            blocks: Blocks::new(cut, rules.spare, rules.odds),
+            blocks: Blocks::new(cut, rules),
             window: symbol.pushed.max(1).into(),
             pending: 0,
             directed: VecDeque::new(),

@@ -3,14 +3,14 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use pullnet_codes::Share;
+use pullnet_codes::{MAX_ENCODING_SYMBOLS, Share};
 use pullnet_pull::PathSet;
 use pullnet_rng::Stream;
 use pullnet_transport::{Class, ConnId, FlowSpec, GroupMember, HostAddr, SendCounts, Transmit};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::{Rules, TOP};
-use crate::group::{Group, Word};
+use crate::group::{Group, Member, Word};
 use crate::header::{ScdpHeader, Symbol};
 use crate::shape::{Cut, Shape};
 
@@ -78,6 +78,8 @@ pub(crate) struct Sender {
     heard: bool,
     last_heard: Instant,
     last_sent: Instant,
+    /// When the latest symbol left that was no probe.
+    last_symbol: Instant,
     asks: u32,
     /// Whether it is queued for the link.
     pub queued: bool,
@@ -125,6 +127,7 @@ impl Sender {
             heard: false,
             last_heard: now,
             last_sent: now,
+            last_symbol: now,
             asks: 0,
             queued: false,
             armed: Instant::NEVER,
@@ -185,8 +188,7 @@ impl Sender {
     ) -> Option<u32> {
         let row = self.group.as_mut()?.remove(from)?;
         self.last_heard = now;
-        self.without_others(rules, chance);
-        self.serve_group(now, (0, 0));
+        self.go_on(now, rules, chance);
         Some(row)
     }
 
@@ -202,10 +204,8 @@ impl Sender {
 
     /// Detaches the receivers that have kept the others waiting too long; returns a sender for each.
     pub fn detach(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) -> Vec<Self> {
-        let Some(group) = &mut self.group else { return Vec::new() };
-        let apart: Vec<_> = group.take_behind(self.served);
         let mut alone = Vec::new();
-        for member in apart {
+        for member in self.behind() {
             alone.push(Self {
                 to: member.addr,
                 row: member.row,
@@ -229,15 +229,33 @@ impl Sender {
                 ..*self
             });
         }
+        self.go_on(now, rules, chance);
+        alone
+    }
+
+    /// Removes and returns the receivers that have kept the others waiting too long.
+    pub fn leave_behind(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) -> Vec<Member> {
+        let left = self.behind();
+        self.go_on(now, rules, chance);
+        left
+    }
+
+    /// Takes the receivers that keep the others waiting out of the group.
+    fn behind(&mut self) -> Vec<Member> {
+        let served = self.served;
+        self.group.as_mut().map_or_else(Vec::new, |group| group.take_behind(served))
+    }
+
+    /// Serves the receivers that are left.
+    fn go_on(&mut self, now: Instant, rules: &Rules, chance: &mut Stream) {
         self.without_others(rules, chance);
         self.serve_group(now, (0, 0));
-        alone
     }
 
     /// Time until which the group waits for receivers that are behind; `None` if none is.
     fn patient_until(&self, wait: Picos) -> Option<Instant> {
         let group = self.group.as_ref().filter(|group| !self.can_send() && group.waits(self.served))?;
-        (!group.is_empty()).then(|| self.last_progress.max(self.last_sent).after(wait))
+        (!group.is_empty()).then(|| self.last_progress.max(self.last_symbol).after(wait))
     }
 
     /// Whether receivers must be detached now.
@@ -262,15 +280,22 @@ impl Sender {
             self.credit = self.credit.saturating_add(ahead).min(MOST_CREDIT);
             (self.served, self.fin, self.last_progress) = (number, fin, now);
         }
-        // The block being sent is kept even if it is decodable, because it holds the number of the next symbol.
-        while self.first < first && self.blocks.len() > 1 {
-            self.blocks.pop_front();
-            self.acked_bytes += self.cut.bytes(self.first);
-            self.first += 1;
-        }
+        self.skip_to(first.min(self.cut.blocks().saturating_sub(1)));
         let at = block.checked_sub(self.first).map(|at| at as usize);
         if let Some(out) = at.and_then(|at| self.blocks.get_mut(at)) {
             out.extra = out.extra.max(extra);
+        }
+    }
+
+    /// Drops the blocks before `first`, which are decodable. A sender that is slower than others of the same data goes on
+    /// with the first block that is still needed, whether or not it has sent its part of those before.
+    fn skip_to(&mut self, first: u32) {
+        let Some(skipped) = first.checked_sub(self.first) else { return };
+        self.blocks.drain(..self.blocks.len().min(skipped as usize));
+        self.acked_bytes += self.cut.bytes_before(first) - self.cut.bytes_before(self.first);
+        self.first = first;
+        if self.blocks.is_empty() {
+            self.blocks.push_back(Out::default());
         }
     }
 
@@ -310,10 +335,12 @@ impl Sender {
         let at = self.next_block();
         let block = self.first + at as u32;
         let (symbols, source, index) = (self.cut.symbols(block), self.source(block), self.blocks[at].sent);
-        let esi = if self.apart {
-            (index < APART).then_some(APART | index)
-        } else {
-            self.share.esi(symbols, index)
+        let esi = match () {
+            () if self.apart => (index < APART).then_some(APART | index),
+            () if rules.random_repair && index >= source => {
+                Some(symbols + chance.below(MAX_ENCODING_SYMBOLS - symbols))
+            }
+            () => self.share.esi(symbols, index),
         };
         let Some(esi) = esi else {
             // All symbols of the block have been sent; the flow fails if its receiver stays silent.
@@ -352,6 +379,9 @@ impl Sender {
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
         self.last_sent = now;
+        if !unasked {
+            self.last_symbol = now;
+        }
         let header = ScdpHeader::Symbol { conn: self.conn, symbol };
         let (to, path, wire) = (self.to, self.paths.next(chance), payload + rules.header);
         Some(Transmit { to, path, wire, class: Class::Data, priority, ect: false, again, header })

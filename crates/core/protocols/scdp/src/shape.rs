@@ -60,6 +60,13 @@ impl Cut {
         if number + 1 == self.blocks() { full - self.padding() } else { full }
     }
 
+    /// Payload bytes of the blocks before block `number`, which is not beyond the last one.
+    pub fn bytes_before(&self, number: u32) -> u64 {
+        let all_long = u64::from(number) * u64::from(self.shape.most);
+        let symbols = self.sizes.map_or(all_long, |sizes| sizes.start(number));
+        symbols * u64::from(self.shape.symbol)
+    }
+
     /// Bytes by which the last source symbol is shorter than the others.
     fn padding(&self) -> u64 {
         let (Some(total), Some(bytes)) = (self.total, self.shape.bytes) else { return 0 };
@@ -70,5 +77,21 @@ impl Cut {
     pub fn payload(&self, number: u32, esi: u32) -> u16 {
         let last = number + 1 == self.blocks() && esi + 1 == self.symbols(number);
         self.shape.symbol - if last { self.padding() as u16 } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_blocks_add_up() {
+        for bytes in [Some(1), Some(99_999), Some(1_234_567), Some(20_000_001), None] {
+            let cut = Cut::new(Shape { bytes, symbol: 1000, most: 100 }).unwrap();
+            for number in 0..cut.blocks().min(300) {
+                let sum: u64 = (0..number).map(|block| cut.bytes(block)).sum();
+                assert_eq!(cut.bytes_before(number), sum, "{bytes:?} before {number}");
+            }
+        }
     }
 }

@@ -173,7 +173,7 @@ fn a_straggler_is_asked_and_then_goes_on_by_itself() {
     assert!(asked[0].to == GROUP && symbol(&asked[0]).unasked());
     // The others pull again meanwhile, as receivers do after a timeout.
     host.pulled(0, 9);
-    let later = host.waits(begin.after(STRAGGLER).after(STRAGGLER));
+    let later = host.waits(begin.after(STRAGGLER).after(Picos(STRAGGLER.0 / 2)));
     let (apart, group): (Vec<_>, Vec<_>) = later.into_iter().partition(|packet| packet.to == MEMBERS[2]);
     assert_eq!(group.iter().filter(|packet| !symbol(packet).unasked()).count(), 8, "the others go on");
     assert!(
@@ -303,4 +303,22 @@ fn a_sender_of_several_sends_its_part() {
     assert_eq!(esis(&host.sends()), [20, 21, 22, 23, 24, 25]);
     let rest = host.pulled(0, 16);
     assert_eq!(esis(&rest), [26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 61, 64]);
+}
+
+/// Others have made the first blocks decodable: what it has not sent of them is of no use.
+#[test]
+fn a_slow_sender_skips_what_is_decodable() {
+    let mut host = Host::new();
+    let flow = FlowSpec { conn: CONN, to: MEMBERS[0], size: Some(Bytes(1_000_000)), ..FlowSpec::default() };
+    host.endpoint.open_source(host.now, flow, Source { index: 1, of: 3 });
+    host.sends();
+    let pull =
+        |number, first| ScdpHeader::Pull { conn: CONN, number, first, block: first, extra: 0, fin: false };
+    let blocks = |sent: &[Transmit<ScdpHeader>]| sent.iter().map(|p| symbol(p).block).collect::<Vec<_>>();
+    let sent = host.gets(MEMBERS[0], 64, pull(2, 7));
+    assert_eq!((blocks(&sent), esis(&sent)), (vec![7, 7], vec![33, 34]));
+    let sent = host.gets(MEMBERS[0], 64, pull(3, 5));
+    assert_eq!((blocks(&sent), esis(&sent)), (vec![7], vec![35]), "an older pull");
+    let sent = host.gets(MEMBERS[0], 64, pull(4, 9));
+    assert_eq!((blocks(&sent), esis(&sent)), (vec![9], vec![33]));
 }

@@ -216,7 +216,13 @@ impl Scripted {
         check(scene, file, script, beyond, &endless)?;
         let start = Picos(scene.start().0);
         for (lane, flow) in (0..).zip(&script.flows) {
-            let ends = [flow.src, flow.dst].map(|host| scene.hosts()[host as usize]);
+            let source = match flow.part {
+                Some((Many::Receivers, 1.., _)) if copies == Copies::Chain => {
+                    script.flows[lane as usize - 1].dst
+                }
+                _ => flow.src,
+            };
+            let ends = [source, flow.dst].map(|host| scene.hosts()[host as usize]);
             let tag = flow.tag.as_deref().map(|tag| scene.tag(tag)).transpose()?;
             let tenant = flow.tenant.as_deref().map(|tenant| scene.tenant(tenant)).transpose()?;
             built.add(lane, flow, ends.into(), (tag, tenant), start);

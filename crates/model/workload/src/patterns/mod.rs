@@ -17,7 +17,7 @@ mod volume_model;
 
 pub use partners::Pairs;
 pub use plan::{Choose, Spread, WaitFor, at_once};
-pub use sessions::{Copies, Parts};
+pub use sessions::{Copies, Parts, Placement};
 
 use crate::pattern::Pattern;
 

@@ -20,6 +20,21 @@ choice! {
         Multicast = "multicast",
         /// In a flow of its own to each receiver, by any transport (multi-unicast).
         Unicast = "unicast",
+        /// From the sender to the first receiver, from there to the second, and so on, in a flow each, by any transport (daisy
+        /// chain). A host forwards as soon as it receives: the flows start together, and the way of the first packet to
+        /// each host is left out.
+        Chain = "chain",
+    }
+}
+
+choice! {
+    /// Which hosts hold the copies of a piece of data.
+    pub enum Placement {
+        /// Any, each set equally likely.
+        Random = "random",
+        /// As in HDFS: the first anywhere, the second in another rack than the first, the third in the rack of the second,
+        /// further ones anywhere.
+        Hdfs = "hdfs",
     }
 }
 
@@ -27,7 +42,7 @@ impl Copies {
     pub(crate) const fn join(self) -> Join {
         match self {
             Self::Multicast => Join::Multicast,
-            Self::Unicast => Join::Apart,
+            Self::Unicast | Self::Chain => Join::Apart,
         }
     }
 }
@@ -73,6 +88,8 @@ settings! {
         to: Hosts = "all",
         /// Whether no receiver is in the rack of the sender.
         outside_rack: bool = true,
+        /// How the other hosts of a session lie to each other.
+        placement: Placement = "random",
         /// Sessions in all; by default one of each host that stores.
         sessions: Option<u32> = "" in 1 => 2000000000,
         /// Sessions per second of all hosts together, which begin at random times (Poisson), each at a random host. If left out,
@@ -96,6 +113,8 @@ settings! {
         to: Hosts = "all",
         /// Whether no sender is in the rack of the receiver.
         outside_rack: bool = true,
+        /// How the other hosts of a session lie to each other.
+        placement: Placement = "random",
         /// Sessions in all; by default one of each host that reads.
         sessions: Option<u32> = "" in 1 => 2000000000,
         /// Sessions per second of all hosts together, which begin at random times (Poisson), each at a random host. If left out,
@@ -120,8 +139,13 @@ impl Pattern for Replicate {
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let (hubs, pool) = (scene.select("from", &self.from), scene.select("to", &self.to));
         let many = ("receivers", self.receivers);
-        let build = Build { many, outside: self.outside_rack, sessions: self.sessions, rate: self.rate };
-        build.traffic(scene, hubs?, pool?, Kind::Replicate(self.copies.join()), self.size)
+        let kind = match self.copies {
+            Copies::Chain => Kind::Chain,
+            copies => Kind::Replicate(copies.join()),
+        };
+        let (outside, placement) = (self.outside_rack, self.placement);
+        let build = Build { many, outside, placement, sessions: self.sessions, rate: self.rate };
+        build.traffic(scene, hubs?, pool?, kind, self.size)
     }
 }
 
@@ -141,7 +165,8 @@ impl Pattern for Fetch {
     fn traffic(&self, scene: &mut Scene<'_>) -> Result<Box<dyn Traffic>, Noted> {
         let (hubs, pool) = (scene.select("to", &self.to), scene.select("from", &self.from));
         let many = ("sources", self.sources);
-        let build = Build { many, outside: self.outside_rack, sessions: self.sessions, rate: self.rate };
+        let (outside, placement) = (self.outside_rack, self.placement);
+        let build = Build { many, outside, placement, sessions: self.sessions, rate: self.rate };
         let (hubs, pool) = (hubs?, pool?);
         let size = self.size.0.map_or(u64::MAX, |size| size.0);
         if size < self.sources.into() && scene.reads(&["size", "sources"]) {
@@ -156,18 +181,25 @@ impl Pattern for Fetch {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Replicate(Join),
+    /// [`Copies::Chain`].
+    Chain,
     Fetch(Join),
 }
 
 impl Kind {
     fn join(self) -> Join {
-        let (Self::Replicate(join) | Self::Fetch(join)) = self;
-        join
+        match self {
+            Self::Replicate(join) | Self::Fetch(join) => join,
+            Self::Chain => Join::Apart,
+        }
     }
 
-    /// The flow between the one host and number `index` of `of` others.
-    fn flow(self, hub: HostId, other: HostId, size: Option<Bytes>, (index, of): (u16, u16)) -> Flow {
+    /// Flow number `index` between the one host and the others.
+    fn flow(self, hub: HostId, others: &[HostId], index: u16, size: Option<Bytes>) -> Flow {
+        let (at, of) = (usize::from(index), others.len() as u16);
+        let other = others[at];
         let flow = match self {
+            Self::Chain => Flow::new(at.checked_sub(1).map_or(hub, |before| others[before]), other, size),
             Self::Replicate(_) => Flow::new(hub, other, size),
             Self::Fetch(Join::Apart) => Flow::new(other, hub, size.map(|size| share(size, index, of))),
             Self::Fetch(_) => Flow::new(other, hub, size),
@@ -181,6 +213,7 @@ struct Build {
     /// Hosts at the other end of a session, and the setting that says so.
     many: (&'static str, u32),
     outside: bool,
+    placement: Placement,
     sessions: Option<u32>,
     rate: Option<f64>,
 }
@@ -194,7 +227,7 @@ impl Build {
         kind: Kind,
         size: FlowSize,
     ) -> Result<Box<dyn Traffic>, Noted> {
-        let partners = Partners::new(scene, &hubs, pool, self.many.1 as usize, self.outside);
+        let partners = self.partners(scene, &hubs, pool);
         let partners = partners.map_err(|(host, count)| scene.note(self.too_few(host, count)))?;
         if size == FlowSize::ENDLESS {
             scene.noted(affordable(self.many.0, self.many.1, hubs.len()))?;
@@ -203,6 +236,26 @@ impl Build {
         let gap = self.rate.map(|rate| 1e12 / rate);
         let (at, chance) = (scene.start(), [0, 1, 2].map(|index| scene.stream(index)));
         Ok(Box::new(Sessions { kind, size: size.0, hubs, partners, left, gap, at, begun: 0, chance }))
+    }
+
+    /// Partners for each session of `hubs`; otherwise a hub that has too few, and how many it has.
+    fn partners(
+        &self,
+        scene: &Scene<'_>,
+        hubs: &[HostId],
+        pool: Vec<HostId>,
+    ) -> Result<Partners, (HostId, usize)> {
+        let rack = |host: &HostId| if self.outside { scene.rack(*host) } else { host.0 };
+        let (racks, homes): (Vec<_>, Vec<_>) =
+            (pool.iter().map(rack).collect(), hubs.iter().map(rack).collect());
+        let mut in_rack = BTreeMap::new();
+        racks.iter().for_each(|rack| *in_rack.entry(*rack).or_default() += 1);
+        let hdfs = self.placement == Placement::Hdfs;
+        let places = hdfs.then(|| pool.iter().map(|host| scene.rack(*host)).collect());
+        let partners = Partners { pool, racks, homes, in_rack, places, many: self.many.1 as usize };
+        let short = (0..hubs.len()).find(|hub| partners.count(*hub) < partners.many);
+        short.map_or(Ok(()), |hub| Err((hubs[hub], partners.count(hub))))?;
+        Ok(partners)
     }
 
     /// Host `host` has only `count` others.
@@ -229,36 +282,45 @@ struct Partners {
     homes: Vec<u32>,
     /// Hosts in `pool` by rack.
     in_rack: BTreeMap<u32, usize>,
+    /// With [`Placement::Hdfs`], the rack of each host in `pool`, whether it matters for the hubs or not.
+    places: Option<Vec<u32>>,
     many: usize,
 }
 
 impl Partners {
-    /// `many` partners for each session of `hubs`; otherwise a hub that has too few, and how many it has.
-    fn new(
-        scene: &Scene<'_>,
-        hubs: &[HostId],
-        pool: Vec<HostId>,
-        many: usize,
-        outside: bool,
-    ) -> Result<Self, (HostId, usize)> {
-        let rack = |host: &HostId| if outside { scene.rack(*host) } else { host.0 };
-        let (racks, homes): (Vec<_>, Vec<_>) =
-            (pool.iter().map(rack).collect(), hubs.iter().map(rack).collect());
-        let mut in_rack = BTreeMap::new();
-        racks.iter().for_each(|rack| *in_rack.entry(*rack).or_default() += 1);
-        let partners = Self { pool, racks, homes, in_rack, many };
-        let short = (0..hubs.len()).find(|hub| partners.count(*hub) < many);
-        short.map_or(Ok(()), |hub| Err((hubs[hub], partners.count(hub))))?;
-        Ok(partners)
-    }
-
     /// How many hosts can be at the other end of a session of hub number `hub`.
     fn count(&self, hub: usize) -> usize {
         self.pool.len() - self.in_rack.get(&self.homes[hub]).copied().unwrap_or(0)
     }
 
-    /// Partners for a session of hub number `hub`, each set equally likely.
+    /// Partners for a session of hub number `hub`.
     fn draw(&self, hub: usize, chance: &mut Stream) -> Vec<HostId> {
+        match &self.places {
+            Some(racks) => self.draw_hdfs(hub, racks, chance),
+            None => self.draw_any(hub, chance),
+        }
+    }
+
+    /// Partners in the order of [`Placement::Hdfs`]; anywhere where no host lies as it should.
+    fn draw_hdfs(&self, hub: usize, racks: &[u32], chance: &mut Stream) -> Vec<HostId> {
+        let mut drawn = Vec::with_capacity(self.many);
+        while drawn.len() < self.many {
+            let free = |at: &usize| self.racks[*at] != self.homes[hub] && !drawn.contains(at);
+            let fits = |at: &usize| match drawn[..] {
+                [first] => racks[*at] != racks[first],
+                [_, second] => racks[*at] == racks[second],
+                _ => true,
+            };
+            let all: Vec<_> = (0..self.pool.len()).filter(free).collect();
+            let fitting: Vec<_> = all.iter().copied().filter(fits).collect();
+            let from = if fitting.is_empty() { all } else { fitting };
+            drawn.push(from[below(from.len(), chance)]);
+        }
+        drawn.into_iter().map(|at| self.pool[at]).collect()
+    }
+
+    /// Partners of which each set is equally likely.
+    fn draw_any(&self, hub: usize, chance: &mut Stream) -> Vec<HostId> {
         let elsewhere = |at: &usize| self.racks[*at] != self.homes[hub];
         if self.count(hub) < 4 * self.many || self.count(hub) < self.pool.len() / 2 {
             let eligible: Vec<_> = (0..self.pool.len()).filter(elsewhere).map(|at| self.pool[at]).collect();
@@ -306,10 +368,10 @@ impl Sessions {
             None => (self.begun % self.hubs.len() as u64) as usize,
         };
         let others = self.partners.draw(hub, partners);
-        let (first, of) = (self.begun * others.len() as u64, others.len() as u16);
+        let first = self.begun * others.len() as u64;
         self.begun += 1;
-        for (index, other) in (0..).zip(others) {
-            let flow = self.kind.flow(self.hubs[hub], other, self.size, (index, of));
+        for index in 0..others.len() as u16 {
+            let flow = self.kind.flow(self.hubs[hub], &others, index, self.size);
             planner.plan(self.at, first + u64::from(index), flow);
         }
     }
