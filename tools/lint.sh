@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that can be said of the sources without running them, cheapest first. tools/setup.sh has to have run.
-# tools/lint.sh quick: only what needs no compiler.
+# Everything that can be said of the sources without running them, cheapest first: tools/lint.sh [text | types | compiled]...
+# tools/setup.sh has to have run; `text` needs only the packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYO3_PYTHON="$PWD/.venv/bin/python"
@@ -17,21 +17,36 @@ deny() {
     done
 }
 
-step cargo fmt --all --check
-step cargo fmt --manifest-path fuzz/Cargo.toml --check
-step cargo fmt --manifest-path tools/no-std-check/Cargo.toml --check
-step .venv/bin/ruff format --check --quiet python tools
-step .venv/bin/ruff check --quiet python tools
-# The folders that are excepted await their rewriting.
-step .venv/bin/python tools/prose.py --max 2 --except hardware --except papers/thesis --except papers/phost
-step .venv/bin/python tools/lengths.py
-step .venv/bin/mypy --no-error-summary
-step .venv/bin/python -m mypy.stubtest --concise pullnet._core
-[ "${1:-}" != quick ] || exit 0
-step cargo clippy --quiet --workspace --all-targets -- -D warnings
-step cargo clippy --quiet -p pullnet-host --features tokio --all-targets -- -D warnings
-if pkg-config --exists 'libdpdk >= 22.11' 2>/dev/null; then
-    step cargo clippy --quiet -p pullnet-netio --features dpdk --all-targets -- -D warnings
-fi
-step tools/no-std.sh
-step deny
+text() {
+    step cargo fmt --all --check
+    step cargo fmt --manifest-path fuzz/Cargo.toml --check
+    step cargo fmt --manifest-path tools/no-std-check/Cargo.toml --check
+    step .venv/bin/ruff format --check --quiet python tools
+    step .venv/bin/ruff check --quiet python tools
+    # The folders that are excepted await their rewriting.
+    step .venv/bin/python tools/prose.py --max 2 --except hardware --except papers/thesis --except papers/phost
+    step .venv/bin/python tools/lengths.py
+}
+
+types() {
+    step .venv/bin/mypy --no-error-summary
+    step .venv/bin/python -m mypy.stubtest --concise pullnet._core
+}
+
+compiled() {
+    step cargo clippy --quiet --workspace --all-targets -- -D warnings
+    step cargo clippy --quiet -p pullnet-host --features tokio --all-targets -- -D warnings
+    if pkg-config --exists 'libdpdk >= 22.11' 2>/dev/null; then
+        step cargo clippy --quiet -p pullnet-netio --features dpdk --all-targets -- -D warnings
+    fi
+    step tools/no-std.sh
+    step deny
+}
+
+[ $# -gt 0 ] || set -- text types compiled
+for part in "$@"; do
+    case "$part" in
+        text | types | compiled) "$part" ;;
+        *) echo "lint: there is no part $part: use text, types or compiled" >&2 && exit 2 ;;
+    esac
+done

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Virtual environment, packages and the compiled core in .venv; each step only if what it is made from has changed.
 #
-# tools/setup.sh any: a core that is built as tests are is enough. It shares its libraries with `cargo test`, which saves three
+# tools/setup.sh packages: everything but the core.
+# tools/setup.sh any: a core that is built as tests are is enough. It shares its libraries with `cargo test`, which saves the
 # minutes of optimising, and runs scenarios several times slower; without the word, such a core is replaced.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,6 +37,8 @@ if ! done_with packages "$packages" || [ ! -x .venv/bin/python ]; then
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
     echo "$packages" >.venv/.packages
 fi
+
+[ "${1:-}" != packages ] || exit 0
 
 core=$({
     echo pyproject.toml && find Cargo.toml Cargo.lock crates -type f ! -path '*/tests/*' ! -path '*/benches/*' ! -name '*.md'

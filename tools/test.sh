@@ -1,17 +1,31 @@
 #!/usr/bin/env bash
-# The checks that a developer needs before a commit: format and types, unit tests, properties, vectors, and the command from end to
-# end; tools/test_long.sh has the rest. Builds once: Python's core and the tests share their libraries.
+# The checks that a developer needs before a commit: format and types, unit tests, properties, vectors, and the command from
+# end to end; tools/test_long.sh has the rest. Builds once: Python's core and the tests share their libraries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PYO3_PYTHON="$PWD/.venv/bin/python"
 
 step() { echo "test: $*" && "$@"; }
 
-step tools/setup.sh any
-step tools/lint.sh quick
 # Left out: hosts and switches with real frames, the model of the hardware, and benchmarks (`make test-frames`). The
 # fingerprints of all scenarios take a minute alone.
-step cargo test --quiet --workspace --tests \
-    --exclude=pullnet-{bench,capi,daemon,hardware,host,netio,soak,switch,testbed} -- \
-    --skip examples_keep_their_fingerprints
-step .venv/bin/pytest -m "not long"
+rust=(
+    cargo test --quiet --workspace --tests
+    --exclude=pullnet-{bench,capi,daemon,hardware,host,netio,soak,switch,testbed}
+)
+
+step tools/setup.sh packages
+step tools/lint.sh text
+step tools/setup.sh any
+step "${rust[@]}" --no-run
+
+# Python's tests run one after the other, mostly on one core; Rust's fill the other one.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+"${rust[@]}" -- --skip examples_keep_their_fingerprints >"$log" 2>&1 &
+running=$!
+failed=0
+{ step tools/lint.sh types && step .venv/bin/pytest -m "not long"; } || failed=1
+wait "$running" || failed=1
+echo "test: ${rust[*]}" && cat "$log"
+exit "$failed"

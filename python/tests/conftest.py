@@ -17,11 +17,13 @@ settings.load_profile("any machine")
 
 # Modules whose tests need many runs, the fast core, root, or other programs: `pytest -m "not long"` leaves them out.
 LONG_MODULES = {
+    "test_docs",
     "test_fingerprints",
     "test_host",
     "test_ideal",
     "test_papers_linux",
     "test_papers_run",
+    "test_rerun",
     "test_scheduling",
     "test_stall",
     "test_sweep",

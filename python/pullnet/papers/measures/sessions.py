@@ -142,7 +142,7 @@ def _by_window(data: Data, experiment: str, at: At) -> dict[float, float]:
     """Median goodput against the initial window."""
     windows = data.values(experiment, "window")
     return {
-        number_of(window): float(np.median(_goodputs(data, experiment, "replicate", at | {"window": window})))
+        number_of(window): float(np.median(_goodputs(data, experiment, "session", at | {"window": window})))
         for window in windows
     }
 
@@ -167,7 +167,7 @@ def flat_beyond(data: Data, experiment: str, since: float, within: float, at: At
 
 def _repairs(data: Data, experiment: str, at: At) -> list[float]:
     """Mean number of repair symbols of a session, by seed."""
-    return [float(np.mean(_sessions(run, "replicate")["repairs"].to_numpy())) for run in data.runs(experiment, at)]
+    return [float(np.mean(_sessions(run, "session")["repairs"].to_numpy())) for run in data.runs(experiment, at)]
 
 
 def repairs_per_session(data: Data, experiment: str, at: At) -> Measured:
@@ -187,7 +187,7 @@ def repairs_grow(data: Data, experiment: str, at: At | None = None) -> Measured:
 
 def _decoded(data: Data, experiment: str, at: At) -> list[float]:
     """Share of the sessions that lost a symbol, by seed."""
-    tables = [_sessions(run, "replicate").filter(pl.col("whole")) for run in data.runs(experiment, at)]
+    tables = [_sessions(run, "session").filter(pl.col("whole")) for run in data.runs(experiment, at)]
     return [float((table["repairs"].to_numpy() > 0).mean()) for table in tables]
 
 
@@ -224,13 +224,19 @@ def sessions_all_end(data: Data, experiment: str, dead: int, trouble: str) -> Me
     return Measured(holds=open_sessions == 0 and wrong == 0, details=details)
 
 
-def goodput_by_number(data: Data, experiment: str, tag: str, least: float) -> Measured:
-    """Whether a session's goodput stays above `least` Gb/s however many hosts it has."""
-    details = {
-        str(many): float(np.median(_goodputs(data, experiment, tag, {"hosts": many})))
-        for many in data.values(experiment, "hosts")
-    }
-    return Measured(holds=min(details.values()) >= least, details=details)
+def goodput_by_number(data: Data, experiment: str, tag: str, least: float, pull: float = 0.0) -> Measured:
+    """Whether a session has `least` of the payload rate of a link however many hosts it has.
+
+    With `pull`, the bytes of a pull, receivers may have less where their pulls alone fill the link to the one sender.
+    """
+    details: dict[str, float] = {}
+    holds = True
+    for many in data.values(experiment, "hosts"):
+        rate = float(np.median(_goodputs(data, experiment, tag, {"hosts": many})))
+        most = min(PAYLOAD, SYMBOL / (pull * many)) if pull else PAYLOAD
+        details[str(many)] = rate
+        holds &= rate >= least * most
+    return Measured(holds=holds, details=details)
 
 
 def skewed_goodput(data: Data, experiment: str, least: float) -> Measured:

@@ -95,6 +95,15 @@ def groups_share(data: Data, experiment: str, unfair: str, fair: str, ratio: flo
     return Measured(holds=starved >= ratio and abs(even - 1) <= within, details=details)
 
 
+def groups_alike(data: Data, experiment: str, low: float, high: float) -> Measured:
+    """Whether far flows together get about as much as near ones with every protocol."""
+    details: dict[str, float] = {}
+    for protocol in sorted({str(run.at["protocol"]) for run in data.runs(experiment)}):
+        groups = [_groups(run) for run in data.runs(experiment, {"protocol": protocol})]
+        details[protocol] = mean([found["far"] / found["near"] for found in groups])
+    return Measured(holds=all(low <= value <= high for value in details.values()), details=details)
+
+
 def near_flows_get_less(data: Data, experiment: str, at: At) -> Measured:
     """Whether near flows together get less than far ones while both have some."""
     groups = [_groups(run) for run in data.runs(experiment, at)]
@@ -128,11 +137,16 @@ def shares_settle(data: Data, experiment: str, at: At, settle_ms: float, within:
 
 
 def shares_alike(data: Data, experiment: str, protocols: list[str], settle_ms: float, jain: float) -> Measured:
-    """Least Jain index of the active flows' rates with each protocol."""
+    """Least Jain index, with each protocol, of the active flows' mean rates between one start and the next."""
     details = {}
     for protocol in protocols:
-        shares = [one for run in data.runs(experiment, {"protocol": protocol}) for one in _shares(run, settle_ms * 1e9)]
-        details[protocol] = min(float(one.sum() ** 2 / (len(one) * (one**2).sum())) for one in shares)
+        found = []
+        for run in data.runs(experiment, {"protocol": protocol}):
+            shares = _shares(run, settle_ms * 1e9)
+            for count in {len(one) for one in shares}:
+                rates = np.mean([one for one in shares if len(one) == count], axis=0)
+                found.append(float(rates.sum() ** 2 / (count * (rates**2).sum())))
+        details[protocol] = min(found)
     return Measured(holds=min(details.values()) >= jain, details=details)
 
 
