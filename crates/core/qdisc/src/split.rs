@@ -42,7 +42,7 @@ impl SplitConfig {
 
     fn tail(&self) -> DropTailConfig {
         let Self { queue, mark_above, mark_at, .. } = *self;
-        DropTailConfig { queue, mark_above, mark_at }
+        DropTailConfig { queue, mark_above, mark_at, telemetry: false }
     }
 }
 
