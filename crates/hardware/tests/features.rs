@@ -1,6 +1,6 @@
 //! Generates the table in `docs/hardware.md` of the parts of the rule that each implementation has. Columns come from tests:
 //! those of the software switch and the P4 programs from this file, those of the RTL and of the kernel switch from
-//! `hardware/features/rtl.json` (`tools/hardware.sh directed`) and `xdp.json` (`python/tests/test_switch_kernel.py`), whose
+//! `hardware/features/rtl.json` (`tools/hardware.sh features`) and `xdp.json` (`python/tests/test_switch_kernel.py`), whose
 //! tests compare their results with these files. `BLESS=1` regenerates the table.
 
 use std::collections::BTreeMap;
