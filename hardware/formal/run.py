@@ -33,7 +33,7 @@ LARGE = {
 TEMPLATE = """[options]
 mode {mode}
 depth {depth}
-timeout 240
+timeout 900
 [engines]
 smtbmc z3
 [script]
