@@ -64,21 +64,31 @@ def _verilate(name: str, top: str, parameters: list[str], sources: list[str]) ->
 def build() -> dict[str, Any]:
     """Simulations, and the reference that one of them is compared with."""
     _verilate("agreement", "host_switch", ["-GDATA_DEPTH=64"], ["-f", "files.f", "sim/main.cpp"])
+    # Room in bytes for the shortest frames.
+    _verilate("reference", "host_switch", ["-GNDP=0", "-GDATA_DEPTH=256"], ["-f", "files.f", "sim/main.cpp"])
     _verilate("line-rate", "host_switch", [], ["-f", "files.f", "sim/line_rate.cpp"])
     for name, (overhead, quantum) in PUBLISHED.items():
         parameters = [f"-GOVERHEAD={overhead}", f"-GQUANTUM={quantum}"]
         _verilate(f"published-{name}", "published", parameters, ["sim/published.sv", "sim/published.cpp"])
     call(["cargo", "build", "--quiet", "--release", "-p", "pullnet-hardware"], ROOT)
-    return {"simulations": 2 + len(PUBLISHED)}
+    return {"simulations": 3 + len(PUBLISHED)}
 
 
 def agreement(frames: str = "1000000", seed: str = "1") -> dict[str, Any]:
-    """Random frames, RTL beside the software switch."""
+    """Random frames, RTL beside the software switch; an eighth as many for the reference switch, which drops tails."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    program = target / "release" / "pullnet-hardware"
-    profiles = json.loads(call([str(program), "agreement", str(BUILD / "bin" / "agreement"), frames, seed]))
-    total = sum(profile["frames"] for profile in profiles.values())
-    return {"frames": total, "disagreements": 0, "profiles": profiles}
+    program = str(target / "release" / "pullnet-hardware")
+    found: dict[str, dict[str, Any]] = {}
+    for switch, count in (("agreement", int(frames)), ("reference", int(frames) // 8)):
+        found[switch] = json.loads(call([program, switch, str(BUILD / "bin" / switch), str(count), seed]))
+    sums = {switch: sum(one["frames"] for one in profiles.values()) for switch, profiles in found.items()}
+    profiles = found["agreement"] | found["reference"]
+    return {
+        "frames": sums["agreement"],
+        "reference_frames": sums["reference"],
+        "disagreements": 0,
+        "profiles": profiles,
+    }
 
 
 def line_rate(clock: str = "200", frames: str = "100", *sizes: str) -> dict[str, Any]:
@@ -128,6 +138,14 @@ def route(name: str = "switch") -> dict[str, Any]:
     return dict(json.loads((BUILD / "synthesis" / "synthesis.json").read_text(encoding="utf-8"))[name])
 
 
+def _vectors() -> list[tuple[str, bool]]:
+    """Vectors of both queues of the RTL, and which of them tests/test_queue.py leaves out: they mark what leaves."""
+    folder = ROOT / "vectors" / "qdisc"
+    files = [*folder.glob("trim-*.jsonl"), *folder.glob("drop-tail-*.jsonl")]
+    heads = {file.stem: json.loads(file.read_text(encoding="utf-8").split("\n", 1)[0]) for file in files}
+    return [(name, head["config"].get("mark_at") == "dequeue") for name, head in heads.items()]
+
+
 def features() -> dict[str, Any]:
     """Which parts of the rule the RTL has; BLESS=1 in the environment writes hardware/features/rtl.json anew."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -135,8 +153,7 @@ def features() -> dict[str, Any]:
     found = json.loads(call([str(program), "features", str(BUILD / "bin" / "agreement")]))
     # `directed` fails where a line of a vector differs.
     directed()
-    vectors = sorted((ROOT / "vectors" / "qdisc").glob("trim-*.jsonl"))
-    found |= {path.stem: "yes" for path in vectors}
+    found |= {name: "no: marks what arrives" if left_out else "yes" for name, left_out in _vectors()}
     file = HARDWARE / "features" / "rtl.json"
     text = json.dumps(found, indent=2, sort_keys=True) + "\n"
     if os.environ.get("BLESS"):

@@ -1,4 +1,4 @@
-"""Proves the properties of the small modules: run.py OUT [MODULE...]. Writes OUT/proofs.json."""
+"""Proves the properties of the modules: run.py OUT [MODULE...]. Writes OUT/proofs.json."""
 
 import json
 import re
@@ -10,7 +10,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 RTL = HERE.parent / "rtl"
 
-# Module, parameters, induction depth. Widths and depths are small: no property depends on them.
+# Module, parameters, induction depth. Widths and depths are small where the module has them as parameters: no property
+# depends on them.
 TASKS = {
     "fifo": ("-G WIDTH=4 -G DEPTH=4", 6),
     "free_list": ("-G COUNT=4 -G WIDTH=4", 3),
@@ -19,17 +20,24 @@ TASKS = {
     "round_robin": ("-G N=4", 3),
     "tail_queue": ("-G DEPTH=4", 3),
     "trim_queue": ("-G DATA_DEPTH=4 -G CONTROL_DEPTH=4", 3),
+    "releaser": ("-G SOURCES=3 -G COPIES=2 -G HEADS=4", 3),
+    "admission": ("-G FIXED=1 -G ROUTES=1 -G LEARNED=2 -G HEADS=4", 3),
 }
 # Modules inside of others; their own properties are proved along.
 PARTS = {"free_list": ["fifo.sv"], "tail_queue": ["fifo.sv"]}
+# The same for larger modules, whose parts are proved by themselves only.
+LARGE = {
+    "releaser": ["round_robin.sv"],
+    "admission": ["fifo.sv", "round_robin.sv", "table_lookup.sv"],
+}
 TEMPLATE = """[options]
 mode {mode}
 depth {depth}
-timeout 240
+timeout 900
 [engines]
 smtbmc z3
 [script]
-read_slang --threads 1 -D FORMAL=1 {part}-I . {files} --top {top} {parameters}
+read_slang --threads 1 {defines}-I . {files} --top {top} {parameters}
 prep -top {top}
 [files]
 {paths}
@@ -46,8 +54,9 @@ def properties(module: str) -> tuple[list[str], list[str]]:
 def run(out: Path, module: str, mode: str) -> tuple[bool, float]:
     """Run one proof; say whether it passed and how long it took."""
     parameters, depth = TASKS[module]
-    names = ["pullnet_pkg.sv", *PARTS.get(module, ()), f"{module}.sv"]
-    paths = [RTL / name for name in names] + [HERE / f"{Path(name).stem}_props.svh" for name in names[1:]]
+    names = ["pullnet_pkg.sv", *PARTS.get(module, ()), *LARGE.get(module, ()), f"{module}.sv"]
+    proved = [f"{module}.sv", *PARTS.get(module, ())]
+    paths = [RTL / name for name in names] + [HERE / f"{Path(name).stem}_props.svh" for name in proved]
     task = out / f"{module}_{mode}.sby"
     depth = 30 if mode == "cover" else depth
     listed = "\n".join(sorted({str(path) for path in paths}))
@@ -58,7 +67,7 @@ def run(out: Path, module: str, mode: str) -> tuple[bool, float]:
         top=module,
         parameters=parameters,
         paths=listed,
-        part="-D PART=1 " if module in PARTS else "",
+        defines="-D FORMAL_LARGE=1 " if module in LARGE else "-D FORMAL=1 " + "-D PART=1 " * (module in PARTS),
     )
     task.write_text(filled, encoding="utf-8")
     begun = time.monotonic()

@@ -3,14 +3,17 @@
   always_ff @(posedge clk) past <= 1'b1;
   always_comb begin
     if (!past) assume (rst);
+    // Limits in bytes are compared by vectors and random frames.
+    assume (!cfg.data_in_bytes);
+    assume (in.kind <= FOREIGN);
     assume (cfg.data_limit >= 1 && cfg.data_limit <= DEPTH);
   end
   room_t limit;
   always_ff @(posedge clk) limit <= limit;
   always_comb begin
     assume (cfg.data_limit == limit);
-    assume (!done || serving);
-    assume (!next || !serving || done);
+    assume (!done || serving != 0);
+    assume (!next || serving == 0 || done);
   end
   logic [5:0] came, went, lost;
   always_ff @(posedge clk) begin
@@ -24,8 +27,22 @@
       lost <= lost + 6'(in_valid && in_ready && !fits);
     end
   end
+  // Control frames that wait, one by one.
+  logic [C-1:0] control_places;
+  frame_t place;
+  always_comb begin
+    control_places = C'(there && first_control);
+    for (int n = 0; n < DEPTH; n++) begin
+      place = waiting.words[n];
+      if (C'($clog2(DEPTH)'(n - 32'(waiting.head))) < C'(waiting.count) && is_control(place.kind))
+        control_places = control_places + 1'b1;
+    end
+  end
   always_ff @(posedge clk) if (past && !rst) begin
     no_queue_overflows: assert (count <= C'(DEPTH) && (!takes || room));
-    limit_holds: assert (room_t'(count) + room_t'(serving) <= cfg.data_limit);
+    room_is_counted: assert (serving <= 1 && used == room_t'(count) + serving);
+    classes_are_counted: assert (controls == control_places && controls <= count);
+    limit_holds: assert (used <= cfg.data_limit);
+    no_drop_with_room: if (in_valid && in_ready && used < cfg.data_limit) assert (verdict == QUEUED);
     conserved: assert (came == went + lost + 6'(count));
   end

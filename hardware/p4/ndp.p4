@@ -13,6 +13,11 @@ const bit<16> ETHERTYPE_IPV4 = 0x0800;
 const bit<16> ETHERTYPE_IPV6 = 0x86dd;
 const bit<8> PROTOCOL_UDP = 17;
 
+// Bytes of the UDP header and NDP's; version 4 of the latter is encrypted and longer.
+const bit<16> UDP_AND_HEADER = 40;
+const bit<16> UDP_AND_SEALED_HEADER = 72;
+const bit<4> VERSION_SEALED = 4;
+
 // DSCP of data, control, trimmed and returned frames.
 const bit<6> DSCP_DATA = 3;
 const bit<6> DSCP_CONTROL = 11;
@@ -81,7 +86,8 @@ header udp_t {
 }
 
 header ndp_t {
-    bit<16> kind;
+    bit<4> version;
+    bit<12> kind;
     bit<16> home;          // port to which answers and returned headers go
     bit<32> connection;
     bit<32> number;
@@ -103,7 +109,8 @@ struct headers_t {
 
 struct metadata_t {
     bit<3> kind;
-    bit<16> least;         // bytes up to the end of the NDP header, without a VLAN tag; 0: no IP header
+    bit<16> before;        // bytes before the UDP header, without a VLAN tag; 0: no IP header
+    bit<16> least;         // bytes up to the end of the NDP header, without a VLAN tag
     bit<32> length;        // bytes of the frame, without a VLAN tag
     bit<1> changed;        // the IPv4 checksum is calculated anew
     bit<1> labelled;
@@ -152,9 +159,9 @@ parser Headers(packet_in packet, out headers_t hdr, inout metadata_t meta, inout
         packet.extract(hdr.options, ((bit<32>) hdr.ipv4.ihl - 5) * 32);
         transition carried4;
     }
-    // From here on the IP header is there whole: `least` is not 0.
+    // From here on the IP header is there whole: `before` is not 0.
     state carried4 {
-        meta.least = 14 + ((bit<16>) hdr.ipv4.ihl << 2) + 40;
+        meta.before = 14 + ((bit<16>) hdr.ipv4.ihl << 2);
         transition select(hdr.ipv4.protocol) {
             PROTOCOL_UDP: udp;
             default: accept;
@@ -168,7 +175,7 @@ parser Headers(packet_in packet, out headers_t hdr, inout metadata_t meta, inout
         }
     }
     state carried6 {
-        meta.least = 14 + 40 + 40;
+        meta.before = 14 + 40;
         transition select(hdr.ipv6.protocol) {
             PROTOCOL_UDP: udp;
             default: accept;
@@ -247,7 +254,12 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         size = 4096;
     }
 
+    // A frame that ends within the header of its version is foreign.
     action classify(bit<6> dscp) {
+        meta.least = meta.before + (hdr.ndp.version == VERSION_SEALED ? UDP_AND_SEALED_HEADER : UDP_AND_HEADER);
+        if (meta.length < (bit<32>) meta.least) {
+            return;
+        }
         if (dscp == DSCP_DATA && meta.length > (bit<32>) meta.least) {
             meta.kind = DATA;
         } else if (dscp == DSCP_CONTROL) {
@@ -275,13 +287,13 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         if ((bit<32>) keep < meta.length) {
             truncate((bit<32>) (keep + tag));
             meta.changed = 1;
-            hdr.udp.length = keep - meta.least + 40;
+            hdr.udp.length = keep - meta.before;
             if (hdr.ipv4.isValid()) {
                 hdr.ipv4.dscp = DSCP_TRIMMED;
                 hdr.ipv4.length = keep - 14;
             } else {
                 hdr.ipv6.dscp = DSCP_TRIMMED;
-                hdr.ipv6.length = keep - meta.least + 40;
+                hdr.ipv6.length = keep - meta.before;
             }
         }
     }
@@ -307,7 +319,7 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
     }
 
     action congested() {
-        if (meta.least == 0) {
+        if (meta.before == 0) {
             return;
         }
         if (hdr.ipv4.isValid()) {
@@ -343,7 +355,7 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         }
 
         bool routed = false;
-        if (hdr.ipv4.isValid() && meta.least != 0) {
+        if (hdr.ipv4.isValid() && meta.before != 0) {
             routed = routes.apply().hit;
         }
         if (!routed) {

@@ -5,6 +5,7 @@ module admission
   import pullnet_pkg::*;
 #(
     parameter int PORTS = 4,
+    parameter bit NDP = 1'b1,  // 0: one queue at each port, for frames of every kind
     parameter int FIXED = 8,
     parameter int ROUTES = 8,
     parameter int LEARNED = 16,
@@ -27,7 +28,7 @@ module admission
     input verdict_t [PORTS-1:0] verdict,
     input frame_t [PORTS-1:0] victim,
     input logic [PORTS-1:0] victim_cut,
-    input logic [PORTS-1:0][7:0] held_data,
+    input logic [PORTS-1:0][7:0] held,  // what marks go by
     // Cells that are not needed any more.
     output logic release_valid,
     input logic release_ready,
@@ -164,15 +165,15 @@ module admission
   // Step 4: one queue after the other. A frame that has nowhere to go takes a step of its own.
   logic can, final_step, marks;
   logic room_behind;
-  logic [7:0] held;
+  logic [7:0] held_now;
   always_comb begin
     now = mask3 & (~mask3 + 1'b1);
     can = room_behind && (mask3 == 0 || (now & enqueue_ready) != 0);
     step = valid3 && can;
     final_step = (mask3 & ~now) == 0;
-    held = '0;
-    for (int p = 0; p < PORTS; p++) if (now[p]) held |= held_data[p];
-    marks = congested(cfg, held, ticket3.frame);
+    held_now = '0;
+    for (int p = 0; p < PORTS; p++) if (now[p]) held_now |= held[p];
+    marks = congested(cfg, held_now, ticket3.frame, !NDP);
     offered = ticket3.frame;
     offered.marked = ticket3.frame.marked || marks;
     enqueue = valid3 && room_behind ? now : '0;
@@ -303,7 +304,8 @@ module admission
     for (int p = 0; p < PORTS; p++) if (now[p]) offer_port = 3'(p);
     offer_verdict = verdict_now;
     offer_cut = cut_now;
-    offer_marked = marks;
+    // A frame that a drop-tail queue refuses is not marked.
+    offer_marked = marks && (NDP || verdict_now == QUEUED);
     offer_coin = coin;
   end
 
@@ -312,5 +314,9 @@ module admission
     if (!rst) assert (!round_in_valid || round_in_ready);
     if (!rst) assert (!release5_valid || release5_ready);
   end
+`endif
+
+`ifdef FORMAL_LARGE
+  `include "admission_props.svh"
 `endif
 endmodule

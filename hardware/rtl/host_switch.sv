@@ -74,7 +74,7 @@ module host_switch
   frame_t offered;
   frame_t [PORTS-1:0] victim, serving, done_frame;
   verdict_t [PORTS-1:0] verdict;
-  logic [PORTS-1:0][7:0] held_data, held_control;
+  logic [PORTS-1:0][7:0] held, held_data, held_control;
   logic arriving_loses;
   logic [PORTS:0] release_valid, release_ready;
   release_t [PORTS:0] released;
@@ -116,9 +116,9 @@ module host_switch
       .clk, .rst, .enable(1'b1), .request(read_request), .grant(read_grant)
   );
 
-  admission #(.PORTS(PORTS), .FIXED(FIXED), .ROUTES(ROUTES), .LEARNED(LEARNED), .HEADS(HEADS)) admit (
+  admission #(.PORTS(PORTS), .NDP(NDP), .FIXED(FIXED), .ROUTES(ROUTES), .LEARNED(LEARNED), .HEADS(HEADS)) admit (
       .clk, .rst, .cfg, .fixed, .routes, .in_valid, .in_ready, .in, .coin, .enqueue, .enqueue_ready, .offered,
-      .arriving_loses, .verdict, .victim, .victim_cut(cut), .held_data,
+      .arriving_loses, .verdict, .victim, .victim_cut(cut), .held,
       .release_valid(release_valid[PORTS]), .release_ready(release_ready[PORTS]), .released(released[PORTS]),
       .counts_arrival, .counts_error, .counts_discard, .arrival_len, .arrival_group,
       .routed_valid, .routed_from, .routed_to, .offer_valid, .offer_port, .offer_verdict, .offer_cut,
@@ -142,14 +142,14 @@ module host_switch
           .next_valid(taken[p]), .out(serving[p]), .done(done[p]), .held_data(held_data[p]),
           .held_control(held_control[p])
       );
+      assign held[p] = held_data[p];
     end else begin : reference
       tail_queue #(.DEPTH(DATA_DEPTH)) queue (
           .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered),
           .verdict(verdict[p]), .victim(victim[p]), .next(next[p]), .next_valid(taken[p]), .out(serving[p]),
-          .done(done[p]), .held_data(held_data[p])
+          .done(done[p]), .held(held[p]), .held_data(held_data[p]), .held_control(held_control[p])
       );
       assign cut[p] = 1'b0;
-      assign held_control[p] = '0;
     end
     egress #(.W(W), .DEPTH(TX_DEPTH)) way_out (
         .clk, .rst, .cfg, .next(next[p]), .next_valid(taken[p]), .frame(serving[p]), .done(done[p]),

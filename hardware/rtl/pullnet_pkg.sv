@@ -136,10 +136,21 @@ package pullnet_pkg;
     ways_t ways;
   } route_t;
 
-  // Whether a frame is marked (ECN): a queue holds more data frames than the threshold, and the frame's transport is capable.
-  function automatic logic congested(input config_t cfg, input logic [7:0] held, input frame_t frame);
+  // Room that a frame takes in a queue.
+  function automatic room_t share(input logic in_bytes, input len_t len);
+    share = in_bytes ? room_t'(len) : 20'd1;
+  endfunction
+
+  // Whether a frame goes with data or with control frames.
+  function automatic logic is_control(input kind_t kind);
+    is_control = kind == CONTROL || kind == HEADER || kind == RETURNED;
+  endfunction
+
+  // Whether a frame is marked (ECN): a queue holds more frames than the threshold, and the frame's transport is capable.
+  // Where control has a queue of its own, only data is marked.
+  function automatic logic congested(input config_t cfg, input logic [7:0] held, input frame_t frame, input logic one_queue);
     congested = cfg.mark && held > cfg.mark_above && frame.ip && frame.tos[1:0] != 0
-        && (frame.kind == DATA || frame.kind == FOREIGN);
+        && (one_queue || !is_control(frame.kind));
   endfunction
 
   // Folds a sum of 16-bit words as RFC 1071 has it.

@@ -54,4 +54,8 @@ module releaser
     head <= now.head;
     body <= now.body;
   end
+
+`ifdef FORMAL_LARGE
+  `include "releaser_props.svh"
+`endif
 endmodule

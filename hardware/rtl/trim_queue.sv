@@ -41,15 +41,11 @@ module trim_queue
   logic [7:0] turn;    // control frames served in this round while data waited
   frame_t newest;      // the newest waiting data frame
 
-  function automatic room_t share(input logic in_bytes, input len_t len);
-    share = in_bytes ? room_t'(len) : 20'd1;
-  endfunction
-
   // Who loses.
   logic control, data_room, data_fits, swap, swap_fits;
   room_t in_share, newest_share;
   always_comb begin
-    control = in.kind == CONTROL || in.kind == HEADER || in.kind == RETURNED;
+    control = is_control(in.kind);
     in_share = share(cfg.data_in_bytes, in.len);
     newest_share = share(cfg.data_in_bytes, newest.len);
     data_room = data_count != (DA + 1)'(DATA_DEPTH);

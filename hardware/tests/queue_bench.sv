@@ -1,9 +1,10 @@
-// The queue with its settings and frames as single signals, for the golden vectors.
+// The queues of both switches with their settings and frames as single signals, for the golden vectors.
 module queue_bench
   import pullnet_pkg::*;
 (
     input logic clk,
     input logic rst,
+    input logic drop_tail,  // the queue of the reference switch
     input logic [19:0] data_limit,
     input logic [19:0] control_limit,
     input logic data_in_bytes,
@@ -37,7 +38,7 @@ module queue_bench
     output logic [7:0] held_control
 );
   config_t cfg;
-  frame_t in, out, victim;
+  frame_t in;
   always_comb begin
     cfg = '0;
     cfg.data_limit = data_limit;
@@ -56,16 +57,47 @@ module queue_bench
     in.keep = in_keep;
     in.ip = 1'b1;
     in.tos = {6'd3, in_ect, 1'b0};
-    marks = congested(cfg, held_data, in);
     in.marked = marks;
   end
+  typedef struct packed {
+    logic in_ready;
+    verdict_t verdict;
+    frame_t victim;
+    logic victim_cut;
+    logic coin_used;
+    logic next_valid;
+    frame_t out;
+    logic [7:0] held;
+    logic [7:0] held_data;
+    logic [7:0] held_control;
+  } told_t;
+  told_t trims, drops, told;
   trim_queue #(.DATA_DEPTH(64), .CONTROL_DEPTH(64)) queue (
-      .clk, .rst, .cfg, .in_valid, .in_ready, .in, .arriving_loses, .verdict, .victim, .victim_cut, .coin_used, .next,
-      .next_valid, .out, .done, .held_data, .held_control
+      .clk, .rst, .cfg, .in_valid(in_valid && !drop_tail), .in_ready(trims.in_ready), .in, .arriving_loses,
+      .verdict(trims.verdict), .victim(trims.victim), .victim_cut(trims.victim_cut), .coin_used(trims.coin_used),
+      .next(next && !drop_tail), .next_valid(trims.next_valid), .out(trims.out), .done(done && !drop_tail),
+      .held_data(trims.held_data), .held_control(trims.held_control)
   );
-  assign victim_id = victim.head;
-  assign out_id = out.head;
-  assign out_len = out.len;
-  assign out_kind = out.kind;
-  assign out_marked = out.marked;
+  tail_queue #(.DEPTH(64)) tail (
+      .clk, .rst, .cfg, .in_valid(in_valid && drop_tail), .in_ready(drops.in_ready), .in, .verdict(drops.verdict),
+      .victim(drops.victim), .next(next && drop_tail), .next_valid(drops.next_valid), .out(drops.out),
+      .done(done && drop_tail), .held(drops.held), .held_data(drops.held_data), .held_control(drops.held_control)
+  );
+  assign drops.victim_cut = 1'b0;
+  assign drops.coin_used = 1'b0;
+  assign trims.held = trims.held_data;
+  assign told = drop_tail ? drops : trims;
+  assign marks = congested(cfg, told.held, in, drop_tail);
+  assign in_ready = told.in_ready;
+  assign verdict = told.verdict;
+  assign victim_id = told.victim.head;
+  assign victim_cut = told.victim_cut;
+  assign coin_used = told.coin_used;
+  assign next_valid = told.next_valid;
+  assign out_id = told.out.head;
+  assign out_len = told.out.len;
+  assign out_kind = told.out.kind;
+  assign out_marked = told.out.marked;
+  assign held_data = told.held_data;
+  assign held_control = told.held_control;
 endmodule

@@ -1,4 +1,4 @@
-"""The golden vectors of the trimming discipline (vectors/qdisc), replayed through the queue of the RTL."""
+"""The golden vectors of trimming and of drop-tail (vectors/qdisc), replayed through the queues of the RTL."""
 
 import json
 from pathlib import Path
@@ -11,6 +11,7 @@ from cocotb.triggers import FallingEdge
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "qdisc"
 KINDS = ["data", "control", "header", "returned", "foreign"]
 DEFAULTS = {"data_queue": "8 packets", "control_queue": "72 kB", "control_per_data": 10, "trim_to": "64 B"}
+TAIL_DEFAULTS = {**DEFAULTS, "data_queue": "200 packets"}
 
 
 def room(text: str) -> tuple[int, bool]:
@@ -19,9 +20,12 @@ def room(text: str) -> tuple[int, bool]:
     return int(float(number) * {"packets": 1, "B": 1, "kB": 1000}[unit]), unit != "packets"
 
 
-async def settle(dut: Any, config: dict[str, Any]) -> None:
-    """Set the queue up as the head of a file says."""
-    given = {**DEFAULTS, **config}
+async def settle(dut: Any, discipline: str, config: dict[str, Any]) -> None:
+    """Set the queue of this discipline up as the head of a file says."""
+    tail = discipline == "drop-tail"
+    given = {**TAIL_DEFAULTS, "data_queue": config.get("queue", TAIL_DEFAULTS["data_queue"])} if tail else DEFAULTS
+    given = {**given, **config}
+    dut.drop_tail.value = int(tail)
     dut.data_limit.value, dut.data_in_bytes.value = room(given["data_queue"])
     dut.control_limit.value, dut.control_in_bytes.value = room(given["control_queue"])
     dut.control_per_data.value = int(given["control_per_data"])
@@ -87,31 +91,59 @@ async def dequeue(dut: Any) -> object:
     return {**found, "ce": True} if int(dut.out_marked.value) else found
 
 
+async def step(dut: Any, line: dict[str, Any], where: str) -> None:
+    """One line of a file."""
+    if line["op"] == "enqueue":
+        assert await enqueue(dut, line) == line["verdict"], where
+    elif line["op"] == "dequeue":
+        packet = line["pkt"]
+        wanted = packet and {key: value for key, value in packet.items() if key != "ect"}
+        assert await dequeue(dut) == wanted, where
+    else:
+        dut.done.value = 1
+        await FallingEdge(dut.clk)
+        dut.done.value = 0
+
+
+async def replay(dut: Any, file: Path) -> int:
+    """Compare every line of a file; return how many there are."""
+    head, *lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    await settle(dut, head["discipline"], head["config"])
+    for number, line in enumerate(lines, 2):
+        where = f"{file.name}, line {number}"
+        await step(dut, line, where)
+        if head["discipline"] == "drop-tail":
+            # Its front is a register one cycle behind its memory.
+            await FallingEdge(dut.clk)
+        await cocotb.triggers.Timer(1, "ns")
+        after = line["after"]
+        held = (int(dut.held_data.value), int(dut.held_control.value))
+        assert held == (after["data_packets"], after["control_packets"]), where
+    return len(lines)
+
+
+def vectors(discipline: str) -> list[Path]:
+    """The files of a discipline whose settings the RTL has: it marks by frames held, on arrival."""
+    heads = {file: json.loads(file.read_text(encoding="utf-8").split("\n", 1)[0]) for file in VECTORS.glob("*.jsonl")}
+    files = [file for file, head in heads.items() if head["discipline"] == discipline]
+    return sorted(file for file in files if heads[file]["config"].get("mark_at", "enqueue") == "enqueue")
+
+
 @cocotb.test()
-async def the_queue_decides_as_the_vectors_say(dut: Any) -> None:
+async def the_trimming_queue_decides_as_the_vectors_say(dut: Any) -> None:
     """Every line of every file of the trimming discipline."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
-    files, lines = 0, 0
-    for file in sorted(VECTORS.glob("trim-*.jsonl")):
-        head, *steps = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        await settle(dut, head["config"])
-        for number, line in enumerate(steps, 2):
-            where = f"{file.name}, line {number}"
-            if line["op"] == "enqueue":
-                assert await enqueue(dut, line) == line["verdict"], where
-            elif line["op"] == "dequeue":
-                packet = line["pkt"]
-                wanted = packet and {key: value for key, value in packet.items() if key != "ect"}
-                assert await dequeue(dut) == wanted, where
-            else:
-                dut.done.value = 1
-                await FallingEdge(dut.clk)
-                dut.done.value = 0
-            await cocotb.triggers.Timer(1, "ns")
-            after = line["after"]
-            held = (int(dut.held_data.value), int(dut.held_control.value))
-            assert held == (after["data_packets"], after["control_packets"]), where
-            lines += 1
-        files += 1
-    assert files >= 10
-    assert lines > 750
+    files = vectors("trim")
+    lines = [await replay(dut, file) for file in files]
+    assert len(files) >= 10
+    assert sum(lines) > 750
+
+
+@cocotb.test()
+async def the_drop_tail_queue_decides_as_the_vectors_say(dut: Any) -> None:
+    """Every line of the files of drop-tail but the one that marks what leaves."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    files = vectors("drop-tail")
+    lines = [await replay(dut, file) for file in files]
+    assert len(files) >= 4
+    assert sum(lines) > 300

@@ -193,16 +193,18 @@ def same_frames(switch: xdp.KernelSwitch, probe: dict[str, Any], interfaces: lis
 def test_the_table_of_features_says_how_far_it_follows_the_vectors(tmp_path: Path, interfaces: tuple[int, int]) -> None:
     """`hardware/features/xdp.json`, the source of the table in docs/hardware.md; BLESS=1 rewrites it."""
     found = {}
-    for path in sorted((ROOT / "vectors/qdisc").glob("trim-*.jsonl")):
+    folder = ROOT / "vectors/qdisc"
+    for path in sorted([*folder.glob("trim-*.jsonl"), *folder.glob("drop-tail-*.jsonl")]):
         head, *lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         config = head["config"]
         if "mark_above" in config:
             found[path.stem] = "no: marks are refused"
             continue
-        number, unit = config.get("data_queue", "8 packets").split()
+        trims = head["discipline"] == "trim"
+        number, unit = (config.get("data_queue", "8 packets") if trims else config["queue"]).split()
         room = int(float(number) * {"packets": 1, "kB": 1000}[unit])
         told_room = {"packets": room} if unit == "packets" else {"packets": None, "bytes": room}
-        switch = loaded(tmp_path, interfaces, 9050, **told_room)
+        switch = loaded(tmp_path, interfaces, 9050, trims=trims, **told_room)
         found[path.stem] = followed(switch, interfaces[0], lines)
         switch.kernel.close()
     frames = json.loads((ROOT / "hardware/features/frames.json").read_text(encoding="utf-8"))

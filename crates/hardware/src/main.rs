@@ -1,14 +1,15 @@
-//! `pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]`: compares the simulated RTL with the software switch.
+//! `pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]`: compares the simulated RTL with the software switch;
+//! `reference` in place of `agreement` does so for the reference switch.
 //! `pullnet-hardware p4`: checks the paper's claims about its P4 program on both P4 programs, as JSON.
 //! `pullnet-hardware features SIMULATION`: which parts of the rule the simulated RTL has, as JSON.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use pullnet_hardware::agreement::{PROFILES, Profile, compare};
+use pullnet_hardware::agreement::{PROFILES, Profile, REFERENCE_PROFILES, compare};
 use pullnet_hardware::features;
 
-const USAGE: &str = "usage: pullnet-hardware agreement SIMULATION FRAMES [SEED] [PROFILE]
+const USAGE: &str = "usage: pullnet-hardware agreement|reference SIMULATION FRAMES [SEED] [PROFILE]
        pullnet-hardware features SIMULATION
        pullnet-hardware p4";
 
@@ -16,7 +17,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["agreement", program, frames, rest @ ..] if rest.len() <= 2 => agreement(program, frames, rest),
+        ["agreement", program, frames, rest @ ..] if rest.len() <= 2 => {
+            agreement(&PROFILES, program, frames, rest)
+        }
+        ["reference", program, frames, rest @ ..] if rest.len() <= 2 => {
+            agreement(&REFERENCE_PROFILES, program, frames, rest)
+        }
         ["p4"] => p4_programs(),
         ["features", program] => rtl_features(program),
         _ => Err(USAGE.to_owned()),
@@ -48,14 +54,14 @@ fn number(text: &str, what: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("{what} {text:?} is not a number from 0 to {}", u64::MAX))
 }
 
-fn agreement(program: &str, frames: &str, rest: &[&str]) -> Result<(), String> {
+fn agreement(known: &[Profile], program: &str, frames: &str, rest: &[&str]) -> Result<(), String> {
     let frames = number(frames, "FRAMES")?;
     let seed = rest.first().map_or(Ok(1), |text| number(text, "SEED"))?;
     let profiles = match rest.get(1) {
-        None => PROFILES.to_vec(),
-        Some(name) => vec![Profile::named(name).ok_or_else(|| {
-            let names = PROFILES.map(|profile| profile.name).join(", ");
-            format!("PROFILE {name:?} is not there; there are {names}")
+        None => known.to_vec(),
+        Some(name) => vec![*known.iter().find(|profile| profile.name == *name).ok_or_else(|| {
+            let names: Vec<_> = known.iter().map(|profile| profile.name).collect();
+            format!("PROFILE {name:?} is not there; there are {}", names.join(", "))
         })?],
     };
     let share = frames.div_ceil(profiles.len() as u64);

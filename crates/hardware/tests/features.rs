@@ -1,6 +1,6 @@
 //! Generates the table in `docs/hardware.md` of the parts of the rule that each implementation has. Columns come from tests:
 //! those of the software switch and the P4 programs from this file, those of the RTL and of the kernel switch from
-//! `hardware/features/rtl.json` (`tools/hardware.sh directed`) and `xdp.json` (`python/tests/test_switch_kernel.py`), whose
+//! `hardware/features/rtl.json` (`tools/hardware.sh features`) and `xdp.json` (`python/tests/test_switch_kernel.py`), whose
 //! tests compare their results with these files. `BLESS=1` regenerates the table.
 
 use std::collections::BTreeMap;
@@ -19,11 +19,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Vectors of the trimming queue: subject and text, in the order of their names.
+/// Vectors of the trimming switch and of the reference switch: subject and text, in the order of their names.
 fn vectors() -> Vec<(String, String)> {
     let folder = fs::read_dir(root().join("vectors/qdisc")).unwrap();
     let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.file_name().unwrap().to_str().unwrap().starts_with("trim-"));
+    files.retain(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with("trim-") || name.starts_with("drop-tail-")
+    });
     files.sort();
     let named = |path: &PathBuf| {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();

@@ -2,6 +2,7 @@
 
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_switch::Codec;
+use pullnet_wire::{HEADER, SEALED_HEADER, UDP};
 
 use super::layout::{Layout, checksum};
 use super::profile::{PORTS, Profile, ROUTES};
@@ -10,6 +11,8 @@ use super::profile::{PORTS, Profile, ROUTES};
 pub const LONGEST: usize = 1664;
 const SHORTEST: usize = 14;
 const HOME: u16 = 61000;
+/// Version of the header, and of the header of encrypted packets.
+const VERSIONS: [(u8, usize); 2] = [(2, HEADER), (4, SEALED_HEADER)];
 
 /// A frame for a port of the switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,7 +64,7 @@ impl Frames {
 
     fn payload_len(&mut self) -> usize {
         match self.chance.below(10) {
-            0..4 => 1446,
+            0..4 => 1436,
             4..6 => self.chance.below(64) as usize,
             _ => self.chance.below(1430) as usize,
         }
@@ -150,16 +153,18 @@ impl Frames {
         }
     }
 
-    fn datagram(&mut self, port: usize, dscp: u8, carried: usize) -> Vec<u8> {
+    fn datagram(&mut self, port: usize, dscp: u8, payload: usize) -> Vec<u8> {
         let mut bytes = self.ethernet_ip(port);
-        self.ip(&mut bytes, dscp, 17, 30 + carried);
+        let (version, header) = VERSIONS[usize::from(self.one_in(4))];
+        let carried = UDP + header + payload;
+        self.ip(&mut bytes, dscp, 17, carried);
         let to_port = if self.one_in(9) { self.word() } else { HOME.to_be_bytes() };
         bytes.extend((49152 + (self.chance.bits() as u16 & 0x3fff)).to_be_bytes());
         bytes.extend(to_port);
-        bytes.extend(((30 + carried) as u16).to_be_bytes());
-        bytes.extend([0, 0, 0x10, 0]);
+        bytes.extend((carried as u16).to_be_bytes());
+        bytes.extend([0, 0, version << 4, 0]);
         bytes.extend(HOME.to_be_bytes());
-        (0..18 + carried).for_each(|_| bytes.push(self.chance.bits() as u8));
+        (4..header + payload).for_each(|_| bytes.push(self.chance.bits() as u8));
         bytes
     }
 

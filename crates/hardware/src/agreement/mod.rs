@@ -15,12 +15,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use pullnet_qdisc::{Discipline, DropTail, Trim};
+use pullnet_switch::Slot;
 use thiserror::Error;
 
 pub use frames::{Frames, Given, LONGEST};
 pub use layout::Layout;
 pub(crate) use layout::checksum;
-pub use profile::{FIXED, PORTS, PROFILES, Profile, ROUTES, Room, Route, mac};
+pub use profile::{FIXED, PORTS, PROFILES, Profile, REFERENCE_PROFILES, ROUTES, Room, Route, mac};
 pub use reference::{Disagreement, Reference, Report, Tally};
 
 /// Reasons why a comparison failed.
@@ -76,7 +78,12 @@ fn talk<I: Iterator<Item = (usize, Given)>>(
     thread::scope(|scope| {
         // A simulation that aborts reports the reason on its standard error.
         scope.spawn(move || write_input(BufWriter::new(to), profile, seed, frames()).ok());
-        follow(BufReader::new(from), profile, frames())
+        let from = BufReader::new(from);
+        if profile.trims {
+            follow(from, Reference::<Trim<_>>::new(profile, &profile.trim()), frames())
+        } else {
+            follow(from, Reference::<DropTail<_>>::new(profile, &profile.drop_tail()), frames())
+        }
     })
 }
 
@@ -105,12 +112,11 @@ fn write_input(
     to.flush()
 }
 
-fn follow(
+fn follow<Q: Discipline<Slot>>(
     mut from: impl Read,
-    profile: &Profile,
+    mut reference: Reference<Q>,
     mut frames: impl Iterator<Item = (usize, Given)>,
 ) -> Result<Tally, Failure> {
-    let mut reference = Reference::new(profile);
     loop {
         let report = read_report(&mut from)?;
         if let Report::Routed { from, .. } = report

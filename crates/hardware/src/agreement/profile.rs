@@ -1,6 +1,6 @@
 //! Settings for comparing RTL and reference, and their translation for both.
 
-use pullnet_qdisc::{TrimConfig, Victim};
+use pullnet_qdisc::{DropTailConfig, TrimConfig, Victim};
 use pullnet_switch::{Entry, FabricSettings, Mac, Ndp, Prefix, Selection, Unknown};
 use pullnet_units::{Bytes, Packets, Picos, PortId, QueueSize};
 
@@ -61,6 +61,8 @@ pub struct Profile {
     pub routed: bool,
     /// Whether frames are in the format of the NDP paper's artifact.
     pub artifact: bool,
+    /// Whether this is the trimming switch; otherwise the reference switch, which drops tails.
+    pub trims: bool,
 }
 
 const BASE: Profile = Profile {
@@ -79,9 +81,26 @@ const BASE: Profile = Profile {
     control_share: 20,
     routed: false,
     artifact: false,
+    trims: true,
 };
 
-/// All profiles; together they cover every part of the rule.
+const TAIL: Profile = Profile { name: "tail", trims: false, coin: false, send_back: false, ..BASE };
+
+/// Profiles of the reference switch.
+pub const REFERENCE_PROFILES: [Profile; 3] = [
+    TAIL,
+    Profile { name: "tail-bytes", data: Room::Bytes(3500), incast: 30, routed: true, ..TAIL },
+    Profile {
+        name: "tail-mark",
+        data: Room::Frames(6),
+        mark_above: Some(2),
+        flood: false,
+        control_share: 40,
+        ..TAIL
+    },
+];
+
+/// Profiles of the trimming switch; together they cover every part of the rule.
 pub const PROFILES: [Profile; 8] = [
     BASE,
     Profile {
@@ -168,11 +187,6 @@ pub fn mac(number: u8) -> Mac {
 }
 
 impl Profile {
-    /// The profile of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        PROFILES.into_iter().find(|profile| profile.name == name)
-    }
-
     /// Settings for a probe of one part of the rule: little room, no randomness, no backpressure.
     pub fn probe(
         learn: bool,
@@ -220,6 +234,15 @@ impl Profile {
             return_to_sender: self.send_back,
             mark_above: self.mark_above.map(|above| QueueSize::Packets(Packets(above.into()))),
             ..TrimConfig::default()
+        }
+    }
+
+    /// The same for the reference switch.
+    pub fn drop_tail(&self) -> DropTailConfig {
+        DropTailConfig {
+            queue: self.data.size(),
+            mark_above: self.mark_above.map(|above| QueueSize::Packets(Packets(above.into()))),
+            ..DropTailConfig::default()
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use pullnet_qdisc::Trim;
+use pullnet_qdisc::Discipline;
 use pullnet_switch::{Dropped, Event, Fabric, Observer, PortSettings, Slot};
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 use thiserror::Error;
@@ -80,9 +80,9 @@ pub struct Tally {
     pub cycles: u64,
 }
 
-/// The software switch that follows the RTL.
-pub struct Reference {
-    fabric: Fabric<Trim<Slot>, Layout, Log>,
+/// The software switch that follows the RTL, with the discipline `Q` at its ports.
+pub struct Reference<Q: Discipline<Slot>> {
+    fabric: Fabric<Q, Layout, Log>,
     waiting: [VecDeque<Given>; PORTS],
     expected: [VecDeque<Vec<u8>>; PORTS],
     /// Frames rejected by the hardware only, by port.
@@ -96,9 +96,9 @@ const SENT_BACK: u16 = 2;
 const DATA_FULL: u16 = 3;
 const CONTROL_FULL: u16 = 4;
 
-impl Reference {
-    /// A switch with the settings of `profile`; its ports serve only when the RTL's do.
-    pub fn new(profile: &Profile) -> Self {
+impl<Q: Discipline<Slot>> Reference<Q> {
+    /// A switch with the settings of `profile` and these queues; its ports serve only when the RTL's do.
+    pub fn new(profile: &Profile, queues: &Q::Config) -> Self {
         let port = PortSettings {
             node: NodeId(0),
             rate: BitsPerSec::gbps(10),
@@ -107,7 +107,7 @@ impl Reference {
             peer: None,
         };
         let (layout, ports) = (profile.layout(), [port; PORTS]);
-        let mut fabric = Fabric::new(&profile.trim(), profile.fabric(), &ports, layout, Log::default())
+        let mut fabric = Fabric::new(queues, profile.fabric(), &ports, layout, Log::default())
             .expect("ports without peers are right");
         for (mac, entry) in Profile::entries() {
             fabric.forward(NodeId(0), mac, entry);

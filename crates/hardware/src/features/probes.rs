@@ -5,6 +5,7 @@ use std::path::Path;
 use pullnet_qdisc::Trim;
 use pullnet_switch::{Fabric, Silent, Slot};
 use pullnet_units::{BitsPerSec, NodeId, Picos, PortId};
+use pullnet_wire::{HEADER, SEALED_HEADER};
 
 use crate::agreement::{Failure, Given, Layout, PORTS, Profile, ROUTES, checksum, compare_frames};
 use crate::p4::port::{Settings, Ways, host, route, set};
@@ -24,7 +25,7 @@ pub struct Probe {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Shape {
     /// The given number of data frames, more than there is room for.
-    Overload { header: Header, artifact: bool },
+    Overload { header: Header, layout: Packets },
     /// Data frames that may be marked.
     Marked,
     /// More headers than there is room for.
@@ -43,6 +44,15 @@ enum Header {
     V6,
 }
 
+/// What lies behind UDP, or behind IP in the artifact's layout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Packets {
+    Plain,
+    /// Version 4, whose header is longer.
+    Encrypted,
+    Artifact,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reach {
     Fixed,
@@ -50,21 +60,19 @@ enum Reach {
     Flooded,
 }
 
-const fn overload(name: &'static str, header: Header) -> Probe {
-    Probe { name, shape: Shape::Overload { header, artifact: false }, reach: Reach::Fixed }
+const fn overload(name: &'static str, header: Header, layout: Packets) -> Probe {
+    Probe { name, shape: Shape::Overload { header, layout }, reach: Reach::Fixed }
 }
 
 /// Every probe.
-pub const PROBES: [Probe; 12] = [
-    overload("trim: IPv4 lengths and checksum", Header::Plain),
-    overload("trim: IPv4 with options", Header::Options),
-    overload("trim: behind a VLAN tag", Header::Tagged),
-    overload("trim: IPv6", Header::V6),
-    Probe {
-        name: "trim: the artifact's layout",
-        shape: Shape::Overload { header: Header::Plain, artifact: true },
-        reach: Reach::Fixed,
-    },
+pub const PROBES: [Probe; 14] = [
+    overload("trim: IPv4 lengths and checksum", Header::Plain, Packets::Plain),
+    overload("trim: IPv4 with options", Header::Options, Packets::Plain),
+    overload("trim: behind a VLAN tag", Header::Tagged, Packets::Plain),
+    overload("trim: IPv6", Header::V6, Packets::Plain),
+    overload("trim: encrypted packets over IPv4", Header::Plain, Packets::Encrypted),
+    overload("trim: encrypted packets over IPv6", Header::V6, Packets::Encrypted),
+    overload("trim: the artifact's layout", Header::Plain, Packets::Artifact),
     Probe { name: "return to sender: IPv4", shape: Shape::Headers(Header::Plain), reach: Reach::Fixed },
     Probe { name: "return to sender: IPv6", shape: Shape::Headers(Header::V6), reach: Reach::Fixed },
     Probe { name: "ECN: the mark and its checksum", shape: Shape::Marked, reach: Reach::Fixed },
@@ -72,7 +80,7 @@ pub const PROBES: [Probe; 12] = [
     Probe { name: "routes: the longest IPv4 prefix", shape: Shape::Prefixes, reach: Reach::Fixed },
     Probe {
         name: "learned addresses",
-        shape: Shape::Overload { header: Header::Plain, artifact: false },
+        shape: Shape::Overload { header: Header::Plain, layout: Packets::Plain },
         reach: Reach::Learned,
     },
     Probe { name: "flooding, with trims of copies", shape: Shape::Marked, reach: Reach::Flooded },
@@ -83,7 +91,7 @@ type Left = Vec<Vec<Vec<u8>>>;
 
 impl Probe {
     fn artifact(&self) -> bool {
-        matches!(self.shape, Shape::Overload { artifact: true, .. })
+        matches!(self.shape, Shape::Overload { layout: Packets::Artifact, .. })
     }
 
     /// Settings of the switch.
@@ -108,9 +116,13 @@ impl Probe {
             frames.push((1, frame(from, to, 11 << 2, 0, Header::Plain, [10, 9, 9, 9])));
         }
         let more = |n: u8| match self.shape {
-            Shape::Overload { artifact: true, .. } => artifact(to, from, 200 + usize::from(n)),
-            Shape::Overload { header, .. } => {
-                frame(to, from, 3 << 2, 200 + usize::from(n), header, [10, 9, 9, 9])
+            Shape::Overload { header, layout } => {
+                let payload = 200 + usize::from(n);
+                match layout {
+                    Packets::Plain => frame(to, from, 3 << 2, payload, header, [10, 9, 9, 9]),
+                    Packets::Encrypted => encrypted(to, from, payload, header),
+                    Packets::Artifact => artifact(to, from, payload),
+                }
             }
             Shape::Marked => frame(to, from, 3 << 2 | 2, 100 + usize::from(n), Header::Plain, [10, 9, 9, 9]),
             Shape::Headers(header) => frame(to, from, 7 << 2, 0, header, [10, 9, 9, 9]),
@@ -155,6 +167,14 @@ fn frame(to: [u8; 6], from: [u8; 6], tos: u8, payload: usize, header: Header, ip
     bytes.extend(carried.to_be_bytes());
     bytes.extend([0, 0, 0x20, 0, 0xee, 0x49]);
     bytes.extend((0..28 + payload).map(|n| n as u8));
+    bytes
+}
+
+/// A DATA frame of version 4. The rest of its longer header takes the place of payload.
+fn encrypted(to: [u8; 6], from: [u8; 6], payload: usize, header: Header) -> Vec<u8> {
+    let mut bytes = frame(to, from, 3 << 2, SEALED_HEADER - HEADER + payload, header, [10, 9, 9, 9]);
+    let at = bytes.len() - payload - SEALED_HEADER;
+    bytes[at] = 4 << 4;
     bytes
 }
 

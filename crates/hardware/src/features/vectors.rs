@@ -226,8 +226,11 @@ impl Ported {
 pub fn replay(text: &str, port: fn(&Value) -> Result<Ported, WrongVector>) -> Result<String, WrongVector> {
     let mut lines = text.lines().map(serde_json::from_str::<Value>).zip(1..);
     let mut next = || lines.next().map(|(line, at)| (line.map_err(|_| WrongVector::Line(at, "JSON")), at));
-    let (head, _) = next().ok_or(WrongVector::Line(1, "head"))?;
-    let mut port = match port(&head?["config"]) {
+    let head = next().ok_or(WrongVector::Line(1, "head"))?.0?;
+    if head["discipline"] != "trim" {
+        return Ok("no: the program trims".into());
+    }
+    let mut port = match port(&head["config"]) {
         Err(WrongVector::Settings(why)) => return Ok(format!("no: {why}")),
         port => port?,
     };

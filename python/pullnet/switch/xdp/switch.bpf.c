@@ -28,8 +28,10 @@ static __u32 (*get_random)(void) = (void *)BPF_FUNC_get_prandom_u32;
 #define PORTS 64
 #define ENTRIES 4096
 #define GROUP 16
-// Bytes of the header of NDP in UDP, all of which a trim leaves (docs/wire.md).
+// Bytes of the header of NDP in UDP, all of which a trim leaves (docs/wire.md); version 4, under a key, has a longer one.
 #define NDP_HEADER 32
+#define SEALED_HEADER 64
+#define SEALED_VERSION 4
 #define LABEL_BASE 49152
 
 enum forwarding { BY_PATH, AT_RANDOM, BY_FLOW };
@@ -142,6 +144,7 @@ INLINE void see(struct frame *f, struct xdp_md *ctx)
 {
 	struct ethhdr *eth;
 	struct udphdr *udp;
+	const __u8 *first;
 
 	f->at = (void *)(long)ctx->data;
 	f->end = (void *)(long)ctx->data_end;
@@ -160,7 +163,10 @@ INLINE void see(struct frame *f, struct xdp_md *ctx)
 		f->is_udp = 0;
 		return;
 	}
+	first = (void *)(udp + 1);
 	f->least = f->udp + sizeof(*udp) + NDP_HEADER;
+	if ((void *)(first + 1) <= f->end && *first >> 4 == SEALED_VERSION)
+		f->least = f->udp + sizeof(*udp) + SEALED_HEADER;
 	f->source_port = be16(udp->source);
 }
 
