@@ -22,4 +22,5 @@ fi
 step tools/hardware.sh quick
 step .venv/bin/python tools/results_doc.py --check
 step .venv/bin/pytest
+step tools/site/build.sh
 step tools/fuzz.sh "$fuzz_seconds"
