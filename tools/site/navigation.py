@@ -15,6 +15,7 @@ _LEARN = [
     {"From htsim": "from-htsim.md"},
     {"From ns-3": "from-ns3.md"},
     {"Asked elsewhere, answered here": "asked.md"},
+    {"Gallery": "gallery.md"},
 ]
 
 _REFERENCE = [
