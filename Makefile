@@ -1,4 +1,4 @@
-.PHONY: setup demo test test-long lint test-frames test-python papers fuzz soak hardware-quick bench fmt hardware
+.PHONY: setup demo test test-long lint test-frames test-python papers docs fuzz soak hardware-quick bench fmt hardware
 
 setup:            ## leaves the command at .venv/bin/pullnet; does nothing where nothing has changed
 	@tools/setup.sh
@@ -22,6 +22,8 @@ soak:             ## host stacks under faults, for hours; docs/soak.md has short
 	cargo run --release -p pullnet-soak
 hardware-quick:   ## the trimming switch in hardware, in five minutes
 	@tools/hardware.sh quick
+docs: setup       ## the documentation site in target/site/html, with its links checked
+	@tools/site/build.sh
 hardware:         ## the trimming switch in hardware: lint, agreement, line rate, proofs, synthesis (about an hour)
 	@tools/hardware.sh full
 bench: setup      ## packet-hops per CPU-second

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that tools/test.sh leaves out: tools/test_long.sh [lint | rust | python | papers | hardware | fuzz]...
+# Everything that tools/test.sh leaves out: tools/test_long.sh [lint | rust | python | papers | site | hardware | fuzz]...
 #
 # All of it unless steps are named. Every fuzz target runs for FUZZ_SECONDS, 20 unless set; `tools/fuzz.sh` without a number
 # runs each for a minute. Python's tests run with the core that `make setup` builds.
@@ -34,15 +34,18 @@ papers() {
     rm -r "$out"
 }
 
+# The documentation site, with its links checked.
+site() { step tools/site/build.sh; }
+
 run() {
     case "$1" in
         lint) step tools/lint.sh ;;
-        rust | python | papers) "$1" ;;
+        rust | python | papers | site) "$1" ;;
         hardware) step tools/hardware.sh quick ;;
         fuzz) step tools/fuzz.sh "${FUZZ_SECONDS:-20}" ;;
-        *) echo "test_long: there is no step $1: use lint, rust, python, papers, hardware or fuzz" >&2 && exit 2 ;;
+        *) echo "test_long: there is no step $1: use lint, rust, python, papers, site, hardware or fuzz" >&2 && exit 2 ;;
     esac
 }
 
-[ $# -gt 0 ] || set -- lint rust python papers hardware fuzz
+[ $# -gt 0 ] || set -- lint rust python papers site hardware fuzz
 for name in "$@"; do run "$name"; done

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pullnet.errors import PullnetWarning
+from pullnet.errors import InputError, PullnetWarning
 from pullnet.result import Result
 from pullnet.runner import run
 from pullnet.scenario import Overrides, ScenarioSource
@@ -78,6 +78,8 @@ def iter_many(
     tasks = [_task(number, job, threads, keep, out) for number, job in enumerate(jobs)]
     if not tasks:
         return
+    if workers is not None and workers < 1:
+        raise InputError(f"workers: {workers} is out of range; use 1 or more")
     size = min(len(tasks), workers or max(1, len(os.sched_getaffinity(0)) // threads))
     # Workers start afresh: a fork would copy locks that other threads of this process may hold.
     with ProcessPoolExecutor(size, mp_context=get_context("spawn")) as pool:

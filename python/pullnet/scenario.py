@@ -131,13 +131,20 @@ def override_pairs(settings: Overrides) -> list[tuple[str, str]]:
     if isinstance(settings, str):
         settings = [settings]
     if isinstance(settings, Mapping):
-        return [(path, toml_value(value)) for path, value in settings.items()]
+        return [(path, _value_of(path, value)) for path, value in settings.items()]
     pairs = [(text, *text.partition("=")) for text in settings]
     wrong = [text for text, path, equals, _ in pairs if not path.strip() or not equals]
     if wrong:
         example = "write path=value, for instance --set topology.k=8"
         raise InputError([f"--set {text}: is not a setting and a value; {example}" for text in wrong])
     return [(path.strip(), value.strip()) for _, path, _, value in pairs]
+
+
+def _value_of(path: str, value: object) -> str:
+    try:
+        return toml_value(value)
+    except InputError as error:
+        raise InputError([f"{path}: {line}" for line in error.errors]) from None
 
 
 def toml_value(value: object) -> str:

@@ -1,6 +1,7 @@
 """The command `pullnet reproduce`, on what takes seconds."""
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import pullnet as library
 from pullnet.papers.judge import VERDICTS
 from pullnet.papers.model import Point
-from pullnet.papers.runs import Task, execute
+from pullnet.papers.runs import Task, execute, warned
 
 from .conftest import Pullnet
 
@@ -35,6 +36,18 @@ def test_runs_that_are_there_are_not_repeated(pullnet: Pullnet, tmp_path: Path) 
     again = pullnet("reproduce", "ndp/3", "--smoke", "--out", "out")
     assert f"{len(summaries)} of them done before" in again.stderr.replace("\n", " ")
     assert [path.stat().st_mtime_ns for path in summaries] == before
+
+
+def test_warnings_of_the_runs_are_counted_and_come_after_them(small: Path, tmp_path: Path) -> None:
+    short = Point({}, {"limit": "30 us"})
+    tasks = [Task("e", small, short, seed, tmp_path / "out" / str(seed)) for seed in (1, 2, 3)]
+    tasks.append(Task("e", small, Point({}, {}), 1, tmp_path / "out" / "whole"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(execute(tasks, 1))) == 4
+    (line,) = warned(tasks)
+    assert line.startswith("warning: in 3 of 4 runs: ")
+    assert line.endswith("[unfinished_flows]")
 
 
 def test_what_was_broken_off_is_run_again(small: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pullnet.papers import model, report
 from pullnet.papers.judge import Outcome
 from pullnet.papers.reproduce import Order
 from pullnet.papers.reproduce import reproduce as run_order
+from pullnet.papers.runs import warned
 from pullnet.runner import interruptible
 from pullnet.seeds import parse_seeds
 from pullnet.sweeps.progress import Asking, Tally
@@ -56,6 +57,8 @@ def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
         asking = Asking(tally, "stopping once the runs that have begun are done; the same command goes on from there")
         with interruptible(asking):
             outcomes = run_order(order, tally, asking)
+    for line in warned(tasks):
+        typer.echo(line, err=True)
     name = f"claims-{order.figure}" if order.figure else "claims"
     report.write(outcomes, order.out, name)
     if tables:

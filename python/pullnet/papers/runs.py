@@ -3,6 +3,8 @@
 import hashlib
 import json
 import re
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from pathlib import Path
 
 from pullnet import json_text
 from pullnet.directory import PARTIAL
-from pullnet.errors import InputError
+from pullnet.errors import InputError, PullnetWarning
 from pullnet.identity import core_identity
 from pullnet.papers import calculations
 from pullnet.papers.calculations import Numbers
@@ -128,9 +130,20 @@ def _execute(task: Task) -> None:
         _calculate(task.work, task)
         return
     try:
-        run(task.work, set=task.point.set, seed=task.seed, out=task.folder, force=True)
+        with warnings.catch_warnings():
+            # `warned` counts those of all runs; beside the progress, each would be lost among the others.
+            warnings.simplefilter("ignore", PullnetWarning)
+            run(task.work, set=task.point.set, seed=task.seed, out=task.folder, force=True)
     except InputError as error:
         raise InputError([f"{task.text}: {line}" for line in error.errors]) from None
+
+
+def warned(tasks: list[Task]) -> list[str]:
+    """Return a line for each kind of warning in the summaries: how many runs have it, and what one of them says."""
+    runs = [task.run.result.summary.warnings for task in tasks if isinstance(task.work, Path)]
+    counts = Counter(name for notices in runs for name in dict.fromkeys(notice.name for notice in notices))
+    first = {notice.name: notice for notices in reversed(runs) for notice in reversed(notices)}
+    return [f"warning: in {count} of {len(runs)} runs: {first[name]}" for name, count in counts.items()]
 
 
 def _calculate(name: str, task: Task) -> None:

@@ -1,0 +1,349 @@
+"""Wrong inputs of every command and of the Python API: exit code 2, and an error with place, value and remedy.
+
+Each row is a command and the words that its error has to contain. The commands run in this process, in a folder with
+the files of `FILES`; none may read without end, print a traceback or blame itself (exit code 1).
+"""
+
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pullnet
+from pullnet import codes, traffic
+from pullnet.cli import status
+
+from .conftest import SMALL
+
+STAR = 'kind = "star"\nhosts = 4'
+
+
+def scenario(topology: str = STAR, block: str = 'kind = "incast"\nsize = "9 kB"', more: str = "") -> str:
+    """A scenario around a table under test."""
+    parts = [
+        'until = "all flows done"',
+        "[topology]",
+        topology,
+        "[transport]",
+        'kind = "ndp"',
+        "[switch]",
+        'kind = "trim"',
+    ]
+    return "\n".join([*parts, "[[traffic]]", block, more, ""])
+
+
+def from_file(name: str) -> str:
+    return scenario(topology=f'kind = "file"\nfile = "{name}"')
+
+
+def traffic_of(kind: str, name: str, more: str = "") -> str:
+    return scenario(block=f'kind = "{kind}"\nfile = "{name}"\n{more}')
+
+
+def sizes_of(name: str) -> str:
+    return scenario(block=f'kind = "poisson"\nload = 0.5\nflows = 9\nsizes = {{ file = "{name}", read = "steps" }}')
+
+
+NET = '[[switch]]\nname = "s"\n[[host]]\nname = "a"\n[[host]]\nname = "b"\n'
+
+FILES: dict[str, str | bytes] = {
+    "small.toml": SMALL,
+    "empty.toml": "",
+    "nul.toml": b'name = "a\0b"\n',
+    "latin.toml": b'name = "caf\xe9"\n',
+    "twice.toml": SMALL.replace("seed = 3", "seed = 3\nseed = 4"),
+    "unclosed.toml": 'name = "x',
+    "array.toml": SMALL.replace("[topology]", "[[topology]]"),
+    "unitless.toml": SMALL.replace('"10 Gbps"', "10"),
+    "negative.toml": SMALL.replace('"1 us"', '"-1 us"'),
+    "nan.toml": scenario(block='kind = "poisson"\nload = nan\nsizes = { fixed = "9 kB" }'),
+    "both.toml": SMALL.replace('limit = "100 ms"', 'limit = "100 ms"\nduration = "1 ms"'),
+    "odd.toml": SMALL.replace("k = 4", "k = 5"),
+    "host.toml": SMALL.replace("to = 0", "to = 99"),
+    "fault.toml": SMALL + '[[fault]]\nplace = "link core 99 - agg 0"\ndown = true\n',
+    "fault-time.toml": SMALL + '[[fault]]\nplace = "all links"\ndown = true\nfrom = "2 ms"\nuntil = "1 ms"\n',
+    "fault-nothing.toml": SMALL + '[[fault]]\nplace = "all links"\n',
+    "probe.toml": SMALL.replace('interval = "10 us"', 'interval = "0 us"'),
+    "port.toml": SMALL + 'port_series = { interval = "10 us", of = "tor 99" }\n',
+    "no-net.toml": from_file("none.toml"),
+    "folder-net.toml": from_file("folder.toml"),
+    "suffix-net.toml": from_file("net.yaml"),
+    "net.yaml": "a: b",
+    "lonely.toml": from_file("lonely-net.toml"),
+    "lonely-net.toml": NET + '[[link]]\nbetween = ["a", "s"]\nrate = "1 Gbps"\ndelay = "1 us"\n',
+    "unknown.toml": from_file("unknown-net.toml"),
+    "unknown-net.toml": NET + '[[link]]\nbetween = ["a", "t"]\nrate = "1 Gbps"\ndelay = "1 us"\n',
+    "rateless.toml": from_file("rateless-net.toml"),
+    "rateless-net.toml": NET + '[[link]]\nbetween = ["a", "s"]\n[[link]]\nbetween = ["b", "s"]\n',
+    "lanes.toml": from_file("lanes-net.toml"),
+    "lanes-net.toml": NET + '[[link]]\nbetween = ["a", "s"]\nlanes = 0\nrate = "1 Gbps"\ndelay = "1 us"\n',
+    "hpcc.toml": from_file("hpcc.txt"),
+    "hpcc.txt": "3 1 2\n0\n1 0 25Gbps 1us 0\n2 0 25Gbps 1us 0.5\n",
+    "hpcc-short.toml": from_file("short.txt"),
+    "short.txt": "3 1 2\n0\n1 0 25Gbps 1us 0\n",
+    "topo.toml": from_file("tree.topo"),
+    "tree.topo": "Nodes 8\nTiers three\n",
+    "xml.toml": from_file("net.xml"),
+    "net.xml": "<network><open>",
+    "matrix.toml": traffic_of("matrix", "bad.cm"),
+    "bad.cm": "Nodes 4\nConnections 1\n0->9 id 1 start 0 size 100\n",
+    "matrix-count.toml": traffic_of("matrix", "count.cm"),
+    "count.cm": "Nodes 4\nConnections 5\n0->1 id 1 start 0 size 100\n",
+    "matrix-word.toml": traffic_of("matrix", "word.cm"),
+    "word.cm": "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 100 colour red\n",
+    "matrix-unit.toml": traffic_of("matrix", "unit.cm"),
+    "unit.cm": "Nodes 4\nConnections 1\n0->1 id 1 start 5 size 100\n",
+    "trigger.toml": traffic_of("matrix", "trigger.cm"),
+    "trigger.cm": "Nodes 4\nConnections 1\n0->1 id 1 trigger 7 size 100\n",
+    "flow.toml": traffic_of("matrix", "flow.txt", 'format = "hpcc"'),
+    "flow.txt": "1\n0 1 3 100 lots 0.0\n",
+    "flows.toml": traffic_of("flows", "flows.csv"),
+    "flows.csv": "src,dst,bytes,start_us\n0,0,100,0\n",
+    "flows-head.toml": traffic_of("flows", "head.csv"),
+    "head.csv": "from,to,bytes,start_us\n0,1,100,0\n",
+    "flows-start.toml": traffic_of("flows", "start.csv"),
+    "start.csv": "src,dst,bytes,start_us\n0,1,100,-5\n",
+    "flows-cell.toml": traffic_of("flows", "cell.csv"),
+    "cell.csv": "src,dst,bytes,start_us\n0,1,many,0\n",
+    "flows-none.toml": traffic_of("flows", "none.csv"),
+    "sizes.toml": sizes_of("falls.csv"),
+    "falls.csv": "bytes,cdf\n100,0.5\n200,0.4\n300,1\n",
+    "sizes-end.toml": sizes_of("end.csv"),
+    "end.csv": "bytes,cdf\n100,0.5\n200,0.9\n",
+    "sizes-head.toml": sizes_of("sizes-head.csv"),
+    "sizes-head.csv": "size,share\n100,1\n",
+    "sizes-empty.toml": sizes_of("none-at-all.csv"),
+    "none-at-all.csv": "bytes,cdf\n",
+    "taken.txt": "not a folder",
+    "noise.pcap": bytes(range(256)) * 8,
+    "empty.pcap": b"",
+    "short.pcap": b"\xd4\xc3\xb2\xa1\x02\x00",
+    "broken.gz": b"\x1f\x8b\x08\x00 no gzip at all",
+    "broken.parquet": b"PAR1 no parquet at all",
+    "counters.csv": "time,in\n2026-01-01 00:00,5\n2026-01-01 00:05,6\n2026-01-01 00:10,7\n",
+    "words.csv": "time,in\n2026-01-01 00:00,five\n",
+    "head-only.csv": "time,in_bytes\n",
+    "switch.toml": "[[port]]\nname = 5\n",
+    "host-config.toml": 'backend = "carrier pigeon"\n',
+}
+
+RUN = [
+    ("run", "SCENARIO"),
+    ("run none.toml", "none.toml", "no such file", "pullnet new"),
+    ("run folder.toml", "folder.toml", "a folder"),
+    ("run empty.toml", "empty.toml", "topology"),
+    ("run nul.toml", "nul.toml:1"),
+    ("run latin.toml", "latin.toml", "UTF-8"),
+    ("run twice.toml", "twice.toml:4", "keep one"),
+    ("run unclosed.toml", "unclosed.toml:1"),
+    ("run array.toml", "array.toml", "topology"),
+    ("run unitless.toml", "unitless.toml:", "rate", "10"),
+    ("run negative.toml", "negative.toml:", "delay", "-1 us"),
+    ("run nan.toml", "nan.toml:", "load", "nan"),
+    ("run both.toml", "both.toml", "duration"),
+    ("run odd.toml", "odd.toml:", "k", "5"),
+    ("run host.toml", "host.toml:", "99"),
+    ("run fault.toml", "fault.toml:", "core 99"),
+    ("run fault-time.toml", "fault-time.toml:", "1 ms"),
+    ("run fault-nothing.toml", "fault-nothing.toml:", "fault"),
+    ("run probe.toml", "probe.toml:", "interval", "0 us"),
+    ("run port.toml", "port.toml:", "tor 99"),
+    ("run no-net.toml", "none.toml"),
+    ("run folder-net.toml", "folder.toml"),
+    ("run suffix-net.toml", "net.yaml", ".topo"),
+    ("run lonely.toml", "lonely-net.toml", "b"),
+    ("run unknown.toml", "unknown-net.toml", "line 7", '"t"'),
+    ("run rateless.toml", "rateless-net.toml", "line 7", "rate"),
+    ("run lanes.toml", "lanes-net.toml", "line 9", "0"),
+    ("run hpcc.toml", "hpcc.txt", "4", "0.5"),
+    ("run hpcc-short.toml", "short.txt", "2"),
+    ("run topo.toml", "tree.topo", "three"),
+    ("run xml.toml", "net.xml"),
+    ("run matrix.toml", "bad.cm", "3", "9"),
+    ("run matrix-count.toml", "count.cm", "5"),
+    ("run matrix-word.toml", "word.cm", "colour"),
+    ("run matrix-unit.toml", "start_unit"),
+    ("run trigger.toml", "trigger.cm", "7"),
+    ("run flow.toml", "flow.txt", "lots"),
+    ("run flows.toml", "flows.csv", "2"),
+    ("run flows-head.toml", "head.csv", "src"),
+    ("run flows-start.toml", "start.csv", "-5"),
+    ("run flows-cell.toml", "cell.csv", "many"),
+    ("run flows-none.toml", "none.csv"),
+    ("run sizes.toml", "falls.csv", "0.4"),
+    ("run sizes-end.toml", "end.csv", "0.9"),
+    ("run sizes-head.toml", "sizes-head.csv", "bytes,cdf"),
+    ("run sizes-empty.toml", "none-at-all.csv"),
+    ("run /dev/zero", "/dev/zero"),
+    ("run small.toml --set k", "--set", "k"),
+    ("run small.toml --set =3", "--set"),
+    ("run small.toml --set topology.k=", "topology.k"),
+    ("run small.toml --set topology.q=4", "topology.q"),
+    ("run small.toml --set topology.k=4.5", "topology.k", "4.5"),
+    ("run small.toml --set traffic.9.degree=2", "traffic.9"),
+    ("run small.toml --set traffic.x.degree=2", "traffic.x"),
+    ("run small.toml --seed -1", "--seed", "-1"),
+    ("run small.toml --seed one", "--seed", "one"),
+    ("run small.toml --seed 99999999999999999999", "--seed"),
+    ("run small.toml --threads 0", "threads", "0"),
+    ("run small.toml --threads 100000", "threads", "256"),
+    ("run small.toml --out taken.txt", "taken.txt"),
+    ("run small.toml --out taken.txt/inner", "taken.txt"),
+    ("run small.toml --stall-after 5", "stall", "5"),
+    ("run small.toml --stall-after soon", "stall", "soon"),
+    ("run small.toml --silence nothing", "nothing", "unfinished_flows"),
+    ("run small.toml --nonsense", "--nonsense"),
+    ("runn small.toml", "runn", "run"),
+]
+
+OTHERS = [
+    ("check none.toml", "none.toml"),
+    ("check odd.toml host.toml", "odd.toml:", "host.toml:"),
+    ("check small.toml --set 'switch.data_queue=0 packets'", "data_queue", "0 packets"),
+    ("paths small.toml 0 99", "99", "15"),
+    ("paths small.toml 0 0", "0"),
+    ("paths small.toml zero 1", "zero"),
+    ("paths small.toml -1 1", "-1"),
+    ("list nothing", "nothing", "protocols"),
+    ("new taken.txt/x", "taken.txt"),
+    ("new ''", "name"),
+    ("diff none a", "none"),
+    ("diff taken.txt taken.txt", "taken.txt"),
+    ("completion tcsh", "tcsh", "bash"),
+    ("manual taken.txt", "taken.txt"),
+    ("sweep none.toml --over topology.k=4", "none.toml"),
+    ("sweep small.toml --over topology.k", "--over", "topology.k"),
+    ("sweep small.toml --over topology.k=", "--over"),
+    ("sweep small.toml --over topology.k=4..2", "4..2"),
+    ("sweep small.toml --over topology.k=2..8..0", "2..8..0"),
+    ("sweep small.toml --over topology.q=1,2", "topology.q"),
+    ("sweep small.toml --over topology.k=4,4", "4"),
+    ("sweep small.toml --over topology.k=4 --over topology.k=6", "topology.k"),
+    ("sweep small.toml --seeds 5..1", "5..1"),
+    ("sweep small.toml --seeds x", "x"),
+    ("sweep small.toml --seeds 1..99999999999", "seeds"),
+    ("sweep small.toml --over topology.k=1..99999999999", "99999999999"),
+    ("sweep small.toml --seeds 1 --confidence 1.5", "confidence", "1.5"),
+    ("sweep small.toml --seeds 1 --keep nothing", "nothing"),
+    ("sweep small.toml --seeds 1 --jobs 0", "--jobs", "0"),
+    ("sweep small.toml --seeds 1 --on http://a:1", "http://a:1", "dask://"),
+    ("sweep small.toml --seeds 1 --out taken.txt", "taken.txt"),
+    ("reproduce nothing", "nothing", "ndp"),
+    ("reproduce ndp/nothing --smoke", "nothing"),
+    ("reproduce ndp --quick --smoke", "--quick", "--smoke"),
+    ("reproduce ndp --smoke --seeds 0.5", "0.5"),
+    ("reproduce ndp --smoke --jobs 0", "--jobs"),
+    ("reproduce ndp/3 --smoke --out taken.txt", "taken.txt"),
+    ("codes table --symbols 0", "0"),
+    ("codes table --symbols 100000000", "100000000"),
+    ("codes table --trials -1", "-1"),
+    ("codes speed --symbol-bytes 0", "0"),
+    ("switch none.toml --check", "none.toml"),
+    ("switch switch.toml --check", "switch.toml", "5"),
+    ("tell none.sock status", "none.sock"),
+    ("testbed up none.toml", "none.toml"),
+    ("testbed play odd.toml", "odd.toml"),
+    ("testbed compare none.toml", "none.toml"),
+    ("host serve none.toml", "none.toml"),
+    ("host serve host-config.toml", "host-config.toml", "carrier pigeon"),
+    ("host call 10.0.0.2:61199 x hello", "x"),
+]
+
+TRAFFIC = [
+    ("traffic volumes none.pcap", "none.pcap"),
+    ("traffic volumes folder.toml", "folder.toml"),
+    ("traffic volumes noise.pcap", "noise.pcap"),
+    ("traffic volumes empty.pcap", "empty.pcap"),
+    ("traffic volumes short.pcap", "short.pcap"),
+    ("traffic volumes broken.gz", "broken.gz"),
+    ("traffic volumes broken.parquet", "broken.parquet"),
+    ("traffic volumes counters.csv", "counters.csv", "--unit"),
+    ("traffic volumes counters.csv --unit bananas", "bananas"),
+    ("traffic volumes words.csv --unit bytes", "words.csv", "five"),
+    ("traffic volumes folder.toml counters.csv --unit bytes", "folder.toml"),
+    ("traffic volumes head-only.csv", "head-only.csv"),
+    ("traffic volumes counters.csv --unit bytes --timescale 7min", "7"),
+    ("traffic volumes counters.csv --unit bytes --timescale 0s", "0s"),
+    ("traffic volumes counters.csv --unit bytes --columns out", "out"),
+    ("traffic volumes counters.csv --unit bytes --input-timezone Mars/Olympus", "Mars/Olympus"),
+    ("traffic volumes counters.csv --unit bytes --capacity fast", "fast"),
+    ("traffic volumes counters.csv --unit bytes --out taken.txt/x.csv", "taken.txt"),
+    ("traffic volumes counters.csv --unit bytes --out volumes.doc", "volumes.doc"),
+    ("traffic fit none.parquet", "none.parquet"),
+    ("traffic dimension counters.csv --unit bytes --eps 2", "2"),
+    ("traffic dimension counters.csv --unit bytes --eps x", "x"),
+    ("traffic bill counters.csv --unit bytes --month 2026-13", "2026-13"),
+    ("traffic bill counters.csv --unit bytes --price lots", "lots"),
+    ("traffic stationarity counters.csv --unit bytes --window 0s", "0s"),
+    ("traffic synthesise --mean fast --timescale 1s --duration 1min -o a.csv", "fast"),
+    ("traffic synthesise --mean '1 Mbps' --cv -1 --timescale 1s --duration 1min -o a.csv", "-1"),
+    ("traffic study none.pcap -o report", "none.pcap"),
+]
+
+CALLS: list[tuple[str, Callable[[], Any], str]] = [
+    ("run", lambda: pullnet.run("none.toml"), "none.toml"),
+    ("run text", lambda: pullnet.run("seed = 1\n"), "topology"),
+    ("run set", lambda: pullnet.run("small.toml", set={"topology.k": None}), "topology.k"),
+    ("run set name", lambda: pullnet.run("small.toml", set={"topology.q": 4}), "topology.q"),
+    ("run seed", lambda: pullnet.run("small.toml", seed=-1), "-1"),
+    ("run threads", lambda: pullnet.run("small.toml", threads=0), "0"),
+    ("run silence", lambda: pullnet.run("small.toml", silence=["nothing"]), "nothing"),
+    ("check", lambda: pullnet.check("odd.toml"), "5"),
+    ("paths", lambda: pullnet.paths("small.toml", 0, 99), "99"),
+    ("load", lambda: pullnet.load("none"), "none"),
+    ("load file", lambda: pullnet.load("taken.txt"), "taken.txt"),
+    ("load_sweep", lambda: pullnet.load_sweep("none"), "none"),
+    ("sweep", lambda: pullnet.sweep("small.toml", {"topology.k": []}, seeds=[1]), "topology.k"),
+    ("sweep seeds", lambda: pullnet.sweep("small.toml", seeds=[]), "seed"),
+    ("sweep confidence", lambda: pullnet.sweep("small.toml", seeds=[1], confidence=0), "0"),
+    ("run_many", lambda: pullnet.run_many([pullnet.Job("none.toml")]), "none.toml"),
+    ("run_many workers", lambda: pullnet.run_many([pullnet.Job("small.toml")], workers=0), "0"),
+    ("traffic.read", lambda: traffic.read("none.pcap"), "none.pcap"),
+    ("traffic.as_volumes", lambda: traffic.as_volumes([1.0, -2.0], timescale="1 s"), "-2"),
+    ("traffic.as_volumes timescale", lambda: traffic.as_volumes([1.0, 2.0], timescale="soon"), "soon"),
+    ("codes.failure", lambda: codes.failure("raptorq", symbols=0, lost=1, overhead=0, trials=10), "0"),
+]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files under test."""
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    (tmp_path / "folder.toml").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_there_are_over_a_hundred() -> None:
+    assert len(RUN) + len(OTHERS) + len(TRAFFIC) + len(CALLS) >= 150
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [(command, words) for command, *words in [*RUN, *OTHERS, *TRAFFIC]],
+    ids=[command for command, *_ in [*RUN, *OTHERS, *TRAFFIC]],
+)
+def test_a_wrong_input_of_a_command(
+    command: str, words: list[str], place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(path.name for path in place.iterdir())
+    code = status(shlex.split(command))
+    text = capsys.readouterr().err
+    assert code == 2, text
+    assert [word for word in words if word not in text] == [], text
+    assert not re.search("Traceback|fault in pullnet", text), text
+    assert not re.search(r"^error: \S+$", text, re.MULTILINE), f"says no remedy: {text}"
+    shutil.rmtree(place / "results", ignore_errors=True)
+    assert sorted(path.name for path in place.iterdir() if path.name != "results") == before, "leaves files behind"
+
+
+@pytest.mark.parametrize(("call", "word"), [(call, word) for _, call, word in CALLS], ids=[name for name, *_ in CALLS])
+def test_a_wrong_input_of_the_python_api(call: Callable[[], Any], word: str, place: Path) -> None:
+    with pytest.raises(pullnet.InputError) as caught:
+        call()
+    assert word in str(caught.value)
