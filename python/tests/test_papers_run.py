@@ -114,7 +114,7 @@ MISSES = {
 }
 
 
-@pytest.mark.parametrize("paper", ["ndp", "ndp-artifact-evaluation"])
+@pytest.mark.parametrize("paper", ["d3", "ndp", "ndp-artifact-evaluation"])
 def test_no_claim_is_lost_at_the_smallest_level(pullnet: Pullnet, paper: str) -> None:
     done = pullnet("reproduce", paper, "--smoke", "--json", "--out", "out", timeout=600)
     assert done.returncode == 0, done.stderr
