@@ -1,6 +1,7 @@
 """The papers that ship: complete, consistent, and found."""
 
 import inspect
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,21 @@ PAPERS = model.names()
 ON_THE_MACHINE = ["ndp-hardware", "ndp-linux"]
 
 
+def test_no_measure_has_the_name_of_another() -> None:
+    """Claims name measures without their module."""
+    modules = {function.__module__ for function in ALL.values()}
+    own = [
+        name
+        for module in modules
+        for name, function in vars(sys.modules[module]).items()
+        if inspect.isfunction(function) and function.__module__ == module and not name.startswith("_")
+    ]
+    assert len(own) == len(set(own)) == len(ALL)
+
+
 def test_papers_are_found() -> None:
     assert PAPERS == [
+        "d3",
         "ndp",
         "ndp-artifact-evaluation",
         "ndp-hardware",
@@ -119,7 +133,7 @@ def test_chance_is_met_with_five_seeds_at_least() -> None:
 
 
 def test_unknown_papers_are_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match="there are ndp, ndp-artifact-evaluation"):
+    with pytest.raises(InputError, match="there are d3, ndp, ndp-artifact-evaluation"):
         model.load("ndpp")
 
 
@@ -157,3 +171,7 @@ def test_points_are_combined_and_bring_their_settings(tmp_path: Path) -> None:
     assert [point.at for point in level.points] == [{"k": k, "mode": m} for k in (4, 8) for m in ("on", "off")]
     assert level.points[1].set == {"a": 3, "topology.k": 4, "b": 2}
     assert level.seeds == [1, 2]
+    shared: model.Implied = {"mode": {"on": {"c": 4}, "off": {"b": 1, "d": 5}}}
+    level = model._experiment(tmp_path, "e", model._toml(tmp_path / "experiments.toml")["e"], shared).levels["quick"]
+    assert level.points[0].set == {"a": 3, "topology.k": 4, "c": 4}
+    assert level.points[1].set == {"a": 3, "topology.k": 4, "b": 2, "d": 5}

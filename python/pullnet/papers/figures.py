@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from pullnet.papers import linux_figures
+from pullnet.papers import deadline_figures, linux_figures
 from pullnet.papers.judge import Outcome
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
 from pullnet.papers.measures.slowdowns import slowdown_by_load
@@ -121,6 +121,7 @@ def slowdowns_by_load(workload: str) -> Callable[[Data], Picture]:
 
 
 OTHERS: dict[str, dict[str, Callable[[Data], Picture]]] = {
+    "d3": deadline_figures.ALL,
     "ndp": {"4": latencies, "17": windows, "scaling": sizes, "15": transfers},
     "ndp-linux": linux_figures.ALL,
     "phost": {f"load {workload}": slowdowns_by_load(workload) for workload in ("imc10", "web-search", "data-mining")},

@@ -14,6 +14,8 @@ LEVELS = ("smoke", "quick", "full")
 """How much is run: for a test machine, in under ten minutes, or as far as the paper went."""
 
 Settings = dict[str, object]
+Implied = dict[str, dict[str, Settings]]
+"""Settings that a value of a name brings along."""
 Value = str | int | float
 Curve = list[tuple[float, ...]]
 
@@ -120,7 +122,9 @@ def load(name: str) -> Paper:
         raise InputError(f"there is no paper `{name}`; there are {', '.join(names())}")
     place = folder() / name
     about = _toml(place / "paper.toml")
-    experiments = {key: _experiment(place, key, table) for key, table in _toml(place / "experiments.toml").items()}
+    shared = about.get("more", {})
+    tables = _toml(place / "experiments.toml")
+    experiments = {key: _experiment(place, key, table, shared) for key, table in tables.items()}
     claims = [_claim(table) for table in _toml(place / "claims.toml")["claim"]]
     return Paper(name, about["title"], place, experiments, claims)
 
@@ -129,18 +133,20 @@ def _toml(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def _experiment(place: Path, name: str, table: dict[str, Any]) -> Experiment:
-    levels = {level: _level(table, table[level]) for level in LEVELS if level in table}
+def _experiment(place: Path, name: str, table: dict[str, Any], shared: Implied | None = None) -> Experiment:
+    """One table of `experiments.toml`; `shared` are the settings that values imply in every experiment of the paper."""
+    implied = [shared or {}, table.get("more", {})]
+    levels = {level: _level(table, table[level], implied) for level in LEVELS if level in table}
     work = place / "scenarios" / table["scenario"] if "scenario" in table else str(table["calculation"])
     return Experiment(name, table["title"], table["figure"], work, levels, table.get("note", ""))
 
 
-def _level(table: dict[str, Any], level: dict[str, Any]) -> Level:
+def _level(table: dict[str, Any], level: dict[str, Any], implied: list[Implied]) -> Level:
     axes = level.get("axes", table.get("axes", {}))
     listed = level.get("points", table.get("points", [{}]))
     always = {**table.get("set", {}), **level.get("set", {})}
-    keys, more = table.get("keys", {}), table.get("more", {})
-    points = [_point(at, keys, more, always) for given in listed for at in _combinations(given, axes)]
+    keys = table.get("keys", {})
+    points = [_point(at, keys, implied, always) for given in listed for at in _combinations(given, axes)]
     return Level(points, _seeds(level["seeds"]), level["seconds"])
 
 
@@ -149,13 +155,14 @@ def _combinations(given: dict[str, Value], axes: dict[str, list[Value]]) -> Iter
         yield {**given, **dict(zip(axes, values, strict=True))}
 
 
-def _point(at: dict[str, Value], keys: dict[str, str], more: dict[str, Any], always: Settings) -> Point:
-    """Settings of a point: common ones, its own, and ones implied by its values."""
+def _point(at: dict[str, Value], keys: dict[str, str], implied: list[Implied], always: Settings) -> Point:
+    """Settings of a point: common ones, its own, and ones implied by its values, the experiment's own last."""
     settings = dict(always)
     for name, value in at.items():
         if name in keys:
             settings[keys[name]] = value
-        settings |= more.get(name, {}).get(str(value), {})
+        for more in implied:
+            settings |= more.get(name, {}).get(str(value), {})
     return Point(at, settings)
 
 

@@ -22,6 +22,7 @@
 //! ```
 
 mod agenda;
+mod deadlines;
 mod distribution;
 mod error;
 mod faults;

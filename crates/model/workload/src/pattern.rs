@@ -250,6 +250,11 @@ impl Scene<'_> {
         self.seed.stream(&format!("traffic {} {}", self.number, self.block.pattern.name()), index)
     }
 
+    /// The random stream of this block's deadlines.
+    pub(crate) fn deadline_stream(&self) -> Stream {
+        self.seed.stream("deadlines", self.number.into())
+    }
+
     /// The flow sizes of the block's table `sizes`.
     pub fn sizes(&self) -> Result<SizeDistribution, Noted> {
         self.need(&["sizes", "sizes.fixed", "sizes.distribution", "sizes.file"])?;

@@ -6,10 +6,12 @@ use pullnet_rng::Seed;
 use pullnet_settings::{Field, Setting, Value, choice, settings};
 use pullnet_units::{BitsPerSec, Bytes, HostId, IdVec, Instant, Picos};
 
+use crate::deadlines::{self, Deadlines};
 use crate::error::{Problem, WorkloadError};
 use crate::hosts::Hosts;
 use crate::import::parse_flow_list;
 use crate::pattern::{Ends, Names, Noted, Pattern, Scene, Traffic};
+use crate::patterns::Spread;
 use crate::sizes::{FileName, FlowSize, Sizes};
 use crate::workload::Block;
 
@@ -39,6 +41,10 @@ settings! {
         /// Time after the start of each flow by which all of it should have arrived. Transports that know deadlines are told,
         /// and results say which flows met theirs.
         deadline: Option<Picos> = "" in "1 ps" => "1000 s",
+        /// Whether deadlines vary from flow to flow: always `deadline`, or exponential with `deadline` as their mean.
+        deadline_spread: Spread = "fixed",
+        /// No exponential deadline is shorter than this. The mean of the deadlines is then a little above `deadline`.
+        deadline_floor: Option<Picos> = "" in "1 ps" => "1000 s",
         /// Whose flows these are: transports that divide capacity among tenants are told, and results sum up by tenant.
         tenant: Option<String> = "",
         /// Which flows of the block are one coflow, a job that is done when all of them are: none, those that start at the
@@ -202,6 +208,9 @@ fn make_block(
         Scene { spec, block, number, network, seed, names, hosts: all, problems: RefCell::default() };
     check_sizes(&scene);
     check_end(&scene);
+    for problem in deadlines::problems(&block.common) {
+        scene.note(problem);
+    }
     let made = match scene.select("hosts", &block.common.hosts) {
         Ok(hosts) => make_traffic(&mut scene, hosts),
         Err(noted) => {
@@ -222,9 +231,10 @@ fn make_traffic(scene: &mut Scene<'_>, hosts: Vec<HostId>) -> Result<Block, Note
     let tenant = block.common.tenant.as_deref().map_or(Ok(NO_TENANT), |name| scene.tenant(name));
     let traffic = block.pattern.traffic(scene)?;
     check_number(scene, &*traffic)?;
-    let Common { priority, deadline, coflow, .. } = block.common;
+    let Common { priority, coflow, .. } = block.common;
     let (tag, tenant, transport) = (tag?, tenant?, block.carrier);
-    Ok(Block { traffic, priority, tag, transport, deadline, tenant, coflow })
+    let deadlines = Deadlines::new(&block.common, scene.deadline_stream());
+    Ok(Block { traffic, priority, tag, transport, deadlines, tenant, coflow })
 }
 
 /// The most flows that a block may be expected to start: results keep some 300 bytes of each.

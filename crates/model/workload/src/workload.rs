@@ -5,6 +5,7 @@ use pullnet_rng::Seed;
 use pullnet_units::{Instant, Picos};
 
 use crate::agenda::{Agenda, Ended, Join, Joins, Part, Planned, Planner, Watch};
+use crate::deadlines::Deadlines;
 use crate::pattern::Traffic;
 use crate::spec::{self, Coflow, Network, WorkloadSpec};
 use crate::{Completion, FlowStart, WorkloadError};
@@ -16,7 +17,7 @@ pub(crate) struct Block {
     pub priority: u8,
     pub tag: u16,
     pub transport: u8,
-    pub deadline: Option<Picos>,
+    pub deadlines: Deadlines,
     pub tenant: u16,
     pub coflow: Coflow,
 }
@@ -187,7 +188,8 @@ impl Workload {
         if flow.watch != Watch::Nothing {
             self.open.insert(number, Open { block, lane, watch: flow.watch });
         }
-        let common = &self.blocks[block as usize];
+        let common = &mut self.blocks[block as usize];
+        let drawn = common.deadlines.next(flow.part.is_some_and(|part| part.index > 0));
         FlowStart {
             flow: number,
             at,
@@ -197,7 +199,7 @@ impl Workload {
             priority: flow.priority.unwrap_or(common.priority),
             tag: flow.tag.unwrap_or(common.tag),
             transport: common.transport,
-            deadline: flow.deadline.or(common.deadline).map(|deadline| at.after(deadline)),
+            deadline: flow.deadline.or(drawn).map(|deadline| at.after(deadline)),
             tenant: flow.tenant.unwrap_or(common.tenant),
             coflow: self.coflows.number(block, common.coflow, at, flow.coflow),
             session: self.session,

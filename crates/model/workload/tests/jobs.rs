@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{SIGNAL, network, refusal_of};
+use common::{SIGNAL, network, refusal, refusal_of, workload};
 use pullnet_rng::Seed;
 use pullnet_units::{Instant, Picos};
 use pullnet_workload::{
-    CheckedWorkload, Coflow, FileName, FlowSize, FlowStart, Flows, Incast, Permutation, TrafficSpec,
-    WorkloadSpec,
+    CheckedWorkload, Coflow, Common, FileName, FlowSize, FlowStart, Flows, Incast, Permutation, Poisson,
+    Sizes, Spread, TrafficSpec, WorkloadSpec,
 };
 
 /// Everything that starts before 1 ms.
@@ -30,6 +30,58 @@ fn a_block_says_when_flows_are_due_and_whose_they_are() {
     let of = |start: &FlowStart| (start.deadline, start.tenant, start.coflow);
     assert!(starts[..8].iter().all(|start| of(start) == (None, 0, None)));
     assert!(starts[8..].iter().all(|start| of(start) == (Some(Instant(205_000_000)), 1, None)));
+}
+
+/// Deadlines of the first 20,000 flows of a block with a mean of 30 ms, in ms.
+fn drawn(change: impl FnOnce(&mut Common)) -> Vec<f64> {
+    let pattern = Poisson { rate: Some(1e6), flows: Some(20_000), ..Poisson::default() };
+    let block = TrafficSpec::new(pattern).with_sizes(Sizes::fixed(1000)).with(|common| {
+        common.deadline = Some(Picos::from_millis(30));
+        change(common);
+    });
+    let mut workload = workload(&WorkloadSpec::of([block]), 8, 1);
+    let mut starts = Vec::new();
+    workload.starts_before(Instant::NEVER, &mut starts);
+    starts.iter().map(|start| start.deadline.unwrap().since(start.at).0 as f64 / 1e9).collect()
+}
+
+#[test]
+fn deadlines_are_fixed_or_exponential_with_a_floor() {
+    assert!(drawn(|_| ()).iter().all(|ms| *ms == 30.0));
+    let exponential = drawn(|common| common.deadline_spread = Spread::Exponential);
+    let mean = exponential.iter().sum::<f64>() / exponential.len() as f64;
+    assert!((29.3..30.7).contains(&mean), "mean {mean} ms");
+    let below = exponential.iter().filter(|ms| **ms < 3.0).count() as f64 / exponential.len() as f64;
+    assert!((0.088..0.102).contains(&below), "{below} below 3 ms, for 1 - exp(-0.1)");
+    let raised = drawn(|common| {
+        common.deadline_spread = Spread::Exponential;
+        common.deadline_floor = Some(Picos::from_millis(3));
+    });
+    assert!(raised.iter().zip(&exponential).all(|(raised, drawn)| *raised == drawn.max(3.0)));
+}
+
+#[test]
+fn the_parts_of_a_session_are_due_together() {
+    let block = TrafficSpec::named("replicate").unwrap().with(|common| {
+        common.deadline = Some(Picos::from_millis(30));
+        common.deadline_spread = Spread::Exponential;
+    });
+    let (starts, _) = starts(&WorkloadSpec::of([block]));
+    let due = |session: u32| {
+        starts.iter().filter(move |start| start.session == session).map(|start| start.deadline)
+    };
+    let (first, second) = (starts[0].session, starts.iter().find(|start| start.session > 0).unwrap().session);
+    assert!(due(first).count() > 1 && due(first).all(|at| at == starts[0].deadline));
+    assert_ne!(due(second).next().unwrap(), starts[0].deadline);
+}
+
+#[test]
+fn a_spread_without_a_mean_and_a_floor_without_a_spread_are_refused() {
+    let refused = |change: fn(&mut Common)| refusal(TrafficSpec::new(Permutation::default()).with(change), 4);
+    let spread = refused(|common| common.deadline_spread = Spread::Exponential);
+    assert!(spread.contains("deadline_spread") && spread.contains("state deadline"), "{spread}");
+    let floor = refused(|common| common.deadline_floor = Some(Picos::from_millis(3)));
+    assert!(floor.contains("deadline_floor") && floor.contains("exponential"), "{floor}");
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 from pullnet.papers.measures import (
     classes,
+    deadlines,
     flows,
     incast,
     linux,
+    long_flows,
     network,
     probe,
     properties,
@@ -22,9 +24,11 @@ ALL: dict[str, Measure] = {
     name: function
     for module in (
         classes,
+        deadlines,
         flows,
         incast,
         linux,
+        long_flows,
         network,
         probe,
         properties,

@@ -24,11 +24,11 @@ choice! {
 }
 
 choice! {
-    /// How a pause varies.
+    /// How a time varies.
     pub enum Spread {
         /// Always the same.
         Fixed = "fixed",
-        /// Exponential, with the stated pause as its mean.
+        /// Exponential, with the stated time as its mean.
         Exponential = "exponential",
     }
 }
@@ -53,7 +53,7 @@ impl WaitFor {
 }
 
 impl Spread {
-    /// A pause with the mean `mean`.
+    /// A time with the mean `mean`.
     pub(crate) fn draw(self, mean: Picos, chance: &mut Stream) -> Picos {
         match self {
             Self::Fixed => mean,
