@@ -33,7 +33,7 @@ def _medians(data: Data, experiment: str, tag: str, at: At, protocols: list[str]
 
 
 def sessions_above(data: Data, experiment: str, tag: str, at: At, above: float) -> Measured:
-    """Share of the sessions with a goodput above `above` Gb/s; those that have not ended have none."""
+    """Share of the sessions with a goodput above `above` Gb/s; unended sessions have none."""
     rates = goodputs(data, experiment, tag, at)
     quartiles = ", ".join(f"{rate:.3f}" for rate in np.quantile(rates, [0.05, 0.25, 0.5, 0.75, 0.95]))
     note = f"{len(rates)} sessions; quantiles 5, 25, 50, 75, 95%: {quartiles} Gb/s"
