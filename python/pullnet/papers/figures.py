@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from pullnet.papers import deadline_figures, linux_figures
+from pullnet.papers import deadline_figures, linux_figures, thesis_figures
 from pullnet.papers.judge import Outcome
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
 from pullnet.papers.measures.slowdowns import slowdown_by_load
@@ -125,6 +125,7 @@ OTHERS: dict[str, dict[str, Callable[[Data], Picture]]] = {
     "ndp": {"4": latencies, "17": windows, "scaling": sizes, "15": transfers},
     "ndp-linux": linux_figures.ALL,
     "phost": {f"load {workload}": slowdowns_by_load(workload) for workload in ("imc10", "web-search", "data-mining")},
+    "thesis": thesis_figures.ALL,
     "ndp-artifact-evaluation": {"1": packet_sizes, "3-5": sweep_transfers},
 }
 """Pictures that belong to no single claim, by paper and figure; another word tells two of one figure apart."""

@@ -126,7 +126,8 @@ def largest_reduction(data: Data, experiments: list[str], protocols: list[str], 
 
 def drawn_classes(data: Data, experiment: str, bounds: list[float], shares: list[float], mean_bytes: float) -> Measured:
     """Whether the flows that were drawn have these shares of classes and this mean, within four standard errors."""
-    sizes = np.concatenate([run.result.flows["size_bytes"].to_numpy() for run in data.runs(experiment)]).astype(float)
+    tables = [run.result.flows.filter(pl.col("tag") == "session") for run in data.runs(experiment)]
+    sizes = pl.concat(tables)["size_bytes"].to_numpy().astype(float)
     counts = np.histogram(sizes, [0, *bounds, np.inf])[0] / len(sizes)
     errors = np.sqrt(np.asarray(shares) * (1 - np.asarray(shares)) / len(sizes))
     details = {f"class {at}": float(share) for at, share in enumerate(counts, 1)} | {"mean MB": sizes.mean() / 1e6}

@@ -7,41 +7,11 @@ import polars as pl
 
 from pullnet.papers.judge import Measured
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of, seeds_text, span
-from pullnet.papers.model import Value
+from pullnet.papers.measures.rates import PAYLOAD, SYMBOL, Array, At, goodputs, session_table
 from pullnet.papers.runs import Run
 
-At = dict[str, Value]
-Array = np.ndarray[tuple[int], np.dtype[np.float64]]
-
-SYMBOL = 1436
-"""Payload of a packet of 1500 B in `papers/thesis/scenarios`. Unit: bytes."""
-PAYLOAD = 1436 / 1500
-"""Share of a link that payload can have there."""
 ALIKE = 0.02
 """Medians that differ by less count as equal where an order allows that."""
-
-
-def _sessions(run: Run, tag: str) -> pl.DataFrame:
-    """One row per session: payload, packets sent beside those needed, and goodput in Gb/s, 0 if it has not ended."""
-    flows = run.result.flows.filter(pl.col("tag") == tag)
-    # Every receiver of a write gets all the payload; every sender of a read has a part of it.
-    payload = pl.col("size_bytes").max() if tag == "replicate" else pl.col("size_bytes").sum()
-    table = flows.group_by("session", maintain_order=True).agg(
-        payload.alias("payload"),
-        pl.col("start_ps").min(),
-        pl.col("received_ps").max().alias("end_ps"),
-        (pl.col("state") == "completed").all().alias("whole"),
-        pl.col("packets_sent").sum(),
-        pl.col("retransmitted").sum().alias("repairs"),
-    )
-    gbps = 8e3 * pl.col("payload") / (pl.col("end_ps") - pl.col("start_ps"))
-    return table.with_columns(pl.when(pl.col("whole")).then(gbps).otherwise(0.0).alias("gbps"))
-
-
-def _goodputs(data: Data, experiment: str, tag: str, at: At) -> Array:
-    """Goodput of all sessions of all seeds, ascending. Unit: Gb/s."""
-    found = [_sessions(run, tag)["gbps"].to_numpy() for run in data.runs(experiment, at)]
-    return np.sort(np.concatenate(found))
 
 
 def _points(data: Data, experiment: str) -> list[At]:
@@ -59,12 +29,12 @@ def _text(at: At) -> str:
 
 
 def _medians(data: Data, experiment: str, tag: str, at: At, protocols: list[str]) -> list[float]:
-    return [float(np.median(_goodputs(data, experiment, tag, at | {"protocol": name}))) for name in protocols]
+    return [float(np.median(goodputs(data, experiment, tag, at | {"protocol": name}))) for name in protocols]
 
 
 def sessions_above(data: Data, experiment: str, tag: str, at: At, above: float) -> Measured:
-    """Share of the sessions with a goodput above `above` Gb/s; those that have not ended have none."""
-    rates = _goodputs(data, experiment, tag, at)
+    """Share of the sessions with a goodput above `above` Gb/s; unended sessions have none."""
+    rates = goodputs(data, experiment, tag, at)
     quartiles = ", ".join(f"{rate:.3f}" for rate in np.quantile(rates, [0.05, 0.25, 0.5, 0.75, 0.95]))
     note = f"{len(rates)} sessions; quantiles 5, 25, 50, 75, 95%: {quartiles} Gb/s"
     return Measured(float((rates > above).mean()), note=note)
@@ -115,7 +85,7 @@ def long_flow_goodput(data: Data, experiment: str, at: At) -> Measured:
 
 def _beyond(run: Run) -> tuple[Array, float]:
     """Symbols sent beyond the source symbols in each session that ended, and the source symbols of all of them."""
-    table = _sessions(run, "replicate").filter(pl.col("whole"))
+    table = session_table(run, "replicate").filter(pl.col("whole"))
     needed = -(-table["payload"].to_numpy() // SYMBOL)
     return np.asarray(table["packets_sent"].to_numpy() - needed, dtype=float), float(needed.sum())
 
@@ -142,7 +112,7 @@ def _by_window(data: Data, experiment: str, at: At) -> dict[float, float]:
     """Median goodput against the initial window."""
     windows = data.values(experiment, "window")
     return {
-        number_of(window): float(np.median(_goodputs(data, experiment, "session", at | {"window": window})))
+        number_of(window): float(np.median(goodputs(data, experiment, "session", at | {"window": window})))
         for window in windows
     }
 
@@ -167,7 +137,7 @@ def flat_beyond(data: Data, experiment: str, since: float, within: float, at: At
 
 def _repairs(data: Data, experiment: str, at: At) -> list[float]:
     """Mean number of repair symbols of a session, by seed."""
-    return [float(np.mean(_sessions(run, "session")["repairs"].to_numpy())) for run in data.runs(experiment, at)]
+    return [float(np.mean(session_table(run, "session")["repairs"].to_numpy())) for run in data.runs(experiment, at)]
 
 
 def repairs_per_session(data: Data, experiment: str, at: At) -> Measured:
@@ -187,7 +157,7 @@ def repairs_grow(data: Data, experiment: str, at: At | None = None) -> Measured:
 
 def _decoded(data: Data, experiment: str, at: At) -> list[float]:
     """Share of the sessions that lost a symbol, by seed."""
-    tables = [_sessions(run, "session").filter(pl.col("whole")) for run in data.runs(experiment, at)]
+    tables = [session_table(run, "session").filter(pl.col("whole")) for run in data.runs(experiment, at)]
     return [float((table["repairs"].to_numpy() > 0).mean()) for table in tables]
 
 
@@ -232,7 +202,7 @@ def goodput_by_number(data: Data, experiment: str, tag: str, least: float, pull:
     details: dict[str, float] = {}
     holds = True
     for many in data.values(experiment, "hosts"):
-        rate = float(np.median(_goodputs(data, experiment, tag, {"hosts": many})))
+        rate = float(np.median(goodputs(data, experiment, tag, {"hosts": many})))
         most = min(PAYLOAD, SYMBOL / (pull * many)) if pull else PAYLOAD
         details[str(many)] = rate
         holds &= rate >= least * most
@@ -243,14 +213,14 @@ def skewed_goodput(data: Data, experiment: str, least: float) -> Measured:
     """Goodput of a read from three hosts where some are slow, over what their links and the reader's allow."""
     details = {}
     for slow in data.values(experiment, "slow"):
-        rate = float(np.median(_goodputs(data, experiment, "fetch", {"slow": slow})))
+        rate = float(np.median(goodputs(data, experiment, "fetch", {"slow": slow})))
         details[f"{slow} slow, Gb/s"] = rate
     return Measured(holds=min(details.values()) >= least * PAYLOAD, details=details)
 
 
 def goodput_below(data: Data, experiment: str, tag: str, protocol: str, below: float) -> Measured:
     """Whether the median goodput is less than a share of the payload rate of one link."""
-    rates = _goodputs(data, experiment, tag, {"protocol": protocol})
+    rates = goodputs(data, experiment, tag, {"protocol": protocol})
     share = float(np.median(rates)) / PAYLOAD
     return Measured(holds=share < below, details={"median share of the link": share})
 

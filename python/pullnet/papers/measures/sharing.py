@@ -5,19 +5,8 @@ import polars as pl
 
 from pullnet.papers.judge import Measured
 from pullnet.papers.measures.data import Data, mean, number_of, span
-from pullnet.papers.measures.sessions import PAYLOAD
-from pullnet.papers.model import Value
+from pullnet.papers.measures.rates import PAYLOAD, At, incast_rate
 from pullnet.papers.runs import Run
-
-At = dict[str, Value]
-
-
-def _incast(run: Run) -> float:
-    """Payload of all flows until the last has arrived, or until the end of the run, over that time. Unit: Gb/s."""
-    flows = run.result.flows.filter(pl.col("tag") == "incast")
-    open_flows = flows["received_ps"].null_count() > 0
-    end = run.result.summary.simulated_us * 1e6 if open_flows else int(flows["received_ps"].to_numpy().max())
-    return float(flows["delivered_bytes"].sum()) * 8e3 / (end - int(flows["start_ps"].to_numpy().min()))
 
 
 def incast_goodput(data: Data, experiment: str, least: dict[str, float], most: dict[str, float]) -> Measured:
@@ -28,7 +17,7 @@ def incast_goodput(data: Data, experiment: str, least: dict[str, float], most: d
         rates: dict[str, list[float]] = {}
         for run in data.runs(experiment, {"protocol": protocol}):
             name = " ".join(str(run.at[key]) for key in ("size", "senders") if key in run.at)
-            rates.setdefault(name, []).append(_incast(run))
+            rates.setdefault(name, []).append(incast_rate(run))
         found = {name: mean(values) for name, values in rates.items()}
         details |= {f"{protocol} {name}": value for name, value in found.items()}
         largest = max(number_of(name.split()[-1]) for name in found)

@@ -1,3 +1,5 @@
+use alloc::boxed::Box;
+
 use pullnet_codes::{FailureOdds, Latency, MAX_SYMBOLS};
 use pullnet_pull::{Spacing, Spread};
 use pullnet_settings::settings;
@@ -106,7 +108,7 @@ pub(crate) enum Decoding {
     /// As long as its bytes take at this rate.
     Rate(BitsPerSec),
     /// The measured time of its size.
-    Measured(Latency),
+    Measured(Box<Latency>),
 }
 
 /// [`ScdpConfig`] or [`PolyraptorConfig`] in the form in which sessions use it.
@@ -153,7 +155,7 @@ impl Rules {
             odds: FailureOdds::new(config.failure),
             decoding: config
                 .decode_rate
-                .map_or_else(|| Decoding::Measured(Latency::measured()), Decoding::Rate),
+                .map_or_else(|| Decoding::Measured(Box::new(Latency::measured())), Decoding::Rate),
             random_repair: false,
             detaches: true,
             demote: [config.demote_1.0, config.demote_2.0, config.demote_3.0, config.demote_4.0],

@@ -1,0 +1,47 @@
+"""Goodput of sessions and of incasts, which measures and pictures share."""
+
+import numpy as np
+import polars as pl
+
+from pullnet.papers.measures.data import Data
+from pullnet.papers.model import Value
+from pullnet.papers.runs import Run
+
+At = dict[str, Value]
+Array = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+SYMBOL = 1436
+"""Payload of a packet of 1500 B in `papers/thesis/scenarios`. Unit: bytes."""
+PAYLOAD = 1436 / 1500
+"""Share of a link that payload can have there."""
+
+
+def session_table(run: Run, tag: str) -> pl.DataFrame:
+    """One row per session: payload, packets sent beside those needed, and goodput in Gb/s, 0 if it has not ended."""
+    flows = run.result.flows.filter(pl.col("tag") == tag)
+    # Every receiver of a write gets all the payload; every sender of a read has a part of it.
+    payload = pl.col("size_bytes").max() if tag == "replicate" else pl.col("size_bytes").sum()
+    table = flows.group_by("session", maintain_order=True).agg(
+        payload.alias("payload"),
+        pl.col("start_ps").min(),
+        pl.col("received_ps").max().alias("end_ps"),
+        (pl.col("state") == "completed").all().alias("whole"),
+        pl.col("packets_sent").sum(),
+        pl.col("retransmitted").sum().alias("repairs"),
+    )
+    gbps = 8e3 * pl.col("payload") / (pl.col("end_ps") - pl.col("start_ps"))
+    return table.with_columns(pl.when(pl.col("whole")).then(gbps).otherwise(0.0).alias("gbps"))
+
+
+def goodputs(data: Data, experiment: str, tag: str, at: At) -> Array:
+    """Goodput of all sessions of all seeds, ascending. Unit: Gb/s."""
+    found = [session_table(run, tag)["gbps"].to_numpy() for run in data.runs(experiment, at)]
+    return np.sort(np.concatenate(found))
+
+
+def incast_rate(run: Run) -> float:
+    """Payload of all flows until the last has arrived, or until the end of the run, over that time. Unit: Gb/s."""
+    flows = run.result.flows.filter(pl.col("tag") == "incast")
+    open_flows = flows["received_ps"].null_count() > 0
+    end = run.result.summary.simulated_us * 1e6 if open_flows else int(flows["received_ps"].to_numpy().max())
+    return float(flows["delivered_bytes"].sum()) * 8e3 / (end - int(flows["start_ps"].to_numpy().min()))
