@@ -1,4 +1,4 @@
-"""What `tools/new` writes compiles, passes its tests, and changes no more files than CONTRIBUTING says."""
+"""Parts that `tools/new` writes compile, pass their tests, and change no more files than CONTRIBUTING says."""
 
 import importlib.util
 import os

@@ -70,7 +70,7 @@ def listens(port: int) -> bool:
 
 
 def worker(start: Start, address: str, name: str) -> Process:
-    """Start a worker that nobody starts again."""
+    """Start a worker that is not restarted."""
     options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--name", name, "--host", "127.0.0.1"]
     return start("worker", f"tcp://{address}", *options)
 

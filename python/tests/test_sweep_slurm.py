@@ -64,7 +64,7 @@ def test_an_array_makes_all_runs_once(slurm: dict[str, str], tmp_path: Path) -> 
 
 @needs_slurm
 def test_a_job_that_ends_early_is_gone_on_with(slurm: dict[str, str], tmp_path: Path) -> None:
-    """Requeued in the middle, asked for again while it runs, then cancelled: nothing is lost or made twice."""
+    """Requeued in the middle, submitted again while it runs, then cancelled: nothing is lost or made twice."""
     (tmp_path / "it.toml").write_text(SLOW)
     assert ended(call(slurm, tmp_path, "--seeds", "1..12", "--no-wait"))[0] == 0
     number = (tmp_path / "out" / "slurm" / "1.job").read_text()

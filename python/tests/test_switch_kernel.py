@@ -227,7 +227,7 @@ def test_the_table_of_features_says_how_far_it_follows_the_vectors(tmp_path: Pat
     text = json.dumps(found, indent=2, sort_keys=True) + "\n"
     if os.environ.get("BLESS"):
         file.write_text(text, encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == text, "BLESS=1 writes it anew"
+    assert file.read_text(encoding="utf-8") == text, "BLESS=1 writes it"
 
 
 CONFIG = """

@@ -1,4 +1,4 @@
-"""What `pullnet traffic volumes` says of inputs that are wrong, damaged or odd: every text is held in a file.
+"""Messages of `pullnet traffic volumes` about wrong, damaged and odd inputs, compared with a file.
 
 `BLESS=1 pytest python/tests/test_traffic_bad.py` rewrites the file.
 """

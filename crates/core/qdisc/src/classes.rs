@@ -93,13 +93,17 @@ pub trait ClassRule<const K: usize>: Sized {
         waiting: Waiting<'_, P, K>,
         cx: &mut impl Context<P>,
     ) -> Verdict;
-    /// The class that is served next; `None` if no packet may be sent now.
+    /// The class that is served next; `None` if no packet may be sent now. A rule of one class need not choose.
+    #[inline(always)]
     fn next<P: Item>(
         &mut self,
-        rules: &Self::Rules,
-        waiting: Waiting<'_, P, K>,
-        cx: &mut impl Context<P>,
-    ) -> Option<usize>;
+        _rules: &Self::Rules,
+        _waiting: Waiting<'_, P, K>,
+        _cx: &mut impl Context<P>,
+    ) -> Option<usize> {
+        const { assert!(K == 1, "a rule of several classes implements `next`") };
+        Some(0)
+    }
     /// A packet of `class` and `size` bytes goes into service. Returns whether it is marked.
     fn serve<P: Item>(
         &mut self,

@@ -130,16 +130,6 @@ impl ClassRule<1> for CutPayloadRule {
     }
 
     #[inline(always)]
-    fn next<P: Item>(
-        &mut self,
-        _: &CutPayloadRules,
-        _: Waiting<'_, P, 1>,
-        _: &mut impl Context<P>,
-    ) -> Option<usize> {
-        Some(0)
-    }
-
-    #[inline(always)]
     fn serve<P: Item>(
         &mut self,
         _: &CutPayloadRules,

@@ -266,11 +266,6 @@ impl ClassRule<1> for D3Rule {
     }
 
     #[inline(always)]
-    fn next<P: Item>(&mut self, _: &D3Rules, _: Waiting<'_, P, 1>, _: &mut impl Context<P>) -> Option<usize> {
-        Some(0)
-    }
-
-    #[inline(always)]
     fn serve<P: Item>(
         &mut self,
         _: &D3Rules,

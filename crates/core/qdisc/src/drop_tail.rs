@@ -85,16 +85,6 @@ impl ClassRule<1> for DropTailRule {
     }
 
     #[inline(always)]
-    fn next<P: Item>(
-        &mut self,
-        _: &DropTailRules,
-        _: Waiting<'_, P, 1>,
-        _: &mut impl Context<P>,
-    ) -> Option<usize> {
-        Some(0)
-    }
-
-    #[inline(always)]
     fn serve<P: Item>(
         &mut self,
         rules: &DropTailRules,

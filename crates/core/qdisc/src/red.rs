@@ -157,15 +157,6 @@ impl ClassRule<1> for RedRule {
         if mark { Verdict::Mark(0) } else { Verdict::Take(0) }
     }
 
-    fn next<P: Item>(
-        &mut self,
-        _: &RedRules,
-        _: Waiting<'_, P, 1>,
-        _: &mut impl Context<P>,
-    ) -> Option<usize> {
-        Some(0)
-    }
-
     fn serve<P: Item>(
         &mut self,
         _: &RedRules,

@@ -102,15 +102,6 @@ impl ClassRule<1> for SharedBufferRule {
         }
     }
 
-    fn next<P: Item>(
-        &mut self,
-        _: &SharedBufferRules,
-        _: Waiting<'_, P, 1>,
-        _: &mut impl Context<P>,
-    ) -> Option<usize> {
-        Some(0)
-    }
-
     fn serve<P: Item>(
         &mut self,
         rules: &SharedBufferRules,

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
-use crate::{Class, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, Transmit, Transport};
+use crate::{Class, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Transmit, Transport};
 
 /// Treatment of one copy of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,6 +114,32 @@ impl<T: Transport> Channel<T> {
             }
         }
         true
+    }
+
+    /// Runs until no event is left, through a network that loses the packets that `loses` chooses and delays the others by
+    /// `delay`. Returns when the first flow completes, and its counts.
+    ///
+    /// # Panics
+    /// If events are left at `limit`, or if no flow completes.
+    pub fn completion(
+        &mut self,
+        limit: Instant,
+        delay: Picos,
+        mut loses: impl FnMut(&Transmit<T::Header>) -> bool,
+    ) -> (Picos, SendCounts) {
+        let quiet =
+            self.run(
+                limit,
+                |_, _, packet| {
+                    if loses(packet) { Vec::new() } else { Vec::from([Passage::whole(delay)]) }
+                },
+            );
+        assert!(quiet, "events are left at {limit:?}");
+        let end = self.log.events.iter().find_map(|(at, _, event)| match event {
+            Event::Completed { counts, .. } => Some((at.since(Instant::ZERO), *counts)),
+            _ => None,
+        });
+        end.unwrap_or_else(|| panic!("no flow completes: {:?}", self.log.events.last()))
     }
 
     fn next(&self) -> Option<(Instant, Step)> {

@@ -62,16 +62,6 @@ impl ClassRule<1> for StencilNameRule {
     }
 
     #[inline(always)]
-    fn next<P: Item>(
-        &mut self,
-        _: &Limit,
-        _: Waiting<'_, P, 1>,
-        _: &mut impl Context<P>,
-    ) -> Option<usize> {
-        Some(0)
-    }
-
-    #[inline(always)]
     fn serve<P: Item>(
         &mut self,
         _: &Limit,

@@ -4,7 +4,7 @@ use pullnet_fastpass::{
     Allocation, Demand, Fastpass, FastpassConfig, FastpassEndpoint, FastpassHeader, Matching, SlotStart,
 };
 use pullnet_rng::Seed;
-use pullnet_transport::channel::{Channel, Passage};
+use pullnet_transport::channel::Channel;
 use pullnet_transport::script::{Arriving, Script, Sent};
 use pullnet_transport::{
     ConnId, Event, FlowSpec, Header, HostAddr, HostInfo, Protocol, SendCounts, Transport,
@@ -289,15 +289,7 @@ fn run(config: &FastpassConfig, packets: u64, lost: u32, seed: u64) -> (Picos, S
     let mut channel = Channel::new(sides, BitsPerSec::gbps(10), 4);
     channel.open(0, FlowSpec { to: ARBITER, ..flow(packets) });
     let mut chance = Seed(seed).stream("test.loss", 0);
-    let quiet = channel.run(Instant(60_000_000_000_000), |_, _, _| {
-        if chance.below(100) < lost { Vec::new() } else { vec![Passage::whole(us(1))] }
-    });
-    assert!(quiet, "it never comes to rest");
-    let end = channel.log.events.iter().find_map(|(at, _, event)| match event {
-        Event::Completed { counts, .. } => Some((at.since(Instant::ZERO), *counts)),
-        _ => None,
-    });
-    end.unwrap_or_else(|| panic!("{:?}", channel.log.events.last()))
+    channel.completion(Instant(60_000_000_000_000), us(1), |_| chance.below(100) < lost)
 }
 
 #[test]

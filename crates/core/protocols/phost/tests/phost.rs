@@ -3,7 +3,7 @@
 use pullnet_phost::{About, Phost, PhostConfig, PhostEndpoint, PhostHeader, Variant};
 use pullnet_pull::Policy;
 use pullnet_rng::Seed;
-use pullnet_transport::channel::{Channel, Passage};
+use pullnet_transport::channel::Channel;
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{
     ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts, Transport,
@@ -310,16 +310,10 @@ fn run(
     let mut channel = Channel::new(sides, BitsPerSec::gbps(10), 4);
     channel.open(0, FlowSpec { paths: 4, ..flow(packets) });
     let mut count = 0;
-    let quiet = channel.run(Instant(20_000_000_000_000), |_, _, packet| {
+    channel.completion(Instant(20_000_000_000_000), ns(1000), |packet| {
         count += 1;
-        if lost(count, &packet.header) { Vec::new() } else { vec![Passage::whole(ns(1000))] }
-    });
-    assert!(quiet, "it never comes to rest");
-    let end = channel.log.events.iter().find_map(|(at, _, event)| match event {
-        Event::Completed { counts, .. } => Some((at.since(Instant::ZERO), *counts)),
-        _ => None,
-    });
-    end.unwrap_or_else(|| panic!("{:?}", channel.log.events.last()))
+        lost(count, &packet.header)
+    })
 }
 
 #[test]
