@@ -525,7 +525,8 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             HostPeer::Host(other) => self.arrive_at_host(other, leaves + link.delay.0, parcel),
             HostPeer::Switch { switch, ingress, .. } => {
                 let port = self.port_at(switch.0, &parcel);
-                self.arrive_at_port(port, leaves + link.delay.0, ingress, parcel);
+                let arrival = self.at_switch(link, (at, leaves), port, &parcel);
+                self.arrive_at_port(port, arrival, ingress, parcel);
             }
         }
     }
@@ -563,6 +564,17 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
         let topology = self.topology();
         let route = topology.route(parcel.from, parcel.to, parcel.path);
         route.into_iter().find(|port| topology.ports[*port].node.0 == node).expect("the switch is on the way")
+    }
+
+    /// When a packet that is on `link` during `span` arrives at a switch for its `port`: with its last bit, or with its header
+    /// where it cuts through.
+    fn at_switch(&self, link: Link, span: (u64, u64), port: PortId, parcel: &Parcel) -> u64 {
+        let (from, to) = (link.rate, self.topology().ports[port].link.rate);
+        let headers = self.scenario.transports.iter().map(|carried| carried.config.framing().header);
+        let header = headers.min().unwrap().min(parcel.wire);
+        let through = self.topology().cut_through.is_some_and(|cut| cut.to_faster || from >= to);
+        let bits = if through { span.0 + from.serialization(Bytes(header.into())).0 } else { span.1 };
+        bits + link.delay.0
     }
 
     /// One link leads to a host, so that nothing arrives at the same time.
@@ -719,6 +731,7 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
             Peer::Host(host) => self.arrive_at_host(host, arrival, parcel),
             Peer::Switch(node) => {
                 let next = self.port_at(node.0, &parcel);
+                let arrival = self.at_switch(own.link, (at, leaves), next, &parcel);
                 self.arrive_at_port(next, arrival, own.ingress, parcel);
             }
         }
