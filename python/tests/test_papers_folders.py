@@ -18,6 +18,7 @@ ON_THE_MACHINE = ["ndp-hardware", "ndp-linux"]
 
 def test_papers_are_found() -> None:
     assert PAPERS == [
+        "comparison",
         "ndp",
         "ndp-artifact-evaluation",
         "ndp-hardware",

@@ -120,7 +120,12 @@ def load(name: str) -> Paper:
         raise InputError(f"there is no paper `{name}`; there are {', '.join(names())}")
     place = folder() / name
     about = _toml(place / "paper.toml")
-    experiments = {key: _experiment(place, key, table) for key, table in _toml(place / "experiments.toml").items()}
+    tables = _toml(place / "experiments.toml")
+    presets = tables.pop("presets", {})
+    experiments = {
+        key: _experiment(place, key, {**table, "more": presets | table.get("more", {})})
+        for key, table in tables.items()
+    }
     claims = [_claim(table) for table in _toml(place / "claims.toml")["claim"]]
     return Paper(name, about["title"], place, experiments, claims)
 

@@ -1,13 +1,24 @@
 """Functions from the runs of experiments to what was measured, by the names that claims use."""
 
-from pullnet.papers.measures import flows, incast, linux, network, probe, properties, slowdowns, sweeps, volumes
+from pullnet.papers.measures import (
+    comparison,
+    flows,
+    incast,
+    linux,
+    network,
+    probe,
+    properties,
+    slowdowns,
+    sweeps,
+    volumes,
+)
 from pullnet.papers.measures.data import Data, Measure, MissingRunsError
 
 __all__ = ["ALL", "Data", "Measure", "MissingRunsError"]
 
 ALL: dict[str, Measure] = {
     name: function
-    for module in (flows, incast, linux, network, probe, properties, slowdowns, sweeps, volumes)
+    for module in (comparison, flows, incast, linux, network, probe, properties, slowdowns, sweeps, volumes)
     for name, function in vars(module).items()
     if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }
