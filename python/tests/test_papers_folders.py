@@ -120,7 +120,7 @@ def test_chance_is_met_with_five_seeds_at_least() -> None:
 
 
 def test_unknown_papers_are_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match="there are ndp, ndp-artifact-evaluation"):
+    with pytest.raises(InputError, match="there are comparison, ndp, ndp-artifact-evaluation"):
         model.load("ndpp")
 
 
