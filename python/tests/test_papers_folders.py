@@ -31,6 +31,7 @@ def test_no_measure_has_the_name_of_another() -> None:
 
 def test_papers_are_found() -> None:
     assert PAPERS == [
+        "comparison",
         "d3",
         "ndp",
         "ndp-artifact-evaluation",
@@ -133,7 +134,7 @@ def test_chance_is_met_with_five_seeds_at_least() -> None:
 
 
 def test_unknown_papers_are_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match="there are d3, ndp, ndp-artifact-evaluation"):
+    with pytest.raises(InputError, match="there are comparison, d3, ndp, ndp-artifact-evaluation"):
         model.load("ndpp")
 
 

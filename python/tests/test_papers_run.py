@@ -1,5 +1,6 @@
 """The command `pullnet reproduce`, on what takes seconds."""
 
+import csv
 import json
 import warnings
 from pathlib import Path
@@ -127,6 +128,25 @@ MISSES = {
     "ndp-imperfect-pair",
     "ndp-trim-location",
 }
+
+
+def test_the_comparison_writes_its_table(pullnet: Pullnet, tmp_path: Path) -> None:
+    done = pullnet("reproduce", "comparison", "--smoke", "--json", "--out", "out", timeout=600)
+    assert done.returncode == 0, done.stderr
+    verdicts = {claim["id"]: claim["verdict"] for claim in json.loads(done.stdout)}
+    assert verdicts["comparison-incast"] == "not met", "Homa needs larger buffers"
+    assert verdicts["comparison-every-flow-ends"] == "not run", "it needs every situation"
+    with (tmp_path / "out" / "comparison-smoke" / "comparison.csv").open(encoding="utf-8") as file:
+        cells = list(csv.DictReader(file))
+    transports = {"ideal", "phost", "pfabric", "fastpass", "ndp", "homa", "scdp", "tcp", "dctcp"}
+    for experiment, flows in (("imc10", 40), ("incast", 31)):
+        found = [row for row in cells if row["experiment"] == experiment and row["size_class"] == "all"]
+        assert {row["transport"] for row in found} == transports
+        assert all(row["flows"] == str(flows) and row["unfinished"] == "0" for row in found)
+        assert all(1 <= float(row["p50"]) <= float(row["p99"]) for row in found)
+        least = min(found, key=lambda row: float(row["mean"]))
+        assert least["transport"] == "ideal"
+    assert "| ideal |" in (tmp_path / "out" / "comparison-smoke" / "comparison.md").read_text()
 
 
 @pytest.mark.parametrize("paper", ["d3", "ndp", "ndp-artifact-evaluation"])

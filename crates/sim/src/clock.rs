@@ -60,8 +60,8 @@ impl Grid {
 /// Time on the wire at one rate. Only four bytes, because every packet reads it; the rate itself is a cold field.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Exact picoseconds per byte; 0 if that is not a whole number.
-    per_byte: u32,
+    /// Exact picoseconds per byte; 0 if that is not a whole number, negative in a [`Pace::cutting`].
+    per_byte: i32,
 }
 
 impl Pace {
@@ -75,16 +75,25 @@ impl Pace {
         Self { per_byte: whole.try_into().unwrap_or(0) }
     }
 
+    /// The same pace for packets that cut through at the other end: [`Pace::exact`] has no answer, so that packets of other links
+    /// pay nothing for the question how much of a packet has to arrive.
+    pub fn cutting(self) -> Self {
+        Self { per_byte: -self.per_byte }
+    }
+
     /// Picoseconds for `size` bytes, rounded up. `rate` must be the rate of this pace.
     #[inline]
     pub fn time(self, size: u32, rate: impl FnOnce() -> BitsPerSec) -> u64 {
-        self.exact(size).unwrap_or_else(|| rate().serialization(Bytes(size.into())).0)
+        match self.per_byte {
+            0 => rate().serialization(Bytes(size.into())).0,
+            per_byte => u64::from(size) * u64::from(per_byte.unsigned_abs()),
+        }
     }
 
-    /// Picoseconds for `size` bytes; `None` if a byte does not take a whole number of them.
+    /// Picoseconds for `size` bytes; `None` if a byte does not take a whole number of them, and for packets that cut through.
     #[inline]
     pub fn exact(self, size: u32) -> Option<u64> {
-        (self.per_byte != 0).then(|| u64::from(size) * u64::from(self.per_byte))
+        (self.per_byte > 0).then(|| u64::from(size) * u64::from(self.per_byte as u32))
     }
 }
 
@@ -97,7 +106,9 @@ mod tests {
         for bps in [10_000_000_000, 1_000_000_000, 100_000_000_000, 3_000_000_001, 7_000, 400_000_000_000] {
             let rate = BitsPerSec::new(bps).unwrap();
             for size in [1, 64, 1500, 9064, 65_535] {
-                assert_eq!(Pace::new(rate).time(size, || rate), rate.serialization(Bytes(size.into())).0);
+                let (pace, expected) = (Pace::new(rate), rate.serialization(Bytes(size.into())).0);
+                assert_eq!([pace, pace.cutting()].map(|pace| pace.time(size, || rate)), [expected; 2]);
+                assert_eq!(pace.cutting().exact(size), None);
             }
         }
     }

@@ -4,7 +4,7 @@ use core::hint::black_box;
 
 use pullnet_qdisc::{Item, Signal, order};
 use pullnet_rng::SmallStream;
-use pullnet_topology::{LinkRef, LinkSchedule};
+use pullnet_topology::{CutThrough, LinkRef, LinkSchedule};
 use pullnet_transport::Words;
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
@@ -24,6 +24,8 @@ pub const PAUSE_FRAME: u16 = 64;
 pub struct Line {
     rate: BitsPerSec,
     link: LinkRef,
+    /// How packets cut through at the other end; `None` before a host and a switch that stores and forwards.
+    cut: Option<CutThrough>,
     /// Pauses in force at this end, and those signalled to the other end.
     pub pause: Pause,
     /// Losses, slow periods and pauses; `None` if there were none.
@@ -36,7 +38,7 @@ pub struct Line {
     /// Data and control packets sent.
     packets: [u64; 2],
     delay: u64,
-    /// [`Pace::NONE`] for a link that does not stay sound.
+    /// Without an exact time for a link that does not stay sound, and for packets that cut through.
     pace: Pace,
     /// Index of this link at its other end.
     ingress: u16,
@@ -87,15 +89,19 @@ impl Line {
     pub fn new<W: Words>(net: &Network<W>, link: LinkRef, next: Next, chance: SmallStream) -> Self {
         let built = net.topology().link(link);
         let (ingress, salt) = net.arrival(link);
+        let cut = net.topology().cut_through.filter(|_| !matches!(next, Next::Host(_)));
+        // Packets that may have to be copied, and those that cut through, take the way of packets on links that do not stay
+        // sound: others pay nothing for it.
+        let pace = match (net.schedule(link).is_some() || net.groups.is_some(), cut) {
+            (true, _) => Pace::NONE,
+            (false, None) => Pace::new(built.rate),
+            (false, Some(_)) => Pace::new(built.rate).cutting(),
+        };
         Self {
             salt,
             delay: built.delay.0,
-            // What may have to be copied takes the way of packets on links that do not stay sound: others pay nothing for it.
-            pace: if net.schedule(link).is_some() || net.groups.is_some() {
-                Pace::NONE
-            } else {
-                Pace::new(built.rate)
-            },
+            pace,
+            cut,
             ingress,
             next,
             chance,
@@ -131,7 +137,14 @@ impl Line {
     /// Earliest time at which a packet of `size` bytes that starts at `start` can be at the other end.
     #[inline]
     pub fn reaches(&self, start: u64, size: u32) -> u64 {
-        start + self.time(size) + self.delay
+        let Some(time) = self.pace.exact(size) else { return self.reaches_specially(start, size) };
+        start + time + self.delay
+    }
+
+    /// [`Line::reaches`] where a byte does not take a whole number of picoseconds, or packets cut through.
+    #[inline(never)]
+    fn reaches_specially(&self, start: u64, size: u32) -> u64 {
+        start + self.time(self.cut.map_or(size, |cut| size.min(cut.head))) + self.delay
     }
 
     /// Packets sent.
@@ -185,7 +198,27 @@ impl Line {
         out.push(target, packet);
     }
 
-    /// [`Line::send`] for a link with faults, or whose rate is not a whole number of picoseconds per byte.
+    /// When a packet whose first bit leaves at `start` and whose last one at `until` arrives for a port of rate `egress`: with its
+    /// last bit, or with as much of it as the switch needs to cut through.
+    fn arrival<W: Words>(
+        &self,
+        net: &Network<W>,
+        (start, until): (u64, u64),
+        packet: &Packet<W>,
+        egress: BitsPerSec,
+    ) -> u64 {
+        let Some(cut) = self.cut else { return until + self.delay };
+        let rate = net.schedule(self.link).map_or(self.rate, |faults| faults.at(Instant(start)).rate);
+        let size = packet.wire(net.trimmed);
+        let needed = cut.needed(size.into(), rate, egress);
+        if needed == u64::from(size) {
+            return until + self.delay;
+        }
+        start + rate.serialization(Bytes(needed)).0 + self.delay
+    }
+
+    /// [`Line::send`] for a link with faults, with packets that are copied or cut through, or whose rate is not a whole number of
+    /// picoseconds per byte.
     #[cold]
     #[inline(never)]
     fn send_specially<W: Words>(
@@ -203,27 +236,48 @@ impl Line {
             && net.groups.is_some()
             && !matches!(self.next, Next::Host(_))
         {
-            self.emit_copies(net, until, packet, out);
+            self.emit_copies(net, (start, until), packet, out);
+        } else if self.cut.is_some() {
+            self.emit_early(net, (start, until), packet, out);
         } else {
             self.emit(net, until, packet, out);
         }
         until
     }
 
-    /// `packet` has left at `until`, and the switch that it goes to copies it for each of its ports that lead to receivers.
+    /// `packet` leaves during `span`, and cuts through at the switch that it goes to.
+    fn emit_early<W: Words>(
+        &mut self,
+        net: &Network<W>,
+        span: (u64, u64),
+        packet: Packet<W>,
+        out: &mut Outbox<W>,
+    ) {
+        let head = self.reaches(span.0, packet.wire(net.trimmed));
+        let target = net.target(&self.next, &packet, &mut self.chance, head);
+        let arrival = self.arrival(net, span, &packet, net.egress_rate(&self.next, &packet, target));
+        out.push(target, self.arriving(packet, arrival));
+    }
+
+    /// `packet` as it arrives at the other end at `arrival`.
+    fn arriving<W: Words>(&self, mut packet: Packet<W>, arrival: u64) -> Packet<W> {
+        packet.arrives(arrival, order::place(arrival, self.salt, self.ingress));
+        packet
+    }
+
+    /// `packet` leaves during `span`, and the switch that it goes to copies it for each of its ports that lead to receivers.
     fn emit_copies<W: Words>(
         &mut self,
         net: &Network<W>,
-        until: u64,
-        mut packet: Packet<W>,
+        span: (u64, u64),
+        packet: Packet<W>,
         out: &mut Outbox<W>,
     ) {
-        let arrival = until + self.delay;
-        packet.arrives(arrival, order::place(arrival, self.salt, self.ingress));
         let mut copies = 0;
-        for port in net.copies(self.link, &packet, arrival) {
+        for port in net.copies(self.link, &packet, span.1 + self.delay) {
             copies += 1;
-            out.push(Target::Port(port), packet);
+            let arrival = self.arrival(net, span, &packet, net.port_rate(port));
+            out.push(Target::Port(port), self.arriving(packet, arrival));
         }
         if copies == 0 {
             // No receiver is behind that switch any more: the tree has changed while the packet was on its way.

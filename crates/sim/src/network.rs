@@ -429,6 +429,22 @@ impl<W: Words> Network<W> {
             || self.schedule(port).is_none_or(|schedule| schedule.at(Instant(at)).up)
     }
 
+    /// Rate of the link of a port process.
+    pub fn port_rate(&self, process: u32) -> BitsPerSec {
+        self.topology().ports[self.numbering.port[process as usize]].link.rate
+    }
+
+    /// Rate of the link by which the switch behind `next` sends `packet` on from `target`. If the switch chooses the port when
+    /// the packet arrives, the rate of the fastest one.
+    pub fn egress_rate(&self, next: &Next, packet: &Packet<W>, target: Target) -> BitsPerSec {
+        let Target::Port(port) = target else { unreachable!("a packet to a host does not cut through") };
+        let mut fastest = self.port_rate(port);
+        if self.chooses_on_arrival() {
+            self.alternatives(next, packet, &mut |other| fastest = fastest.max(self.port_rate(other)));
+        }
+        fastest
+    }
+
     /// The ports, as process numbers, by which the switch that `link` leads to sends copies of `packet`, which arrives there at
     /// `at`.
     pub fn copies(&self, link: LinkRef, packet: &Packet<W>, at: u64) -> impl Iterator<Item = u32> + '_ {

@@ -68,11 +68,12 @@ fn topology() -> impl Strategy<Value = String> {
             "kind = \"back-to-back\"",
         ][..],
     );
-    (shape, link.clone(), prop::option::of(link)).prop_map(|(shape, link, host)| {
+    let switching = select(&["store-and-forward", "cut-through", "cut-through-always"][..]);
+    (shape, switching, link.clone(), prop::option::of(link)).prop_map(|(shape, switching, link, host)| {
         let own = host
             .filter(|_| !shape.contains("star") && !shape.contains("back"))
             .map_or(String::new(), |host| format!("\nhost_link = {host}"));
-        format!("{shape}\nlink = {link}{own}")
+        format!("{shape}\nswitching = \"{switching}\"\nlink = {link}{own}")
     })
 }
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from pullnet.papers import deadline_figures, linux_figures, thesis_figures
 from pullnet.papers.judge import Outcome
+from pullnet.papers.measures.comparison import cells
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
 from pullnet.papers.measures.slowdowns import slowdown_by_load
 from pullnet.papers.picture import Picture, Points, draw
@@ -120,12 +121,34 @@ def slowdowns_by_load(workload: str) -> Callable[[Data], Picture]:
     return picture
 
 
+def side_by_side(workload: str, size_class: str, value: str) -> Callable[[Data], Picture]:
+    """A value of each transport's flows of one size class, and of the ideal schedule, against the load."""
+
+    def picture(data: Data) -> Picture:
+        ours: dict[str, Points] = {}
+        for cell in cells(data, workload):
+            if cell.size_class == size_class and cell.load is not None:
+                ours.setdefault(cell.transport, []).append((cell.load, float(getattr(cell, value))))
+        name = f"{workload}-{value}-{'short' if '<' in size_class else 'all'}"
+        title = f"{workload}: {value} slowdown, {size_class}"
+        return Picture(name, title, "load", "slowdown", ours, log_y=True)
+
+    return picture
+
+
+COMPARED = (("all", "mean"), ("<100 KiB", "p99"))
+
 OTHERS: dict[str, dict[str, Callable[[Data], Picture]]] = {
     "d3": deadline_figures.ALL,
     "ndp": {"4": latencies, "17": windows, "scaling": sizes, "15": transfers},
     "ndp-linux": linux_figures.ALL,
     "phost": {f"load {workload}": slowdowns_by_load(workload) for workload in ("imc10", "web-search", "data-mining")},
     "thesis": thesis_figures.ALL,
+    "comparison": {
+        f"load {workload} {value}": side_by_side(workload, size_class, value)
+        for workload in ("imc10", "web-search", "data-mining")
+        for size_class, value in COMPARED
+    },
     "ndp-artifact-evaluation": {"1": packet_sizes, "3-5": sweep_transfers},
 }
 """Pictures that belong to no single claim, by paper and figure; another word tells two of one figure apart."""

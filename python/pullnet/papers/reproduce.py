@@ -1,17 +1,20 @@
 """Running a paper's experiments and judging its claims."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pullnet.errors import InputError
-from pullnet.papers import figures, rust_tests
+from pullnet.papers import comparison, figures, rust_tests
 from pullnet.papers.judge import NOT_RUN, Measured, Outcome, judge
 from pullnet.papers.measures import ALL, Data, MissingRunsError
 from pullnet.papers.model import Claim, Paper
 from pullnet.papers.runs import Run, Task, execute, plan
 from pullnet.sweeps.local import NEVER, Stop
 from pullnet.sweeps.progress import Tally
+
+TABLES: dict[str, list[Callable[[Data, Path], list[Path]]]] = {"comparison": [comparison.write]}
+"""Tables beside the verdicts, by paper."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ def reproduce(order: Order, tally: Tally, stop: Stop = NEVER) -> list[Outcome]:
     data = Data(_by_experiment(tasks))
     outcomes = [outcome(claim, data, order.level) for claim in order.claims]
     figures.all_of(order.paper.name, order.figure, data, outcomes, order.out / "figures")
+    for table in TABLES.get(order.paper.name, []):
+        table(data, order.out)
     return outcomes
 
 

@@ -19,6 +19,11 @@ pub enum NoPlan {
     /// Too many hosts.
     #[error("the network has {0} hosts; a testbed has at most {MOST_HOSTS}")]
     Hosts(usize),
+    /// The software switch receives whole frames.
+    #[error(
+        "topology.switching: the switch of a testbed receives whole frames; leave it out, or write \"store-and-forward\""
+    )]
+    CutThrough,
 }
 
 /// A host of a testbed.
@@ -56,6 +61,9 @@ impl Plan {
         let topology = &scenario.topology;
         if topology.hosts.len() > MOST_HOSTS {
             return Err(NoPlan::Hosts(topology.hosts.len()));
+        }
+        if topology.cut_through.is_some() {
+            return Err(NoPlan::CutThrough);
         }
         let hosts = topology.hosts.ids().map(|id| host(topology, id)).collect();
         Ok(Self { name: scenario.name.clone(), hosts, switch_file: switch_file(scenario) })

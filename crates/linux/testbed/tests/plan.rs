@@ -112,6 +112,12 @@ fn a_network_beyond_a_machine_is_refused() {
 }
 
 #[test]
+fn cut_through_switches_are_refused() {
+    let text = format!("kind = \"star\", hosts = 3, switching = \"cut-through\", {LINK}");
+    assert_eq!(Plan::of(&scenario(&text)), Err(NoPlan::CutThrough));
+}
+
+#[test]
 fn the_scenarios_for_testbeds_are_good() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios/testbed");
     let mut hosts = BTreeMap::new();

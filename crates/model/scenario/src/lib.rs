@@ -166,11 +166,13 @@ pub(crate) fn root_shape() -> Shape {
 fn read(root: &Reader<'_>) -> Option<Scenario> {
     let run = run::read(root);
     let stop = run.as_ref().map(|run| run.stop);
-    let network = topology::read(root);
+    let mut network = topology::read(root);
     let faults = fault::read(root, network.as_ref(), stop);
     let mut transports = transport::read(root);
-    if let (Some(transports), Some(network)) = (&mut transports, &network) {
+    if let (Some(transports), Some(network)) = (&mut transports, &mut network) {
         places::resolve(transports, &network.topology);
+        let headers = transports.iter().map(|transport| transport.carried.config.framing().header);
+        network.topology.cut_through = network.switching.rule(headers.min().unwrap_or(1));
     }
     let switch = read_switch(root);
     let seed = run.as_ref().map_or(0, |run| run.seed);

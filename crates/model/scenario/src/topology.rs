@@ -3,7 +3,8 @@
 use pullnet_config::{Kind, Reader, Shape, SubTable};
 use pullnet_settings::{Settings, choice, settings};
 use pullnet_topology::{
-    BackToBack, Dumbbell, FatTree, LeafSpine, Link, LoadOptions, Star, Topology, TopologyError, load,
+    BackToBack, CutThrough, Dumbbell, FatTree, LeafSpine, Link, LoadOptions, Star, Topology, TopologyError,
+    load,
 };
 
 use pullnet_units::{BitsPerSec, Picos};
@@ -13,6 +14,38 @@ use crate::links::{
     DUMBBELL_LINKS, FAT_TREE_LINKS, LEAF_SPINE_LINKS, PLACEHOLDER, Unreadable, class_links, link_tables,
     one_link,
 };
+
+choice! {
+    /// When a switch may begin to send a packet.
+    pub enum Switching {
+        /// When the whole packet has arrived.
+        StoreAndForward = "store-and-forward",
+        /// When the packet's header has arrived, unless its next link is faster than the one that it comes by.
+        CutThrough = "cut-through",
+        /// When the packet's header has arrived, even if the next link would run out of bits.
+        CutThroughAlways = "cut-through-always",
+    }
+}
+
+impl Switching {
+    /// The rule for packets whose shortest header has `head` bytes; `None` for store-and-forward.
+    pub(crate) fn rule(self, head: u32) -> Option<CutThrough> {
+        let to_faster = self == Self::CutThroughAlways;
+        (self != Self::StoreAndForward).then_some(CutThrough { head, to_faster })
+    }
+}
+
+settings! {
+    /// What every topology has, whatever its kind.
+    pub struct FabricSettings {
+        /// When a switch may begin to send a packet: when the whole packet has arrived (store-and-forward), or when as much
+        /// has arrived as the shortest header of the transports (cut-through). A packet then arrives at the queue, and
+        /// counts there in full, as soon as its header has. Before a link that is faster than the one that a packet comes by,
+        /// switches still store and forward, since the faster link would run out of bits; some simulators do not
+        /// (cut-through-always). Hosts always receive whole packets.
+        switching: Switching = "store-and-forward",
+    }
+}
 
 settings! {
     /// A k-ary fat tree.
@@ -107,6 +140,14 @@ pub(crate) struct Network {
     pub topology: Topology,
     /// Whether rates and delays are what the scenario says; else they could not be read.
     pub links: bool,
+    /// When a switch may begin to send a packet.
+    pub switching: Switching,
+}
+
+impl Network {
+    fn new(topology: Topology, links: bool) -> Self {
+        Self { topology, links, switching: FabricSettings::default().switching }
+    }
 }
 
 /// Every topology that a scenario can name.
@@ -171,14 +212,18 @@ pub(crate) fn shape() -> Shape {
         summary: row.summary,
         shape: Shape { groups: vec![row.fields], tables: (row.tables)(), kinds: Vec::new() },
     };
-    Shape { kinds: KINDS.iter().map(kind).collect(), ..Shape::default() }
+    Shape { kinds: KINDS.iter().map(kind).collect(), ..Shape::of(&[FabricSettings::FIELDS]) }
 }
 
 /// Reads `[topology]`.
 pub(crate) fn read(root: &Reader<'_>) -> Option<Network> {
     let reader = root.required_table("topology", "kind = \"fat-tree\", k = 8")?;
+    let switching = reader.read::<FabricSettings>().value.switching;
     match reader.kind(&shape(), "fat-tree") {
-        Some(index) => (KINDS[index].build)(&reader),
+        Some(index) => {
+            let network = (KINDS[index].build)(&reader)?;
+            Some(Network { switching, ..network })
+        }
         None => {
             // The kind is unknown, but its links are wrong in every kind if they cannot be read.
             let _ = one_link(&reader);
@@ -278,7 +323,7 @@ fn from_file(reader: &Reader<'_>) -> Option<Network> {
     let first_host_links = host_links == Some(HostLinks::First);
     let options = LoadOptions { max_paths, delay, host_rate, capacity_unit, first_host_links };
     match load(&file, &text, &options) {
-        Ok(topology) => Some(Network { topology, links }),
+        Ok(topology) => Some(Network::new(topology, links)),
         Err(errors) => {
             for error in errors.0 {
                 reader.refuse_file("file", &file, &within(&error));
@@ -307,7 +352,7 @@ fn built<L>(
 ) -> Option<Network> {
     let known = links.is_ok();
     match build(links.unwrap_or(placeholder)) {
-        Ok(topology) => Some(Network { topology, links: known }),
+        Ok(topology) => Some(Network::new(topology, known)),
         Err(errors) => {
             refuse_all(reader, errors);
             None

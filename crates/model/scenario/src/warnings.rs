@@ -13,6 +13,7 @@ use pullnet_topology::Topology;
 use pullnet_transport::{Framing, Reliance};
 use pullnet_units::{Bytes, HostId, Id, Picos, QueueSize};
 
+use crate::topology::FabricSettings;
 use crate::{CarriedBy, Scenario, memory};
 
 settings! {
@@ -139,6 +140,7 @@ impl<'a> Found<'a> {
         let default = match setting.split_once('.') {
             Some(("transport", _)) => self.default_of_transport(setting),
             Some(("switch", "forwarding")) => PathSettings::default().get("forwarding"),
+            Some(("topology", "switching")) => FabricSettings::default().get("switching"),
             Some(("switch", key)) => row_of(switch).and_then(|row| (row.default)().get(key)),
             _ => None,
         };
@@ -263,6 +265,7 @@ impl<'a> Found<'a> {
             let why = "the topology has no switch; leave it out";
             fields_of(switch).iter().for_each(|key| self.unused_one(&format!("switch.{key}"), why));
             self.unused_one("switch.forwarding", why);
+            self.unused_one("topology.switching", why);
         } else if !markable {
             let names: Vec<_> = transports.iter().map(|(_, carried)| carried.config.name()).collect();
             let why = format!(

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pullnet_scenario::{Origin, Resolved, Scenario, Stop, compile, reference, template};
+use pullnet_topology::CutThrough;
 use pullnet_units::{Instant, Picos};
 
 const EXAMPLE: &str = r#"
@@ -50,6 +51,26 @@ fn values(resolved: &Resolved) -> Vec<(String, String, String)> {
         table.values.iter().map(row).collect::<Vec<_>>()
     };
     resolved.tables.iter().flat_map(rows).collect()
+}
+
+#[test]
+fn packets_cut_through_after_the_shortest_header() {
+    let rule = |switching: &str, transports: &str| {
+        let text = EXAMPLE.replace("k = 12\n", &format!("k = 4\nswitching = \"{switching}\"\n"));
+        compiled(&text.replace("mtu = \"9000 B\"\n", transports)).topology.cut_through
+    };
+    let own = "mtu = \"9000 B\"\nheader = \"60 B\"\n";
+    assert_eq!(rule("store-and-forward", own), None);
+    assert_eq!(rule("cut-through", own), Some(CutThrough { head: 60, to_faster: false }));
+    assert_eq!(rule("cut-through-always", own), Some(CutThrough { head: 60, to_faster: true }));
+    let text = EXAMPLE.replace("k = 12\n", "k = 4\nswitching = \"cut-through\"\n");
+    let (head, tail) = text.split_once("[transport]").expect("a transport");
+    let tail = tail.replace("[[traffic]]\n", "[[traffic]]\ntransport = \"ndp\"\n");
+    let second = "\n[[traffic]]\ntransport = \"short\"\nkind = \"permutation\"\nsize = \"1 kB\"\n";
+    let both = format!(
+        "{head}[[transport]]\nname = \"short\"\nkind = \"pfabric\"\nheader = \"40 B\"\n[[transport]]{tail}{second}"
+    );
+    assert_eq!(compiled(&both).topology.cut_through, Some(CutThrough { head: 40, to_faster: false }));
 }
 
 #[test]

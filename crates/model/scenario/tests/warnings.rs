@@ -165,6 +165,8 @@ fn settings_that_nothing_uses_are_named() {
     let queue = only(&[("topology", "{ kind = \"back-to-back\" }"), ("switch.data_queue", "9 packets")]);
     assert_eq!(queue.setting, "switch.data_queue");
     assert!(queue.message.contains("has no switch"), "{}", queue.message);
+    let switching = only(&[("topology", "{ kind = \"back-to-back\", switching = \"cut-through\" }")]);
+    assert_eq!(switching.setting, "topology.switching");
 }
 
 #[test]

@@ -202,7 +202,8 @@ pub(crate) fn build(kind: &'static str, name: String, shape: Shape) -> Result<To
         .collect();
     let names = Names::tiers(layout.words.nodes, layout.nodes, layout.words.nic);
     let parts = layout.parts();
-    Ok(Topology { name, nodes, ports, hosts, parts, names, routing: Routing::Tree(Tree::new(shape)) })
+    let routing = Routing::Tree(Tree::new(shape));
+    Ok(Topology { name, nodes, ports, hosts, parts, cut_through: None, names, routing })
 }
 
 /// Number of ports of a switch of `tier`; may exceed the limit.

@@ -185,7 +185,8 @@ impl Graph {
             let what = format!("no path leads from host \"{}\" to host \"{}\"", name(a), name(b));
             return Err(self.refuse(what, "add links between their switches"));
         }
-        Ok(Topology { name: self.name, nodes, ports, hosts, parts, names, routing: Routing::Graph(paths) })
+        let (name, routing) = (self.name, Routing::Graph(paths));
+        Ok(Topology { name, nodes, ports, hosts, parts, cut_through: None, names, routing })
     }
 
     fn check(&self) -> Result<(), TopologyError> {

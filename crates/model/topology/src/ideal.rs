@@ -15,8 +15,25 @@ use crate::tree::Tree;
 struct Stage {
     /// Rate of the fastest and delay of the shortest of the links.
     best: Link,
+    /// Rate of the slowest of the links.
+    slowest: BitsPerSec,
     /// Number of links.
     links: u64,
+    /// Most bytes of a packet that must arrive before the next hop can begin: `u64::MAX` before a host and a switch that stores
+    /// and forwards.
+    head: u64,
+}
+
+impl Stage {
+    /// A hop over any of `links` alike links, before a switch that stores and forwards.
+    fn alike(best: Link, links: u64) -> Self {
+        Self { best, slowest: best.rate, links, head: u64::MAX }
+    }
+
+    /// Time from the first bit of a packet sent to the moment at which the next hop can begin.
+    fn onward(&self, size: Bytes) -> u128 {
+        time(self.best.rate, Bytes(size.0.min(self.head))) + u128::from(self.best.delay.0)
+    }
 }
 
 /// A flow as packets: `full` packets of one size, then possibly a shorter one.
@@ -37,8 +54,7 @@ impl Train {
 }
 
 impl Topology {
-    /// Time from the first bit sent to the last bit received for `payload` bytes in an empty store-and-forward network:
-    /// packets of `mtu` bytes payload (at least 1) and one shorter last packet, each with `header` bytes more on the wire.
+    /// Time from the first bit sent to the last bit received for `payload` bytes in an empty network: packets of `mtu` bytes payload (at least 1) and one shorter last packet, each with `header` bytes more on the wire.
     /// Includes propagation delay, but not the way back.
     ///
     /// Exact if there is only one path, or if no link between the switches is slower than the hosts' links; otherwise a
@@ -47,9 +63,9 @@ impl Topology {
         let stages = match &self.routing {
             Routing::Tree(tree) => self.tree_stages(tree, src, dst),
             Routing::Graph(_) => self.layered_stages((src, dst), &|link| Some(self.link(link))),
-            Routing::Direct => vec![Stage { best: self.hosts[src].link, links: 1 }],
+            Routing::Direct => vec![Stage::alike(self.hosts[src].link, 1)],
         };
-        self.over(&stages, (src, dst), Train::new(payload, mtu, header), &|link| self.link(link))
+        self.over(stages, (src, dst), Train::new(payload, mtu, header), &|link| self.link(link))
     }
 
     /// The same for data that all of `sources` hold and send together: a bound. One of them carries its part or more, and the
@@ -84,17 +100,19 @@ impl Topology {
         };
         let stages = self.layered_stages(ends, &usable);
         let known = |link: LinkRef| usable(link).unwrap_or_else(|| self.link(link));
-        self.over(&stages, ends, Train::new(payload, mtu, header), &known)
+        self.over(stages, ends, Train::new(payload, mtu, header), &known)
     }
 
     /// The time of `train` over `stages`; `known` returns rate and delay of a link.
     fn over(
         &self,
-        stages: &[Stage],
+        mut stages: Vec<Stage>,
         ends: (HostId, HostId),
         train: Train,
         known: &dyn Fn(LinkRef) -> Link,
     ) -> Picos {
+        self.cut(&mut stages);
+        let stages = &stages[..];
         let time = if stages.iter().all(|stage| stage.links == 1) {
             in_order(stages, train)
         } else {
@@ -109,13 +127,24 @@ impl Topology {
         Picos(time.try_into().unwrap_or(u64::MAX))
     }
 
+    /// Sets how much of a packet must arrive at each switch on the way, as if the packet always took the fastest link of a hop and
+    /// the slowest of the next one: so the time stays a lower bound where the links of a hop differ.
+    fn cut(&self, stages: &mut [Stage]) {
+        let Some(cut) = self.cut_through else { return };
+        for hop in 1..stages.len() {
+            let to = stages[hop].slowest;
+            let before = &mut stages[hop - 1];
+            before.head = cut.needed(u64::MAX, before.best.rate, to);
+        }
+    }
+
     /// In a tree, all paths between two hosts are equivalent.
     fn tree_stages(&self, tree: &Tree, src: HostId, dst: HostId) -> Vec<Stage> {
         let route = self.route(src, dst, 0);
         let links =
             core::iter::once(self.hosts[src].link).chain(route.iter().map(|port| self.ports[*port].link));
         let stage =
-            |(hop, best): (usize, Link)| Stage { best, links: tree.links_at(hop.min(route.len() - hop)) };
+            |(hop, best): (usize, Link)| Stage::alike(best, tree.links_at(hop.min(route.len() - hop)));
         links.enumerate().map(stage).collect()
     }
 
@@ -131,11 +160,12 @@ impl Topology {
             let links =
                 if up.is_empty() { ports.iter().map(|port| self.ports[*port].link).collect() } else { up };
             let rate = links.iter().map(|link| link.rate).max()?;
+            let slowest = links.iter().map(|link| link.rate).min()?;
             let delay = links.iter().map(|link| link.delay).min()?;
-            Some(Stage { best: Link { rate, delay }, links: links.len() as u64 })
+            Some(Stage { slowest, ..Stage::alike(Link { rate, delay }, links.len() as u64) })
         };
         let nic = LinkRef::Nic(src);
-        let nic = Stage { best: usable(nic).unwrap_or_else(|| self.link(nic)), links: 1 };
+        let nic = Stage::alike(usable(nic).unwrap_or_else(|| self.link(nic)), 1);
         core::iter::once(nic).chain(self.layers(src, dst).iter().filter_map(|ports| stage(ports))).collect()
     }
 
@@ -163,13 +193,20 @@ impl Topology {
 
     /// The time of a single packet on its fastest path, in a graph whose paths differ.
     fn least_time(&self, (src, dst): (HostId, HostId), size: Bytes, known: &dyn Fn(LinkRef) -> Link) -> u128 {
-        let cost = |link: LinkRef| time(known(link).rate, size) + u128::from(known(link).delay.0);
-        let start = (self.link_ends(LinkRef::Nic(src)).1, cost(LinkRef::Nic(src)));
+        let whole = |link: LinkRef| Stage::alike(known(link), 1);
+        // With cut-through a lower bound: a packet may need to arrive whole before a faster link.
+        let head = self.cut_through.map_or(u64::MAX, |cut| cut.head.into());
+        let cost = |link: LinkRef, last: bool| match last {
+            true => whole(link).onward(size),
+            false => Stage { head, ..whole(link) }.onward(size),
+        };
+        let start = (self.link_ends(LinkRef::Nic(src)).1, cost(LinkRef::Nic(src), false));
         let mut reached = BTreeMap::from([start]);
         for ports in self.layers(src, dst) {
             let mut next = BTreeMap::new();
             for port in ports {
-                let arrival = reached[&self.ports[port].node] + cost(LinkRef::Port(port));
+                let last = self.ports[port].reverse.is_none();
+                let arrival = reached[&self.ports[port].node] + cost(LinkRef::Port(port), last);
                 next.entry(self.next(port))
                     .and_modify(|best: &mut u128| *best = arrival.min(*best))
                     .or_insert(arrival);
@@ -189,21 +226,23 @@ fn times(count: u64, each: u128) -> u128 {
 }
 
 fn alone(stages: &[Stage], size: Bytes) -> u128 {
-    stages.iter().map(|stage| time(stage.best.rate, size) + u128::from(stage.best.delay.0)).sum()
+    stages.iter().map(|stage| stage.onward(size)).sum()
 }
 
 /// Single path: every packet follows its predecessor. The last full packet leaves a link after the delays of all links so
 /// far, and after the slowest of them has sent the earlier packets; the shorter packet follows it or waits for it.
 fn in_order(stages: &[Stage], train: Train) -> u128 {
     let (mut through, mut slowest, mut last) = (0, 0, 0);
-    for Stage { best, .. } in stages {
-        let (full, delay) = (time(best.rate, train.size), u128::from(best.delay.0));
-        through += full;
+    for stage in stages {
+        let full = time(stage.best.rate, train.size);
         slowest = full.max(slowest);
-        let sent = if train.full > 0 { times(train.full - 1, slowest).saturating_add(through) } else { 0 };
-        let short = train.last.map_or(0, |size| time(best.rate, size));
-        last = sent.max(last).saturating_add(short + delay);
-        through += delay;
+        let sent =
+            if train.full > 0 { times(train.full - 1, slowest).saturating_add(through + full) } else { 0 };
+        last = match train.last {
+            Some(size) => sent.max(last).saturating_add(stage.onward(size)),
+            None => sent.saturating_add(stage.best.delay.0.into()),
+        };
+        through += stage.onward(train.size);
     }
     last
 }

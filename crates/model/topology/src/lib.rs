@@ -22,7 +22,7 @@ pub use error::TopologyError;
 pub use fault::{Effect, Fault, FaultError, LinkSchedule, LinkState, Place, Schedules, schedules};
 pub use files::{LoadErrors, LoadOptions, load};
 pub use graph::{Graph, VertexId};
-pub use model::{Hop, Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port, TreeHop};
+pub use model::{CutThrough, Hop, Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port, TreeHop};
 pub use multicast::{Distances, MulticastTree};
 pub use names::LinkRef;
 pub use regular::{BackToBack, Dumbbell, FatTree, LeafSpine, Star};

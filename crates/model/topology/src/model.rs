@@ -12,6 +12,24 @@ pub struct Link {
     pub delay: Picos,
 }
 
+/// How a cut-through switch passes packets on: it begins to send a packet before the packet's last bit has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CutThrough {
+    /// Bytes of a packet that must have arrived first.
+    pub head: u32,
+    /// Whether a packet also cuts through to a faster link. Such a link runs out of bits, so that real switches store and
+    /// forward there; some simulators do not.
+    pub to_faster: bool,
+}
+
+impl CutThrough {
+    /// Bytes of a packet of `size` bytes that arrive by a link of rate `from` before the switch can send the packet by a link of
+    /// rate `to`.
+    pub fn needed(self, size: u64, from: BitsPerSec, to: BitsPerSec) -> u64 {
+        if self.to_faster || to <= from { size.min(self.head.into()) } else { size }
+    }
+}
+
 /// Kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {

@@ -202,6 +202,7 @@ impl BackToBack {
             ports: IdVec::new(),
             hosts: (0..2).map(host).collect(),
             parts: 2,
+            cut_through: None,
             names: Names::tiers(&[], [2; 3], Level::HostHost),
             routing: Routing::Direct,
         })

@@ -1,7 +1,7 @@
 use pullnet_units::HostAddr;
 use pullnet_units::{HostId, IdVec, NodeId, PortId};
 
-use crate::model::{Hop, Host, HostPeer, Node, NodeKind, Peer, Port};
+use crate::model::{CutThrough, Hop, Host, HostPeer, Node, NodeKind, Peer, Port};
 use crate::names::Names;
 use crate::paths::Paths;
 use crate::tree::Tree;
@@ -24,6 +24,8 @@ pub struct Topology {
     pub hosts: IdVec<HostId, Host>,
     /// Number of parts that [`Node::part`] divides the nodes into, at least 1.
     pub parts: u32,
+    /// How switches cut through; `None` if they store and forward, as every new topology does.
+    pub cut_through: Option<CutThrough>,
     pub(crate) names: Names,
     pub(crate) routing: Routing,
 }

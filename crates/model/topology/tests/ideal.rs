@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use pullnet_topology::{
-    BackToBack, Dumbbell, Effect, FatTree, Fault, LeafSpine, Link, LinkRef, Place, Star, Topology, schedules,
+    BackToBack, CutThrough, Dumbbell, Effect, FatTree, Fault, LeafSpine, Link, LinkRef, Place, Star,
+    Topology, schedules,
 };
 use pullnet_units::{BitsPerSec, Bytes, HostId, Instant, Picos};
 
@@ -20,11 +21,13 @@ fn simulate(
     paths: impl Fn(usize) -> u16,
 ) -> u64 {
     let nic = topology.hosts[src].link;
-    let mut sent = 0;
+    let mut free = 0;
     let mut waiting: Vec<(u64, usize, usize, Vec<_>)> = Vec::new();
     for (i, size) in sizes.iter().enumerate() {
-        sent += nic.rate.serialization(*size).0;
-        waiting.push((sent + nic.delay.0, i, 0, topology.route(src, dst, paths(i))));
+        let route = topology.route(src, dst, paths(i));
+        let next = route.first().map(|port| topology.ports[*port].link);
+        waiting.push((free + onward(topology, nic, next, *size), i, 0, route));
+        free += nic.rate.serialization(*size).0;
     }
     let mut free = vec![0u64; topology.ports.len()];
     let mut done =
@@ -36,9 +39,10 @@ fn simulate(
         let (at, i, hop, route) = waiting.swap_remove(next);
         let port = route[hop];
         let link = topology.ports[port].link;
-        let end = at.max(free[port.0 as usize]) + link.rate.serialization(sizes[i]).0;
-        free[port.0 as usize] = end;
-        let arrival = end + link.delay.0;
+        let start = at.max(free[port.0 as usize]);
+        free[port.0 as usize] = start + link.rate.serialization(sizes[i]).0;
+        let next = route.get(hop + 1).map(|port| topology.ports[*port].link);
+        let arrival = start + onward(topology, link, next, sizes[i]);
         if hop + 1 == route.len() {
             done = done.max(arrival)
         } else {
@@ -46,6 +50,23 @@ fn simulate(
         }
     }
     done
+}
+
+/// Time from the first bit of a packet on `link` to the moment at which it can go on by `next`; `None` for a host.
+fn onward(topology: &Topology, link: Link, next: Option<Link>, size: Bytes) -> u64 {
+    let through =
+        |next: Link| topology.cut_through.filter(|cut| cut.to_faster || link.rate.get() >= next.rate.get());
+    let head = next.and_then(through).map_or(u64::MAX, |cut| cut.head.into());
+    link.rate.serialization(Bytes(size.0.min(head))).0 + link.delay.0
+}
+
+fn any_switching() -> impl Strategy<Value = Option<CutThrough>> {
+    prop::option::of((1u32..200, any::<bool>()).prop_map(|(head, to_faster)| CutThrough { head, to_faster }))
+}
+
+fn switching(mut topology: Topology, cut_through: Option<CutThrough>) -> Topology {
+    topology.cut_through = cut_through;
+    topology
 }
 
 fn any_link() -> impl Strategy<Value = Link> {
@@ -60,7 +81,8 @@ fn single_path() -> impl Strategy<Value = (Topology, HostId, HostId)> {
         let tree = FatTree { k: 2, tiers: 3, oversubscription: [2, 1], links: [a, b, c] }.build().unwrap();
         (tree, HostId(0), HostId(3))
     });
-    prop_oneof![direct, star, chain]
+    (prop_oneof![direct, star, chain], any_switching())
+        .prop_map(|((topology, src, dst), cut_through)| (switching(topology, cut_through), src, dst))
 }
 
 fn several_paths() -> impl Strategy<Value = Topology> {
@@ -70,7 +92,8 @@ fn several_paths() -> impl Strategy<Value = Topology> {
     let leaf = (any_link(), any_link(), 1u32..4).prop_map(|(host_link, spine_link, lanes)| {
         LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 8, lanes, host_link, spine_link }.build().unwrap()
     });
-    prop_oneof![fat, leaf]
+    (prop_oneof![fat, leaf], any_switching())
+        .prop_map(|(topology, cut_through)| switching(topology, cut_through))
 }
 
 proptest! {

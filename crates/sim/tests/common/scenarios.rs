@@ -74,7 +74,11 @@ fn small() -> impl Strategy<Value = Net> {
 }
 
 fn topology() -> impl Strategy<Value = Net> {
-    prop_oneof![2 => fat_tree(), 1 => leaf_spine(), 1 => small()]
+    let net = prop_oneof![2 => fat_tree(), 1 => leaf_spine(), 1 => small()];
+    let stored = "store-and-forward";
+    let switching = prop_oneof![2 => Just(stored), 1 => Just("cut-through"), 1 => Just("cut-through-always")];
+    (net, switching)
+        .prop_map(|(net, how)| Net { text: format!("{}switching = \"{how}\"\n", net.text), ..net })
 }
 
 /// Whether and when packets are marked.
@@ -204,6 +208,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("backup", &["0", "1"]),
     ("matching", &["srpt", "max-min", "edf"]),
     ("start", &["aligned", "receipt"]),
+    ("dispatch", &["slots", "address"]),
     ("lead", &["0 us", "8 us", "100 us"]),
     ("clock_offset", &["0 us", "1 us", "50 us"]),
     ("recovery", &["go-back-n", "selective"]),

@@ -2,6 +2,7 @@
 
 from pullnet.papers.measures import (
     classes,
+    comparison,
     deadlines,
     flows,
     incast,
@@ -24,6 +25,7 @@ ALL: dict[str, Measure] = {
     name: function
     for module in (
         classes,
+        comparison,
         deadlines,
         flows,
         incast,

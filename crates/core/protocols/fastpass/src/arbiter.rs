@@ -233,6 +233,9 @@ impl Arbiter {
                 self.line_up(wish.id);
             }
         }
+        if rules.by_address {
+            schedules.sort_unstable_by_key(|schedule| schedule.source);
+        }
         schedules
     }
 
@@ -274,7 +277,7 @@ impl Arbiter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::FastpassConfig;
+    use crate::config::{Dispatch, FastpassConfig};
     use proptest::prelude::*;
     use pullnet_units::{BitsPerSec, Picos};
 
@@ -311,6 +314,21 @@ mod tests {
         assert_eq!(status, Some(FastpassHeader::Status { handle: 10, round: 1, left: 15 }));
         arbiter.on_end(Instant(4), &rules, HostAddr(1), 10);
         assert_eq!(arbiter.epoch_due, Instant::NEVER);
+    }
+
+    #[test]
+    fn schedules_leave_by_slot_or_by_address() {
+        for (dispatch, expected) in [(Dispatch::Slots, [2, 1, 3]), (Dispatch::Address, [1, 2, 3])] {
+            let rules = rules(&FastpassConfig { dispatch, ..FastpassConfig::default() });
+            let mut arbiter = Arbiter::new(Matching::Srpt);
+            for (source, packets) in [(3, 30), (1, 20), (2, 3)] {
+                let demand = demand(10 + source, packets);
+                arbiter.on_request(Instant(1), &rules, (HostAddr(source), 1), (1, 1), demand);
+            }
+            let first = run(&mut arbiter, &rules, Instant::ZERO.after(rules.epoch()));
+            let sources: Vec<_> = first.iter().map(|schedule| schedule.source.0).collect();
+            assert_eq!(sources, expected, "{dispatch:?}");
+        }
     }
 
     #[test]

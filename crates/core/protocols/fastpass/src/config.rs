@@ -24,6 +24,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Order in which the schedules of an epoch leave the arbiter.
+    pub enum Dispatch {
+        /// That of the first slots: sources of flows that come first in the order of the matching hear first.
+        Slots = "slots",
+        /// By the address of the source (public pHost code).
+        Address = "address",
+    }
+}
+
 settings! {
     /// Settings of Fastpass hosts and of the arbiter. Packet times are those of a full packet on the link of the host.
     // Long: one table of settings, as users write it.
@@ -50,6 +60,9 @@ settings! {
         guard: f64 = 0.0625 in 0.0 => 100.0,
         /// Which flows are matched first. Source: public pHost code, SRPT; Fastpass section 3.2 has both.
         matching: Matching = "srpt",
+        /// Order in which an epoch's schedules leave the arbiter, one after the other: by the first slot that they give (slots),
+        /// or by the address of the source (address). Source: public pHost code, address.
+        dispatch: Dispatch = "slots",
         /// When the slots of a schedule begin. Source: Fastpass section 2; public pHost code: receipt.
         start: SlotStart = "aligned",
         /// Time between an epoch's arbitration and its first slot; should cover the way of a schedule. Without effect where
@@ -91,6 +104,7 @@ pub struct Parameters {
     pub slot: Picos,
     pub lead: Picos,
     pub aligned: bool,
+    pub by_address: bool,
     pub rack: u32,
     pub request_timeout: Picos,
     pub arbiter_timeout: Picos,
@@ -112,6 +126,7 @@ impl Parameters {
             slot: config.slot.unwrap_or(guarded).max(Picos(1)),
             lead: config.lead,
             aligned: config.start == SlotStart::Aligned,
+            by_address: config.dispatch == Dispatch::Address,
             rack: config.rack.unwrap_or(0),
             request_timeout: config.request_timeout,
             arbiter_timeout: config.arbiter_timeout,

@@ -140,7 +140,8 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
             HostPeer::Host(other) => self.arrive_at_host(other, leaves + link.delay.0, parcel),
             HostPeer::Switch { switch, ingress, .. } => {
                 let port = self.port_at(switch.0, &parcel);
-                self.arrive_at_port(port, leaves + link.delay.0, ingress, parcel);
+                let arrival = self.at_switch(link, (at, leaves), port, &parcel);
+                self.arrive_at_port(port, arrival, ingress, parcel);
             }
         }
     }

@@ -153,6 +153,17 @@ impl<'a, Q: Discipline<Parcel>> Reference<'a, Q> {
         route.into_iter().find(|port| topology.ports[*port].node.0 == node).expect("the switch is on the way")
     }
 
+    /// When a packet that is on `link` during `span` arrives at a switch for its `port`: with its last bit, or with its header
+    /// where it cuts through.
+    fn at_switch(&self, link: Link, span: (u64, u64), port: PortId, parcel: &Parcel) -> u64 {
+        let (from, to) = (link.rate, self.topology().ports[port].link.rate);
+        let headers = self.scenario.transports.iter().map(|carried| carried.config.framing().header);
+        let header = headers.min().unwrap().min(parcel.wire);
+        let through = self.topology().cut_through.is_some_and(|cut| cut.to_faster || from >= to);
+        let bits = if through { span.0 + from.serialization(Bytes(header.into())).0 } else { span.1 };
+        bits + link.delay.0
+    }
+
     /// One link leads to a host, so that nothing arrives at the same time.
     fn arrive_at_host(&mut self, host: HostId, at: u64, parcel: Parcel) {
         self.departures += 1;

@@ -203,6 +203,7 @@ impl<Q: Discipline<Parcel>> Reference<'_, Q> {
             Peer::Host(host) => self.arrive_at_host(host, arrival, parcel),
             Peer::Switch(node) => {
                 let next = self.port_at(node.0, &parcel);
+                let arrival = self.at_switch(own.link, (at, leaves), next, &parcel);
                 self.arrive_at_port(next, arrival, own.ingress, parcel);
             }
         }
