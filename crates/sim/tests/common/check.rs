@@ -175,6 +175,11 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             ensure!(held.max(all.div_ceil(2)) <= room(d3.queue, header), "holds {held} packets");
             ensure!(row.trimmed == 0 && row.returned == 0 && row.marked == 0, "trims or marks");
         }
+        SwitchConfig::Pdq(pdq) => {
+            let all = held + u64::from(row.peak_control);
+            ensure!(held.max(all.div_ceil(2)) <= room(pdq.queue, header), "holds {held} packets");
+            ensure!(row.trimmed == 0 && row.returned == 0 && row.marked == 0, "trims or marks");
+        }
         SwitchConfig::Pfabric(pfabric) => {
             let all = held + u64::from(row.peak_control);
             ensure!(held.max(all.div_ceil(2)) <= room(pfabric.queue, header), "holds {all} packets");

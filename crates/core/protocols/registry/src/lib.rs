@@ -15,6 +15,7 @@ pub use pullnet_homa::Homa;
 pub use pullnet_mdtcp::Mdtcp;
 pub use pullnet_mptcp::Mptcp;
 pub use pullnet_ndp::Ndp;
+pub use pullnet_pdq::Pdq;
 pub use pullnet_pfabric::Pfabric;
 pub use pullnet_phost::Phost;
 pub use pullnet_rdma_dctcp::RdmaDctcp;
@@ -154,6 +155,7 @@ protocols! {
     D3,
     Rcp,
     D2tcp,
+    Pdq,
 }
 
 macro_rules! framed {
