@@ -85,6 +85,7 @@ LOADS = [
     Load("TIMELY over PFC", 'kind = "timely"\nmtu = "9000 B"', PAUSING),
     Load("D2TCP over marking switches", f'kind = "d2tcp"\n{TIMERS}', MARKING),
     Load("D3", 'kind = "d3"\nmtu = "8940 B"', 'kind = "d3"'),
+    Load("PDQ", 'kind = "pdq"\nmtu = "8944 B"', 'kind = "pdq"'),
     Load("Fastpass over strict priority", 'kind = "fastpass"\nmtu = "9000 B"', PRIORITY),
     Load("pHost over strict priority", 'kind = "phost"\nmtu = "9000 B"', PRIORITY),
     Load("pFabric", 'kind = "pfabric"\nmtu = "9000 B"', 'kind = "pfabric"\nqueue = "100 packets"'),

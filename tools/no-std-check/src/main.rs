@@ -25,6 +25,7 @@ use pullnet_mdtcp::Mdtcp;
 use pullnet_mptcp::Mptcp;
 use pullnet_ndp::wire::{Carriage, Label};
 use pullnet_ndp::{Ndp, NdpConfig};
+use pullnet_pdq::Pdq;
 use pullnet_pfabric::Pfabric;
 use pullnet_phost::Phost;
 use pullnet_protocols::PROTOCOLS;
@@ -209,6 +210,7 @@ extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
         && begins::<D2tcp>()
         && begins::<D3>()
         && begins::<Rcp>()
+        && begins::<Pdq>()
         && begins::<GoBackN>()
         && begins::<Mptcp>()
         && begins::<Mdtcp>()

@@ -5,10 +5,10 @@ use pullnet_settings::settings;
 use pullnet_transport::{Grant, Hop, MOST_RATE, RATE_UNIT, RateAsk, RateUnits, Reliance};
 use pullnet_units::{BitsPerSec, Instant, Picos, QueueSize};
 
-use crate::classes::{ClassRule, Classes, Verdict, Waiting};
-use crate::drop_tail::drop_reason;
+use crate::classes::Classes;
 use crate::fifo::Fifo;
-use crate::{Capacity, Context, Item, Limit, QueueSettings};
+use crate::hop_fifo::{Answers, HopFifo};
+use crate::{Capacity, Limit, QueueSettings};
 
 settings! {
     /// D3 (Wilson et al., SIGCOMM 2011): one first-in-first-out queue for all packets, and rates that the port allocates to
@@ -126,7 +126,7 @@ impl Allocator {
     }
 
     /// `bytes` arrive while `waiting` wait.
-    fn note_arrival(&mut self, rules: &D3Rules, rate: BitsPerSec, now: Instant, bytes: u32, waiting: u64) {
+    fn note(&mut self, rules: &D3Rules, (rate, now): (BitsPerSec, Instant), bytes: u32, waiting: u64) {
         self.start(rules, rate, now);
         self.estimate(rules, now, waiting);
         self.arrived += u64::from(bytes);
@@ -203,31 +203,19 @@ fn per_interval(bytes: u64, interval: u64) -> i64 {
 /// One port as a header sees it that leaves now.
 struct Leaving<'a> {
     allocator: &'a mut Allocator,
-    rules: &'a D3Rules,
+    rules: D3Rules,
     now: Instant,
 }
 
 impl Hop for Leaving<'_> {
     fn allocate(&mut self, ask: RateAsk) -> Option<Grant> {
-        Some(self.allocator.allocate(self.rules, self.now, ask))
+        Some(self.allocator.allocate(&self.rules, self.now, ask))
     }
 }
 
-/// The rule of a D3 port.
-#[derive(Clone, Debug, Default)]
-pub struct D3Rule {
-    held: Fifo,
-    /// The rates that the port allocates.
-    pub allocator: Allocator,
-}
-
-/// One port of a D3 switch.
-pub type D3<P> = Classes<D3Rule, P, 1>;
-
-impl ClassRule<1> for D3Rule {
+impl Answers for Allocator {
     type Config = D3Config;
     type Rules = D3Rules;
-    type Shared = ();
 
     fn rules(config: &D3Config) -> D3Rules {
         D3Rules {
@@ -241,71 +229,26 @@ impl ClassRule<1> for D3Rule {
         }
     }
 
-    fn shared(_: &D3Rules, _: usize) {}
-
-    fn new(_: &D3Rules) -> Self {
-        Self::default()
+    fn limit(rules: &D3Rules) -> Limit {
+        rules.limit
     }
 
     #[inline(always)]
-    fn admit<P: Item>(
-        &mut self,
-        rules: &D3Rules,
-        _: &mut (),
-        (packet, size): (&P, u32),
-        _: Waiting<'_, P, 1>,
-        cx: &mut impl Context<P>,
-    ) -> Verdict {
-        let (packets, bytes) = (self.held.packets(), self.held.bytes());
-        self.allocator.note_arrival(rules, cx.rate(), cx.now(), size, bytes);
-        if !rules.limit.admits(packets, bytes, size) {
-            return Verdict::Drop(drop_reason(packet));
-        }
-        self.held.add(packet, size);
-        Verdict::Take(0)
-    }
-
-    #[inline(always)]
-    fn serve<P: Item>(
-        &mut self,
-        _: &D3Rules,
-        _: &mut (),
-        (packet, size): (&P, u32),
-        _: usize,
-        _: &mut impl Context<P>,
-    ) -> bool {
-        self.held.serve(packet, size);
-        false
-    }
-
-    /// A packet that is dropped is never shown: what it would have been granted is not lost.
-    #[inline]
-    fn write<P: Item>(
-        &mut self,
-        rules: &D3Rules,
-        _: &mut (),
-        (packet, _): (&mut P, u32),
-        cx: &mut impl Context<P>,
-    ) {
-        let (now, allocator) = (cx.now(), &mut self.allocator);
-        cx.show(packet, &mut Leaving { allocator, rules, now });
+    fn note_arrival(&mut self, rules: &D3Rules, (rate, now): (BitsPerSec, Instant), bytes: u32, held: &Fifo) {
+        self.note(rules, (rate, now), bytes, held.bytes());
     }
 
     #[inline]
-    fn complete<P: Item>(&mut self, _: &D3Rules, _: &mut (), _: &mut impl Context<P>) {
-        self.held.complete();
-    }
-
-    #[inline]
-    fn data_held(&self, _: [u32; 1]) -> u32 {
-        self.held.data_held()
-    }
-
-    #[inline]
-    fn queued(&self, control: bool, _: [u32; 1]) -> u32 {
-        self.held.queued(control)
+    fn hop(&mut self, rules: &D3Rules, now: Instant) -> impl Hop {
+        Leaving { allocator: self, rules: *rules, now }
     }
 }
+
+/// The rule of a D3 port.
+pub type D3Rule = HopFifo<Allocator>;
+
+/// One port of a D3 switch.
+pub type D3<P> = Classes<D3Rule, P, 1>;
 
 #[cfg(test)]
 mod tests {
@@ -315,7 +258,7 @@ mod tests {
     const MS: u64 = 1_000_000_000;
 
     fn rules() -> D3Rules {
-        D3Rule::rules(&D3Config { target: 1000, ..D3Config::default() })
+        Allocator::rules(&D3Config { target: 1000, ..D3Config::default() })
     }
 
     /// A port that allocates all of its 1 Gb/s.
@@ -380,14 +323,14 @@ mod tests {
         let (mut port, rules) = (allocator(), rules());
         let rate = BitsPerSec::gbps(1);
         // 62.5 kB is what 1 Gb/s carries in an interval of 500 us.
-        port.note_arrival(&rules, rate, Instant(0), 62_500, 0);
-        port.note_arrival(&rules, rate, Instant(MS / 2), 62_500, 31_250);
+        port.note(&rules, (rate, Instant(0)), 62_500, 0);
+        port.note(&rules, (rate, Instant(MS / 2)), 62_500, 31_250);
         assert_eq!(port.capacity(), 10_000, "the queue was empty once");
-        port.note_arrival(&rules, rate, Instant(MS), 62_500, 37_500);
+        port.note(&rules, (rate, Instant(MS)), 62_500, 37_500);
         assert_eq!(port.capacity(), 10_000 - 226 * 5_000 / 1000, "half an interval's worth never left");
-        port.note_arrival(&rules, rate, Instant(3 * MS / 2), 0, 0);
+        port.note(&rules, (rate, Instant(3 * MS / 2)), 0, 0);
         assert_eq!(port.capacity(), 8_870 - 226 * 6_000 / 1000, "and more");
-        port.note_arrival(&rules, rate, Instant(500 * MS), 0, 0);
+        port.note(&rules, (rate, Instant(500 * MS)), 0, 0);
         assert_eq!(port.capacity(), 10_000, "idle");
     }
 
@@ -414,7 +357,7 @@ mod tests {
                         *flow = None;
                     }
                     1 => *flow = None,
-                    2 => port.note_arrival(&rules, BitsPerSec::gbps(1), at, desired, u64::from(desired) * 3),
+                    2 => port.note(&rules, (BitsPerSec::gbps(1), at), desired, u64::from(desired) * 3),
                     what => {
                         let held = port.sums(&rules, at).granted;
                         let grant = port.allocate(&rules, at, ask(desired, before, granted));

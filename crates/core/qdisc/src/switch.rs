@@ -5,8 +5,8 @@ use pullnet_transport::Reliance;
 use pullnet_units::{BitsPerSec, Bytes, QueueSize};
 
 use crate::{
-    CutPayloadConfig, D3Config, DropTailConfig, PfabricConfig, PfcConfig, PriorityConfig, RedConfig,
-    ScdpSwitchConfig, SharedBufferConfig, SplitConfig, TrimConfig,
+    CutPayloadConfig, D3Config, DropTailConfig, PdqConfig, PfabricConfig, PfcConfig, PriorityConfig,
+    RedConfig, ScdpSwitchConfig, SharedBufferConfig, SplitConfig, TrimConfig,
 };
 
 /// Capacity of a queue, as a setting states it.
@@ -40,7 +40,7 @@ pub trait QueueSettings: Settings {
         match reliance {
             Reliance::Marks => marks(),
             Reliance::Telemetry => self.get("telemetry").as_deref() == Some("true"),
-            Reliance::Ranks | Reliance::Rates => false,
+            Reliance::Ranks | Reliance::Rates | Reliance::Turns => false,
         }
     }
     /// Number of classes that tell packets apart by their priority; 1: all priorities are treated alike.
@@ -149,6 +149,7 @@ switches! {
     CutPayload(CutPayloadConfig) = "cut-payload": "Cut Payload: one FIFO per port; above a threshold arriving packets lose their payload",
     D3(D3Config) = "d3": "D3: one FIFO per port, which allocates rates to flows with deadlines and shares the rest (RCP)",
     DropTail(DropTailConfig) = "drop-tail": "One FIFO per port; a packet without room is dropped; marks above a threshold (ECN)",
+    Pdq(PdqConfig) = "pdq": "PDQ: one FIFO per port, which lets the most critical flows send and pauses the others",
     Pfabric(PfabricConfig) = "pfabric": "pFabric: serves the flow with the fewest packets left, evicts that with the most",
     Priority(PriorityConfig) = "priority": "Strict priority: eight FIFOs per port, the most urgent served first; marks above a threshold (ECN)",
     Red(RedConfig) = "red": "Random early detection: one FIFO per port, marks or drops before it is full",

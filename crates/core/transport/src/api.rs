@@ -339,10 +339,12 @@ pub enum Reliance {
     Marks,
     /// Packets are served and dropped in the order of their flows' urgency ([`crate::Header::hop_view`]).
     Ranks,
-    /// Rates are written into headers ([`crate::Header::at_hop`]).
+    /// Rates are written into headers ([`crate::Hop::allocate`]).
     Rates,
     /// The state of ports is written into headers ([`crate::PortState`]).
     Telemetry,
+    /// Flows are paused by writing into headers ([`crate::Hop::take_turn`]).
+    Turns,
 }
 
 /// A transport that scenarios can name: a name, settings and endpoints.

@@ -64,6 +64,35 @@ pub struct PortState {
     pub waiting: u64,
 }
 
+/// A flow asks a port whether it may send now (PDQ).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TurnAsk {
+    /// The flow: address of its sender, and its connection.
+    pub flow: u64,
+    /// When it should have arrived, in microseconds of the hosts' clocks; `u64::MAX`: no deadline.
+    pub deadline: u64,
+    /// Transmission time of what it has left at the largest rate of its host. Units of 10 ns; the largest one also stands for
+    /// anything longer.
+    pub work: u32,
+    /// The same in hundredths of the flow's round-trip time.
+    pub rounds: u16,
+    /// The largest rate that the host and the ports before this one allow.
+    pub offered: RateUnits,
+    /// The rate at which it sends; 0: it begins, or is paused.
+    pub sending: RateUnits,
+    /// It sends nothing over this port for now: another port on the path has paused it, or it ends.
+    pub leaves: bool,
+}
+
+/// What a port answers to a [`TurnAsk`].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Turn {
+    /// The rate at which the flow may send; 0 pauses it.
+    pub rate: RateUnits,
+    /// Interval at which it should ask again while it is paused, in hundredths of its round-trip time.
+    pub probe_after: u16,
+}
+
 /// A switch's port on the way of a packet, as the header of the packet sees it. Every method is one thing that a port may be
 /// requested; a method that is not overridden has no answer.
 pub trait Hop {
@@ -74,6 +103,11 @@ pub trait Hop {
 
     /// The state of the port. `None`: the port does not tell.
     fn state(&mut self) -> Option<PortState> {
+        None
+    }
+
+    /// Lets a flow send or pauses it, as PDQ does. `None`: the port pauses nothing.
+    fn take_turn(&mut self, _ask: TurnAsk) -> Option<Turn> {
         None
     }
 }

@@ -18,7 +18,7 @@ pub use api::{
     Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, GroupMember, HostInfo, Protocol,
     Received, Reliance, SendCounts, Source, Transmit, Transport,
 };
-pub use hop::{Grant, Hop, MOST_RATE, PortState, RATE_UNIT, RateAsk, RateUnits};
+pub use hop::{Grant, Hop, MOST_RATE, PortState, RATE_UNIT, RateAsk, RateUnits, Turn, TurnAsk};
 pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};
 pub use pullnet_units::{HostAddr, Side};
 pub use streaming::Streaming;

@@ -265,6 +265,8 @@ fn a_switch_of_frames_decides_as_the_vectors_say() {
             "scdp" => replay::<ScdpSwitch<Slot>>(&name, head, lines),
             // Frames state neither flow nor rank.
             "pfabric" => continue,
+            // No transport with a form on the wire asks ports anything.
+            "d3" | "pdq" => continue,
             "pfc" => replay::<Pfc<Slot>>(&name, head, lines),
             "shared-buffer" => replay::<SharedBuffer<Slot>>(&name, head, lines),
             other => panic!("{name}: {other} is not replayed"),

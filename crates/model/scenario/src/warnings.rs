@@ -246,6 +246,9 @@ impl<'a> Found<'a> {
             Reliance::Rates => {
                 ("grants no rates, so that every flow sends as fast as its link", "use kind = \"d3\"")
             }
+            Reliance::Turns => {
+                ("pauses no flow, so that every flow sends as fast as its link", "use kind = \"pdq\"")
+            }
         };
         let (kind, name) = (switch.name(), transport.name());
         self.add(

@@ -77,9 +77,10 @@ fn switches_that_do_not_do_what_a_transport_relies_on() {
         assert_eq!(of(transport, &[("switch.kind", "pfc"), ("switch.mark_low", "5 kB")]), [], "{transport}");
         assert_eq!(of(transport, &[("switch.kind", "red")]), [], "{transport}");
     }
-    for transport in ["d3", "rcp"] {
-        assert!(of(transport, &[tail])[0].message.ends_with("use kind = \"d3\""), "{transport}");
-        assert_eq!(of(transport, &[("switch.kind", "d3")]), [], "{transport}");
+    for (transport, switch) in [("d3", "d3"), ("rcp", "d3"), ("pdq", "pdq")] {
+        let remedy = format!("use kind = \"{switch}\"");
+        assert!(of(transport, &[tail])[0].message.ends_with(&remedy), "{transport}");
+        assert_eq!(of(transport, &[("switch.kind", switch)]), [], "{transport}");
     }
     assert_eq!(of("hpcc", &[tail]).len(), 1);
     assert_eq!(of("hpcc", &[tail, ("switch.telemetry", "true")]), []);

@@ -172,6 +172,11 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             one_queue_holds(row, room(d3.queue, header))?;
             ensure!(row.marked == 0, "marks");
         }
+        SwitchConfig::Pdq(pdq) => {
+            let all = held + u64::from(row.peak_control);
+            ensure!(held.max(all.div_ceil(2)) <= room(pdq.queue, header), "holds {held} packets");
+            ensure!(row.trimmed == 0 && row.returned == 0 && row.marked == 0, "trims or marks");
+        }
         SwitchConfig::Pfabric(pfabric) => {
             one_queue_holds(row, room(pfabric.queue, header))?;
         }

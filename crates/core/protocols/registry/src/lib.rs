@@ -16,6 +16,7 @@ pub use pullnet_hpcc::Hpcc;
 pub use pullnet_mdtcp::Mdtcp;
 pub use pullnet_mptcp::Mptcp;
 pub use pullnet_ndp::Ndp;
+pub use pullnet_pdq::Pdq;
 pub use pullnet_pfabric::Pfabric;
 pub use pullnet_phost::Phost;
 pub use pullnet_rdma_dctcp::RdmaDctcp;
@@ -157,6 +158,7 @@ protocols! {
     D2tcp,
     Hpcc,
     Polyraptor,
+    Pdq,
 }
 
 macro_rules! framed {

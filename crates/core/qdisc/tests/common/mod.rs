@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test uses a part of it")]
 
 use pullnet_qdisc::{Context, Item, Outcome, Rank, Signal};
+use pullnet_transport::{Grant, Hop, RateAsk, Turn, TurnAsk};
 use pullnet_units::{BitsPerSec, Instant};
 
 /// Kind of a packet, as the queue sees it.
@@ -31,10 +32,28 @@ pub struct Pkt {
     pub ingress: u16,
     pub flow: u64,
     pub rank: u32,
+    /// What its header asks the port by which it leaves, and what that port has answered.
+    pub asks: Option<Asks>,
+    pub answer: Option<Answer>,
+}
+
+/// Question of a header to a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asks {
+    Rate(RateAsk),
+    Turn(TurnAsk),
+}
+
+/// Answer to [`Asks`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    Grant(Grant),
+    Turn(Turn),
 }
 
 pub const fn packet(id: u64, len: u32, class: Class) -> Pkt {
-    Pkt { id, len, class, ect: false, ce: false, priority: 0, ingress: 0, flow: 0, rank: 0 }
+    let (asks, answer) = (None, None);
+    Pkt { id, len, class, ect: false, ce: false, priority: 0, ingress: 0, flow: 0, rank: 0, asks, answer }
 }
 
 pub const fn data(id: u64, len: u32) -> Pkt {
@@ -87,6 +106,13 @@ impl Context<Pkt> for Bench<'_> {
     }
     fn rank(&self, packet: &Pkt) -> Rank {
         Rank { flow: packet.flow, rank: packet.rank }
+    }
+    fn show(&mut self, packet: &mut Pkt, hop: &mut dyn Hop) {
+        packet.answer = match packet.asks {
+            Some(Asks::Rate(ask)) => hop.allocate(ask).map(Answer::Grant),
+            Some(Asks::Turn(ask)) => hop.take_turn(ask).map(Answer::Turn),
+            None => None,
+        };
     }
     fn wake(&mut self, at: Instant) {
         panic!("no queue here lets the link idle: {at:?}");

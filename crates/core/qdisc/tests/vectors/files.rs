@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::ops::{
-    any_ops, capable, control, drawn, full, head, lossless, on, put, ranked, serve, toss, urgent,
+    any_ops, asking, capable, control, drawn, full, head, lossless, on, put, ranked, serve, toss, urgent,
 };
 
 /// Every file: its name, its first line and its ops.
@@ -466,6 +466,7 @@ pub fn files() -> Vec<(&'static str, Value, Vec<Value>)> {
         ),
     ];
     files.extend(lossless());
+    files.extend(asking());
     for (name, head, seed) in random {
         let ops = any_ops(&head, 250, seed);
         files.push((name, head, ops));

@@ -84,6 +84,104 @@ pub fn paused(port: u64, mask: u8) -> Vec<Value> {
     vec![json!({ "op": "paused", "port": port, "paused": mask })]
 }
 
+/// Lines at a time in microseconds.
+fn timed(mut lines: Vec<Value>, micros: u64) -> Vec<Value> {
+    lines.iter_mut().for_each(|line| line["at"] = (micros * 1_000_000).into());
+    lines
+}
+
+/// Packets whose headers ask, one after the other, at times in microseconds. Each one is served, after all packets before it.
+/// `null`: four full packets arrive instead and wait.
+fn conversation(question: &str, asked: &[(u64, Value)]) -> Vec<Value> {
+    let mut waiting = 0;
+    let lines = (0..).zip(asked).flat_map(|(id, (micros, ask))| {
+        if ask.is_null() {
+            waiting += 4;
+            return timed(full(10 * id..10 * id + 4), *micros);
+        }
+        let pkt = json!({ "id": id, "len": 64, "class": "control", question: ask });
+        let arrival = vec![json!({ "op": "enqueue", "pkt": pkt })];
+        timed([arrival, serve(core::mem::take(&mut waiting) + 1)].concat(), *micros)
+    });
+    lines.collect()
+}
+
+/// Operations at ports that answer headers. The link has 10 Gb/s, 100 000 units.
+pub fn asking() -> Vec<(&'static str, Value, Vec<Value>)> {
+    let granted = |rate: u32, epoch: u8| json!({ "rate": rate, "epoch": epoch });
+    let d3 = conversation(
+        "rate_ask",
+        &[
+            (1, json!({ "desired": 60_000 })),
+            (2, json!({ "desired": 30_000 })),
+            (3, json!({ "desired": 60_000, "before": 60_000, "granted": granted(100_000, 1) })),
+            (4, json!({ "desired": 50_000 })),
+            (5, json!({ "desired": 0, "before": 30_000, "granted": granted(0, 1) })),
+            (6, json!({ "before": 60_000, "granted": granted(65_000, 1), "ends": true })),
+            (7, json!({ "desired": 0 })),
+            // The next two epochs: a grant that was not renewed does not count.
+            (10_100, json!({ "desired": 20_000, "before": 50_000, "granted": granted(35_000, 1) })),
+            (20_100, json!({ "desired": 90_000 })),
+            (20_101, json!({ "desired": 0, "before": 20_000, "granted": granted(1, 1) })),
+            // A queue that does not leave within two intervals lowers the capacity.
+            (20_400, Value::Null),
+            (20_600, Value::Null),
+            (21_100, json!({ "desired": 100_000 })),
+        ],
+    );
+    let flow = |flow: u64, work: u32| json!({ "flow": flow, "work": work * 10_000, "rounds": work * 100, "offered": 100_000 });
+    let with = |mut ask: Value, name: &str, value: Value| {
+        ask[name] = value;
+        ask
+    };
+    let sends = |ask: Value| with(ask, "sending", json!(100_000));
+    let pdq = conversation(
+        "turn_ask",
+        &[
+            (1, flow(1, 10)),
+            (2, flow(2, 20)),
+            (3, with(flow(3, 30), "deadline", json!(900))),
+            (4, sends(flow(1, 9))),
+            (5, with(flow(4, 29), "deadline", json!(900))),
+            // Limited elsewhere: what it does not use goes to the next one, but not at once.
+            (6, with(with(flow(4, 29), "deadline", json!(900)), "sending", json!(60_000))),
+            (7, with(flow(3, 30), "deadline", json!(900))),
+            (300, with(with(flow(4, 29), "deadline", json!(900)), "sending", json!(60_000))),
+            (301, with(flow(3, 30), "deadline", json!(900))),
+            (302, with(flow(3, 30), "leaves", json!(true))),
+            // Early Start: one round trip is left.
+            (303, sends(with(flow(4, 1), "deadline", json!(900)))),
+            (304, flow(1, 9)),
+            // Silent flows are forgotten.
+            (6_000, flow(2, 20)),
+            (6_100, Value::Null),
+            (6_300, sends(flow(2, 19))),
+        ],
+    );
+    vec![
+        (
+            "d3",
+            head(
+                "d3",
+                "rates by desire, first come, first served; epochs; the capacity follows the queue",
+                1,
+                json!({ "target": 1000 }),
+            ),
+            d3,
+        ),
+        (
+            "pdq",
+            head(
+                "pdq",
+                "turns by deadline, then work; early start; limits elsewhere; silence; the queue",
+                1,
+                json!({}),
+            ),
+            pdq,
+        ),
+    ]
+}
+
 /// Operations at lossless switches with three ports.
 pub fn lossless() -> Vec<(&'static str, Value, Vec<Value>)> {
     let memory = json!({ "buffer": "60 kB", "reserve": "2 kB", "headroom": "6 kB", "alpha": 0.5 });

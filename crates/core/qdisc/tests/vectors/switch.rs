@@ -3,14 +3,15 @@
 use std::cell::Cell;
 
 use pullnet_qdisc::{
-    CutPayload, Discipline, DropReason, DropTail, Outcome, Pfabric, Pfc, Priority, Red, ScdpSwitch,
+    CutPayload, D3, Discipline, DropReason, DropTail, Outcome, Pdq, Pfabric, Pfc, Priority, Red, ScdpSwitch,
     SharedBuffer, Signal, Trim,
 };
 use pullnet_settings::{Settings, Value as Text};
+use pullnet_transport::{Grant, RateAsk, TurnAsk};
 use pullnet_units::Instant;
 use serde_json::{Map, Value, json};
 
-use crate::common::{Bench, Class, Pkt};
+use crate::common::{Answer, Asks, Bench, Class, Pkt};
 
 /// Several ports of one switch.
 struct Switch<Q: Discipline<Pkt>> {
@@ -126,7 +127,37 @@ fn packet(value: &Value) -> Pkt {
     let number = |name: &str| value[name].as_u64().unwrap_or(0);
     let (priority, ingress) = (number("priority") as u8, number("ingress") as u16);
     let (flow, rank) = (number("flow"), number("rank") as u32);
-    Pkt { id, len, class, ect: flag("ect"), ce: flag("ce"), priority, ingress, flow, rank }
+    let (ect, ce, asks) = (flag("ect"), flag("ce"), asks(value));
+    Pkt { id, len, class, ect, ce, priority, ingress, flow, rank, asks, answer: None }
+}
+
+/// What the header of a packet asks.
+fn asks(packet: &Value) -> Option<Asks> {
+    let rate = |ask: &Value| {
+        let number = |value: &Value| value.as_u64().unwrap_or(0) as u32;
+        let granted =
+            Grant { rate: number(&ask["granted"]["rate"]), epoch: number(&ask["granted"]["epoch"]) as u8 };
+        let ends = ask["ends"] == true;
+        Asks::Rate(RateAsk {
+            desired: number(&ask["desired"]),
+            before: number(&ask["before"]),
+            granted,
+            ends,
+        })
+    };
+    let turn = |ask: &Value| {
+        let number = |name: &str| ask[name].as_u64().unwrap_or(0) as u32;
+        Asks::Turn(TurnAsk {
+            flow: number("flow").into(),
+            deadline: ask["deadline"].as_u64().unwrap_or(u64::MAX),
+            work: number("work"),
+            rounds: number("rounds") as u16,
+            offered: number("offered"),
+            sending: number("sending"),
+            leaves: ask["leaves"] == true,
+        })
+    };
+    packet.get("rate_ask").map(rate).or_else(|| packet.get("turn_ask").map(turn))
 }
 
 fn signal((link, signal): &(u16, Signal)) -> Value {
@@ -152,6 +183,15 @@ fn words(packet: &Pkt) -> Value {
     ];
     for (name, number) in numbers.into_iter().filter(|(_, number): &(&str, u64)| *number > 0) {
         words[name] = number.into();
+    }
+    match packet.answer {
+        Some(Answer::Grant(grant)) => {
+            words["grant"] = json!({ "rate": grant.rate, "epoch": grant.epoch });
+        }
+        Some(Answer::Turn(turn)) => {
+            words["turn"] = json!({ "rate": turn.rate, "probe_after": turn.probe_after });
+        }
+        None => {}
     }
     words
 }
@@ -209,7 +249,9 @@ fn play<Q: Discipline<Pkt>>(
 pub fn run(head: &Value, lines: &[Value]) -> Vec<Value> {
     match head["discipline"].as_str() {
         Some("cut-payload") => play::<CutPayload<Pkt>>(head, lines, |()| None),
+        Some("d3") => play::<D3<Pkt>>(head, lines, |()| None),
         Some("drop-tail") => play::<DropTail<Pkt>>(head, lines, |()| None),
+        Some("pdq") => play::<Pdq<Pkt>>(head, lines, |()| None),
         Some("pfabric") => play::<Pfabric<Pkt>>(head, lines, |()| None),
         Some("pfc") => play::<Pfc<Pkt>>(head, lines, |memory| Some(memory.free())),
         Some("priority") => play::<Priority<Pkt>>(head, lines, |()| None),

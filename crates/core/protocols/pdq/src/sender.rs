@@ -1,0 +1,310 @@
+//! The sending half of a connection: the rules of the README, in the same order.
+
+use pullnet_connections::{Departure, FlowPackets, SentPackets};
+use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, MOST_RATE, RATE_UNIT, RateUnits};
+use pullnet_units::{Instant, Picos};
+
+use crate::config::PdqConfig;
+use crate::header::{Ask, MOST_DEADLINE, PdqHeader, Reply};
+
+/// Picoseconds that a byte takes at one unit of rate.
+const PER_BYTE: u64 = 8 * 1_000_000_000_000 / RATE_UNIT;
+/// Picoseconds of a unit of [`Ask::work`].
+const WORK_UNIT: u64 = 10_000;
+/// Picoseconds of a unit of [`Ask::deadline`].
+const DEADLINE_UNIT: u64 = 1_000_000;
+/// The latest sample has a weight of 1 / `SMOOTHING` in the smoothed round-trip time (RFC 6298, section 2).
+const SMOOTHING: u64 = 8;
+/// Round trips without an answer after which a packet counts as lost.
+const PATIENCE: u64 = 3;
+/// The interval between probes doubles at most so often while they are not answered.
+const MOST_DOUBLINGS: u8 = 10;
+/// Earlier questions whose answers still count: far fewer than there are numbers.
+const REMEMBERED: u8 = 64;
+
+/// Content of an ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ack {
+    pub cumulative: u32,
+    pub answers: Option<u32>,
+    pub finished: bool,
+    pub reply: Option<Reply>,
+}
+
+/// Result of a timer check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expiry {
+    /// There is nothing to report.
+    Nothing,
+    /// This packet was not acknowledged in time.
+    Timeout(u32),
+    /// The flow fails.
+    Failed(&'static str),
+}
+
+#[derive(Clone, Debug)]
+pub struct Sender {
+    pub to: HostAddr,
+    pub conn: ConnId,
+    pub sent: SentPackets,
+    pub priority: u8,
+    pub path: u16,
+    from: HostAddr,
+    /// Rate of the host's link.
+    uplink: RateUnits,
+    deadline: Option<Instant>,
+    /// The rate at which data may leave; 0: paused, or not answered yet.
+    rate: RateUnits,
+    /// Position on the path of the switch that pauses the flow.
+    paused_by: Option<u8>,
+    /// Interval between probes that the switch demands, in hundredths of a round trip.
+    probe_after: u16,
+    /// Number of the latest question, and of the oldest one whose answer counts.
+    number: u8,
+    oldest: u8,
+    /// The latest probe and its departure, until its answer has arrived.
+    probe: Option<(u8, Instant)>,
+    /// Departure of the latest packet that asked; `None` before the first one.
+    asked: Option<Instant>,
+    /// Probes since the latest answer.
+    unanswered: u8,
+    /// Switches before the one that paused the flow do not know yet that they need not keep its rate.
+    tell: bool,
+    /// Switches on the path may list the flow.
+    listed: bool,
+    /// When the switches' latest answer arrived.
+    answered: Instant,
+    /// Departure time of the latest data packet, and its length in bytes on the wire.
+    left: Instant,
+    left_bytes: u32,
+    rtt: Option<Picos>,
+    /// Whether the host's transmit queue contains this sender.
+    pub in_line: bool,
+}
+
+impl Sender {
+    /// A flow over `path`.
+    pub fn open(now: Instant, flow: &FlowSpec, packets: FlowPackets, (host, path): (HostInfo, u16)) -> Self {
+        Self {
+            to: flow.to,
+            conn: flow.conn,
+            sent: SentPackets::new(now, packets),
+            priority: flow.priority,
+            path,
+            from: host.addr,
+            uplink: (host.rate.get() / RATE_UNIT).clamp(1, MOST_RATE.into()) as RateUnits,
+            deadline: flow.deadline.filter(|_| flow.size.is_some()),
+            rate: 0,
+            paused_by: None,
+            probe_after: 0,
+            number: 0,
+            oldest: 0,
+            probe: None,
+            asked: None,
+            unanswered: 0,
+            tell: false,
+            listed: false,
+            answered: now,
+            left: now,
+            left_bytes: 0,
+            rtt: None,
+            in_line: false,
+        }
+    }
+
+    fn rtt(&self, config: &PdqConfig) -> Picos {
+        self.rtt.unwrap_or(config.initial_rtt)
+    }
+
+    fn patience(&self, config: &PdqConfig) -> Picos {
+        config.timeout.max(self.rtt(config).saturating_mul(PATIENCE))
+    }
+
+    /// Transmission time of `bytes` at `rate`.
+    fn time(bytes: u64, rate: RateUnits) -> Picos {
+        let time = u128::from(bytes) * u128::from(PER_BYTE) / u128::from(rate.max(1));
+        Picos(time.min(u64::MAX.into()) as u64)
+    }
+
+    /// Transmission time of what is left, at the rate of the host's link.
+    fn work(&self, config: &PdqConfig) -> Picos {
+        Self::time(self.sent.left() * (config.mtu.0 + config.header.0), self.uplink)
+    }
+
+    /// Rule 1: the scheduling header.
+    fn ask(&mut self, now: Instant, config: &PdqConfig, ends: bool) -> Ask {
+        let work = self.work(config).0;
+        let rounds = u128::from(work) * 100 / u128::from(self.rtt(config).0.max(1));
+        let deadline = self.deadline.map_or(MOST_DEADLINE, |at| at.0 / DEADLINE_UNIT);
+        self.asked = Some(now);
+        (self.tell, self.listed) = (false, !ends);
+        Ask {
+            number: self.number,
+            from: self.from,
+            offered: self.uplink,
+            sending: self.rate,
+            paused_by: self.paused_by,
+            hops: 0,
+            deadline: deadline.min(MOST_DEADLINE),
+            work: (work / WORK_UNIT).min(u32::MAX.into()) as u32,
+            rounds: rounds.min(u16::MAX.into()) as u16,
+            probe_after: 0,
+            ends,
+        }
+    }
+
+    /// Answers to questions asked so far do not count any more. The flow may not send until it has asked again.
+    fn stop(&mut self) {
+        self.number = self.number.wrapping_add(1);
+        (self.oldest, self.probe, self.rate, self.paused_by) = (self.number, None, 0, None);
+    }
+
+    /// Earliest departure of the next data packet.
+    pub fn data_at(&self) -> Instant {
+        if self.rate == 0 || !self.sent.has_data() {
+            return Instant::NEVER;
+        }
+        self.left.after(Self::time(self.left_bytes.into(), self.rate))
+    }
+
+    /// Rule 3: when to probe. A flow that sends probes only if its data packets leave less often than once per round trip. The
+    /// interval doubles with every probe in a row that is not answered.
+    fn probe_at(&self, config: &PdqConfig) -> Instant {
+        if !self.sent.has_data() {
+            return Instant::NEVER;
+        }
+        let Some(asked) = self.asked.filter(|_| !self.tell) else { return Instant::ZERO };
+        let rounds = if self.rate > 0 { 100 } else { self.probe_after.max(100) };
+        let interval = u128::from(self.rtt(config).0) * u128::from(rounds) / 100;
+        let interval = interval << self.unanswered.saturating_sub(1).min(MOST_DOUBLINGS);
+        let interval = Picos(interval.min(u64::MAX.into()) as u64).max(config.least_probing);
+        let at = asked.after(interval.min(config.most_probing.max(config.least_probing)));
+        if self.data_at() <= at { Instant::NEVER } else { at }
+    }
+
+    /// Rule 6: from this time on, the flow cannot meet its deadline.
+    fn too_late(&self, config: &PdqConfig) -> Instant {
+        let deadline = self.deadline.filter(|_| config.early_termination && self.sent.has_data());
+        let Some(deadline) = deadline else { return Instant::NEVER };
+        let rtt = if self.paused_by.is_some() { self.rtt(config) } else { Picos(0) };
+        let needed = self.work(config).max(rtt);
+        Instant(deadline.0.saturating_sub(needed.0).saturating_add(1))
+    }
+
+    /// When the switches' answers count as lost.
+    fn unanswered_at(&self, config: &PdqConfig) -> Instant {
+        if self.rate == 0 || !self.sent.has_data() {
+            return Instant::NEVER;
+        }
+        self.answered.after(self.patience(config))
+    }
+
+    /// When the timer of the flow is due.
+    pub fn due(&self, config: &PdqConfig) -> Instant {
+        let data = if self.in_line { Instant::NEVER } else { self.data_at() };
+        let overdue = self.sent.overdue_at(self.patience(config));
+        let silence = self.sent.last_heard.after(config.give_up);
+        let wait = data.min(self.probe_at(config)).min(self.unanswered_at(config));
+        wait.min(overdue).min(silence).min(self.too_late(config))
+    }
+
+    /// The probe that is due, if any.
+    pub fn probe(&mut self, now: Instant, config: &PdqConfig) -> Option<PdqHeader> {
+        if self.probe_at(config) > now || self.too_late(config) <= now {
+            return None;
+        }
+        self.number = self.number.wrapping_add(1);
+        if self.number.wrapping_sub(self.oldest) > REMEMBERED {
+            self.oldest = self.number.wrapping_sub(REMEMBERED);
+        }
+        self.probe = Some((self.number, now));
+        self.unanswered = self.unanswered.saturating_add(1);
+        let ask = self.ask(now, config, false);
+        Some(PdqHeader::Probe { conn: self.conn, given_up: false, ask })
+    }
+
+    /// Rule 5: the end of a flow that switches may still list.
+    pub fn farewell(&mut self, now: Instant, config: &PdqConfig, given_up: bool) -> Option<PdqHeader> {
+        (given_up || self.listed).then(|| {
+            let ask = self.ask(now, config, true);
+            PdqHeader::Probe { conn: self.conn, given_up, ask }
+        })
+    }
+
+    /// Rules 1 and 5: the next data packet, if one may leave now, with its payload bytes and whether it is a retransmission.
+    /// The last one takes the flow off the lists of the switches.
+    pub fn data(&mut self, now: Instant, config: &PdqConfig) -> Option<(PdqHeader, u32, bool)> {
+        if self.data_at() > now || self.too_late(config) <= now {
+            return None;
+        }
+        let Departure { seq, last, payload, again } = self.sent.send(now);
+        (self.left, self.left_bytes) = (now, payload + config.header.0 as u32);
+        let ends = !self.sent.has_data() && self.sent.all_sent();
+        let ask = self.ask(now, config, ends);
+        if ends {
+            self.stop();
+        }
+        Some((PdqHeader::Data { conn: self.conn, seq, last, ask }, payload, again))
+    }
+
+    /// Rule 2: the flow sends at the rate that the switches answered, or pauses.
+    fn on_reply(&mut self, now: Instant, reply: Reply) {
+        let current = self.number.wrapping_sub(self.oldest);
+        if reply.number.wrapping_sub(self.oldest) > current {
+            return;
+        }
+        if let Some((_, at)) = self.probe.take_if(|(number, _)| *number == reply.number) {
+            self.sample(now.since(at));
+        }
+        let before = self.paused_by;
+        self.unanswered = 0;
+        (self.answered, self.paused_by, self.probe_after) = (now, reply.paused_by, reply.probe_after);
+        self.rate = reply.rate.min(self.uplink);
+        // Rule 4: the first switch has none before it.
+        self.tell |= self.paused_by.is_some_and(|switch| switch > 0 && before != Some(switch));
+    }
+
+    fn sample(&mut self, measured: Picos) {
+        let smooth = |rtt: Picos| Picos((rtt.0 * (SMOOTHING - 1) + measured.0) / SMOOTHING);
+        self.rtt = Some(self.rtt.map_or(measured, smooth));
+    }
+
+    /// Processes an ACK. Calls `acknowledged` with the departure time of each newly acknowledged packet.
+    pub fn on_ack(&mut self, now: Instant, ack: Ack, mut acknowledged: impl FnMut(Instant)) {
+        let mut latest = None;
+        self.sent.on_ack(now, (ack.cumulative, ack.answers, ack.finished), |at| {
+            latest = latest.max(Some(at));
+            acknowledged(at);
+        });
+        if let Some(at) = latest {
+            self.sample(now.since(at));
+        }
+        if let Some(reply) = ack.reply {
+            self.on_reply(now, reply);
+        }
+    }
+
+    /// Handles the expiry of the flow's timer.
+    pub fn on_timer(&mut self, now: Instant, config: &PdqConfig) -> Expiry {
+        if now.since(self.sent.last_heard.min(now)) >= config.give_up {
+            return Expiry::Failed("the receiver is silent");
+        }
+        if self.too_late(config) <= now {
+            return Expiry::Failed("terminated early: its deadline cannot be met");
+        }
+        if self.unanswered_at(config) <= now {
+            self.stop();
+        }
+        self.sent.expire(now, self.patience(config)).map_or(Expiry::Nothing, Expiry::Timeout)
+    }
+
+    /// The flow's current wait, as text for its status.
+    pub fn waiting_for(&self) -> &'static str {
+        match (self.sent.has_data(), self.rate, self.paused_by) {
+            (false, ..) => "ACKs",
+            (_, 0, Some(_)) => "its turn",
+            (_, 0, None) => "the answer to its probe",
+            _ => "its rate",
+        }
+    }
+}
