@@ -166,6 +166,38 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
         )
     });
     let kind = prop_oneof![5 => trim, 1 => tail, 1 => cut, 1 => pfabric, 1 => priority, 1 => red, 1 => shared, 1 => split, 2 => pfc(&[40, 65_535])];
+    forwarded(prop_oneof![12 => kind, 1 => d3(), 1 => pdq()])
+}
+
+/// D3 switches. Epochs are longer than the hosts' leases and shorter than most runs.
+fn d3() -> impl Strategy<Value = String> {
+    let times = (select(&["20 us", "500 us"][..]), select(&["6 ms", "10 ms"][..]));
+    (2u32..100, times, select(&[800u32, 1000][..])).prop_map(|(packets, (interval, epoch), target)| {
+        format!(
+            "kind = \"d3\"\nqueue = \"{packets} packets\"\ninterval = \"{interval}\"\nepoch = \"{epoch}\"\ntarget = {target}\n"
+        )
+    })
+}
+
+/// PDQ switches, also with lists that are too short for all flows.
+fn pdq() -> impl Strategy<Value = String> {
+    let flows = select(&[(1u32, 2u32), (2, 4), (16, 1024)][..]);
+    let times =
+        (select(&["20 us", "200 us"][..]), select(&["0 s", "50 us"][..]), select(&["100 us", "5 ms"][..]));
+    let rest = (select(&[0u32, 200][..]), select(&[0u32, 20][..]), select(&[0u32, 50, 300][..]));
+    (2u32..100, flows, times, rest).prop_map(
+        |(packets, (least, most), (interval, dampening, forget), (early, probing, share))| {
+            format!(
+                "kind = \"pdq\"\nqueue = \"{packets} packets\"\nleast_flows = {least}\nmost_flows = {most}\n\
+                 interval = \"{interval}\"\ndampening = \"{dampening}\"\nforget_sending = \"{forget}\"\n\
+                 early_start = {early}\nprobing = {probing}\nleast_share = {share}\n"
+            )
+        },
+    )
+}
+
+/// A switch with a choice of paths; the second part says whether the sender chooses.
+fn forwarded(kind: impl Strategy<Value = String>) -> impl Strategy<Value = (String, bool)> {
     (kind, select(&["path", "path", "random", "ecmp", "least-loaded"][..]))
         .prop_map(|(kind, choice)| (format!("{kind}forwarding = \"{choice}\"\n"), choice == "path"))
 }
@@ -218,6 +250,13 @@ const VALUES: &[(&str, &[&str])] = &[
     ("reaction", &["notification", "timer"]),
     ("byte_counter", &["0 B", "30 kB", "10 MB"]),
     ("update", &["segment", "round-trip"]),
+    ("late", &["quench", "fair-share", "extend"]),
+    ("allowance", &["0", "2"]),
+    ("ask_interval", &["20 us", "100 us"]),
+    ("lease", &["200 us", "5 ms"]),
+    ("early_termination", &["true", "false"]),
+    ("least_probing", &["1 us", "30 us"]),
+    ("most_probing", &["300 us", "20 ms"]),
 ];
 /// The same of settings that count only where the sender chooses the path.
 const PATHS: &[(&str, &[&str])] =
@@ -252,7 +291,16 @@ fn settings(
 
 /// The hosts' settings for any protocol of the registry, and those for the choice of paths.
 pub fn transport(mtu: u32, header: u32) -> impl Strategy<Value = (String, String)> {
-    (select(PROTOCOLS), any::<u64>()).prop_map(move |(protocol, mut seed)| {
+    transport_among(PROTOCOLS.to_vec(), mtu, header)
+}
+
+/// As [`transport`], for one of `protocols`.
+fn transport_among(
+    protocols: Vec<ProtocolEntry>,
+    mtu: u32,
+    header: u32,
+) -> impl Strategy<Value = (String, String)> {
+    (select(protocols), any::<u64>()).prop_map(move |(protocol, mut seed)| {
         let mut pick = || {
             seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             (seed >> 40) as usize
@@ -268,7 +316,9 @@ fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
     let most = if hosts > 16 { 8u32 } else { 25 };
     let size = (0..=most, 1..=mtu).prop_map(move |(packets, rest)| packets * mtu + rest);
     let least = if hosts >= 6 { 10u32 } else { 9 };
-    (0..least, size, 1u32..=3, 0u64..20, 0u8..3).prop_map(move |(kind, size, some, start, priority)| {
+    let deadline = select(&["", "", "deadline = \"60 us\"\n", "deadline = \"2 ms\"\n"][..]);
+    let when = (0u64..20, deadline);
+    (0..least, size, 1u32..=3, when, 0u8..3).prop_map(move |(kind, size, some, (start, deadline), priority)| {
         let few = hosts.min(6);
         let own = match kind {
             0 => format!("kind = \"permutation\"\nsize = \"{size} B\""),
@@ -286,7 +336,7 @@ fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
             ),
             _ => format!("kind = \"in-and-out\"\nsize = \"{size} B\""),
         };
-        format!("\n[[traffic]]\n{own}\nstart = \"{start} us\"\npriority = {priority}\n")
+        format!("\n[[traffic]]\n{own}\nstart = \"{start} us\"\npriority = {priority}\n{deadline}")
     })
 }
 
@@ -336,9 +386,19 @@ pub fn any_scenario() -> impl Strategy<Value = String> {
     let mtu = prop_oneof![select(&[64u32, 1500, 9000][..]), 64u32..=9000];
     let header = select(&[20u32, 58, 64, 64, 100][..]);
     (topology(), mtu, header, stop(), any::<u32>()).prop_flat_map(|(net, mtu, header, stop, seed)| {
-        let transports = prop_oneof![2 => prop::collection::vec(transport(mtu, header), 1), 1 => prop::collection::vec(transport(mtu, header), 2)];
-        let rest = (transports, switch(mtu, header), blocks(net.hosts, mtu), prop::collection::vec(fault(net.place), 0..=1));
-        rest.prop_map(move |(transports, (switch, chooses), blocks, faults)| {
+        let transports = || prop_oneof![2 => prop::collection::vec(transport(mtu, header), 1), 1 => prop::collection::vec(transport(mtu, header), 2)];
+        // Transports that rely on one kind of switch, on these switches.
+        let with = |names: &[&str]| {
+            let named = PROTOCOLS.iter().filter(|row| names.contains(&row.name)).copied().collect();
+            prop::collection::vec(transport_among(named, mtu, header), 1..=2)
+        };
+        let pairs = prop_oneof![
+            8 => (transports(), switch(mtu, header)),
+            1 => (with(&["d3", "rcp"]), forwarded(d3())),
+            1 => (with(&["pdq"]), forwarded(pdq())),
+        ];
+        let rest = (pairs, blocks(net.hosts, mtu), prop::collection::vec(fault(net.place), 0..=1));
+        rest.prop_map(move |((transports, (switch, chooses)), blocks, faults)| {
             let text = |(own, paths): (String, String)| if chooses { own + &paths } else { own };
             let transports: Vec<_> = transports.into_iter().map(text).collect();
             let (transports, blocks) = carried(&transports, &blocks);
