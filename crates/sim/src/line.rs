@@ -49,8 +49,6 @@ pub struct Line {
 /// Pauses on a link, in both directions.
 #[derive(Clone, Copy, Debug)]
 pub struct Pause {
-    /// When the pause here ends without a further signal; `u64::MAX` for never.
-    until: u64,
     /// Priorities that may not be sent here, one bit each.
     pub here: u8,
     /// Priorities in the latest pause signal to the other end.
@@ -78,6 +76,8 @@ struct Trouble {
     paused: u64,
     /// Start of the current pause.
     since: u64,
+    /// When it ends without a further signal; `u64::MAX` for never.
+    until: u64,
     /// Quanta of the latest signal for the other end.
     quanta: u16,
     /// When the signal to the other end is repeated; `u64::MAX` for never.
@@ -109,7 +109,7 @@ impl Line {
             bytes: 0,
             rate: built.rate,
             link,
-            pause: Pause { until: u64::MAX, here: 0, told: 0, pending: false, sending: false },
+            pause: Pause { here: 0, told: 0, pending: false, sending: false },
             trouble: None,
         }
     }
@@ -316,20 +316,21 @@ impl Line {
             trouble.paused += now - trouble.since;
         }
         trouble.since = now;
+        trouble.until = until.map_or(u64::MAX, |lasts| now + lasts);
         self.pause.here = signal.paused;
-        self.pause.until = until.map_or(u64::MAX, |lasts| now + lasts);
     }
 
     /// When a pause ends by itself, or its signal is repeated.
     pub fn next_change(&self) -> u64 {
+        let Some(trouble) = &self.trouble else { return u64::MAX };
+        let end = if self.pause.here == 0 { u64::MAX } else { trouble.until };
         let repeats = self.pause.told != 0 && !self.pause.pending;
-        let repeat = self.trouble.as_ref().filter(|_| repeats).map_or(u64::MAX, |trouble| trouble.repeat);
-        self.pause.until.min(repeat)
+        if repeats { end.min(trouble.repeat) } else { end }
     }
 
     /// Ends and repeats the pauses that are due at `now`.
     pub fn change(&mut self, now: u64) {
-        if self.pause.until <= now {
+        if self.pause.here != 0 && self.trouble.as_ref().is_some_and(|trouble| trouble.until <= now) {
             self.obey(Signal { paused: 0, quanta: 0 }, now);
         }
         let Some(trouble) = &self.trouble else { return };
