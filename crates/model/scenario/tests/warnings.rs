@@ -114,13 +114,11 @@ fn a_timeout_is_above_the_round_trip() {
 
 #[test]
 fn a_timeout_is_known_of_every_transport_that_states_one() {
-    for (kind, timeout) in [("tcp", "initial_rto"), ("dctcp", "initial_rto"), ("go-back-n", "timeout")] {
+    let (tail, step) = ("{ kind = \"drop-tail\" }", "{ kind = \"drop-tail\", mark_above = \"20 packets\" }");
+    let rows = [("tcp", "initial_rto", tail), ("dctcp", "initial_rto", step), ("go-back-n", "timeout", tail)];
+    for (kind, timeout, switch) in rows {
         let timeout = format!("transport.{timeout}");
-        let set = [
-            ("transport.kind", kind),
-            ("switch", "{ kind = \"drop-tail\", mark_above = \"20 packets\" }"),
-            (timeout.as_str(), "1 us"),
-        ];
+        let set = [("transport.kind", kind), ("switch", switch), (timeout.as_str(), "1 us")];
         assert_eq!(only(&set).name, "timeout_below_round_trip", "{kind}");
     }
 }

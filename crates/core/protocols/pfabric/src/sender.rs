@@ -160,7 +160,7 @@ impl Sender {
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
         if self.due == Instant::NEVER {
-            self.last_heard = self.last_heard.max(now);
+            (self.last_heard, self.last_progress) = (self.last_heard.max(now), self.last_progress.max(now));
             self.due = now.after(config.timeout);
         }
         let (last, payload) = (self.packets.is_last(seq), self.packets.payload(seq));
@@ -215,7 +215,8 @@ impl Sender {
         }
         let (first, silence) = (self.acked.cumulative(), now.since(self.last_heard));
         self.counts.timeouts += 1;
-        if silence >= config.give_up {
+        // Answers to probes alone are no progress: a path may pass them and never a whole packet.
+        if now >= self.last_progress.after(config.give_up) {
             return Expiry::GiveUp(first);
         }
         self.threshold = (self.window / 2.0).max(LEAST_THRESHOLD);
@@ -225,7 +226,7 @@ impl Sender {
             self.probing = Some(true);
         }
         let wait = config.timeout.max(Picos(silence.0 / SILENCE));
-        self.due = now.after(wait).min(self.last_heard.after(config.give_up)).max(now.after(Picos(1)));
+        self.due = now.after(wait).min(self.last_progress.after(config.give_up)).max(now.after(Picos(1)));
         Expiry::Timeout(first)
     }
 

@@ -122,7 +122,26 @@ fn a_silent_receiver_fails_the_flow() {
     assert!(s.reported().iter().all(|event| matches!(event, Event::TimedOut { .. })));
     s.at(us(1000));
     let failed = s.reported().pop();
-    assert!(matches!(failed, Some(Event::Failed { reason: "the receiver is silent", .. })), "{failed:?}");
+    assert!(
+        matches!(failed, Some(Event::Failed { reason: "no data packet is acknowledged", .. })),
+        "{failed:?}"
+    );
+    assert_eq!(s.open_flows(), []);
+}
+
+/// A path may pass probes, and never a whole packet.
+#[test]
+fn answers_to_probes_alone_do_not_keep_a_flow() {
+    let mut s = host(&PfabricConfig { probe_after: 1, ..small() });
+    s.opens(flow(10)).sent();
+    for micros in (50..1000).step_by(50) {
+        s.at(us(micros));
+        s.receives(arrives(PfabricHeader::Ack { conn: CONN, cumulative: 0, answers: None, finished: false }));
+    }
+    s.reported();
+    s.at(us(1000));
+    let failed = s.reported().pop();
+    assert!(matches!(failed, Some(Event::Failed { .. })), "{failed:?}");
     assert_eq!(s.open_flows(), []);
 }
 

@@ -67,7 +67,7 @@ impl PfabricRules {
                 let counts = sender.counts;
                 flows.events.push(Event::TimedOut { to, conn, seq });
                 self.ready.forget(slot);
-                return flows.fail(now, to, conn, "the receiver is silent", counts);
+                return flows.fail(now, to, conn, "no data packet is acknowledged", counts);
             }
         }
         self.line_up(flows, slot);
