@@ -116,7 +116,7 @@ impl Records {
 pub struct HpccHeader {
     /// The packet.
     pub packet: RdmaHeader,
-    /// What was collected.
+    /// The records.
     pub records: Records,
 }
 

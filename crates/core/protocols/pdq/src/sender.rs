@@ -42,6 +42,9 @@ pub enum Expiry {
     Failed(&'static str),
 }
 
+/// The sending half of a connection.
+///
+/// Long: its questions, its turn and its packets depend on each other in every rule.
 #[derive(Clone, Debug)]
 pub struct Sender {
     pub to: HostAddr,

@@ -322,6 +322,23 @@ impl Sender {
         0
     }
 
+    /// Encoding symbol that is sent as number `index` of a block with `symbols` symbols, `source` of them this sender's; `None`
+    /// after the last one.
+    fn symbol(
+        &self,
+        rules: &Rules,
+        chance: &mut Stream,
+        (symbols, source, index): (u32, u32, u32),
+    ) -> Option<u32> {
+        match () {
+            () if self.apart => (index < APART).then_some(APART | index),
+            () if rules.random_repair && index >= source => {
+                Some(symbols + chance.below(MAX_ENCODING_SYMBOLS - symbols))
+            }
+            () => self.share.esi(symbols, index),
+        }
+    }
+
     /// Returns the next symbol; `None` if none may leave.
     pub fn transmit(
         &mut self,
@@ -335,14 +352,7 @@ impl Sender {
         let at = self.next_block();
         let block = self.first + at as u32;
         let (symbols, source, index) = (self.cut.symbols(block), self.source(block), self.blocks[at].sent);
-        let esi = match () {
-            () if self.apart => (index < APART).then_some(APART | index),
-            () if rules.random_repair && index >= source => {
-                Some(symbols + chance.below(MAX_ENCODING_SYMBOLS - symbols))
-            }
-            () => self.share.esi(symbols, index),
-        };
-        let Some(esi) = esi else {
+        let Some(esi) = self.symbol(rules, chance, (symbols, source, index)) else {
             // All symbols of the block have been sent; the flow fails if its receiver stays silent.
             (self.ask, self.push, self.credit) = (false, 0, 0);
             return None;

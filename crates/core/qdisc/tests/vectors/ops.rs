@@ -106,10 +106,10 @@ fn conversation(question: &str, asked: &[(u64, Value)]) -> Vec<Value> {
     lines.collect()
 }
 
-/// Operations at ports that answer headers. The link has 10 Gb/s, 100 000 units.
-pub fn asking() -> Vec<(&'static str, Value, Vec<Value>)> {
+/// Questions to a port of D3. The link has 10 Gb/s, 100 000 units.
+fn rate_asks() -> Vec<Value> {
     let granted = |rate: u32, epoch: u8| json!({ "rate": rate, "epoch": epoch });
-    let d3 = conversation(
+    conversation(
         "rate_ask",
         &[
             (1, json!({ "desired": 60_000 })),
@@ -128,14 +128,18 @@ pub fn asking() -> Vec<(&'static str, Value, Vec<Value>)> {
             (20_600, Value::Null),
             (21_100, json!({ "desired": 100_000 })),
         ],
-    );
+    )
+}
+
+/// Questions to a port of PDQ. The link has 10 Gb/s, 100 000 units.
+fn turn_asks() -> Vec<Value> {
     let flow = |flow: u64, work: u32| json!({ "flow": flow, "work": work * 10_000, "rounds": work * 100, "offered": 100_000 });
     let with = |mut ask: Value, name: &str, value: Value| {
         ask[name] = value;
         ask
     };
     let sends = |ask: Value| with(ask, "sending", json!(100_000));
-    let pdq = conversation(
+    conversation(
         "turn_ask",
         &[
             (1, flow(1, 10)),
@@ -157,7 +161,11 @@ pub fn asking() -> Vec<(&'static str, Value, Vec<Value>)> {
             (6_100, Value::Null),
             (6_300, sends(flow(2, 19))),
         ],
-    );
+    )
+}
+
+/// Operations at ports that answer headers.
+pub fn asking() -> Vec<(&'static str, Value, Vec<Value>)> {
     vec![
         (
             "d3",
@@ -167,7 +175,7 @@ pub fn asking() -> Vec<(&'static str, Value, Vec<Value>)> {
                 1,
                 json!({ "target": 1000 }),
             ),
-            d3,
+            rate_asks(),
         ),
         (
             "pdq",
@@ -177,7 +185,7 @@ pub fn asking() -> Vec<(&'static str, Value, Vec<Value>)> {
                 1,
                 json!({}),
             ),
-            pdq,
+            turn_asks(),
         ),
     ]
 }
