@@ -1,5 +1,7 @@
 """Functions from the runs of experiments to what was measured, by the names that claims use."""
 
+from inspect import isfunction
+
 from pullnet.papers.measures import (
     classes,
     comparison,
@@ -41,6 +43,6 @@ ALL: dict[str, Measure] = {
         volumes,
     )
     for name, function in vars(module).items()
-    if callable(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
+    if isfunction(function) and getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }
 """Every public function of these modules is a measure."""
