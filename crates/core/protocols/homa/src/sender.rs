@@ -49,6 +49,8 @@ pub struct Sender {
     scheduled_priority: u8,
     /// Packets that the receiver requested again.
     again: Range<u32>,
+    /// First packet of the latest request for packets that had all left, and the time since when it is the first.
+    stuck: Option<(u32, Instant)>,
     pub counts: SendCounts,
     pub last_progress: Instant,
     last_heard: Instant,
@@ -83,6 +85,7 @@ impl Sender {
             unscheduled: (unscheduled, config.cutoffs.priority(packets.number)),
             scheduled_priority: 0,
             again: 0..0,
+            stuck: None,
             counts: SendCounts::default(),
             last_progress: now,
             last_heard: now,
@@ -126,24 +129,29 @@ impl Sender {
     }
 
     /// Rule S3: a grant raises the number of packets that may leave, and sets their priority.
-    pub fn on_grant(&mut self, now: Instant, config: &HomaConfig, until: u32, priority: u8) {
+    pub fn on_grant(&mut self, now: Instant, until: u32, priority: u8) {
         if until > self.granted {
             self.granted = until.min(self.packets.number);
-            self.last_progress = now;
+            (self.last_progress, self.stuck) = (now, None);
         }
         self.scheduled_priority = priority;
-        self.on_word(now, config);
     }
 
     /// Rule S4: retransmits packets. Returns whether none of them has left yet: they wait for their turn.
-    pub fn on_resend(&mut self, now: Instant, config: &HomaConfig, first: u32, until: u32) -> bool {
-        self.on_word(now, config);
+    pub fn on_resend(&mut self, now: Instant, first: u32, until: u32) -> bool {
         self.granted = self.granted.max(until.min(self.packets.number));
         let until = until.min(self.next);
         if first < until {
+            let since = self.stuck.filter(|(same, _)| *same == first && self.again.is_empty());
+            self.stuck = since.or(Some((first, now)));
             self.again = first..until;
         }
         first >= until
+    }
+
+    /// The receiver has every packet that was granted.
+    pub fn on_busy(&mut self) {
+        self.stuck = None;
     }
 
     /// The receiver is alive.
@@ -158,7 +166,9 @@ impl Sender {
             return Check::Early;
         }
         let end = self.last_heard.after(config.give_up);
-        if now >= end {
+        // Requests for the same packets again and again are no progress: a path may pass them and never the packets.
+        let stuck = self.stuck.is_some_and(|(_, since)| now >= since.after(config.give_up));
+        if now >= end || stuck {
             return Check::GiveUp;
         }
         let wait = config.timeout.max(Picos(now.since(self.last_heard).0 / SILENCE));

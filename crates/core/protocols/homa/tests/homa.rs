@@ -117,6 +117,27 @@ fn a_sender_that_hears_nothing_asks_until_the_message_fails() {
     s.reports([Event::Failed { to: THERE, conn: CONN, reason: "the receiver is silent", counts }]);
 }
 
+/// A path may pass requests, and never the packets.
+#[test]
+fn requests_for_the_same_packets_alone_do_not_keep_a_message() {
+    let mut s = host(&HomaConfig { give_up: Picos::from_millis(3), ..small() });
+    s.opens(message(3)).sent();
+    for half in 1..=7 {
+        s.at(us(500 * half)).receives(arrives(resend(0, 3))).sends([data(0, 3), data(1, 3), data(2, 3)]);
+    }
+    s.at(us(4499)).reports([]);
+    s.at(us(4500));
+    let failed = s.reported().pop();
+    assert!(matches!(failed, Some(Event::Failed { .. })), "{failed:?}");
+    // Requests that move on are progress.
+    let mut s = host(&HomaConfig { give_up: Picos::from_millis(3), ..small() });
+    s.opens(message(3)).sent();
+    for (half, first) in (1..=12).zip([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]) {
+        s.at(us(500 * half)).receives(arrives(resend(first, 3))).sent();
+    }
+    s.at(us(6999)).reports([]);
+}
+
 #[test]
 fn an_ack_ends_the_message_and_only_if_everything_was_sent() {
     let mut s = host(&small());

@@ -6,7 +6,6 @@ use pullnet_transport::{Class, ConnId, FlowSpec, HostAddr, Transmit};
 use pullnet_units::Instant;
 
 use super::HomaRules;
-use crate::config::HomaConfig;
 use crate::header::HomaHeader;
 use crate::sender::{Check, Sender};
 
@@ -43,11 +42,11 @@ impl HomaRules {
         flows: &mut Flows<Self>,
         now: Instant,
         (to, conn): (HostAddr, ConnId),
-        input: impl FnOnce(&mut Sender, &HomaConfig) -> R,
+        input: impl FnOnce(&mut Sender) -> R,
     ) -> Option<(u32, R)> {
         let slot = flows.senders.find(to, conn)?;
         let sender = flows.senders.get_mut(slot)?;
-        let result = input(sender, &self.config);
+        let result = input(sender);
         sender.on_word(now, &self.config);
         self.line_up(flows, slot);
         Some((slot, result))
@@ -62,8 +61,8 @@ impl HomaRules {
         first: u32,
         until: u32,
     ) {
-        let heard = self.hear(flows, now, from, |sender, config| {
-            let waits = sender.on_resend(now, config, first, until);
+        let heard = self.hear(flows, now, from, |sender| {
+            let waits = sender.on_resend(now, first, until);
             waits.then_some((sender.paths, sender.path))
         });
         if let Some((_, Some(paths))) = heard {
