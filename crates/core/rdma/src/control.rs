@@ -49,7 +49,7 @@ pub trait Control: Clone + Debug {
     fn on_cnp(&mut self, _rules: &Self::Rules, _now: Instant) {}
 }
 
-/// What packets under rate control `C` collect at switches.
+/// Data that packets under rate control `C` collect at switches.
 pub type CollectedOf<C> = <<C as Control>::Header as Carrier>::Collected;
 
 /// No rate control: every flow is sent at the rate of the link or at a fixed rate.

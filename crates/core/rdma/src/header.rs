@@ -46,7 +46,7 @@ pub enum RdmaHeader {
 /// The form of [`RdmaHeader`] in which the hosts of one protocol send it: with what packets collect at switches, where rate
 /// control needs that.
 pub trait Carrier: Header {
-    /// What a data packet collects, and its answer brings back; `()` for nothing.
+    /// Data that a packet collects and its answer brings back; `()` for none.
     type Collected: Copy + Default + core::fmt::Debug;
 
     /// The header of a packet with what was collected.

@@ -58,9 +58,9 @@ pub struct PortState {
     pub now: Instant,
     /// Rate of the link behind the port.
     pub rate: BitsPerSec,
-    /// Bytes on the wire of all packets that left by the port before this one.
+    /// Bytes on the wire of all earlier packets that left by the port.
     pub sent: u64,
-    /// Bytes on the wire of all packets that wait at the port, without this one.
+    /// Bytes on the wire of all packets that wait behind this one.
     pub waiting: u64,
 }
 
@@ -84,7 +84,7 @@ pub struct TurnAsk {
     pub leaves: bool,
 }
 
-/// What a port answers to a [`TurnAsk`].
+/// Answer of a port to a [`TurnAsk`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Turn {
     /// The rate at which the flow may send; 0 pauses it.

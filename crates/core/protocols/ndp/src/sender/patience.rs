@@ -91,7 +91,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// What this says of any other receiver.
+    /// The part that applies to any other receiver.
     pub fn of_another_host(self) -> Self {
         Self { trips: RoundTrips::default(), answers: self.answers }
     }
