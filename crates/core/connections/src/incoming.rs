@@ -22,7 +22,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// A flow of which nothing has arrived.
+    /// A flow without packets so far.
     pub fn open(now: Instant, (peer, conn): (HostAddr, ConnId), paths: (u16, u16)) -> Self {
         let (received, total) = (ReceivedSet::default(), None);
         Self { peer, conn, paths, received, total, bytes: 0, last_progress: now, last_heard: now }
@@ -59,7 +59,7 @@ impl Incoming {
         self.total.is_some_and(|total| self.received.cumulative() >= total)
     }
 
-    /// How it stands.
+    /// State of the flow.
     pub fn status(&self) -> FlowStatus {
         FlowStatus {
             side: Side::Receiver,

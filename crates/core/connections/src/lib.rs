@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+mod asking;
 mod endpoint;
 mod finished;
 mod incoming;
@@ -15,6 +16,10 @@ mod sent;
 mod small_queue;
 mod table;
 
+pub use asking::{
+    Ack, Asking, AskingRules, Expiry, Limits, Message, Outgoing, Outlook, link_rate, smoothed,
+    transmission_time, transmission_work,
+};
 pub use endpoint::{Armed, Endpoint, Flows, Known, Rules};
 pub use finished::Finished;
 pub use incoming::Incoming;

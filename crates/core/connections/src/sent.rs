@@ -51,7 +51,7 @@ pub struct SentPackets {
 }
 
 impl SentPackets {
-    /// A flow of which nothing was sent.
+    /// A flow before its first packet.
     pub fn new(now: Instant, packets: FlowPackets) -> Self {
         Self {
             packets,

@@ -159,7 +159,7 @@ impl Scheduler {
         (2 * sending).max(rules.flows.0).min(rules.flows.1)
     }
 
-    /// What the flows before `position` leave of the capacity. Early Start: flows that are about to end do not count.
+    /// The capacity that the flows before `position` leave. Early Start: flows that are about to end do not count.
     fn left_for(&self, rules: &PdqRules, position: usize) -> u64 {
         let (mut rounds, mut taken) = (0, 0);
         for listed in &self.list[..position] {
@@ -365,7 +365,7 @@ mod tests {
         // It finds out that it may send faster.
         assert_eq!(port.take_turn(&rules, at(202), limited(10_000)).rate, 10_000);
         assert_eq!(port.take_turn(&rules, at(202), sends(ask(2, NEVER, 20))).rate, 0);
-        // What is left is not worth sending at.
+        // The rate left is not worth sending at.
         assert_eq!(port.take_turn(&rules, at(500), limited(9_800)).rate, 10_000);
         assert_eq!(port.take_turn(&rules, at(500), ask(2, NEVER, 20)).rate, 0);
     }

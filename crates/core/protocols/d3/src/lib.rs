@@ -6,18 +6,21 @@
 extern crate alloc;
 
 mod config;
-mod endpoint;
 mod header;
 mod sender;
 
 pub use config::{D3Config, Late, RcpConfig};
-pub use endpoint::{D3Endpoint, D3Rules};
 pub use header::{Ask, D3Header, Grants, MOST_HOPS};
 
+use pullnet_connections::{AskingRules, Endpoint};
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
 
 use crate::config::Parameters;
+use crate::sender::Sender;
+
+/// D3 or RCP on one host.
+pub type D3Endpoint = Endpoint<AskingRules<Sender>>;
 
 /// Registry entry of D3.
 pub struct D3;
@@ -35,7 +38,7 @@ impl Protocol for D3 {
     }
 
     fn endpoint(config: &D3Config, host: HostInfo, chance: Stream) -> D3Endpoint {
-        D3Rules::endpoint(Parameters::from(config), host, chance)
+        AskingRules::endpoint(Parameters::from(config), host, chance)
     }
 }
 
@@ -55,6 +58,6 @@ impl Protocol for Rcp {
     }
 
     fn endpoint(config: &RcpConfig, host: HostInfo, chance: Stream) -> D3Endpoint {
-        D3Rules::endpoint(Parameters::from(config), host, chance)
+        AskingRules::endpoint(Parameters::from(config), host, chance)
     }
 }

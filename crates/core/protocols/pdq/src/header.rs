@@ -32,7 +32,7 @@ pub struct Ask {
     pub ends: bool,
 }
 
-/// What the switches on the path have answered.
+/// The answer of the switches on the path.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Reply {
     /// Number of the question.
@@ -262,7 +262,7 @@ mod tests {
         Ask { from: HostAddr(3), offered: 100, deadline: MOST_DEADLINE, ..Ask::default() }
     }
 
-    /// What is left of the header after these ports.
+    /// The header after these ports.
     fn pass(ask: Ask, ports: &mut [Port]) -> Ask {
         let mut header = PdqHeader::Probe { conn: ConnId(7), given_up: false, ask };
         for port in ports {

@@ -6,16 +6,20 @@
 extern crate alloc;
 
 mod config;
-mod endpoint;
 mod header;
 mod sender;
 
 pub use config::PdqConfig;
-pub use endpoint::{PdqEndpoint, PdqRules};
 pub use header::{Ask, PdqHeader, Reply};
 
+use pullnet_connections::{AskingRules, Endpoint};
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
+
+use crate::sender::Sender;
+
+/// PDQ on one host.
+pub type PdqEndpoint = Endpoint<AskingRules<Sender>>;
 
 /// Registry entry of PDQ.
 pub struct Pdq;
@@ -32,6 +36,6 @@ impl Protocol for Pdq {
     }
 
     fn endpoint(config: &PdqConfig, host: HostInfo, chance: Stream) -> PdqEndpoint {
-        PdqRules::endpoint(config.clone(), host, chance)
+        AskingRules::endpoint(config.clone(), host, chance)
     }
 }

@@ -1,20 +1,19 @@
 //! The sending half of a connection: the rules of the README, in the same order.
 
-use pullnet_connections::{Departure, FlowPackets, SentPackets};
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, MOST_RATE, RATE_UNIT, RateUnits};
+use pullnet_connections::{
+    Ack, Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, link_rate, smoothed,
+    transmission_time,
+};
+use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, RateUnits};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::PdqConfig;
 use crate::header::{Ask, MOST_DEADLINE, PdqHeader, Reply};
 
-/// Picoseconds that a byte takes at one unit of rate.
-const PER_BYTE: u64 = 8 * 1_000_000_000_000 / RATE_UNIT;
 /// Picoseconds of a unit of [`Ask::work`].
 const WORK_UNIT: u64 = 10_000;
 /// Picoseconds of a unit of [`Ask::deadline`].
 const DEADLINE_UNIT: u64 = 1_000_000;
-/// The latest sample has a weight of 1 / `SMOOTHING` in the smoothed round-trip time (RFC 6298, section 2).
-const SMOOTHING: u64 = 8;
 /// Round trips without an answer after which a packet counts as lost.
 const PATIENCE: u64 = 3;
 /// The interval between probes doubles at most so often while they are not answered.
@@ -22,36 +21,12 @@ const MOST_DOUBLINGS: u8 = 10;
 /// Earlier questions whose answers still count: far fewer than there are numbers.
 const REMEMBERED: u8 = 64;
 
-/// Content of an ACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ack {
-    pub cumulative: u32,
-    pub answers: Option<u32>,
-    pub finished: bool,
-    pub reply: Option<Reply>,
-}
-
-/// Result of a timer check.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Expiry {
-    /// There is nothing to report.
-    Nothing,
-    /// This packet was not acknowledged in time.
-    Timeout(u32),
-    /// The flow fails.
-    Failed(&'static str),
-}
-
 /// The sending half of a connection.
 ///
 /// Long: its questions, its turn and its packets depend on each other in every rule.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    pub to: HostAddr,
-    pub conn: ConnId,
-    pub sent: SentPackets,
-    pub priority: u8,
-    pub path: u16,
+    outlook: Outlook,
     from: HostAddr,
     /// Rate of the host's link.
     uplink: RateUnits,
@@ -71,7 +46,7 @@ pub struct Sender {
     asked: Option<Instant>,
     /// Probes since the latest answer.
     unanswered: u8,
-    /// Switches before the one that paused the flow do not know yet that they need not keep its rate.
+    /// The flow has to tell earlier switches that a later one has paused it, so that they need not keep its rate.
     tell: bool,
     /// Switches on the path may list the flow.
     listed: bool,
@@ -81,40 +56,9 @@ pub struct Sender {
     left: Instant,
     left_bytes: u32,
     rtt: Option<Picos>,
-    /// Whether the host's transmit queue contains this sender.
-    pub in_line: bool,
 }
 
 impl Sender {
-    /// A flow over `path`.
-    pub fn open(now: Instant, flow: &FlowSpec, packets: FlowPackets, (host, path): (HostInfo, u16)) -> Self {
-        Self {
-            to: flow.to,
-            conn: flow.conn,
-            sent: SentPackets::new(now, packets),
-            priority: flow.priority,
-            path,
-            from: host.addr,
-            uplink: (host.rate.get() / RATE_UNIT).clamp(1, MOST_RATE.into()) as RateUnits,
-            deadline: flow.deadline.filter(|_| flow.size.is_some()),
-            rate: 0,
-            paused_by: None,
-            probe_after: 0,
-            number: 0,
-            oldest: 0,
-            probe: None,
-            asked: None,
-            unanswered: 0,
-            tell: false,
-            listed: false,
-            answered: now,
-            left: now,
-            left_bytes: 0,
-            rtt: None,
-            in_line: false,
-        }
-    }
-
     fn rtt(&self, config: &PdqConfig) -> Picos {
         self.rtt.unwrap_or(config.initial_rtt)
     }
@@ -123,15 +67,9 @@ impl Sender {
         config.timeout.max(self.rtt(config).saturating_mul(PATIENCE))
     }
 
-    /// Transmission time of `bytes` at `rate`.
-    fn time(bytes: u64, rate: RateUnits) -> Picos {
-        let time = u128::from(bytes) * u128::from(PER_BYTE) / u128::from(rate.max(1));
-        Picos(time.min(u64::MAX.into()) as u64)
-    }
-
     /// Transmission time of what is left, at the rate of the host's link.
     fn work(&self, config: &PdqConfig) -> Picos {
-        Self::time(self.sent.left() * (config.mtu.0 + config.header.0), self.uplink)
+        transmission_time(self.outlook.sent.left() * (config.mtu.0 + config.header.0), self.uplink)
     }
 
     /// Rule 1: the scheduling header.
@@ -163,17 +101,17 @@ impl Sender {
     }
 
     /// Earliest departure of the next data packet.
-    pub fn data_at(&self) -> Instant {
-        if self.rate == 0 || !self.sent.has_data() {
+    fn data_at(&self) -> Instant {
+        if self.rate == 0 || !self.outlook.sent.has_data() {
             return Instant::NEVER;
         }
-        self.left.after(Self::time(self.left_bytes.into(), self.rate))
+        self.left.after(transmission_time(self.left_bytes.into(), self.rate))
     }
 
     /// Rule 3: when to probe. A flow that sends probes only if its data packets leave less often than once per round trip. The
     /// interval doubles with every probe in a row that is not answered.
     fn probe_at(&self, config: &PdqConfig) -> Instant {
-        if !self.sent.has_data() {
+        if !self.outlook.sent.has_data() {
             return Instant::NEVER;
         }
         let Some(asked) = self.asked.filter(|_| !self.tell) else { return Instant::ZERO };
@@ -187,7 +125,7 @@ impl Sender {
 
     /// Rule 6: from this time on, the flow cannot meet its deadline.
     fn too_late(&self, config: &PdqConfig) -> Instant {
-        let deadline = self.deadline.filter(|_| config.early_termination && self.sent.has_data());
+        let deadline = self.deadline.filter(|_| config.early_termination && self.outlook.sent.has_data());
         let Some(deadline) = deadline else { return Instant::NEVER };
         let rtt = if self.paused_by.is_some() { self.rtt(config) } else { Picos(0) };
         let needed = self.work(config).max(rtt);
@@ -196,23 +134,96 @@ impl Sender {
 
     /// When the switches' answers count as lost.
     fn unanswered_at(&self, config: &PdqConfig) -> Instant {
-        if self.rate == 0 || !self.sent.has_data() {
+        if self.rate == 0 || !self.outlook.sent.has_data() {
             return Instant::NEVER;
         }
         self.answered.after(self.patience(config))
     }
 
-    /// When the timer of the flow is due.
-    pub fn due(&self, config: &PdqConfig) -> Instant {
-        let data = if self.in_line { Instant::NEVER } else { self.data_at() };
-        let overdue = self.sent.overdue_at(self.patience(config));
-        let silence = self.sent.last_heard.after(config.give_up);
+    fn sample(&mut self, measured: Picos) {
+        self.rtt = Some(smoothed(self.rtt, measured));
+    }
+}
+
+impl Asking for Sender {
+    type Config = PdqConfig;
+    type Header = PdqHeader;
+    type Question = Ask;
+    type Reply = Reply;
+
+    fn limits(config: &PdqConfig) -> Limits {
+        let (mtu, header) = (config.mtu.0 as u32, config.header.0 as u32);
+        Limits { mtu, header, give_up: config.give_up, time_wait: config.time_wait }
+    }
+
+    fn read(header: PdqHeader) -> Message<Ask, Reply> {
+        match header {
+            PdqHeader::Data { conn, seq, last, ask } => {
+                Message::Data { conn, seq, last, question: Some(ask) }
+            }
+            PdqHeader::Probe { conn, given_up, ask } => Message::Question { conn, given_up, question: ask },
+            PdqHeader::Ack { conn, cumulative, answers, finished, reply } => {
+                Message::Ack { conn, ack: Ack { cumulative, answers, finished, reply } }
+            }
+        }
+    }
+
+    fn ack(conn: ConnId, ack: Ack<Reply>) -> PdqHeader {
+        let Ack { cumulative, answers, finished, reply } = ack;
+        PdqHeader::Ack { conn, cumulative, answers, finished, reply }
+    }
+
+    fn ends(question: &Ask) -> bool {
+        question.ends
+    }
+
+    /// Rule 2: the answers of the switches return to the sender, with a rate that its receiver can take.
+    fn reply(question: &Ask, host: &HostInfo) -> Reply {
+        let reply = question.reply();
+        Reply { rate: reply.rate.min(link_rate(host)), ..reply }
+    }
+
+    fn open(now: Instant, _config: &PdqConfig, flow: &FlowSpec, outlook: Outlook, host: &HostInfo) -> Self {
+        Self {
+            outlook,
+            from: host.addr,
+            uplink: link_rate(host),
+            deadline: flow.deadline.filter(|_| flow.size.is_some()),
+            rate: 0,
+            paused_by: None,
+            probe_after: 0,
+            number: 0,
+            oldest: 0,
+            probe: None,
+            asked: None,
+            unanswered: 0,
+            tell: false,
+            listed: false,
+            answered: now,
+            left: now,
+            left_bytes: 0,
+            rtt: None,
+        }
+    }
+
+    fn outlook(&self) -> &Outlook {
+        &self.outlook
+    }
+
+    fn outlook_mut(&mut self) -> &mut Outlook {
+        &mut self.outlook
+    }
+
+    fn due(&self, _now: Instant, config: &PdqConfig) -> Instant {
+        let data = if self.outlook.in_line { Instant::NEVER } else { self.data_at() };
+        let overdue = self.outlook.sent.overdue_at(self.patience(config));
+        let silence = self.outlook.sent.last_heard.after(config.give_up);
         let wait = data.min(self.probe_at(config)).min(self.unanswered_at(config));
         wait.min(overdue).min(silence).min(self.too_late(config))
     }
 
     /// The probe that is due, if any.
-    pub fn probe(&mut self, now: Instant, config: &PdqConfig) -> Option<PdqHeader> {
+    fn urgent(&mut self, now: Instant, config: &PdqConfig) -> Option<PdqHeader> {
         if self.probe_at(config) > now || self.too_late(config) <= now {
             return None;
         }
@@ -223,35 +234,43 @@ impl Sender {
         self.probe = Some((self.number, now));
         self.unanswered = self.unanswered.saturating_add(1);
         let ask = self.ask(now, config, false);
-        Some(PdqHeader::Probe { conn: self.conn, given_up: false, ask })
+        Some(PdqHeader::Probe { conn: self.outlook.conn, given_up: false, ask })
     }
 
     /// Rule 5: the end of a flow that switches may still list.
-    pub fn farewell(&mut self, now: Instant, config: &PdqConfig, given_up: bool) -> Option<PdqHeader> {
+    fn farewell(&mut self, now: Instant, config: &PdqConfig, given_up: bool) -> Option<PdqHeader> {
         (given_up || self.listed).then(|| {
             let ask = self.ask(now, config, true);
-            PdqHeader::Probe { conn: self.conn, given_up, ask }
+            PdqHeader::Probe { conn: self.outlook.conn, given_up, ask }
         })
     }
 
-    /// Rules 1 and 5: the next data packet, if one may leave now, with its payload bytes and whether it is a retransmission.
-    /// The last one takes the flow off the lists of the switches.
-    pub fn data(&mut self, now: Instant, config: &PdqConfig) -> Option<(PdqHeader, u32, bool)> {
+    fn ready_at(&self, _now: Instant, _config: &PdqConfig) -> Instant {
+        self.data_at()
+    }
+
+    /// Rules 1 and 5: the next data packet. The last one takes the flow off the lists of the switches.
+    fn transmit(&mut self, now: Instant, config: &PdqConfig) -> Option<Outgoing<PdqHeader>> {
         if self.data_at() > now || self.too_late(config) <= now {
             return None;
         }
-        let Departure { seq, last, payload, again } = self.sent.send(now);
+        let Departure { seq, last, payload, again } = self.outlook.sent.send(now);
         (self.left, self.left_bytes) = (now, payload + config.header.0 as u32);
-        let ends = !self.sent.has_data() && self.sent.all_sent();
+        let ends = !self.outlook.sent.has_data() && self.outlook.sent.all_sent();
         let ask = self.ask(now, config, ends);
         if ends {
             self.stop();
         }
-        Some((PdqHeader::Data { conn: self.conn, seq, last, ask }, payload, again))
+        let header = PdqHeader::Data { conn: self.outlook.conn, seq, last, ask };
+        Some(Outgoing { header, payload, again })
+    }
+
+    fn acknowledged(&mut self, now: Instant, departure: Instant) {
+        self.sample(now.since(departure));
     }
 
     /// Rule 2: the flow sends at the rate that the switches answered, or pauses.
-    fn on_reply(&mut self, now: Instant, reply: Reply) {
+    fn on_reply(&mut self, now: Instant, _config: &PdqConfig, reply: Reply) {
         let current = self.number.wrapping_sub(self.oldest);
         if reply.number.wrapping_sub(self.oldest) > current {
             return;
@@ -267,29 +286,8 @@ impl Sender {
         self.tell |= self.paused_by.is_some_and(|switch| switch > 0 && before != Some(switch));
     }
 
-    fn sample(&mut self, measured: Picos) {
-        let smooth = |rtt: Picos| Picos((rtt.0 * (SMOOTHING - 1) + measured.0) / SMOOTHING);
-        self.rtt = Some(self.rtt.map_or(measured, smooth));
-    }
-
-    /// Processes an ACK. Calls `acknowledged` with the departure time of each newly acknowledged packet.
-    pub fn on_ack(&mut self, now: Instant, ack: Ack, mut acknowledged: impl FnMut(Instant)) {
-        let mut latest = None;
-        self.sent.on_ack(now, (ack.cumulative, ack.answers, ack.finished), |at| {
-            latest = latest.max(Some(at));
-            acknowledged(at);
-        });
-        if let Some(at) = latest {
-            self.sample(now.since(at));
-        }
-        if let Some(reply) = ack.reply {
-            self.on_reply(now, reply);
-        }
-    }
-
-    /// Handles the expiry of the flow's timer.
-    pub fn on_timer(&mut self, now: Instant, config: &PdqConfig) -> Expiry {
-        if now.since(self.sent.last_heard.min(now)) >= config.give_up {
+    fn on_timer(&mut self, now: Instant, config: &PdqConfig) -> Expiry {
+        if now.since(self.outlook.sent.last_heard.min(now)) >= config.give_up {
             return Expiry::Failed("the receiver is silent");
         }
         if self.too_late(config) <= now {
@@ -298,12 +296,11 @@ impl Sender {
         if self.unanswered_at(config) <= now {
             self.stop();
         }
-        self.sent.expire(now, self.patience(config)).map_or(Expiry::Nothing, Expiry::Timeout)
+        self.outlook.sent.expire(now, self.patience(config)).map_or(Expiry::Nothing, Expiry::Timeout)
     }
 
-    /// The flow's current wait, as text for its status.
-    pub fn waiting_for(&self) -> &'static str {
-        match (self.sent.has_data(), self.rate, self.paused_by) {
+    fn waiting_for(&self) -> &'static str {
+        match (self.outlook.sent.has_data(), self.rate, self.paused_by) {
             (false, ..) => "ACKs",
             (_, 0, Some(_)) => "its turn",
             (_, 0, None) => "the answer to its probe",

@@ -1,22 +1,21 @@
-//! The receiving side of a host: acknowledges every packet and echoes the grants of the switches.
+//! The receiving side of a host: acknowledges every packet and returns the replies of the switches.
 
-use pullnet_connections::{Flows, Incoming, Known};
 use pullnet_transport::{ConnId, Event, HostAddr};
-use pullnet_units::{Instant, Picos};
+use pullnet_units::Instant;
 
-use super::D3Rules;
-use crate::header::{Ask, D3Header, Grants};
+use super::{Ack, Asking, AskingRules};
+use crate::{Flows, Incoming, Known};
 
 /// Origin of a packet: the host, its connection, and the number of paths back.
 type From = (HostAddr, ConnId, u16);
 
-/// Rule 5: grants return to the sender of the request. A FIN is not answered.
-fn reply_to(ask: Option<Ask>) -> Option<(u8, Grants)> {
-    ask.filter(|ask| !ask.ends).map(|ask| (ask.number, ask.grants))
-}
+impl<S: Asking> AskingRules<S> {
+    /// The reply to a question that needs one.
+    fn reply_to(&self, question: Option<S::Question>) -> Option<S::Reply> {
+        question.filter(|question| !S::ends(question)).map(|question| S::reply(&question, &self.host))
+    }
 
-impl D3Rules {
-    /// Finds or opens the connection. Data opens it too, in case the first request was lost.
+    /// Finds or opens the connection. Data opens it too, in case the first question was lost.
     fn receiver_for(
         &mut self,
         flows: &mut Flows<Self>,
@@ -28,8 +27,8 @@ impl D3Rules {
             Known::Open(slot) => return Some(slot),
             Known::Finished => {
                 let path = self.own_path(paths);
-                let header = D3Header::Ack { conn, cumulative: 0, answers, finished: true, reply: None };
-                self.push_control(flows, peer, path, header);
+                let ack = Ack { cumulative: 0, answers, finished: true, reply: None };
+                self.push_control(flows, peer, path, S::ack(conn, ack));
                 return None;
             }
             Known::Dismissed => {
@@ -44,11 +43,6 @@ impl D3Rules {
         Some(slot)
     }
 
-    /// Silence after which a sender is forgotten: twice `give_up`.
-    pub(super) fn silence(&self) -> Picos {
-        self.rules.give_up.saturating_mul(2)
-    }
-
     pub(super) fn on_data(
         &mut self,
         flows: &mut Flows<Self>,
@@ -56,45 +50,44 @@ impl D3Rules {
         from: From,
         (seq, last): (u32, bool),
         bytes: u32,
-        ask: Option<Ask>,
+        question: Option<S::Question>,
     ) {
         let Some(slot) = self.receiver_for(flows, now, from, Some(seq)) else { return };
         let Some(receiver) = flows.take_data(now, slot, (seq, last), bytes) else { return };
         let (finished, cumulative, path) = (receiver.is_complete(), receiver.cumulative(), receiver.paths.1);
         let (peer, conn, _) = from;
-        let (answers, reply) = (Some(seq), reply_to(ask));
-        let header = D3Header::Ack { conn, cumulative, answers, finished, reply };
-        self.push_control(flows, peer, path, header);
+        let ack = Ack { cumulative, answers: Some(seq), finished, reply: self.reply_to(question) };
+        self.push_control(flows, peer, path, S::ack(conn, ack));
         if finished {
             flows.finish(now, slot, peer, conn);
         }
     }
 
-    pub(super) fn on_request(
+    pub(super) fn on_question(
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
         from: From,
-        quenched: bool,
-        ask: Ask,
+        given_up: bool,
+        question: S::Question,
     ) {
         let (peer, conn, _) = from;
         let known = flows.receivers.find(peer, conn);
-        if quenched {
-            // The sender has given the flow up.
+        if given_up {
             return known.into_iter().for_each(|slot| flows.dismiss(now, slot, peer, conn));
         }
-        // A FIN needs no answer and may arrive after the flow was forgotten.
-        if ask.ends && known.is_none() {
+        // The end of a flow needs no answer and may arrive after the flow was forgotten.
+        if S::ends(&question) && known.is_none() {
             return;
         }
         let Some(slot) = self.receiver_for(flows, now, from, None) else { return };
         let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         receiver.last_heard = now;
-        let (cumulative, path, reply) = (receiver.cumulative(), receiver.paths.1, reply_to(Some(ask)));
+        let (cumulative, path) = (receiver.cumulative(), receiver.paths.1);
+        let reply = self.reply_to(Some(question));
         if reply.is_some() {
-            let header = D3Header::Ack { conn, cumulative, answers: None, finished: false, reply };
-            self.push_control(flows, peer, path, header);
+            let ack = Ack { cumulative, answers: None, finished: false, reply };
+            self.push_control(flows, peer, path, S::ack(conn, ack));
         }
     }
 }

@@ -1,14 +1,12 @@
 //! The sending side of a host.
 
-use pullnet_connections::{FlowPackets, Flows};
 use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
 use pullnet_units::Instant;
 
-use super::PdqRules;
-use crate::header::PdqHeader;
-use crate::sender::{Ack, Expiry, Sender};
+use super::{Ack, Asking, AskingRules, Expiry, Outgoing, Outlook};
+use crate::{FlowPackets, Flows, SentPackets};
 
-impl PdqRules {
+impl<S: Asking> AskingRules<S> {
     pub(super) fn open_flow(
         &mut self,
         flows: &mut Flows<Self>,
@@ -16,30 +14,33 @@ impl PdqRules {
         flow: &FlowSpec,
         packets: FlowPackets,
     ) {
-        let path = self.own_path(flow.paths);
-        let sender = Sender::open(now, flow, packets, (self.host, path));
+        let outlook = Outlook {
+            to: flow.to,
+            conn: flow.conn,
+            priority: flow.priority,
+            path: self.own_path(flow.paths),
+            sent: SentPackets::new(now, packets),
+            in_line: false,
+        };
+        let sender = S::open(now, &self.config, flow, outlook, &self.host);
         let slot = flows.open_sender(flow.to, flow.conn, sender);
         self.proceed(flows, now, slot);
     }
 
-    /// Draws the path of a flow. The flow keeps it, because the switches on that path list it.
-    pub(super) fn own_path(&mut self, paths: u16) -> u16 {
-        if paths < 2 { 0 } else { self.chance.below(paths.into()) as u16 }
-    }
-
-    /// Sends the probe that is due, puts the sender into the transmit queue once its next data packet may leave, and sets its
+    /// Sends the question that is due, puts the sender into the transmit queue once its next packet may leave, and sets its
     /// timer.
     fn proceed(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let (to, path) = (sender.to, sender.path);
-        let probe = sender.probe(now, &self.config);
-        if !sender.in_line && sender.data_at() <= now {
-            sender.in_line = true;
-            self.line.push(slot, sender.priority);
+        let urgent = sender.urgent(now, &self.config);
+        if !sender.outlook().in_line && sender.ready_at(now, &self.config) <= now {
+            let outlook = sender.outlook_mut();
+            outlook.in_line = true;
+            self.line.push(slot, outlook.priority);
         }
-        let due = sender.due(&self.config).max(now);
+        let (to, path) = (sender.outlook().to, sender.outlook().path);
+        let due = sender.due(now, &self.config).max(now);
         flows.arm_sender(slot, due);
-        if let Some(header) = probe {
+        if let Some(header) = urgent {
             self.push_control(flows, to, path, header);
         }
     }
@@ -49,26 +50,34 @@ impl PdqRules {
         flows: &mut Flows<Self>,
         now: Instant,
         (to, conn): (HostAddr, ConnId),
-        ack: Ack,
+        ack: Ack<S::Reply>,
     ) {
         let Some(slot) = flows.senders.find(to, conn) else { return };
         let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let events = &mut flows.events;
-        sender.on_ack(now, ack, |sent| {
-            events.push(Event::Acked { to, conn, latency: now.since(sent) });
+        let (events, mut latest) = (&mut flows.events, None);
+        sender.outlook_mut().sent.on_ack(now, (ack.cumulative, ack.answers, ack.finished), |departure| {
+            latest = latest.max(Some(departure));
+            events.push(Event::Acked { to, conn, latency: now.since(departure) });
         });
-        if sender.sent.is_complete() {
+        if let Some(departure) = latest {
+            sender.acknowledged(now, departure);
+        }
+        if let Some(reply) = ack.reply {
+            sender.on_reply(now, &self.config, reply);
+        }
+        if sender.outlook().sent.is_complete() {
             let counts = self.part(flows, now, slot, false);
             return flows.complete(now, to, conn, counts);
         }
         self.proceed(flows, now, slot);
     }
 
-    /// Ends a flow: takes it off the lists of the switches.
+    /// Ends a flow: the switches forget it.
     fn part(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32, given_up: bool) -> SendCounts {
         let Some(sender) = flows.senders.get_mut(slot) else { return SendCounts::default() };
-        let (to, path, counts) = (sender.to, sender.path, sender.sent.counts);
-        if sender.in_line {
+        let Outlook { to, path, in_line, .. } = *sender.outlook();
+        let counts = sender.outlook().sent.counts;
+        if in_line {
             self.line.remove(slot);
         }
         if let Some(header) = sender.farewell(now, &self.config, given_up) {
@@ -79,7 +88,7 @@ impl PdqRules {
 
     pub(super) fn check_sender(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let (to, conn) = (sender.to, sender.conn);
+        let Outlook { to, conn, .. } = *sender.outlook();
         match sender.on_timer(now, &self.config) {
             Expiry::Nothing => {}
             Expiry::Timeout(seq) => flows.events.push(Event::TimedOut { to, conn, seq }),
@@ -91,20 +100,21 @@ impl PdqRules {
         self.proceed(flows, now, slot);
     }
 
-    /// The next data packet of the first sender in the transmit queue.
+    /// The next packet of the first sender in the transmit queue.
     pub(super) fn transmit_next(
         &mut self,
         flows: &mut Flows<Self>,
         now: Instant,
-    ) -> Option<Transmit<PdqHeader>> {
+    ) -> Option<Transmit<S::Header>> {
         while let Some(slot) = self.line.pop() {
             let Some(sender) = flows.senders.get_mut(slot) else { continue };
-            sender.in_line = false;
-            let outgoing = sender.data(now, &self.config);
-            let (to, path) = (sender.to, sender.path);
+            sender.outlook_mut().in_line = false;
+            let outgoing = sender.transmit(now, &self.config);
+            let Outlook { to, path, .. } = *sender.outlook();
             self.proceed(flows, now, slot);
-            let Some((header, payload, again)) = outgoing else { continue };
-            let (wire, class) = ((payload + self.config.header.0 as u32) as u16, Class::Data);
+            let Some(Outgoing { header, payload, again }) = outgoing else { continue };
+            let wire = (payload + self.limits.header) as u16;
+            let class = if payload > 0 { Class::Data } else { Class::Control };
             return Some(Transmit { to, path, wire, class, priority: 0, ect: false, again, header });
         }
         None

@@ -1,0 +1,105 @@
+use pullnet_rng::Stream;
+use pullnet_transport::{Class, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, Transmit};
+use pullnet_units::{Instant, Picos};
+
+use super::{Asking, Limits, Message};
+use crate::{Endpoint, FlowPackets, Flows, Incoming, RoundRobin, Rules};
+
+/// The rules of one host for flows that ask the switches.
+pub struct AskingRules<S: Asking> {
+    pub(super) config: S::Config,
+    pub(super) limits: Limits,
+    pub(super) host: HostInfo,
+    /// Transmit queue: senders whose next packet may leave.
+    pub(super) line: RoundRobin,
+    chance: Stream,
+}
+
+impl<S: Asking> AskingRules<S> {
+    /// A host without flows.
+    pub fn endpoint(config: S::Config, host: HostInfo, chance: Stream) -> Endpoint<Self> {
+        let limits = S::limits(&config);
+        let remembered = limits.give_up.saturating_add(limits.time_wait);
+        Endpoint::new(Self { config, limits, host, line: RoundRobin::default(), chance }, remembered)
+    }
+
+    /// Draws the path of a flow.
+    pub(super) fn own_path(&mut self, paths: u16) -> u16 {
+        if paths < 2 { 0 } else { self.chance.below(paths.into()) as u16 }
+    }
+
+    /// Silence after which a sender is forgotten.
+    pub(super) fn silence(&self) -> Picos {
+        self.limits.give_up.saturating_mul(2)
+    }
+
+    /// Queues a packet without payload.
+    pub(super) fn push_control(&self, flows: &mut Flows<Self>, to: HostAddr, path: u16, header: S::Header) {
+        let (wire, class) = (self.limits.header as u16, Class::Control);
+        flows.control.push(Transmit { to, path, wire, class, priority: 0, ect: false, again: false, header });
+    }
+}
+
+impl<S: Asking> Rules for AskingRules<S> {
+    type Header = S::Header;
+    type Sender = S;
+    type Receiver = Incoming;
+    const SENDER_WAITS: &'static str = "pace or retransmission";
+    const RECEIVER_WAITS: &'static str = "a silent sender";
+
+    fn mtu(&self) -> u64 {
+        self.limits.mtu.into()
+    }
+
+    fn open(&mut self, flows: &mut Flows<Self>, now: Instant, flow: &FlowSpec, packets: FlowPackets) {
+        self.open_flow(flows, now, flow, packets);
+    }
+
+    fn handle(&mut self, flows: &mut Flows<Self>, now: Instant, packet: Received<S::Header>) {
+        let Received { from, paths, wire, fate, header, .. } = packet;
+        if fate != Fate::Whole {
+            // These transports' switches drop packets; a packet without its payload counts as lost.
+            return;
+        }
+        match S::read(header) {
+            Message::Data { conn, seq, last, question } => {
+                let bytes = u32::from(wire).saturating_sub(self.limits.header);
+                self.on_data(flows, now, (from, conn, paths), (seq, last), bytes, question);
+            }
+            Message::Question { conn, given_up, question } => {
+                self.on_question(flows, now, (from, conn, paths), given_up, question);
+            }
+            Message::Ack { conn, ack } => self.on_ack(flows, now, (from, conn), ack),
+        }
+    }
+
+    fn sender_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        self.check_sender(flows, now, slot);
+    }
+
+    fn receiver_due(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
+        flows.check_silence(now, slot, self.silence());
+    }
+
+    #[inline]
+    fn transmit(&mut self, flows: &mut Flows<Self>, now: Instant) -> Option<Transmit<S::Header>> {
+        self.transmit_next(flows, now)
+    }
+
+    fn sender_status(&self, sender: &S) -> FlowStatus {
+        let outlook = sender.outlook();
+        FlowStatus {
+            side: Side::Sender,
+            peer: outlook.to,
+            conn: outlook.conn,
+            bytes: u64::from(outlook.sent.acknowledged()) * u64::from(self.limits.mtu),
+            last_progress: outlook.sent.last_progress,
+            waiting_for: sender.waiting_for(),
+            counts: outlook.sent.counts,
+        }
+    }
+
+    fn receiver_status(&self, receiver: &Incoming) -> FlowStatus {
+        receiver.status()
+    }
+}
