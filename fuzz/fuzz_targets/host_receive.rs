@@ -103,7 +103,7 @@ impl World {
                 priority: c as u8,
                 stamp: if c & 4 == 0 { self.stamp } else { 0 },
             },
-            3 => Shape::Ack { seq, pull },
+            3 => Shape::Ack { seq, also: c.into(), pull },
             4 => Shape::Nack { seq, pull },
             5 => Shape::Pull { number: b },
             6 if c & 8 == 0 => Shape::Probe { seq },

@@ -70,10 +70,12 @@ pub enum Shape {
         /// With `syn`, when the stream was opened, by the receiver's clock: see [`crate::STAMP_MASK`]. 0 without `syn`.
         stamp: u32,
     },
-    /// The packet arrived whole.
+    /// Packets arrived whole.
     Ack {
-        /// Which packet.
+        /// The one with the highest number.
         seq: u32,
+        /// Earlier ones: bit `n` stands for packet `seq - 1 - n`.
+        also: u32,
         /// The pull that it carries, if any.
         pull: Option<u32>,
     },
@@ -197,9 +199,11 @@ struct Fields {
     stamp: u32,
 }
 
-fn answer(kind: u8, seq: u32, pull: Option<u32>) -> Fields {
+fn answer(kind: u8, seq: u32, also: u32, pull: Option<u32>) -> Fields {
     let flags = flag(pull.is_some(), CARRIES_PULL);
-    Fields { kind, flags, number: seq, second: pull.unwrap_or(0).to_be_bytes(), priority: 0, stamp: 0 }
+    let [priority, a, b, c] = also.to_be_bytes();
+    let stamp = u32::from_be_bytes([0, a, b, c]);
+    Fields { kind, flags, number: seq, second: pull.unwrap_or(0).to_be_bytes(), priority, stamp }
 }
 
 impl Shape {
@@ -212,8 +216,8 @@ impl Shape {
                 let stamp = if syn { stamp & STAMP_MASK } else { 0 };
                 Fields { kind: DATA, flags, number: seq, second: [a, b, c, d], priority, stamp }
             }
-            Self::Ack { seq, pull } => answer(ACK, seq, pull),
-            Self::Nack { seq, pull } => answer(NACK, seq, pull),
+            Self::Ack { seq, also, pull } => answer(ACK, seq, also, pull),
+            Self::Nack { seq, pull } => answer(NACK, seq, 0, pull),
             Self::Pull { number } => plain(PULL, number),
             Self::Probe { seq } => plain(PROBE, seq),
             Self::Reset { by_sender, reason } => {
@@ -225,6 +229,15 @@ impl Shape {
                 Fields { second, stamp: clock & STAMP_MASK, ..plain(COOKIE, (token >> 32) as u32) }
             }
         }
+    }
+
+    /// Packets that an ACK reports beside the one with the highest number, in ascending order.
+    pub fn also(&self) -> impl Iterator<Item = u32> + use<> {
+        let (seq, also) = if let Self::Ack { seq, also, .. } = *self { (seq, also) } else { (0, 0) };
+        (0..u32::BITS)
+            .rev()
+            .filter(move |bit| also >> bit & 1 == 1)
+            .filter_map(move |bit| seq.checked_sub(bit + 1))
     }
 
     /// Whether it may carry payload.
@@ -261,7 +274,8 @@ fn rules(kind: u8, flags: u8) -> Option<Rules> {
     let pull = if flags & CARRIES_PULL != 0 { all } else { none };
     let (flags, used) = match kind {
         DATA => (SYN | LAST | PULLED | AGAIN, used(true, true, all, true, flags & SYN != 0)),
-        ACK | NACK => (CARRIES_PULL, used(true, true, pull, false, false)),
+        ACK => (CARRIES_PULL, used(true, true, pull, true, true)),
+        NACK => (CARRIES_PULL, used(true, true, pull, false, false)),
         PULL | PROBE => (0, used(true, true, none, false, false)),
         RESET => (BY_SENDER, used(true, false, [true, false, false, false], false, false)),
         HELLO => (0, used(false, false, none, false, false)),
@@ -346,7 +360,7 @@ impl Packet {
                 priority: bytes[16],
                 stamp,
             },
-            ACK => Shape::Ack { seq, pull },
+            ACK => Shape::Ack { seq, also: long(bytes, 16), pull },
             NACK => Shape::Nack { seq, pull },
             PULL => Shape::Pull { number: seq },
             PROBE => Shape::Probe { seq },

@@ -34,8 +34,9 @@ fn start(veth: &Veth, side: usize, encrypted: bool) -> Result<(Host, PortGuard),
     let mut keys = Keys::default();
     keys.add(SocketAddr::new(address(1 - side), PORT), 1, Key::new([0x5a; 32]));
     let open = || {
-        let guard = PortGuard::take(address(side), PORT)?;
-        let (mac, io) = (Interface::find("eth")?.mac, PacketSocket::open("eth", &PacketOptions::default())?);
+        let interface = Interface::find("eth")?;
+        let guard = PortGuard::take_on(&interface, address(side), PORT)?;
+        let (mac, io) = (interface.mac, PacketSocket::open("eth", &PacketOptions::default())?);
         let rate = BitsPerSec::gbps(40);
         let keys = encrypted.then_some(keys);
         let engine = EngineOptions { mac, mtu: MTU, rate, keys, ..EngineOptions::new(address(side)) };

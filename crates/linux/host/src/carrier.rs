@@ -84,10 +84,22 @@ pub enum Purpose {
         /// The connection.
         conn: ConnId,
     },
-    /// An answer that the other host does not wait for: it may be delayed until a frame leaves that can carry it.
-    Unhurried {
+    /// The ACK of a data packet. Without a pull the other host does not wait for it: it may be delayed until a frame leaves
+    /// that can carry it.
+    Ack {
         /// The other host's connection.
         conn: ConnId,
+        /// The packet.
+        seq: u32,
+        /// The pull that it carries.
+        pull: Option<u32>,
+    },
+    /// A pull without an ACK.
+    Pull {
+        /// The other host's connection.
+        conn: ConnId,
+        /// The number of pulls so far.
+        number: u32,
     },
     /// Any other answer.
     Answer {
@@ -127,10 +139,9 @@ impl Carrier for Ndp {
         match *header {
             NdpHeader::Data { conn, seq, .. } => Purpose::Data { conn, seq },
             NdpHeader::Probe { conn, .. } => Purpose::Question { conn },
-            NdpHeader::Ack { conn, pull: None, .. } => Purpose::Unhurried { conn },
-            NdpHeader::Ack { conn, .. } | NdpHeader::Nack { conn, .. } | NdpHeader::Pull { conn, .. } => {
-                Purpose::Answer { conn }
-            }
+            NdpHeader::Ack { conn, seq, pull } => Purpose::Ack { conn, seq, pull },
+            NdpHeader::Pull { conn, number } => Purpose::Pull { conn, number },
+            NdpHeader::Nack { conn, .. } => Purpose::Answer { conn },
         }
     }
 

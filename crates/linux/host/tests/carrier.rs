@@ -79,7 +79,7 @@ impl Carrier for Hasty {
 
     fn purpose(header: &NdpHeader) -> Purpose {
         match Ndp::purpose(header) {
-            Purpose::Unhurried { conn } => Purpose::Answer { conn },
+            Purpose::Ack { conn, .. } => Purpose::Answer { conn },
             other => other,
         }
     }

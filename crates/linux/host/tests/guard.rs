@@ -109,7 +109,7 @@ fn who_has_proved_nothing_gets_no_more_bytes_than_it_sent() {
         long,
         Shape::Hello,
         Shape::Probe { seq: 3 },
-        Shape::Ack { seq: 0, pull: Some(5) },
+        Shape::Ack { seq: 0, also: 0, pull: Some(5) },
         Shape::Reset { by_sender: true, reason: Reason::ABORTED },
         Shape::Cookie { token: 5, clock: 7 },
     ];
@@ -305,7 +305,7 @@ fn packets_of_others_do_not_touch_a_stream() {
     let reset = |by_sender| Shape::Reset { by_sender, reason: Reason::ABORTED };
     let mut shapes =
         vec![data(1), reset(true), reset(false), Shape::Probe { seq: 0 }, Shape::Pull { number: 9 }];
-    shapes.extend((0..40).map(|seq| Shape::Ack { seq, pull: Some(40) }));
+    shapes.extend((0..40).map(|seq| Shape::Ack { seq, also: u32::MAX, pull: Some(40) }));
     for shape in shapes {
         // The right host with the right number and another number, and another host: all without the tag.
         for from in [[10, 0, 0, 1], [10, 0, 0, 9]] {

@@ -102,7 +102,10 @@ fn what_is_said_is_read_by_nobody_else_and_arrives_in_any_weather() {
         let status = net.at(1).status();
         assert!(status.streams.iter().all(|stream| stream.encrypted) && status.totals.unsealed > 500);
         let refused = status.totals.refused;
-        assert_eq!((refused.plain, refused.no_key, refused.forged), (0, 0, 0), "{refused:?}");
+        assert_eq!((refused.plain, refused.forged), (0, 0), "{refused:?}");
+        // Damage may hit the number of the key.
+        let misnamed = if weather.damaged > 0.0 { refused.unauthentic } else { 0 };
+        assert!(refused.no_key <= misnamed, "{refused:?}");
         if weather.lost > 0.0 {
             let counts = status.totals.counts;
             assert!(refused.replayed > 10 && refused.unauthentic + refused.malformed > 0, "{refused:?}");
@@ -452,7 +455,7 @@ fn frames_are_those_of_the_vectors() {
         vector("data", false, data(20)),
         vector("data over IPv6", true, data(33)),
         vector("data without payload", false, data(0)),
-        vector("an acknowledgement", false, Shape::Ack { seq: 7, pull: Some(3) }),
+        vector("an acknowledgement", false, Shape::Ack { seq: 7, also: 0, pull: Some(3) }),
     ]
     .concat();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../vectors/sealed.jsonl");

@@ -35,10 +35,11 @@ fn address(side: usize, family: Family) -> IpAddr {
 /// A host on the interface of one side, and what keeps the kernel from answering for its port.
 fn host(veth: &Veth, side: usize, family: Family, mtu: usize) -> (Host, PortGuard) {
     let start = || {
-        let guard = PortGuard::take(address(side, family), PORT)?;
+        let interface = Interface::find("eth")?;
+        let guard = PortGuard::take_on(&interface, address(side, family), PORT)?;
         let protocol = if family == Family::V6 { Protocol::Ipv6 } else { Protocol::Ipv4 };
         let options = PacketOptions { protocol, ..PacketOptions::default() };
-        let (mac, io) = (Interface::find("eth")?.mac, PacketSocket::open("eth", &options)?);
+        let (mac, io) = (interface.mac, PacketSocket::open("eth", &options)?);
         let mut engine = EngineOptions { mac, mtu, ..EngineOptions::new(address(side, family)) };
         // A host that the machine has no time for is not given up.
         engine.transport.give_up = Picos::from_secs(120);

@@ -14,9 +14,11 @@
 //! (calls of C).
 #![deny(unsafe_code)]
 
+mod bpf;
 #[cfg(feature = "dpdk")]
 mod dpdk;
 mod error;
+mod ingress;
 mod interface;
 #[expect(unsafe_code, reason = "memory that is shared with the kernel")]
 mod memory;
@@ -36,12 +38,13 @@ use std::time::Duration;
 #[cfg(feature = "dpdk")]
 pub use dpdk::{Dpdk, DpdkOptions, DpdkPort};
 pub use error::Error;
+pub use ingress::PortGuard;
 pub use interface::Interface;
 pub use namespace::in_namespace;
 pub use netlink::{Neighbour, Netlink};
 pub use packet::{PacketOptions, PacketSocket, Protocol};
 pub use rings::{RingOptions, Rings};
-pub use udp::{PortGuard, UdpOptions, UdpSockets};
+pub use udp::{UdpOptions, UdpSockets};
 pub use waker::Waker;
 pub use xdp::{Attach, Copying, Filter, XdpOptions, XdpSocket};
 

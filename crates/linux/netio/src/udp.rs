@@ -60,7 +60,7 @@ pub struct UdpSockets {
     counters: Counters,
 }
 
-fn open(address: SocketAddr, receives: bool) -> Result<OwnedFd, Error> {
+pub(crate) fn open(address: SocketAddr, receives: bool) -> Result<OwnedFd, Error> {
     let ipv6 = address.is_ipv6();
     let family = if ipv6 { libc::AF_INET6 } else { libc::AF_INET };
     let fd = sys::socket(family, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0, "cannot open a UDP socket")?;
@@ -269,21 +269,5 @@ impl PacketIo for UdpSockets {
 
     fn counters(&self) -> Counters {
         self.counters
-    }
-}
-
-/// Reserves a UDP port for a stack that reads frames past the kernel, which would otherwise answer each with an ICMP error.
-#[derive(Debug)]
-pub struct PortGuard(#[expect(dead_code, reason = "holds the port")] OwnedFd);
-
-impl PortGuard {
-    /// Reserves `port` on `address` and discards everything that arrives there.
-    ///
-    /// # Errors
-    /// If another program has the port.
-    pub fn take(address: IpAddr, port: u16) -> Result<Self, Error> {
-        let fd = open((address, port).into(), false)?;
-        sys::discard_everything(&fd)?;
-        Ok(Self(fd))
     }
 }

@@ -205,6 +205,39 @@ fn a_guarded_port_answers_nothing() {
     assert!(taken.contains("another program uses it") || taken.contains("in use"), "{taken}");
 }
 
+/// IP packets that the kernel of a namespace has received.
+fn ip_packets(namespace: &str) -> u64 {
+    let read = || Ok(std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap());
+    let text = in_namespace(namespace, read).unwrap();
+    let mut lines = text.lines().filter(|line| line.starts_with("Ip:"));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let at = names.split(' ').position(|name| name == "InReceives").unwrap();
+    values.split(' ').nth(at).unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_kernel_does_not_see_frames_for_a_port_that_is_guarded_on_an_interface() {
+    let Some(veth) = Veth::make(1500) else { return };
+    let [name_a, name_b] = &veth.names;
+    let guard =
+        in_namespace(name_b, || PortGuard::take_on(&Interface::find("eth")?, HOSTS[1], PORT)).unwrap();
+    assert!(guard.is_early());
+    let everything = PacketOptions { protocol: Protocol::Ipv4, ..PacketOptions::default() };
+    let mut a = in_namespace(name_a, || PacketSocket::open("eth", &everything)).unwrap();
+    let mut b = in_namespace(name_b, || PacketSocket::open("eth", &everything)).unwrap();
+    let macs = macs(&veth);
+    let send = |a: &mut PacketSocket, b: &mut PacketSocket, port| {
+        let before = ip_packets(name_b);
+        let frames: Vec<_> = (0..20).map(|seq| frame(macs, port, seq, 10)).collect();
+        assert_eq!(carry(a, b, &frames).len(), 20);
+        ip_packets(name_b) - before
+    };
+    assert_eq!(send(&mut a, &mut b, PORT), 0);
+    assert_eq!(send(&mut a, &mut b, PORT + 1), 20, "another port is the kernel's");
+    drop(guard);
+    assert_eq!(send(&mut a, &mut b, PORT), 20, "the guard is gone");
+}
+
 #[test]
 fn an_interface_that_is_not_there_is_named() {
     let refused = Interface::find("no-such-one").unwrap_err().to_string();

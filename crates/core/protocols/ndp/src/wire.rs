@@ -50,7 +50,7 @@ impl Carriage {
                 let (service, stamp) = (label.service, if syn { label.stamp } else { 0 });
                 Shape::Data { seq, syn, last, pulled, again, length, service, priority, stamp }
             }
-            NdpHeader::Ack { seq, pull, .. } => Shape::Ack { seq, pull },
+            NdpHeader::Ack { seq, pull, .. } => Shape::Ack { seq, also: 0, pull },
             NdpHeader::Nack { seq, pull, .. } => Shape::Nack { seq, pull },
             NdpHeader::Pull { number, .. } => Shape::Pull { number },
             NdpHeader::Probe { seq, .. } => Shape::Probe { seq },
@@ -59,7 +59,8 @@ impl Carriage {
     }
 
     /// Translates a packet that arrived from host `from`, reached by `paths` paths, for an endpoint. `None` if the
-    /// packet is for the owner of the connection, such as a RESET.
+    /// packet is for the owner of the connection, such as a RESET. An ACK becomes that of its highest packet number; the
+    /// owner hands over the others ([`Shape::also`]) as ACKs of their own.
     #[must_use]
     pub fn received(&self, arrived: &Arrived<'_>, from: HostAddr, paths: u16) -> Option<Received<NdpHeader>> {
         let header = header(&arrived.packet)?;
@@ -75,7 +76,7 @@ fn header(packet: &Packet) -> Option<NdpHeader> {
         Shape::Data { seq, syn, last, pulled, priority, .. } => {
             NdpHeader::Data { conn, seq, syn, last, pulled, priority }
         }
-        Shape::Ack { seq, pull } => NdpHeader::Ack { conn, seq, pull },
+        Shape::Ack { seq, pull, .. } => NdpHeader::Ack { conn, seq, pull },
         Shape::Nack { seq, pull } => NdpHeader::Nack { conn, seq, pull },
         Shape::Pull { number } => NdpHeader::Pull { conn, number },
         Shape::Probe { seq } => NdpHeader::Probe { conn, seq },
@@ -107,10 +108,12 @@ impl Framed for Ndp {
         emit(out, route, marks, &carriage.packet(packet, &Label::default()), payload)
     }
 
-    /// Packets for the owner of a connection are for no endpoint, and count as other traffic here.
+    /// Packets for the owner of a connection are for no endpoint, and count as other traffic here; so do ACKs of several
+    /// packets, which only owners of streams send.
     fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrival<'a, NdpHeader>, Refused> {
         let Arrived { route, packet, fate, damaged, payload, .. } = parse(frame, marks, port)?;
-        let header = header(&packet).ok_or(Refused::Foreign)?;
+        let header =
+            header(&packet).filter(|_| packet.shape.also().next().is_none()).ok_or(Refused::Foreign)?;
         let (home, length) = (packet.home, packet.shape.length());
         Ok(Arrival { route, home, header, fate, damaged, ce: false, length, payload })
     }

@@ -32,7 +32,7 @@ fn data() -> impl Strategy<Value = Shape> {
 pub fn any_shape() -> impl Strategy<Value = Shape> {
     prop_oneof![
         4 => data(),
-        1 => any::<(u32, Option<u32>)>().prop_map(|(seq, pull)| Shape::Ack { seq, pull }),
+        1 => any::<(u32, u32, Option<u32>)>().prop_map(|(seq, also, pull)| Shape::Ack { seq, also, pull }),
         1 => any::<(u32, Option<u32>)>().prop_map(|(seq, pull)| Shape::Nack { seq, pull }),
         1 => any::<u32>().prop_map(|number| Shape::Pull { number }),
         1 => any::<u32>().prop_map(|seq| Shape::Probe { seq }),

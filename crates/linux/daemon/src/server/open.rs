@@ -38,10 +38,20 @@ pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<Network, Er
         Some(settings) => Box::new(Recorder::new(io, name, file.rate, settings)?),
         None => io,
     };
-    let past_the_kernel = file.link != Link::Udp;
-    let guard = past_the_kernel.then(|| PortGuard::take(file.address, file.port)).transpose()?;
+    let guard = guard(file)?;
     let search = Search::new(neighbours).map_err(Error::Engine)?;
     Ok(Network::new(io, engine, search, guard))
+}
+
+/// Keeps the kernel from answering for the port, unless the kernel's own UDP carries the frames.
+fn guard(file: &HostFile) -> Result<Option<PortGuard>, Error> {
+    let (address, port) = (file.address, file.port);
+    Ok(match &file.link {
+        Link::Packet(name) => Some(PortGuard::take_on(&Interface::find(name)?, address, port)?),
+        // Its frames leave the kernel before the IP stack anyway.
+        Link::Xdp(_) => Some(PortGuard::take(address, port)?),
+        Link::Udp => None,
+    })
 }
 
 fn io(file: &HostFile, mtu: usize) -> Result<Io, Error> {

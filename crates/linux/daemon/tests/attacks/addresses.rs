@@ -20,14 +20,20 @@ const VICTIM: usize = 3;
 fn forgeries(attacker: &Attacker) -> Vec<Vec<u8>> {
     let mut shapes =
         vec![opening(100, true, 0), opening(100, false, 5), Shape::Hello, Shape::Probe { seq: 0 }];
-    shapes.extend((0..20).map(|seq| Shape::Ack { seq, pull: Some(seq + 1) }));
+    shapes.extend((0..20).map(|seq| Shape::Ack { seq, also: 0, pull: Some(seq + 1) }));
     shapes.extend((1..20).map(|number| Shape::Pull { number }));
     let named = |shape| {
         let conn = if shape == Shape::Hello { 0 } else { 77 };
         attacker.frame(address(VICTIM), SERVER, (conn, 4711), shape)
     };
-    let back =
-        |seq| attacker.frame(address(VICTIM), SERVER, (77 | REPLY, 4711), Shape::Ack { seq, pull: Some(9) });
+    let back = |seq| {
+        attacker.frame(
+            address(VICTIM),
+            SERVER,
+            (77 | REPLY, 4711),
+            Shape::Ack { seq, also: 0, pull: Some(9) },
+        )
+    };
     shapes.into_iter().map(named).chain((0..20).map(back)).collect()
 }
 

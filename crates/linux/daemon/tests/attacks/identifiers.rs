@@ -77,9 +77,12 @@ fn a_stranger_who_knows_the_number_ends_nothing() {
     for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
         for conn in [number, number | REPLY] {
             for tag in [0, 1, u64::MAX, 0x1234_5678] {
-                for shape in
-                    [reset(true), reset(false), Shape::Ack { seq: 1, pull: None }, Shape::Pull { number: 99 }]
-                {
+                for shape in [
+                    reset(true),
+                    reset(false),
+                    Shape::Ack { seq: 1, also: 0, pull: None },
+                    Shape::Pull { number: 99 },
+                ] {
                     let frame = attacker.frame(address(from), to, (conn, tag), shape);
                     attacker.send(&frame);
                 }

@@ -1,10 +1,11 @@
 //! All streams of one host.
 //!
 //! `application.rs` has the calls of applications, `network.rs` receives and builds frames, `events.rs` handles the
-//! transport's events, `lifecycle.rs` opens and ends streams, `sealing.rs` encrypts, `tokens.rs` proves addresses,
+//! transport's events, `answers.rs` joins ACKs and pulls, `lifecycle.rs` opens and ends streams, `sealing.rs` encrypts, `tokens.rs` proves addresses,
 //! `addresses.rs` finds Ethernet addresses.
 
 mod addresses;
+mod answers;
 mod application;
 mod events;
 mod lifecycle;
@@ -18,11 +19,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use pullnet_ndp::Ndp;
 use pullnet_rng::Seed;
-use pullnet_transport::{HostAddr, HostInfo, Transmit, Transport};
+use pullnet_transport::{HostAddr, HostInfo, Transport};
 use pullnet_units::{Instant, Picos};
 use pullnet_wire::{Packet, Route};
 
-use crate::carrier::{Carrier, Form, HeaderOf, Times};
+use crate::carrier::{Carrier, Form, Times};
 use crate::guard::{Barred, Budget};
 use crate::peers::Peers;
 use crate::proof::Issuer;
@@ -32,6 +33,7 @@ use crate::streams::{PastTags, Streams, Tag};
 use crate::wallet::Wallet;
 use crate::{Counts, EngineOptions, Notice, StreamError, StreamId, Totals};
 
+use answers::Answers;
 use watch::Watch;
 
 /// Openings without a valid tag that are answered per second. A restarted host must tell each of its clients once that it
@@ -116,8 +118,7 @@ pub struct Engine<C: Carrier = Ndp> {
     /// Control packets of the engine itself: RESETs, and answers about connections that the transport has ended. The flag
     /// says whether the packet is encrypted.
     control: VecDeque<(Route, Packet, bool)>,
-    /// ACKs without pulls. They are not urgent, so they may wait for a frame that carries them along.
-    acks: VecDeque<Transmit<HeaderOf<C>>>,
+    answers: Answers,
     notices: VecDeque<Notice>,
     watch: Watch,
     unresolved: VecDeque<IpAddr>,
@@ -192,7 +193,7 @@ impl<C: Carrier> Engine<C> {
             listeners: BTreeMap::new(),
             unoffered: VecDeque::new(),
             control: VecDeque::new(),
-            acks: VecDeque::new(),
+            answers: Answers::default(),
             notices: VecDeque::new(),
             watch: Watch::new(give_up),
             unresolved: VecDeque::new(),

@@ -7,6 +7,7 @@ use pullnet_transport::{ConnId, HostAddr, Received, Streaming, Transmit, Transpo
 use pullnet_units::Instant;
 use pullnet_wire::{Arrived, Fate, Packet, REPLY, Reason, Route, Shape, is_sealed, parse};
 
+use super::answers::Answer;
 use super::lifecycle::Opening;
 use super::sealing::Writer;
 use super::{Engine, MOST_CONTROL};
@@ -116,8 +117,17 @@ impl<C: Carrier> Engine<C> {
         }
     }
 
-    /// Hands a packet of a stream to the transport, and keeps its payload if it is new.
+    /// Hands a packet of a stream to the transport, one ACK for each packet that it reports.
     fn hand_over(&mut self, now: Instant, index: u32, arrived: &Arrived<'_>) {
+        for seq in arrived.packet.shape.also() {
+            let packet = Packet { shape: Shape::Ack { seq, also: 0, pull: None }, ..arrived.packet };
+            self.hand_over_one(now, index, &Arrived { packet, ..*arrived });
+        }
+        self.hand_over_one(now, index, arrived);
+    }
+
+    /// Hands a packet of a stream to the transport, and keeps its payload if it is new.
+    fn hand_over_one(&mut self, now: Instant, index: u32, arrived: &Arrived<'_>) {
         let Some(stream) = self.streams.get_mut(index) else { return };
         let Some(packet) = C::received(&self.form, arrived, stream.peer, self.options.paths) else { return };
         let limits = &self.options.limits;
@@ -139,7 +149,7 @@ impl<C: Carrier> Engine<C> {
     /// Acknowledges a late packet of a connection that has received everything.
     fn answer_late(&mut self, peer: HostAddr, arrived: &Arrived<'_>) {
         if let Shape::Data { seq, .. } | Shape::Probe { seq } = arrived.packet.shape {
-            self.say(peer, ConnId(arrived.packet.conn), Shape::Ack { seq, pull: None });
+            self.say(peer, ConnId(arrived.packet.conn), Shape::Ack { seq, also: 0, pull: None });
         }
     }
 
@@ -271,12 +281,12 @@ impl<C: Carrier> Engine<C> {
     /// the options' MTU and 14 B.
     pub fn transmit(&mut self, now: Instant, frame: &mut [u8]) -> usize {
         // Deferred ACKs go before more data: a host that always has data would never send them otherwise.
-        match self.transmit_ack(frame) {
+        match self.transmit_answer(frame) {
             0 => {}
             long => return long,
         }
         match self.transmit_urgent(now, frame) {
-            0 => self.transmit_ack(frame),
+            0 => self.transmit_answer(frame),
             long => long,
         }
     }
@@ -293,38 +303,57 @@ impl<C: Carrier> Engine<C> {
                 return long;
             }
         }
-        loop {
-            if let Some(long) = self.transmit_one(now, frame) {
+        // The pulls that the transport has ready join an answer before it leaves, but wait for one data packet at most.
+        if self.answers.is_urgent()
+            && let Some(long) = self.emit_answer(frame)
+        {
+            return long;
+        }
+        while let Some(packet) = self.transport.poll_transmit(now) {
+            if let Some(long) = self.emit(now, &packet, frame) {
                 return long;
             }
         }
+        if self.answers.is_urgent() { self.transmit_answer(frame) } else { 0 }
     }
 
-    fn transmit_ack(&mut self, frame: &mut [u8]) -> usize {
-        while let Some(packet) = self.acks.pop_front() {
+    /// Writes the first of the answers that wait; 0: there is none.
+    fn transmit_answer(&mut self, frame: &mut [u8]) -> usize {
+        while !self.answers.is_empty() {
             // Its host may be forgotten meanwhile; then it cannot be sent.
-            if let Some(long) = self.emit_control(&packet, frame) {
+            if let Some(long) = self.emit_answer(frame) {
                 return long;
             }
         }
         0
     }
 
-    /// The transport's next packet except plain ACKs, which are deferred; `None`: it is not sent now.
-    fn transmit_one(&mut self, now: Instant, frame: &mut [u8]) -> Option<usize> {
-        let Some(packet) = self.transport.poll_transmit(now) else { return Some(0) };
+    fn emit_answer(&mut self, frame: &mut [u8]) -> Option<usize> {
+        let Answer { to, path, conn, shape } = self.answers.pop()?;
+        let tag = self.tag(&Name::of(to, conn, true))?;
+        let route = self.route(to, path)?;
+        let packet = Packet { home: self.options.port, conn: conn.0, tag: tag.value, shape };
+        self.writer().write(frame, &route, &packet, &[], tag.sealed)
+    }
+
+    /// Writes a packet of the transport. `None`: nothing leaves now; an answer may leave later.
+    fn emit(&mut self, now: Instant, packet: &Transmit<HeaderOf<C>>, frame: &mut [u8]) -> Option<usize> {
         let long = match C::purpose(&packet.header) {
-            Purpose::Data { conn, seq } => self.emit_data(now, &packet, conn, seq, frame),
+            Purpose::Data { conn, seq } => self.emit_data(now, packet, conn, seq, frame),
             Purpose::Question { conn } => {
                 let index = self.streams.find(&Name::of(packet.to, conn, false));
                 index.into_iter().for_each(|index| self.doubt(now, index));
-                self.emit_control(&packet, frame)
+                self.emit_control(packet, frame)
             }
-            Purpose::Unhurried { .. } => {
-                self.acks.push_back(packet);
+            Purpose::Ack { conn, seq, pull } => {
+                self.answers.acknowledge((packet.to, conn, packet.path), seq, pull);
                 None
             }
-            Purpose::Answer { .. } => self.emit_control(&packet, frame),
+            Purpose::Pull { conn, number } => {
+                self.answers.pull((packet.to, conn, packet.path), number);
+                None
+            }
+            Purpose::Answer { .. } => self.emit_control(packet, frame),
         };
         long.filter(|long| *long > 0)
     }
@@ -360,7 +389,7 @@ impl<C: Carrier> Engine<C> {
     fn emit_control(&mut self, packet: &Transmit<HeaderOf<C>>, frame: &mut [u8]) -> Option<usize> {
         let (conn, theirs) = match C::purpose(&packet.header) {
             Purpose::Data { conn, .. } | Purpose::Question { conn } => (conn, false),
-            Purpose::Unhurried { conn } | Purpose::Answer { conn } => (conn, true),
+            Purpose::Ack { conn, .. } | Purpose::Pull { conn, .. } | Purpose::Answer { conn } => (conn, true),
         };
         let tag = self.tag(&Name::of(packet.to, conn, theirs))?;
         let route = self.route(packet.to, packet.path)?;

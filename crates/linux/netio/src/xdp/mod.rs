@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use crate::memory::Mapping;
 use crate::{Counters, Error, Interface, PacketIo, sys};
-use program::{Program, patiently};
+use program::Program;
+
+use crate::bpf::patiently;
 use ring::{Ring, RingKind};
 
 pub use program::{Attach, Filter};

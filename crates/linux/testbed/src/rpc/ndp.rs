@@ -21,7 +21,7 @@ fn host(here: &End, calls: Calls) -> Result<(Host, PortGuard), CallError> {
     let address = IpAddr::V4(here.address);
     let interface = Interface::find(INTERFACE)?;
     let socket = PacketSocket::open(INTERFACE, &PacketOptions::default())?;
-    let guard = PortGuard::take(address, PORT)?;
+    let guard = PortGuard::take_on(&interface, address, PORT)?;
     let engine = EngineOptions {
         mac: interface.mac,
         mtu: interface.mtu,
