@@ -172,7 +172,9 @@ fn shared_memory_of_one_application_stays_within_its_limit() {
         thread::sleep(Duration::from_millis(200));
         most = most.max(shared(&greedy));
         streams.into_iter().for_each(|stream| stream.abort());
-        until("the streams are gone", || stack.status().unwrap().totals.streams == 0);
+        wait_for("the end of all streams", || {
+            DaemonStack::connect(&greedy.socket()).unwrap().status().unwrap().totals.streams == 0
+        });
     }
     // The daemon's own memory in shared files is its program's; a session takes a page.
     assert!(most <= LIMIT + 64, "{most} kB of shared memory, where {LIMIT} kB may be");
