@@ -12,6 +12,7 @@ from pullnet import __version__
 from pullnet.identity import core_identity
 from pullnet.papers import beside, report
 from pullnet.papers.judge import VERDICTS, Outcome
+from pullnet.papers.model import folder
 from pullnet.papers.reproduce import Order, Reproduction
 
 LEVELS = {
@@ -87,7 +88,9 @@ def _title(name: str) -> str:
 
 def command(order: Order) -> str:
     """Return the command that repeats the order from nothing."""
-    what = order.paper.name + (f"/{order.figure}" if order.figure else "")
+    paper = order.paper
+    place = paper.name if paper.folder.parent == folder() else paper.folder.as_posix()
+    what = place + (f"/{order.figure}" if order.figure else "")
     options = [] if order.level == "full" else [f"--{order.level}"]
     if order.seeds:
         options += ["--seeds", ",".join(map(str, order.seeds))]
