@@ -40,10 +40,10 @@ fn script(all: &[&Compared]) -> String {
         for compared in all {
             row(&mut text, &format!("Linux {}", short(&compared.kernel)), &compared.theirs[subflow], shown);
         }
-        row(&mut text, "pullnet", &first.ours[subflow], shown);
+        row(&mut text, "here", &first.ours[subflow], shown);
         if first.theirs[subflow][0].alpha.is_some() {
             row(&mut text, "alpha, Linux", &first.theirs[subflow], alpha);
-            row(&mut text, "alpha, pullnet", &first.ours[subflow], alpha);
+            row(&mut text, "alpha, here", &first.ours[subflow], alpha);
         }
     }
     text += "```\n\n";
