@@ -3,8 +3,8 @@
     python tools/kernel/windows.py vectors/kernel/scripts.toml vectors/kernel/NAME.json [SCRIPT ...]
 
 Needs root. Sender and receiver are sockets of this process in namespaces of their own. Time is cut into round trips:
-what the sender has sent is held, then delivered packet by packet but for those that the script loses; the ACKs are held
-and delivered in the same way. Timers of the kernel run meanwhile; nothing else depends on the clock.
+the sender's packets are held, then delivered one by one except for the script's losses; the ACKs are held and delivered
+in the same way. Timers of the kernel run meanwhile; nothing else depends on the clock.
 """
 
 import ctypes
@@ -39,7 +39,7 @@ TCP_CC_INFO, SO_SNDBUFFORCE, SO_RCVBUFFORCE = 26, 32, 33
 IPPROTO_MPTCP, SOL_MPTCP, MPTCP_TCPINFO = 262, 284, 2
 BUFFER = 1 << 24
 DELAYING_BUFFER = 1 << 17
-"""Linux delays no ACK while the receive window grows: this one is at its end after some twenty packets. Bytes."""
+"""Linux delays no ACK while the receive window grows: with this buffer for some twenty packets. Bytes."""
 PORT = 5001
 
 SETTINGS: dict[str, int | str] = {
@@ -58,7 +58,7 @@ SETTINGS: dict[str, int | str] = {
 
 
 def settings_of(script: dict[str, Any]) -> dict[str, int | str]:
-    """What the namespaces are told before anything is sent."""
+    """Settings of the namespaces for a script."""
     ecn = 1 if script["protocol"] == "dctcp" else 0
     more = {"net.ipv4.tcp_sack": int(script["sack"]), "net.ipv4.tcp_ecn": ecn}
     if "kernel_recovery" in script:
@@ -73,7 +73,7 @@ class HeldUpError(Exception):
 
 
 class Plan:
-    """Which copies of which packets are lost or marked; "LINE:" in front of it names one of several lines."""
+    """Lost and marked copies of packets; a prefix "LINE:" names one of several lines."""
 
     def __init__(self, script: dict[str, Any]) -> None:
         self.lost = {key for text in script["lose"] if "@" not in text for key in _keys(text)}
@@ -299,7 +299,7 @@ def measured(script: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure the scripts of a file, or those that are named."""
+    """Measure the named scripts of a file, or all of them."""
     scripts, out, chosen = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
     found: dict[str, Any] = {}

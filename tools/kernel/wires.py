@@ -162,7 +162,7 @@ def gather(ends: list[socket.socket], seconds: float) -> list[list[bytes]]:
 
 @dataclass(frozen=True)
 class Segment:
-    """What a script needs to know of a frame."""
+    """Fields of a frame that scripts read."""
 
     seq: int
     payload: int

@@ -49,7 +49,7 @@ impl Shown for DctcpControl {
     }
 }
 
-/// What scripts need of a transport beyond its rules.
+/// Access of scripts to a transport's packets and windows.
 trait Watched: Transport {
     /// Number of a data packet, and its subflow.
     fn place(header: &Self::Header) -> Option<(usize, u32)>;
@@ -192,7 +192,7 @@ impl<T: Watched> Talk<T> {
         true
     }
 
-    /// Delivers the sender's packets, but for those that the script loses. Returns the numbers of data packets.
+    /// Delivers the sender's packets except for the script's losses. Returns the numbers of data packets.
     fn cross(&mut self, script: &Script, subflows: usize, round: usize) -> Vec<Vec<u32>> {
         let mut sent = vec![Vec::new(); subflows];
         for packet in std::mem::take(&mut self.flying) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A packet as scripts name it: subflow, number, and which copy of it, from 1.
 type Copy = (usize, u32, u32);
 
-/// What is sent, and what the network does to it.
+/// The packets of a flow, and their fate in the network.
 #[derive(Clone, Debug)]
 pub struct Script {
     pub name: String,
@@ -51,7 +51,7 @@ impl Script {
         }
     }
 
-    /// Whether a copy is lost that is number `place` of those that leave in round trip `round`.
+    /// Whether a copy is lost; `place` is its number among the packets of round trip `round`.
     pub fn loses(&self, copy: Copy, round: usize, place: usize) -> bool {
         self.lose.contains(&copy) || self.lose_places.contains(&(round, place))
     }
@@ -101,7 +101,7 @@ pub struct Round {
 /// The round trips of each subflow.
 pub type Rounds = Vec<Vec<Round>>;
 
-/// What one kernel did.
+/// The recording of one kernel.
 pub struct Kernel {
     pub release: String,
     pub runs: BTreeMap<String, (Script, Rounds)>,
