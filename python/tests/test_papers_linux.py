@@ -36,7 +36,7 @@ def test_without_namespaces_every_claim_is_not_run_and_says_why(
 ) -> None:
     monkeypatch.setattr(machine, "missing", lambda: "a testbed needs root")
     order = Order(model.load("ndp-linux"), None, "smoke", None, tmp_path)
-    outcomes = reproduce(order, Tally("", 0, 0, quiet=True))
+    outcomes = reproduce(order, Tally("", 0, 0, quiet=True)).outcomes
     assert {outcome.verdict for outcome in outcomes} == {NOT_RUN}
     reasons = {outcome.claim.id: outcome.why for outcome in outcomes}
     assert reasons["linux-calls-tcp"] == "not possible here: a testbed needs root"

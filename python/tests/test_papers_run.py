@@ -28,6 +28,9 @@ def test_one_figure_runs_and_is_judged(pullnet: Pullnet, tmp_path: Path) -> None
     out = tmp_path / "out" / "ndp-smoke"
     assert json.loads((out / "claims-21.json").read_text()) == claims
     assert (out / "claims-21.csv").read_text().startswith("claim,priority,")
+    page = (out / "report-21.html").read_text()
+    assert "pullnet reproduce ndp/21 --smoke" in page
+    assert all(f"{claim['id']}<br>" in page for claim in claims)
 
 
 def test_runs_that_are_there_are_not_repeated(pullnet: Pullnet, tmp_path: Path) -> None:

@@ -11,7 +11,10 @@ from pullnet.errors import InputError
 def reproduce(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="[PAPER[/FIGURE]]", help="Which paper, or one figure of it; all if left out."),
+        typer.Argument(
+            metavar="[PAPER[/FIGURE]]",
+            help="Which paper, or one figure of it; all if left out. A folder with a paper.toml is one of your own.",
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Under ten minutes on two cores: shorter, fewer runs.")

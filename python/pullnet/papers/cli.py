@@ -7,7 +7,7 @@ from rich.console import Console
 
 from pullnet import json_text
 from pullnet.console import Output
-from pullnet.papers import model, report
+from pullnet.papers import model, own, page, report
 from pullnet.papers.judge import Outcome
 from pullnet.papers.reproduce import Order
 from pullnet.papers.reproduce import reproduce as run_order
@@ -33,16 +33,16 @@ def reproduce(what: str | None, level: str, seeds: str | None, out: Path | None,
         typer.echo(json_text.dumps(report.as_json(outcomes)))
 
 
-def _targets(what: str | None) -> list[tuple[str, str | None]]:
-    if what is None:
-        return [(name, None) for name in model.names()]
-    name, _, figure = what.partition("/")
-    return [(name, figure or None)]
+def _targets(what: str | None) -> list[tuple[str | Path, str | None]]:
+    return [(name, None) for name in model.names()] if what is None else [own.find(what)]
 
 
-def _order(name: str, figure: str | None, level: str, seeds: list[int] | None, out: Path | None, jobs: int) -> Order:
-    place = (out or Path("results") / "reproduce") / f"{name}-{level}"
-    order = Order(model.load(name), figure, level, seeds, place, jobs)
+def _order(
+    which: str | Path, figure: str | None, level: str, seeds: list[int] | None, out: Path | None, jobs: int
+) -> Order:
+    paper = own.load(which) if isinstance(which, Path) else model.load(which)
+    place = (out or Path("results") / "reproduce") / f"{paper.name}-{level}"
+    order = Order(paper, figure, level, seeds, place, jobs)
     _ = order.claims
     return order
 
@@ -56,15 +56,18 @@ def _carry_out(order: Order, log: Console, *, tables: bool) -> list[Outcome]:
     with Tally(order.paper.name, len(tasks), len(tasks) - waiting) as tally:
         asking = Asking(tally, "stopping once the runs that have begun are done; the same command goes on from there")
         with interruptible(asking):
-            outcomes = run_order(order, tally, asking)
-    for line in warned(tasks):
+            found = run_order(order, tally, asking)
+    warnings = warned(tasks)
+    for line in warnings:
         typer.echo(line, err=True)
-    name = f"claims-{order.figure}" if order.figure else "claims"
-    report.write(outcomes, order.out, name)
+    suffix = f"-{order.figure}" if order.figure else ""
+    name = f"claims{suffix}"
+    report.write(found.outcomes, order.out, name)
+    html = page.write(found, warnings, order.out / f"report{suffix}.html")
     if tables:
-        report.show(outcomes, Output())
-        typer.echo(f"Runs, figures, {name}.json and {name}.csv are in {order.out}")
-    return outcomes
+        report.show(found.outcomes, Output())
+        typer.echo(f"Runs, figures, {name}.json and {name}.csv are in {order.out}; {html} is a page with all of it")
+    return found.outcomes
 
 
 def _span(minutes: float) -> str:

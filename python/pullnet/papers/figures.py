@@ -154,13 +154,22 @@ OTHERS: dict[str, dict[str, Callable[[Data], Picture]]] = {
 """Pictures that belong to no single claim, by paper and figure; another word tells two of one figure apart."""
 
 
-def all_of(paper: str, figure: str | None, data: Data, outcomes: list[Outcome], folder: Path) -> list[Path]:
-    """Draw everything that the runs allow."""
-    pictures = [picture for outcome in outcomes if (picture := of_claim(outcome))]
+def all_of(
+    paper: str, figure: str | None, data: Data, outcomes: list[Outcome], folder: Path
+) -> dict[str, list[Picture]]:
+    """Draw everything that the runs allow; return the pictures by figure."""
+    found: dict[str, list[Picture]] = {}
+    for outcome in outcomes:
+        if picture := of_claim(outcome):
+            found.setdefault(outcome.claim.figure, []).append(picture)
     for name, function in OTHERS.get(paper, {}).items():
-        if figure in (None, name.split()[0]):
+        of = name.split()[0]
+        if figure in (None, of):
             try:
-                pictures.append(function(data))
+                found.setdefault(of, []).append(function(data))
             except MissingRunsError:
                 continue
-    return [draw(picture, folder) for picture in pictures]
+    for pictures in found.values():
+        for picture in pictures:
+            draw(picture, folder)
+    return found

@@ -116,11 +116,29 @@ def names() -> list[str]:
     return sorted(file.parent.name for file in folder().glob("*/paper.toml"))
 
 
-def load(name: str) -> Paper:
-    """Read a paper's folder."""
-    if name not in names():
-        raise InputError(f"there is no paper `{name}`; there are {', '.join(names())}")
-    place = folder() / name
+def load(paper: str | Path) -> Paper:
+    """Read a paper's folder, by its name if it comes along."""
+    if isinstance(paper, str) and paper not in names():
+        raise InputError(f"there is no paper `{paper}`; there are {', '.join(names())}")
+    place = folder() / paper if isinstance(paper, str) else paper
+    name = paper if isinstance(paper, str) else place.resolve().name
+    try:
+        return _load(name, place)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{place}: {_said(error)}") from error
+
+
+def _said(error: Exception) -> str:
+    """Say what is wrong with a table, which the error names by a key or by an argument."""
+    missing = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
+    return (
+        missing.replace("Claim.__init__() ", "a [[claim]] ")
+        .replace("keyword argument", "key")
+        .replace("positional argument", "key")
+    )
+
+
+def _load(name: str, place: Path) -> Paper:
     about = _toml(place / "paper.toml")
     shared = about.get("more", {})
     tables = _toml(place / "experiments.toml")
@@ -130,7 +148,12 @@ def load(name: str) -> Paper:
 
 
 def _toml(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: is not there; a paper has paper.toml, experiments.toml and claims.toml") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _experiment(place: Path, name: str, table: dict[str, Any], shared: Implied | None = None) -> Experiment:

@@ -9,6 +9,7 @@ from pullnet.papers import comparison, figures, rust_tests
 from pullnet.papers.judge import NOT_RUN, Measured, Outcome, judge
 from pullnet.papers.measures import ALL, Data, MissingRunsError
 from pullnet.papers.model import Claim, Paper
+from pullnet.papers.picture import Picture
 from pullnet.papers.runs import Run, Task, execute, plan
 from pullnet.sweeps.local import NEVER, Stop
 from pullnet.sweeps.progress import Tally
@@ -65,7 +66,17 @@ def _extra(given: dict[str, object]) -> list[str]:
     return [str(given[key]) for key in ("capacity", "few") if key in given]
 
 
-def reproduce(order: Order, tally: Tally, stop: Stop = NEVER) -> list[Outcome]:
+@dataclass(frozen=True)
+class Reproduction:
+    """What came out of an order."""
+
+    order: Order
+    outcomes: list[Outcome]
+    pictures: dict[str, list[Picture]]
+    """By figure of the paper."""
+
+
+def reproduce(order: Order, tally: Tally, stop: Stop = NEVER) -> Reproduction:
     """Run everything, judge every claim, draw every picture.
 
     A request to stop lets the tasks under way finish, then raises `KeyboardInterrupt`; the rest is run the next time.
@@ -78,10 +89,10 @@ def reproduce(order: Order, tally: Tally, stop: Stop = NEVER) -> list[Outcome]:
         raise KeyboardInterrupt
     data = Data(_by_experiment(tasks))
     outcomes = [outcome(claim, data, order.level) for claim in order.claims]
-    figures.all_of(order.paper.name, order.figure, data, outcomes, order.out / "figures")
+    pictures = figures.all_of(order.paper.name, order.figure, data, outcomes, order.out / "figures")
     for table in TABLES.get(order.paper.name, []):
         table(data, order.out)
-    return outcomes
+    return Reproduction(order, outcomes, pictures)
 
 
 def _by_experiment(tasks: Iterable[Task]) -> dict[str, list[Run]]:

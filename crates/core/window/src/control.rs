@@ -143,9 +143,13 @@ impl Control for NewReno {
     }
 
     /// RFC 5681, section 3.1: the loss window is one packet. The threshold stays if the same packet times out again.
+    ///
+    /// Where a retransmission is lost, nothing is acknowledged for a while, and far more packets than the window are
+    /// outstanding. That loss is a second indication of congestion (section 4.3): the threshold is half of the window then,
+    /// which the first one has halved already.
     fn on_timeout(&mut self, _: &Growth, flight: u32, repeated: bool) {
         if !repeated {
-            self.threshold = (f64::from(flight) / 2.0).max(LEAST_THRESHOLD);
+            self.threshold = (f64::from(flight).min(self.window) / 2.0).max(LEAST_THRESHOLD);
         }
         self.window = 1.0;
     }
@@ -224,5 +228,13 @@ mod tests {
         assert_eq!((reno.window, reno.threshold), (1.0, 5.0));
         reno.on_timeout(&RULES, 1, false);
         assert_eq!(reno.threshold, 2.0);
+    }
+
+    #[test]
+    fn a_timeout_in_recovery_halves_the_window_again_whatever_is_outstanding() {
+        let mut reno = NewReno::open(&RULES, 50);
+        reno.on_loss(&RULES, 50);
+        reno.on_timeout(&RULES, 103, false);
+        assert_eq!((reno.window, reno.threshold), (1.0, 12.5));
     }
 }

@@ -51,6 +51,22 @@ fn after_a_timeout_what_had_arrived_is_passed_over() {
     s.at(ms(1010)).receives(ack(8)).sends([data(8), data(9)]);
 }
 
+// RFC 5681, section 4.3: the loss of a retransmission is a second indication of congestion.
+#[test]
+fn a_lost_retransmission_lowers_the_threshold_twice_however_much_is_outstanding() {
+    let mut s = in_flight(&sacking(), 16);
+    // The threshold is 8. Whatever leaves arrives, but for packet 0 and its second copy.
+    s.at(us(10)).receives(sack(0, &[(1, 16)]));
+    s.at(us(20)).receives(sack(0, &[(1, 23)]));
+    s.at(us(30)).receives(sack(0, &[(1, 30)]));
+    s.at(us(40)).receives(sack(0, &[(1, 37)])).sent();
+    // The threshold is 4, although 44 packets are outstanding.
+    s.at(ms(1000)).sends([first(0)]);
+    s.at(ms(1010)).receives(ack(44)).sends([data(44), data(45)]);
+    s.at(ms(1020)).receives_all([ack(45), ack(46)]).sends((46..50).map(data));
+    s.at(ms(1030)).receives_all((47..51).map(ack)).sends((50..54).map(data));
+}
+
 #[test]
 fn duplicates_after_a_timeout_retransmit_nothing() {
     let mut s = in_flight(&plain(), 8);
