@@ -26,6 +26,7 @@
 //! `topology::KINDS`.
 
 mod cross_checks;
+mod fabrics;
 mod fault;
 mod links;
 mod memory;
