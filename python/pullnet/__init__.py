@@ -16,6 +16,7 @@ from pullnet.runner import run
 from pullnet.scenario import Checked, Overrides, ScenarioSource, catalogue, check, paths, schema
 from pullnet.summary import Notice, Summary
 from pullnet.sweeps.sweep import Sweep, load_sweep, sweep
+from pullnet.waiting import hops, waits
 
 __all__ = [
     "Checked",
@@ -36,6 +37,7 @@ __all__ = [
     "__version__",
     "catalogue",
     "check",
+    "hops",
     "iter_many",
     "load",
     "load_sweep",
@@ -44,4 +46,5 @@ __all__ = [
     "run_many",
     "schema",
     "sweep",
+    "waits",
 ]
