@@ -367,12 +367,28 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
 
     /// `packet` arrives now, at its switch and for this port.
     pub fn arrive(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
-        let now = packet.time(cx.env.window);
-        self.admit::<true>(cx, packet);
-        if self.completion >= IDLE {
-            self.serve::<true>(cx, now);
+        if self.held.is_some() {
+            return self.arrive_recorded(cx, packet);
         }
+        self.take_in::<false>(cx, packet);
+    }
+
+    /// [`Port::arrive`] at a port that records anything.
+    #[cold]
+    #[inline(never)]
+    fn arrive_recorded(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
+        let now = packet.time(cx.env.window);
+        self.take_in::<true>(cx, packet);
         self.record_held(now);
+    }
+
+    #[inline(always)]
+    fn take_in<const RECORDS: bool>(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
+        let now = packet.time(cx.env.window);
+        self.admit::<RECORDS>(cx, packet);
+        if self.completion >= IDLE {
+            self.serve::<RECORDS>(cx, now);
+        }
     }
 
     /// Packets that wait or are in service.
@@ -392,6 +408,16 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     /// Processes the next event if it lies in the window, and records occupancy if a probe wants it.
     #[inline(never)]
     pub fn step(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
+        if self.held.is_some() {
+            return self.step_recorded(cx);
+        }
+        self.turn::<false>(cx, &mut self.ahead(cx.env.window)).is_some()
+    }
+
+    /// [`Port::step`] at a port that records anything.
+    #[cold]
+    #[inline(never)]
+    fn step_recorded(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
         let turn = self.turn::<true>(cx, &mut self.ahead(cx.env.window));
         if let Some(now) = turn {
             self.record_held(now);
@@ -485,17 +511,11 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             self.completion |= IDLE;
             return;
         };
-        let before = self.watched::<RECORDS>().then(|| LineState::of(&self.line));
+        let before = RECORDS.then(|| LineState::of(&self.line));
         self.completion = self.line.send(cx.env.net, now, &packet, cx.env.out);
         if let Some(before) = before {
             self.record_service(cx.env.net, now, packet, before);
         }
-    }
-
-    /// Whether anything is recorded here.
-    #[inline(always)]
-    fn watched<const RECORDS: bool>(&self) -> bool {
-        RECORDS && self.held.is_some()
     }
 
     /// `packet` goes into service at `now`.
@@ -537,7 +557,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         if Q::SIGNALS {
             packet.reveal_ingress(now, cx.env.net.salt(self.incidents.node));
         }
-        if self.watched::<RECORDS>() {
+        if RECORDS {
             self.record_arrival(cx.env.net, now, packet);
         }
         act!(self, cx, now, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx));

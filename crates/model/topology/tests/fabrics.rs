@@ -20,7 +20,7 @@ fn vl2() -> impl Strategy<Value = Topology> {
 
 fn jellyfish() -> impl Strategy<Value = Topology> {
     (5u32..=14, 3u32..=4, 1u32..=3, any::<u64>())
-        .prop_filter("an even number of ends", |(switches, degree, ..)| switches * degree % 2 == 0)
+        .prop_filter("an even number of ends", |(switches, degree, ..)| (switches * degree).is_multiple_of(2))
         .prop_map(|(switches, degree, hosts, seed)| {
             let jellyfish =
                 Jellyfish { switches, ports: degree + hosts, degree, seed, ..Jellyfish::default() };
