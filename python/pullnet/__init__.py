@@ -10,6 +10,7 @@ Simulations run in Rust; tables come back as Polars data frames whose columns ca
 
 from pullnet._core import __version__
 from pullnet.errors import HostError, InputError, InternalError, NotRecordedError, PullnetError, PullnetWarning
+from pullnet.export import export_flows, export_topology
 from pullnet.pool import Job, iter_many, run_many
 from pullnet.result import ColumnInfo, Result, load
 from pullnet.runner import run
@@ -37,6 +38,8 @@ __all__ = [
     "__version__",
     "catalogue",
     "check",
+    "export_flows",
+    "export_topology",
     "hops",
     "iter_many",
     "load",
