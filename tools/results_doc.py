@@ -29,6 +29,7 @@ control = true
 packets = true
 series = { interval = "10 us" }
 port_series = { interval = "10 us" }
+hops = { every = 1 }
 """
 
 HEAD = """# What a run leaves
@@ -44,9 +45,10 @@ HEAD = """# What a run leaves
 | `PARTIAL` | only there if the result is not whole; says why: it was interrupted, or tables found no room |
 
 `flows`, `hosts` and `ports` are always there, the others if `[probes]` enables them. A `series` of more than
-10,000,000 rows is refused before the run where that can be told, and else left out, with exit code 2. A column whose
-name ends in `_ps` holds whole picoseconds. Percentiles in the summary interpolate linearly between neighbours, which is
-the default of numpy. A directory is written beside its place and renamed, so that an existing directory is complete.
+10,000,000 rows is refused before the run where that can be told, and else left out, with exit code 2; so are `hops`
+of more than 5,000,000. A column whose name ends in `_ps` holds whole picoseconds. Percentiles in the summary
+interpolate linearly between neighbours, which is the default of numpy. A directory is written beside its place and
+renamed, so that an existing directory is complete.
 
 A result runs again wherever it is: `pullnet run RESULT/scenario.toml` gives the same fingerprint. Its `scenario.toml`
 names the copies in `inputs/` (a flow list in Parquet is kept as the CSV that was read from it), and they are compared

@@ -10,12 +10,14 @@ Simulations run in Rust; tables come back as Polars data frames whose columns ca
 
 from pullnet._core import __version__
 from pullnet.errors import HostError, InputError, InternalError, NotRecordedError, PullnetError, PullnetWarning
+from pullnet.export import export_flows, export_topology
 from pullnet.pool import Job, iter_many, run_many
 from pullnet.result import ColumnInfo, Result, load
 from pullnet.runner import run
 from pullnet.scenario import Checked, Overrides, ScenarioSource, catalogue, check, paths, schema
 from pullnet.summary import Notice, Summary
 from pullnet.sweeps.sweep import Sweep, load_sweep, sweep
+from pullnet.waiting import hops, waits
 
 __all__ = [
     "Checked",
@@ -36,6 +38,9 @@ __all__ = [
     "__version__",
     "catalogue",
     "check",
+    "export_flows",
+    "export_topology",
+    "hops",
     "iter_many",
     "load",
     "load_sweep",
@@ -44,4 +49,5 @@ __all__ = [
     "run_many",
     "schema",
     "sweep",
+    "waits",
 ]

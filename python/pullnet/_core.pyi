@@ -109,6 +109,8 @@ class Scenario:
 
         For each link on it: row of the table ports, name, rate in bits per second, delay in picoseconds.
         """
+    def topology_file(self, name: str) -> str:
+        """The text of the file `name` with its topology, in the format that the ending names."""
     @property
     def silenced(self) -> list[str]:
         """Names of the warnings that it silences."""

@@ -22,6 +22,7 @@ PROBES = {
     "latency": "latency = true",
     "control": "control = true",
     "packets": "packets = true",
+    "hops": "hops = { every = 10 }",
 }
 """Line of a scenario that requests each of the optional tables."""
 
@@ -108,6 +109,17 @@ class Result:
     def packets(self) -> "pl.DataFrame":
         """One row per packet that a host sent or received; needs the probe `packets`."""
         return self.table("packets")
+
+    @cached_property
+    def hops(self) -> "pl.DataFrame":
+        """Packets of some flows at every port, with what they waited behind; needs the probe `hops`."""
+        return self.table("hops")
+
+    def waits(self, flow: int) -> "pl.DataFrame":
+        """Ports that packets of `flow` came to, the one where they waited longest first; needs the probe `hops`."""
+        from pullnet.waiting import waits
+
+        return waits(self, flow)
 
     @property
     def in_memory(self) -> dict[str, Any]:

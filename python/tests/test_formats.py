@@ -8,7 +8,10 @@ import pytest
 import pullnet
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
-EXAMPLES = re.findall(r"<!-- example: (\w+) (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL)
+FOUND = re.findall(r"<!-- example: (\w+) (\S+)( \S+)? -->\n```\w+\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES = [(kind, name, text) for kind, name, _, text in FOUND]
+MORE = {name: setting.strip() for _, name, setting, _ in FOUND}
+"""Further settings of a table that names the file."""
 
 SCENARIO = """
 until = "all flows done"
@@ -29,7 +32,7 @@ def parts(kind: str, name: str) -> dict[str, str]:
     """Tables of a scenario that name a file."""
     match kind:
         case "topology":
-            return {"topology": f'kind = "file"\nfile = "{name}"', "traffic": INCAST}
+            return {"topology": f'kind = "file"\nfile = "{name}"\n{MORE.get(name, "")}', "traffic": INCAST}
         case "sizes":
             sizes = f'sizes = {{ file = "{name}", read = "steps" }}'
             return {"topology": STAR, "traffic": f'kind = "poisson"\nload = 0.5\nflows = 9\n{sizes}'}
@@ -78,3 +81,16 @@ def test_rows_of_paths_are_rows_of_ports(tmp_path: Path) -> None:
     assert hasattr(result, "port_series")
     assert not hasattr(result, "latency")
     assert set(result.port_series["name"]) <= set(result.ports["name"])
+
+
+def test_a_host_uses_all_the_nics_that_its_file_gives_it(tmp_path: Path) -> None:
+    text = next(text for _, name, text in EXAMPLES if name == "nics.toml")
+    (tmp_path / "nics.toml").write_text(text)
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(SCENARIO.format(**parts("topology", "nics.toml")).replace("90 kB", "9 MB"))
+    result = pullnet.run(scenario)
+    assert pullnet.paths(scenario, 0, 1)["path"].max() == 1
+    used = result.ports.filter(result.ports["name"].is_in(["a nics -> left", "a nics -> right"]))["packets"].to_list()
+    assert min(used) > 0.45 * sum(used) > 0
+    rate = 9e6 * 8 / result.flows["fct_us"][0] / 1e3
+    assert 40 < rate < 50, "two NICs of 25 Gb/s"

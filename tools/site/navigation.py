@@ -21,6 +21,7 @@ _LEARN = [
 _REFERENCE = [
     {"Scenario": "scenario.md"},
     {"Results": "results.md"},
+    {"Topologies": "topologies.md"},
     {"Files": "formats.md"},
     {"Commands": "reference/commands.md"},
     {"C": "reference/c.md"},

@@ -104,6 +104,12 @@ impl Scenario {
         Ok((0..count).map(path).collect())
     }
 
+    /// The text of the file `name` with the scenario's topology, in the format that the ending names.
+    fn topology_file(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        pullnet_topology::save(&self.0.topology, name)
+            .map_err(|error| errors::input(py, vec![error.to_string()]))
+    }
+
     /// Names of the warnings that the scenario silences.
     #[getter]
     fn silenced(&self) -> Vec<&'static str> {

@@ -208,6 +208,7 @@ pub fn wanted(scenario: &pullnet_scenario::Scenario) -> Wanted {
         latency: probes.latency,
         control: probes.control,
         packets: probes.packets,
+        hops: probes.hops.is_some(),
     }
 }
 

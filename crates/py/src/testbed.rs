@@ -62,8 +62,9 @@ impl Play {
             silenced: scenario.silence.silenced(),
         };
         let play = Mutex::new(opened.map_err(|error| failed(py, &error))?);
-        // Queues of the testbed's switches are not observed over time.
-        let wanted = Wanted { occupancy: false, series: false, port_series: false, ..wanted(scenario) };
+        // Queues of the testbed's switches are not observed over time, and packets not at every hop.
+        let wanted =
+            Wanted { occupancy: false, series: false, port_series: false, hops: false, ..wanted(scenario) };
         Ok(Self { play, about, wanted })
     }
 

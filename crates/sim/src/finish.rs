@@ -1,6 +1,6 @@
 //! Record of a run, made from the state at its end.
 
-use pullnet_record::{FlowRow, PortRow, PortSeriesRow, RunRecord, StuckFlow};
+use pullnet_record::{FlowRow, HopRow, PortRow, PortSeriesRow, RunRecord, StuckFlow};
 use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{Side, Words};
@@ -36,6 +36,7 @@ pub fn record<W: Words>(
     enter_losses(&shards, &mut builder);
     enter_ideals(net, &mut builder);
     builder.port_series = port_series(net, &shards);
+    builder.hops = (hops(net, &shards), net.hop_count.get());
     let ports = port_rows(net, &shards, now);
     let circle = deadlock::circle(net, &shards);
     builder.deadlock = circle.into_iter().map(|port| net.topology().port_name(port)).collect();
@@ -182,6 +183,17 @@ fn port_series<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortSerie
         rows.extend(port.held.map(|held| held.port_series(nics + id.0)).unwrap_or_default());
     });
     rows.sort_by_key(|row| (row.row, row.at));
+    rows
+}
+
+/// Packets of some flows at ports of switches, in the order in which they came to each port.
+fn hops<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<HopRow> {
+    let nics = net.topology().hosts.len() as u32;
+    let (mut rows, mut ids) = (Vec::new(), net.numbering.port.iter());
+    each_port(shards, |port| {
+        let id = ids.next().expect("a port for each process");
+        rows.extend(port.hops.into_iter().flat_map(|log| log.rows(nics + id.0)));
+    });
     rows
 }
 

@@ -17,6 +17,7 @@ use pullnet_workload::{FlowStart, Join, Part};
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
 use crate::fingerprint::Fingerprint;
+use crate::hops::{self, LineState};
 use crate::line::Line;
 use crate::network::Network;
 use crate::packet::{Packet, Sent};
@@ -320,8 +321,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
 
     #[inline]
     fn transmit(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
-        if cx.env.net.pauses {
-            return self.transmit_unpaused(cx, now);
+        if cx.env.net.sends_specially {
+            return self.transmit_specially(cx, now);
         }
         match self.next_packet(cx, now) {
             Some(packet) => self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out),
@@ -329,11 +330,11 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         }
     }
 
-    /// [`Host::transmit`] where switches pause hosts. A packet of a paused priority blocks the packets behind it, as in
-    /// a NIC with one queue.
+    /// [`Host::transmit`] where switches pause hosts, or packets are recorded at every hop. A packet of a paused priority
+    /// blocks the packets behind it, as in a NIC with one queue.
     #[cold]
     #[inline(never)]
-    fn transmit_unpaused(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
+    fn transmit_specially(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
         self.line.change(now);
         let packet = self.held_back.take().or_else(|| self.next_packet(cx, now));
         let paused = |packet: &Packet<W>| self.line.pause.here >> packet.priority() & 1 != 0;
@@ -342,7 +343,12 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 self.held_back = Some(packet);
                 self.ready_at = self.line.next_change();
             }
-            Some(packet) => self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out),
+            Some(packet) => {
+                let before = LineState::of(&self.line);
+                self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out);
+                let line = (&self.line, before);
+                cx.log.hops.extend(hops::at_nic(cx.env.net, self.id, (now, self.busy_until), &packet, line));
+            }
             None => self.ready_at = u64::MAX,
         }
     }
@@ -390,7 +396,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     fn log_arrival(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Packet<W>) {
         let peer = cx.env.net.topology().host(packet.from()).unwrap_or(self.id);
         let received = received(packet, cx.env.net.topology().path_count(packet.from(), self.addr));
-        let kind = self.transport.kind(&received.header);
+        let kind = cx.env.net.headers.kind(received.header);
         cx.log.packets.push(packet_received(Instant(now), (self.id, peer), kind, &received));
     }
 
@@ -399,7 +405,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     #[inline(never)]
     fn log_departure(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Transmit<Packed<W>>) {
         let (host, at, probes) = (self.id, Instant(now), cx.env.net.probes());
-        let kind = self.transport.kind(&packet.header);
+        let kind = cx.env.net.headers.kind(packet.header);
         if probes.control && packet.class == Class::Control {
             cx.log.control.push(ControlRow { host, at, kind });
         }

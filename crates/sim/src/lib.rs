@@ -13,6 +13,7 @@ mod fingerprint;
 mod finish;
 mod fork;
 mod groups;
+mod hops;
 mod host;
 mod hosts;
 mod huge;

@@ -13,6 +13,7 @@ use pullnet_units::{BitsPerSec, HostId, Id, Instant, NodeId, Picos, PortId};
 use crate::clock::Grid;
 use crate::fork::Fork;
 use crate::groups::Groups;
+use crate::hops::HopCount;
 use crate::line::PAUSE_FRAME;
 use crate::outbox::Target;
 use crate::packet::Packet;
@@ -92,9 +93,9 @@ impl Switching {
 
 /// Reader of the header fields that the engine needs.
 pub enum Headers<W> {
-    /// In a run with one transport: [`Header::concerns`] and [`Header::hop_view`].
+    /// In a run with one transport: [`Header::concerns`], [`Header::hop_view`], [`Header::at_hop`] and [`Header::KINDS`].
+    Sole(Concern<W>, View<W>, AtHop<W>, &'static [&'static str]),
     /// In a run with several transports.
-    Sole(Concern<W>, View<W>, AtHop<W>),
     Several(Looks<W>),
 }
 
@@ -105,6 +106,7 @@ impl<W: Words> Headers<W> {
             |packed| H::unpack(packed).concerns(),
             |packed| H::unpack(packed).hop_view(),
             |packed, hop| H::unpack(packed).at_hop(hop).map(H::pack),
+            H::KINDS,
         )
     }
 
@@ -119,7 +121,7 @@ impl<W: Words> Headers<W> {
     /// Header fields of `packed` that switches may read.
     pub fn view(&self, packed: Packed<W>) -> Option<HopView> {
         match self {
-            Self::Sole(_, view, _) => view(packed),
+            Self::Sole(_, view, ..) => view(packed),
             Self::Several(looks) => looks.view(packed),
         }
     }
@@ -127,8 +129,16 @@ impl<W: Words> Headers<W> {
     /// What `packed` becomes as it leaves by `hop`; `None`: it stays as it is.
     pub fn at_hop(&self, packed: Packed<W>, hop: &mut dyn pullnet_transport::Hop) -> Option<Packed<W>> {
         match self {
-            Self::Sole(_, _, at_hop) => at_hop(packed, hop),
+            Self::Sole(_, _, at_hop, _) => at_hop(packed, hop),
             Self::Several(looks) => looks.at_hop(packed, hop),
+        }
+    }
+
+    /// Packet type, in the protocol's terms.
+    pub fn kind(&self, packed: Packed<W>) -> &'static str {
+        match self {
+            Self::Sole(.., kinds) => kinds[usize::from(packed.kind & 0x0f)],
+            Self::Several(looks) => looks.kind(packed),
         }
     }
 }
@@ -158,8 +168,6 @@ pub struct Network<W> {
     pub trimmed: u32,
     /// How long a returned header takes to the port that leads to its sender, in picoseconds.
     pub return_latency: u64,
-    /// Whether switches pause their neighbours.
-    pub pauses: bool,
     /// Readers of packet headers.
     pub headers: Headers<W>,
     /// Bytes on the wire of the largest packet.
@@ -168,8 +176,12 @@ pub struct Network<W> {
     pub groups: Option<Groups>,
     /// Measurement window in picoseconds.
     pub measure: (u64, u64),
-    /// Whether ports record how many packets they hold.
+    /// Whether ports record how many packets they hold, or which.
     pub records_held: bool,
+    /// Whether NICs send packets one by one, to look at pauses or to record packets.
+    pub sends_specially: bool,
+    /// Rows of the record of every hop.
+    pub hop_count: HopCount,
 }
 
 impl<W: Words> Network<W> {
@@ -193,10 +205,13 @@ impl<W: Words> Network<W> {
         let measure = (scenario.measure.0.0, scenario.measure.1.0);
         let records_held = scenario.probes.ports
             || scenario.probes.series.is_some()
-            || scenario.probes.port_series.is_some();
+            || scenario.probes.port_series.is_some()
+            || scenario.probes.hops.is_some();
         let largest = framings.iter().map(|framing| framing.mtu + framing.header).max().unwrap_or(1);
         Self {
             groups: Groups::new(&scenario),
+            sends_specially: switching.pauses || scenario.probes.hops.is_some(),
+            hop_count: HopCount::default(),
             scenario,
             numbering,
             salts,
@@ -205,7 +220,6 @@ impl<W: Words> Network<W> {
             shortest,
             trimmed,
             return_latency,
-            pauses: switching.pauses,
             headers,
             largest,
             measure,

@@ -11,6 +11,7 @@ use pullnet_units::{BitsPerSec, Instant, NodeId};
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
 use crate::fingerprint::Fingerprint;
+use crate::hops::{HopLog, LineState};
 use crate::line::Line;
 use crate::network::Network;
 use crate::outbox::Outbox;
@@ -85,6 +86,8 @@ pub struct Incidents {
     pub counts: PortCounts,
     /// Hash of them.
     pub fingerprint: Fingerprint,
+    /// Packets of some flows, if a probe records them.
+    pub hops: Option<Box<HopLog>>,
 }
 
 /// Surroundings of the queue of one port at one time. Rare branches of a discipline take a copy ([`Context::apart`]),
@@ -121,6 +124,9 @@ impl<'b, W: Words> Surroundings<'_, 'b, W> {
     #[cold]
     #[inline(never)]
     fn note(&mut self, outcome: Outcome<Packet<W>>) {
+        if let Some(hops) = &mut self.incidents.hops {
+            hops.note(self.env.net, &outcome);
+        }
         let Incidents { counts, fingerprint, .. } = self.incidents;
         match outcome {
             Outcome::Marked(packet) => {
@@ -269,6 +275,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
                 index,
                 counts: PortCounts::default(),
                 fingerprint: Fingerprint::default(),
+                hops: None,
             },
         };
         port.count_room(net, rules);
@@ -344,7 +351,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             while self.step(cx) {}
         } else {
             let mut ahead = self.ahead(cx.env.window);
-            while self.turn(cx, &mut ahead).is_some() {}
+            while self.turn::<false>(cx, &mut ahead).is_some() {}
         }
         self.due(cx.env.net, cx.rules, cx.env.window)
     }
@@ -360,12 +367,28 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
 
     /// `packet` arrives now, at its switch and for this port.
     pub fn arrive(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
-        let now = packet.time(cx.env.window);
-        self.admit(cx, packet);
-        if self.completion >= IDLE {
-            self.serve(cx, now);
+        if self.held.is_some() {
+            return self.arrive_recorded(cx, packet);
         }
+        self.take_in::<false>(cx, packet);
+    }
+
+    /// [`Port::arrive`] at a port that records anything.
+    #[cold]
+    #[inline(never)]
+    fn arrive_recorded(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
+        let now = packet.time(cx.env.window);
+        self.take_in::<true>(cx, packet);
         self.record_held(now);
+    }
+
+    #[inline(always)]
+    fn take_in<const RECORDS: bool>(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
+        let now = packet.time(cx.env.window);
+        self.admit::<RECORDS>(cx, packet);
+        if self.completion >= IDLE {
+            self.serve::<RECORDS>(cx, now);
+        }
     }
 
     /// Packets that wait or are in service.
@@ -385,7 +408,17 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     /// Processes the next event if it lies in the window, and records occupancy if a probe wants it.
     #[inline(never)]
     pub fn step(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
-        let turn = self.turn(cx, &mut self.ahead(cx.env.window));
+        if self.held.is_some() {
+            return self.step_recorded(cx);
+        }
+        self.turn::<false>(cx, &mut self.ahead(cx.env.window)).is_some()
+    }
+
+    /// [`Port::step`] at a port that records anything.
+    #[cold]
+    #[inline(never)]
+    fn step_recorded(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
+        let turn = self.turn::<true>(cx, &mut self.ahead(cx.env.window));
         if let Some(now) = turn {
             self.record_held(now);
         }
@@ -420,9 +453,14 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     }
 
     /// Processes the next event if it lies in the window, and returns its time. At equal times a completion comes
-    /// before an arrival. `ahead` holds the ranks of the next events, and is updated.
+    /// before an arrival. `ahead` holds the ranks of the next events, and is updated. Packets are recorded only if
+    /// `RECORDS`.
     #[inline(always)]
-    fn turn(&mut self, cx: &mut PortContext<'_, W, Q>, ahead: &mut Ahead) -> Option<u64> {
+    fn turn<const RECORDS: bool>(
+        &mut self,
+        cx: &mut PortContext<'_, W, Q>,
+        ahead: &mut Ahead,
+    ) -> Option<u64> {
         let mut now = self.next_own();
         if ahead.arrival < ahead.bound {
             let packet = self.inbox.pop()?;
@@ -430,7 +468,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             now = packet.time(cx.env.window);
             match packet.as_signal() {
                 Some(signal) if Q::SIGNALS => self.obey(signal, now),
-                _ => self.admit(cx, packet),
+                _ => self.admit::<RECORDS>(cx, packet),
             }
             if self.completion < IDLE {
                 return Some(now);
@@ -455,14 +493,14 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         } else {
             return None;
         }
-        self.serve(cx, now);
+        self.serve::<RECORDS>(cx, now);
         ahead.bound = self.bound(cx.env.window);
         Some(now)
     }
 
     /// The next packet goes into service.
     #[inline(always)]
-    fn serve(&mut self, cx: &mut PortContext<'_, W, Q>, now: u64) {
+    fn serve<const RECORDS: bool>(&mut self, cx: &mut PortContext<'_, W, Q>, now: u64) {
         if Q::SIGNALS && self.line.pause.pending {
             self.completion = self.line.send_signal(cx.env.net, now, cx.env.out);
             self.wake = self.line.next_change();
@@ -473,7 +511,30 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             self.completion |= IDLE;
             return;
         };
+        let before = RECORDS.then(|| LineState::of(&self.line));
         self.completion = self.line.send(cx.env.net, now, &packet, cx.env.out);
+        if let Some(before) = before {
+            self.record_service(cx.env.net, now, packet, before);
+        }
+    }
+
+    /// `packet` goes into service at `now`.
+    #[cold]
+    #[inline(never)]
+    fn record_service(&mut self, net: &Network<W>, now: u64, packet: Packet<W>, before: LineState) {
+        if let Some(hops) = &mut self.incidents.hops {
+            hops.served(net, (now, self.completion), &packet, (&self.line, before));
+        }
+    }
+
+    /// `packet` comes at `now`.
+    #[cold]
+    #[inline(never)]
+    fn record_arrival(&mut self, net: &Network<W>, now: u64, packet: Packet<W>) {
+        let free_at = if self.completion < IDLE { self.completion } else { now };
+        if let Some(hops) = &mut self.incidents.hops {
+            hops.arrived(net, (now, free_at), &packet, |visit| self.queue.0.waiting(visit));
+        }
     }
 
     /// Queues `signal` for the other end. The pause frame waits only for the packet in service.
@@ -491,10 +552,13 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
 
     /// A packet comes in.
     #[inline(always)]
-    fn admit(&mut self, cx: &mut PortContext<'_, W, Q>, mut packet: Packet<W>) {
+    fn admit<const RECORDS: bool>(&mut self, cx: &mut PortContext<'_, W, Q>, mut packet: Packet<W>) {
         let now = packet.time(cx.env.window);
         if Q::SIGNALS {
             packet.reveal_ingress(now, cx.env.net.salt(self.incidents.node));
+        }
+        if RECORDS {
+            self.record_arrival(cx.env.net, now, packet);
         }
         act!(self, cx, now, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx));
         self.note_peaks();

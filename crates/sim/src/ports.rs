@@ -11,6 +11,7 @@ use pullnet_units::PortId;
 use crate::agenda::{Agenda, NOT_ARMED};
 use crate::clock::Window;
 use crate::fingerprint::Fingerprint;
+use crate::hops::HopLog;
 use crate::hosts::Hosts;
 use crate::huge;
 use crate::line::Line;
@@ -79,6 +80,8 @@ pub struct PortView<'a> {
     pub peaks: [u32; 2],
     /// Occupancy, if it is recorded.
     pub held: Option<&'a Held>,
+    /// Packets of some flows, if they are recorded.
+    pub hops: Option<&'a HopLog>,
 }
 
 /// A switch as the unit of work: its ports share state, and their events are processed together in order of time.
@@ -352,6 +355,7 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
                 fingerprint: port.incidents.fingerprint,
                 peaks: port.peaks,
                 held: port.held.as_deref(),
+                hops: port.incidents.hops.as_deref(),
             });
         }
     }
@@ -435,5 +439,10 @@ pub fn port<W: Words, Q: Discipline<Packet<W>>>(
     let [series, own] =
         [probes.series.as_ref().map(|series| series.interval.0), own.map(|own| own.interval.0)];
     let held = Held::new(probes.ports, series, own);
-    Port::new(net, rules, line, port.node, (id.0 - first) as u16, held)
+    let hops = probes.hops.as_ref().map(|_| Box::<HopLog>::default());
+    // A port that records anything has `held`: one look at it tells.
+    let held = held.or_else(|| hops.as_ref().map(|_| Box::default()));
+    let mut port = Port::new(net, rules, line, port.node, (id.0 - first) as u16, held);
+    port.incidents.hops = hops;
+    port
 }

@@ -7,7 +7,6 @@
 use pullnet_protocols::{MOST_KINDS, ProtocolConfig, with_protocol};
 use pullnet_rng::Stream;
 use pullnet_scenario::CarriedBy;
-use pullnet_session::kind_of;
 use pullnet_transport::{
     ConnId, Event, FlowSpec, FlowStatus, Framing, GroupMember, Header, Hop, HopView, HostInfo, Packed,
     Protocol, Received, Source, Transmit, Transport, Words,
@@ -35,8 +34,6 @@ pub trait Stack<W: Words>: Send {
     fn poll_event(&mut self) -> Option<Event>;
     /// The next deadline; [`Instant::NEVER`] if there is none.
     fn next_timeout(&self) -> Instant;
-    /// Name of a packet's type.
-    fn kind(&self, packed: &Packed<W>) -> &'static str;
     /// See [`Transport::places`].
     fn places(&self, step: u8, visit: &mut impl FnMut(*const u8));
     /// See [`Transport::open_flows`].
@@ -84,10 +81,6 @@ impl<W: Words, T: Transport<Header: Header<Words = W>> + Send> Stack<W> for T {
         self.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at)
     }
 
-    fn kind(&self, packed: &Packed<W>) -> &'static str {
-        kind_of::<T::Header>(packed)
-    }
-
     #[inline(always)]
     fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
         Transport::places(self, step, visit);
@@ -108,7 +101,6 @@ trait Member<W>: Send {
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<Packed<W>>>;
     fn poll_event(&mut self) -> Option<Event>;
     fn next_timeout(&self) -> Instant;
-    fn kind(&self, packed: &Packed<W>) -> &'static str;
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus));
 }
 
@@ -162,10 +154,6 @@ impl<W: Words, T: Transport + Send> Member<W> for Narrow<T> {
         self.0.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at)
     }
 
-    fn kind(&self, packed: &Packed<W>) -> &'static str {
-        kind_of::<T::Header>(&narrow(*packed))
-    }
-
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
         self.0.open_flows(visit);
     }
@@ -185,6 +173,8 @@ pub type AtHop<W> = fn(Packed<W>, &mut dyn Hop) -> Option<Packed<W>>;
 struct Look<W> {
     /// Number of its first packet type among those of the run.
     first_kind: u8,
+    /// Names of its packet types.
+    kinds: &'static [&'static str],
     /// Priority of its packets at switches; `None` to keep the transport's own.
     class: Option<u8>,
     /// Reads the connection and packet number from a header of the protocol's own type.
@@ -210,9 +200,9 @@ impl<W: Words> Looks<W> {
         let mut first_kind = 0;
         for (number, CarriedBy { config, class, .. }) in (0..).zip(transports) {
             let (about, view, at_hop, kinds) = with_protocol!(config, |_config: P| readers::<P, W>());
-            all.of_kind[first_kind..first_kind + kinds].fill(number);
-            all.looks.push(Look { first_kind: first_kind as u8, class: *class, about, view, at_hop });
-            first_kind += kinds;
+            all.of_kind[first_kind..first_kind + kinds.len()].fill(number);
+            all.looks.push(Look { first_kind: first_kind as u8, kinds, class: *class, about, view, at_hop });
+            first_kind += kinds.len();
         }
         all
     }
@@ -229,6 +219,12 @@ impl<W: Words> Looks<W> {
         (self.looks[transport].about)(packed)
     }
 
+    /// Packet type, in the protocol's terms.
+    pub fn kind(&self, packed: Packed<W>) -> &'static str {
+        let (transport, own) = self.own(packed);
+        self.looks[transport].kinds[usize::from(own.kind & 0x0f)]
+    }
+
     /// Header fields that switches may read.
     pub fn view(&self, packed: Packed<W>) -> Option<HopView> {
         let (transport, packed) = self.own(packed);
@@ -243,8 +239,8 @@ impl<W: Words> Looks<W> {
     }
 }
 
-/// Readers of the headers of protocol `P`, and the number of its packet types.
-fn readers<P: Protocol, W: Words>() -> (Concern<W>, View<W>, AtHop<W>, usize) {
+/// Readers of the headers of protocol `P`, and the names of its packet types.
+fn readers<P: Protocol, W: Words>() -> (Concern<W>, View<W>, AtHop<W>, &'static [&'static str]) {
     type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
     let about = |packed| HeaderOf::<P>::unpack(narrow(packed)).concerns();
     let view = |packed| HeaderOf::<P>::unpack(narrow(packed)).hop_view();
@@ -252,7 +248,7 @@ fn readers<P: Protocol, W: Words>() -> (Concern<W>, View<W>, AtHop<W>, usize) {
         let written = HeaderOf::<P>::unpack(narrow(packed)).at_hop(hop)?;
         Some(widen(written.pack()))
     };
-    (about, view, at_hop, HeaderOf::<P>::KINDS.len())
+    (about, view, at_hop, HeaderOf::<P>::KINDS)
 }
 
 /// Several transports on one host. They take turns on the link, packet by packet.
@@ -331,11 +327,6 @@ impl<W: Words> Stack<W> for Several<W> {
 
     fn next_timeout(&self) -> Instant {
         self.members.iter().map(|member| member.next_timeout()).min().unwrap_or(Instant::NEVER)
-    }
-
-    fn kind(&self, packed: &Packed<W>) -> &'static str {
-        let (transport, packed) = self.looks.own(*packed);
-        self.members[transport].kind(&packed)
     }
 
     fn places(&self, _: u8, _: &mut impl FnMut(*const u8)) {}

@@ -35,6 +35,7 @@ const ALL_PROBES: &[(&str, &str)] = &[
     ("probes.latency", "true"),
     ("probes.control", "true"),
     ("probes.packets", "true"),
+    ("probes.hops.every", "3"),
     ("probes.series.interval", "10 us"),
     ("probes.series.per", "flow"),
 ];

@@ -10,6 +10,7 @@ from pullnet.cli.compare import compare
 from pullnet.cli.completion import EPILOG as COMPLETION
 from pullnet.cli.completion import completion
 from pullnet.cli.diff import diff
+from pullnet.cli.export import export
 from pullnet.cli.help import epilog, exit_codes
 from pullnet.cli.host import host
 from pullnet.cli.manual import EPILOG as MANUAL
@@ -83,6 +84,7 @@ app.command()(tell)
 testbed.command()(play)
 testbed.command()(compare)
 app.add_typer(codes)
+app.add_typer(export)
 app.add_typer(host)
 app.add_typer(testbed)
 app.add_typer(traffic)

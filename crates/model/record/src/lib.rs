@@ -7,8 +7,8 @@ mod table;
 mod tables;
 
 pub use raw::{
-    ControlRow, Direction, FlowRow, HostRow, LatencyRow, PacketRow, PortRow, PortSeriesRow, RunRecord,
-    SeriesKey, SeriesRow, StuckFlow, Totals,
+    ControlRow, Direction, FlowRow, HopRow, HostRow, LatencyRow, PacketRow, PortRow, PortSeriesRow,
+    RunRecord, SeriesKey, SeriesRow, StuckFlow, Totals,
 };
 pub use spread::Spread;
 pub use summary::{

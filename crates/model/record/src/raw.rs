@@ -212,6 +212,43 @@ pub struct PacketRow {
     pub wire: u16,
 }
 
+/// One packet at one port: from its arrival until it has left, or until it was dropped or sent back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HopRow {
+    /// Row of the port in [`RunRecord::ports`].
+    pub row: u32,
+    /// Flow number.
+    pub flow: u32,
+    /// Number of the data packet that it is, or that it is about, if its header names one.
+    pub number: Option<u32>,
+    /// The host that sent it.
+    pub from: HostId,
+    /// Packet type, in the protocol's terms.
+    pub kind: &'static str,
+    /// `data`, `header` (trimmed), `returned` or `control`, as it arrived.
+    pub class: &'static str,
+    /// Priority at switches.
+    pub priority: u8,
+    /// Bytes on the wire as it arrived.
+    pub wire: u32,
+    /// Its arrival.
+    pub at: Instant,
+    /// Time at which its first bit was sent.
+    pub start: Option<Instant>,
+    /// Time at which its last bit was sent.
+    pub out: Option<Instant>,
+    /// Time for which the packet in service still occupied the link when it arrived.
+    pub busy: Picos,
+    /// Bytes of whole data packets, and of control packets and headers, that waited when it arrived.
+    pub ahead: [u64; 2],
+    /// Of these, bytes of its own flow.
+    pub ahead_own: u64,
+    /// Bytes of both kinds that went into service between its arrival and its own turn.
+    pub behind: [u64; 2],
+    /// `sent`, `marked`, `trimmed`, `replicated`, `lost`, `returned`, `dropped`, or `waiting` at the end of the run.
+    pub outcome: &'static str,
+}
+
 /// Sums over the whole run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
@@ -314,6 +351,8 @@ pub struct RunRecord {
     pub control: Vec<ControlRow>,
     /// Packets that hosts sent and received, if enabled.
     pub packets: Vec<PacketRow>,
+    /// Packets of some flows at every hop, if enabled; ordered by flow, then time.
+    pub hops: Vec<HopRow>,
     /// Flows without progress at the end.
     pub stuck: Vec<StuckFlow>,
     /// Names of ports each of which waits at the end for the next one to send, since that one has paused it, and the last

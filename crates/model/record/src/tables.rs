@@ -1,7 +1,7 @@
 use pullnet_units::{Instant, Picos};
 
 use crate::table::{Builder, Table};
-use crate::{Direction, FlowRow, PortRow, PortSeriesRow, RunRecord, SeriesKey, SeriesRow};
+use crate::{Direction, FlowRow, HopRow, PortRow, PortSeriesRow, RunRecord, SeriesKey, SeriesRow};
 
 /// Optional tables that are enabled. An enabled table exists even if it has no rows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -18,6 +18,8 @@ pub struct Wanted {
     pub control: bool,
     /// `packets`: one row per packet sent or received by a host.
     pub packets: bool,
+    /// `hops`: one row per packet and port of some flows.
+    pub hops: bool,
 }
 
 /// All tables of a run.
@@ -29,6 +31,7 @@ pub fn tables(record: &RunRecord, wanted: Wanted) -> Vec<Table> {
     tables.extend(wanted.latency.then(|| latency(record)));
     tables.extend(wanted.control.then(|| control(record)));
     tables.extend(wanted.packets.then(|| packets(record)));
+    tables.extend(wanted.hops.then(|| hops(record)));
     tables.retain(|table| record.left_out.iter().all(|(name, _)| *name != table.name));
     tables
 }
@@ -337,4 +340,82 @@ fn packets(record: &RunRecord) -> Table {
         })
         .id(["wire_bytes", "B", "Bytes on the wire when it was sent."], |row| row.wire.into())
         .finish()
+}
+
+fn hops(record: &RunRecord) -> Table {
+    let name = |row: &HopRow| record.ports.get(row.row as usize).map_or("", |port| port.name.as_str());
+    let named: Vec<_> = record.hops.iter().map(|row| (row, name(row))).collect();
+    let doc = "One row per packet and port that it came to, NICs included, by flow and time.";
+    let builder = Builder::new("hops", doc, &named)
+        .id(["flow", "", "Number of the flow; of a session that is one, of its first flow."], |(row, _)| {
+            row.flow
+        })
+        .maybe_id(
+            [
+                "number",
+                "",
+                "Number of the data packet that it is, or that it answers; missing if its header names none.",
+            ],
+            |(row, _)| row.number,
+        )
+        .id(
+            ["from", "", "Number of the host that sent it, or that a returned header comes back from."],
+            |(row, _)| row.from.0,
+        )
+        .text(["kind", "", "Packet type, as the protocol names it."], |(row, _)| row.kind)
+        .text(["class", "", "As it came: data, header (trimmed), returned or control."], |(row, _)| row.class)
+        .id(
+            ["priority", "", "Its priority at switches; higher goes first where switches look at it."],
+            |(row, _)| row.priority.into(),
+        )
+        .id(["wire_bytes", "B", "Bytes on the wire as it came."], |(row, _)| row.wire)
+        .id(["row", "", "Row of the table ports."], |(row, _)| row.row)
+        .text(["name", "", "Where the port is and where it leads."], |(_, name)| name)
+        .count(
+            [
+                "at_ps",
+                "ps",
+                "When it was there: with its last bit, or with its header where switches cut through.",
+            ],
+            |(row, _)| row.at.0,
+        );
+    hop_waits(builder).text(["outcome", "", "sent, marked, trimmed, replicated, lost (on the link), returned, dropped, or waiting at the end of the run."], |(row, _)| row.outcome).finish()
+}
+
+/// Adds the columns of the table `hops` that say how long a packet waited, and behind what.
+fn hop_waits<'a>(builder: Builder<'a, (&'a HopRow, &'a str)>) -> Builder<'a, (&'a HopRow, &'a str)> {
+    builder
+        .maybe_count(["start_ps", "ps", "When its first bit was sent; missing if it was not."], |(row, _)| {
+            ps(row.start)
+        })
+        .maybe_count(["out_ps", "ps", "When its last bit was sent; missing if it was not."], |(row, _)| {
+            ps(row.out)
+        })
+        .maybe_ratio(["wait_us", "us", "start_ps - at_ps."], |(row, _)| {
+            row.start.map(|start| start.since(row.at).as_micros_f64())
+        })
+        .count(
+            ["busy_ps", "ps", "For how long the packet in service still took when it came."],
+            |(row, _)| row.busy.0,
+        )
+        .count(["ahead_data_bytes", "B", "Whole data packets that waited when it came."], |(row, _)| {
+            row.ahead[0]
+        })
+        .count(
+            ["ahead_control_bytes", "B", "Control packets and headers that waited when it came."],
+            |(row, _)| row.ahead[1],
+        )
+        .count(["ahead_own_bytes", "B", "Of both, packets of its own flow."], |(row, _)| row.ahead_own)
+        .count(
+            [
+                "behind_data_bytes",
+                "B",
+                "Whole data packets that were served between its coming and its own turn.",
+            ],
+            |(row, _)| row.behind[0],
+        )
+        .count(
+            ["behind_control_bytes", "B", "Control packets and headers that were served in that time."],
+            |(row, _)| row.behind[1],
+        )
 }

@@ -114,6 +114,7 @@ fn record() -> RunRecord {
         latencies: Vec::new(),
         control: Vec::new(),
         packets: Vec::new(),
+        hops: Vec::new(),
         stuck: vec![stuck(0, 60), stuck(1, 61)],
         totals: Totals {
             packet_hops: 1_000,
@@ -151,6 +152,7 @@ fn all() -> Vec<Table> {
             latency: true,
             control: true,
             packets: true,
+            hops: true,
         },
     )
 }

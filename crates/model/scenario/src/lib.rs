@@ -26,6 +26,7 @@
 //! `topology::KINDS`.
 
 mod cross_checks;
+mod fabrics;
 mod fault;
 mod links;
 mod memory;
@@ -40,7 +41,7 @@ mod traffic;
 mod transport;
 mod warnings;
 
-pub use probes::{Per, PortSeries, Probes, Series};
+pub use probes::{FlowNumbers, Hops, Per, PortSeries, Probes, Series};
 pub use pullnet_config::{
     Disk, Files, Forwarding, Input, Origin, Problem, Resolved, ResolvedTable, ResolvedValue, SpecError,
 };

@@ -34,6 +34,15 @@ pub(crate) const DUMBBELL_LINKS: [LinkClass; 2] = [
     ("host_link", "Links between hosts and switches, where they differ from `link`."),
     ("bottleneck", "The link between the two switches, where it differs from `link`."),
 ];
+pub(crate) const FABRIC_LINKS: [LinkClass; 2] = [
+    ("host_link", "Links between hosts and switches, where they differ from `link`."),
+    ("fabric_link", "Links between switches, where they differ from `link`."),
+];
+pub(crate) const JUPITER_LINKS: [LinkClass; 3] = [
+    ("host_link", "Links between hosts and ToRs, where they differ from `link`."),
+    ("tor_link", "Links between ToRs and middle blocks, where they differ from `link`."),
+    ("spine_link", "Links between middle blocks and spine blocks, where they differ from `link`."),
+];
 const LINK_EXAMPLE: &str = "rate = \"10 Gbps\", delay = \"1 us\"";
 
 pub(crate) fn link_tables(classes: &[LinkClass]) -> Vec<SubTable> {

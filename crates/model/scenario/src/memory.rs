@@ -2,7 +2,7 @@
 
 use pullnet_units::{Bytes, Instant};
 
-use crate::{CarriedBy, Scenario, Stop, traffic};
+use crate::{CarriedBy, Hops, Scenario, Stop, traffic};
 
 /// Interpreter and libraries before a run.
 const BASE: u64 = 22_000_000;
@@ -20,6 +20,10 @@ const PER_FLOW: f64 = 300.0;
 const PER_LATENCY: f64 = 48.0;
 const PER_PACKET: f64 = 140.0;
 
+/// A row of the table `hops` while columns are made of it, and the ports on a long way.
+const PER_HOP: f64 = 250.0;
+const PORTS_ON_A_WAY: f64 = 6.0;
+
 /// A row of a series while columns are made of it.
 const PER_SERIES_ROW: u64 = 80;
 
@@ -36,6 +40,12 @@ pub(crate) fn estimate(scenario: &Scenario) -> Bytes {
 /// has no such bound.
 fn records(scenario: &Scenario) -> f64 {
     let (Stop::At(end), probes) = (scenario.stop, &scenario.probes) else { return 0.0 };
+    let flows = scenario.expected_flows.max(1.0);
+    let share = match &probes.hops {
+        Some(Hops::Every(nth)) => 1.0 / f64::from(*nth),
+        Some(Hops::Of(numbers)) => (numbers.count() as f64 / flows).min(1.0),
+        None => 0.0,
+    };
     let bytes = |carried: &CarriedBy| carried.config.framing().mtu + carried.config.framing().header;
     let bits = 8.0 * f64::from(scenario.transports.iter().map(bytes).min().unwrap_or(1));
     let network = traffic::network_of(&scenario.topology);
@@ -44,7 +54,9 @@ fn records(scenario: &Scenario) -> f64 {
     let latency = if probes.latency { PER_LATENCY } else { 0.0 };
     // A data packet is sent and received, and so is its ACK.
     let all = if probes.packets { 4.0 * PER_PACKET } else { 0.0 };
-    packets * (latency + all)
+    // A data packet and its ACK.
+    let hops = (packets * share * 2.0 * PORTS_ON_A_WAY).min(Hops::MOST_ROWS as f64) * PER_HOP;
+    packets * (latency + all) + hops
 }
 
 fn series(scenario: &Scenario) -> u64 {

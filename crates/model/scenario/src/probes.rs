@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pullnet_config::{Reader, Shape, SubTable};
-use pullnet_settings::{Settings, choice, settings};
+use pullnet_settings::{Refused, Setting, Settings, Value, choice, settings};
 use pullnet_topology::Topology;
 use pullnet_units::{Instant, Picos, PortId};
 
@@ -54,6 +54,96 @@ settings! {
         interval: Picos = "10 us" in "1 ns" => "100 s"; required,
         /// Which ports: of a name as in the table ports ("tor 3 -> host 12"), of a switch ("tor 3") or of a level ("tor->host"); all if left out.
         of: Option<String> = "",
+    }
+}
+
+/// Numbers of flows, as single ones and ranges: `"3"`, `"0,7,10..19"` (both ends belong to a range).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowNumbers(Vec<(u32, u32)>);
+
+impl FlowNumbers {
+    fn contains(&self, flow: u32) -> bool {
+        self.0.iter().any(|(low, high)| (*low..=*high).contains(&flow))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|(low, high)| u64::from(high - low) + 1).sum()
+    }
+}
+
+impl Setting for FlowNumbers {
+    const KIND: &'static str = "text";
+
+    fn read(value: Value<'_>) -> Result<Self, Refused> {
+        let unknown = |part: &str| {
+            Refused(format!("has \"{part}\", which is no number of a flow; use for instance \"0,7,10..19\""))
+        };
+        let text = match value {
+            Value::Text(text) => text.to_owned(),
+            Value::Integer(flow) => flow.to_string(),
+            _ => return Err(Refused("names no flows; use for instance \"0,7,10..19\"".to_owned())),
+        };
+        let part = |part: &str| {
+            let (low, high) = part.split_once("..").unwrap_or((part, part));
+            let number = |text: &str| text.trim().parse::<u32>().map_err(|_| unknown(part.trim()));
+            let (low, high) = (number(low)?, number(high)?);
+            if low <= high {
+                return Ok((low, high));
+            }
+            Err(Refused(format!("has the range {low}..{high}, which runs backwards; write {high}..{low}")))
+        };
+        text.split(',').map(part).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn write(&self) -> String {
+        let part = |(low, high): &(u32, u32)| match low == high {
+            true => low.to_string(),
+            false => format!("{low}..{high}"),
+        };
+        format!("\"{}\"", self.0.iter().map(part).collect::<Vec<_>>().join(","))
+    }
+}
+
+settings! {
+    /// Every hop of the packets of some flows: when a packet came to a port and left it, what it waited behind, and what became
+    /// of it. Without either key all flows are recorded.
+    pub struct HopSettings {
+        /// Which flows, by their numbers in the table flows: "3", or "0,7,10..19".
+        flows: Option<FlowNumbers> = "",
+        /// Every n-th flow: 10 stands for the flows 0, 10, 20 and so on.
+        every: Option<u32> = "" in 1 => 1000000000,
+    }
+}
+
+/// The flows whose packets are recorded at every hop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Hops {
+    /// These flows.
+    Of(FlowNumbers),
+    /// Every n-th flow.
+    Every(u32),
+}
+
+impl Hops {
+    /// Rows that a run may have: a gigabyte of memory while columns are made of them.
+    pub const MOST_ROWS: u64 = 5_000_000;
+
+    /// Whether the packets of `flow` are recorded.
+    pub fn has(&self, flow: u32) -> bool {
+        match self {
+            Self::Of(flows) => flows.contains(flow),
+            Self::Every(nth) => flow.is_multiple_of(*nth),
+        }
+    }
+
+    /// Why a run that would have `rows` rows has no table of them.
+    pub fn too_many(rows: u64) -> Option<String> {
+        let most = Self::MOST_ROWS;
+        let reason = format!(
+            "probes.hops makes {rows} rows, which is more than {most}; record fewer flows by `flows` or `every`"
+        );
+        (rows > most).then_some(reason)
     }
 }
 
@@ -121,6 +211,8 @@ pub struct Probes {
     pub control: bool,
     /// Every packet that a host sends or receives.
     pub packets: bool,
+    /// Every hop of the packets of these flows.
+    pub hops: Option<Hops>,
 }
 
 pub(crate) fn table() -> SubTable {
@@ -129,7 +221,9 @@ pub(crate) fn table() -> SubTable {
     let ports = Shape::of(&[PortSeriesSettings::FIELDS]);
     let help = "Queue, bytes, marks, trims and drops of single ports over time.";
     let ports = SubTable::optional("port_series", help, ports);
-    let shape = Shape::of(&[ProbeSettings::FIELDS]).with(series).with(ports);
+    let hops = Shape::of(&[HopSettings::FIELDS]);
+    let hops = SubTable::optional("hops", "Every hop of the packets of some flows.", hops);
+    let shape = Shape::of(&[ProbeSettings::FIELDS]).with(series).with(ports).with(hops);
     SubTable::optional(
         "probes",
         "Records beyond the flows and the sums. A probe never changes the run.",
@@ -152,7 +246,20 @@ pub(crate) fn read(root: &Reader<'_>) -> Probes {
         let PortSeriesSettings { interval, of } = series.read().value;
         PortSeries { interval, of }
     });
-    Probes { ports, series, port_series, latency, control, packets }
+    let hops = reader.table("hops", "every = 10").map(|hops| read_hops(&hops));
+    Probes { ports, series, port_series, latency, control, packets, hops }
+}
+
+fn read_hops(reader: &Reader<'_>) -> Hops {
+    reader.no_other_keys_than(&Shape::of(&[HopSettings::FIELDS]));
+    let HopSettings { flows, every } = reader.read().value;
+    match flows {
+        Some(flows) => {
+            reader.no_effect("every", "`flows` names the flows; keep one of the two");
+            Hops::Of(flows)
+        }
+        None => Hops::Every(every.unwrap_or(1)),
+    }
 }
 
 /// Reports a series of more rows than memory is for. Flows are known only when the scenario has run, and so is how long

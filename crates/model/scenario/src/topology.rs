@@ -1,4 +1,4 @@
-//! `[topology]`: kinds, their keys and builders. A new kind is one line in [`KINDS`].
+//! `[topology]`: kinds, their keys and builders. A new kind is one line in [`KINDS`]; `fabrics` has those of publications.
 
 use pullnet_config::{Kind, Reader, Shape, SubTable};
 use pullnet_settings::{Settings, choice, settings};
@@ -10,6 +10,7 @@ use pullnet_topology::{
 use pullnet_units::{BitsPerSec, Picos};
 use pullnet_workload::FileName;
 
+use crate::fabrics::FABRICS;
 use crate::links::{
     DUMBBELL_LINKS, FAT_TREE_LINKS, LEAF_SPINE_LINKS, PLACEHOLDER, Unreadable, class_links, link_tables,
     one_link,
@@ -112,17 +113,19 @@ settings! {
         host_rate: Option<BitsPerSec> = "",
         /// Rate of a capacity of 1, where the file does not state it. Only for SNDlib.
         capacity_unit: Option<BitsPerSec> = "",
-        /// Which of its links a host has where the file gives it several, since a host has one NIC: "first" is the first
-        /// in the file. If left out, such a file is refused. For .toml and .txt files.
+        /// What becomes of the links of a host to which the file gives several: "first" uses the first in the file, "all" all of
+        /// them, as NICs that the host fills together. If left out, such a file is refused. For .toml and .txt files.
         host_links: Option<HostLinks> = "",
     }
 }
 
 choice! {
-    /// Which of its links a host has where a file gives it several.
+    /// What becomes of the links of a host to which a file gives several.
     pub enum HostLinks {
-        /// The first in the file.
+        /// The first in the file is used.
         First = "first",
+        /// All are used, as NICs that the host fills together.
+        All = "all",
     }
 }
 
@@ -151,7 +154,12 @@ impl Network {
 }
 
 /// Every topology that a scenario can name.
-pub(crate) static KINDS: &[TopologyKind] = &[
+fn kinds() -> impl Iterator<Item = &'static TopologyKind> + Clone {
+    KINDS.iter().chain(FABRICS)
+}
+
+/// Trees, the smallest networks, and files.
+static KINDS: &[TopologyKind] = &[
     TopologyKind {
         name: "fat-tree",
         summary: "k-ary fat tree of two or three tiers, oversubscribed or not",
@@ -212,7 +220,7 @@ pub(crate) fn shape() -> Shape {
         summary: row.summary,
         shape: Shape { groups: vec![row.fields], tables: (row.tables)(), kinds: Vec::new() },
     };
-    Shape { kinds: KINDS.iter().map(kind).collect(), ..Shape::of(&[FabricSettings::FIELDS]) }
+    Shape { kinds: kinds().map(kind).collect(), ..Shape::of(&[FabricSettings::FIELDS]) }
 }
 
 /// Reads `[topology]`.
@@ -221,7 +229,7 @@ pub(crate) fn read(root: &Reader<'_>) -> Option<Network> {
     let switching = reader.read::<FabricSettings>().value.switching;
     match reader.kind(&shape(), "fat-tree") {
         Some(index) => {
-            let network = (KINDS[index].build)(&reader)?;
+            let network = (kinds().nth(index)?.build)(&reader)?;
             Some(Network { switching, ..network })
         }
         None => {
@@ -320,8 +328,12 @@ fn from_file(reader: &Reader<'_>) -> Option<Network> {
         );
     }
     let text = reader.text_of_file("file", &file).filter(|_| reader.errors() == errors)?;
-    let first_host_links = host_links == Some(HostLinks::First);
-    let options = LoadOptions { max_paths, delay, host_rate, capacity_unit, first_host_links };
+    let host_links = match host_links {
+        Some(HostLinks::First) => pullnet_topology::HostLinks::First,
+        Some(HostLinks::All) => pullnet_topology::HostLinks::All,
+        None => pullnet_topology::HostLinks::One,
+    };
+    let options = LoadOptions { max_paths, delay, host_rate, capacity_unit, host_links };
     match load(&file, &text, &options) {
         Ok(topology) => Some(Network::new(topology, links)),
         Err(errors) => {
@@ -344,7 +356,7 @@ fn within(error: &TopologyError) -> String {
 
 /// The topology of `links`, or of `placeholder` where these could not be read; or its errors at the keys that they
 /// speak of.
-fn built<L>(
+pub(crate) fn built<L>(
     reader: &Reader<'_>,
     links: Result<L, Unreadable>,
     placeholder: L,
@@ -360,7 +372,7 @@ fn built<L>(
     }
 }
 
-fn one(error: TopologyError) -> Vec<TopologyError> {
+pub(crate) fn one(error: TopologyError) -> Vec<TopologyError> {
     vec![error]
 }
 

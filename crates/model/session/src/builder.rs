@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pullnet_record::{FlowRow, HostRow, PortRow, PortSeriesRow, RunRecord, SeriesRow, StuckFlow, Totals};
-use pullnet_scenario::Scenario;
+use pullnet_record::{
+    FlowRow, HopRow, HostRow, PortRow, PortSeriesRow, RunRecord, SeriesRow, StuckFlow, Totals,
+};
+use pullnet_scenario::{Hops, Scenario};
 use pullnet_topology::Topology;
 use pullnet_transport::{FlowStatus, Side};
 use pullnet_units::{HostId, Id, Instant};
@@ -57,6 +59,9 @@ pub struct RecordBuilder {
     pub totals: Totals,
     /// Time series of ports, if requested.
     pub port_series: Vec<PortSeriesRow>,
+    /// Packets of some flows at ports of switches, if requested, and how many rows there would be with those of NICs: above
+    /// a limit none are kept.
+    pub hops: (Vec<HopRow>, u64),
     /// Ports in a cycle of pauses that never ends.
     pub deadlock: Vec<String>,
 }
@@ -79,6 +84,7 @@ impl RecordBuilder {
             log: HostLog::default(),
             totals: Totals::default(),
             port_series: Vec::new(),
+            hops: (Vec::new(), 0),
         }
     }
 
@@ -180,6 +186,9 @@ impl RecordBuilder {
         // The rows of one host keep their order.
         log.packets.sort_by_key(|row| (row.host, row.at));
         let (series, too_many) = series.map_or_else(|why| (Vec::new(), Some(why)), |rows| (rows, None));
+        let mut left_out: Vec<_> = too_many.map(|why| ("series", why)).into_iter().collect();
+        let (hops, too_many) = all_hops(self.hops, log.hops);
+        left_out.extend(too_many.map(|why| ("hops", why)));
         RunRecord {
             fingerprint,
             simulated: now,
@@ -198,12 +207,25 @@ impl RecordBuilder {
             latencies: log.latencies,
             control: log.control,
             packets: log.packets,
+            hops,
             stuck: self.stuck,
             deadlock: self.deadlock,
             totals: self.totals,
-            left_out: too_many.map(|why| ("series", why)).into_iter().collect(),
+            left_out,
         }
     }
+}
+
+/// The rows of ports and NICs in their order; or no rows, and why.
+fn all_hops((mut rows, count): (Vec<HopRow>, u64), mut nics: Vec<HopRow>) -> (Vec<HopRow>, Option<String>) {
+    let too_many = Hops::too_many(count);
+    if too_many.is_some() {
+        return (Vec::new(), too_many);
+    }
+    rows.append(&mut nics);
+    // At a port packets that come at the same time keep their order.
+    rows.sort_by_key(|row| (row.flow, row.at, row.row));
+    (rows, None)
 }
 
 /// Number of data packets that receivers took as new: all packets of a flow but the last carry the same payload.

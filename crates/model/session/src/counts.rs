@@ -1,6 +1,6 @@
 //! Counts and records of hosts.
 
-use pullnet_record::{ControlRow, LatencyRow, PacketRow};
+use pullnet_record::{ControlRow, HopRow, LatencyRow, PacketRow};
 
 /// Counts of one host.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -45,6 +45,8 @@ pub struct HostLog {
     pub control: Vec<ControlRow>,
     /// Packets sent and received.
     pub packets: Vec<PacketRow>,
+    /// Packets of some flows at NICs.
+    pub hops: Vec<HopRow>,
     /// Retransmission timers that ran out: flow and packet.
     pub timed_out: Vec<(u32, u32)>,
 }
@@ -56,6 +58,7 @@ impl HostLog {
         self.latencies.append(&mut other.latencies);
         self.control.append(&mut other.control);
         self.packets.append(&mut other.packets);
+        self.hops.append(&mut other.hops);
         self.timed_out.append(&mut other.timed_out);
     }
 }

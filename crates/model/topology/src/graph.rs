@@ -7,6 +7,7 @@ use pullnet_units::{HostId, Id, IdVec, NodeId, PortId};
 use crate::error::TopologyError;
 use crate::model::{Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port};
 use crate::names::Names;
+use crate::nics::HostLinks;
 use crate::paths::Paths;
 use crate::topology::{Routing, Topology};
 
@@ -36,29 +37,29 @@ pub struct Graph {
     name: String,
     /// Most paths listed between two switches, 1 to 65535; default 64.
     pub max_paths: u16,
-    /// Whether further links of a host are ignored; by default they are rejected.
-    pub first_host_links: bool,
-    vertices: Vec<Vertex>,
-    cables: Vec<Cable>,
+    /// What becomes of the links of a host that has several.
+    pub host_links: HostLinks,
+    pub(crate) vertices: Vec<Vertex>,
+    pub(crate) cables: Vec<Cable>,
     by_name: BTreeMap<String, VertexId>,
 }
 
 /// A host or switch of a [`Graph`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct VertexId(usize);
+pub struct VertexId(pub(crate) usize);
 
 #[derive(Clone, Debug)]
-struct Vertex {
-    name: String,
-    host: bool,
-    cables: u32,
+pub(crate) struct Vertex {
+    pub(crate) name: String,
+    pub(crate) host: bool,
+    pub(crate) cables: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cable {
-    ends: [usize; 2],
+pub(crate) struct Cable {
+    pub(crate) ends: [usize; 2],
     /// Properties of the directions away from each end.
-    links: [Link; 2],
+    pub(crate) links: [Link; 2],
 }
 
 impl Graph {
@@ -68,14 +69,14 @@ impl Graph {
         Self {
             name: name.into(),
             max_paths: 64,
-            first_host_links: false,
+            host_links: HostLinks::One,
             vertices: Vec::new(),
             cables: Vec::new(),
             by_name,
         }
     }
 
-    fn refuse(&self, what: impl Into<String>, remedy: impl Into<String>) -> TopologyError {
+    pub(crate) fn refuse(&self, what: impl Into<String>, remedy: impl Into<String>) -> TopologyError {
         TopologyError::Graph { graph: self.name.clone(), what: what.into(), remedy: remedy.into() }
     }
 
@@ -120,7 +121,7 @@ impl Graph {
         there: Link,
         back: Link,
     ) -> Result<(), TopologyError> {
-        if self.first_host_links && self.one_more_nic([a.0, b.0]).is_some() {
+        if self.host_links == HostLinks::First && self.one_more_nic([a.0, b.0]).is_some() {
             return Ok(());
         }
         if let Some((what, remedy)) = self.against([a.0, b.0], [there, back]) {
@@ -154,9 +155,9 @@ impl Graph {
                 "join hosts by a switch, or use the topology \"back-to-back\"",
             );
         }
-        if let Some(host) = self.one_more_nic(ends) {
+        if let Some(host) = self.one_more_nic(ends).filter(|_| self.host_links == HostLinks::One) {
             let remedy = "a host has one NIC; keep one link (host_links = \"first\" does so for all hosts), or \
-                          describe each NIC as a host of its own";
+                          use all of them by host_links = \"all\"";
             return Some((format!("host \"{}\" has a link already", host.name), remedy));
         }
         if let Some(full) = vertices.iter().find(|vertex| vertex.cables >= MAX_DEGREE) {
@@ -171,7 +172,10 @@ impl Graph {
 
     /// Builds the topology. The ports of a switch lead first to its hosts, in numeric order, then to switches, in the order
     /// in which the links were added.
-    pub fn build(self) -> Result<Topology, TopologyError> {
+    pub fn build(mut self) -> Result<Topology, TopologyError> {
+        if self.host_links == HostLinks::All {
+            self.join_nics()?;
+        }
         self.check()?;
         let plan = Plan::new(&self);
         let nodes: IdVec<NodeId, Node> = plan.nodes();

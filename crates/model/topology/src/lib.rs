@@ -6,6 +6,7 @@
 
 mod build;
 mod error;
+mod fabrics;
 mod fault;
 mod files;
 mod graph;
@@ -13,17 +14,20 @@ mod ideal;
 mod model;
 mod multicast;
 mod names;
+mod nics;
 mod paths;
 mod regular;
 mod topology;
 mod tree;
 
 pub use error::TopologyError;
+pub use fabrics::{AbFatTree, Jellyfish, Jupiter, Planes, Vl2};
 pub use fault::{Effect, Fault, FaultError, LinkSchedule, LinkState, Place, Schedules, schedules};
-pub use files::{LoadErrors, LoadOptions, load};
+pub use files::{LoadErrors, LoadOptions, load, save};
 pub use graph::{Graph, VertexId};
 pub use model::{CutThrough, Hop, Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port, TreeHop};
 pub use multicast::{Distances, MulticastTree};
 pub use names::LinkRef;
+pub use nics::HostLinks;
 pub use regular::{BackToBack, Dumbbell, FatTree, LeafSpine, Star};
 pub use topology::{Choices, Topology};

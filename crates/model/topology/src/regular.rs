@@ -9,14 +9,19 @@ use crate::topology::{Routing, Topology};
 use crate::tree::{Duplex, Shape};
 
 /// 10 Gb/s and 1 us: the link of the NDP experiments.
-const LINK: Link = Link { rate: BitsPerSec::gbps(10), delay: Picos::from_micros(1) };
+pub(crate) const LINK: Link = Link { rate: BitsPerSec::gbps(10), delay: Picos::from_micros(1) };
 
-fn refuse(kind: &'static str, key: &'static str, value: impl ToString, remedy: &str) -> TopologyError {
+pub(crate) fn refuse(
+    kind: &'static str,
+    key: &'static str,
+    value: impl ToString,
+    remedy: &str,
+) -> TopologyError {
     TopologyError::Parameter { kind, key, value: value.to_string(), remedy: remedy.to_string() }
 }
 
 /// Checks that a count is within `low..=high`.
-fn within(
+pub(crate) fn within(
     kind: &'static str,
     key: &'static str,
     value: u32,

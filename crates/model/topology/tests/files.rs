@@ -4,7 +4,7 @@ mod common;
 
 use common::{assert_paths, assert_wired};
 use proptest::prelude::*;
-use pullnet_topology::{LoadErrors, LoadOptions, Topology, load};
+use pullnet_topology::{HostLinks, LoadErrors, LoadOptions, Topology, load};
 use pullnet_units::{BitsPerSec, HostId, Picos};
 
 const TOML: &str = r#"
@@ -335,7 +335,7 @@ fn hpcc_refusals() {
     assert_eq!(
         wrong("2 1 25Gbps", "0 3 25Gbps"),
         "h.txt:4: link between \"node 0\" and \"node 3\": host \"node 0\" has a link already; \
-         a host has one NIC; keep one link (host_links = \"first\" does so for all hosts), or describe each NIC as a host of its own"
+         a host has one NIC; keep one link (host_links = \"first\" does so for all hosts), or use all of them by host_links = \"all\""
     );
     assert_eq!(
         wrong("4 3 100", "9 3 100"),
@@ -457,7 +457,7 @@ fn of_several_links_of_a_host_the_first_can_be_used() {
     let refused = load("two.txt", &text, &LoadOptions::default()).unwrap_err().to_string();
     assert!(refused.contains("two.txt:4: link between \"node 0\" and \"node 3\""), "{refused}");
     assert!(refused.contains("host_links = \"first\""), "{refused}");
-    let options = LoadOptions { first_host_links: true, ..LoadOptions::default() };
+    let options = LoadOptions { host_links: HostLinks::First, ..LoadOptions::default() };
     let topology = load("two.txt", &text, &options).unwrap();
     let rates: Vec<_> = topology.hosts.iter().map(|host| host.link.rate).collect();
     assert_eq!(rates, [BitsPerSec::gbps(25); 2]);

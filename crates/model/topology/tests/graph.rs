@@ -255,7 +255,7 @@ fn impossible_graphs_are_refused_with_a_remedy() {
     assert_eq!(
         twin,
         "net: link between \"t\" and \"a\": host \"a\" has a link already; \
-         a host has one NIC; keep one link (host_links = \"first\" does so for all hosts), or describe each NIC as a host of its own"
+         a host has one NIC; keep one link (host_links = \"first\" does so for all hosts), or use all of them by host_links = \"all\""
     );
     let crowded = build(&|graph| {
         let switch = graph.switch("s")?;

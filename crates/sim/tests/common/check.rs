@@ -2,7 +2,7 @@
 
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Sharing, SwitchConfig};
-use pullnet_record::{FlowRow, PortRow, RunRecord};
+use pullnet_record::{FlowRow, HopRow, PortRow, RunRecord};
 use pullnet_scenario::{Scenario, Stop};
 use pullnet_topology::LinkRef;
 use pullnet_units::{HostId, Picos, QueueSize};
@@ -21,11 +21,12 @@ macro_rules! ensure {
 type Verdict = Result<(), String>;
 
 /// Everything that records what a run does; probes that are off change nothing.
-const PROBES: [(&str, &str); 4] = [
+const PROBES: [(&str, &str); 5] = [
     ("probes.ports", "true"),
     ("probes.latency", "true"),
     ("probes.control", "true"),
     ("probes.series", "{ interval = \"1 ms\", per = \"flow\" }"),
+    ("probes.hops", "{ every = 1 }"),
 ];
 
 /// How far runs with several threads are followed: they meet after every window, which is slow where there are more
@@ -265,11 +266,45 @@ fn without_probes(observed: &RunRecord) -> RunRecord {
     let mut bare = observed.clone();
     bare.ports.iter_mut().for_each(|port| port.occupancy.clear());
     (bare.series, bare.series_interval) = (Vec::new(), None);
-    (bare.latencies, bare.control) = (Vec::new(), Vec::new());
+    (bare.latencies, bare.control, bare.hops) = (Vec::new(), Vec::new(), Vec::new());
+    // A long run has more hops than a table may have.
+    bare.left_out.retain(|(table, _)| *table != "hops");
     bare
 }
 
+/// A port has recorded no more than it has counted, packets whose header names no flow are not recorded, and each recorded
+/// packet was sent, dropped or sent back, or still waits.
+fn hops_agree_with_ports(observed: &RunRecord) -> Verdict {
+    let mut rows: Vec<Vec<&HopRow>> = vec![Vec::new(); observed.ports.len()];
+    observed.hops.iter().for_each(|hop| rows[hop.row as usize].push(hop));
+    for (port, rows) in observed.ports.iter().zip(rows) {
+        let count = |wanted: &dyn Fn(&HopRow) -> bool| rows.iter().filter(|row| wanted(row)).count() as u64;
+        let of = |outcome: &'static str| count(&|row| row.outcome == outcome);
+        let started = count(&|row| row.start.is_some());
+        let stayed = [("dropped", port.dropped), ("returned", port.returned), ("lost", port.lost)];
+        ensure!(
+            started <= port.packets - port.pauses,
+            "{}: {started} hops of {} packets",
+            port.name,
+            port.packets
+        );
+        for (outcome, counted) in stayed {
+            ensure!(of(outcome) <= counted, "{}: {} hops {outcome}, and {counted}", port.name, of(outcome));
+        }
+        // A trimmed packet keeps this outcome while its header waits.
+        let waiting = count(&|row| row.start.is_none() && !matches!(row.outcome, "dropped" | "returned"));
+        let ended = started + of("dropped") + of("returned") + waiting;
+        ensure!(ended == rows.len() as u64, "{}: {ended} ends of {} hops", port.name, rows.len());
+        for row in rows {
+            let waits = row.start.is_none_or(|start| row.at.after(row.busy) <= start);
+            ensure!(waits, "{}: sent before the packet in service has left: {row:?}", port.name);
+        }
+    }
+    Ok(())
+}
+
 fn probes_agree_with_totals(observed: &RunRecord) -> Verdict {
+    hops_agree_with_ports(observed)?;
     let delivered: u64 = observed.flows.iter().map(|flow| flow.delivered).sum();
     let series: u64 = observed.series.iter().map(|row| row.delivered).sum();
     ensure!(delivered == series, "flows deliver {delivered} bytes and the series {series}");

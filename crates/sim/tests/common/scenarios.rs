@@ -73,8 +73,34 @@ fn small() -> impl Strategy<Value = Net> {
     prop_oneof![2 => star, 1 => pair, 2 => dumbbell]
 }
 
+/// Fabrics whose paths stand in tables.
+fn fabric() -> impl Strategy<Value = Net> {
+    let vl2 =
+        (select(&[(2u32, 2u32), (2, 4), (4, 3), (4, 4)][..]), 2u32..=3).prop_map(|((da, di), hosts)| {
+            (format!("kind = \"vl2\"\nda = {da}\ndi = {di}\nhosts_per_tor = {hosts}\n"), da * di / 4 * hosts)
+        });
+    let jellyfish = (2u32..=4, 1u32..=2, any::<u32>()).prop_map(|(half, hosts, seed)| {
+        let (switches, ports) = (2 * half, 3 + hosts);
+        let text = format!("switches = {switches}\nports = {ports}\ndegree = 3\nseed = {seed}\n");
+        (format!("kind = \"jellyfish\"\n{text}"), switches * hosts)
+    });
+    let jupiter = (1u32..=2, 1u32..=2, 1u32..=2, 2u32..=3).prop_map(|(blocks, lanes, middle, spine)| {
+        let text = format!("blocks = {blocks}\ntors_per_block = 2\nhosts_per_tor = 2\ntor_lanes = {lanes}\n");
+        let text = format!("{text}middle_blocks = {middle}\nspine_blocks = {spine}\nblock_lanes = {lanes}\n");
+        (format!("kind = \"jupiter\"\n{text}"), blocks * 4)
+    });
+    let planes = (1u32..=3, 1u32..=2, 1u32..=2, 2u32..=3).prop_map(|(planes, leaves, spines, hosts)| {
+        let text = format!("leaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {hosts}\n");
+        (format!("kind = \"planes\"\nplanes = {planes}\n{text}"), leaves * hosts)
+    });
+    let ab_fat_tree = Just(("kind = \"ab-fat-tree\"\nk = 4\n".to_owned(), 16));
+    let shape = prop_oneof![vl2, jellyfish, jupiter, planes, ab_fat_tree];
+    (shape, links("host_link"), select(&["all links", "host 1", "level switch->switch"][..]))
+        .prop_map(|((text, hosts), links, place)| Net { text: text + &links, hosts, place })
+}
+
 fn topology() -> impl Strategy<Value = Net> {
-    let net = prop_oneof![2 => fat_tree(), 1 => leaf_spine(), 1 => small()];
+    let net = prop_oneof![2 => fat_tree(), 1 => leaf_spine(), 1 => small(), 1 => fabric()];
     let stored = "store-and-forward";
     let switching = prop_oneof![2 => Just(stored), 1 => Just("cut-through"), 1 => Just("cut-through-always")];
     (net, switching)

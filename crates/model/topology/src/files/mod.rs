@@ -5,13 +5,16 @@ mod hpcc;
 mod htsim;
 mod native;
 mod sndlib;
+mod write;
 
 pub use faults::LoadErrors;
 use pullnet_units::{BitsPerSec, Picos};
+pub use write::save;
 
 use crate::error::TopologyError;
 use crate::graph::Graph;
 use crate::model::Link;
+use crate::nics::HostLinks;
 use crate::topology::Topology;
 
 /// Options for properties that a file does not state. An option without effect on the file's format is rejected.
@@ -26,9 +29,9 @@ pub struct LoadOptions {
     pub host_rate: Option<BitsPerSec>,
     /// Rate of one unit of capacity in an SNDlib network; required if the file states no unit.
     pub capacity_unit: Option<BitsPerSec>,
-    /// Whether only the first link of a host with several links is used; by default such hosts are rejected. Only for the
-    /// own format and for HPCC's.
-    pub first_host_links: bool,
+    /// What becomes of the links of a host with several; by default such hosts are rejected. Only for the own format and for
+    /// HPCC's.
+    pub host_links: HostLinks,
 }
 
 impl LoadOptions {
@@ -45,7 +48,7 @@ impl LoadOptions {
     fn graph(&self, file: &str) -> Graph {
         let mut graph = Graph::new(file);
         graph.max_paths = self.max_paths.unwrap_or(graph.max_paths);
-        graph.first_host_links = self.first_host_links;
+        graph.host_links = self.host_links;
         graph
     }
 }

@@ -1,0 +1,51 @@
+"""`pullnet export`: topologies and flows as files that other simulators read."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pullnet.cli.help import epilog
+from pullnet.cli.run import Settings
+from pullnet.export import export_flows, export_topology
+from pullnet.result import load
+
+export = typer.Typer(
+    name="export",
+    help="Write topologies and flows as htsim, HPCC and pullnet read them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@export.command(epilog=epilog("pullnet export topology my.toml net.topo", "pullnet export topology my.toml net.txt"))
+def topology(
+    scenario: Annotated[
+        Path, typer.Argument(metavar="SCENARIO", help="A scenario file; - is standard input.", show_default=False)
+    ],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Ends in .toml (own format), .topo (htsim, trees only) or .txt (HPCC).",
+            show_default=False,
+        ),
+    ],
+    settings: Settings = None,
+) -> None:
+    """Write the topology of a scenario."""
+    export_topology(scenario, file, set=settings or [])
+
+
+@export.command(epilog=epilog("pullnet export flows results/incast-1 flows.cm"))
+def flows(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="Directory of a result.", show_default=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Ends in .csv (flow list), .cm (htsim) or .txt (HPCC).", show_default=False
+        ),
+    ],
+) -> None:
+    """Write the flows of a run, with the times at which they started."""
+    export_flows(load(result), file)

@@ -1,0 +1,92 @@
+"""Topologies and flows as files of other simulators, and back."""
+
+from pathlib import Path
+
+import pytest
+
+import pullnet
+from pullnet.errors import InputError
+
+from .conftest import Pullnet
+
+TREE = """name = "tree"
+until = "all flows done"
+[topology]
+kind = "fat-tree"
+k = 4
+link = { rate = "10 Gbps", delay = "1 us" }
+agg_link = { rate = "40 Gbps", delay = "700 ns" }
+[transport]
+kind = "ndp"
+[switch]
+kind = "trim"
+[[traffic]]
+kind = "random"
+size = "30 kB"
+start = "1.5 us"
+priority = 2
+tag = "some, tag"
+"""
+
+
+def from_file(name: str) -> str:
+    return TREE.replace('kind = "fat-tree"\nk = 4\n', f'kind = "file"\nfile = "{name}"\n').replace(
+        'link = { rate = "10 Gbps", delay = "1 us" }\nagg_link = { rate = "40 Gbps", delay = "700 ns" }\n', ""
+    )
+
+
+@pytest.mark.parametrize("name", ["net.toml", "net.topo", "net.txt"])
+def test_a_topology_runs_alike_from_every_format(tmp_path: Path, name: str) -> None:
+    (tmp_path / "tree.toml").write_text(TREE)
+    pullnet.export_topology(tmp_path / "tree.toml", tmp_path / name)
+    (tmp_path / "again.toml").write_text(from_file(name))
+    one, other = pullnet.run(tmp_path / "tree.toml"), pullnet.run(tmp_path / "again.toml")
+    assert other.ports["packets"].sum() > 0
+    assert other.flows["ideal_fct_us"].to_list() == pytest.approx(one.flows["ideal_fct_us"].to_list())
+    if name == "net.topo":  # a tree from any file is the same tree
+        assert other.summary.fingerprint == one.summary.fingerprint
+
+
+MATRIX = {
+    "flows.csv": ("flows", ""),
+    "flows.cm": ("matrix", 'start_unit = "ps"\n'),
+    "flows.txt": ("matrix", 'format = "hpcc"\n'),
+}
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_flows_start_alike_from_every_format(tmp_path: Path, name: str) -> None:
+    result = pullnet.run(TREE)
+    pullnet.export_flows(result, tmp_path / name)
+    kind, more = MATRIX[name]
+    head, _, _ = TREE.partition("[[traffic]]")
+    (tmp_path / "again.toml").write_text(f'{head}[[traffic]]\nkind = "{kind}"\nfile = "{name}"\n{more}')
+    again = pullnet.run(tmp_path / "again.toml")
+    kept = ["src", "dst", "size_bytes", "start_ps"] + ([] if name == "flows.txt" else ["priority"])
+    kept += ["tag"] if name == "flows.csv" else []
+    assert again.flows.select(kept).sort(kept).equals(result.flows.select(kept).sort(kept))
+
+
+def test_the_command_writes_both(tmp_path: Path, pullnet: Pullnet) -> None:
+    (tmp_path / "tree.toml").write_text(TREE)
+    assert pullnet("export", "topology", "tree.toml", "net.txt").returncode == 0
+    assert (tmp_path / "net.txt").read_text().startswith("36 20 48\n16 17 18")
+    assert pullnet("run", "tree.toml", "-o", "r", "--quiet").returncode == 0
+    assert pullnet("export", "flows", "r", "flows.cm").returncode == 0
+    assert (tmp_path / "flows.cm").read_text().startswith("Nodes 16\nConnections 16\n")
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    result = pullnet.run(TREE)
+    with pytest.raises(InputError, match=r"ending `.xls` names no format; use .csv, .cm, .txt"):
+        pullnet.export_flows(result, tmp_path / "a.xls")
+    with pytest.raises(InputError, match="cannot be written: No such file or directory; choose another place"):
+        pullnet.export_flows(result, tmp_path / "none" / "a.csv")
+    star = TREE.replace('kind = "fat-tree"\nk = 4\n', 'kind = "star"\nhosts = 4\n').replace("agg_link", "# agg_link")
+    with pytest.raises(InputError, match="this format describes trees of two or three tiers only"):
+        pullnet.export_topology(star, tmp_path / "a.topo")
+    endless = TREE.replace('size = "30 kB"', 'size = "endless"').replace(
+        'until = "all flows done"', 'duration = "9 us"'
+    )
+    with pytest.raises(InputError, match=r"never ends, which this format cannot say; write a .csv or .cm file"):
+        pullnet.export_flows(pullnet.run(endless), tmp_path / "a.txt")
