@@ -1,15 +1,13 @@
 //! The header matches the code, and a C program communicates through two daemons.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::IpAddr;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
+#[path = "../../daemon/tests/common/running.rs"]
+mod running;
+
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::{self, JoinHandle};
 
-use pullnet_daemon::Daemon;
-use pullnet_daemon::config::HostFile;
+use running::Running;
 
 fn crate_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -22,44 +20,6 @@ fn the_header_is_that_of_the_code() {
     let line = format!("/* made from {} */\n", String::from_utf8(hash.stdout).unwrap().trim());
     let header = std::fs::read_to_string(crate_folder().join("include/pullnet.h")).unwrap();
     assert!(header.ends_with(&line), "tools/header.sh writes the header anew");
-}
-
-/// A daemon in a thread of this process.
-struct Running {
-    thread: Option<JoinHandle<()>>,
-    stop: UnixStream,
-    folder: PathBuf,
-    address: String,
-}
-
-impl Running {
-    fn start(number: u8) -> Self {
-        let pid = std::process::id();
-        let folder = std::env::temp_dir().join(format!("pullnet-c-{pid}-{number}"));
-        let ip = IpAddr::from([127, 1 + (pid >> 8) as u8 % 250, pid as u8, 180 + number]);
-        let text = format!(
-            "backend = \"udp\"\naddress = \"{ip}\"\nrate = \"1 Gbps\"\nfarewell = \"0 s\"\n[socket]\npath = \"{}\"\n\
-             [ndp]\ngive_up = \"120 s\"\n",
-            folder.join("host.sock").display()
-        );
-        let file = HostFile::read("test", &text).unwrap_or_else(|errors| panic!("{errors:#?}"));
-        let daemon = Daemon::open(&file).unwrap();
-        let (stop, stopped) = UnixStream::pair().unwrap();
-        let thread = Some(thread::spawn(move || daemon.run(stopped.as_fd()).unwrap()));
-        Self { thread, stop, folder, address: format!("{ip}:{}", file.port) }
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.join("host.sock")
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.stop.write_all(&[1]).unwrap();
-        drop(self.thread.take().map(JoinHandle::join));
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
 }
 
 /// The folder with `libpullnet.so`.

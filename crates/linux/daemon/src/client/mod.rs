@@ -82,6 +82,12 @@ impl DaemonStack {
         self.welcome.address
     }
 
+    /// The process of the daemon; `None`: this process cannot see it.
+    #[must_use]
+    pub fn daemon_process(&self) -> Option<u32> {
+        lock(&self.control).daemon()
+    }
+
     /// Returns the status of the daemon as JSON: its totals, its streams, and its users.
     ///
     /// # Errors
