@@ -54,6 +54,18 @@ impl Line {
         Ok(true)
     }
 
+    /// Writes at least one byte of `bytes` and returns the number of bytes.
+    ///
+    /// # Errors
+    /// If the stream fails, or it takes longer than the timeout.
+    pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Ndp(stream) => (&*stream).write(bytes),
+            Self::Tcp(stream) => (&*stream).write(bytes),
+        }
+        .map_err(timely)
+    }
+
     /// Writes all of `bytes`.
     ///
     /// # Errors

@@ -26,6 +26,7 @@ mod sys;
 
 pub use client::DaemonStack;
 pub use error::Error;
+pub use process::Signals;
 #[cfg(feature = "hostile")]
 pub use server::hostile::{Deed, Hostile};
 pub use server::{Daemon, serve};

@@ -18,7 +18,7 @@ use thiserror::Error;
 pub use client::Bench;
 pub use cpu::Cpu;
 pub use head::Amount;
-pub use plan::{Direction, MOST, Plan};
+pub use plan::{Direction, MOST, Plan, Wish};
 pub use report::{Calls, Latency, OneStream, Part, Sides, Streams, Transport};
 pub use server::Server;
 
