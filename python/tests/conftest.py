@@ -20,6 +20,8 @@ LONG_MODULES = {
     "test_docs",
     "test_fingerprints",
     "test_host",
+    "test_host_bench",
+    "test_host_proxy",
     "test_ideal",
     "test_papers_linux",
     "test_papers_run",

@@ -72,7 +72,9 @@ impl Gate {
             },
             Self::Tcp(listener) => match listener.accept() {
                 Ok((stream, peer)) => {
-                    // It fails for a connection that is gone again, which its first read says too.
+                    // A connection inherits the timeout of its listener. An error means that it is gone again, which its
+                    // first read says too.
+                    let _ = stream.set_read_timeout(None);
                     let _ = stream.set_nodelay(true);
                     Ok(Some((Line::Tcp(stream), peer)))
                 }

@@ -137,6 +137,20 @@ fn a_server_may_speak_first_and_end_first() {
 }
 
 #[test]
+fn a_silent_connection_stays_open() {
+    let path = Path::make(36, Options::default());
+    let (client, server) = path.open();
+    // Longer than any time after which a proxy looks whether it is to stop.
+    thread::park_timeout(Duration::from_secs(1));
+    for (from, to) in [(&client, &server), (&server, &client)] {
+        let mut to = to;
+        (&mut &*from).write_all(b"still there").unwrap();
+        to.read_exact(&mut [0; 11]).unwrap();
+    }
+    assert_eq!(path.near.counts().reset, 0);
+}
+
+#[test]
 fn errors_are_passed_on_as_resets() {
     let path = Path::make(24, Options::default());
     let reset = |stream: TcpStream| {
@@ -256,4 +270,56 @@ fn a_proxy_that_stops_lets_connections_end_and_resets_the_others() {
     path.near.stop(Duration::from_millis(50), || false);
     assert_eq!(end(&idle), Err(ErrorKind::ConnectionReset));
     insist("the end of the other", || path.near.counts().open == 0);
+}
+
+#[test]
+fn the_program_carries_connections_shows_its_counts_and_stops() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let daemons = [Running::start(38), Running::start(39)];
+    let server = TcpListener::bind(loopback(0)).unwrap();
+    let metrics = daemons[1].folder.join("proxy.sock");
+    let run = |daemon: &Running, arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pullnet-proxy"));
+        command.args(arguments).arg("--socket").arg(daemon.socket()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let to = server.local_addr().unwrap().to_string();
+    let mut far = run(&daemons[1], &["--serve", "80", "--to", &to, "--metrics", metrics.to_str().unwrap()]);
+    let mut said = BufReader::new(far.stderr.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), format!("carries service 80 to TCP {to}"));
+    let near = Route::ToNdp { listen: loopback(0), to: daemons[1].address.parse().unwrap(), service: 80 };
+    let near = Proxy::start(&stack(&daemons[0]), &near, Options::default()).unwrap();
+    let client = patient(TcpStream::connect(loopback(near.number().unwrap())).unwrap());
+    (&client).write_all(b"hello").unwrap();
+    let mut served = patient(server.accept().unwrap().0);
+    served.read_exact(&mut [0; 5]).unwrap();
+    let mut asking = std::os::unix::net::UnixStream::connect(&metrics).unwrap();
+    asking.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut text = String::new();
+    asking.read_to_string(&mut text).unwrap();
+    for line in ["pullnet_proxy_open 1", "pullnet_proxy_accepted_total 1", "pullnet_proxy_reset_total 0"] {
+        assert!(text.contains(&format!("\n{line}\n")), "{text}");
+    }
+    drop((client, served));
+    insist("the end of the connection", || near.counts().open == 0);
+    assert!(Command::new("kill").arg(far.id().to_string()).status().unwrap().success());
+    assert!(far.wait().unwrap().success());
+    let counts: serde_json::Value = serde_json::from_str(&said.next().unwrap().unwrap()).unwrap();
+    assert_eq!((&counts["accepted"], &counts["to_tcp_bytes"]), (&1.into(), &5.into()));
+    for (arguments, words) in [
+        (&["--serve", "x", "--to", "127.0.0.1:1"][..], "--serve x: write the number of a service"),
+        (&["--serve", "7"], "where do connections lead? Say --to"),
+        (
+            &["--serve", "7", "--to", "a", "--metrics", "10.0.0.1:1"],
+            "--metrics 10.0.0.1:1: is no loopback address",
+        ),
+        (&["--fast"], "--fast: there is no such option"),
+    ] {
+        let output = run(&daemons[0], arguments).wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.starts_with(&format!("error: {words}")), "{told}");
+    }
 }

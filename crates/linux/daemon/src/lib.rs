@@ -14,6 +14,7 @@ mod log;
 #[expect(unsafe_code, reason = "memory that is shared with another process")]
 mod memory;
 mod message;
+pub mod metrics;
 mod privileges;
 #[expect(unsafe_code, reason = "system calls about the process")]
 mod process;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pullnet_apps::proxy::{LIMIT, Options, Proxy, Route};
+use pullnet_daemon::config::MetricsPlace;
+use pullnet_daemon::metrics::Endpoint;
 use pullnet_daemon::{DaemonStack, Signals};
 
 const HELP: &str = "\
@@ -22,6 +24,7 @@ and opens a TCP connection for each stream. Runs until SIGINT or SIGTERM, or unt
   --raw                  the other side is no proxy, but a program that uses NDP itself; a client has to speak first then
   --limit N              connections at a time; more are reset (default 512)
   --farewell SECONDS     time for open connections after SIGTERM; a second signal ends it (default 5)
+  --metrics PLACE        where Prometheus finds the counters: the path of a socket, or a loopback address
   --socket PATH          where the daemon is found (default /run/pullnet/host.sock)
   --version              print the version
   --help                 print this
@@ -40,6 +43,7 @@ struct Asked {
     to: Option<String>,
     options: Options,
     farewell: Duration,
+    metrics: Option<MetricsPlace>,
     socket: PathBuf,
 }
 
@@ -80,6 +84,7 @@ fn read(arguments: &[String]) -> Result<Asked, String> {
         to: None,
         options: Options { limit: LIMIT, raw: false },
         farewell: Duration::from_secs(5),
+        metrics: None,
         socket: "/run/pullnet/host.sock".into(),
     };
     let mut arguments = arguments.iter();
@@ -96,6 +101,10 @@ fn read(arguments: &[String]) -> Result<Asked, String> {
             "--to" => asked.to = Some(value()?),
             "--raw" => asked.options.raw = true,
             "--socket" => asked.socket = value()?.into(),
+            "--metrics" => {
+                let text = value()?;
+                asked.metrics = Some(MetricsPlace::read(&text).map_err(|words| wrong(&text, words))?);
+            }
             "--serve" => {
                 let text = value()?;
                 let number =
@@ -123,6 +132,8 @@ fn run(route: &Route, asked: &Asked) -> Result<(), String> {
     let signals = Signals::block().map_err(|error| words(&error))?;
     let stack = Arc::new(DaemonStack::connect(&asked.socket).map_err(|error| words(&error))?);
     let mut proxy = Proxy::start(&stack, route, asked.options).map_err(|error| words(&error))?;
+    let endpoint = asked.metrics.as_ref().map(Endpoint::open).transpose().map_err(|error| words(&error))?;
+    let _shown = endpoint.map(|endpoint| proxy.show(endpoint)).transpose().map_err(|error| words(&error))?;
     eprintln!("carries {route}");
     let problem = loop {
         if signals.wait(LOOK).map_err(|error| words(&error))? {

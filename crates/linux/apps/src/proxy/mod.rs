@@ -18,6 +18,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use pullnet_daemon::DaemonStack;
+use pullnet_daemon::metrics::{Endpoint, Serving};
+use pullnet_host::metrics::{Metrics, text_of};
 use pullnet_host::{Stack, StreamError};
 use serde::Serialize;
 use thiserror::Error;
@@ -86,6 +88,23 @@ pub struct Counts {
     pub to_tcp_bytes: u64,
 }
 
+impl Counts {
+    fn write(&self, out: &mut Metrics<'_>) -> std::fmt::Result {
+        out.gauge("pullnet_proxy_open", "Connections at the moment", self.open)?;
+        for (name, help, value) in [
+            ("accepted", "Connections that were accepted", self.accepted),
+            ("refused", "Connections beyond the limit", self.refused),
+            ("unreached", "Connections that did not get to the other side", self.unreached),
+            ("reset", "Connections that ended with an error", self.reset),
+            ("to_ndp_bytes", "Bytes from TCP to NDP", self.to_ndp_bytes),
+            ("to_tcp_bytes", "Bytes from NDP to TCP", self.to_tcp_bytes),
+        ] {
+            out.counter(&format!("pullnet_proxy_{name}"), help, value)?;
+        }
+        Ok(())
+    }
+}
+
 #[derive(Default, Debug)]
 struct Counters {
     accepted: AtomicU64,
@@ -152,6 +171,18 @@ impl Proxy {
     /// If the kernel does not say.
     pub fn number(&self) -> io::Result<u16> {
         self.shared.gate.number()
+    }
+
+    /// Answers at `endpoint` with its counts, until the value that is returned is dropped.
+    ///
+    /// # Errors
+    /// If no file descriptor is left.
+    pub fn show(&self, endpoint: Endpoint) -> Result<Serving, pullnet_daemon::Error> {
+        let shared = Arc::clone(&self.shared);
+        endpoint.serve(move || {
+            let counts = shared.counts();
+            Some(text_of(move |out| counts.write(out)))
+        })
     }
 
     /// Why it no longer accepts connections, if it does not.
