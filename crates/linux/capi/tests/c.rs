@@ -32,6 +32,11 @@ fn library() -> PathBuf {
 /// Compiles the example with strict warnings.
 fn compile(into: &Path) -> PathBuf {
     let (program, library) = (into.join("talk"), library());
+    // The name of the interface, as a package installs it.
+    let named = into.join("libpullnet.so.0");
+    if !named.exists() {
+        std::os::unix::fs::symlink(library.join("libpullnet.so"), named).unwrap();
+    }
     let status = Command::new("cc")
         .args(["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"])
         .arg(&program)
@@ -41,7 +46,7 @@ fn compile(into: &Path) -> PathBuf {
         .arg("-L")
         .arg(&library)
         .arg("-lpullnet")
-        .arg(format!("-Wl,-rpath,{}", library.display()))
+        .arg(format!("-Wl,-rpath,{}", into.display()))
         .status()
         .unwrap();
     assert!(status.success());
