@@ -185,7 +185,7 @@ impl Road {
         }
     }
 
-    /// What an operator can do about `error`.
+    /// A remedy for `error`, to be printed behind it.
     #[must_use]
     pub fn remedy(&self, error: &io::Error) -> &'static str {
         let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<StreamError>());

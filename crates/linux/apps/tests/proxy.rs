@@ -160,7 +160,7 @@ fn errors_are_passed_on_as_resets() {
     let (client, server) = path.open();
     (&server).write_all(b"half of an answ").unwrap();
     reset(server);
-    // What came before the reset may be lost, but it never looks complete.
+    // Bytes before the reset may be lost, but a part never looks complete.
     insist("the reset", || match end(&client) {
         Ok(0) => panic!("a reset arrived as an end"),
         Ok(_) => false,
@@ -180,7 +180,7 @@ fn who_cannot_be_reached_is_a_reset() {
     let client = patient(TcpStream::connect(loopback(near.number().unwrap())).unwrap());
     assert_eq!(end(&client), Err(ErrorKind::ConnectionReset));
     insist("its count", || far.counts().unreached == 1);
-    // Without the other proxy nobody listens for the service.
+    // Without the other proxy the service has no listener.
     drop(far);
     let client = patient(TcpStream::connect(loopback(near.number().unwrap())).unwrap());
     assert_eq!(end(&client), Err(ErrorKind::ConnectionReset));

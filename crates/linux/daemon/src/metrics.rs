@@ -1,7 +1,7 @@
 //! An endpoint at which Prometheus finds counters: one thread that answers `GET /metrics` over HTTP/1.1, one request after the
 //! other, in the format OpenMetrics 1.0.
 //!
-//! Who asks is not checked: a socket has a mode, and a TCP address has to be a loopback address (`config::MetricsPlace`).
+//! Clients are not checked: a socket has a mode, and a TCP address has to be a loopback address (`config::MetricsPlace`).
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use crate::config::MetricsPlace;
 use crate::sys::Poll;
 use crate::{Error, sys};
 
-/// Time for a whole request, so that nobody keeps the others waiting.
+/// Time for a whole request, so that a slow client does not delay the others.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Longest head of a request. Bytes.
 const LONGEST: usize = 8 << 10;

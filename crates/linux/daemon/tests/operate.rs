@@ -1,4 +1,4 @@
-//! What operators do with a daemon: they look at its metrics and its log, let it read its file again, and stop it.
+//! Operation of a daemon: metrics, log, reload, drain, service manager.
 
 mod common;
 
@@ -117,11 +117,11 @@ fn a_file_is_read_again_without_losing_a_stream() {
     let (_there, listener) = listen(&b);
     let here = a.stack();
     let pair = open(&here, &b, &listener);
-    // What can change, changes; what cannot is named.
+    // Settings that can change do; the others are named.
     a.configure("log = \"debug\"\nport = 7\npaths = 2\n[limits]\nstreams = 1\n");
     a.signal("HUP");
     let told = a.logged("cannot change while the daemon runs");
-    assert!(told.contains("stay as they were: port, paths; start it anew"), "{told}");
+    assert!(told.contains("stay as they were: port, paths; restart it"), "{told}");
     a.logged("has read its file again");
     crosses(&pair);
     let second = NdpStream::connect(&here, b.address, SERVICE).unwrap_err();

@@ -235,7 +235,7 @@ fn caller(road: &Road, plan: &Plan, start: Instant, stop: &AtomicBool) -> io::Re
             send(&line, &head, request, true)?;
             complete(&line, plan.answer)?;
             if take_exactly(&line, 1)? {
-                return Err(io::Error::other("an answer is longer than was asked for"));
+                return Err(io::Error::other("an answer is too long"));
             }
         }
         let nanos = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1);

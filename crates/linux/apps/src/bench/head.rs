@@ -24,7 +24,7 @@ pub enum Amount {
     Bytes(u64),
 }
 
-/// What is asked of the other side.
+/// The task of the other side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Head {
     /// Say how much processor time was used so far.
@@ -53,7 +53,7 @@ impl Head {
         bytes
     }
 
-    /// `None`: they are no head of this version, or ask for more than a server does.
+    /// `None`: no head of this version, or a task beyond the limits of a server.
     pub fn decode(bytes: &[u8; LONG]) -> Option<Self> {
         let word = |at: usize| u64::from_le_bytes(core::array::from_fn(|byte| bytes[at + byte]));
         let (a, b) = (word(16), word(24));

@@ -9,7 +9,7 @@ use crate::{Line, clock};
 /// Bytes of one write or read.
 const PIECE: usize = 128 << 10;
 
-/// What loads consist of.
+/// Content of all loads.
 pub(super) fn pattern() -> &'static [u8; PIECE] {
     static BYTES: [u8; PIECE] = {
         let mut bytes = [0; PIECE];

@@ -38,7 +38,7 @@ pub enum Failed {
         road: String,
         /// How it failed.
         error: io::Error,
-        /// What can be done about it.
+        /// A remedy, if one is known.
         remedy: &'static str,
     },
     /// A service or a port cannot be listened at.

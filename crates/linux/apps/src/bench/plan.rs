@@ -1,4 +1,4 @@
-//! What is to be measured.
+//! Plans of measurements.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) enum Load {
     Calls,
 }
 
-/// What is to be measured, and how often.
+/// A plan: loads, and how often each is measured.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// The other host.
@@ -46,7 +46,7 @@ pub struct Plan {
     pub direction: Direction,
     /// How much each of them carries in each direction.
     pub amount: Amount,
-    /// Callers at the same time, each of which makes one call after the other; 0: calls are left out.
+    /// Callers at the same time, each with one call after the other; 0: calls are left out.
     pub callers: usize,
     /// Calls of each caller; `None`: as many as there is time for.
     pub calls: Option<u64>,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::cpu::Cpu;
 
-/// What carried a load.
+/// Transport of a load.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
@@ -37,7 +37,7 @@ pub struct Sides {
 /// Result of streams.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Streams {
-    /// What carried them.
+    /// Their transport.
     pub transport: Transport,
     /// Number of the round, from 1.
     pub round: u32,
@@ -71,7 +71,7 @@ pub struct OneStream {
 /// Result of calls.
 #[derive(Clone, PartialEq, Serialize, Debug)]
 pub struct Calls {
-    /// What carried them.
+    /// Their transport.
     pub transport: Transport,
     /// Number of the round, from 1.
     pub round: u32,

@@ -69,12 +69,12 @@ impl Default for Options {
     }
 }
 
-/// What a proxy has done so far.
+/// Counts of a proxy since its start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Debug)]
 pub struct Counts {
     /// Connections at the moment.
     pub open: u64,
-    /// Connections so far, without those that were refused.
+    /// Connections that were accepted and not refused.
     pub accepted: u64,
     /// Connections beyond the limit, which were reset.
     pub refused: u64,
@@ -122,7 +122,7 @@ struct Shared {
     options: Options,
     counters: Counters,
     stop: AtomicBool,
-    /// Connections at the moment, by number; those that are not yet relayed have no pair.
+    /// Connections at the moment, by number; without a pair until the other side is reached.
     open: Mutex<BTreeMap<u64, Option<Weak<Pair>>>>,
     problem: Mutex<Option<String>>,
 }
@@ -191,14 +191,14 @@ impl Proxy {
         lock(&self.shared.problem).clone()
     }
 
-    /// What it has done so far.
+    /// Its counts.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.counts()
     }
 
-    /// Accepts no more connections, lets those that are open end within `farewell`, and resets the others. `hurry` cuts that
-    /// short.
+    /// Accepts no more connections, waits up to `farewell` for open ones to end, and resets the others. `hurry` cuts the
+    /// wait short.
     pub fn stop(&mut self, farewell: Duration, mut hurry: impl FnMut() -> bool) {
         self.shared.stop.store(true, Ordering::Relaxed);
         let start = clock();

@@ -24,7 +24,8 @@ const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
     .with_interval(Duration::from_secs(10))
     .with_retries(6);
 
-/// Opens a stream for a TCP connection. What the client has sent by now travels in the first packet, and is counted.
+/// Opens a stream for a TCP connection. Bytes that the client has sent already travel in the first
+/// packet, and are counted.
 pub(super) fn to_ndp(line: &Line, road: &Road, raw: bool, count: &AtomicU64) -> io::Result<Line> {
     let other = road.connect()?;
     if !raw {

@@ -41,6 +41,7 @@ const HANGUP: u64 = 2;
 const QUESTION: u64 = 3;
 const FIRST: u64 = 4;
 
+/// Long: the tables of one loop, which every request needs several of.
 pub(super) struct Hall {
     door: Door,
     poll: Poll,
@@ -62,9 +63,9 @@ pub(super) struct Hall {
     hangup: Option<OwnedFd>,
     /// Whether `hangup` has become readable.
     hung_up: bool,
-    /// Whether the metrics are asked for.
+    /// Whether the endpoint of the metrics has rung.
     asked: bool,
-    /// What happened at the door.
+    /// Counts of events at the door.
     happened: Happened,
     /// Whether the daemon is about to end.
     locked: bool,
@@ -122,12 +123,12 @@ impl Hall {
         std::mem::take(&mut self.hung_up)
     }
 
-    /// Polls `questions`, at which the metrics are asked for, from now on.
+    /// Polls `questions`, the bell of the metrics' endpoint, from now on.
     pub fn listen_for_questions(&self, questions: BorrowedFd<'_>) -> Result<(), Error> {
         self.poll.add(questions, QUESTION)
     }
 
-    /// Whether the metrics have been asked for since the last call.
+    /// Whether the endpoint of the metrics has rung since the last call.
     pub fn take_question(&mut self) -> bool {
         std::mem::take(&mut self.asked)
     }
@@ -535,7 +536,7 @@ impl Hall {
         self.applications.clear();
     }
 
-    /// What the metrics show of it.
+    /// Copies the counts for the metrics.
     pub fn standing(&self, engine: &Engine) -> Standing {
         let seated =
             || self.applications.iter().flatten().filter(|application| application.socket().is_some());

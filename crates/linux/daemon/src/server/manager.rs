@@ -1,4 +1,4 @@
-//! What the service manager is told (`sd_notify`): that the daemon is ready, reads its file again, stops, and lives.
+//! Messages to the service manager (`sd_notify`): the daemon is ready, reads its file again, stops, and lives.
 
 use pullnet_units::{Instant, Picos};
 use sd_notify::NotifyState;

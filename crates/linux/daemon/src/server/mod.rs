@@ -101,7 +101,7 @@ impl Daemon {
     }
 
     /// Serves until `stop` becomes readable; then refuses new streams, lets the others go on for as long as the file allows,
-    /// and resets those that are left. A second readable event on `stop` cuts that short.
+    /// and resets the rest. A second readable event on `stop` cuts the wait short.
     ///
     /// # Errors
     /// If the core that the file names does not exist, or the process has no file descriptors left at the start.
@@ -256,7 +256,7 @@ impl Loop {
         let stay = fixed(&self.file, &new);
         if !stay.is_empty() {
             tracing::error!(
-                "cannot change while the daemon runs, and stay as they were: {}; start it anew",
+                "cannot change while the daemon runs, and stay as they were: {}; restart it",
                 stay.join(", ")
             );
         }

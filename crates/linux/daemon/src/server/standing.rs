@@ -20,7 +20,7 @@ const OFTEN: Duration = Duration::from_millis(50);
 /// Counts at the door and of reloads.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Happened {
-    /// Applications that were not let in: of strangers, beyond a limit, for want of file descriptors.
+    /// Applications that were not let in: of strangers, beyond a limit, without a free file descriptor.
     pub strangers: u64,
     pub beyond_limits: u64,
     pub no_descriptor: u64,
