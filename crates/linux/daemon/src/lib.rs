@@ -25,7 +25,7 @@ mod share;
 #[expect(unsafe_code, reason = "system calls")]
 mod sys;
 
-pub use client::DaemonStack;
+pub use client::{Bells, DaemonStack};
 pub use error::Error;
 pub use process::Signals;
 #[cfg(feature = "hostile")]
