@@ -270,7 +270,7 @@ fn when<T>(bell: &std::os::fd::OwnedFd, mut poll: impl FnMut() -> Option<T>) -> 
             return result;
         }
         // The end of the daemon is told by the next poll.
-        bell.read(&mut [0; 64]).expect("a bell that rings or is closed");
+        bell.read(&mut [0; 64]).map(drop).expect("a bell that rings or is closed");
     }
 }
 
