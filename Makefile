@@ -1,4 +1,4 @@
-.PHONY: setup demo test test-long lint test-frames test-python papers docs fuzz soak hardware-quick bench fmt hardware
+.PHONY: setup demo test test-long lint test-frames test-python papers docs fuzz soak hardware-quick bench fmt hardware deb
 
 setup:            ## leaves the command at .venv/bin/pullnet; does nothing where nothing has changed
 	@tools/setup.sh
@@ -26,6 +26,8 @@ docs: setup       ## the documentation site in target/site/html, with its links 
 	@tools/site/build.sh
 hardware:         ## the trimming switch in hardware: lint, agreement, line rate, proofs, synthesis (about an hour)
 	@tools/hardware.sh full
+deb:              ## a Debian package of the host daemon, in target/deb
+	@tools/deb.sh
 bench: setup      ## packet-hops per CPU-second
 	cargo bench -p pullnet-bench --bench engine
 	.venv/bin/python tools/performance.py

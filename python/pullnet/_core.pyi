@@ -12,8 +12,11 @@ __all__ = [
     "CaptureReport",
     "CodeBench",
     "Column",
+    "HostBench",
+    "HostBenchServer",
     "HostFile",
     "HostListener",
+    "HostProxy",
     "HostRequest",
     "HostStack",
     "Input",
@@ -357,11 +360,48 @@ class HostStack:
         """Takes the streams that others open for `service`."""
 
 @final
+class HostBench:
+    """A benchmark under way."""
+
+    @staticmethod
+    def begin(stack: HostStack, wish: str) -> HostBench:
+        """Begins what `wish`, a JSON object, says."""
+    def next(self) -> str | None:
+        """Runs the next part and returns its result as JSON; `None`: all is done."""
+
+@final
+class HostBenchServer:
+    """The serving side of benchmarks."""
+
+    @staticmethod
+    def start(stack: HostStack, service: int, tcp: bool) -> HostBenchServer:
+        """Serves at `service`, and with `tcp` at the TCP port of that number, as long as the value lives."""
+    def check(self) -> None:
+        """Raises an error if it no longer serves."""
+
+@final
 class HostListener:
     """A service of an application."""
 
     def accept(self, timeout_s: float | None) -> HostRequest | None:
         """The next stream; `None` if none comes for so long."""
+
+@final
+class HostProxy:
+    """A proxy between TCP and NDP."""
+
+    @staticmethod
+    def start(stack: HostStack, listen: str | None, serve: int | None, to: str, limit: int, raw: bool) -> HostProxy:
+        """Carries connections as long as the value lives."""
+    @property
+    def number(self) -> int:
+        """TCP port or service at which it accepts connections."""
+    def check(self) -> None:
+        """Raises an error if it no longer accepts connections."""
+    def counts(self) -> str:
+        """What it has done so far, as JSON."""
+    def stop(self, farewell_s: float) -> None:
+        """Accepts no more connections, lets those that are open end for so long, and resets the others."""
 
 @final
 class HostRequest:

@@ -17,9 +17,12 @@ settings.load_profile("any machine")
 
 # Modules whose tests need many runs, the fast core, root, or other programs: `pytest -m "not long"` leaves them out.
 LONG_MODULES = {
+    "test_deb",
     "test_docs",
     "test_fingerprints",
     "test_host",
+    "test_host_bench",
+    "test_host_proxy",
     "test_ideal",
     "test_papers_linux",
     "test_papers_run",

@@ -68,6 +68,11 @@ fn patience(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> 
 pub struct HostStack(Arc<DaemonStack>);
 
 impl HostStack {
+    /// The connection.
+    pub fn stack(&self) -> &Arc<DaemonStack> {
+        &self.0
+    }
+
     fn with<T: Send>(
         &self,
         py: Python<'_>,

@@ -3,6 +3,7 @@
 //! The user interface is in the Python package; this crate contains only what must be in Rust. Errors are mapped in one
 //! place, [`errors`]; long operations run detached from the interpreter in [`fault::guarded`].
 
+mod apps;
 mod capture;
 mod catalogue;
 mod codes;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::apps::{HostBench, HostBenchServer, HostProxy};
     #[pymodule_export]
     use crate::capture::{Capture, CaptureBins, CaptureReport, mark_anomalies};
     #[pymodule_export]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pullnet.cli.host_bench import bench
+from pullnet.cli.host_proxy import proxy
 from pullnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ host = typer.Typer(
     help="NDP between the applications of this machine and others, through the daemon pullnetd.",
     no_args_is_help=True,
 )
+
+host.command()(bench)
+host.command()(proxy)
 
 Socket = Annotated[Path, typer.Option("--socket", metavar="SOCKET", help="Where the daemon is found.")]
 

@@ -1,15 +1,13 @@
 //! The header matches the code, and a C program communicates through two daemons.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::IpAddr;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
+#[path = "../../daemon/tests/common/running.rs"]
+mod running;
+
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::{self, JoinHandle};
 
-use pullnet_daemon::Daemon;
-use pullnet_daemon::config::HostFile;
+use running::Running;
 
 fn crate_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -24,44 +22,6 @@ fn the_header_is_that_of_the_code() {
     assert!(header.ends_with(&line), "tools/header.sh writes the header anew");
 }
 
-/// A daemon in a thread of this process.
-struct Running {
-    thread: Option<JoinHandle<()>>,
-    stop: UnixStream,
-    folder: PathBuf,
-    address: String,
-}
-
-impl Running {
-    fn start(number: u8) -> Self {
-        let pid = std::process::id();
-        let folder = std::env::temp_dir().join(format!("pullnet-c-{pid}-{number}"));
-        let ip = IpAddr::from([127, 1 + (pid >> 8) as u8 % 250, pid as u8, 180 + number]);
-        let text = format!(
-            "backend = \"udp\"\naddress = \"{ip}\"\nrate = \"1 Gbps\"\nfarewell = \"0 s\"\n[socket]\npath = \"{}\"\n\
-             [ndp]\ngive_up = \"120 s\"\n",
-            folder.join("host.sock").display()
-        );
-        let file = HostFile::read("test", &text).unwrap_or_else(|errors| panic!("{errors:#?}"));
-        let daemon = Daemon::open(&file).unwrap();
-        let (stop, stopped) = UnixStream::pair().unwrap();
-        let thread = Some(thread::spawn(move || daemon.run(stopped.as_fd()).unwrap()));
-        Self { thread, stop, folder, address: format!("{ip}:{}", file.port) }
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.join("host.sock")
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.stop.write_all(&[1]).unwrap();
-        drop(self.thread.take().map(JoinHandle::join));
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// The folder with `libpullnet.so`.
 fn library() -> PathBuf {
     let program = std::env::current_exe().unwrap();
@@ -72,6 +32,11 @@ fn library() -> PathBuf {
 /// Compiles the example with strict warnings.
 fn compile(into: &Path) -> PathBuf {
     let (program, library) = (into.join("talk"), library());
+    // The name of the interface, as a package installs it.
+    let named = into.join("libpullnet.so.0");
+    if !named.exists() {
+        std::os::unix::fs::symlink(library.join("libpullnet.so"), named).unwrap();
+    }
     let status = Command::new("cc")
         .args(["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o"])
         .arg(&program)
@@ -81,7 +46,7 @@ fn compile(into: &Path) -> PathBuf {
         .arg("-L")
         .arg(&library)
         .arg("-lpullnet")
-        .arg(format!("-Wl,-rpath,{}", library.display()))
+        .arg(format!("-Wl,-rpath,{}", into.display()))
         .status()
         .unwrap();
     assert!(status.success());

@@ -53,6 +53,11 @@ impl Bell {
         }
     }
 
+    /// Another descriptor of this end, to wait for it elsewhere.
+    pub fn duplicate(&self) -> std::io::Result<OwnedFd> {
+        self.0.try_clone()
+    }
+
     /// Sleeps until the bell is rung or the other end is closed, for `timeout` at most.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<Heard, Error> {
         sys::wait(self.0.as_fd(), timeout).map(|_| self.hear())

@@ -30,10 +30,14 @@ struct Allowed {
 impl Allowed {
     fn of(door: &config::Door, daemon: &Account) -> Result<Self, Error> {
         let gid = door.group.as_deref().map(process::group).transpose()?.unwrap_or(process::own().gid);
+        Ok(Self { uids: Self::uids(door, daemon)?, gid })
+    }
+
+    fn uids(door: &config::Door, daemon: &Account) -> Result<Vec<u32>, Error> {
         let named = door.users.iter().map(|name| process::user(name).map(|account| account.uid));
         let mut uids = named.collect::<Result<Vec<_>, _>>()?;
         uids.extend([0, daemon.uid]);
-        Ok(Self { uids, gid })
+        Ok(uids)
     }
 
     fn lets_in(&self, uid: u32, gid: u32, groups: &[u32]) -> bool {
@@ -84,6 +88,21 @@ impl Door {
         let mode = if door.users.is_empty() { GROUP } else { ANYBODY };
         let listener = listen(&path, daemon.uid, allowed.gid, mode)?;
         Ok(Self { listener, allowed, path, _lock: lock, reserve: reserve() })
+    }
+
+    /// The group whose members may connect.
+    pub fn group(&self) -> u32 {
+        self.allowed.gid
+    }
+
+    /// Lets other users in from now on. Applications that have been let in stay.
+    pub fn set_users(&mut self, door: &config::Door, daemon: &Account) -> Result<(), Error> {
+        let uids = Allowed::uids(door, daemon)?;
+        let mode = if door.users.is_empty() { GROUP } else { ANYBODY };
+        let set = fs::set_permissions(&self.path, Permissions::from_mode(mode));
+        set.map_err(Error::file(&self.path, "cannot change who may connect"))?;
+        self.allowed.uids = uids;
+        Ok(())
     }
 
     /// A socket without a path in the file system, and an application connected to it.
@@ -196,6 +215,13 @@ fn in_the_way(path: &Path) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
+}
+
+/// Makes a socket at `path` for the user of the daemon and a group, with its folder if that is missing.
+pub(crate) fn listen_for_group(path: &Path, daemon: &Account, gid: u32) -> Result<UnixListener, Error> {
+    make_folder(path, daemon)?;
+    in_the_way(path)?;
+    listen(path, daemon.uid, gid, GROUP)
 }
 
 /// Makes the socket under a temporary name, and renames it once its owner and mode are set.

@@ -1,4 +1,5 @@
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -41,6 +42,14 @@ pub enum Error {
     /// The file of keys, with what is wrong and what would work.
     #[error("{0}")]
     Keys(String),
+    /// The address of the metrics.
+    #[error("metrics {address}: {source}; use an address that is free")]
+    Metrics {
+        /// The address.
+        address: SocketAddr,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// No such user or group.
     #[error("there is no {kind} \"{name}\" on this machine; use another name, or add it")]
     NoAccount {

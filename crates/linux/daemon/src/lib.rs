@@ -14,6 +14,7 @@ mod log;
 #[expect(unsafe_code, reason = "memory that is shared with another process")]
 mod memory;
 mod message;
+pub mod metrics;
 mod privileges;
 #[expect(unsafe_code, reason = "system calls about the process")]
 mod process;
@@ -24,8 +25,9 @@ mod share;
 #[expect(unsafe_code, reason = "system calls")]
 mod sys;
 
-pub use client::DaemonStack;
+pub use client::{Bells, DaemonStack};
 pub use error::Error;
+pub use process::Signals;
 #[cfg(feature = "hostile")]
 pub use server::hostile::{Deed, Hostile};
 pub use server::{Daemon, serve};

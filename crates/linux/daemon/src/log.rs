@@ -1,34 +1,60 @@
 //! Log to the standard error output.
 
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tracing::callsite::Identifier;
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level as Severity, Metadata, Subscriber};
 use tracing_subscriber::Layer;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::config::Level;
+use crate::config::{Level, LogForm};
 
 /// Interval between two lines of one kind, and the number of lines that may come at once.
 const EACH: Duration = Duration::from_millis(200);
 const AT_ONCE: u32 = 20;
 
+/// The most verbose level that is logged, as a number of [`Level`].
+static MOST: AtomicU8 = AtomicU8::new(Level::Info as u8);
+/// Lines that were left out.
+static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+
 /// Logs what `level` says from now on, unless the program logs already.
-pub(crate) fn start(level: Level) {
-    let most = match level {
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
-        Level::Trace => LevelFilter::TRACE,
-    };
+pub(crate) fn start(level: Level, form: LogForm) {
+    MOST.store(level as u8, Ordering::Relaxed);
     let lines =
         tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(false);
+    let rationed = Rationed { form, kinds: Mutex::default() };
+    let lines = match form {
+        LogForm::Text => lines.with_filter(rationed).boxed(),
+        LogForm::Json => lines.json().with_filter(rationed).boxed(),
+    };
     // A program with a logger of its own keeps it.
-    let _ = tracing_subscriber::registry().with(lines.with_filter(Rationed::new(most))).try_init();
+    let _ = tracing_subscriber::registry().with(lines).try_init();
+}
+
+/// Logs what `level` says from now on.
+pub(crate) fn set_level(level: Level) {
+    if MOST.swap(level as u8, Ordering::Relaxed) != level as u8 {
+        tracing::callsite::rebuild_interest_cache();
+    }
+}
+
+/// Number of lines that were left out because there were too many of their kind.
+pub(crate) fn left_out() -> u64 {
+    LEFT_OUT.load(Ordering::Relaxed)
+}
+
+fn most() -> LevelFilter {
+    const LEVELS: [LevelFilter; 5] =
+        [LevelFilter::ERROR, LevelFilter::WARN, LevelFilter::INFO, LevelFilter::DEBUG, LevelFilter::TRACE];
+    LEVELS[usize::from(MOST.load(Ordering::Relaxed)).min(LEVELS.len() - 1)]
 }
 
 /// Lines of one kind so far.
@@ -47,6 +73,7 @@ impl Kind {
             self.spent = after;
         } else {
             self.left_out += 1;
+            LEFT_OUT.fetch_add(1, Ordering::Relaxed);
         }
         allowed
     }
@@ -55,14 +82,24 @@ impl Kind {
 /// Limits each kind of message to five lines per second, so that a hostile application cannot fill the disk through the log.
 /// Suppressed lines are counted. Debug and trace messages are not limited.
 struct Rationed {
-    most: LevelFilter,
+    form: LogForm,
     /// A short list: one entry for each place in the program that logs.
     kinds: Mutex<Vec<(Identifier, Kind)>>,
 }
 
 impl Rationed {
-    fn new(most: LevelFilter) -> Self {
-        Self { most, kinds: Mutex::default() }
+    /// Says that lines were left out. The event that is being filtered cannot be joined by another one.
+    fn confess(&self, left_out: u64) {
+        match self.form {
+            LogForm::Text => eprintln!("{left_out} lines like the next one were left out"),
+            LogForm::Json => {
+                let mut time = String::new();
+                // Without a clock the line has no time.
+                let _ = SystemTime.format_time(&mut Writer::new(&mut time));
+                let fields = json!({"message": "lines like the next one were left out", "lines": left_out});
+                eprintln!("{}", json!({"timestamp": time, "level": "WARN", "fields": fields}));
+            }
+        }
     }
 
     /// Returns whether a line passes, and how many of its kind were suppressed before it.
@@ -81,7 +118,7 @@ impl Rationed {
 
 impl<S: Subscriber> Filter<S> for Rationed {
     fn enabled(&self, metadata: &Metadata<'_>, _: &Context<'_, S>) -> bool {
-        *metadata.level() <= self.most
+        *metadata.level() <= most()
     }
 
     fn event_enabled(&self, event: &Event<'_>, _: &Context<'_, S>) -> bool {
@@ -90,13 +127,13 @@ impl<S: Subscriber> Filter<S> for Rationed {
         }
         let taken = self.take(event.metadata().callsite());
         if let Some(left_out @ 1..) = taken {
-            eprintln!("{left_out} lines like the next one were left out");
+            self.confess(left_out);
         }
         taken.is_some()
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(self.most)
+        Some(most())
     }
 }
 

@@ -40,9 +40,9 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// Whether it begins a session, a stream or a listener.
+    /// Whether it begins a session, a stream or a listener. A stream that is accepted has begun before.
     pub fn begins(&self) -> bool {
-        matches!(self, Self::Hello { .. } | Self::Connect { .. } | Self::Listen { .. } | Self::Accept { .. })
+        matches!(self, Self::Hello { .. } | Self::Connect { .. } | Self::Listen { .. })
     }
 }
 

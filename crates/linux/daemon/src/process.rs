@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use crate::Error;
 use crate::sys::{checked, owned};
@@ -130,13 +131,16 @@ pub(crate) fn raise_descriptors() {
 /// SIGINT and SIGTERM, which no longer end the process but can be read, as long as this value lives. SIGHUP, which also
 /// comes when a terminal is closed, is blocked and only read.
 #[derive(Debug)]
-pub(crate) struct Signals {
+pub struct Signals {
     fd: OwnedFd,
     before: libc::sigset_t,
 }
 
 impl Signals {
     /// Blocks them in this thread and its later child threads.
+    ///
+    /// # Errors
+    /// If the process has no file descriptors left.
     pub fn block() -> Result<Self, Error> {
         // SAFETY: sets of signals are integers; these calls write to them alone.
         let (set, before, result) = unsafe {
@@ -156,8 +160,20 @@ impl Signals {
 }
 
 impl Signals {
+    /// Waits for SIGINT or SIGTERM, for `time` at most. Returns whether there was one.
+    ///
+    /// # Errors
+    /// If the kernel does not wait.
+    pub fn wait(&self, time: Duration) -> Result<bool, Error> {
+        let came = crate::sys::wait(self.fd.as_fd(), Some(time))?;
+        if came {
+            crate::sys::take(self.fd.as_fd());
+        }
+        Ok(came)
+    }
+
     /// Returns a descriptor that becomes readable after a SIGHUP.
-    pub fn hangup(&self) -> Result<OwnedFd, Error> {
+    pub(crate) fn hangup(&self) -> Result<OwnedFd, Error> {
         // SAFETY: a set of signals is integers; the calls write to it, and the kernel reads it.
         let fd = unsafe {
             let mut set: libc::sigset_t = zeroed();

@@ -3,7 +3,7 @@
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use pullnet_daemon::config::{HostFile, Level, Link};
+use pullnet_daemon::config::{HostFile, Level, Link, LogForm, MetricsPlace};
 use pullnet_switch::config::Wait;
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
 use pullnet_wire::Mac;
@@ -239,4 +239,28 @@ fn every_error_in_keys_is_told_with_its_place_and_without_the_key() {
             "h.toml:6:9: keys.plain: \"http\" is not a list of services; write numbers from 0 to 65535 with spaces between them"
         ]
     );
+}
+
+#[test]
+fn metrics_are_at_a_socket_or_at_a_loopback_address() {
+    let read = |place: &str| {
+        let text = format!(
+            "backend = \"udp\"\naddress = \"127.0.0.1\"\nrate = \"1 Gbps\"\nmetrics = \"{place}\"\nlog_form = \"json\"\n"
+        );
+        HostFile::read("host.toml", &text).map_err(|errors| errors[0].to_string())
+    };
+    let file = read("/run/pullnet/metrics.sock").unwrap();
+    assert_eq!(file.metrics, Some(MetricsPlace::Socket("/run/pullnet/metrics.sock".into())));
+    assert_eq!(file.log_form, LogForm::Json);
+    assert_eq!(
+        read("[::1]:9464").unwrap().metrics,
+        Some(MetricsPlace::Loopback("[::1]:9464".parse().unwrap()))
+    );
+    for (place, words) in [
+        ("10.0.0.1:9464", "is no loopback address"),
+        ("9464", "is neither a path nor an address; write for instance"),
+    ] {
+        let told = read(place).unwrap_err();
+        assert!(told.contains("metrics: ") && told.contains(words), "{told}");
+    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use common::{Daemon, Place, WATCHDOG, insist, pattern};
 use pullnet_daemon::DaemonStack;
-use pullnet_host::{NdpListener, NdpStream, StreamError};
+use pullnet_host::{NdpListener, NdpStream, Stack, StreamError};
 use pullnet_wire::Reason;
 
 const SERVICE: u16 = 7;
@@ -153,7 +153,7 @@ fn child() {
         return;
     };
     let stack = DaemonStack::connect(socket.as_ref()).unwrap();
-    let stack: std::sync::Arc<dyn pullnet_host::Stack> = std::sync::Arc::new(stack);
+    let stack: std::sync::Arc<dyn Stack> = std::sync::Arc::new(stack);
     let mut stream = NdpStream::connect(&stack, to.parse().unwrap(), SERVICE).unwrap();
     stream.write_all(b"hello").unwrap();
     let _ = stream.read(&mut [0]);
@@ -259,4 +259,61 @@ fn a_daemon_that_is_told_to_stop_says_so_to_everybody() {
     assert!(matches!(here, StreamError::Stopped(_)), "{here}");
     assert!(a.child.wait().unwrap().success());
     assert!(!a.socket().exists());
+}
+
+/// An event loop in miniature: waits at a bell between two polls.
+fn when<T>(bell: &std::os::fd::OwnedFd, mut poll: impl FnMut() -> Option<T>) -> T {
+    let mut bell = std::os::unix::net::UnixStream::from(bell.try_clone().unwrap());
+    bell.set_read_timeout(Some(WATCHDOG)).unwrap();
+    loop {
+        if let Some(result) = poll() {
+            return result;
+        }
+        // The end of the daemon is told by the next poll.
+        bell.read(&mut [0; 64]).map(drop).expect("a bell that rings or is closed");
+    }
+}
+
+#[test]
+fn an_event_loop_polls_and_waits_at_bells() {
+    let (a, b) = (Daemon::start(""), Daemon::start(""));
+    let [here, there] = [&a, &b].map(|daemon| DaemonStack::connect(&daemon.socket()).unwrap());
+    there.listen(SERVICE).unwrap();
+    assert_eq!(there.poll_accept(SERVICE).unwrap(), None);
+    let stream = here.connect(b.address, SERVICE, Default::default()).unwrap();
+    let own = here.bells(stream).unwrap();
+    assert_eq!(here.poll_read(stream, &mut [0]).unwrap(), None);
+    assert_eq!(here.poll_write(stream, b"x", false).unwrap(), Some(1));
+    when(&own.writable, || here.poll_settle(stream).unwrap().then_some(()));
+    let listener = there.bells_of_listener(SERVICE).unwrap();
+    let accepted = when(&listener.readable, || there.poll_accept(SERVICE).unwrap());
+    let theirs = there.bells(accepted).unwrap();
+    // More than all buffers hold: writer and reader have to wait for each other.
+    let content = pattern(8 << 20);
+    let sent = content.clone();
+    let writing = thread::spawn(move || {
+        let mut left = &sent[..];
+        while !left.is_empty() {
+            let taken = when(&own.writable, || here.poll_write(stream, left, true).unwrap());
+            left = &left[taken..];
+        }
+        (here, own)
+    });
+    let (mut all, mut piece) = (Vec::new(), vec![0; 64 << 10]);
+    loop {
+        match when(&theirs.readable, || there.poll_read(accepted, &mut piece).unwrap()) {
+            0 => break,
+            long => all.extend_from_slice(&piece[..long]),
+        }
+    }
+    assert!(all[0] == b'x' && all[1..] == content, "other bytes have arrived");
+    let (here, own) = writing.join().unwrap();
+    // The end of the daemon rings, too.
+    drop(a);
+    let error = when(&own.readable, || match here.poll_read(stream, &mut [0]) {
+        Ok(None) => None,
+        Ok(Some(long)) => panic!("{long} B from a daemon that is gone"),
+        Err(error) => Some(error),
+    });
+    assert!(matches!(error, StreamError::Stopped(_)), "{error}");
 }

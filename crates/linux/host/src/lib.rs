@@ -11,6 +11,7 @@ mod error;
 mod guard;
 mod handle;
 mod host;
+pub mod metrics;
 mod net;
 mod options;
 mod peers;

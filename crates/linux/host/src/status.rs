@@ -1,6 +1,5 @@
 //! Status of a host, as data.
 
-use std::fmt::{self, Write};
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
@@ -64,7 +63,7 @@ pub struct Counts {
 
 impl Counts {
     /// Every count with its name and its help text.
-    fn rows(&self) -> [(&'static str, &'static str, u64); 13] {
+    pub(crate) fn rows(&self) -> [(&'static str, &'static str, u64); 13] {
         [
             ("written_bytes", "Bytes that applications wrote", self.written_bytes),
             ("acknowledged_bytes", "Bytes that other hosts acknowledged", self.acknowledged_bytes),
@@ -113,7 +112,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    fn rows(&self) -> [(&'static str, u64); 12] {
+    pub(crate) fn rows(&self) -> [(&'static str, u64); 12] {
         [
             ("foreign", self.foreign),
             ("malformed", self.malformed),
@@ -187,86 +186,4 @@ pub struct StreamStatus {
     pub waiting_bytes: u64,
     /// Counts of the stream.
     pub counts: Counts,
-}
-
-impl Status {
-    /// The totals in the text format that Prometheus reads (exposition format 0.0.4).
-    #[must_use]
-    pub fn prometheus(&self) -> String {
-        let mut text = String::new();
-        self.write_prometheus(&mut text).unwrap_or_else(|fmt::Error| text.clear());
-        text
-    }
-
-    fn write_prometheus(&self, out: &mut String) -> fmt::Result {
-        let totals = &self.totals;
-        for (name, help, value) in totals.counts.rows() {
-            metric(out, &format!("{name}_total"), "counter", help, value)?;
-        }
-        metric(out, "opened_total", "counter", "Streams that this host opened", totals.opened)?;
-        metric(out, "incoming_total", "counter", "Streams that others opened", totals.incoming)?;
-        metric(out, "failed_total", "counter", "Streams that ended before their end", totals.failed)?;
-        metric(out, "tokens_total", "counter", "Tokens given to other hosts", totals.tokens)?;
-        metric(out, "sealed_total", "counter", "Packets that were sent encrypted", totals.sealed)?;
-        metric(out, "unsealed_total", "counter", "Encrypted packets that were taken", totals.unsealed)?;
-        metric(out, "resets_sent_total", "counter", "RESETs sent", totals.resets_sent)?;
-        metric(
-            out,
-            "resets_received_total",
-            "counter",
-            "RESETs that ended a stream",
-            totals.resets_received,
-        )?;
-        header(out, "refused_total", "counter", "Frames and streams that were not taken")?;
-        for (reason, value) in totals.refused.rows() {
-            writeln!(out, "pullnet_host_refused_total{{reason=\"{reason}\"}} {value}")?;
-        }
-        metric(out, "streams", "gauge", "Streams at the moment", totals.streams)?;
-        metric(
-            out,
-            "waiting_bytes",
-            "gauge",
-            "Memory of packets that wait for readers, in bytes",
-            totals.waiting_bytes,
-        )?;
-        metric(out, "sending_bytes", "gauge", "Bytes that are not acknowledged", totals.sending_bytes)?;
-        metric(
-            out,
-            "remembered",
-            "gauge",
-            "Ended connections of which copies are refused",
-            totals.remembered,
-        )?;
-        metric(out, "peers", "gauge", "Peers that are remembered", totals.peers)
-    }
-}
-
-fn header(out: &mut String, name: &str, kind: &str, help: &str) -> fmt::Result {
-    writeln!(out, "# HELP pullnet_host_{name} {help}.")?;
-    writeln!(out, "# TYPE pullnet_host_{name} {kind}")
-}
-
-fn metric(out: &mut String, name: &str, kind: &str, help: &str, value: u64) -> fmt::Result {
-    header(out, name, kind, help)?;
-    writeln!(out, "pullnet_host_{name} {value}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_metric_has_help_type_and_value() {
-        let mut status = Status::default();
-        status.totals.counts.sent = 17;
-        status.totals.refused.malformed = 3;
-        let text = status.prometheus();
-        assert!(text.contains("\npullnet_host_sent_packets_total 17\n"), "{text}");
-        assert!(text.contains("pullnet_host_refused_total{reason=\"malformed\"} 3\n"), "{text}");
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let name = line.split([' ', '{']).next().unwrap();
-            assert!(text.contains(&format!("# TYPE {name} ")), "{line}");
-            assert!(line.rsplit(' ').next().unwrap().parse::<u64>().is_ok(), "{line}");
-        }
-    }
 }

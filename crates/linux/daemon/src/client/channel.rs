@@ -1,5 +1,6 @@
 //! A stream or a listener of the daemon, as the application sees it.
 
+use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant as Clock};
@@ -154,6 +155,30 @@ impl Client {
         wait(patience, &self.given.writable, waits, attempt)
     }
 
+    /// Tries `attempt`, which depends on the daemon's writing. If it gives nothing, the readable bell rings when it may.
+    pub fn poll_down<T>(
+        &self,
+        attempt: impl FnMut() -> Result<Option<T>, StreamError>,
+    ) -> Result<Option<T>, StreamError> {
+        let waits = || lock(&self.down).as_ref().map(|reader| reader.wait(true));
+        poll(&self.given.readable, waits, attempt)
+    }
+
+    /// Tries `attempt`, which depends on the daemon's reading. If it gives nothing, the writable bell rings when it may.
+    pub fn poll_up<T>(
+        &self,
+        attempt: impl FnMut() -> Result<Option<T>, StreamError>,
+    ) -> Result<Option<T>, StreamError> {
+        let waits = || lock(&self.up).as_ref().map(|up| up.writer.wait(true));
+        poll(&self.given.writable, waits, attempt)
+    }
+
+    /// Descriptors of the readable and of the writable bell.
+    pub fn bells(&self) -> std::io::Result<[OwnedFd; 2]> {
+        let [readable, writable] = [&self.given.readable, &self.given.writable];
+        Ok([readable.bell().duplicate()?, writable.bell().duplicate()?])
+    }
+
     /// Closes the channel with `verdict`: calls that wait fail. The daemon must be notified. Returns whether the memory may
     /// not be used for another channel.
     pub fn let_go(&self, verdict: Verdict) -> bool {
@@ -169,6 +194,24 @@ impl Client {
         }
         self.given.channel.set_verdict(verdict);
         retired
+    }
+}
+
+/// Tries, and announces by `waits` that the caller is going to wait for the bell of `turn`.
+fn poll<T>(
+    turn: &Turn,
+    waits: impl Fn() -> Option<()>,
+    mut attempt: impl FnMut() -> Result<Option<T>, StreamError>,
+) -> Result<Option<T>, StreamError> {
+    if let Some(done) = attempt()? {
+        return Ok(Some(done));
+    }
+    // What rings from here on rings for a change after the next attempt, or for one that it sees.
+    let heard = turn.bell().hear();
+    waits().ok_or(StreamError::Closed)?;
+    match attempt()? {
+        None if heard == Heard::Gone => Err(gone()),
+        done => Ok(done),
     }
 }
 

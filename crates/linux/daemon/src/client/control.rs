@@ -63,6 +63,12 @@ impl Control {
         Ok((control, Welcome { address, channels, ring }, memory, bell))
     }
 
+    /// The process of the daemon, by the kernel's account of who listens; `None`: it is in another PID namespace.
+    pub fn daemon(&self) -> Option<u32> {
+        let peer = sys::peer(self.socket.as_fd()).ok()?;
+        u32::try_from(peer.pid).ok().filter(|pid| *pid > 0)
+    }
+
     /// Sends a request and waits for its answer; an answer that reports a failure becomes an error.
     pub fn ask(&mut self, request: &Request, asked: &Asked) -> Result<Answer, StreamError> {
         if self.broken {

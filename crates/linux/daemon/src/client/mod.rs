@@ -2,6 +2,7 @@
 
 mod channel;
 mod control;
+mod poll;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -22,6 +23,7 @@ use crate::share::{Channel, Session, Verdict};
 use crate::sys;
 use channel::{Client, Given, Patience};
 use control::{Control, Welcome};
+pub use poll::Bells;
 use turn::Turn;
 
 /// Time that a call spins before it sleeps, unless [`DaemonStack::set_spin`] sets another.
@@ -80,6 +82,12 @@ impl DaemonStack {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.welcome.address
+    }
+
+    /// The process of the daemon; `None`: this process cannot see it.
+    #[must_use]
+    pub fn daemon_process(&self) -> Option<u32> {
+        lock(&self.control).daemon()
     }
 
     /// Returns the status of the daemon as JSON: its totals, its streams, and its users.
@@ -204,13 +212,8 @@ impl Stack for DaemonStack {
     }
 
     fn accept(&self, service: u16, timeout: Option<Duration>) -> Result<StreamId, StreamError> {
-        let listener = lock(&self.held).listeners.get(&service).cloned();
-        let listener = listener.ok_or(StreamError::NoListener(service))?;
-        listener.wait_down(self.patience(timeout), || {
-            let announced =
-                listener.owed.swap(false, Ordering::Relaxed) || listener.try_read(&mut [0])?.is_some();
-            if announced { self.take(&listener) } else { Ok(None) }
-        })
+        let listener = self.listener(service)?;
+        listener.wait_down(self.patience(timeout), || self.try_accept(&listener))
     }
 
     fn connect(&self, to: SocketAddr, service: u16, options: StreamOptions) -> Result<StreamId, StreamError> {
@@ -230,13 +233,7 @@ impl Stack for DaemonStack {
         if bytes.is_empty() {
             return if last { self.finish(id).map(|()| 0) } else { Ok(0) };
         }
-        client.wait_up(self.patience(timeout), || {
-            let long = client.try_write(bytes, last)?;
-            if long > 0 {
-                self.note(&client);
-            }
-            Ok((long > 0).then_some(long))
-        })
+        client.wait_up(self.patience(timeout), || self.try_write(&client, bytes, last))
     }
 
     fn finish(&self, id: StreamId) -> Result<(), StreamError> {
@@ -251,13 +248,7 @@ impl Stack for DaemonStack {
         if out.is_empty() {
             return Ok(0);
         }
-        client.wait_down(self.patience(timeout), || {
-            let Some((long, told)) = client.try_read(out)? else { return Ok(None) };
-            if told {
-                self.note(&client);
-            }
-            Ok(Some(long))
-        })
+        client.wait_down(self.patience(timeout), || self.try_read(&client, out))
     }
 
     fn settle(&self, id: StreamId, timeout: Option<Duration>) -> Result<(), StreamError> {

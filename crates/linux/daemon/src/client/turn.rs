@@ -63,6 +63,11 @@ impl Turn {
         self.woken.notify_all();
     }
 
+    /// The bell, for those who wait for it by other means.
+    pub fn bell(&self) -> &Bell {
+        &self.bell
+    }
+
     /// Ends sleeping here. Returns whether a thread listened; the bell cannot be used again then.
     pub fn end(&self) -> bool {
         let listens = self.state().listens;

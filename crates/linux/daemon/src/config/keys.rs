@@ -68,11 +68,15 @@ impl KeyFile {
 
     /// Reads the keys that are in the file now. If the file may not be opened any more, reads the descriptor opened at the
     /// start.
-    pub fn read_again(&mut self) -> Result<Keys, Error> {
-        match Self::open(&self.table, self.address, self.user) {
+    ///
+    /// `table` may name another file, or except other services.
+    pub fn read_again(&mut self, table: &KeyTable) -> Result<Keys, Error> {
+        let same = self.table.path == table.path;
+        match Self::open(table, self.address, self.user) {
             Ok(opened) => *self = opened,
-            Err(Error::File { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+            Err(Error::File { source, .. }) if same && source.kind() == ErrorKind::PermissionDenied => {
                 self.check_is_there()?;
+                self.table = table.clone();
             }
             Err(error) => return Err(error),
         }

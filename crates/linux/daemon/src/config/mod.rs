@@ -1,9 +1,10 @@
 //! Host file: TOML to checked settings, or every error in it.
 
+mod change;
 mod keys;
 mod tables;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use pullnet_config::{Disk, Located, Reader, Shape, SpecError, SubTable, read};
@@ -16,10 +17,12 @@ use pullnet_transport::Protocol;
 use pullnet_units::{BitsPerSec, Picos};
 use pullnet_wire::{Mac, Marks};
 
+pub(crate) use change::fixed;
 pub(crate) use keys::KeyFile;
 pub use keys::KeyTable;
 pub use tables::{
-    Backend, HostSettings, KeySettings, KeysSettings, Level, LimitSettings, NeighbourSettings, SocketSettings,
+    Backend, HostSettings, KeySettings, KeysSettings, Level, LimitSettings, LogForm, NeighbourSettings,
+    SocketSettings,
 };
 
 /// Path by which frames enter and leave.
@@ -31,6 +34,36 @@ pub enum Link {
     Xdp(String),
     /// The kernel's own UDP.
     Udp,
+}
+
+/// Where counters are found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MetricsPlace {
+    /// A Unix socket.
+    Socket(PathBuf),
+    /// A loopback address.
+    Loopback(SocketAddr),
+}
+
+impl MetricsPlace {
+    /// The place that `text` names.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what would work.
+    pub fn read(text: &str) -> Result<Self, &'static str> {
+        if text.starts_with('/') {
+            return Ok(Self::Socket(text.into()));
+        }
+        match text.parse::<SocketAddr>() {
+            Ok(address) if address.ip().is_loopback() => Ok(Self::Loopback(address)),
+            Ok(_) => Err(
+                "is no loopback address, and who asks is not checked; use 127.0.0.1 or [::1], or the path of a socket",
+            ),
+            Err(_) => Err(
+                "is neither a path nor an address; write for instance \"/run/pullnet/metrics.sock\" or \"127.0.0.1:9464\"",
+            ),
+        }
+    }
 }
 
 /// Users that may use the daemon, and the limits of one application.
@@ -72,8 +105,12 @@ impl Default for Door {
 }
 
 /// A host file, checked.
+///
+/// Long: the settings of a daemon, each with its own meaning.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HostFile {
+    /// Path or name of the file itself.
+    pub path: PathBuf,
     /// Path by which frames enter and leave.
     pub link: Link,
     /// The host's address.
@@ -96,6 +133,10 @@ pub struct HostFile {
     pub core: Option<u16>,
     /// Log level.
     pub log: Level,
+    /// Form of the log.
+    pub log_form: LogForm,
+    /// Where counters are found.
+    pub metrics: Option<MetricsPlace>,
     /// The account to become.
     pub user: String,
     /// Settings of NDP.
@@ -158,9 +199,11 @@ fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
     let neighbours = root.list("neighbour").iter().filter_map(neighbour).collect();
     let capture = if root.has("capture") { Some(table::<CaptureSettings>(root, "capture")?) } else { None };
     let keys = keys::table(root, name);
+    let metrics = metrics(root, &host);
     let (limits, socket) = (limits?, socket?);
     let host = host.good().then_some(host.value)?;
     Some(HostFile {
+        path: name.into(),
         link: link?,
         address: address?,
         port: host.port,
@@ -172,6 +215,8 @@ fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
         farewell: host.farewell,
         core: host.core,
         log: host.log,
+        log_form: host.log_form,
+        metrics: metrics?,
         user: host.user,
         ndp: ndp?,
         marks: marks?,
@@ -196,6 +241,12 @@ fn transport(root: &Reader<'_>, host: &Located<HostSettings>) {
         "is no transport; use \"ndp\""
     };
     root.refuse("transport", reason);
+}
+
+/// `None`: it is wrong.
+fn metrics(root: &Reader<'_>, host: &Located<HostSettings>) -> Option<Option<MetricsPlace>> {
+    let read = host.value.metrics.as_deref().map(MetricsPlace::read).transpose();
+    read.map_err(|words| root.refuse("metrics", words)).ok()
 }
 
 fn ip<S>(reader: &Reader<'_>, read: &Located<S>, key: &str, text: &str) -> Option<IpAddr> {

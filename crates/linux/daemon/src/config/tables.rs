@@ -32,6 +32,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Form of the log.
+    pub enum LogForm {
+        /// Lines for people.
+        Text = "text",
+        /// A JSON object in each line.
+        Json = "json",
+    }
+}
+
 settings! {
     /// The host and its interface.
     pub struct HostSettings {
@@ -55,12 +65,17 @@ settings! {
         wait: Wait = "adaptive",
         /// How long an adaptive loop spins before it sleeps.
         idle: Picos = "50 us" in "1 us" => "10 s",
-        /// How long a daemon that is told to stop waits for streams to finish before it resets them.
+        /// How long a daemon that is told to stop lets streams go on before it resets them. New ones are refused meanwhile.
         farewell: Picos = "1 s" in "0 s" => "1000 s",
         /// The core that the daemon runs on; without it, any.
         core: Option<u16> = "",
         /// Messages on the standard error output.
         log: Level = "info",
+        /// Form of the messages.
+        log_form: LogForm = "text",
+        /// Where Prometheus finds counters, in the format OpenMetrics: a path, at which a Unix socket is made for those who may
+        /// use the daemon, or a loopback address such as 127.0.0.1:9464. Without it, nowhere.
+        metrics: Option<String> = "",
         /// The account that the daemon becomes once its sockets are open, if root started it.
         user: String = "nobody",
     }

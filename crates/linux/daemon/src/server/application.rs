@@ -217,7 +217,7 @@ impl Application {
     }
 
     /// Divides the limit of waiting streams among its services.
-    fn share_backlog(&self, engine: &mut Engine) {
+    pub fn share_backlog(&self, engine: &mut Engine) {
         let services = || {
             self.roles().filter_map(|role| match role {
                 Role::Listener { service } => Some(service),

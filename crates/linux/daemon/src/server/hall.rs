@@ -1,6 +1,6 @@
 //! All applications: connections, requests, and turns.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,9 +13,11 @@ use serde_json::{Value, json};
 
 use super::application::{Application, Leave, Limits, Reply};
 use super::served::{Next, Role, STRIDE};
+use super::standing::{Happened, Standing};
 use crate::bell::Heard;
 use crate::door::{Caller, Door, Visitor};
 use crate::message::{Answer, Form, Request, encode};
+use crate::process::Account;
 use crate::quota::User;
 use crate::sys::Poll;
 use crate::{Error, config, failure, sys};
@@ -36,8 +38,10 @@ const LISTED: usize = 500;
 const DOOR: u64 = 0;
 const STOP: u64 = 1;
 const HANGUP: u64 = 2;
+const QUESTION: u64 = 3;
 const FIRST: u64 = 4;
 
+/// Long: the tables of one loop, which every request needs several of.
 pub(super) struct Hall {
     door: Door,
     poll: Poll,
@@ -59,6 +63,10 @@ pub(super) struct Hall {
     hangup: Option<OwnedFd>,
     /// Whether `hangup` has become readable.
     hung_up: bool,
+    /// Whether the endpoint of the metrics has rung.
+    asked: bool,
+    /// Counts of events at the door.
+    happened: Happened,
     /// Whether the daemon is about to end.
     locked: bool,
     /// Application and slot of each stream.
@@ -92,6 +100,8 @@ impl Hall {
             limits: settings.into(),
             hangup: None,
             hung_up: false,
+            asked: false,
+            happened: Happened::default(),
             locked: false,
             homes: BTreeMap::new(),
             listeners: BTreeMap::new(),
@@ -113,6 +123,31 @@ impl Hall {
         std::mem::take(&mut self.hung_up)
     }
 
+    /// Polls `questions`, the bell of the metrics' endpoint, from now on.
+    pub fn listen_for_questions(&self, questions: BorrowedFd<'_>) -> Result<(), Error> {
+        self.poll.add(questions, QUESTION)
+    }
+
+    /// Whether the endpoint of the metrics has rung since the last call.
+    pub fn take_question(&mut self) -> bool {
+        std::mem::take(&mut self.asked)
+    }
+
+    /// Lets other users in, and applies other limits to applications that come later.
+    ///
+    /// # Errors
+    /// If a user does not exist. The limits apply even then.
+    pub fn set_door(&mut self, door: &config::Door, daemon: &Account) -> Result<(), Error> {
+        (self.most, self.most_per_user) = (door.applications, door.applications_per_user);
+        self.limits = door.into();
+        self.door.set_users(door, daemon)
+    }
+
+    /// Divides the limits of waiting streams among the services of each application.
+    pub fn share_backlogs(&self, engine: &mut Engine) {
+        self.applications.iter().flatten().for_each(|application| application.share_backlog(engine));
+    }
+
     /// Returns a descriptor that becomes readable on any event here.
     pub fn waker(&self) -> BorrowedFd<'_> {
         self.poll.as_fd()
@@ -132,6 +167,7 @@ impl Hall {
                     self.hangup.iter().for_each(|fd| sys::take(fd.as_fd()));
                     self.hung_up = true;
                 }
+                QUESTION => self.asked = true,
                 DOOR => self.let_in(now),
                 _ => self.attend(engine, now, number - FIRST),
             }
@@ -146,18 +182,21 @@ impl Hall {
                 Caller::Welcome(socket, visitor) => match self.refusal(&visitor) {
                     None => self.seat(now, socket, visitor),
                     Some(why) => {
+                        self.happened.beyond_limits += 1;
                         tracing::warn!(uid = visitor.uid, pid = visitor.pid, "not let in: {why}");
                         let code = failure::encode(&StreamError::Stopped(String::new()));
                         // A full socket is not waited for: the reason is lost.
                         let _ = sys::send(socket.as_fd(), &encode(&Answer::Failed { code, text: why }));
                     }
                 },
-                Caller::Stranger(stranger) => tracing::warn!(
-                    uid = stranger.uid,
-                    pid = stranger.pid,
-                    "not let in: not of the group, and not named"
-                ),
-                Caller::NoRoom => tracing::warn!("not let in: no file descriptor is left; raise LimitNOFILE"),
+                Caller::Stranger(Visitor { uid, pid }) => {
+                    self.happened.strangers += 1;
+                    tracing::warn!(uid, pid, "not let in: not of the group, and not named");
+                }
+                Caller::NoRoom => {
+                    self.happened.no_descriptor += 1;
+                    tracing::warn!("not let in: no file descriptor is left; raise LimitNOFILE");
+                }
                 Caller::Failed(error) => {
                     tracing::warn!(%error, "nobody can be let in at the moment");
                     let shut = self.poll.change(self.door.as_fd(), DOOR, false);
@@ -456,7 +495,10 @@ impl Hall {
         let Some(Some(application)) = self.applications.get_mut(number) else { return };
         match why {
             Leave::Gone => tracing::info!(application = number, "an application has gone"),
-            Leave::Rude(text) => tracing::warn!(application = number, "shown out: {text}"),
+            Leave::Rude(text) => {
+                self.happened.shown_out += 1;
+                tracing::warn!(application = number, "shown out: {text}");
+            }
         }
         let gone = application.leave(engine, now);
         // Its last action may have been to close a channel.
@@ -492,6 +534,22 @@ impl Hall {
         let code = failure::encode(&StreamError::Stopped(String::new()));
         self.applications.iter_mut().flatten().for_each(|application| application.fail_all(code));
         self.applications.clear();
+    }
+
+    /// Copies the counts for the metrics.
+    pub fn standing(&self, engine: &Engine) -> Standing {
+        let seated =
+            || self.applications.iter().flatten().filter(|application| application.socket().is_some());
+        let users: BTreeSet<_> = seated().map(|application| application.visitor.uid).collect();
+        Standing {
+            totals: engine.status_of(0).totals,
+            happened: self.happened,
+            applications: seated().count() as u64,
+            users: users.len() as u64,
+            listeners: self.listeners.len() as u64,
+            draining: self.locked,
+            uptime_s: 0,
+        }
     }
 
     fn status(&self, engine: &Engine) -> Value {

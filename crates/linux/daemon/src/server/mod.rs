@@ -5,9 +5,11 @@ mod application;
 mod hall;
 #[cfg(any(test, feature = "hostile"))]
 pub(crate) mod hostile;
+mod manager;
 mod network;
 mod open;
 mod served;
+mod standing;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant as Clock};
@@ -15,12 +17,15 @@ use std::time::{Duration, Instant as Clock};
 use pullnet_switch::config::Wait;
 use pullnet_units::{Instant, Picos};
 
-use crate::config::{HostFile, KeyFile};
+use crate::config::{HostFile, KeyFile, fixed};
 use crate::door::Door;
+use crate::metrics::Endpoint;
 use crate::process::{Account, Signals};
 use crate::{Error, log, privileges, process, sys};
 use hall::Hall;
+use manager::Manager;
 use network::Network;
+use standing::{Happened, Standing, Teller};
 
 /// Interval between two polls of the control sockets while frames and rings keep the loop busy.
 const LOOK: Picos = Picos::from_micros(5);
@@ -39,6 +44,7 @@ pub struct Daemon {
     account: Account,
     keys: Option<KeyFile>,
     hangup: Option<OwnedFd>,
+    metrics: Option<Endpoint>,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -75,10 +81,12 @@ impl Daemon {
         let known = keys.as_mut().map(KeyFile::read).transpose()?;
         let network = open::network(file, known)?;
         let door = Door::open(&file.door, &account)?;
-        Ok(Self { network, door, file: file.clone(), account, keys, hangup: None })
+        let open = |place| Endpoint::open_for(place, &account, door.group());
+        let metrics = file.metrics.as_ref().map(open).transpose()?;
+        Ok(Self { network, door, file: file.clone(), account, keys, hangup: None, metrics })
     }
 
-    /// Reads the keys again each time that `hangup` becomes readable.
+    /// Reads its file and its keys again each time that `hangup` becomes readable.
     #[must_use]
     pub fn with_hangup(self, hangup: OwnedFd) -> Self {
         Self { hangup: Some(hangup), ..self }
@@ -92,8 +100,8 @@ impl Daemon {
         privileges::drop_all(&self.account)
     }
 
-    /// Serves until `stop` becomes readable; then lets streams finish for as long as the file allows, and resets the others.
-    /// A second readable event on `stop` cuts that short.
+    /// Serves until `stop` becomes readable; then refuses new streams, lets the others go on for as long as the file allows,
+    /// and resets the rest. A second readable event on `stop` cuts the wait short.
     ///
     /// # Errors
     /// If the core that the file names does not exist, or the process has no file descriptors left at the start.
@@ -103,13 +111,19 @@ impl Daemon {
         }
         let mut hall = Hall::new(self.door, &self.file.door, stop)?;
         self.hangup.into_iter().try_for_each(|fd| hall.listen_for_hangup(fd))?;
+        let teller = self.metrics.map(Teller::start).transpose()?;
+        teller.iter().try_for_each(|teller| hall.listen_for_questions(teller.as_fd()))?;
         tracing::info!(address = %self.file.address, port = self.file.port, socket = %self.file.door.path.display(), "serves");
-        let (network, file, keys) = (self.network, self.file, self.keys);
+        let (network, file, keys, account) = (self.network, self.file, self.keys, self.account);
         let mut serving = Loop {
             network,
             hall,
             file,
             keys,
+            account,
+            teller,
+            manager: Manager::find(),
+            reloads: Happened::default(),
             time: Time::start(),
             looked: Instant::ZERO,
             busy: Instant::ZERO,
@@ -124,7 +138,7 @@ impl Daemon {
 /// # Errors
 /// Those of [`Daemon::open`], [`Daemon::drop_privileges`] and [`Daemon::run`].
 pub fn serve(file: &HostFile) -> Result<(), Error> {
-    log::start(file.log);
+    log::start(file.log, file.log_form);
     let signals = Signals::block()?;
     let daemon = Daemon::open(file)?;
     daemon.drop_privileges()?;
@@ -136,6 +150,11 @@ struct Loop {
     hall: Hall,
     file: HostFile,
     keys: Option<KeyFile>,
+    account: Account,
+    teller: Option<Teller>,
+    manager: Manager,
+    /// Its counts of reloads.
+    reloads: Happened,
     time: Time,
     /// Time of the latest poll of the control sockets.
     looked: Instant,
@@ -145,12 +164,24 @@ struct Loop {
 
 impl Loop {
     fn run(&mut self, stop: BorrowedFd<'_>) {
+        self.manager.ready();
         while !self.turn() {}
         sys::take(stop);
-        tracing::info!("stops");
+        self.manager.stopping();
+        let (streams, farewell) = (self.network.engine.streams(), self.file.farewell);
+        tracing::info!(streams, %farewell, "stops, and takes no new streams");
         self.hall.lock();
-        let end = self.time.now().after(self.file.farewell);
-        while self.network.engine.streams() > 0 && self.time.now() < end && !self.turn() {}
+        self.network.engine.refuse_new();
+        let end = self.time.now().after(farewell);
+        let mut hurried = false;
+        while self.network.engine.streams() > 0 && self.time.now() < end && !hurried {
+            hurried = self.turn();
+        }
+        if hurried {
+            // A second signal that is not read would end the process as soon as signals are no longer blocked.
+            sys::take(stop);
+        }
+        tracing::info!(reset = self.network.engine.streams(), "has stopped");
         self.say_farewell();
     }
 
@@ -163,9 +194,13 @@ impl Loop {
             self.looked = now;
             stop = self.hall.look(&mut self.network.engine, now);
             if self.hall.take_hangup() {
-                self.read_keys_again();
+                self.reload();
+            }
+            if self.hall.take_question() {
+                self.tell(now);
             }
         }
+        self.manager.live(now);
         self.hall.news(&mut self.network.engine);
         busy |= self.hall.turns(&mut self.network.engine, now);
         busy |= self.network.send(now);
@@ -177,14 +212,80 @@ impl Loop {
         stop
     }
 
+    /// Answers the question of the metrics.
+    fn tell(&self, now: Instant) {
+        let Some(teller) = &self.teller else { return };
+        let standing = self.hall.standing(&self.network.engine);
+        let Happened { reloads, failed_reloads, .. } = self.reloads;
+        let happened = Happened { reloads, failed_reloads, ..standing.happened };
+        teller.tell(Standing { happened, uptime_s: now.0 / Picos::from_secs(1).0, ..standing });
+    }
+
+    /// Reads the file and the keys again. Settings that cannot change stay and are named, and so do all if there are errors.
+    fn reload(&mut self) {
+        self.manager.reloading();
+        match self.take_over() {
+            true => self.reloads.reloads += 1,
+            false => self.reloads.failed_reloads += 1,
+        }
+        self.manager.ready();
+    }
+
+    /// Takes over what has changed in the file. Returns whether that is all of it.
+    fn take_over(&mut self) -> bool {
+        let path = self.file.path.display().to_string();
+        let text = match std::fs::read_to_string(&self.file.path) {
+            Ok(text) => text,
+            Err(error) => {
+                let uid = self.account.uid;
+                tracing::error!(
+                    %error,
+                    "{path} cannot be read again, and nothing changes; user {uid} has to be able to read it and its folder"
+                );
+                return false;
+            }
+        };
+        let new = match HostFile::read(&path, &text) {
+            Ok(new) => new,
+            Err(errors) => {
+                errors.iter().for_each(|error| tracing::error!("{error}"));
+                tracing::error!(errors = errors.len(), "{path} has errors, and nothing changes");
+                return false;
+            }
+        };
+        let stay = fixed(&self.file, &new);
+        if !stay.is_empty() {
+            tracing::error!(
+                "cannot change while the daemon runs, and stay as they were: {}; restart it",
+                stay.join(", ")
+            );
+        }
+        let now = self.file.with_changes_of(&new);
+        let users = self.hall.set_door(&now.door, &self.account);
+        if let Err(error) = &users {
+            tracing::error!(%error, "who may use the daemon stays as it was");
+        }
+        log::set_level(now.log);
+        self.network.engine.set_limits(now.limits);
+        self.hall.share_backlogs(&mut self.network.engine);
+        let keys = self.read_keys_again(&now);
+        self.file = now;
+        tracing::info!("has read its file again");
+        stay.is_empty() && users.is_ok() && keys
+    }
+
     /// Reads the keys again. If they are wrong, the earlier ones stay.
-    fn read_keys_again(&mut self) {
-        let Some(file) = &mut self.keys else { return };
-        let read = file.read_again();
+    fn read_keys_again(&mut self, now: &HostFile) -> bool {
+        let (Some(file), Some(table)) = (&mut self.keys, &now.keys) else { return true };
+        let read = file.read_again(table);
         match read.and_then(|keys| self.network.engine.set_keys(keys).map_err(Error::Engine)) {
             Ok(()) => tracing::info!("has read its keys again"),
-            Err(error) => tracing::error!(%error, "keeps the keys from before"),
+            Err(error) => {
+                tracing::error!(%error, "keeps the keys from before");
+                return false;
+            }
         }
+        true
     }
 
     /// Handles an idle turn: sleeps after a while, or yields the processor before the next turn. With few cores, an
@@ -198,7 +299,7 @@ impl Loop {
     fn nap(&mut self, now: Instant) {
         self.hall.sleep(true);
         self.hall.news(&mut self.network.engine);
-        let due = self.network.due().min(self.hall.due());
+        let due = self.network.due().min(self.hall.due()).min(self.manager.due());
         let time = Duration::from_nanos(due.since(now).0.saturating_sub(LATE.0) / 1000);
         if !self.hall.is_due() && !time.is_zero() {
             self.network.wait(now, self.hall.waker(), time.min(NAP));

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pullnet_daemon::DaemonStack;
@@ -26,7 +26,7 @@ pub struct Daemon {
     pub child: Child,
     pub address: SocketAddr,
     folder: PathBuf,
-    lines: Arc<AtomicUsize>,
+    lines: Arc<Mutex<Vec<String>>>,
 }
 
 /// Where a daemon is, whether it runs or not.
@@ -44,11 +44,20 @@ impl Place {
         Self { address, folder }
     }
 
+    pub fn folder(&self) -> &std::path::Path {
+        &self.folder
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Its file with further lines: first those of the top table.
     fn config(&self, further: &str) -> PathBuf {
         let backend = if further.contains("backend") { "" } else { "backend = \"udp\"\n" };
+        let farewell = if further.contains("farewell") { "" } else { "farewell = \"100 ms\"\n" };
         let mut text = format!(
-            "{backend}address = \"{}\"\nrate = \"1 Gbps\"\nidle = \"20 us\"\nfarewell = \"100 ms\"\n",
+            "{backend}address = \"{}\"\nrate = \"1 Gbps\"\nidle = \"20 us\"\n{farewell}",
             self.address.ip()
         );
         let (top, tables) = further.split_at(further.find('[').unwrap_or(further.len()));
@@ -89,17 +98,17 @@ impl Place {
         loop {
             let line = log.next().unwrap_or_else(|| panic!("the daemon has ended:\n{seen}")).unwrap();
             writeln!(seen, "{line}").unwrap();
-            if line.contains(" serves ") {
+            if line.contains(" serves ") || line.contains("\"serves\"") {
                 break;
             }
         }
         // Later output is kept for the analysis of a failed test.
-        let lines = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&lines);
+        let lines: Arc<Mutex<Vec<String>>> = Arc::default();
+        let kept = Arc::clone(&lines);
         std::thread::spawn(move || {
             log.map_while(Result::ok).for_each(|line| {
-                count.fetch_add(1, Ordering::SeqCst);
                 println!("pullnetd: {line}");
+                kept.lock().unwrap().push(line);
             });
         });
         Daemon { child, address: self.address, folder: self.folder.clone(), lines }
@@ -122,7 +131,23 @@ impl Daemon {
 
     /// Lines that it has logged since it serves.
     pub fn log_lines(&self) -> usize {
-        self.lines.load(Ordering::SeqCst)
+        self.lines.lock().unwrap().len()
+    }
+
+    /// Waits for a line that it logs with `text` in it.
+    pub fn logged(&self, text: &str) -> String {
+        insist(|| self.lines.lock().unwrap().iter().find(|line| line.contains(text)).cloned())
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Writes its file anew, with these further lines.
+    pub fn configure(&self, further: &str) {
+        Place { address: self.address, folder: self.folder.clone() }.config(further);
     }
 
     pub fn kill(&mut self) {

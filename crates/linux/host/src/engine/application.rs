@@ -8,10 +8,12 @@ use pullnet_wire::Reason;
 
 use super::{Backlog, Engine};
 use crate::carrier::Carrier;
+use crate::guard::Budget;
 use crate::stream::{Owner, Receiving, Sending, Stream};
 use crate::streams::Name;
 use crate::{
-    Counts, Notice, Read, Status, StreamError, StreamId, StreamInfo, StreamOptions, StreamStatus, Totals,
+    Counts, Limits, Notice, Read, Status, StreamError, StreamId, StreamInfo, StreamOptions, StreamStatus,
+    Totals,
 };
 
 impl<C: Carrier> Engine<C> {
@@ -26,6 +28,14 @@ impl<C: Carrier> Engine<C> {
         let most = self.options.limits.backlog;
         self.listeners.insert(service, Backlog::new(most));
         Ok(())
+    }
+
+    /// Replaces the limits. Streams that exceed new ones stay; backlogs begin anew at the limit of a service.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.tokens = Budget::new(limits.tokens_per_second);
+        self.resets = Budget::new(limits.resets_per_second);
+        self.listeners.values_mut().for_each(|backlog| backlog.most = limits.backlog);
+        self.options.limits = limits;
     }
 
     /// Sets the maximum number of streams for `service` that wait to be accepted; the limits still apply.

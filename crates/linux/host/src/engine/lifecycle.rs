@@ -90,7 +90,16 @@ impl<C: Carrier> Engine<C> {
         Ok(Some(index))
     }
 
+    /// Refuses streams that others open from now on, with the reason that this host goes away. Streams that have been opened
+    /// go on, also those that are not accepted yet.
+    pub fn refuse_new(&mut self) {
+        self.closing = true;
+    }
+
     fn check_opening(&mut self, from: SocketAddr, service: u16) -> Result<(), Reason> {
+        if self.closing {
+            return Err(Reason::SHUTDOWN);
+        }
         if !self.listeners.contains_key(&service) {
             self.totals.refused.no_listener += 1;
             return Err(Reason::NO_LISTENER);

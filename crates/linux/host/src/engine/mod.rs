@@ -155,6 +155,8 @@ pub struct Engine<C: Carrier = Ndp> {
     gone: Counts,
     totals: Totals,
     stopped: bool,
+    /// Whether streams that others open are refused.
+    closing: bool,
     next_path: u16,
 }
 
@@ -218,6 +220,7 @@ impl<C: Carrier> Engine<C> {
             gone: Counts::default(),
             totals: Totals::default(),
             stopped: false,
+            closing: false,
             next_path: 0,
             options,
         })

@@ -1,0 +1,121 @@
+//! Streams for programs with an event loop of their own: calls that never wait, and descriptors that become readable when it is
+//! worth calling again.
+//!
+//! A stream is either polled or used by calls that wait, not both at a time.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use pullnet_host::{Stack, StreamError, StreamId};
+
+use super::channel::Client;
+use super::{DaemonStack, lock};
+
+/// Descriptors that become readable when a stream or a listener may have made progress. They are for waiting only: the next
+/// poll takes what is to be read from them.
+#[derive(Debug)]
+pub struct Bells {
+    /// After a poll that had nothing to read or to accept.
+    pub readable: OwnedFd,
+    /// After a poll that could not write, or had not settled.
+    pub writable: OwnedFd,
+}
+
+fn bells(client: &Client) -> Result<Bells, StreamError> {
+    let [readable, writable] = client.bells().map_err(|error| StreamError::Stopped(error.to_string()))?;
+    Ok(Bells { readable, writable })
+}
+
+impl DaemonStack {
+    /// The descriptors of a stream.
+    ///
+    /// # Errors
+    /// If there is no such stream, or no file descriptor is left.
+    pub fn bells(&self, id: StreamId) -> Result<Bells, StreamError> {
+        bells(&*self.find(id)?)
+    }
+
+    /// The descriptors of the listener for `service`.
+    ///
+    /// # Errors
+    /// If there is no listener, or no file descriptor is left.
+    pub fn bells_of_listener(&self, service: u16) -> Result<Bells, StreamError> {
+        bells(&*self.listener(service)?)
+    }
+
+    /// As [`Stack::read`]; `None`: nothing is there yet.
+    ///
+    /// # Errors
+    /// If the stream is refused, reset, silent or closed.
+    pub fn poll_read(&self, id: StreamId, out: &mut [u8]) -> Result<Option<usize>, StreamError> {
+        let client = self.find(id)?;
+        if out.is_empty() {
+            return Ok(Some(0));
+        }
+        client.poll_down(|| self.try_read(&client, out))
+    }
+
+    /// As [`Stack::write`]; `None`: there is no room yet.
+    ///
+    /// # Errors
+    /// If the stream is refused, reset, silent or closed.
+    pub fn poll_write(&self, id: StreamId, bytes: &[u8], last: bool) -> Result<Option<usize>, StreamError> {
+        let client = self.find(id)?;
+        if bytes.is_empty() {
+            return if last { self.finish(id).map(|()| Some(0)) } else { Ok(Some(0)) };
+        }
+        client.poll_up(|| self.try_write(&client, bytes, last))
+    }
+
+    /// Whether the other host has acknowledged everything that was written.
+    ///
+    /// # Errors
+    /// If the stream is refused, reset, silent or closed.
+    pub fn poll_settle(&self, id: StreamId) -> Result<bool, StreamError> {
+        let client = self.find(id)?;
+        let settled = client.poll_up(|| Ok(client.is_settled()?.then_some(())))?;
+        Ok(settled.is_some())
+    }
+
+    /// As [`Stack::accept`]; `None`: no stream waits.
+    ///
+    /// # Errors
+    /// If the service has no listener, or the daemon is gone.
+    pub fn poll_accept(&self, service: u16) -> Result<Option<StreamId>, StreamError> {
+        let listener = self.listener(service)?;
+        listener.poll_down(|| self.try_accept(&listener))
+    }
+
+    pub(super) fn listener(&self, service: u16) -> Result<Arc<Client>, StreamError> {
+        let listener = lock(&self.held).listeners.get(&service).cloned();
+        listener.ok_or(StreamError::NoListener(service))
+    }
+
+    pub(super) fn try_accept(&self, listener: &Client) -> Result<Option<StreamId>, StreamError> {
+        let announced =
+            listener.owed.swap(false, Ordering::Relaxed) || listener.try_read(&mut [0])?.is_some();
+        if announced { self.take(listener) } else { Ok(None) }
+    }
+
+    pub(super) fn try_write(
+        &self,
+        client: &Client,
+        bytes: &[u8],
+        last: bool,
+    ) -> Result<Option<usize>, StreamError> {
+        let long = client.try_write(bytes, last)?;
+        if long > 0 {
+            self.note(client);
+        }
+        Ok((long > 0).then_some(long))
+    }
+
+    pub(super) fn try_read(&self, client: &Client, out: &mut [u8]) -> Result<Option<usize>, StreamError> {
+        let Some((long, told)) = client.try_read(out)? else { return Ok(None) };
+        if told {
+            self.note(client);
+        }
+        Ok(Some(long))
+    }
+}

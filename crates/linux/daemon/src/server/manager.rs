@@ -1,0 +1,54 @@
+//! Messages to the service manager (`sd_notify`): the daemon is ready, reads its file again, stops, and lives.
+
+use pullnet_units::{Instant, Picos};
+use sd_notify::NotifyState;
+
+/// A connection to the service manager, if there is one.
+pub(super) struct Manager {
+    /// Interval of the watchdog's signs of life: half of the time after which the manager would kill the daemon.
+    every: Option<Picos>,
+    next: Instant,
+}
+
+impl Manager {
+    pub fn find() -> Self {
+        let limit = sd_notify::watchdog_enabled();
+        let nanos = |limit: std::time::Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        Self { every: limit.map(|limit| Picos(nanos(limit).saturating_mul(1000) / 2)), next: Instant::ZERO }
+    }
+
+    fn tell(states: &[NotifyState<'_>]) {
+        if let Err(error) = sd_notify::notify(states) {
+            tracing::warn!(%error, "the service manager cannot be told");
+        }
+    }
+
+    pub fn ready(&self) {
+        Self::tell(&[NotifyState::Ready]);
+    }
+
+    /// The manager wants to know when: it may have asked before.
+    pub fn reloading(&self) {
+        match NotifyState::monotonic_usec_now() {
+            Ok(now) => Self::tell(&[NotifyState::Reloading, now]),
+            Err(error) => tracing::warn!(%error, "the service manager cannot be told the time"),
+        }
+    }
+
+    pub fn stopping(&self) {
+        Self::tell(&[NotifyState::Stopping]);
+    }
+
+    /// Gives the watchdog a sign of life, if it is time for one.
+    pub fn live(&mut self, now: Instant) {
+        if let Some(every) = self.every.filter(|_| now >= self.next) {
+            self.next = now.after(every);
+            Self::tell(&[NotifyState::Watchdog]);
+        }
+    }
+
+    /// Time of the next sign of life.
+    pub fn due(&self) -> Instant {
+        self.every.map_or(Instant::NEVER, |_| self.next)
+    }
+}

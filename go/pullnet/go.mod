@@ -1,0 +1,3 @@
+module pullnet.dev/pullnet
+
+go 1.22
