@@ -112,7 +112,8 @@ impl Framed for Ndp {
         let Arrived { route, packet, fate, damaged, payload, .. } = parse(frame, marks, port)?;
         let header = header(&packet).ok_or(Refused::Foreign)?;
         let (home, length) = (packet.home, packet.shape.length());
-        Ok(Arrival { route, home, header, fate, damaged, ce: false, length, payload })
+        let headers = FRAME_HEADERS as u16;
+        Ok(Arrival { route, home, header, fate, damaged, ce: false, length, headers, payload })
     }
 }
 

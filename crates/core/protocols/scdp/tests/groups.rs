@@ -322,3 +322,23 @@ fn a_slow_sender_skips_what_is_decodable() {
     let sent = host.gets(MEMBERS[0], 64, pull(4, 9));
     assert_eq!((blocks(&sent), esis(&sent)), (vec![9], vec![33]));
 }
+
+/// A real decoder may find that as many symbols as usually suffice do not determine a block: one more is pulled.
+#[test]
+fn a_block_that_a_real_decoder_cannot_decode_gets_a_further_symbol() {
+    let mut host = Host::new();
+    let shares = [0, 1].map(|sender| Share::new(sender, 2).unwrap());
+    // Of six source symbols only the three of the first sender arrive, then its repair symbols.
+    let mut deliver = |number: u32, sufficient: bool| {
+        let header = of(shares[0], number, 6);
+        let (from, fate) = (MEMBERS[0], Fate::Whole);
+        host.now = Instant(host.now.0 + 1_000_000);
+        let packet = Received { from, paths: 4, wire: 1064, fate, ce: false, header };
+        host.endpoint.handle_decoded(host.now, packet, sufficient);
+        host.waits(host.now.after(Picos::from_micros(100)));
+        host.events.iter().any(|event| matches!(event, Event::Received { .. }))
+    };
+    assert!((0..7).all(|number| !deliver(number, true)), "K + 1 symbols");
+    assert!(!deliver(7, false), "K + 2 symbols that are dependent");
+    assert!(deliver(8, true), "one more");
+}
