@@ -1,7 +1,7 @@
 //! All sessions of one host, without I/O and without a clock: frames, time and calls in; frames, notices and a deadline out.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use pullnet_connections::Finished;
 use pullnet_rng::Seed;
@@ -15,7 +15,7 @@ use pullnet_wire::{Framed, Mac, Marks, Refused, Route};
 use thiserror::Error;
 
 use crate::message::{LONGEST, Message};
-use crate::peers::{Peers, is_group};
+use crate::peers::Peers;
 use crate::symbols::{Collector, Content, ReadAt, Taken};
 
 /// How late a timer may be handled and still count as on time, so that pulls keep their rate although the kernel wakes the
@@ -168,7 +168,7 @@ pub struct Counts {
     pub symbols_received: u64,
     /// Symbols that arrived trimmed.
     pub trimmed: u64,
-    /// Blocks of which source symbols were computed from repair symbols.
+    /// Frames to this port that are no valid packets.
     pub refused: u64,
     /// Frames ignored because they belong to no session.
     pub stray: u64,
@@ -385,8 +385,8 @@ impl Engine {
             Err(_) => return self.counts.refused += 1,
         };
         let to = arrived.route.to;
-        let ours = to == self.options.local.ip() || is_group(to);
-        if !ours || arrived.fate == Fate::Returned || is_group(arrived.route.from) {
+        let ours = to == self.options.local.ip() || to.is_multicast();
+        if !ours || arrived.fate == Fate::Returned || arrived.route.from.is_multicast() {
             return self.counts.stray += 1;
         }
         let address = SocketAddr::new(arrived.route.from, arrived.home);
@@ -616,11 +616,6 @@ impl Engine {
     pub fn due(&self) -> Instant {
         let timer = self.endpoint.poll_timeout().map_or(Instant::NEVER, |deadline| deadline.at);
         if self.idle { timer } else { timer.min(self.link_free_at()) }
-    }
-
-    /// Whether the host has an address of this family.
-    pub fn reaches(&self, address: IpAddr) -> bool {
-        address.is_ipv4() == self.options.local.is_ipv4()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Other hosts, by the numbers that the transport knows them by.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 
 use pullnet_transport::HostAddr;
 use pullnet_units::{Instant, Picos};
@@ -28,12 +28,6 @@ pub(crate) struct Peers {
     hosts: Vec<Peer>,
     groups: Vec<Peer>,
     numbers: BTreeMap<SocketAddr, HostAddr>,
-}
-
-/// Ethernet address of an IPv4 multicast group (RFC 1112, section 6.4).
-pub(crate) fn group_mac(group: Ipv4Addr) -> Mac {
-    let [_, b, c, d] = group.octets();
-    Mac([0x01, 0x00, 0x5e, b & 0x7f, c, d])
 }
 
 impl Peers {
@@ -66,7 +60,7 @@ impl Peers {
             return *number;
         }
         let number = HostAddr(GROUPS + self.groups.len() as u32);
-        self.groups.push(Peer { address, mac: group_mac(group), heard: Instant::ZERO });
+        self.groups.push(Peer { address, mac: Mac::of_group(group), heard: Instant::ZERO });
         self.numbers.insert(address, number);
         number
     }
@@ -86,11 +80,6 @@ impl Peers {
             None => self.hosts.get(number.0 as usize),
         }
     }
-}
-
-/// Whether an address is that of a multicast group.
-pub(crate) fn is_group(address: IpAddr) -> bool {
-    address.is_multicast()
 }
 
 #[cfg(test)]
@@ -113,8 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_has_the_ethernet_address_of_its_low_bits() {
-        assert_eq!(group_mac(Ipv4Addr::new(239, 129, 2, 3)), Mac([0x01, 0, 0x5e, 1, 2, 3]));
+    fn a_group_has_one_number_and_its_own_ethernet_address() {
         let mut peers = Peers::default();
         let number = peers.group(Ipv4Addr::new(239, 1, 0, 1), 9);
         assert_eq!(peers.group(Ipv4Addr::new(239, 1, 0, 1), 9), number);
