@@ -389,7 +389,7 @@ def objects_put(
 ) -> tuple[str, list[str], bool]:
     """Sends a file to stores. The report as JSON and as lines, and whether every host stored the file.
 
-    `attached` is the address, the interface and the rate of this host. `watch` is called with the bytes done and the bytes in all.
+    `attached` is the address, the interface and the rate of this host. `watch` gets the bytes done and in all.
     """
 
 def objects_get(

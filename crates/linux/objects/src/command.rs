@@ -93,6 +93,7 @@ fn group_of(
         () if !group.is_multicast() => {
             wrong("is no multicast address; use one from 224.0.0.0 to 239.255.255.255")
         }
+        () if link.address.is_ipv6() => wrong("is for hosts with IPv4 addresses"),
         () if link.interface.is_none() => wrong("needs --interface: UDP sockets do not take part in groups"),
         () if hosts.iter().any(|host| host.port() != hosts[0].port()) => {
             wrong("all hosts of a group listen at the same port")

@@ -43,7 +43,7 @@ pub struct LinkOptions {
     pub mtu: Option<usize>,
 }
 
-/// What a driver runs: a put, a get, a store.
+/// Work that a driver runs: a put, a get or a store.
 pub trait Task {
     /// Starts.
     fn begin(&mut self, now: Instant, engine: &mut Engine);
@@ -73,10 +73,10 @@ impl<T: Send + 'static> Jobs<T> {
         Self { sender, done, waker }
     }
 
-    /// Starts `work`. If the process can have no further thread, it is done at once.
+    /// Starts `work` on a thread of its own.
     pub fn start(&self, work: impl FnOnce() -> T + Send + 'static) {
         let (sender, waker) = (self.sender.clone(), self.waker.clone());
-        // The task may be over; then nobody waits for the result.
+        // If the task is over, the result is dropped.
         std::thread::spawn(move || {
             let _ = sender.send(work());
             waker.wake();
@@ -198,7 +198,7 @@ impl Driver {
         Instant((clock().duration_since(self.start).as_nanos() as u64).saturating_mul(1000))
     }
 
-    /// Finds the Ethernet addresses of `hosts`; returns those that do not answer.
+    /// Finds the Ethernet addresses of `hosts`; returns the hosts that do not answer.
     ///
     /// # Errors
     /// If the interface fails.

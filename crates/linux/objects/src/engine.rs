@@ -48,7 +48,7 @@ pub struct EngineOptions {
     pub local: SocketAddr,
     /// Its Ethernet address; 0 if the backend writes Ethernet headers itself.
     pub mac: Mac,
-    /// Rate of its link: the pace of symbols that it sends, and of those that it pulls.
+    /// Rate of its link, at which symbols leave and are pulled.
     pub rate: BitsPerSec,
     /// Longest IP packet.
     pub mtu: usize,
@@ -146,7 +146,7 @@ pub enum Notice {
 /// Key of an incoming session: its sender, or none if several hosts send, and its number.
 type Key = (Option<HostAddr>, ConnId);
 
-/// What a session that arrives is.
+/// Destination of an incoming session.
 enum Sink {
     Message(Vec<u8>),
     Object(ObjectId, u64),
@@ -525,7 +525,7 @@ impl Engine {
         }
         self.ended.expire(now);
         let silence = self.options.transport.give_up.saturating_mul(4);
-        // A message of which only symbols without SYN arrive never becomes a session of the transport.
+        // A message without any symbol with SYN never becomes a session of the transport.
         self.incoming.retain(|_, incoming| {
             matches!(incoming.sink, Sink::Object(..)) || now.since(incoming.last_heard) < silence
         });

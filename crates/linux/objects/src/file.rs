@@ -124,7 +124,7 @@ pub fn hash(mut file: &File) -> io::Result<(u64, Hash)> {
     }
 }
 
-/// What tells that a file was changed: its number, length, and the time of the last change.
+/// Version of a file: inode number, length, and time of the last change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Version(u64, u64, i64, i64);
 
@@ -139,7 +139,7 @@ impl Version {
     }
 }
 
-/// A folder that one store serves.
+/// The folder of a store, locked against other stores.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,

@@ -42,7 +42,7 @@ struct Store {
     over_at: Option<Instant>,
 }
 
-/// What the command waits for.
+/// The event that the command waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     /// Answers, until this time.

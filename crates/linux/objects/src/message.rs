@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(
             Message::Ready { ticket: 7 }.write(),
             br#"{"message":"ready","ticket":7}"#,
-            "the form that docs/host.md shows"
+            "the form that docs/objects.md shows"
         );
         assert_eq!(Message::read(b"{\"message\":\"dance\"}"), None);
         assert_eq!(Message::read(&[0xff; 20]), None);

@@ -55,7 +55,7 @@ struct Receiver {
     over_at: Option<Instant>,
 }
 
-/// What the command waits for.
+/// The event that the command waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     /// Answers, until this time.

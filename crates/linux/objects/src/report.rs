@@ -1,4 +1,4 @@
-//! What a put or get came to.
+//! Results of a put or get.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ pub enum Way {
     Copy,
 }
 
-/// What one host did.
+/// Result of one host.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HostReport {
     /// Its address and port.
@@ -45,7 +45,7 @@ impl HostReport {
     }
 }
 
-/// What a put or get came to.
+/// Result of a put or get.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
     /// Name of the object.

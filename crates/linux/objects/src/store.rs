@@ -36,7 +36,7 @@ struct Taking {
 pub enum Job {
     /// An object was written, or not.
     Written {
-        /// Who sent it.
+        /// The sender.
         from: SocketAddr,
         /// Number of the exchange.
         ticket: u32,
@@ -47,7 +47,7 @@ pub enum Job {
     },
     /// An object was read for its hash.
     Hashed {
-        /// Who wants to know.
+        /// The host that asked.
         from: SocketAddr,
         /// Number of the exchange.
         ticket: u32,

@@ -46,7 +46,7 @@ pub enum SymbolError {
     Code(#[from] CodeError),
 }
 
-/// Block `number` of an object as the code sees it. Every block is encoded by itself, whatever its number.
+/// Block `number` of an object in the form that the code takes. The number is no input of the code.
 fn block(cut: &Cut, number: u32) -> Result<Block, CodeError> {
     Layout::new(cut.bytes(number), cut.shape.symbol.into(), 1, 1, 1)?.block(0)
 }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever symbols are lost, as many further ones give the object back.
+        /// The object is decoded from repair symbols for any set of lost source symbols.
         #[test]
         fn any_symbols_give_the_object_back(
             long in 1usize..30_000, size in 20u16..200, most in 1u16..20, lost in prop::collection::vec(any::<bool>(), 64),

@@ -29,7 +29,7 @@ fn bytes(long: usize) -> Vec<u8> {
     (0..long).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8).collect()
 }
 
-/// What the network does with frames.
+/// Impairments of the network.
 #[derive(Clone, Copy, Default)]
 struct Weather {
     /// Of a hundred frames, how many are lost, and how many frames with symbols are trimmed.
@@ -46,7 +46,7 @@ struct Network {
     now: Instant,
     flight: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
     number: u64,
-    /// What each host has received of an object, and whether all of it.
+    /// Bytes of the object that each host has received, and whether the object is complete.
     objects: Vec<(Vec<u8>, bool)>,
     notices: Vec<(usize, Notice)>,
     /// Frames to the group that left.
@@ -158,7 +158,7 @@ impl Network {
         self.engines[host].expect(Instant::ZERO, from.map(address), SESSION, ObjectId(3), long as u64);
     }
 
-    /// Hosts to which host 0 has sent everything, and those that it has given up.
+    /// Hosts to which host 0 has sent everything, and hosts that it has given up.
     fn ends(&self) -> (Vec<SocketAddr>, Vec<SocketAddr>) {
         let of_sender = self.notices.iter().filter(|(host, _)| *host == 0);
         let mut sent: Vec<_> = of_sender
@@ -252,7 +252,7 @@ fn messages_arrive_and_what_was_not_announced_does_not() {
     let mut network = Network::new(2, BAD, 0, 9);
     let find = Message::Find { ticket: 3, name: "object".into() };
     network.engines[0].send_message(Instant::ZERO, address(1), &find);
-    // An object that nobody expects: its sender gives up.
+    // The sender of an unexpected object gives up.
     network.engines[0].send(Instant::ZERO, address(1), SESSION, 50_000, Box::new(bytes(50_000)));
     network.run();
     assert!(network.notices.contains(&(1, Notice::Message { from: address(0), message: find })));

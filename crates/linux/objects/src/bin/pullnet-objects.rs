@@ -16,7 +16,7 @@ Usage: pullnet-objects put FILE HOST... [--name NAME] [--group ADDRESS] [OPTIONS
        pullnet-objects store DIR --address ADDRESS [--port PORT] [--most SIZE] [OPTIONS]
 
 Sends a file to stores as symbols of RaptorQ over SCDP, fetches it from all stores that have it, or is a store until it is
-ended. docs/host.md says more.
+ended. docs/objects.md says more.
 
   --address ADDRESS  address of this host; put and get find it by their route to the first HOST
   --interface NAME   AF_PACKET on this interface instead of the kernel's UDP; groups need it

@@ -1,4 +1,5 @@
 //! Hosts in network namespaces around a software switch. Needs root and `ip`.
+#![allow(dead_code, reason = "every test uses a part of it")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
