@@ -74,13 +74,18 @@ impl<T: Send + 'static> Jobs<T> {
     }
 
     /// Starts `work` on a thread of its own.
-    pub fn start(&self, work: impl FnOnce() -> T + Send + 'static) {
+    ///
+    /// # Errors
+    /// If the process can have no further thread; the work is dropped.
+    pub fn start(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<(), String> {
         let (sender, waker) = (self.sender.clone(), self.waker.clone());
         // If the task is over, the result is dropped.
-        std::thread::spawn(move || {
+        let run = move || {
             let _ = sender.send(work());
             waker.wake();
-        });
+        };
+        let started = std::thread::Builder::new().name("pullnet-objects".to_owned()).spawn(run);
+        started.map(|_| ()).map_err(|error| format!("no thread can be had: {error}"))
     }
 
     /// The result of work that is done.

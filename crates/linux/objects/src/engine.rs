@@ -64,11 +64,11 @@ impl EngineOptions {
     /// Settings of SCDP that suit processes on real machines: the defaults are for the microseconds of a data centre's
     /// hardware.
     pub fn new(local: SocketAddr, rate: BitsPerSec, mtu: usize, seed: u64) -> Self {
-        // Wake-ups of the kernel make the round trip about half a millisecond.
-        let window = rate.get() / 2000 / (8 * mtu.max(1) as u64);
+        // 8 ms of the link: a round trip of processes that wait for a processor. No more than the kernel's sockets hold.
+        let window = rate.get() / 125 / (8 * mtu.max(1) as u64);
         let transport = ScdpConfig {
-            initial_window: Packets(window.clamp(12, 128) as u32),
-            source_window: Packets(window.clamp(6, 64) as u32),
+            initial_window: Packets(window.clamp(32, 128) as u32),
+            source_window: Packets((window / 2).clamp(16, 64) as u32),
             // A decoder of bytes decides, and its time has passed already.
             failure: 0.0,
             decode_rate: Some(BitsPerSec::gbps(800)),

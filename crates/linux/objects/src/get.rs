@@ -175,7 +175,7 @@ impl Get {
         let sources = self.sources_of(now, (bytes, hash));
         if bytes == 0 {
             sources.iter().for_each(|at| self.stores[*at].state = State::Source(0));
-            return self.write();
+            return self.write(now);
         }
         let (of, session) = (sources.len() as u16, engine.new_session());
         engine.expect(now, (of == 1).then_some(self.stores[sources[0]].host), session, OBJECT, bytes);
@@ -208,10 +208,12 @@ impl Get {
     }
 
     /// Writes the object to the disk, which may take long.
-    fn write(&mut self) {
+    fn write(&mut self, now: Instant) {
         self.stage = Stage::Writing;
         let Some((part, (_, hash))) = self.part.take().zip(self.chosen) else { return };
-        self.jobs.start(move || part.finish(&hash));
+        if let Err(why) = self.jobs.start(move || part.finish(&hash)) {
+            self.fail(now, why);
+        }
     }
 
     fn on_block(&mut self, now: Instant, engine: &mut Engine, offset: u64, bytes: &[u8]) {
@@ -329,7 +331,7 @@ impl Task for Get {
             Notice::Sent { to, session, .. } => self.on_end(now, to, session, Ok(())),
             Notice::Failed { to, session, why } => self.on_end(now, to, session, Err(why)),
             Notice::Block { offset, bytes, .. } => self.on_block(now, engine, offset, &bytes),
-            Notice::Received { .. } if self.stage == Stage::Receiving => self.write(),
+            Notice::Received { .. } if self.stage == Stage::Receiving => self.write(now),
             Notice::Lost { .. } if self.stage == Stage::Receiving => {
                 self.fail(now, "the sources are silent".to_owned());
             }

@@ -135,8 +135,7 @@ impl Store {
         let part = Part::create(&place, bytes).map_err(|error| cannot_write(&place, &error))?;
         let taking = Taking { from, ticket, name, bytes, expected, part, moved: now };
         if bytes == 0 {
-            self.write(taking);
-            return Ok(());
+            return self.write(taking);
         }
         let id = ObjectId(self.next);
         self.next = self.next.wrapping_add(1);
@@ -147,12 +146,12 @@ impl Store {
     }
 
     /// Checks and writes an object that has arrived.
-    fn write(&mut self, taking: Taking) {
+    fn write(&mut self, taking: Taking) -> Result<(), String> {
         let Taking { from, ticket, name, bytes, expected, part, .. } = taking;
         self.jobs.start(move || {
             let result = part.finish(&expected);
             Job::Written { from, ticket, object: (name, bytes), result }
-        });
+        })
     }
 
     fn open(&self, name: &str) -> Result<File, String> {
@@ -189,8 +188,7 @@ impl Store {
             let result = hash(&file).map(|(bytes, hash)| (version, bytes, hash));
             let result = result.map_err(|error| format!("its object \"{name}\" cannot be read: {error}"));
             Job::Hashed { from, ticket, name, result }
-        });
-        Ok(())
+        })
     }
 
     fn on_send(
@@ -270,8 +268,11 @@ impl Task for Store {
             Notice::Message { from, message } => self.on_message(now, engine, from, message),
             Notice::Block { id, offset, bytes } => self.on_block(now, engine, id, offset, &bytes),
             Notice::Received { id } => {
-                let taking = self.taking.remove(&id);
-                taking.into_iter().for_each(|taking| self.write(taking));
+                let Some(taking) = self.taking.remove(&id) else { return };
+                let (from, ticket) = (taking.from, taking.ticket);
+                if let Err(why) = self.write(taking) {
+                    self.refuse(now, engine, from, ticket, why);
+                }
             }
             Notice::Lost { id } => self.drop_object(now, engine, id, "its sender is silent".to_owned()),
             // A receiver that does not answer has given up, or asks again.

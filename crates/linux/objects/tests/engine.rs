@@ -37,6 +37,10 @@ struct Weather {
     trim: u32,
     /// A host that is dead from a time on.
     death: Option<(usize, Instant)>,
+    /// Delay beyond [`DELAY`].
+    late: Picos,
+    /// Longest time for which a host does nothing, about once in a hundred turns: another process has its processor.
+    pause: Picos,
 }
 
 struct Network {
@@ -46,6 +50,8 @@ struct Network {
     now: Instant,
     flight: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
     number: u64,
+    /// Until when each host does nothing.
+    paused: Vec<Instant>,
     /// Bytes of the object that each host has received, and whether the object is complete.
     objects: Vec<(Vec<u8>, bool)>,
     notices: Vec<(usize, Notice)>,
@@ -68,6 +74,7 @@ impl Network {
             now: Instant::ZERO,
             flight: BTreeMap::new(),
             number: 0,
+            paused: vec![Instant::ZERO; hosts],
             objects: vec![(vec![0; long], false); hosts],
             notices: Vec::new(),
             to_group: 0,
@@ -96,13 +103,19 @@ impl Network {
                 copy.truncate(long);
             }
             self.number += 1;
-            self.flight.insert((self.now.after(DELAY), self.number), (host, copy));
+            let at = self.now.after(DELAY).after(self.weather.late);
+            self.flight.insert((at, self.number), (host, copy));
         }
     }
 
     fn turn(&mut self) {
         for host in 0..self.engines.len() {
-            if self.dead(host) {
+            if self.dead(host) || self.paused[host] > self.now {
+                continue;
+            }
+            if self.weather.pause > Picos::ZERO && self.chance.below(100) == 0 {
+                let pause = (self.chance.unit() * self.weather.pause.0 as f64) as u64;
+                self.paused[host] = self.now.after(Picos(pause));
                 continue;
             }
             self.engines[host].timers(self.now);
@@ -136,7 +149,8 @@ impl Network {
             self.turn();
             let next = self.flight.keys().next().map_or(Instant::NEVER, |(at, _)| *at);
             let alive = (0..self.engines.len()).filter(|host| !self.dead(*host));
-            let due = alive.map(|host| self.engines[host].due()).min().unwrap_or(Instant::NEVER);
+            let due = alive.map(|host| self.engines[host].due().max(self.paused[host]));
+            let due = due.min().unwrap_or(Instant::NEVER);
             let at = next.min(due.max(self.now));
             if at == Instant::NEVER {
                 return;
@@ -147,7 +161,10 @@ impl Network {
                 && *at <= self.now
             {
                 let Some((_, (host, frame))) = self.flight.pop_first() else { break };
-                if !self.dead(host) {
+                if self.paused[host] > self.now {
+                    self.number += 1;
+                    self.flight.insert((self.paused[host], self.number), (host, frame));
+                } else if !self.dead(host) {
                     self.engines[host].arrive(self.now, &frame);
                 }
             }
@@ -172,7 +189,7 @@ impl Network {
     }
 }
 
-const BAD: Weather = Weather { lose: 2, trim: 5, death: None };
+const BAD: Weather = Weather { lose: 2, trim: 5, death: None, late: Picos::ZERO, pause: Picos::ZERO };
 
 #[test]
 fn an_object_arrives_whole_whatever_is_lost_or_trimmed() {
@@ -191,6 +208,27 @@ fn an_object_arrives_whole_whatever_is_lost_or_trimmed() {
             assert!(network.objects[1] == (object, true), "{long} B");
             assert_eq!(network.ends(), (vec![address(1)], vec![]));
         }
+    }
+}
+
+/// Processes of a busy machine answer after a time slice, or several. Probes of their senders, which come more often than a
+/// round trip takes, must not keep a receiver from noticing that symbols are lost.
+#[test]
+fn an_object_arrives_over_round_trips_that_are_longer_than_timeouts() {
+    let long = 300_000;
+    for (seed, late) in
+        [(1, 20), (2, 100), (3, 300), (4, 350), (5, 120), (6, 30), (7, 250), (8, 20), (9, 310)]
+    {
+        let pause = Picos::from_millis(late);
+        let weather = Weather { late: Picos::from_millis(late % 100), pause, trim: 0, ..BAD };
+        let (object, mut network) = (bytes(long), Network::new(4, weather, long, seed));
+        (1..4).for_each(|host| network.expect(host, Some(0), long));
+        let to = [address(1), address(2), address(3)];
+        let content = Box::new(object.clone());
+        network.engines[0].send_to_group(Instant::ZERO, (GROUP, PORT), &to, (SESSION, long as u64), content);
+        network.run();
+        assert_eq!(network.ends(), (to.to_vec(), vec![]), "{late} ms");
+        assert!((1..4).all(|host| network.objects[host] == (object.clone(), true)));
     }
 }
 

@@ -197,8 +197,10 @@ impl Receiver {
         self.measure(now, symbol, from);
         if !symbol.unasked() {
             self.sources[from].expected = self.sources[from].expected.saturating_sub(1);
+            // A probe says nothing about symbols in flight. Probes that come more often than a round trip takes would
+            // postpone the timeout for ever, and their sender would give up.
+            (self.last_moved, self.timeouts) = (now, 0);
         }
-        (self.last_moved, self.timeouts) = (now, 0);
         let Change::Counts { bytes, allow, extra, decoded } = change else {
             return self.settle(1, None, from);
         };

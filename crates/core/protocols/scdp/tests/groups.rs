@@ -342,3 +342,22 @@ fn a_block_that_a_real_decoder_cannot_decode_gets_a_further_symbol() {
     assert!(!deliver(7, false), "K + 2 symbols that are dependent");
     assert!(deliver(8, true), "one more");
 }
+
+/// Probes of a sender come more often than its receiver's timeout: the receiver still notices that all in flight is lost.
+#[test]
+fn probes_do_not_postpone_the_timeout_of_a_receiver() {
+    let mut host = Host::new();
+    let share = Share::default();
+    (0..6).for_each(|number| drop(host.gets(MEMBERS[0], 1064, of(share, number, 12))));
+    host.waits(host.now.after(Picos::from_micros(100)));
+    // The six symbols that were pulled, and that suffice, are lost. The timeout is 1 ms.
+    let mut pulls = Vec::new();
+    for number in 6..11 {
+        let ScdpHeader::Symbol { conn, symbol } = of(share, number, 12) else { unreachable!() };
+        let probe = ScdpHeader::Symbol { conn, symbol: Symbol { syn: true, ..symbol } };
+        assert!(matches!(probe, ScdpHeader::Symbol { symbol, .. } if symbol.unasked()));
+        pulls.extend(host.gets(MEMBERS[0], 1064, probe));
+        pulls.extend(host.waits(host.now.after(Picos::from_micros(900))));
+    }
+    assert!(pulls.iter().any(|packet| matches!(packet.header, ScdpHeader::Pull { .. })), "{pulls:?}");
+}
