@@ -1,4 +1,6 @@
 //! The long form of `namespaces.rs`, in minutes: `cargo test --release -p pullnet-objects --test soak -- --ignored --nocapture`.
+//!
+//! `PULLNET_LINK_RATE="20 Mbps"` is for machines that are busy otherwise: the links have to limit, not the processors.
 
 mod common;
 
@@ -10,6 +12,11 @@ use serde_json::Value;
 
 const STORES: [usize; 3] = [1, 2, 3];
 
+/// Rate of every link, unless stated otherwise.
+fn rate(usual: &'static str) -> &'static str {
+    std::env::var("PULLNET_LINK_RATE").map_or(usual, |rate| rate.leak())
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -18,12 +25,12 @@ fn seconds(report: &Value) -> f64 {
     report["seconds"].as_f64().unwrap()
 }
 
-/// Links of 200 Mb/s limit a put, not the processors.
 #[test]
 #[ignore = "a minute, with nothing else running"]
 fn a_put_to_three_takes_hardly_longer_than_a_put_to_one() {
     const LONG: usize = 250_000_000;
-    let Some(star) = Star::make(3, "200 Mbps", "") else { return };
+    let rate = rate("200 Mbps");
+    let Some(star) = Star::make(3, rate, "") else { return };
     let (path, hash) = star.file("large", LONG);
     let (code, one) = star.run(&["put", text(&path), "--name", "one"], &[1]);
     assert_eq!(code, 0, "{one:#}");
@@ -33,11 +40,10 @@ fn a_put_to_three_takes_hardly_longer_than_a_put_to_one() {
         assert_eq!(Star::hash(&star.store_folder(host).join("three")), Some(hash.clone()));
     }
     let (alone, together) = (seconds(&one), seconds(&three));
-    println!("250 MB over 200 Mb/s: one {alone:.2} s, three {together:.2} s, ratio {:.3}", together / alone);
+    println!("250 MB over {rate}: one {alone:.2} s, three {together:.2} s, ratio {:.3}", together / alone);
     let (code, back) = star.run(&["get", "three", "--out", text(&star.folder.join("back"))], &STORES);
     assert_eq!((code, Star::hash(&star.folder.join("back"))), (0, Some(hash)), "{back:#}");
     println!("from three: {:.2} s", seconds(&back));
-    println!("{one:#}\n{three:#}\n{back:#}");
     assert!(together <= 1.15 * alone);
 }
 
@@ -68,7 +74,7 @@ fn judge(tally: &mut Tally, round: usize, (code, report): &(i32, Value), killed:
 fn a_hundred_puts_and_gets_are_whole_although_hosts_die() {
     const ROUNDS: usize = 100;
     const LONG: usize = 4_000_000;
-    let Some(mut star) = Star::make(3, "100 Mbps", "loss = 0.01") else { return };
+    let Some(mut star) = Star::make(3, rate("100 Mbps"), "loss = 0.01") else { return };
     let (mut puts, mut gets) = (Tally::default(), Tally::default());
     for round in 0..ROUNDS {
         let name = format!("object{round}");

@@ -293,7 +293,7 @@ fn what_only_the_simulator_can_do_with_transports_is_refused() {
         refusal(&with("kind = \"dctcp\"\nclass = 1", STAR, switch, SEVEN)),
         "transport.class: 1 is for the simulator only: frames of a testbed are all of class 0; leave it out"
     );
-    let to_three = "kind = \"replicate\"\nsessions = 1\nrate = 2000\nsize = \"100 kB\"";
+    let to_three = "kind = \"replicate\"\nsessions = 1\nrate = 2000\noutside_rack = false\nsize = \"100 kB\"";
     assert_eq!(
         refusal(&with("kind = \"scdp\"", STAR, "kind = \"scdp\"", to_three)),
         "traffic: sessions of several receivers or senders are for the simulator only; leave the keys out that make them"
