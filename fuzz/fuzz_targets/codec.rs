@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use pullnet_protocols::{FRAMED, for_each_framed};
 use pullnet_transport::{Class, Fate, Header, HostAddr, Protocol, Transmit};
 use pullnet_wire::switch;
-use pullnet_wire::{FRAME_HEADERS, Framed, Mac, Mark, Marks, PORT, Route};
+use pullnet_wire::{Framed, Mac, Mark, Marks, PORT, Route};
 
 fn route() -> Route {
     let [from, to] = [1, 2].map(|last| core::net::Ipv4Addr::new(192, 0, 2, last).into());
@@ -36,7 +36,7 @@ fn check<P: Framed>(frame: &[u8]) {
     assert!(arrived.payload.is_empty() || arrived.payload.len() == usize::from(arrived.length));
     assert!(usize::from(arrived.header.pack().kind & 0x0f) < 16);
     let received = arrived.received(HostAddr(1), 1);
-    if arrived.fate != Fate::Whole || usize::from(arrived.length) + FRAME_HEADERS > 60_000 {
+    if arrived.fate != Fate::Whole || usize::from(arrived.length) + P::HEADERS > 60_000 {
         return;
     }
     let class = if P::data(&arrived.header).is_some() { Class::Data } else { Class::Control };

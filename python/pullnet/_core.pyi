@@ -1,5 +1,6 @@
 """Scenarios, simulations and their tables, captures, as thin as they can be."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, Self, TypeAlias, final
 
@@ -38,6 +39,9 @@ __all__ = [
     "frame_room",
     "lt_code_operations",
     "mark_anomalies",
+    "objects_get",
+    "objects_put",
+    "objects_store",
     "picoseconds",
     "provoke_fault",
     "raptor_code_operations",
@@ -416,6 +420,38 @@ class HostRequest:
         """Sends the response and ends the stream. Does not wait until it has arrived."""
     def refuse(self) -> None:
         """Resets the stream."""
+
+def objects_put(
+    path: Path,
+    name: str | None,
+    hosts: list[str],
+    group: str | None,
+    attached: tuple[str | None, str | None, str],
+    watch: Callable[[int, int], object],
+) -> tuple[str, list[str], bool]:
+    """Sends a file to stores. The report as JSON and as lines, and whether every host stored the file.
+
+    `attached` is the address, the interface and the rate of this host. `watch` gets the bytes done and in all.
+    """
+
+def objects_get(
+    name: str,
+    out: Path,
+    hosts: list[str],
+    attached: tuple[str | None, str | None, str],
+    watch: Callable[[int, int], object],
+) -> tuple[str, list[str], bool]:
+    """Fetches an object from all stores that have it, into the file `out`."""
+
+def objects_store(
+    folder: Path,
+    port: int | None,
+    most: str,
+    attached: tuple[str | None, str | None, str],
+    tell: Callable[[str], object],
+    watch: Callable[[int, int], object],
+) -> None:
+    """Serves the files of a folder until an exception is raised."""
 
 @final
 class SwitchFile:

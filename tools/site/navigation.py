@@ -35,6 +35,7 @@ _HANDBOOK = [
     {"Switches of real frames": "switch.md"},
     {"Testbed": "testbed.md"},
     {"Codes": "codes.md"},
+    {"Files": "objects.md"},
     {"Performance": "performance.md"},
 ]
 

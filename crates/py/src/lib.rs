@@ -12,6 +12,7 @@ mod fault;
 mod fitting;
 mod host;
 mod inputs;
+mod objects;
 mod scenario;
 mod simulation;
 mod switch;
@@ -38,6 +39,8 @@ mod _core {
     use crate::fitting::PowerSample;
     #[pymodule_export]
     use crate::host::{HostFile, HostListener, HostRequest, HostStack};
+    #[pymodule_export]
+    use crate::objects::{objects_get, objects_put, objects_store};
     #[pymodule_export]
     use crate::scenario::{Input, Scenario};
     #[pymodule_export]

@@ -3,11 +3,14 @@
 import json
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pullnet.cli.help import epilog
 from pullnet.cli.host_bench import bench
 from pullnet.cli.host_proxy import proxy
 from pullnet.errors import InputError
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 host = typer.Typer(
     name="host",
-    help="NDP between the applications of this machine and others, through the daemon pullnetd.",
+    help="NDP between applications through the daemon pullnetd, and files between hosts over SCDP.",
     no_args_is_help=True,
 )
 
@@ -28,6 +31,7 @@ Socket = Annotated[Path, typer.Option("--socket", metavar="SOCKET", help="Where 
 
 _DEFAULT = Path("/run/pullnet/host.sock")
 _WATCH_S = 1.0
+_FAILED = 3
 _STREAM = {
     "peer": "peer",
     "service": "service",
@@ -101,6 +105,101 @@ def call(
     response = send(to, service, body, priority=priority, timeout_s=timeout, socket=socket)
     sys.stdout.buffer.write(response)
     sys.stdout.buffer.flush()
+
+
+Rate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of this host's link.")]
+Interface = Annotated[
+    str | None,
+    typer.Option("--interface", metavar="NAME", help="AF_PACKET on this interface instead of the kernel's UDP."),
+]
+Address = Annotated[
+    str | None, typer.Option("--address", metavar="ADDRESS", help="Address of this host; without it, by the route.")
+]
+Hosts = Annotated[list[str], typer.Argument(metavar="HOST...", help="Stores: ADDRESS[:PORT].", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
+
+
+@host.command(epilog=epilog("pullnet host put disk.img 10.0.0.2 10.0.0.3 --interface eth0 --group 239.1.0.1"))
+def put(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file.", show_default=False)],
+    hosts: Hosts,
+    name: Annotated[str | None, typer.Option(help="Its name there; without it, its own.")] = None,
+    group: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Multicast group that switches copy to the hosts.")
+    ] = None,
+    address: Address = None,
+    interface: Interface = None,
+    rate: Rate = "1 Gbps",
+    as_json: AsJson = False,
+) -> None:
+    """Send a file to stores as RaptorQ symbols over SCDP: with a group each symbol once, else a copy to each host."""
+    from pullnet import _core
+
+    attached = (address, interface, rate)
+    with _progress(path.name) as watch:
+        report = _core.objects_put(path, name, hosts, group, attached, watch)
+    _tell(report, as_json)
+
+
+@host.command(epilog=epilog("pullnet host get disk.img 10.0.0.2 10.0.0.3 10.0.0.4 --out disk.img"))
+def get(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the object.", show_default=False)],
+    hosts: Hosts,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write it.", show_default=False)],
+    address: Address = None,
+    interface: Interface = None,
+    rate: Rate = "1 Gbps",
+    as_json: AsJson = False,
+) -> None:
+    """Fetch an object from all stores that have it, each of which sends a share."""
+    from pullnet import _core
+
+    with _progress(name) as watch:
+        report = _core.objects_get(name, out, hosts, (address, interface, rate), watch)
+    _tell(report, as_json)
+
+
+@host.command(epilog=epilog("pullnet host store /srv/objects --address 10.0.0.2 --interface eth0"))
+def store(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that is served.", show_default=False)],
+    address: Annotated[str, typer.Option("--address", metavar="ADDRESS", help="Of this host.", show_default=False)],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="UDP port.")] = 61200,
+    interface: Interface = None,
+    rate: Rate = "1 Gbps",
+    most: Annotated[str, typer.Option(metavar="SIZE", help="Largest object that is taken.")] = "100 GB",
+) -> None:
+    """Serve the files of a folder to put and get until Ctrl-C."""
+    from pullnet import _core
+
+    def tell(line: str) -> None:
+        typer.echo(line, err=True)
+
+    try:
+        _core.objects_store(folder, port, most, (address, interface, rate), tell, lambda _done, _all: None)
+    except KeyboardInterrupt:
+        return
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Shows how far a put or get is, on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _all: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, every: progress.update(task, completed=done, total=every or None)
+
+
+def _tell(report: tuple[str, list[str], bool], as_json: bool) -> None:
+    text, lines, ok = report
+    typer.echo(json.dumps(json.loads(text), indent=2, ensure_ascii=False) if as_json else "\n".join(lines))
+    if not ok:
+        raise typer.Exit(_FAILED)
 
 
 def _watch(look: Any) -> None:

@@ -33,7 +33,7 @@ pub enum EmitError {
         /// Payload length given. Bytes.
         payload: usize,
     },
-    /// A frame carries marks where a priority would be.
+    /// Frames of this transport carry marks where a priority would be, or the marks have no value for this priority.
     #[error("priority {0}: frames carry none")]
     Priority(u8),
     /// The cipher does not take it.

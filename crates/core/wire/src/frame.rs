@@ -9,6 +9,15 @@ use crate::{ETHERNET, IPV4, IPV6, LABEL_BASE, LABELS};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Mac(pub [u8; 6]);
 
+impl Mac {
+    /// Address of an IPv4 multicast group: its low 23 bits behind a fixed prefix (RFC 1112, section 6.4).
+    #[must_use]
+    pub const fn of_group(group: Ipv4Addr) -> Self {
+        let [_, b, c, d] = group.octets();
+        Self([0x01, 0x00, 0x5e, b & 0x7f, c, d])
+    }
+}
+
 impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
@@ -152,5 +161,16 @@ pub(crate) fn address(bytes: &[u8]) -> IpAddr {
         IpAddr::V4(Ipv4Addr::from(v4))
     } else {
         IpAddr::V6(<[u8; 16]>::try_from(bytes).map_or(Ipv6Addr::UNSPECIFIED, Ipv6Addr::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_has_the_low_bits_of_its_ip_address() {
+        let mac = Mac::of_group(Ipv4Addr::new(239, 129, 2, 3));
+        assert_eq!(mac, Mac([0x01, 0, 0x5e, 1, 2, 3]));
     }
 }

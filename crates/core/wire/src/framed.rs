@@ -1,6 +1,6 @@
 //! One wire form for all transports.
 
-use pullnet_transport::{ConnId, Fate, HostAddr, Protocol, Received, Transmit, Transport};
+use pullnet_transport::{Class, ConnId, Fate, HostAddr, Protocol, Received, Transmit, Transport};
 
 use crate::emit::{Headers, headers};
 use crate::parse::{Opened, open, payload_of};
@@ -37,6 +37,8 @@ pub struct Arrival<'a, H> {
     pub ce: bool,
     /// Payload bytes when it was sent.
     pub length: u16,
+    /// Bytes of the frame beside the payload: [`Framed::HEADERS`].
+    pub headers: u16,
     /// The payload if the packet is whole; else empty.
     pub payload: &'a [u8],
 }
@@ -45,19 +47,24 @@ impl<H: Copy> Arrival<'_, H> {
     /// The packet in the form that endpoints take: from host `from`, reached by `paths` paths.
     #[must_use]
     pub fn received(&self, from: HostAddr, paths: u16) -> Received<H> {
-        let wire = (FRAME_HEADERS as u16).saturating_add(self.length);
+        let wire = self.headers.saturating_add(self.length);
         Received { from, paths, wire, fate: self.fate, ce: self.ce, header: self.header }
     }
 }
 
 /// A transport whose packets travel in real frames.
 ///
-/// Its endpoint must count [`FRAME_HEADERS`] as header bytes (the setting `header`). The first word of its packed
-/// header must be the number of the connection, by which switches tell flows apart. All items except the two constants
+/// Its endpoint must count [`Framed::HEADERS`] as header bytes (the setting `header`). The first word of its packed
+/// header must be the number of the connection, by which switches tell flows apart. All items except [`Framed::NUMBER`]
 /// and [`Framed::data`] have default implementations for any transport: the packed header in a header of version 3.
 pub trait Framed: Protocol {
     /// Number that distinguishes the packets of this transport from others. NDP's header has none.
     const NUMBER: u8;
+    /// Bytes of a data frame over IPv4 beside its payload, as switches count them: more than [`FRAME_HEADERS`] if every data
+    /// packet has words behind the first 32 bytes of its header.
+    const HEADERS: usize = FRAME_HEADERS;
+    /// Whether data packets carry their priority, as the class selector of their DSCP ([`Marks::data_of`]).
+    const PRIORITIES: bool = false;
 
     /// Connection and packet number of a packet that may carry payload; `None` for all others.
     fn data(header: &HeaderOf<Self>) -> Option<(ConnId, u32)>;
@@ -66,7 +73,7 @@ pub trait Framed: Protocol {
     #[must_use]
     fn payload(packet: &Transmit<HeaderOf<Self>>) -> usize {
         match Self::data(&packet.header) {
-            Some(_) => usize::from(packet.wire).saturating_sub(FRAME_HEADERS),
+            Some(_) => usize::from(packet.wire).saturating_sub(Self::HEADERS),
             None => 0,
         }
     }
@@ -128,7 +135,18 @@ pub trait Framed: Protocol {
             None => (Fate::Whole, false, &[][..]),
             Some(_) => payload_of(body, length.into()),
         };
-        Ok(Arrival { route, home: plain.home, header: plain.header, fate, damaged, ce, length, payload })
+        let headers = Self::HEADERS as u16;
+        Ok(Arrival {
+            route,
+            home: plain.home,
+            header: plain.header,
+            fate,
+            damaged,
+            ce,
+            length,
+            headers,
+            payload,
+        })
     }
 }
 
@@ -137,14 +155,13 @@ const DATA_CHECK: usize = 4;
 
 /// DSCP and ECN bits of a packet.
 fn traffic_class<P: Framed + ?Sized>(marks: &Marks, packet: &Transmit<HeaderOf<P>>) -> Result<u8, EmitError> {
-    if packet.priority != 0 {
-        return Err(EmitError::Priority(packet.priority));
-    }
-    let mark = match packet.class {
-        pullnet_transport::Class::Data => Mark::Data,
-        pullnet_transport::Class::Control => Mark::Control,
+    let dscp = match packet.class {
+        Class::Data if P::PRIORITIES => marks.data_of(packet.priority),
+        Class::Data => (packet.priority == 0).then(|| marks.dscp(Mark::Data)),
+        Class::Control => (packet.priority == 0).then(|| marks.dscp(Mark::Control)),
     };
-    Ok(marks.dscp(mark) << 2 | if packet.ect { ECT } else { 0 })
+    let dscp = dscp.ok_or(EmitError::Priority(packet.priority))?;
+    Ok(dscp << 2 | if packet.ect { ECT } else { 0 })
 }
 
 /// Whether a traffic class says congestion experienced.

@@ -56,10 +56,23 @@ impl Marks {
         self.0[mark as usize]
     }
 
-    /// Mark of a packet with this DSCP value; `None` for other traffic.
+    /// The DSCP value of data of priority `priority`, 0 to 7: its class selector, the high three bits, is the priority, and
+    /// the low three bits are those of data without one. `None` if this value has another meaning, or no room for a priority.
+    #[must_use]
+    pub fn data_of(&self, priority: u8) -> Option<u8> {
+        let data = self.dscp(Mark::Data);
+        let dscp = if priority == 0 { data } else { data | priority << 3 };
+        let free = dscp == data || !self.0.contains(&dscp);
+        (priority < 8 && data < 8 && free || priority == 0).then_some(dscp)
+    }
+
+    /// Mark of a packet with this DSCP value; `None` for other traffic. Data has one value for each priority
+    /// ([`Marks::data_of`]).
     #[must_use]
     pub fn mark(&self, dscp: u8) -> Option<Mark> {
-        self.0.iter().position(|known| *known == dscp).map(|at| ORDER[at])
+        let data = self.dscp(Mark::Data);
+        let known = self.0.iter().position(|known| *known == dscp).map(|at| ORDER[at]);
+        known.or((data < 8 && dscp & 7 == data).then_some(Mark::Data))
     }
 }
 
@@ -74,6 +87,20 @@ mod tests {
             assert_eq!(marks.mark(marks.dscp(mark)), Some(mark));
         }
         assert_eq!(marks.mark(0), None);
+    }
+
+    #[test]
+    fn data_has_a_value_for_each_priority_that_no_other_mark_has() {
+        let marks = Marks::default();
+        let values = [0, 1, 2, 3, 7].map(|priority| marks.data_of(priority));
+        assert_eq!(values, [Some(3), None, Some(19), Some(27), Some(59)], "11 is control");
+        for priority in 2..8 {
+            assert_eq!(marks.data_of(priority).and_then(|dscp| marks.mark(dscp)), Some(Mark::Data));
+        }
+        assert_eq!(marks.data_of(8), None);
+        let high = Marks::new(10, 46, 11, 12).unwrap();
+        assert_eq!((high.data_of(0), high.data_of(3)), (Some(10), None), "no room");
+        assert_eq!(high.mark(18), None);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use pullnet_transport::{Header, Packed, Words};
 
-use crate::HEADER;
+use crate::frame::{Ip, PROTOCOL_UDP};
+use crate::{HEADER, UDP};
 
 /// The version in the first four bits: NDP's header is version 2.
 const VERSION: u8 = 3;
@@ -150,6 +151,13 @@ impl<H: Header> Plain<H> {
             _ => Err(BadPlain::Fields { kind, flags }),
         }
     }
+}
+
+/// Bytes of the words behind the first 32 bytes of a header of version 3; 0 for other frames.
+pub(crate) fn words_behind(frame: &[u8], ip: Ip) -> usize {
+    let datagram = frame.get(ip.next() + UDP..).unwrap_or(&[]);
+    let plain = ip.protocol(frame) == PROTOCOL_UDP && datagram.len() >= HEADER;
+    if plain { extra(datagram).map_or(0, |words| 4 * words) } else { 0 }
 }
 
 /// Number of words behind the first 32 bytes; all are present.

@@ -3,6 +3,7 @@
 use crate::check::internet_checksum;
 use crate::frame::{Ip, PROTOCOL_UDP, word};
 use crate::parse::route_of;
+use crate::plain::words_behind;
 use crate::sealed::has_sealed_header;
 use crate::{HEADER, Mark, Marks, Route, SEALED_HEADER, UDP};
 
@@ -50,7 +51,7 @@ pub fn put_headers(out: &mut [u8], route: &Route, class: u8, carried: &[u8]) -> 
 #[must_use]
 pub fn least(frame: &[u8]) -> Option<usize> {
     let ip = Ip::find(frame)?;
-    let header = if has_sealed_header(frame, ip) { SEALED_HEADER } else { HEADER };
+    let header = if has_sealed_header(frame, ip) { SEALED_HEADER } else { HEADER + words_behind(frame, ip) };
     Some(ip.next() + UDP + header)
 }
 

@@ -306,6 +306,22 @@ impl PacketIo for PacketSocket {
 }
 
 impl PacketSocket {
+    /// Makes the interface deliver frames to every multicast group, as long as this socket lives.
+    ///
+    /// # Errors
+    /// If the kernel reports an error.
+    pub fn receive_groups(&mut self) -> Result<(), Error> {
+        let request = libc::packet_mreq {
+            mr_ifindex: self.interface.index as i32,
+            mr_type: libc::PACKET_MR_ALLMULTI as u16,
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        let what = "cannot receive multicast";
+        sys::set_option(&self.fd, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request, what)
+            .map_err(|error| error.on_interface(&self.interface.name))
+    }
+
     /// Reads from the kernel how many frames found no room in the receive ring, and adds them to the counters.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ macro_rules! plain {
 
 plain! {
     i32, u32, u64,
-    libc::tpacket_req, libc::tpacket_stats, libc::xdp_umem_reg, libc::xdp_mmap_offsets, libc::xdp_statistics,
+    libc::packet_mreq, libc::tpacket_req, libc::tpacket_stats, libc::xdp_umem_reg, libc::xdp_mmap_offsets, libc::xdp_statistics,
     libc::sockaddr_ll, libc::sockaddr_xdp, libc::sock_fprog, libc::timeval,
 }
 

@@ -102,6 +102,15 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
         }
     }
 
+    /// Adds a multicast group to the table of a switch: its frames leave by each of `ports` but the one that they came by. Ports
+    /// of other switches are removed.
+    pub fn group(&mut self, node: NodeId, mac: Mac, mut ports: Vec<PortId>) {
+        ports.retain(|port| self.ports.get(*port).is_some_and(|port| port.node == node));
+        if !ports.is_empty() && node.0 < self.tables.len() as u32 {
+            self.tables[node].group(mac, ports);
+        }
+    }
+
     /// Adds an IPv4 prefix route to the table of a switch. Prefix routes precede Ethernet addresses; routing changes no byte
     /// of a frame. Ports of other switches are removed from the entry.
     pub fn route_prefix(&mut self, node: NodeId, prefix: Prefix, mut entry: Entry) {

@@ -86,6 +86,8 @@ const MOST_LEARNED: usize = 8192;
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     fixed: BTreeMap<Mac, Entry>,
+    /// Ports of multicast groups.
+    groups: BTreeMap<Mac, Vec<PortId>>,
     /// Prefix routes by length, longest first.
     routes: Vec<(u8, BTreeMap<u32, Entry>)>,
     learned: BTreeMap<Mac, Learned>,
@@ -99,17 +101,30 @@ pub(crate) struct Table {
 pub(crate) enum Ways<'a> {
     Ports(&'a [PortId], Selection),
     One(PortId),
+    /// A copy by each of these.
+    Each(&'a [PortId]),
     Everywhere,
     Nowhere,
 }
 
 impl Table {
     pub fn new(ageing: Option<Picos>, unknown: Unknown) -> Self {
-        Self { fixed: BTreeMap::new(), routes: Vec::new(), learned: BTreeMap::new(), ageing, unknown }
+        Self {
+            fixed: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            routes: Vec::new(),
+            learned: BTreeMap::new(),
+            ageing,
+            unknown,
+        }
     }
 
     pub fn fix(&mut self, mac: Mac, entry: Entry) {
         self.fixed.insert(mac, entry);
+    }
+
+    pub fn group(&mut self, mac: Mac, ports: Vec<PortId>) {
+        self.groups.insert(mac, ports);
     }
 
     pub fn route(&mut self, prefix: Prefix, entry: Entry) {
@@ -140,9 +155,12 @@ impl Table {
         }
     }
 
-    /// Looks up the egress ports for a frame to `mac` with IPv4 destination `ip`. Prefix routes take precedence.
+    /// Looks up the egress ports for a frame to `mac` with IPv4 destination `ip`. Groups and prefix routes take precedence.
     #[inline]
     pub fn ways(&self, now: Instant, mac: Mac, ip: Option<Ipv4Addr>) -> Ways<'_> {
+        if let Some(ports) = self.groups.get(&mac).filter(|_| mac.is_group()) {
+            return Ways::Each(ports);
+        }
         let routed = if self.routes.is_empty() { None } else { ip.and_then(|ip| self.longest(ip)) };
         if let Some(entry) = routed.or_else(|| self.fixed.get(&mac)) {
             return Ways::Ports(&entry.ports, entry.selection);

@@ -1,4 +1,5 @@
 use core::fmt;
+use core::net::Ipv4Addr;
 use core::str::FromStr;
 
 /// Ethernet address of an interface, in the low 48 bits.
@@ -36,6 +37,11 @@ impl Mac {
             return None;
         }
         frame.get(offset..offset + 6)?.try_into().ok().map(Self::new)
+    }
+
+    /// Address of an IPv4 multicast group.
+    pub const fn of_group(group: Ipv4Addr) -> Self {
+        Self::new(pullnet_wire::Mac::of_group(group).0)
     }
 
     /// Whether this is a group address (multicast or broadcast).

@@ -53,6 +53,10 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
                 Ok((0..count).map(nth).filter(works).min_by_key(load).unwrap_or(nth(0)))
             }
             Ways::One(port) => Ok(port),
+            Ways::Each(ports) => {
+                let others = ports.iter().copied().filter(|port| *port != ingress).collect();
+                return self.copy_to(ingress, others, frame, &class);
+            }
             Ways::Everywhere => return self.flood(ingress, frame, &class),
             Ways::Nowhere => Err(Dropped::NoRoute),
         };
@@ -72,8 +76,13 @@ impl<Q: Discipline<Slot>, C: Codec, O: Observer> Fabric<Q, C, O> {
     fn flood(&mut self, ingress: PortId, frame: FrameId, class: &Class) {
         let node = self.ports[ingress].node;
         let others = |(id, port): (PortId, &Port<Q>)| (port.node == node && id != ingress).then_some(id);
-        let others: Vec<_> = self.ports.enumerate().filter_map(others).collect();
-        for egress in others {
+        let others = self.ports.enumerate().filter_map(others).collect();
+        self.copy_to(ingress, others, frame, class);
+    }
+
+    /// Sends a copy of the frame to each of these ports.
+    fn copy_to(&mut self, ingress: PortId, to: Vec<PortId>, frame: FrameId, class: &Class) {
+        for egress in to {
             match self.frames.copy(frame) {
                 Some(copy) => self.admit(ingress, egress, copy, class),
                 None => self.ports[ingress].counters.if_in_discards += 1,

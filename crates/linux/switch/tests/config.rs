@@ -2,7 +2,7 @@
 
 use pullnet_config::Disk;
 use pullnet_switch::config::{SwitchFile, Wait};
-use pullnet_switch::{Effect, Unknown};
+use pullnet_switch::{Effect, Mac, Unknown};
 use pullnet_units::{NodeId, PortId};
 
 const GOOD: &str = r#"
@@ -73,6 +73,39 @@ fn a_file_comes_to_ports_entries_and_faults() {
     let effects: Vec<_> = file.faults.iter().map(|fault| (fault.place.port, fault.effect)).collect();
     assert_eq!(effects, [(PortId(1), Effect::Down), (PortId(1), Effect::Loss(0.01))]);
     assert_eq!((file.port("down"), file.port("nobody")), (Some(PortId(2)), None));
+}
+
+#[test]
+fn groups_are_ports_of_a_switch_and_form_no_ring() {
+    let group = "[[group]]\naddress = \"239.1.0.1\"\nports = \"a up\"\n[learning]";
+    let good = GOOD.replacen("[learning]", group, 1);
+    let file = SwitchFile::read("s.toml", &good, &Disk).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    assert_eq!(file.groups, [(NodeId(0), Mac::of_group([239, 1, 0, 1].into()), vec![PortId(0), PortId(1)])]);
+    let kernel = file.kernel().unwrap_err();
+    assert!(kernel.iter().any(|why| why.ends_with("group: it copies nothing")), "{kernel:?}");
+    let wrong = |group: &str| errors(&GOOD.replacen("[learning]", &format!("{group}\n[learning]"), 1));
+    let told = wrong(
+        "[[group]]\naddress = \"10.0.0.1\"\nports = \"a a down nobody\"\n[[group]]\nswitch = \"x\"\naddress = \"239.1.0.1\"\nports = \"a\"",
+    );
+    for what in [
+        "is no IPv4 multicast address; use one from 224.0.0.0 to 239.255.255.255",
+        "names \"a\" twice",
+        "names \"down\", which is a port of another switch",
+        "names \"nobody\", which is no port",
+        "has no port; name a switch that has one",
+    ] {
+        assert!(told.iter().any(|error| error.contains(what)), "{what}: {told:#?}");
+    }
+    let twice = "[[group]]\naddress = \"239.1.0.1\"\nports = \"a\"\n[[group]]\naddress = \"238.129.0.1\"\nports = \"up\"";
+    assert!(wrong(twice)[0].contains("Ethernet address of an earlier group"), "the low 23 bits are alike");
+    let line = |name: &str, switch: &str, peer: &str| {
+        format!("[[port]]\nname = \"{name}\"\nswitch = \"{switch}\"\npeer = \"{peer}\"\nrate = \"1 Gbps\"\n")
+    };
+    let second = line("up2", "switch", "down2") + &line("down2", "spine", "up2");
+    let ring =
+        second + "[[group]]\naddress = \"239.1.0.1\"\nports = \"a up up2\"\n[learning]\nunknown = \"drop\"";
+    let told = errors(&GOOD.replacen("[learning]", &ring, 1).replacen("unknown = \"flood\"", "", 1));
+    assert!(told.len() == 1 && told[0].contains("go round for ever"), "{told:#?}");
 }
 
 #[test]

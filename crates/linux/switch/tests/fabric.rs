@@ -73,6 +73,51 @@ fn frames_leave_one_after_the_other_at_the_rate_of_the_port() {
 }
 
 #[test]
+fn a_frame_to_a_group_leaves_once_by_each_of_its_ports() {
+    let mut fabric = star(5, &TrimConfig::default(), FabricSettings::default());
+    let group = Mac::of_group([239, 1, 0, 1].into());
+    fabric.group(NodeId(0), group, vec![PortId(0), PortId(1), PortId(3)]);
+    let to_group = |id: u64| {
+        let mut bytes = frame(4, 0, Kind::Data, id, 1500);
+        bytes[..6].copy_from_slice(&group.bytes());
+        bytes
+    };
+    fabric.arrive(PortId(4), Instant(0), &to_group(1));
+    // One that comes from a member goes to the others.
+    fabric.arrive(PortId(0), Instant(20_000_000), &to_group(2));
+    let gone: Vec<_> = departures(&mut fabric, 100_000).iter().map(|gone| (gone.1, gone.2)).collect();
+    assert_eq!(gone, [(0, 1), (1, 1), (3, 1), (1, 2), (3, 2)]);
+    let sent = [0, 1, 2, 3, 4].map(|port| fabric.counters(PortId(port)).if_out_non_ucast_pkts);
+    assert_eq!((sent, fabric.frames_held()), ([1, 2, 0, 2, 0], 0), "once for each link");
+    // Another group is unknown, and dropped.
+    let mut other = to_group(3);
+    other[5] = 9;
+    fabric.arrive(PortId(4), Instant(50_000_000), &other);
+    assert!(departures(&mut fabric, 200_000).is_empty());
+}
+
+#[test]
+fn a_group_spans_switches_and_each_link_carries_a_frame_once() {
+    // Hosts at ports 0 and 1 of the first switch, and at ports 4 and 5 of the second; a line joins ports 2 and 3.
+    let ports =
+        [port(0, None), port(0, None), port(0, Some(3)), port(1, Some(2)), port(1, None), port(1, None)];
+    let config = TrimConfig::default();
+    let mut fabric =
+        Fabric::<Trim<Slot>, _, _>::new(&config, FabricSettings::default(), &ports, Toy, Log::default())
+            .unwrap();
+    let group = Mac::of_group([239, 1, 0, 1].into());
+    fabric.group(NodeId(0), group, vec![PortId(1), PortId(2)]);
+    fabric.group(NodeId(1), group, vec![PortId(3), PortId(4), PortId(5)]);
+    let mut bytes = frame(9, 0, Kind::Data, 1, 1500);
+    bytes[..6].copy_from_slice(&group.bytes());
+    fabric.arrive(PortId(0), Instant(0), &bytes);
+    let gone: Vec<_> = departures(&mut fabric, 100_000).iter().map(|gone| gone.1).collect();
+    assert_eq!(gone, [1, 4, 5]);
+    let sent = [0, 1, 2, 3, 4, 5].map(|port| fabric.counters(PortId(port)).if_out_non_ucast_pkts);
+    assert_eq!(sent, [0, 1, 1, 0, 1, 1]);
+}
+
+#[test]
 fn a_paced_line_delivers_no_faster_than_it_could_carry() {
     let paced = PortSettings { paced: true, ..port(0, None) };
     let mut fabric = Fabric::<Trim<Slot>, _, _>::new(

@@ -22,6 +22,11 @@ pub enum PlayError {
         "transport.class: {0} is for the simulator only: frames of a testbed are all of class 0; leave it out"
     )]
     Class(u8),
+    /// Hosts of a testbed serve flows between two hosts.
+    #[error(
+        "traffic: sessions of several receivers or senders are for the simulator only; leave the keys out that make them"
+    )]
+    Joined,
     /// The network is too large.
     #[error(transparent)]
     Plan(#[from] crate::plan::NoPlan),

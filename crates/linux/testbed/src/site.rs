@@ -3,17 +3,18 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use pullnet_protocols::{FRAMED, ProtocolConfig};
+use pullnet_protocols::{ProtocolConfig, with_framed};
 use pullnet_scenario::{CarriedBy, Scenario};
 use pullnet_settings::{Settings, Value};
-use pullnet_transport::{Framing, HostAddr};
+use pullnet_transport::{Framing, HostAddr, Protocol};
 use pullnet_units::{HostId, Id};
 use pullnet_wire::{FRAME_HEADERS, Framed, Mac, Marks, PORT, Route};
 
 use crate::plan::{HostPlan, Plan};
 use crate::{PlayError, content};
 
-/// Bytes of a frame besides the payload, as counted by the testbed's switches: Ethernet, IPv4, UDP, the transport.
+/// Bytes of most transports' frames besides the payload, as counted by the testbed's switches: Ethernet, IPv4, UDP, the
+/// transport.
 pub const HEADERS: usize = FRAME_HEADERS;
 
 /// Rounds alternate between these ports, so that late packets of one round do not belong to the next.
@@ -22,17 +23,20 @@ const PORTS: std::ops::Range<u16> = PORT..PORT + 8;
 /// Longest frame of the scenario, without check sequence.
 ///
 /// # Errors
-/// If its transport has no implementation for Linux, or it has several transports, or one with a class other than 0.
+/// If its transport has no implementation for Linux, or it has several transports, or one with a class other than 0, or
+/// sessions of more than two hosts.
 pub fn frame_room(scenario: &Scenario) -> Result<usize, PlayError> {
-    let config = transport(scenario)?;
-    if !FRAMED.contains(&config.name()) {
-        return Err(PlayError::Transport(config.name()));
-    }
-    Ok(config.framing().mtu as usize + HEADERS)
+    let transport = transport(scenario)?;
+    with_framed!(transport, |config: P| Ok(P::framing(config).mtu as usize + P::HEADERS), else {
+        Err(PlayError::Transport(transport.name()))
+    })
 }
 
 /// The scenario's only transport. Hosts of a testbed support one, and its frames are of class 0.
 pub(crate) fn transport(scenario: &Scenario) -> Result<&ProtocolConfig, PlayError> {
+    if scenario.workload.has_joint_sessions() {
+        return Err(PlayError::Joined);
+    }
     match &scenario.transports[..] {
         [CarriedBy { class: Some(class @ 1..), .. }] => Err(PlayError::Class(*class)),
         [only] => Ok(&only.config),
@@ -43,7 +47,7 @@ pub(crate) fn transport(scenario: &Scenario) -> Result<&ProtocolConfig, PlayErro
 /// The scenario's settings with the real header sizes.
 fn with_headers<P: Framed>(config: &P::Config) -> P::Config {
     let mut config = config.clone();
-    let size = format!("{HEADERS} B");
+    let size = format!("{} B", P::HEADERS);
     let set = config.set("header", Value::Text(&size));
     assert_eq!(
         set,

@@ -7,7 +7,7 @@ use pullnet_wire::{Framed, HeaderOf};
 use pullnet_workload::FlowStart;
 
 use crate::line::Line;
-use crate::site::{HEADERS, Site};
+use crate::site::Site;
 use crate::stack::Stack;
 use crate::{PlayError, content};
 
@@ -34,7 +34,7 @@ impl<P: Framed> Station<P> {
     /// Creates the idle host `host`.
     pub fn new(site: &Site<P>, host: HostId, io: Socket) -> Result<Self, PlayError> {
         let mtu = site.framing.mtu;
-        let (needed, room) = (mtu as usize + HEADERS, io.frame_room());
+        let (needed, room) = (mtu as usize + P::HEADERS, io.frame_room());
         if needed > room {
             return Err(PlayError::Mtu { mtu: mtu.into(), needed, host: host.0, room });
         }

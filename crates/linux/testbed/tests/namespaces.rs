@@ -134,6 +134,7 @@ fn every_transport_arrives_over_a_lossy_switch() {
         (format!("kind = \"tcp\"\n{TIMERS}"), drop_tail),
         (format!("kind = \"dctcp\"\n{TIMERS}"), drop_tail),
         ("kind = \"go-back-n\"\ntimeout = \"20 ms\"".to_owned(), drop_tail),
+        ("kind = \"scdp\"\ntimeout = \"20 ms\"".to_owned(), "kind = \"scdp\""),
     ] {
         let Some(record) = play(&scenario(&transport, switch), Some(0.05)) else { return };
         assert!(record.complete, "{transport}");

@@ -175,11 +175,12 @@ fn two_hosts_on_a_line_do_the_same_as_in_the_simulator_packet_by_packet() {
 }
 
 /// The other transports, with their header lengths on the wire.
-const OTHERS: [&str; 4] = [
+const OTHERS: [&str; 5] = [
     "kind = \"tcp\"\nheader = \"78 B\"",
     "kind = \"tcp\"\nheader = \"78 B\"\nsack = false",
     "kind = \"dctcp\"\nheader = \"78 B\"",
     "kind = \"go-back-n\"\nheader = \"78 B\"",
+    "kind = \"scdp\"\nheader = \"102 B\"",
 ];
 
 fn same_packets(text: &str) {
@@ -291,5 +292,10 @@ fn what_only_the_simulator_can_do_with_transports_is_refused() {
     assert_eq!(
         refusal(&with("kind = \"dctcp\"\nclass = 1", STAR, switch, SEVEN)),
         "transport.class: 1 is for the simulator only: frames of a testbed are all of class 0; leave it out"
+    );
+    let to_three = "kind = \"replicate\"\nsessions = 1\nrate = 2000\noutside_rack = false\nsize = \"100 kB\"";
+    assert_eq!(
+        refusal(&with("kind = \"scdp\"", STAR, "kind = \"scdp\"", to_three)),
+        "traffic: sessions of several receivers or senders are for the simulator only; leave the keys out that make them"
     );
 }

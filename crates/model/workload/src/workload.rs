@@ -108,6 +108,14 @@ impl CheckedWorkload {
         self.blocks.iter().any(|block| block.traffic.joins().multicast)
     }
 
+    /// Whether any block has sessions of several receivers or several senders that share packets.
+    pub fn has_joint_sessions(&self) -> bool {
+        self.blocks.iter().any(|block| {
+            let joins = block.traffic.joins();
+            joins.multicast || joins.sources
+        })
+    }
+
     /// About how many flows start before `end`, of the patterns whose number of flows does not depend on how long flows take.
     pub fn expected(&self, end: Instant) -> f64 {
         let counts = self.blocks.iter().map(|block| block.traffic.expected(end));

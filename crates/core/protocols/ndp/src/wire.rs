@@ -115,7 +115,8 @@ impl Framed for Ndp {
         let header =
             header(&packet).filter(|_| packet.shape.also().next().is_none()).ok_or(Refused::Foreign)?;
         let (home, length) = (packet.home, packet.shape.length());
-        Ok(Arrival { route, home, header, fate, damaged, ce: false, length, payload })
+        let headers = FRAME_HEADERS as u16;
+        Ok(Arrival { route, home, header, fate, damaged, ce: false, length, headers, payload })
     }
 }
 

@@ -197,5 +197,6 @@ framed! {
     Dctcp,
     GoBackN,
     Ndp,
+    Scdp,
     Tcp,
 }

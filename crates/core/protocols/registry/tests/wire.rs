@@ -7,12 +7,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use pullnet_protocols::{FRAMED, for_each_framed};
+use pullnet_protocols::{FRAMED, Scdp, for_each_framed};
 use pullnet_transport::{Class, Fate, Header, HostAddr, Packed, Protocol, Transmit, Words};
 use pullnet_wire::switch::{self, Lengths};
-use pullnet_wire::{
-    Arrival, BadPlain, FRAME_HEADERS, Framed, HeaderOf, Mac, Mark, Marks, PORT, Refused, Route,
-};
+use pullnet_wire::{Arrival, BadPlain, Framed, HeaderOf, Mac, Mark, Marks, PORT, Refused, Route};
 use serde_json::{Value, json};
 
 /// Where the host that sends listens.
@@ -35,7 +33,7 @@ fn header<H: Header>(kind: u8, words: &[u32]) -> H {
 fn transmit<P: Framed>(header: HeaderOf<P>, payload: u16, ect: bool) -> Transmit<HeaderOf<P>> {
     let is_data = P::data(&header).is_some();
     let class = if is_data { Class::Data } else { Class::Control };
-    let wire = FRAME_HEADERS as u16 + if is_data { payload } else { 0 };
+    let wire = P::HEADERS as u16 + if is_data { payload } else { 0 };
     Transmit { to: HostAddr(1), path: 0, wire, class, priority: 0, ect, again: false, header }
 }
 
@@ -69,15 +67,15 @@ fn what_is_sent_is_read<P: Framed>(sent: HeaderOf<P>, payload: u16, ipv6: bool, 
     assert_eq!((arrived.fate, arrived.damaged, arrived.payload), (Fate::Whole, false, &payload[..]));
     assert_eq!((arrived.ce, arrived.route), (ce && marks::<P>(), route(ipv6)));
     let received = arrived.received(HostAddr(3), 4);
-    let length = if P::data(&sent).is_some() { packet.wire } else { FRAME_HEADERS as u16 };
+    let length = if P::data(&sent).is_some() { packet.wire } else { P::HEADERS as u16 };
     assert_eq!((received.from, received.paths, received.wire), (HostAddr(3), 4, length));
 }
 
-/// A switch that cuts a data packet leaves its header; one that sends it back too.
+/// A switch that cuts a data packet leaves its header with the words behind it; one that sends it back too.
 fn what_is_cut_is_read<P: Framed>(sent: HeaderOf<P>, payload: u16, ipv6: bool) {
     let (mut bytes, _) = frame::<P>(&transmit::<P>(sent, payload, false), ipv6);
     let header = sent.pack();
-    if P::data(&sent).is_none() || header.words.get().iter().skip(4).any(|word| *word != 0) {
+    if P::data(&sent).is_none() {
         return;
     }
     let long = switch::trim(&mut bytes, 0, Lengths::Corrected, &Marks::default());
@@ -188,6 +186,34 @@ fn every_refusal_says_where_and_what() {
 }
 
 #[test]
+fn a_priority_reaches_the_switch_in_the_class_selector() {
+    let sent = header::<HeaderOf<Scdp>>(0, &[7, 1, 2, 3]);
+    for priority in 2..8 {
+        let packet = Transmit { priority, ..transmit::<Scdp>(sent, 20, false) };
+        for ipv6 in [false, true] {
+            let (bytes, _) = frame::<Scdp>(&packet, ipv6);
+            assert_eq!(switch::dscp(&bytes).map(|dscp| dscp >> 3), Some(priority));
+            assert_eq!(switch::mark(&bytes, &Marks::default()), Some(Mark::Data));
+            assert_eq!(parse::<Scdp>(&bytes).unwrap().header, sent);
+        }
+    }
+    let packet = Transmit { priority: 1, ..transmit::<Scdp>(sent, 20, false) };
+    let payload = [0; 20];
+    let refused = Scdp::emit(&mut [0; 200], &route(false), &Marks::default(), HOME, &packet, &payload);
+    assert_eq!(refused.unwrap_err().to_string(), "priority 1: frames carry none", "the value of control");
+}
+
+/// Every symbol has the same headers, so that a sender knows how much payload fits into a frame.
+#[test]
+fn the_frame_of_a_symbol_has_the_length_that_its_transport_counts() {
+    for words in [&[0; 11], &[u32::MAX; 11]] {
+        let sent = header::<HeaderOf<Scdp>>(0, words);
+        let (bytes, _) = frame::<Scdp>(&transmit::<Scdp>(sent, 20, false), false);
+        assert_eq!(bytes.len(), Scdp::HEADERS + 20, "{sent:?}");
+    }
+}
+
+#[test]
 fn a_priority_is_refused_rather_than_lost() {
     type Tcp = pullnet_protocols::Tcp;
     let packet = Transmit { priority: 3, ..transmit::<Tcp>(header::<HeaderOf<Tcp>>(3, &[1]), 0, false) };
@@ -232,6 +258,6 @@ fn frames_are_those_of_the_vectors() {
     for (held, made) in held.lines().zip(text.lines()) {
         assert_eq!(held, made);
     }
-    assert_eq!((held.lines().count(), lines.len()), (text.lines().count(), 1 + 2 * (5 + 5 + 2)));
+    assert_eq!((held.lines().count(), lines.len()), (text.lines().count(), 1 + 2 * (5 + 5 + 2 + 3)));
     assert!(FRAMED.contains(&"ndp"));
 }

@@ -23,6 +23,8 @@ struct Block {
     repairs: BTreeSet<u32>,
     /// Uniform in [0, 1): decides, with the odds, how many symbols determine the block.
     draw: f64,
+    /// Symbols that are known not to determine the block; 0 if a real decoder has not failed.
+    dependent: u32,
     /// Whether a symbol was lost or trimmed, so that the source symbols alone may not suffice.
     loss: bool,
     /// Symbols and trimmed headers that arrived.
@@ -44,6 +46,7 @@ impl Block {
             sources: 0,
             repairs: BTreeSet::new(),
             draw,
+            dependent: 0,
             loss: false,
             arrived: 0,
             closed: false,
@@ -83,10 +86,23 @@ impl Block {
         }
         let (have, want) = (self.distinct(), self.symbols + if self.loss { spare } else { 0 });
         match have.checked_sub(self.symbols) {
-            Some(beyond) if have >= want => u32::from(odds.fails(beyond, self.draw)),
+            Some(beyond) if have >= want => {
+                u32::from(have <= self.dependent || odds.fails(beyond, self.draw))
+            }
             _ => want - have,
         }
     }
+}
+
+/// A symbol as it arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Piece {
+    /// Bytes of the symbol when it was sent.
+    pub payload: u16,
+    /// Whether it arrived whole; otherwise only its header did.
+    pub whole: bool,
+    /// Whether a real decoder has found that the symbols of the block, this one included, do not determine it.
+    pub dependent: bool,
 }
 
 /// Effect of an arrival on a block.
@@ -155,16 +171,8 @@ impl Blocks {
         block < self.cut.blocks() && block < self.first.saturating_add(WINDOW)
     }
 
-    /// Handles a symbol of `payload` bytes, or its header if it was trimmed (not `whole`). `draw` gives the block's random
-    /// number.
-    pub fn arrive(
-        &mut self,
-        block: u32,
-        esi: u32,
-        payload: u16,
-        whole: bool,
-        draw: impl FnOnce() -> f64,
-    ) -> Change {
+    /// Handles a symbol, or its header if it was trimmed. `draw` gives the block's random number.
+    pub fn arrive(&mut self, block: u32, esi: u32, piece: Piece, draw: impl FnOnce() -> f64) -> Change {
         let Some(at) = block.checked_sub(self.first).map(|at| at as usize) else { return Change::Excess };
         if self.open.len() <= at {
             self.open.resize(at + 1, None);
@@ -179,11 +187,14 @@ impl Blocks {
         if again && (!self.random || esi < entry.symbols) {
             return Change::Copy;
         }
-        let whole = whole && !again;
+        let whole = piece.whole && !again;
         let (before, lost_before) = (entry.needed(spare, odds), entry.loss);
         entry.arrived = entry.arrived.saturating_add(1);
         if whole {
             entry.insert(esi);
+            if piece.dependent {
+                entry.dependent = entry.distinct();
+            }
         } else {
             entry.loss = true;
         }
@@ -194,7 +205,7 @@ impl Blocks {
         entry.extra = entry.extra.saturating_add(extra);
         entry.decodable = after == 0;
         let decoded = entry.decodable.then_some(entry.sources < entry.symbols);
-        let bytes = whole.then(|| entry.report(payload));
+        let bytes = whole.then(|| entry.report(piece.payload));
         self.needed = self.needed + u64::from(after) - u64::from(before);
         self.advance();
         Change::Counts { bytes, allow: 1 + first_loss, extra, decoded }

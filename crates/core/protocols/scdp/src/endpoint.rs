@@ -14,6 +14,7 @@ use pullnet_transport::{
 };
 use pullnet_units::Instant;
 
+use crate::blocks::Piece;
 use crate::config::Rules;
 use crate::group::{Group, Word};
 use crate::header::{ScdpHeader, Symbol};
@@ -218,6 +219,35 @@ impl ScdpEndpoint {
         }
     }
 
+    /// Handles a packet for a driver with real symbols and a real decoder: `sufficient` is false if the symbols of the
+    /// packet's block, this one included, are enough by number but do not determine the block. The receiver then pulls one
+    /// more.
+    pub fn handle_decoded(&mut self, now: Instant, packet: Received<ScdpHeader>, sufficient: bool) {
+        // SCDP switches return nothing. A header returned by another switch counts as lost, and is recovered like any loss.
+        if packet.fate == Fate::Returned {
+            return;
+        }
+        match packet.header {
+            ScdpHeader::Symbol { conn, symbol } => {
+                self.on_symbol(now, &packet, (conn, &symbol), !sufficient);
+            }
+            ScdpHeader::Pull { conn, number, first, block, extra, fin } => {
+                if let Some(slot) = self.senders.find(packet.from, conn) {
+                    self.with_sender(slot, |sender, _, _| {
+                        sender.on_pull(now, number, first, (block, extra), fin)
+                    });
+                } else if let Some((_, slot)) = self.group_slot(conn) {
+                    let pull = Word { number, first, fin };
+                    self.with_sender(slot, |sender, _, _| {
+                        sender.on_group_pull(now, packet.from, pull, (block, extra));
+                    });
+                }
+            }
+            ScdpHeader::Done { conn } => self.on_done(now, packet.from, conn),
+        }
+        self.run_due(now);
+    }
+
     fn send_control(&mut self, to: HostAddr, path: u16, header: ScdpHeader) {
         let (wire, class, priority) = (self.rules.header, Class::Control, 0);
         self.control.push_back(Transmit {
@@ -271,7 +301,13 @@ impl ScdpEndpoint {
         self.send_control(packet.from, path, ScdpHeader::Done { conn });
     }
 
-    fn on_symbol(&mut self, now: Instant, packet: &Received<ScdpHeader>, conn: ConnId, symbol: &Symbol) {
+    fn on_symbol(
+        &mut self,
+        now: Instant,
+        packet: &Received<ScdpHeader>,
+        (conn, symbol): (ConnId, &Symbol),
+        dependent: bool,
+    ) {
         if self.received.contains(key(packet.from, symbol), conn) {
             return self.answer_late(now, packet, conn, symbol);
         }
@@ -282,10 +318,9 @@ impl ScdpEndpoint {
         else {
             return;
         };
-        let whole = packet.fate == Fate::Whole;
+        let piece = Piece { payload, whole: packet.fate == Fate::Whole, dependent };
         let peer = (packet.from, packet.paths);
-        let Arrival { bytes, add, remove } =
-            receiver.on_symbol(now, peer, (symbol, payload, whole), rules, chance);
+        let Arrival { bytes, add, remove } = receiver.on_symbol(now, peer, (symbol, piece), rules, chance);
         let (pending, priority, complete) = (receiver.pending, receiver.priority, receiver.complete());
         if let Some(bytes) = bytes {
             self.events.push_back(Event::Delivered { slot, seq: symbol.number, bytes });
@@ -487,27 +522,7 @@ impl Transport for ScdpEndpoint {
     }
 
     fn handle(&mut self, now: Instant, packet: Received<ScdpHeader>) {
-        // SCDP switches return nothing. A header returned by another switch counts as lost, and is recovered like any loss.
-        if packet.fate == Fate::Returned {
-            return;
-        }
-        match packet.header {
-            ScdpHeader::Symbol { conn, symbol } => self.on_symbol(now, &packet, conn, &symbol),
-            ScdpHeader::Pull { conn, number, first, block, extra, fin } => {
-                if let Some(slot) = self.senders.find(packet.from, conn) {
-                    self.with_sender(slot, |sender, _, _| {
-                        sender.on_pull(now, number, first, (block, extra), fin)
-                    });
-                } else if let Some((_, slot)) = self.group_slot(conn) {
-                    let pull = Word { number, first, fin };
-                    self.with_sender(slot, |sender, _, _| {
-                        sender.on_group_pull(now, packet.from, pull, (block, extra));
-                    });
-                }
-            }
-            ScdpHeader::Done { conn } => self.on_done(now, packet.from, conn),
-        }
-        self.run_due(now);
+        self.handle_decoded(now, packet, true);
     }
 
     fn handle_timeout(&mut self, now: Instant) {

@@ -75,6 +75,7 @@ const DONE: u8 = 2;
 const SYN: u8 = 0x10;
 const FIN: u8 = 0x20;
 const ENDLESS: u8 = 0x40;
+const GROUP: u8 = 0x80;
 
 /// The largest encoding symbol id.
 const ESI: u32 = (1 << 24) - 1;
@@ -96,14 +97,15 @@ fn pack_symbol(conn: ConnId, symbol: Symbol) -> Packed<Medium> {
         symbol.pushed.into(),
         symbol.served,
         u32::from(symbol.share.sender()) << 16 | u32::from(symbol.share.of()),
-        symbol.group.into(),
+        0,
     ];
-    let flags = flag(symbol.syn, SYN) | flag(symbol.fin, FIN) | flag(bytes.is_none(), ENDLESS);
+    let flags = flag(symbol.syn, SYN) | flag(symbol.fin, FIN);
+    let flags = flags | flag(bytes.is_none(), ENDLESS) | flag(symbol.group, GROUP);
     Packed { kind: SYMBOL | flags, words }
 }
 
 fn unpack_symbol(kind: u8, words: &Medium) -> Symbol {
-    let [_, block, esi, low, high, sizes, number, pushed, served, share, group] = *words;
+    let [_, block, esi, low, high, sizes, number, pushed, served, share, _] = *words;
     let bytes = (kind & ENDLESS == 0).then_some(u64::from(high) << 32 | u64::from(low));
     Symbol {
         shape: Shape { bytes, symbol: (sizes >> 16) as u16, most: sizes as u16 },
@@ -116,7 +118,7 @@ fn unpack_symbol(kind: u8, words: &Medium) -> Symbol {
         served,
         priority: (esi >> 24) as u8,
         share: Share::new((share >> 16) as u16, share as u16).unwrap_or_default(),
-        group: group != 0,
+        group: kind & GROUP != 0,
     }
 }
 

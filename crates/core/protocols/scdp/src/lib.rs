@@ -14,11 +14,12 @@ mod header;
 mod receiver;
 mod sender;
 mod shape;
+mod wire;
 
 pub use config::{PolyraptorConfig, ScdpConfig};
 pub use endpoint::ScdpEndpoint;
 pub use header::{ScdpHeader, Symbol};
-pub use shape::Shape;
+pub use shape::{Cut, Shape};
 
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol};

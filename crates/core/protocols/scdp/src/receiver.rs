@@ -9,7 +9,7 @@ use pullnet_rng::Stream;
 use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::{Instant, Picos};
 
-use crate::blocks::{Blocks, Change};
+use crate::blocks::{Blocks, Change, Piece};
 use crate::config::Rules;
 use crate::header::{ScdpHeader, Symbol};
 use crate::shape::Cut;
@@ -181,7 +181,7 @@ impl Receiver {
         &mut self,
         now: Instant,
         peer: (HostAddr, u16),
-        (symbol, payload, whole): (&Symbol, u16, bool),
+        (symbol, piece): (&Symbol, Piece),
         rules: &Rules,
         chance: &mut Stream,
     ) -> Arrival {
@@ -190,15 +190,17 @@ impl Receiver {
         };
         self.sources[from].last_heard = now;
         (self.last_heard, self.priority) = (now, symbol.priority);
-        let change = self.blocks.arrive(symbol.block, symbol.esi, payload, whole, || chance.unit());
+        let change = self.blocks.arrive(symbol.block, symbol.esi, piece, || chance.unit());
         if change == Change::Copy {
             return Arrival::default();
         }
         self.measure(now, symbol, from);
         if !symbol.unasked() {
             self.sources[from].expected = self.sources[from].expected.saturating_sub(1);
+            // A probe says nothing about symbols in flight. Probes that come more often than a round trip takes would
+            // postpone the timeout for ever, and their sender would give up.
+            (self.last_moved, self.timeouts) = (now, 0);
         }
-        (self.last_moved, self.timeouts) = (now, 0);
         let Change::Counts { bytes, allow, extra, decoded } = change else {
             return self.settle(1, None, from);
         };

@@ -13,9 +13,10 @@ pub struct Shape {
     pub most: u16,
 }
 
-/// Partition of the data that a valid [`Shape`] implies.
+/// Partition of the data that a valid [`Shape`] implies: that of RFC 6330, section 4.4.1, with one sub-block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Cut {
+pub struct Cut {
+    /// The sizes that it follows from.
     pub shape: Shape,
     /// Symbols in all; `None` without an end.
     pub total: Option<u32>,

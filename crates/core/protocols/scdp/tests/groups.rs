@@ -322,3 +322,42 @@ fn a_slow_sender_skips_what_is_decodable() {
     let sent = host.gets(MEMBERS[0], 64, pull(4, 9));
     assert_eq!((blocks(&sent), esis(&sent)), (vec![9], vec![33]));
 }
+
+/// A real decoder may find that as many symbols as usually suffice do not determine a block: one more is pulled.
+#[test]
+fn a_block_that_a_real_decoder_cannot_decode_gets_a_further_symbol() {
+    let mut host = Host::new();
+    let shares = [0, 1].map(|sender| Share::new(sender, 2).unwrap());
+    // Of six source symbols only the three of the first sender arrive, then its repair symbols.
+    let mut deliver = |number: u32, sufficient: bool| {
+        let header = of(shares[0], number, 6);
+        let (from, fate) = (MEMBERS[0], Fate::Whole);
+        host.now = Instant(host.now.0 + 1_000_000);
+        let packet = Received { from, paths: 4, wire: 1064, fate, ce: false, header };
+        host.endpoint.handle_decoded(host.now, packet, sufficient);
+        host.waits(host.now.after(Picos::from_micros(100)));
+        host.events.iter().any(|event| matches!(event, Event::Received { .. }))
+    };
+    assert!((0..7).all(|number| !deliver(number, true)), "K + 1 symbols");
+    assert!(!deliver(7, false), "K + 2 symbols that are dependent");
+    assert!(deliver(8, true), "one more");
+}
+
+/// Probes of a sender come more often than its receiver's timeout: the receiver still notices that all in flight is lost.
+#[test]
+fn probes_do_not_postpone_the_timeout_of_a_receiver() {
+    let mut host = Host::new();
+    let share = Share::default();
+    (0..6).for_each(|number| drop(host.gets(MEMBERS[0], 1064, of(share, number, 12))));
+    host.waits(host.now.after(Picos::from_micros(100)));
+    // The six symbols that were pulled, and that suffice, are lost. The timeout is 1 ms.
+    let mut pulls = Vec::new();
+    for number in 6..11 {
+        let ScdpHeader::Symbol { conn, symbol } = of(share, number, 12) else { unreachable!() };
+        let probe = ScdpHeader::Symbol { conn, symbol: Symbol { syn: true, ..symbol } };
+        assert!(matches!(probe, ScdpHeader::Symbol { symbol, .. } if symbol.unasked()));
+        pulls.extend(host.gets(MEMBERS[0], 1064, probe));
+        pulls.extend(host.waits(host.now.after(Picos::from_micros(900))));
+    }
+    assert!(pulls.iter().any(|packet| matches!(packet.header, ScdpHeader::Pull { .. })), "{pulls:?}");
+}

@@ -11,7 +11,7 @@ use crate::forward::Unknown;
 
 /// With flooding, a loop between switches would forward a frame for ever, so the topology must be a tree.
 pub(super) fn no_loop(root: &Reader<'_>, ports: &[NamedPort], learning: &LearningSettings) {
-    if learning.unknown != Unknown::Flood || !has_loop(ports) {
+    if learning.unknown != Unknown::Flood || !has_loop(ports, |_| true) {
         return;
     }
     if let Some(reader) = root.table("learning", "unknown = \"drop\"") {
@@ -36,12 +36,14 @@ pub(super) fn frames_ask(root: &Reader<'_>, discipline: &SwitchConfig) {
     }
 }
 
-/// Whether the lines between switches form a loop: without one, each line joins two groups that were separate before.
-fn has_loop(ports: &[NamedPort]) -> bool {
+/// Whether the lines between switches of which `used` says that frames go by one of their ports form a loop: without one,
+/// each line joins two groups that were separate before.
+pub(super) fn has_loop(ports: &[NamedPort], used: impl Fn(PortId) -> bool) -> bool {
     let mut group: Vec<u32> =
         (0..=ports.iter().map(|port| port.settings.node.0).max().unwrap_or(0)).collect();
     for (number, port) in (0..).zip(ports) {
-        let Some(peer) = port.settings.peer.filter(|peer| PortId(number) < *peer) else { continue };
+        let line = |peer: &PortId| PortId(number) < *peer && (used(PortId(number)) || used(*peer));
+        let Some(peer) = port.settings.peer.filter(line) else { continue };
         let Some(other) = ports.get(peer.0 as usize) else { continue };
         let [a, b] = [port, other].map(|port| group[port.settings.node.0 as usize]);
         if a == b {

@@ -72,6 +72,7 @@ impl SwitchFile {
                 "forward.ports: it has at most 16 equal ports",
             ),
             (self.entries.len() <= 4096, "forward: it has at most 4096 entries"),
+            (self.groups.is_empty(), "group: it copies nothing"),
             (self.faults.is_empty(), "fault: it has no faults"),
             (!marks, "switch.mark_above: it marks nothing; leave the setting out"),
             (self.recording.is_none(), "capture: it records nothing"),

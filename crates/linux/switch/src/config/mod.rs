@@ -15,9 +15,10 @@ use pullnet_settings::Settings;
 use pullnet_units::{Bytes, NodeId, Picos, PortId};
 use pullnet_wire::Marks;
 
+pub use ports::GroupEntry;
 pub use tables::{
-    CaptureSettings, FaultSettings, ForwardSettings, Io, LearningSettings, MarkSettings, PortFileSettings,
-    RunSettings, Wait,
+    CaptureSettings, FaultSettings, ForwardSettings, GroupSettings, Io, LearningSettings, MarkSettings,
+    PortFileSettings, RunSettings, Wait,
 };
 
 use crate::fault::Fault;
@@ -68,6 +69,8 @@ pub struct SwitchFile {
     pub ports: Vec<NamedPort>,
     /// Fixed forwarding entries.
     pub entries: Vec<(NodeId, Mac, Entry)>,
+    /// Multicast groups: switch, Ethernet address, ports to members.
+    pub groups: Vec<GroupEntry>,
     /// Scheduled faults.
     pub faults: Vec<Fault>,
     /// The capture, if any.
@@ -102,6 +105,7 @@ pub fn shape() -> Shape {
         .with(SubTable::required("switch", "The discipline of every port, as in a scenario.", switch_shape()))
         .with(list("port", "The ports of the switches.", PortFileSettings::FIELDS).and_required())
         .with(list("forward", "Fixed entries of the forwarding tables.", ForwardSettings::FIELDS))
+        .with(list("group", "Multicast groups, whose frames are copied.", GroupSettings::FIELDS))
         .with(one("learning", "Address learning, and frames to unknown addresses.", LearningSettings::FIELDS))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
         .with(list(
@@ -121,6 +125,7 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
     let names: BTreeMap<&str, PortId> =
         (0..).zip(&ports).map(|(number, port)| (port.name.as_str(), PortId(number))).collect();
     let entries = ports::entries(root, &ports, &names);
+    let groups = ports::groups(root, &ports, &names);
     let faults = ports::faults(root, &names);
     let recording = recording(root);
     let learning = learning?;
@@ -138,6 +143,7 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
         idle: run.idle,
         ports,
         entries,
+        groups,
         faults,
         recording,
     })

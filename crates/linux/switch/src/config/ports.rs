@@ -1,6 +1,7 @@
 //! `[[port]]`, and the tables that name ports.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use pullnet_config::{Reader, Shape};
 use pullnet_settings::Settings;
@@ -8,7 +9,8 @@ use pullnet_topology::Effect;
 use pullnet_units::{Instant, NodeId, PortId};
 
 use super::NamedPort;
-use super::tables::{FaultSettings, ForwardSettings, PortFileSettings};
+use super::check::has_loop;
+use super::tables::{FaultSettings, ForwardSettings, GroupSettings, PortFileSettings};
 use crate::fault::{Fault, PortLine};
 use crate::forward::{Entry, Selection};
 use crate::mac::Mac;
@@ -123,14 +125,29 @@ fn entry(
     names: &BTreeMap<&str, PortId>,
 ) -> Option<(NodeId, Mac, Entry)> {
     let mac = forward.mac.parse::<Mac>().map_err(|wrong| reader.refuse("mac", wrong.to_string())).ok();
-    let node = ports.iter().find(|port| port.switch == forward.switch).map(|port| port.settings.node);
+    let (node, of_entry) = ports_of(reader, (&forward.switch, &forward.ports), ports, names);
+    let selection = Selection { shift: forward.shift, mask: forward.mask };
+    (!of_entry.is_empty()).then_some((node?, mac?, Entry { ports: of_entry, selection }))
+}
+
+/// The switch called `switch`, and those of its ports that `listed` names.
+fn ports_of(
+    reader: &Reader<'_>,
+    (switch, listed): (&str, &str),
+    ports: &[NamedPort],
+    names: &BTreeMap<&str, PortId>,
+) -> (Option<NodeId>, Vec<PortId>) {
+    let node = ports.iter().find(|port| port.switch == switch).map(|port| port.settings.node);
     if node.is_none() {
         reader.refuse("switch", "has no port; name a switch that has one");
     }
-    let mut of_entry = Vec::new();
-    for name in forward.ports.split_whitespace() {
+    let mut found = Vec::new();
+    for name in listed.split_whitespace() {
         match names.get(name) {
-            Some(port) if ports[port.0 as usize].switch == forward.switch => of_entry.push(*port),
+            Some(port) if found.contains(port) => {
+                reader.refuse("ports", format!("names \"{name}\" twice; name each port once"));
+            }
+            Some(port) if ports[port.0 as usize].switch == switch => found.push(*port),
             Some(_) => reader.refuse("ports", format!("names \"{name}\", which is a port of another switch")),
             None => reader.refuse(
                 "ports",
@@ -138,8 +155,45 @@ fn entry(
             ),
         }
     }
-    let selection = Selection { shift: forward.shift, mask: forward.mask };
-    (!of_entry.is_empty()).then_some((node?, mac?, Entry { ports: of_entry, selection }))
+    (node, found)
+}
+
+/// A multicast group at one switch: its Ethernet address and the ports to its members.
+pub type GroupEntry = (NodeId, Mac, Vec<PortId>);
+
+/// Reads every multicast group.
+pub(super) fn groups(
+    root: &Reader<'_>,
+    ports: &[NamedPort],
+    names: &BTreeMap<&str, PortId>,
+) -> Vec<GroupEntry> {
+    let mut groups: Vec<GroupEntry> = Vec::new();
+    for (reader, group) in list::<GroupSettings>(root, "group") {
+        let address = group.address.parse::<Ipv4Addr>().ok().filter(Ipv4Addr::is_multicast);
+        if address.is_none() {
+            let what = "is no IPv4 multicast address; use one from 224.0.0.0 to 239.255.255.255";
+            reader.refuse("address", what);
+        }
+        let (node, members) = ports_of(&reader, (&group.switch, &group.ports), ports, names);
+        let (Some(address), Some(node), false) = (address, node, members.is_empty()) else { continue };
+        let mac = Mac::of_group(address);
+        if groups.iter().any(|(other, known, _)| (*other, *known) == (node, mac)) {
+            let what = "has the Ethernet address of an earlier group at this switch; use another one";
+            reader.refuse("address", what);
+        }
+        groups.push((node, mac, members));
+        if has_loop(ports, |port| of_group(&groups, mac, port)) {
+            let what =
+                "let frames of the group go round for ever, for they join switches in a ring; leave one out";
+            reader.refuse("ports", what);
+        }
+    }
+    groups
+}
+
+/// Whether `port` is one of the group `mac` at its switch.
+fn of_group(groups: &[GroupEntry], mac: Mac, port: PortId) -> bool {
+    groups.iter().any(|(_, other, ports)| *other == mac && ports.contains(&port))
 }
 
 /// Reads every fault.

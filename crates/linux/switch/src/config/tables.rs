@@ -85,6 +85,18 @@ settings! {
 }
 
 settings! {
+    /// A multicast group, whose frames are copied.
+    pub struct GroupSettings {
+        /// The switch of the table.
+        switch: String = "switch",
+        /// IPv4 address of the group, from 224.0.0.0 to 239.255.255.255; its Ethernet address follows from it (RFC 1112).
+        address: String = "239.1.0.1"; required,
+        /// Names of the ports to its members, separated by spaces. A copy leaves by each but the one that the frame came by.
+        ports: String = "a b c"; required,
+    }
+}
+
+settings! {
     /// Address learning, and frames to addresses without an entry.
     pub struct LearningSettings {
         /// Time that a learned address is kept without being seen; without it nothing is learned.

@@ -145,6 +145,9 @@ where
     for (node, mac, entry) in &file.entries {
         fabric.forward(*node, *mac, entry.clone());
     }
+    for (node, mac, ports) in &file.groups {
+        fabric.group(*node, *mac, ports.clone());
+    }
     file.faults.iter().for_each(|fault| fabric.fault(*fault));
     let outer = Outer::open_all(file)?;
     let (stop, (commands, told)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());

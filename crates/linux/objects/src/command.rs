@@ -1,0 +1,172 @@
+//! The commands put, get and store.
+
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::driver::{Driver, Jobs, LinkOptions, STORE_PORT};
+use crate::engine::MOST_HOSTS;
+use crate::file::{Folder, hash};
+use crate::get::Get;
+use crate::message::check_name;
+use crate::put::{Object, Put};
+use crate::report::Report;
+use crate::store::Store;
+
+/// Why a command did not begin.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum CommandError {
+    /// The arguments are wrong: a file is missing, an address is none.
+    #[error("{0}")]
+    Input(String),
+    /// This host cannot do it: an interface, a port or the disk fails.
+    #[error("{0}")]
+    Host(String),
+}
+
+/// Says how far a command is, in bytes; false ends it.
+pub type Watch<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+
+/// Reads the address of a host, with a port or without.
+///
+/// # Errors
+/// If it is none.
+pub fn host_address(text: &str) -> Result<SocketAddr, CommandError> {
+    let with_port = text.parse::<SocketAddr>().ok();
+    let alone = || text.parse().ok().map(|ip| SocketAddr::new(ip, STORE_PORT));
+    let wrong = || {
+        CommandError::Input(format!(
+            "{text}: is no address of a host, such as 10.0.0.2 or 10.0.0.2:{STORE_PORT}"
+        ))
+    };
+    with_port
+        .or_else(alone)
+        .filter(|address| !address.ip().is_multicast() && address.port() != 0)
+        .ok_or_else(wrong)
+}
+
+fn check_hosts(hosts: &[SocketAddr], link: &LinkOptions) -> Result<(), CommandError> {
+    let wrong = |text: String| Err(CommandError::Input(text));
+    if hosts.is_empty() || hosts.len() > MOST_HOSTS {
+        return wrong(format!("{} hosts; name 1 to {MOST_HOSTS}", hosts.len()));
+    }
+    for (at, host) in hosts.iter().enumerate() {
+        if hosts[..at].contains(host) {
+            return wrong(format!("{host}: is named twice; name each host once"));
+        }
+        if host.is_ipv4() != link.address.is_ipv4() {
+            return wrong(format!("{host}: is of another family than this host's address {}", link.address));
+        }
+    }
+    Ok(())
+}
+
+/// Opens the file that is sent.
+fn object(path: &Path, name: Option<String>) -> Result<Object, CommandError> {
+    let wrong = |what: String| CommandError::Input(format!("{}: {what}", path.display()));
+    let file = File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => wrong("there is no such file".to_owned()),
+        _ => wrong(format!("cannot be read: {error}")),
+    })?;
+    if !file.metadata().is_ok_and(|found| found.is_file()) {
+        return Err(wrong("is no plain file; put sends one file".to_owned()));
+    }
+    let own = || path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.or_else(own).unwrap_or_default();
+    check_name(&name).map_err(CommandError::Input)?;
+    let (bytes, blake3) = hash(&file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    Ok(Object { file, name, bytes, blake3 })
+}
+
+/// The group and the port at which all of its members listen.
+fn group_of(
+    group: Option<Ipv4Addr>,
+    hosts: &[SocketAddr],
+    link: &LinkOptions,
+) -> Result<Option<(Ipv4Addr, u16)>, CommandError> {
+    let Some(group) = group else { return Ok(None) };
+    let wrong = |why: &str| Err(CommandError::Input(format!("--group {group}: {why}")));
+    match () {
+        () if !group.is_multicast() => {
+            wrong("is no multicast address; use one from 224.0.0.0 to 239.255.255.255")
+        }
+        () if link.address.is_ipv6() => wrong("is for hosts with IPv4 addresses"),
+        () if link.interface.is_none() => wrong("needs --interface: UDP sockets do not take part in groups"),
+        () if hosts.iter().any(|host| host.port() != hosts[0].port()) => {
+            wrong("all hosts of a group listen at the same port")
+        }
+        () => Ok(Some((group, hosts[0].port()))),
+    }
+}
+
+/// Sends the file `path` to every host, each symbol once for all of them if there is a group.
+///
+/// # Errors
+/// If the arguments are wrong, or this host has no such address or interface. Hosts that fail are in the report.
+pub fn put(
+    link: &LinkOptions,
+    path: &Path,
+    name: Option<String>,
+    hosts: &[SocketAddr],
+    group: Option<Ipv4Addr>,
+    watch: Watch<'_>,
+) -> Result<Report, CommandError> {
+    check_hosts(hosts, link)?;
+    let group = group_of(group, hosts, link)?;
+    let object = object(path, name)?;
+    let mut driver = Driver::open(link).map_err(CommandError::Host)?;
+    let missing = driver.resolve(hosts).map_err(CommandError::Host)?;
+    let mut task = Put::new(object, hosts, &missing, group);
+    driver.run(&mut task, watch).map_err(CommandError::Host)?;
+    Ok(task.report(driver.engine()))
+}
+
+/// Fetches the object `name` from all hosts that have it, into the file `out`.
+///
+/// # Errors
+/// As [`put`].
+pub fn get(
+    link: &LinkOptions,
+    name: &str,
+    out: &Path,
+    hosts: &[SocketAddr],
+    watch: Watch<'_>,
+) -> Result<Report, CommandError> {
+    check_hosts(hosts, link)?;
+    check_name(name).map_err(CommandError::Input)?;
+    let target: PathBuf = if out.is_dir() { out.join(name) } else { out.to_owned() };
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(CommandError::Input(format!(
+            "{}: there is no such folder; make it first",
+            folder.display()
+        )));
+    }
+    let mut driver = Driver::open(link).map_err(CommandError::Host)?;
+    let missing = driver.resolve(hosts).map_err(CommandError::Host)?;
+    let jobs = Jobs::new(driver.waker());
+    let mut task = Get::new(name.to_owned(), target, hosts, &missing, jobs);
+    driver.run(&mut task, watch).map_err(CommandError::Host)?;
+    Ok(task.report(driver.engine()))
+}
+
+/// Serves the files of `folder` until `watch` returns false; tells by `tell` what it does.
+///
+/// # Errors
+/// If there is no such folder, another store serves it, or this host has no such address or interface.
+pub fn store(
+    link: &LinkOptions,
+    folder: &Path,
+    most_bytes: u64,
+    tell: Box<dyn FnMut(String) + Send>,
+    watch: Watch<'_>,
+) -> Result<(), CommandError> {
+    let folder = Folder::open(folder).map_err(CommandError::Input)?;
+    let mut driver = Driver::open(link).map_err(CommandError::Host)?;
+    let jobs = Jobs::new(driver.waker());
+    let mut task = Store::new(folder, most_bytes, jobs, tell);
+    driver.run(&mut task, watch).map_err(CommandError::Host)
+}

@@ -1,0 +1,375 @@
+//! Fetches one object from several stores at once.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use blake3::Hash;
+use pullnet_units::{Instant, Picos};
+
+use crate::driver::{Jobs, Task};
+use crate::engine::{Engine, Notice, ObjectId};
+use crate::file::{Part, cannot_write};
+use crate::message::Message;
+use crate::report::{HostReport, Report};
+
+/// Time that the first store that has the object waits for the others to answer.
+const GATHER: Picos = Picos::from_millis(1000);
+/// Time in which a store answers; it may have to read the whole object for its hash.
+const ANSWER: Picos = Picos::from_secs(60);
+/// Time without any symbol after which the sources count as dead: twice the time after which they give up.
+const SILENCE: Picos = Picos::from_secs(10);
+/// Time in which a source answers the last message.
+const FAREWELL: Picos = Picos::from_millis(1500);
+/// The one object of this host.
+const OBJECT: ObjectId = ObjectId(0);
+
+/// How far a store is.
+#[derive(Clone, PartialEq, Debug)]
+enum State {
+    /// The question is on its way, under this session number.
+    Asked(u32),
+    Found(u64, Hash),
+    /// It sends its share. The request, or after the end the farewell, has this session number.
+    Source(u32),
+    Over(Result<(), String>),
+}
+
+struct Store {
+    host: SocketAddr,
+    state: State,
+    until: Instant,
+    over_at: Option<Instant>,
+}
+
+/// The event that the command waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Answers, until this time.
+    Gathering(Instant),
+    /// Symbols.
+    Receiving,
+    /// The file to be on the disk.
+    Writing,
+    /// The sources to answer a last message, until this time.
+    Farewell(Instant),
+    Over,
+}
+
+/// A get: a task for a driver.
+pub struct Get {
+    name: String,
+    target: PathBuf,
+    stores: Vec<Store>,
+    stage: Stage,
+    jobs: Jobs<Result<(), String>>,
+    part: Option<Part>,
+    chosen: Option<(u64, Hash)>,
+    received: u64,
+    /// When the latest block was decoded, or sources were asked to send.
+    moved: Instant,
+    error: Option<String>,
+    began: Instant,
+    done_at: Option<Instant>,
+    now: Instant,
+}
+
+impl Get {
+    /// Fetches the object `name` from `hosts` into the file `target`. Hosts in `missing` are not reachable.
+    pub fn new(
+        name: String,
+        target: PathBuf,
+        hosts: &[SocketAddr],
+        missing: &[SocketAddr],
+        jobs: Jobs<Result<(), String>>,
+    ) -> Self {
+        let store = |host: &SocketAddr| {
+            let unreachable = || "no host on this network answers for the address".to_owned();
+            let gone = missing.contains(host);
+            let state = if gone { State::Over(Err(unreachable())) } else { State::Asked(0) };
+            Store { host: *host, state, until: Instant::NEVER, over_at: None }
+        };
+        Self {
+            name,
+            target,
+            stores: hosts.iter().map(store).collect(),
+            stage: Stage::Gathering(Instant::NEVER),
+            jobs,
+            part: None,
+            chosen: None,
+            received: 0,
+            moved: Instant::ZERO,
+            error: None,
+            began: Instant::ZERO,
+            done_at: None,
+            now: Instant::ZERO,
+        }
+    }
+
+    fn ends(&mut self, now: Instant, at: usize, result: Result<(), String>) {
+        let store = &mut self.stores[at];
+        if !matches!(store.state, State::Over(_)) {
+            (store.state, store.over_at, store.until) = (State::Over(result), Some(now), Instant::NEVER);
+        }
+    }
+
+    fn fail(&mut self, now: Instant, why: String) {
+        self.part = None;
+        self.error.get_or_insert(why);
+        for at in 0..self.stores.len() {
+            self.ends(now, at, Err("the object was not received".to_owned()));
+        }
+        (self.stage, self.done_at) = (Stage::Over, Some(now));
+    }
+
+    fn on_message(&mut self, now: Instant, from: SocketAddr, message: &Message) {
+        let ticket = match message {
+            Message::Found { ticket, .. } | Message::Refused { ticket, .. } => *ticket,
+            _ => return,
+        };
+        let at = ticket as usize;
+        if self.stores.get(at).is_none_or(|store| store.host != from) {
+            return;
+        }
+        match (message, &self.stores[at].state, self.stage) {
+            (Message::Found { bytes, blake3, .. }, State::Asked(_), Stage::Gathering(until)) => {
+                match Hash::from_hex(blake3) {
+                    Ok(hash) => {
+                        (self.stores[at].state, self.stores[at].until) =
+                            (State::Found(*bytes, hash), Instant::NEVER);
+                        self.stage = Stage::Gathering(until.min(now.after(GATHER)));
+                    }
+                    Err(_) => self.ends(now, at, Err("its answer has no BLAKE3".to_owned())),
+                }
+            }
+            (Message::Refused { why, .. }, ..) => self.ends(now, at, Err(why.clone())),
+            _ => {}
+        }
+    }
+
+    /// The content that most stores have; of several, that of the store named first.
+    fn choose(&self) -> Option<(u64, Hash)> {
+        let mut votes: BTreeMap<[u8; 32], usize> = BTreeMap::new();
+        let found = || {
+            self.stores.iter().filter_map(|store| match store.state {
+                State::Found(bytes, hash) => Some((bytes, hash)),
+                _ => None,
+            })
+        };
+        found().for_each(|(_, hash)| *votes.entry(*hash.as_bytes()).or_default() += 1);
+        let most = votes.values().max()?;
+        found().find(|(_, hash)| votes[hash.as_bytes()] == *most)
+    }
+
+    /// Asks every store that has the chosen content for its share.
+    fn start(&mut self, now: Instant, engine: &mut Engine) {
+        let Some((bytes, hash)) = self.choose() else {
+            return self.fail(now, format!("no host has the object \"{}\"", self.name));
+        };
+        self.chosen = Some((bytes, hash));
+        match Part::create(&self.target, bytes) {
+            Ok(part) => self.part = Some(part),
+            Err(error) => return self.fail(now, cannot_write(&self.target, &error)),
+        }
+        (self.stage, self.moved) = (Stage::Receiving, now);
+        let sources = self.sources_of(now, (bytes, hash));
+        if bytes == 0 {
+            sources.iter().for_each(|at| self.stores[*at].state = State::Source(0));
+            return self.write(now);
+        }
+        let (of, session) = (sources.len() as u16, engine.new_session());
+        engine.expect(now, (of == 1).then_some(self.stores[sources[0]].host), session, OBJECT, bytes);
+        for (index, at) in (0..).zip(sources) {
+            let (name, blake3, ticket) = (self.name.clone(), hash.to_string(), at as u32);
+            let message = Message::Send { ticket, name, blake3, session, index, of };
+            let store = &mut self.stores[at];
+            store.state = State::Source(engine.send_message(now, store.host, &message));
+        }
+    }
+
+    /// Numbers of the stores that have the content; all others end here.
+    fn sources_of(&mut self, now: Instant, chosen: (u64, Hash)) -> Vec<usize> {
+        let mut sources = Vec::new();
+        for at in 0..self.stores.len() {
+            match self.stores[at].state {
+                State::Found(bytes, hash) if (bytes, hash) == chosen => sources.push(at),
+                State::Found(_, hash) => {
+                    let why = format!("it has another content under the name, with the BLAKE3 {hash}");
+                    self.ends(now, at, Err(why));
+                }
+                State::Asked(_) => {
+                    let why = "it did not answer before the others were asked to send";
+                    self.ends(now, at, Err(why.to_owned()));
+                }
+                State::Source(_) | State::Over(_) => {}
+            }
+        }
+        sources
+    }
+
+    /// Writes the object to the disk, which may take long.
+    fn write(&mut self, now: Instant) {
+        self.stage = Stage::Writing;
+        let Some((part, (_, hash))) = self.part.take().zip(self.chosen) else { return };
+        if let Err(why) = self.jobs.start(move || part.finish(&hash)) {
+            self.fail(now, why);
+        }
+    }
+
+    fn on_block(&mut self, now: Instant, engine: &mut Engine, offset: u64, bytes: &[u8]) {
+        let Some(part) = &mut self.part else { return };
+        if let Err(error) = part.write(offset, bytes) {
+            engine.forget(OBJECT);
+            return self.fail(now, cannot_write(&self.target, &error));
+        }
+        self.received += bytes.len() as u64;
+        self.moved = now;
+    }
+
+    /// Asks every source for a last answer: one that has died in the meantime gives none.
+    fn take_leave(&mut self, now: Instant, engine: &mut Engine) {
+        (self.stage, self.done_at) = (Stage::Farewell(now.after(FAREWELL)), Some(now));
+        for (ticket, store) in (0..).zip(&mut self.stores) {
+            if matches!(store.state, State::Source(_)) {
+                store.state = State::Source(engine.send_message(now, store.host, &Message::Check { ticket }));
+            }
+        }
+    }
+
+    /// A message to `host` was received, or not.
+    fn on_end(&mut self, now: Instant, host: SocketAddr, session: u32, result: Result<(), String>) {
+        let Some(at) = self.stores.iter().position(|store| store.host == host) else { return };
+        match (&self.stores[at].state, result) {
+            (State::Asked(asked), Ok(())) if *asked == session => self.stores[at].until = now.after(ANSWER),
+            (State::Asked(asked), Err(why)) if *asked == session => {
+                self.ends(now, at, Err(format!("it does not answer: {why}")));
+            }
+            (State::Source(asked), Err(why)) if *asked == session => {
+                self.ends(now, at, Err(format!("it stopped answering: {why}")));
+            }
+            (State::Source(asked), Ok(()))
+                if *asked == session && matches!(self.stage, Stage::Farewell(_)) =>
+            {
+                self.ends(now, at, Ok(()));
+            }
+            _ => {}
+        }
+    }
+
+    fn expire(&mut self, now: Instant) {
+        for at in 0..self.stores.len() {
+            if self.stores[at].until <= now {
+                self.ends(now, at, Err("it took the question and did not answer".to_owned()));
+            }
+        }
+        match self.stage {
+            Stage::Receiving if !self.has_source() => {
+                self.fail(now, "every source has failed".to_owned());
+            }
+            Stage::Receiving if self.moved.after(SILENCE) <= now => {
+                self.fail(now, "nothing has arrived from any source for 10 s".to_owned());
+            }
+            Stage::Farewell(until) if until <= now || !self.has_source() => {
+                for at in 0..self.stores.len() {
+                    self.ends(now, at, Err("it stopped answering before the end".to_owned()));
+                }
+                self.stage = Stage::Over;
+            }
+            _ => {}
+        }
+    }
+
+    fn has_source(&self) -> bool {
+        self.stores.iter().any(|store| matches!(store.state, State::Source(_)))
+    }
+
+    /// The report, when the task is over.
+    pub fn report(&self, engine: &Engine) -> Report {
+        let seconds = |at: Instant| at.since(self.began).0 as f64 / 1e12;
+        let host = |store: &Store| HostReport {
+            host: store.host,
+            ok: store.state == State::Over(Ok(())),
+            way: None,
+            seconds: store.over_at.map(seconds),
+            error: match &store.state {
+                State::Over(result) => result.clone().err(),
+                _ => Some("the command was ended before".to_owned()),
+            },
+        };
+        let counts = engine.counts();
+        let over = matches!(self.stage, Stage::Farewell(_) | Stage::Over);
+        Report {
+            name: self.name.clone(),
+            bytes: self.chosen.map_or(0, |(bytes, _)| bytes),
+            blake3: self.chosen.map_or_else(String::new, |(_, hash)| hash.to_string()),
+            seconds: seconds(self.done_at.unwrap_or(self.now)),
+            symbols_sent: counts.symbols_sent,
+            symbols_received: counts.symbols_received,
+            trimmed: counts.trimmed,
+            hosts: self.stores.iter().map(host).collect(),
+            error: self.error.clone().or_else(|| (!over).then(|| "the command was ended before".to_owned())),
+        }
+    }
+}
+
+impl Task for Get {
+    fn begin(&mut self, now: Instant, engine: &mut Engine) {
+        self.began = now;
+        for (ticket, store) in (0..).zip(&mut self.stores) {
+            if matches!(store.state, State::Over(_)) {
+                store.over_at = Some(now);
+                continue;
+            }
+            let message = Message::Find { ticket, name: self.name.clone() };
+            store.state = State::Asked(engine.send_message(now, store.host, &message));
+        }
+    }
+
+    fn notice(&mut self, now: Instant, engine: &mut Engine, notice: Notice) {
+        match notice {
+            Notice::Message { from, message } => self.on_message(now, from, &message),
+            Notice::Sent { to, session, .. } => self.on_end(now, to, session, Ok(())),
+            Notice::Failed { to, session, why } => self.on_end(now, to, session, Err(why)),
+            Notice::Block { offset, bytes, .. } => self.on_block(now, engine, offset, &bytes),
+            Notice::Received { .. } if self.stage == Stage::Receiving => self.write(now),
+            Notice::Lost { .. } if self.stage == Stage::Receiving => {
+                self.fail(now, "the sources are silent".to_owned());
+            }
+            Notice::Received { .. } | Notice::Lost { .. } => {}
+        }
+    }
+
+    fn tick(&mut self, now: Instant, engine: &mut Engine) {
+        self.now = now;
+        self.expire(now);
+        if let Some(written) = self.jobs.finished() {
+            match written {
+                Ok(()) => self.take_leave(now, engine),
+                Err(why) => self.fail(now, why),
+            }
+        }
+        let asked = self.stores.iter().any(|store| matches!(store.state, State::Asked(_)));
+        if let Stage::Gathering(until) = self.stage
+            && (!asked || until <= now)
+        {
+            self.start(now, engine);
+        }
+    }
+
+    fn due(&self) -> Instant {
+        let stage = match self.stage {
+            Stage::Gathering(until) | Stage::Farewell(until) => until,
+            Stage::Receiving => self.moved.after(SILENCE),
+            Stage::Writing | Stage::Over => Instant::NEVER,
+        };
+        self.stores.iter().map(|store| store.until).fold(stage, Instant::min)
+    }
+
+    fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    fn progress(&self, _: &Engine) -> (u64, u64) {
+        (self.received, self.chosen.map_or(0, |(bytes, _)| bytes))
+    }
+}

@@ -1,0 +1,230 @@
+//! Hosts in network namespaces around a software switch. Needs root and `ip`.
+#![allow(dead_code, reason = "every test uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use pullnet_netio::in_namespace;
+use pullnet_switch::config::SwitchFile;
+use pullnet_switch::live::Live;
+use serde_json::Value;
+
+/// Time after which a test is stuck. Nothing is measured by it.
+const WATCHDOG: Duration = Duration::from_secs(300);
+/// The group of all hosts but the first.
+pub const GROUP: &str = "239.1.0.1";
+const PROGRAM: &str = env!("CARGO_BIN_EXE_pullnet-objects");
+
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+fn ip(arguments: &str) -> Result<String, String> {
+    let output = Command::new("ip").args(arguments.split(' ')).output().map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
+    if output.status.success() {
+        return Ok(text(&output.stdout));
+    }
+    Err(format!("ip {arguments}: {}", text(&output.stderr)))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a watchdog")]
+pub fn insist<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(result) = attempt() {
+            return result;
+        }
+        assert!(start.elapsed() < WATCHDOG, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+/// A star: host 0 is the client, the others are stores.
+pub struct Star {
+    name: String,
+    hosts: usize,
+    pub folder: PathBuf,
+    live: Option<Live>,
+    stores: BTreeMap<usize, Child>,
+    rate: &'static str,
+}
+
+impl Star {
+    /// `None`, with a message, if the process may not create network namespaces.
+    pub fn make(stores: usize, rate: &'static str, faults: &str) -> Option<Self> {
+        let name = format!("pn-obj-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(&name);
+        fs::create_dir_all(&folder).unwrap();
+        let mut star = Self { name, hosts: stores + 1, folder, live: None, stores: BTreeMap::new(), rate };
+        if let Err(why) = star.build() {
+            println!("skipped: needs root and `ip` to make network namespaces ({why})");
+            return None;
+        }
+        let text = star.switch_file(faults);
+        let file = SwitchFile::read("switch.toml", &text, &BTreeMap::<String, Vec<u8>>::new());
+        let file = file.unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+        star.live = Some(in_namespace(&star.namespace(None), || Ok(Live::start(&file))).unwrap().unwrap());
+        (1..star.hosts).for_each(|host| star.serve(host));
+        Some(star)
+    }
+
+    fn namespace(&self, host: Option<usize>) -> String {
+        host.map_or_else(|| format!("{}s", self.name), |host| format!("{}h{host}", self.name))
+    }
+
+    pub fn address(host: usize) -> String {
+        format!("10.78.0.{}", host + 1)
+    }
+
+    fn mac(host: usize) -> String {
+        format!("02:70:78:00:00:{:02x}", host + 1)
+    }
+
+    fn build(&self) -> Result<(), String> {
+        let switch = self.namespace(None);
+        ip(&format!("netns add {switch}"))?;
+        for host in 0..self.hosts {
+            let (name, mac) = (self.namespace(Some(host)), Self::mac(host));
+            ip(&format!("netns add {name}"))?;
+            let peer = format!("peer name h{host} mtu 1500 netns {switch}");
+            ip(&format!("-n {name} link add eth0 address {mac} mtu 1500 type veth {peer}"))?;
+            for (name, interface) in [(&name, "eth0".to_owned()), (&switch, format!("h{host}"))] {
+                ip(&format!("netns exec {name} sysctl -q -w net.ipv6.conf.{interface}.disable_ipv6=1"))?;
+                ip(&format!("-n {name} link set {interface} up"))?;
+            }
+            ip(&format!("-n {name} address add {}/24 dev eth0", Self::address(host)))?;
+            for other in (0..self.hosts).filter(|other| *other != host) {
+                let (to, mac) = (Self::address(other), Self::mac(other));
+                ip(&format!("-n {name} neigh add {to} lladdr {mac} dev eth0 nud permanent"))?;
+            }
+        }
+        for host in 0..self.hosts {
+            let name = self.namespace(Some(host));
+            let up = || {
+                ip(&format!("-n {name} -oneline link show eth0")).ok()?.contains(" state UP ").then_some(())
+            };
+            insist("the link never comes up", up);
+        }
+        Ok(())
+    }
+
+    fn switch_file(&self, faults: &str) -> String {
+        let mut text = "idle = \"20 ms\"\n[switch]\nkind = \"scdp\"\n".to_owned();
+        for host in 0..self.hosts {
+            let (rate, mac) = (self.rate, Self::mac(host));
+            write!(
+                text,
+                "[[port]]\nname = \"h{host}\"\ninterface = \"h{host}\"\nrate = \"{rate}\"\npaced = true\n\
+                 [[forward]]\nmac = \"{mac}\"\nports = \"h{host}\"\n"
+            )
+            .unwrap();
+            if !faults.is_empty() {
+                writeln!(text, "[[fault]]\nport = \"h{host}\"\ndirection = \"out\"\n{faults}").unwrap();
+            }
+        }
+        let members: Vec<_> = (1..self.hosts).map(|host| format!("h{host}")).collect();
+        writeln!(text, "[[group]]\naddress = \"{GROUP}\"\nports = \"{}\"", members.join(" ")).unwrap();
+        text
+    }
+
+    pub fn store_folder(&self, host: usize) -> PathBuf {
+        self.folder.join(format!("store{host}"))
+    }
+
+    fn command(&self, host: usize, words: &[&str]) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespace(Some(host)), PROGRAM]).args(words);
+        command.args(["--interface", "eth0", "--rate", self.rate, "--address", &Self::address(host)]);
+        command
+    }
+
+    /// Starts the store of a host; it serves when this returns.
+    pub fn serve(&mut self, host: usize) {
+        let folder = self.store_folder(host);
+        fs::create_dir_all(&folder).unwrap();
+        let mut command = self.command(host, &["store", folder.to_str().unwrap()]);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = lines.next().map(Result::unwrap);
+        assert!(first.as_ref().is_some_and(|line| line.starts_with("serves ")), "{first:?}");
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).for_each(|line| println!("store {host}: {line}"))
+        });
+        self.stores.insert(host, child);
+    }
+
+    pub fn kill(&mut self, host: usize) {
+        let mut child = self.stores.remove(&host).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Starts a command of the client with the addresses of `hosts`.
+    pub fn start(&self, words: &[&str], hosts: &[usize]) -> Child {
+        let addresses: Vec<_> = hosts.iter().map(|host| Self::address(*host)).collect();
+        let words: Vec<&str> = words.iter().copied().chain(addresses.iter().map(String::as_str)).collect();
+        self.command(0, &words).arg("--json").stdout(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The exit code and the report of a command.
+    pub fn ends(child: Child) -> (i32, Value) {
+        let output = child.wait_with_output().unwrap();
+        let report = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+        (output.status.code().unwrap_or(-1), report)
+    }
+
+    pub fn run(&self, words: &[&str], hosts: &[usize]) -> (i32, Value) {
+        Self::ends(self.start(words, hosts))
+    }
+
+    /// Waits until the only unfinished file of a folder has `bytes` bytes.
+    pub fn wait_for_part(folder: &Path, bytes: u64) {
+        let long = || {
+            fs::read_dir(folder).ok()?.flatten().find_map(|entry| {
+                let part = entry.file_name().to_string_lossy().ends_with(".pullnet-part");
+                entry.metadata().ok().filter(|found| part && found.len() >= bytes).map(|_| ())
+            })
+        };
+        insist("nothing is written", long);
+    }
+
+    /// A counter of the switch's port to a host.
+    pub fn counter(&self, host: usize, name: &str) -> u64 {
+        let status = self.live.as_ref().unwrap().status().unwrap().json();
+        status["ports"][host]["counters"][name].as_u64().unwrap()
+    }
+
+    /// Writes a file of `long` bytes that differs from others; returns its path and its BLAKE3.
+    pub fn file(&self, name: &str, long: usize) -> (PathBuf, String) {
+        let mut bytes = vec![0; long];
+        blake3::Hasher::new().update(name.as_bytes()).finalize_xof().fill(&mut bytes);
+        let path = self.folder.join(name);
+        fs::write(&path, &bytes).unwrap();
+        (path, blake3::hash(&bytes).to_string())
+    }
+
+    pub fn hash(path: &Path) -> Option<String> {
+        Some(blake3::hash(&fs::read(path).ok()?).to_string())
+    }
+}
+
+impl Drop for Star {
+    fn drop(&mut self) {
+        for child in self.stores.values_mut() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        if let Some(live) = self.live.take() {
+            let _ = live.stop();
+        }
+        for name in (0..self.hosts).map(|host| self.namespace(Some(host))).chain([self.namespace(None)]) {
+            let _ = ip(&format!("netns del {name}"));
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,101 @@
+"""`pullnet host put`, `get` and `store`, over the kernel's UDP, which needs no privilege."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pullnet.cli.main import status
+
+from .conftest import WATCHDOG_S
+
+CONTENT = bytes(range(256)) * 1200
+
+
+@dataclass
+class Store:
+    process: subprocess.Popen[str]
+    address: str
+    folder: Path
+
+
+def start(folder: Path, number: int) -> Store:
+    pid = os.getpid()
+    address = f"127.{1 + (pid >> 8) % 250}.{pid % 256}.{200 + number}"
+    served = folder / f"store{number}"
+    served.mkdir()
+    command = [sys.executable, "-m", "pullnet", "host", "store", str(served), "--address", address]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith(f"serves {served} at {address}:61200")
+    return Store(process, address, served)
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[list[Store]]:
+    running: list[Store] = []
+    try:
+        running.extend(start(tmp_path, number) for number in range(3))
+        yield running
+        for store in running:
+            store.process.send_signal(2)
+            assert store.process.wait(WATCHDOG_S) == 0, "Ctrl-C ends a store"
+    finally:
+        for store in running:
+            store.process.kill()
+            store.process.wait()
+
+
+def test_a_file_goes_to_three_stores_and_comes_back(
+    stores: list[Store], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file, back, hosts = tmp_path / "file", tmp_path / "back", [store.address for store in stores]
+    file.write_bytes(CONTENT)
+    assert status(["host", "put", str(file), *hosts, "--name", "object"]) == 0
+    said = capfd.readouterr().out
+    assert "3 hosts got a copy each: no switch copied symbols for them (--group)" in said
+    assert all((store.folder / "object").read_bytes() == CONTENT for store in stores)
+    assert status(["host", "get", "object", *hosts, "--out", str(back), "--json"]) == 0
+    report = json.loads(capfd.readouterr().out)
+    assert (report["bytes"], [host["ok"] for host in report["hosts"]]) == (len(CONTENT), [True] * 3)
+    assert back.read_bytes() == CONTENT
+
+
+def test_stores_that_do_not_have_the_object_are_named(
+    stores: list[Store], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (stores[1].folder / "object").write_bytes(CONTENT)
+    back, hosts = tmp_path / "back", [store.address for store in stores[:2]]
+    assert status(["host", "get", "object", *hosts, "--out", str(back)]) == 3
+    assert f"{hosts[0]}:61200: failed" in capfd.readouterr().out
+    assert back.read_bytes() == CONTENT
+    assert status(["host", "get", "nothing", *hosts, "--out", str(tmp_path / "none")]) == 3
+    assert 'failed: no host has the object "nothing"' in capfd.readouterr().out
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["put", "nowhere", "127.0.0.1"], "nowhere: there is no such file"),
+        (["put", "{file}", "here"], "here: is no address of a host, such as 10.0.0.2 or 10.0.0.2:61200"),
+        (["put", "{file}", "127.0.0.1", "127.0.0.1"], "is named twice"),
+        (["put", "{file}", "127.0.0.1", "--group", "239.1.0.1"], "needs --interface"),
+        (["put", "{file}", "127.0.0.1", "--name", "../up"], "begins with a dot"),
+        (["put", "{file}", "127.0.0.1", "--rate", "fast"], '--rate "fast"'),
+        (["get", "object", "127.0.0.1", "--out", "/nowhere/file"], "/nowhere: there is no such folder"),
+        (["store", "/nowhere", "--address", "127.0.0.1"], "/nowhere: there is no such folder"),
+    ],
+)
+def test_wrong_arguments_are_told(
+    arguments: list[str], what: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"content")
+    assert status(["host", *(argument.format(file=file) for argument in arguments)]) == 2
+    assert what in capfd.readouterr().err
