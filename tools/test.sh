@@ -11,7 +11,7 @@ step() { echo "test: $*" && "$@"; }
 # fingerprints of all scenarios take a minute alone.
 rust=(
     cargo test --quiet --workspace --tests
-    --exclude=pullnet-{bench,capi,daemon,hardware,host,netio,soak,switch,testbed}
+    --exclude=pullnet-{apps,bench,capi,daemon,hardware,host,netio,objects,soak,switch,testbed}
 )
 
 step tools/setup.sh packages

@@ -22,6 +22,8 @@ __all__ = [
     "HostStack",
     "Input",
     "Play",
+    "PolledListener",
+    "PolledStream",
     "PowerSample",
     "Progress",
     "Record",
@@ -452,6 +454,48 @@ def objects_store(
     watch: Callable[[int, int], object],
 ) -> None:
     """Serves the files of a folder until an exception is raised."""
+
+@final
+class PolledStream:
+    """A stream for an event loop: no call waits."""
+
+    @staticmethod
+    def open(stack: HostStack, to: str, service: int, priority: int) -> PolledStream:
+        """Opens a stream."""
+    @property
+    def peer(self) -> str:
+        """Address and port of the other host."""
+    @property
+    def readable(self) -> int:
+        """A descriptor that becomes readable when there may be something to read."""
+    @property
+    def writable(self) -> int:
+        """One that becomes readable when there may be room, or everything may be acknowledged."""
+    def try_read(self, most: int) -> bytes | None:
+        """At most so many bytes; empty at the end; `None`: nothing yet."""
+    def try_write(self, bytes: bytes, start: int, last: bool) -> int | None:
+        """How many of the bytes from `start` on were taken; `None`: no room yet."""
+    def try_settle(self) -> bool:
+        """Whether everything that was written is acknowledged."""
+    def close(self) -> None:
+        """What was written still arrives."""
+    def abort(self) -> None:
+        """Ends it at once, at both ends."""
+
+@final
+class PolledListener:
+    """A service for an event loop: no call waits."""
+
+    @staticmethod
+    def open(stack: HostStack, service: int) -> PolledListener:
+        """Takes the streams that others open for `service`."""
+    @property
+    def readable(self) -> int:
+        """A descriptor that becomes readable when there may be a stream."""
+    def try_accept(self) -> PolledStream | None:
+        """The next stream; `None`: there is none yet."""
+    def close(self) -> None:
+        """Stops listening."""
 
 @final
 class SwitchFile:

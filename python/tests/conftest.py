@@ -21,6 +21,7 @@ LONG_MODULES = {
     "test_docs",
     "test_fingerprints",
     "test_host",
+    "test_host_aio",
     "test_host_bench",
     "test_host_proxy",
     "test_ideal",

@@ -29,7 +29,7 @@ def run(*command: object, **further: object) -> str:
 
 
 def dpkg(root: Path, *arguments: object) -> str:
-    # What the package depends on is this machine's, and scripts are to leave this machine alone.
+    # The package's dependencies are this machine's, and scripts are to leave this machine alone.
     force = ("--force-depends", "--force-script-chrootless", "--force-confdef", "--force-confold")
     return run("dpkg", f"--root={root}", *force, *arguments)
 
@@ -66,7 +66,7 @@ def test_the_package_says_what_it_holds(package: Path) -> None:
 
 def test_the_daemon_serves_from_the_root_that_it_was_installed_to(root: Path) -> None:
     daemon, config = root / "usr/sbin/pullnetd", root / "etc/pullnet/host.toml"
-    # What is installed has to be filled in first, and says so.
+    # The installed file has to be filled in first, and says so.
     told = subprocess.run([daemon, "--check", config], capture_output=True, text=True, check=False)
     assert told.returncode == 2
     assert "address: is missing" in told.stderr

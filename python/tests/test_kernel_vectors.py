@@ -1,4 +1,4 @@
-"""What kernels did is recorded for the scripts as they are."""
+"""The records of kernels belong to the scripts as they are."""
 
 import json
 import tomllib

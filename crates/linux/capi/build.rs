@@ -1,4 +1,4 @@
-//! Names the interface of the library: programs that are linked with it ask for `libpullnet.so.0`, so that another release with
+//! Names the interface of the library: programs that are linked with it load `libpullnet.so.0`, so that another release with
 //! another interface can be installed beside it.
 
 fn main() {

@@ -13,6 +13,7 @@ mod fitting;
 mod host;
 mod inputs;
 mod objects;
+mod polled;
 mod scenario;
 mod simulation;
 mod switch;
@@ -41,6 +42,8 @@ mod _core {
     use crate::host::{HostFile, HostListener, HostRequest, HostStack};
     #[pymodule_export]
     use crate::objects::{objects_get, objects_put, objects_store};
+    #[pymodule_export]
+    use crate::polled::{PolledListener, PolledStream};
     #[pymodule_export]
     use crate::scenario::{Input, Scenario};
     #[pymodule_export]

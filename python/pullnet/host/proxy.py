@@ -46,7 +46,7 @@ class Proxy:
         return counts
 
     def stop(self, farewell_s: float = 0.0) -> None:
-        """Accept no more connections, let those that are open end for so long, and reset the others."""
+        """Accept no more connections, let open ones end for so long, and reset the others."""
         self._proxy.stop(farewell_s)
 
     def __enter__(self) -> Self:

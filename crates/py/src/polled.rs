@@ -1,0 +1,146 @@
+//! Streams of a host daemon that are polled, for event loops: calls that never wait, and descriptors to wait for.
+
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use pullnet_daemon::{Bells, DaemonStack};
+use pullnet_host::{Stack, StreamError, StreamId, StreamOptions};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors;
+use crate::host::HostStack;
+
+/// Most bytes of one read.
+const MOST: usize = 1 << 20;
+
+fn failed(py: Python<'_>, error: &StreamError) -> PyErr {
+    errors::host(py, error.to_string())
+}
+
+/// A stream that is polled. It is closed when it is dropped.
+#[pyclass(frozen, module = "pullnet._core")]
+pub struct PolledStream {
+    stack: Arc<DaemonStack>,
+    id: StreamId,
+    bells: Bells,
+}
+
+impl PolledStream {
+    fn new(stack: &Arc<DaemonStack>, id: StreamId) -> Result<Self, StreamError> {
+        let bells = stack.bells(id).inspect_err(|_| stack.abort(id))?;
+        Ok(Self { stack: Arc::clone(stack), id, bells })
+    }
+}
+
+impl Drop for PolledStream {
+    fn drop(&mut self) {
+        self.stack.close(self.id);
+    }
+}
+
+#[pymethods]
+impl PolledStream {
+    /// Opens a stream, without waiting.
+    #[staticmethod]
+    fn open(py: Python<'_>, stack: &HostStack, to: &str, service: u16, priority: u8) -> PyResult<Self> {
+        let wrong = || format!("{to}: is no address with a port, such as 10.0.0.2:61199");
+        let to: SocketAddr = to.parse().map_err(|_| errors::input(py, vec![wrong()]))?;
+        let (stack, options) = (stack.stack(), StreamOptions { priority });
+        let opened = stack.connect(to, service, options).and_then(|id| Self::new(stack, id));
+        opened.map_err(|error| failed(py, &error))
+    }
+
+    /// Address and port of the other host.
+    #[getter]
+    fn peer(&self, py: Python<'_>) -> PyResult<String> {
+        let info = self.stack.info(self.id).ok_or(StreamError::Closed);
+        info.map(|info| info.peer.to_string()).map_err(|error| failed(py, &error))
+    }
+
+    /// Becomes readable when there may be something to read.
+    #[getter]
+    fn readable(&self) -> i32 {
+        self.bells.readable.as_raw_fd()
+    }
+
+    /// Becomes readable when there may be room to write, or everything may be acknowledged.
+    #[getter]
+    fn writable(&self) -> i32 {
+        self.bells.writable.as_raw_fd()
+    }
+
+    /// At most `most` bytes; empty at the end; `None`: nothing is there yet.
+    fn try_read<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let mut bytes = vec![0; most.clamp(1, MOST)];
+        let read = self.stack.poll_read(self.id, &mut bytes).map_err(|error| failed(py, &error))?;
+        Ok(read.map(|long| PyBytes::new(py, &bytes[..long])))
+    }
+
+    /// Writes as many of the bytes from `start` on as there is room for; with `last` the stream ends behind them. Returns
+    /// their number; `None`: there is no room yet.
+    fn try_write(&self, py: Python<'_>, bytes: &[u8], start: usize, last: bool) -> PyResult<Option<usize>> {
+        let left = bytes.get(start..).unwrap_or_default();
+        self.stack.poll_write(self.id, left, last).map_err(|error| failed(py, &error))
+    }
+
+    /// Whether everything that was written is acknowledged.
+    fn try_settle(&self, py: Python<'_>) -> PyResult<bool> {
+        self.stack.poll_settle(self.id).map_err(|error| failed(py, &error))
+    }
+
+    /// Closes the stream: what was written still arrives.
+    fn close(&self) {
+        self.stack.close(self.id);
+    }
+
+    /// Ends the stream at once, at both ends.
+    fn abort(&self) {
+        self.stack.abort(self.id);
+    }
+}
+
+/// A listener that is polled. It stops listening when it is dropped.
+#[pyclass(frozen, module = "pullnet._core")]
+pub struct PolledListener {
+    stack: Arc<DaemonStack>,
+    service: u16,
+    bells: Bells,
+}
+
+impl Drop for PolledListener {
+    fn drop(&mut self) {
+        self.stack.unlisten(self.service);
+    }
+}
+
+#[pymethods]
+impl PolledListener {
+    /// Listens for streams to `service`.
+    #[staticmethod]
+    fn open(py: Python<'_>, stack: &HostStack, service: u16) -> PyResult<Self> {
+        let stack = Arc::clone(stack.stack());
+        stack.listen(service).map_err(|error| failed(py, &error))?;
+        let bells = stack.bells_of_listener(service).inspect_err(|_| stack.unlisten(service));
+        bells.map(|bells| Self { stack, service, bells }).map_err(|error| failed(py, &error))
+    }
+
+    /// Becomes readable when there may be a stream.
+    #[getter]
+    fn readable(&self) -> i32 {
+        self.bells.readable.as_raw_fd()
+    }
+
+    /// The next stream; `None`: there is none yet.
+    fn try_accept(&self, py: Python<'_>) -> PyResult<Option<PolledStream>> {
+        let accepted = self.stack.poll_accept(self.service);
+        let stream = accepted.and_then(|id| id.map(|id| PolledStream::new(&self.stack, id)).transpose());
+        stream.map_err(|error| failed(py, &error))
+    }
+
+    /// Stops listening, and resets the streams that have not been accepted.
+    fn close(&self) {
+        self.stack.unlisten(self.service);
+    }
+}
