@@ -94,7 +94,7 @@ impl LineState {
 }
 
 /// The record of one port.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct HopLog {
     /// Packets that have come, in their order.
     rows: Vec<HopRow>,

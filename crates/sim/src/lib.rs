@@ -138,7 +138,8 @@ fn assemble<W: Words, T: Stack<W> + 'static>(
 ) -> Box<dyn Run> {
     let parts = build::parts(&net, threads.clamp(1, net.topology().parts as usize));
     let hosts = build::hosts(&net, stack, &parts);
-    let shards = hosts.into_iter().zip(ports(&net, &parts)).map(|(hosts, ports)| Shard::new(hosts, ports));
+    let shards =
+        hosts.into_iter().zip(ports(&net, &parts)).map(|(hosts, ports)| Shard::new(&net, hosts, ports));
     let shards = shards.collect();
     Box::new(run::Engine::new(Arc::new(net), shards))
 }

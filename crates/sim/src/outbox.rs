@@ -1,6 +1,6 @@
 //! Packets on their way from one process to the next.
 
-use pullnet_qdisc::Signal;
+use pullnet_qdisc::{Outcome, Signal};
 use pullnet_transport::Words;
 
 use crate::packet::Packet;
@@ -67,6 +67,8 @@ pub struct Outbox<W> {
     pub abroad: Mail<W>,
     /// Signals that the queues of one switch have just raised, each with the link into the switch whose sender it is for.
     pub signals: Vec<(u16, Signal)>,
+    /// Outcomes at queues that their port has not recorded yet; `None` if no probe records packets at hops.
+    pub noted: Option<Vec<Outcome<Packet<W>>>>,
     /// Cache line that a packet for a port touches first there; prefetched at once.
     pub port_inboxes: Places<1>,
     /// The same for hosts.
@@ -80,6 +82,7 @@ impl<W> Default for Outbox<W> {
             mail: Mail::default(),
             abroad: Mail::default(),
             signals: Vec::new(),
+            noted: None,
             port_inboxes,
             host_inboxes,
         }

@@ -11,7 +11,7 @@ use pullnet_units::{BitsPerSec, Instant, NodeId};
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
 use crate::fingerprint::Fingerprint;
-use crate::hops::{HopLog, LineState};
+use crate::hops::LineState;
 use crate::line::Line;
 use crate::network::Network;
 use crate::outbox::Outbox;
@@ -86,8 +86,6 @@ pub struct Incidents {
     pub counts: PortCounts,
     /// Hash of them.
     pub fingerprint: Fingerprint,
-    /// Packets of some flows, if a probe records them.
-    pub hops: Option<Box<HopLog>>,
 }
 
 /// Surroundings of the queue of one port at one time. Rare branches of a discipline take a copy ([`Context::apart`]),
@@ -124,8 +122,8 @@ impl<'b, W: Words> Surroundings<'_, 'b, W> {
     #[cold]
     #[inline(never)]
     fn note(&mut self, outcome: Outcome<Packet<W>>) {
-        if let Some(hops) = &mut self.incidents.hops {
-            hops.note(self.env.net, &outcome);
+        if let Some(noted) = &mut self.env.out.noted {
+            noted.push(outcome);
         }
         let Incidents { counts, fingerprint, .. } = self.incidents;
         match outcome {
@@ -275,7 +273,6 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
                 index,
                 counts: PortCounts::default(),
                 fingerprint: Fingerprint::default(),
-                hops: None,
             },
         };
         port.count_room(net, rules);
@@ -379,6 +376,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     fn arrive_recorded(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
         let now = packet.time(cx.env.window);
         self.take_in::<true>(cx, packet);
+        self.record_outcomes(cx);
         self.record_held(now);
     }
 
@@ -419,6 +417,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     #[inline(never)]
     fn step_recorded(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
         let turn = self.turn::<true>(cx, &mut self.ahead(cx.env.window));
+        self.record_outcomes(cx);
         if let Some(now) = turn {
             self.record_held(now);
         }
@@ -514,17 +513,33 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         let before = RECORDS.then(|| LineState::of(&self.line));
         self.completion = self.line.send(cx.env.net, now, &packet, cx.env.out);
         if let Some(before) = before {
-            self.record_service(cx.env.net, now, packet, before);
+            self.record_service(cx, now, packet, before);
         }
     }
 
     /// `packet` goes into service at `now`.
     #[cold]
     #[inline(never)]
-    fn record_service(&mut self, net: &Network<W>, now: u64, packet: Packet<W>, before: LineState) {
-        if let Some(hops) = &mut self.incidents.hops {
-            hops.served(net, (now, self.completion), &packet, (&self.line, before));
+    fn record_service(
+        &mut self,
+        cx: &mut PortContext<'_, W, Q>,
+        now: u64,
+        packet: Packet<W>,
+        before: LineState,
+    ) {
+        self.record_outcomes(cx);
+        if let Some(hops) = self.held.as_mut().and_then(|held| held.hops.as_mut()) {
+            hops.served(cx.env.net, (now, self.completion), &packet, (&self.line, before));
         }
+    }
+
+    /// Records what the queue has done to packets.
+    #[cold]
+    #[inline(never)]
+    fn record_outcomes(&mut self, cx: &mut PortContext<'_, W, Q>) {
+        let hops = self.held.as_mut().and_then(|held| held.hops.as_mut());
+        let (Some(hops), Some(noted)) = (hops, &mut cx.env.out.noted) else { return };
+        noted.drain(..).for_each(|outcome| hops.note(cx.env.net, &outcome));
     }
 
     /// `packet` comes at `now`.
@@ -532,7 +547,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     #[inline(never)]
     fn record_arrival(&mut self, net: &Network<W>, now: u64, packet: Packet<W>) {
         let free_at = if self.completion < IDLE { self.completion } else { now };
-        if let Some(hops) = &mut self.incidents.hops {
+        if let Some(hops) = self.held.as_mut().and_then(|held| held.hops.as_mut()) {
             hops.arrived(net, (now, free_at), &packet, |visit| self.queue.0.waiting(visit));
         }
     }
@@ -561,6 +576,9 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
             self.record_arrival(cx.env.net, now, packet);
         }
         act!(self, cx, now, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx));
+        if RECORDS {
+            self.record_outcomes(cx);
+        }
         self.note_peaks();
     }
 

@@ -355,7 +355,7 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
                 fingerprint: port.incidents.fingerprint,
                 peaks: port.peaks,
                 held: port.held.as_deref(),
-                hops: port.incidents.hops.as_deref(),
+                hops: port.held.as_ref().and_then(|held| held.hops.as_ref()),
             });
         }
     }
@@ -438,11 +438,9 @@ pub fn port<W: Words, Q: Discipline<Packet<W>>>(
     let own = probes.port_series.as_ref().filter(|series| series.has(net.topology(), id));
     let [series, own] =
         [probes.series.as_ref().map(|series| series.interval.0), own.map(|own| own.interval.0)];
-    let held = Held::new(probes.ports, series, own);
-    let hops = probes.hops.as_ref().map(|_| Box::<HopLog>::default());
-    // A port that records anything has `held`: one look at it tells.
-    let held = held.or_else(|| hops.as_ref().map(|_| Box::default()));
-    let mut port = Port::new(net, rules, line, port.node, (id.0 - first) as u16, held);
-    port.incidents.hops = hops;
-    port
+    let mut held = Held::new(probes.ports, series, own);
+    if probes.hops.is_some() {
+        held.get_or_insert_default().hops = Some(HopLog::default());
+    }
+    Port::new(net, rules, line, port.node, (id.0 - first) as u16, held)
 }

@@ -3,6 +3,7 @@
 use pullnet_record::PortSeriesRow;
 use pullnet_units::Instant;
 
+use crate::hops::HopLog;
 use crate::line::Line;
 use crate::port::PortCounts;
 
@@ -83,6 +84,8 @@ pub struct Held {
     pub changes: Vec<(u64, i64)>,
     /// Other counters over time; `None` if no probe records them for this port.
     timeline: Option<Timeline>,
+    /// Packets of some flows; `None` if no probe records them.
+    pub hops: Option<HopLog>,
 }
 
 impl Held {

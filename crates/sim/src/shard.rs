@@ -23,9 +23,10 @@ pub struct Shard<W: Words> {
 
 impl<W: Words> Shard<W> {
     /// A shard at rest.
-    pub fn new(hosts: Box<dyn Hosts<W>>, ports: Box<dyn Ports<W>>) -> Self {
+    pub fn new(net: &Network<W>, hosts: Box<dyn Hosts<W>>, ports: Box<dyn Ports<W>>) -> Self {
         let (port_inboxes, host_inboxes) = (ports.inboxes(), hosts.inboxes());
-        let out = Outbox { port_inboxes, host_inboxes, ..Outbox::default() };
+        let noted = net.probes().hops.as_ref().map(|_| Vec::new());
+        let out = Outbox { noted, port_inboxes, host_inboxes, ..Outbox::default() };
         Self { hosts, ports, out, worked: false }
     }
 

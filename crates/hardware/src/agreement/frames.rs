@@ -2,7 +2,7 @@
 
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_switch::Codec;
-use pullnet_wire::{HEADER, SEALED_HEADER, UDP};
+use pullnet_wire::{HEADER, Mark, Marks, SEALED_HEADER, UDP};
 
 use super::layout::{Layout, checksum};
 use super::profile::{PORTS, Profile, ROUTES};
@@ -107,7 +107,7 @@ impl Frames {
 
     /// Appends IPv4 with options, or IPv6, with a correct checksum.
     fn ip(&mut self, bytes: &mut Vec<u8>, dscp: u8, protocol: u8, carried: usize) {
-        let tos = dscp << 2 | if self.one_in(3) { self.chance.below(4) as u8 } else { 0 };
+        let tos = without_priority(dscp) << 2 | if self.one_in(3) { self.chance.below(4) as u8 } else { 0 };
         let at = bytes.len();
         if bytes[at - 1] == 0xdd {
             bytes.extend([0x60 | tos >> 4, tos << 4 | self.byte() & 15, self.byte(), self.byte()]);
@@ -250,10 +250,24 @@ impl Frames {
             }
             // An error in the checksum of the IP header.
             6 if long > 30 => given.bytes[25] ^= 0x10,
-            7 if long > 20 => given.bytes[14] = self.byte(),
+            7 if long > 20 => {
+                given.bytes[14] = self.byte();
+                // In IPv6 that has changed the DSCP, of which the next byte has the lower half.
+                let dscp = given.bytes[14] << 2 & 63 | given.bytes[15] >> 6;
+                if given.bytes[12..14] == [0x86, 0xdd] && without_priority(dscp) != dscp {
+                    given.bytes[15] ^= 0x40;
+                }
+            }
             _ => {}
         }
     }
+}
+
+/// Another value in the place of one that stands for data of a priority: only the software switch has priorities of data.
+fn without_priority(dscp: u8) -> u8 {
+    let marks = Marks::default();
+    let has_priority = marks.mark(dscp) == Some(Mark::Data) && dscp != marks.dscp(Mark::Data);
+    if has_priority { dscp ^ 1 } else { dscp }
 }
 
 /// In the RTL the label alone selects among equal ports; there is no hash of flows. Frames without a label therefore go to

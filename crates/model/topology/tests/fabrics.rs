@@ -14,6 +14,7 @@ use pullnet_units::{BitsPerSec, HostId, Id, NodeId, Picos, PortId};
 fn vl2() -> impl Strategy<Value = Topology> {
     (1u32..=4, 2u32..=6, 1u32..=3)
         .prop_filter("whole numbers of ToRs", |(half, di, _)| (2 * half * di).is_multiple_of(4))
+        .prop_filter("two hosts", |(half, di, hosts_per_tor)| half * di / 2 * hosts_per_tor >= 2)
         .prop_map(|(half, di, hosts_per_tor)| Vl2 { da: 2 * half, di, hosts_per_tor, ..Vl2::default() })
         .prop_map(|vl2| vl2.build().unwrap())
 }
