@@ -250,16 +250,10 @@ impl Frames {
             }
             // An error in the checksum of the IP header.
             6 if long > 30 => given.bytes[25] ^= 0x10,
-            7 if long > 20 => {
-                given.bytes[14] = self.byte();
-                // In IPv6 that has changed the DSCP, of which the next byte has the lower half.
-                let dscp = given.bytes[14] << 2 & 63 | given.bytes[15] >> 6;
-                if given.bytes[12..14] == [0x86, 0xdd] && without_priority(dscp) != dscp {
-                    given.bytes[15] ^= 0x40;
-                }
-            }
+            7 if long > 20 => given.bytes[14] = self.byte(),
             _ => {}
         }
+        settle_priority(&mut given.bytes);
     }
 }
 
@@ -268,6 +262,23 @@ fn without_priority(dscp: u8) -> u8 {
     let marks = Marks::default();
     let has_priority = marks.mark(dscp) == Some(Mark::Data) && dscp != marks.dscp(Mark::Data);
     if has_priority { dscp ^ 1 } else { dscp }
+}
+
+/// The same for a frame that an error may have given a priority.
+fn settle_priority(bytes: &mut [u8]) {
+    let at = if bytes.len() > 14 && bytes[12..14] == [0x81, 0x00] { 18 } else { 14 };
+    if bytes.len() < at + 2 {
+        return;
+    }
+    let class = u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+    let (dscp, lowest) = match bytes[at - 2..at] {
+        [0x08, 0x00] => (class >> 2 & 63, 1 << 2),
+        [0x86, 0xdd] => (class >> 6 & 63, 1 << 6),
+        _ => return,
+    };
+    if without_priority(dscp as u8) != dscp as u8 {
+        bytes[at + 1] ^= lowest;
+    }
 }
 
 /// In the RTL the label alone selects among equal ports; there is no hash of flows. Frames without a label therefore go to
