@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -34,10 +35,10 @@ async def _when(descriptor: int, attempt: Callable[[], T | None]) -> T:
     """Return the first result of `attempt`, which is made again each time that `descriptor` becomes readable."""
     loop = asyncio.get_running_loop()
     while (result := attempt()) is None:
-        rung = loop.create_future()
-        loop.add_reader(descriptor, lambda rung=rung: None if rung.done() else rung.set_result(None))
+        rung = asyncio.Event()
+        loop.add_reader(descriptor, rung.set)
         try:
-            await rung
+            await rung.wait()
         finally:
             loop.remove_reader(descriptor)
     return result
@@ -82,8 +83,9 @@ class Stream(AbstractAsyncContextManager["Stream"]):
     async def _write(self, data: bytes, *, last: bool) -> None:
         written, begun = 0, False
         while written < len(data) or (last and not begun):
-            begun, start = True, written
-            written += await _when(self._stream.writable, lambda start=start: self._stream.try_write(data, start, last))
+            begun = True
+            attempt = partial(self._stream.try_write, data, written, last)
+            written += await _when(self._stream.writable, attempt)
 
     async def settle(self) -> None:
         """Wait until the other host has acknowledged everything that was written."""
