@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pullnet.result import Result
 
 OUTCOMES = ("marked", "trimmed", "returned", "dropped", "lost")
-"""What may become of a packet at a port, beside being sent."""
+"""Outcomes for a packet at a port other than being sent."""
 
 
 def hops(result: "Result", flow: int) -> "pl.DataFrame":

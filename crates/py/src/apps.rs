@@ -133,13 +133,13 @@ impl HostProxy {
         self.proxy().problem().map_or(Ok(()), |problem| Err(errors::host(py, problem)))
     }
 
-    /// What it has done so far, as JSON.
+    /// Its counters, as JSON.
     fn counts(&self, py: Python<'_>) -> PyResult<String> {
         let text = serde_json::to_string(&self.proxy().counts());
         text.map_err(|error| errors::internal(py, error.to_string()))
     }
 
-    /// Accepts no more connections, lets those that are open end for so long, and resets the others.
+    /// Accepts no more connections, lets open ones end for so long, and resets the others.
     fn stop(&self, py: Python<'_>, farewell_s: f64) -> PyResult<()> {
         let farewell = Duration::try_from_secs_f64(farewell_s);
         let farewell = farewell.map_err(|error| errors::input(py, vec![error.to_string()]))?;

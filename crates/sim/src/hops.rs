@@ -30,7 +30,7 @@ impl HopCount {
     }
 }
 
-/// Identifies a packet among those that wait at one port. Packets with the same key keep their order there.
+/// Identifies a packet in the queue of one port. Packets with the same key keep their order there.
 type Key = (u32, Option<u32>, HostAddr, u8, bool);
 
 /// Reads the key of a packet of a recorded flow.

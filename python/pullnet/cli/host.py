@@ -151,7 +151,7 @@ def get(
     rate: Rate = "1 Gbps",
     as_json: AsJson = False,
 ) -> None:
-    """Fetch an object from all stores that have it, each of which sends a share."""
+    """Fetch an object from all stores that have it; each sends a share."""
     from pullnet import _core
 
     with _progress(name) as watch:

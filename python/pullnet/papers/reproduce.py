@@ -68,7 +68,7 @@ def _extra(given: dict[str, object]) -> list[str]:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came out of an order."""
+    """The outcome of an order."""
 
     order: Order
     outcomes: list[Outcome]

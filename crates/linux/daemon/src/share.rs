@@ -9,7 +9,7 @@
 //! | 0, 1 | application, daemon | the counters of the ring up |
 //! | 2, 3 | daemon, application | the counters of the ring down |
 //! | 4 | application | its verdict, u32: 0 open, 1 closed, 2 aborted; and u32: 1 if no other channel may have this memory |
-//! | 5 | daemon | why the channel failed, u32: 0 not at all; from byte 8 how much is settled, u64 |
+//! | 5 | daemon | why the channel failed, u32: 0 not at all; why writing failed, u32; from byte 8 how much is settled, u64 |
 //! | from byte 4096 | both | the bytes of the ring up, then those of the ring down |
 //!
 //! A **session** is memory with one word, whether the daemon sleeps, and from byte 64 a bit for each channel: the
@@ -27,6 +27,7 @@ use crate::{Error, sys};
 const VERDICT: usize = 4 * LINE;
 const RETIRED: usize = VERDICT + 4;
 const FAILURE: usize = 5 * LINE;
+const WRITE_FAILURE: usize = FAILURE + 4;
 const SETTLED: usize = FAILURE + 8;
 const BYTES: usize = 4096;
 
@@ -121,6 +122,16 @@ impl Channel {
 
     pub fn set_failure(&self, code: u32) {
         self.memory.half(FAILURE).store(code, Ordering::Release);
+    }
+
+    /// The reason why bytes that the application writes, or has written, do not arrive; 0 if there is none. Bytes that have
+    /// come can still be read.
+    pub fn write_failure(&self) -> u32 {
+        self.memory.half(WRITE_FAILURE).load(Ordering::Acquire)
+    }
+
+    pub fn set_write_failure(&self, code: u32) {
+        self.memory.half(WRITE_FAILURE).store(code, Ordering::Release);
     }
 
     /// Whether the other host has acknowledged the first `bytes` bytes, and with `end` the end behind them.

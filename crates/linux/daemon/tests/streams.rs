@@ -107,6 +107,32 @@ fn a_reader_that_is_slow_holds_its_sender() {
 }
 
 #[test]
+fn a_late_answer_that_is_refused_is_not_settled() {
+    let (a, b) = (Daemon::start(""), Daemon::start(""));
+    let listener = NdpListener::bind(&b.stack(), SERVICE).unwrap();
+    listener.set_accept_timeout(Some(WATCHDOG));
+    let caller = NdpStream::connect(&a.stack(), b.address, SERVICE).unwrap();
+    caller.write_last(b"request").unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.set_read_timeout(Some(WATCHDOG));
+    stream.set_write_timeout(Some(WATCHDOG));
+    let mut request = Vec::new();
+    stream.read_to_end(&mut request).unwrap();
+    assert_eq!(request, b"request");
+    caller.settle().unwrap();
+    caller.abort();
+    let watch = DaemonStack::connect(&a.socket()).unwrap();
+    insist(|| watch.status().unwrap().contains("\"streams\":[]").then_some(()));
+    stream.write_last(b"late").unwrap();
+    assert_eq!(stream.settle(), Err(StreamError::Reset(Reason::ABORTED)));
+    assert_eq!(
+        stream.write_all(b"more").unwrap_err().downcast().ok(),
+        Some(StreamError::Reset(Reason::ABORTED))
+    );
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0, "the request stays complete");
+}
+
+#[test]
 fn an_application_has_no_more_streams_than_it_may() {
     let daemon = Daemon::start("[limits]\nstreams_per_application = 2\n");
     let stack = daemon.stack();

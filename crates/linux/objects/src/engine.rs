@@ -119,7 +119,7 @@ pub enum Notice {
         to: SocketAddr,
         /// The session.
         session: u32,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A block of an object is decoded.

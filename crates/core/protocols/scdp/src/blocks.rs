@@ -101,7 +101,7 @@ pub(crate) struct Piece {
     pub payload: u16,
     /// Whether it arrived whole; otherwise only its header did.
     pub whole: bool,
-    /// Whether a real decoder has found that the symbols of the block, this one included, do not determine it.
+    /// Whether a real decoder has found that the symbols of the block so far do not determine it.
     pub dependent: bool,
 }
 

@@ -44,9 +44,9 @@ pub enum Failed {
     /// A service or a port cannot be listened at.
     #[error("cannot listen at {what}: {error}; stop who does, or use another one")]
     Listen {
-        /// Which.
+        /// The service or port.
         what: String,
-        /// Why.
+        /// The error of the listener.
         error: io::Error,
     },
     /// It no longer accepts connections.

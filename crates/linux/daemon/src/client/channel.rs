@@ -78,12 +78,21 @@ impl Client {
         }
     }
 
+    /// The reason why bytes that are written do not arrive.
+    fn write_failure(&self) -> Result<(), StreamError> {
+        self.failure()?;
+        match self.given.channel.write_failure() {
+            0 => Ok(()),
+            code => Err(decode(code, "", &self.asked)),
+        }
+    }
+
     /// Writes as many bytes as there is room for, and the end behind them if all were written and `last`. 0: no room. In all
     /// other cases the daemon must be notified.
     pub fn try_write(&self, bytes: &[u8], last: bool) -> Result<usize, StreamError> {
         let mut up = lock(&self.up);
         let up = up.as_mut().ok_or(StreamError::Closed)?;
-        self.failure()?;
+        self.write_failure()?;
         if up.ended {
             return Err(StreamError::Closed);
         }
@@ -99,7 +108,7 @@ impl Client {
     pub fn finish(&self) -> Result<(), StreamError> {
         let mut up = lock(&self.up);
         let up = up.as_mut().ok_or(StreamError::Closed)?;
-        self.failure()?;
+        self.write_failure()?;
         up.ended = true;
         up.writer.end();
         Ok(())
@@ -112,7 +121,7 @@ impl Client {
         if self.given.channel.is_settled(up.writer.written(), up.ended) {
             return Ok(true);
         }
-        self.failure().map(|()| false)
+        self.write_failure().map(|()| false)
     }
 
     /// Reads the bytes that are there. `None`: none yet; 0: the end. Also returns whether the daemon must be notified.
@@ -206,7 +215,7 @@ fn poll<T>(
     if let Some(done) = attempt()? {
         return Ok(Some(done));
     }
-    // What rings from here on rings for a change after the next attempt, or for one that it sees.
+    // A bell that rings after this line announces a change that the next attempt sees, or a later one.
     let heard = turn.bell().hear();
     waits().ok_or(StreamError::Closed)?;
     match attempt()? {

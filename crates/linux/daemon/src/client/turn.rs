@@ -63,7 +63,7 @@ impl Turn {
         self.woken.notify_all();
     }
 
-    /// The bell, for those who wait for it by other means.
+    /// The bell, for programs with an event loop of their own.
     pub fn bell(&self) -> &Bell {
         &self.bell
     }

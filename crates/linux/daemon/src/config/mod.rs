@@ -49,7 +49,7 @@ impl MetricsPlace {
     /// The place that `text` names.
     ///
     /// # Errors
-    /// What is wrong with it, and what would work.
+    /// The fault, and what would work.
     pub fn read(text: &str) -> Result<Self, &'static str> {
         if text.starts_with('/') {
             return Ok(Self::Socket(text.into()));

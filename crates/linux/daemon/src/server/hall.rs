@@ -446,11 +446,15 @@ impl Hall {
             }
             Notice::Settled { id } => {
                 let settled = engine.info(id).is_some_and(|info| info.settled);
+                let failed = engine.write_error(id).map(failure::encode);
                 let Some((number, slot)) = self.homes.get(&id.bits()).copied() else { return };
                 if let Some(served) = self.served(number, slot).filter(|_| settled) {
-                    served.settle();
+                    match failed {
+                        Some(code) => served.fail_writing(code),
+                        None => served.settle(),
+                    }
                 }
-                // The stream may have failed.
+                // Reading may have failed, too.
                 self.queue(number, slot);
             }
         }

@@ -68,6 +68,8 @@ pub(super) struct Served {
     /// The application has been told that no more bytes follow.
     ended: bool,
     failed: bool,
+    /// Only writing has failed.
+    write_failed: bool,
     /// Its application is gone.
     orphan: bool,
 }
@@ -87,6 +89,7 @@ impl Served {
             finished: false,
             ended: false,
             failed: false,
+            write_failed: false,
             orphan: false,
         }
     }
@@ -144,9 +147,15 @@ impl Served {
         if self.failed {
             return Ok(if verdict == Verdict::Open { Next::Rest } else { Next::Over });
         }
-        let more_up = self.move_up(engine, now, id, scratch)?;
+        let more_up = match self.move_up(engine, now, id, scratch) {
+            Err(Stop::Failed(error)) => {
+                self.fail_writing(failure::encode(&error));
+                Next::Rest
+            }
+            moved => moved?,
+        };
         if verdict == Verdict::Closed {
-            let over = self.up.ready()? == 0;
+            let over = self.write_failed || self.up.ready()? == 0;
             return Ok(if over { Next::Over } else { more_up });
         }
         let more_down = self.move_down(engine, now, id, scratch)?;
@@ -161,6 +170,9 @@ impl Served {
         id: StreamId,
         scratch: &mut [u8],
     ) -> Result<Next, Stop> {
+        if self.write_failed {
+            return Ok(Next::Rest);
+        }
         let ended = self.up.ended();
         let long = self.up.peek(scratch)?;
         let taken = if long > 0 { engine.write(now, id, &scratch[..long])? } else { 0 };
@@ -247,6 +259,13 @@ impl Served {
         self.failed = true;
         self.own.channel.set_failure(code);
         self.own.readable.ring();
+        self.own.writable.ring();
+    }
+
+    /// Tells the application why what it writes does not arrive. What has come can still be read.
+    pub fn fail_writing(&mut self, code: u32) {
+        self.write_failed = true;
+        self.own.channel.set_write_failure(code);
         self.own.writable.ring();
     }
 

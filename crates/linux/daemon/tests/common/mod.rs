@@ -145,7 +145,7 @@ impl Daemon {
         assert!(sent.unwrap().success());
     }
 
-    /// Writes its file anew, with these further lines.
+    /// Rewrites its file with these further lines.
     pub fn configure(&self, further: &str) {
         Place { address: self.address, folder: self.folder.clone() }.config(further);
     }

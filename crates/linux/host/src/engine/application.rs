@@ -30,7 +30,7 @@ impl<C: Carrier> Engine<C> {
         Ok(())
     }
 
-    /// Replaces the limits. Streams that exceed new ones stay; backlogs begin anew at the limit of a service.
+    /// Replaces the limits. Streams that exceed new ones stay; every backlog takes the new limit of a service.
     pub fn set_limits(&mut self, limits: Limits) {
         self.tokens = Budget::new(limits.tokens_per_second);
         self.resets = Budget::new(limits.resets_per_second);
@@ -238,6 +238,12 @@ impl<C: Carrier> Engine<C> {
         if let Some(Receiving::Open(slot)) = receiving {
             self.transport.prefer(slot, priority);
         }
+    }
+
+    /// Why bytes that were written to the stream do not arrive; `None` if nothing is in their way, or there is no such stream.
+    #[must_use]
+    pub fn write_error(&self, id: StreamId) -> Option<&StreamError> {
+        self.owned(id).ok()?.write_error()
     }
 
     /// Returns the status of the stream; `None` if there is no such stream.

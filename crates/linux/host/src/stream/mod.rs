@@ -174,6 +174,11 @@ impl Stream {
         }
     }
 
+    /// Why the sending half has failed.
+    pub fn write_error(&self) -> Option<&StreamError> {
+        if let Sending::Failed(error) = &self.sending { Some(error) } else { None }
+    }
+
     /// The state, in words.
     pub fn state(&self) -> &'static str {
         match (&self.sending, &self.receiving) {

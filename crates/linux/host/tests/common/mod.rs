@@ -75,6 +75,8 @@ pub struct Net {
     pub weather: Weather,
     flight: Flight,
     departures: u64,
+    /// Frames that were damaged.
+    pub damaged: u64,
     chance: Stream,
     pub notices: Vec<Vec<Notice>>,
     /// Every frame that has left a host, if it is wanted.
@@ -98,6 +100,7 @@ impl Net {
             weather: Weather::FINE,
             flight: Flight::new(),
             departures: 0,
+            damaged: 0,
             chance: Seed(seed).stream("network", 0),
             seen: None,
             buffer: vec![0; 9100],
@@ -265,6 +268,7 @@ impl Net {
         if self.happens(weather.damaged) {
             let bit = self.chance.below(frame.len() as u32 * 8) as usize;
             frame[bit / 8] ^= 1 << (bit % 8);
+            self.damaged += 1;
         }
         if self.happens(weather.doubled) {
             self.depart(leaves, frame.clone());
