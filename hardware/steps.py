@@ -62,7 +62,7 @@ def _verilate(name: str, top: str, parameters: list[str], sources: list[str]) ->
 
 
 def build() -> dict[str, Any]:
-    """Simulations, and the reference that one of them is compared with."""
+    """The simulations, and the Rust switch whose outcomes they are compared with."""
     _verilate("agreement", "host_switch", ["-GDATA_DEPTH=64"], ["-f", "files.f", "sim/main.cpp"])
     # Room in bytes for the shortest frames.
     _verilate("reference", "host_switch", ["-GNDP=0", "-GDATA_DEPTH=256"], ["-f", "files.f", "sim/main.cpp"])
@@ -147,7 +147,7 @@ def _vectors() -> list[tuple[str, bool]]:
 
 
 def features() -> dict[str, Any]:
-    """Which parts of the rule the RTL has; BLESS=1 in the environment writes hardware/features/rtl.json anew."""
+    """Compare hardware/features/rtl.json with the parts of the rule that the RTL has; BLESS=1 rewrites the file."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     program = target / "release" / "pullnet-hardware"
     found = json.loads(call([str(program), "features", str(BUILD / "bin" / "agreement")]))
@@ -161,7 +161,7 @@ def features() -> dict[str, Any]:
         file.write_text(text, encoding="utf-8")
     elif file.read_text(encoding="utf-8") != text:
         sys.exit(
-            f"hardware: {file} does not say what was found; BLESS=1 tools/hardware.sh features writes it anew\n{text}"
+            f"hardware: {file} does not list what the simulation found; BLESS=1 tools/hardware.sh features rewrites it\n{text}"
         )
     return {"features": len(found), "all": all(value == "yes" for value in found.values())}
 

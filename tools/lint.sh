@@ -24,7 +24,7 @@ text() {
     step .venv/bin/ruff format --check --quiet python tools
     step .venv/bin/ruff check --quiet python tools
     # The folders that are excepted await their rewriting.
-    step .venv/bin/python tools/prose.py --max 2 --except hardware --except papers/thesis --except papers/phost
+    step .venv/bin/python tools/prose.py --max 2 --except papers/phost
     step .venv/bin/python tools/lengths.py
 }
 

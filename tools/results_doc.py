@@ -40,7 +40,7 @@ HEAD = """# What a run leaves
 | --- | --- |
 | `scenario.toml` | the scenario with every value in force and where it came from |
 | `inputs/` | the files that the scenario names, as they were read, and `SHA256SUMS`; only there if it names any |
-| `summary.json` | what the run came to; the dataclasses of `pullnet.summary` say what each key means |
+| `summary.json` | what the run came to; the dataclasses of `pullnet.results.summary` say what each key means |
 | `*.parquet` | the tables below; units and meanings are also in the metadata of each field |
 | `PARTIAL` | only there if the result is not whole; says why: it was interrupted, or tables found no room |
 

@@ -18,8 +18,8 @@ from pages import put
 from pullnet.papers import model
 from pullnet.papers.model import Experiment, Point
 from pullnet.papers.runs import Task, execute, plan
-from pullnet.seeds import parse_seeds
-from pullnet.summary import Summary
+from pullnet.results.summary import Summary
+from pullnet.runs.seeds import parse_seeds
 
 PAPER = "ndp-artifact-evaluation"
 PAGE = Path(__file__).parent.parent / "papers" / PAPER / "README.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 HARDWARE = Path(__file__).resolve().parent.parent
 FILES = (HARDWARE / "files.f").read_text(encoding="utf-8").split()
-# What is synthesised: name, top module, parameters.
+# The designs to synthesise: name, top module, parameters.
 JOBS = {
     "switch": ("top_ecp5", "-G NDP=1"),
     "reference switch": ("top_ecp5", "-G NDP=0"),
@@ -73,9 +73,9 @@ def synthesise(out: Path, name: str) -> dict[str, int]:
     top, parameters = JOBS[name]
     place = out / f"{name.replace(' ', '-')}"
     sources = " ".join([*FILES, "synth/top_ecp5.sv"])
-    # The newer mapper (abc9) of the WebAssembly build breaks off on some modules. No memory is read where it is written
-    # in the same cycle (fifo_props.svh proves it for queues; cells are written anew only after they were read), so no
-    # logic is spent on what such a read would give.
+    # The newer mapper (abc9) of the WebAssembly build breaks off on some modules. No address of a memory is
+    # read and written in one cycle (fifo_props.svh proves it for queues; a cell is only rewritten after it was read), so
+    # the result of such a read needs no logic.
     script = (
         f"read_slang --threads 1 {sources} --top {top} {parameters}; "
         f"synth_ecp5 -noabc9 -no-rw-check -top {top} -json {place}.json; tee -o {place}.stat stat -width"
@@ -109,7 +109,7 @@ def route(out: Path, name: str) -> float:
 
 
 def main() -> None:
-    """Synthesise everything that is asked for."""
+    """Synthesise the designs that the command line names."""
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     if not words:
         sys.exit("usage: run.py OUT [--route] [MODULE...]")

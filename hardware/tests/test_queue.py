@@ -41,7 +41,7 @@ async def settle(dut: Any, discipline: str, config: dict[str, Any]) -> None:
 
 
 def verdict(dut: Any) -> object:
-    """What the vectors call this verdict."""
+    """Return the verdict in the words of the vectors."""
     number = int(dut.victim_id.value)
     match int(dut.verdict.value):
         case 0:
@@ -141,7 +141,7 @@ async def the_trimming_queue_decides_as_the_vectors_say(dut: Any) -> None:
 
 @cocotb.test()
 async def the_drop_tail_queue_decides_as_the_vectors_say(dut: Any) -> None:
-    """Every line of the files of drop-tail but the one that marks what leaves."""
+    """Replay the drop-tail vectors, except the file with marks on departure."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     files = vectors("drop-tail")
     lines = [await replay(dut, file) for file in files]

@@ -10,14 +10,14 @@ Simulations run in Rust; tables come back as Polars data frames whose columns ca
 
 from pullnet._core import __version__
 from pullnet.errors import HostError, InputError, InternalError, NotRecordedError, PullnetError, PullnetWarning
-from pullnet.export import export_flows, export_topology
-from pullnet.pool import Job, iter_many, run_many
-from pullnet.result import ColumnInfo, Result, load
-from pullnet.runner import run
-from pullnet.scenario import Checked, Overrides, ScenarioSource, catalogue, check, paths, schema
-from pullnet.summary import Notice, Summary
+from pullnet.results.result import ColumnInfo, Result, load
+from pullnet.results.summary import Notice, Summary
+from pullnet.results.waiting import hops, waits
+from pullnet.runs.export import export_flows, export_topology
+from pullnet.runs.pool import Job, iter_many, run_many
+from pullnet.runs.runner import run
+from pullnet.runs.scenario import Checked, Overrides, ScenarioSource, catalogue, check, paths, schema
 from pullnet.sweeps.sweep import Sweep, load_sweep, sweep
-from pullnet.waiting import hops, waits
 
 __all__ = [
     "Checked",

@@ -16,9 +16,9 @@ from rich.table import Table
 from typer.main import get_command
 
 from pullnet.cli.app import app
+from pullnet.cli.console import Output
 from pullnet.cli.manual import commands
-from pullnet.console import Output
-from pullnet.terminal import TerminalProgress
+from pullnet.cli.terminal import TerminalProgress
 
 from .conftest import COMMAND, LONG, WATCHDOG_S, Pullnet, summary_of, wait_until
 

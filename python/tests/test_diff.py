@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import pullnet
-from pullnet.diff import Difference, difference, refuse_different
 from pullnet.errors import InputError
-from pullnet.result import Result
+from pullnet.results.diff import Difference, difference, refuse_different
+from pullnet.results.result import Result
 
 ROOT = Path(__file__).parents[2]
 PAIR = ROOT / "scenarios/testbed/back-to-back.toml"

@@ -14,6 +14,11 @@ PAGES = [
     *sorted((ROOT / "crates").rglob("README.md")),
 ]
 
+FIRST = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
+"""What a new user runs first; the examples of all pages together take minutes."""
+
+OTHERS = [page for page in PAGES if page not in FIRST and any(block.kind == "run" for block in blocks(page))]
+
 
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
@@ -24,7 +29,13 @@ def test_every_example_says_how_it_is_run(page: Path) -> None:
     assert [f"line {block.line}" for block in blocks(page) if block.unmarked] == []
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(b.kind == "run" for b in blocks(page))], ids=name_of)
+@pytest.mark.parametrize("page", FIRST, ids=name_of)
+def test_the_examples_of_a_first_page_run(page: Path, tmp_path: Path) -> None:
+    page_examples.run(page, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", OTHERS, ids=name_of)
 def test_the_examples_of_the_page_run(page: Path, tmp_path: Path) -> None:
     page_examples.run(page, tmp_path)
 

@@ -44,7 +44,7 @@ def test_the_hops_of_a_packet_are_the_links_of_a_path() -> None:
 
 def test_what_was_not_recorded_is_said(tmp_path: Path) -> None:
     result = pullnet.run(INCAST, set={"probes.hops": {"flows": "3,5..6"}})
-    with pytest.raises(NotRecordedError, match=r"flow 4 was recorded; recorded were 3, 5, 6: ask for it with probes"):
+    with pytest.raises(NotRecordedError, match=r"flow 4 was recorded; recorded were 3, 5, 6: add it to probes"):
         result.waits(4)
     bare = pullnet.run(INCAST)
     with pytest.raises(NotRecordedError, match=r"no table `hops`; ask for it under \[probes\] with hops = "):

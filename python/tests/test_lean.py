@@ -10,7 +10,8 @@ AFTERWARDS = ("numpy", "pyarrow", "rich", "multiprocessing", "concurrent", "hash
 
 SCRIPT = """
 import sys
-from pullnet import cli, runner
+from pullnet import cli
+from pullnet.runs import runner
 drive = runner.drive
 def noted(*arguments):
     print("before", *sys.modules)

@@ -11,7 +11,7 @@ from pullnet.errors import InputError
 from pullnet.papers import calculations, model
 from pullnet.papers.measures import ALL
 from pullnet.papers.reproduce import used_by
-from pullnet.seeds import parse_seeds
+from pullnet.runs.seeds import parse_seeds
 
 PAPERS = model.names()
 ON_THE_MACHINE = ["ndp-hardware", "ndp-linux"]

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pullnet as api
-from pullnet.progress import remaining
+from pullnet.runs.progress import remaining
 
 from .conftest import COMMAND, SMALL, WATCHDOG_S, Pullnet, summary_of, wait_until
 
@@ -403,7 +403,7 @@ def test_a_series_of_too_many_rows_is_left_out_and_all_else_kept(small: Path, tm
 
 def test_a_run_that_shall_outlive_its_terminal_does(tmp_path: Path) -> None:
     script = (
-        "import os, signal; from pullnet import runner; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "import os, signal; from pullnet.runs import runner; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "with runner.interruptible() as interruption:\n"
         "    os.kill(os.getpid(), signal.SIGHUP)\n"
         "    assert not interruption.asked\n"
@@ -416,7 +416,7 @@ def test_a_run_that_shall_outlive_its_terminal_does(tmp_path: Path) -> None:
 
 def test_who_interrupts_the_writing_of_a_result_gets_it_whole(small: Path, tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from pullnet import cli, tables; write = tables.write\n"
+        "import os, signal, sys; from pullnet import cli; from pullnet.results import tables; write = tables.write\n"
         "def write_and_interrupt(*arguments):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
         "    tables.write = write\n"
@@ -432,7 +432,8 @@ def test_who_interrupts_the_writing_of_a_result_gets_it_whole(small: Path, tmp_p
 
 def test_of_two_runs_into_one_place_none_is_lost(small: Path, tmp_path: Path) -> None:
     script = (
-        "import pathlib, sys; from pullnet import cli, directory; fill = directory._write_result\n"
+        "import pathlib, sys; from pullnet import cli; from pullnet.results import directory\n"
+        "fill = directory._write_result\n"
         "def come_second(result, folder):\n"
         "    taken = pathlib.Path('out'); taken.mkdir(); (taken / 'summary.json').write_text('of the other')\n"
         "    return fill(result, folder)\n"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pullnet.stall import StallDetector
+from pullnet.runs.stall import StallDetector
 
 MS = 10**9
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pullnet
-from pullnet.directory import default_directory
-from pullnet.scenario import override_pairs, toml_value
-from pullnet.show import number
+from pullnet.results.directory import default_directory
+from pullnet.results.show import number
+from pullnet.runs.scenario import override_pairs, toml_value
 
 plain = st.one_of(st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False))
 words = st.text(st.characters(codec="utf-8"), max_size=20)

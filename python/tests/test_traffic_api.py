@@ -101,6 +101,7 @@ def test_an_invoice_of_many_links_as_csv(tmp_path: Path) -> None:
     assert float(rows[3]["rate_mbps"]) == pytest.approx(float(bills[3].rate) / 1e6, abs=1e-6)
 
 
+@pytest.mark.long
 def test_an_invoice_of_many_links_as_pdf(tmp_path: Path) -> None:
     bills = [billed(f"link $x_{number}$", number) for number in range(30)]
     traffic.write_invoice(bills, tmp_path / "i.pdf", title="October")
@@ -110,6 +111,7 @@ def test_an_invoice_of_many_links_as_pdf(tmp_path: Path) -> None:
     assert content.count(b"/Type /Page ") + content.count(b"/Type /Page\n") == 32
 
 
+@pytest.mark.long
 def test_the_command_writes_an_invoice(pullnet: Pullnet, tmp_path: Path) -> None:
     traffic.write([trace("a in"), trace("a out", 2), trace("b in", 3)], tmp_path / "v.parquet")
     price = ("--price", "2.50", "--currency", "EUR", "--month", "2026-10")

@@ -129,6 +129,7 @@ def test_a_time_that_no_clock_shows_is_refused(tmp_path: Path) -> None:
         table(tmp_path, text, input_timezone="Europe/Berlin")
 
 
+@pytest.mark.long
 def test_times_beyond_reason_are_refused_and_no_traceback(pullnet: Pullnet, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time,bytes\n9999-12-31T23:50,1\n9999-12-31T23:55,2\n")
     for command in (("volumes",), ("bill",), ("fit",), ("study", "-o", "r")):
@@ -422,6 +423,7 @@ def test_values_of_intervals_that_drift_are_cut_at_the_borders(tmp_path: Path) -
 # --- files of many traces
 
 
+@pytest.mark.long
 def test_a_file_of_many_traces_is_read_in_time_that_grows_with_its_rows(tmp_path: Path) -> None:
     bins = np.arange(200.0)
     state = np.zeros(200, dtype=np.uint8)
@@ -457,6 +459,7 @@ def test_every_command_has_all_options_of_reading(capfd: pytest.CaptureFixture[s
         assert missing == [], command
 
 
+@pytest.mark.long
 def test_a_study_of_which_nothing_can_be_fitted_is_an_error(pullnet: Pullnet, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("time,bytes\n" + "".join(f"{300 * i},7\n" for i in range(50)))
     done = pullnet("traffic", "study", "a.csv", "-o", "report")

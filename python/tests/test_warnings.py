@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import pullnet
-from pullnet import catalogue, cost
+from pullnet import catalogue
+from pullnet.runs import cost
 
 from .conftest import SMALL, Pullnet, summary_of
 
@@ -78,7 +79,7 @@ def test_an_unknown_name_is_refused(pullnet: Pullnet, small: Path) -> None:
 
 
 def test_memory_that_will_not_suffice_is_named_before_the_run(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pullnet.scenario.available_bytes", lambda: 1_000_000)
+    monkeypatch.setattr("pullnet.runs.scenario.available_bytes", lambda: 1_000_000)
     (found,) = pullnet.check(small).warnings
     assert (found.name, found.place) == ("memory", str(small))
     assert "0.0 GB are free" in found.message

@@ -7,7 +7,7 @@ import typer
 from pullnet import json_text
 from pullnet.cli.diff import text
 from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Prefer, Settings, Spin, brought_up
-from pullnet.scenario import compiled
+from pullnet.runs.scenario import compiled
 
 if TYPE_CHECKING:
     from pullnet.testbed.compare import Comparison, Row

@@ -8,7 +8,7 @@ import typer
 from pullnet import json_text
 
 if TYPE_CHECKING:
-    from pullnet.diff import Difference, Packet
+    from pullnet.results.diff import Difference, Packet
 
 Folder = Annotated[Path, typer.Argument(metavar="RESULT", help="Directory of a result.", show_default=False)]
 
@@ -22,8 +22,8 @@ def diff(
 
     Both need `probes.packets = true`. Exits with 0 also where they part.
     """
-    from pullnet.diff import difference, refuse_different
-    from pullnet.result import load
+    from pullnet.results.diff import difference, refuse_different
+    from pullnet.results.result import load
 
     results = load(first), load(second)
     refuse_different(*results)

@@ -7,8 +7,8 @@ import typer
 
 from pullnet.cli.help import epilog
 from pullnet.cli.run import Settings
-from pullnet.export import export_flows, export_topology
-from pullnet.result import load
+from pullnet.results.result import load
+from pullnet.runs.export import export_flows, export_topology
 
 export = typer.Typer(
     name="export",

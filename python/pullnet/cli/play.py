@@ -9,11 +9,11 @@ import typer
 
 from pullnet import json_text
 from pullnet.cli.testbed import Core, File, HostCore, Json, Mtu, Name, Prefer, Settings, Spin, brought_up
-from pullnet.directory import default_directory
-from pullnet.scenario import compiled, override_pairs
+from pullnet.results.directory import default_directory
+from pullnet.runs.scenario import compiled, override_pairs
 
 if TYPE_CHECKING:
-    from pullnet.result import Result
+    from pullnet.results.result import Result
 
 ENDED_EARLY = 3
 
@@ -60,13 +60,13 @@ def play(
 
 
 def _tell(results: "list[Result]", *, single: bool, as_json: bool) -> None:
-    from pullnet.console import Output
+    from pullnet.cli.console import Output
 
     if as_json:
         summaries = [json.loads(result.summary_json) for result in results]
         typer.echo(json_text.dumps(summaries))
     elif single:
-        from pullnet.show import show
+        from pullnet.results.show import show
 
         show(results[0], Output())
     else:

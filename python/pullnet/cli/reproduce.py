@@ -37,9 +37,9 @@ def reproduce(
 ) -> None:
     """Run a paper's experiments and compare its claims with what comes out."""
     # Figures and statistics are large libraries that no other command needs.
-    from pullnet.papers import cli
+    from pullnet.cli import papers
 
     if quick and smoke:
         raise InputError("--quick and --smoke: use one of them")
     level = "smoke" if smoke else "quick" if quick else "full"
-    cli.reproduce(what, level, seeds, out, jobs, as_json=as_json)
+    papers.reproduce(what, level, seeds, out, jobs, as_json=as_json)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pullnet import _core, json_text
-from pullnet.directory import default_directory, refuse_existing, unfinished
 from pullnet.errors import InputError
-from pullnet.progress import LINE_EVERY_S, LineProgress
-from pullnet.result import Result
-from pullnet.runner import execute
-from pullnet.scenario import compiled, override_pairs, picoseconds
-from pullnet.stall import DEFAULT_AFTER, StallDetector
+from pullnet.results.directory import default_directory, refuse_existing, unfinished
+from pullnet.results.result import Result
+from pullnet.runs.progress import LINE_EVERY_S, LineProgress
+from pullnet.runs.runner import execute
+from pullnet.runs.scenario import compiled, override_pairs, picoseconds
+from pullnet.runs.stall import DEFAULT_AFTER, StallDetector
 
 if TYPE_CHECKING:
-    from pullnet.terminal import TerminalProgress
+    from pullnet.cli.terminal import TerminalProgress
 
 ENDED_EARLY = 3
 
@@ -189,14 +189,14 @@ def _run(plan: Plan, manner: Manner) -> Result:
 def _progress(name: str, *, quiet: bool) -> "LineProgress | TerminalProgress":
     if quiet or not sys.stderr.isatty():
         return LineProgress(name, math.inf if quiet else LINE_EVERY_S)
-    from pullnet.terminal import TerminalProgress
+    from pullnet.cli.terminal import TerminalProgress
 
     return TerminalProgress(name)
 
 
 def _show(result: Result) -> None:
-    from pullnet.console import Output
-    from pullnet.show import show
+    from pullnet.cli.console import Output
+    from pullnet.results.show import show
 
     show(result, Output())
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from pullnet import json_text
-from pullnet import scenario as scenario_files
 from pullnet.cli.run import Scenarios, Seed, Settings, Silence
 from pullnet.errors import InputError
-from pullnet.summary import Notice
+from pullnet.results.summary import Notice
+from pullnet.runs import scenario as scenario_files
 
 What = Literal["protocols", "switches", "topologies", "traffic", "distributions", "warnings"]
 
@@ -63,7 +63,7 @@ def paths(
         return
     from rich.table import Table
 
-    from pullnet.console import Output
+    from pullnet.cli.console import Output
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("path", "hop", "row", "Gb/s", "delay in us"):
@@ -97,7 +97,7 @@ def list_names(
         return
     from rich.table import Table
 
-    from pullnet.console import Output
+    from pullnet.cli.console import Output
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for name, summary in names.items():

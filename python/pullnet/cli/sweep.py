@@ -7,8 +7,8 @@ import typer
 
 from pullnet import json_text
 from pullnet.cli.run import ENDED_EARLY, Settings, Silence
-from pullnet.directory import sweep_directory
 from pullnet.errors import InputError
+from pullnet.results.directory import sweep_directory
 
 if TYPE_CHECKING:
     from pullnet.sweeps.make import Outcomes, Where
@@ -172,8 +172,8 @@ def _tell(found: "Sweep", plan: "Plan", metrics: Many, outcomes: "Outcomes", *, 
 def _show(found: "Sweep", metrics: list[str]) -> None:
     from rich.table import Table
 
-    from pullnet.console import Output
-    from pullnet.show import number
+    from pullnet.cli.console import Output
+    from pullnet.results.show import number
     from pullnet.sweeps.data import unit
 
     table = Table(box=None, pad_edge=False)

@@ -14,8 +14,8 @@ import numpy as np
 from pullnet import _core
 from pullnet.errors import InputError
 from pullnet.papers.model import folder
-from pullnet.result import Result
-from pullnet.scenario import compiled
+from pullnet.results.result import Result
+from pullnet.runs.scenario import compiled
 from pullnet.testbed import Bed, down, kernel, read, up
 from pullnet.testbed.play import Manner, play
 

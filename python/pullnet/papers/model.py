@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pullnet.errors import InputError
-from pullnet.seeds import parse_seeds
+from pullnet.runs.seeds import parse_seeds
 
 LEVELS = ("smoke", "quick", "full")
 """How much is run: for a test machine, in under ten minutes, or as far as the paper went."""

@@ -9,11 +9,11 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pullnet import __version__
-from pullnet.identity import core_identity
 from pullnet.papers import beside, report
 from pullnet.papers.judge import VERDICTS, Outcome
 from pullnet.papers.model import folder
 from pullnet.papers.reproduce import Order, Reproduction
+from pullnet.runs.identity import core_identity
 
 LEVELS = {
     "smoke": "Smoke: a few short runs, which show that everything works. Most claims are not run at this level.",

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pullnet import json_text
-from pullnet.directory import PARTIAL
 from pullnet.errors import InputError, PullnetWarning
-from pullnet.identity import core_identity
 from pullnet.papers import calculations
 from pullnet.papers.calculations import Numbers
 from pullnet.papers.model import Experiment, Point, Value
-from pullnet.result import Result, load
-from pullnet.runner import run
+from pullnet.results.directory import PARTIAL
+from pullnet.results.result import Result, load
+from pullnet.runs.identity import core_identity
+from pullnet.runs.runner import run
 from pullnet.sweeps.local import NEVER, Stop, here, side_by_side
 
 NUMBERS = "numbers.json"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pullnet.errors import InputError
-from pullnet.scenario import toml_value
+from pullnet.runs.scenario import toml_value
 
 Value = bool | int | float | str
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from pullnet import tables
 from pullnet.errors import InputError
+from pullnet.results import tables
 from pullnet.sweeps.axes import Axis, Value
 from pullnet.sweeps.plan import Plan
 from pullnet.sweeps.store import Store, writing

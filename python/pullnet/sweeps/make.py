@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from pullnet.errors import InputError, PullnetError
-from pullnet.runner import interruptible
+from pullnet.runs.runner import interruptible
 from pullnet.sweeps.cluster import address_of, on_dask
 from pullnet.sweeps.local import Outcome, Stop, here, processors, side_by_side
 from pullnet.sweeps.plan import Plan, Run

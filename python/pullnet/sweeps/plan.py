@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pullnet import __version__, _core, inputs
 from pullnet.errors import InputError
-from pullnet.identity import core_identity
-from pullnet.result import PROBES
-from pullnet.runner import MAX_THREADS
-from pullnet.scenario import Overrides, ScenarioSource, override_pairs, read, silenced
-from pullnet.seeds import MOST_SEEDS, parse_seeds
+from pullnet.results.result import PROBES
+from pullnet.runs.identity import core_identity
+from pullnet.runs.runner import MAX_THREADS
+from pullnet.runs.scenario import Overrides, ScenarioSource, override_pairs, read, silenced
+from pullnet.runs.seeds import MOST_SEEDS, parse_seeds
 from pullnet.sweeps.axes import Axis, Over, Value, parse
 
 MOST_RUNS = 100_000

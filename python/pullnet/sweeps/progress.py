@@ -7,8 +7,8 @@ from datetime import timedelta
 from types import FrameType, TracebackType
 from typing import Self
 
-from pullnet.progress import LINE_EVERY_S
-from pullnet.runner import Interruption
+from pullnet.runs.progress import LINE_EVERY_S
+from pullnet.runs.runner import Interruption
 
 
 class Tally:

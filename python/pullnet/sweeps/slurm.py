@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pullnet import json_text
 from pullnet.errors import InputError
-from pullnet.identity import core_identity
+from pullnet.runs.identity import core_identity
 from pullnet.sweeps.local import Outcome, Stop
 from pullnet.sweeps.plan import Plan, Run
 from pullnet.sweeps.progress import Tally

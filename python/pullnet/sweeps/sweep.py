@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pullnet.errors import InputError
-from pullnet.scenario import Overrides, ScenarioSource
+from pullnet.runs.scenario import Overrides, ScenarioSource
 
 if TYPE_CHECKING:
     import polars as pl

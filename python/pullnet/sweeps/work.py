@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pullnet import inputs
 from pullnet.errors import InputError
-from pullnet.identity import core_identity
-from pullnet.result import Result
-from pullnet.runner import Interruption, Watcher, simulate
-from pullnet.scenario import compiled, picoseconds
-from pullnet.stall import DEFAULT_AFTER
+from pullnet.results.result import Result
+from pullnet.runs.identity import core_identity
+from pullnet.runs.runner import Interruption, Watcher, simulate
+from pullnet.runs.scenario import compiled, picoseconds
+from pullnet.runs.stall import DEFAULT_AFTER
 from pullnet.sweeps.plan import Plan, Point, Run
 from pullnet.sweeps.store import Record, Store
 
@@ -97,7 +97,7 @@ def carry_out_into(root: Path, task: Task) -> None:
 def _parquet(result: Result, name: str) -> bytes:
     import pyarrow as pa
 
-    from pullnet import tables
+    from pullnet.results import tables
 
     sink = pa.BufferOutputStream()
     tables.write(result.arrow(name), sink)

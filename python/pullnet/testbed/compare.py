@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pullnet import _core
-from pullnet.diff import Difference, difference
-from pullnet.result import Result
-from pullnet.runner import execute
-from pullnet.summary import Summary
+from pullnet.results.diff import Difference, difference
+from pullnet.results.result import Result
+from pullnet.results.summary import Summary
+from pullnet.runs.runner import execute
 from pullnet.testbed.bed import Bed
 from pullnet.testbed.play import Manner, play
 

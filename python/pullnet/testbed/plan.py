@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pullnet import _core
 from pullnet.errors import InputError
-from pullnet.scenario import compiled
+from pullnet.runs.scenario import compiled
 
 PREFIX = "pn"
 

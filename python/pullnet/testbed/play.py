@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pullnet import _core, scheduling
-from pullnet.cost import Meter
-from pullnet.directory import refuse_existing, staged
-from pullnet.result import Result
-from pullnet.runner import Interruption, interruptible, result_of
+from pullnet.results.directory import refuse_existing, staged
+from pullnet.results.result import Result
+from pullnet.runs.cost import Meter
+from pullnet.runs.runner import Interruption, interruptible, result_of
 from pullnet.scheduling import Preference, Schedule
 from pullnet.testbed.bed import HOST_CORE, Bed
 

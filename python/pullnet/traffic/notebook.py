@@ -1,9 +1,9 @@
 """Results as HTML, for notebooks: `_repr_html_` of fits, capacities, bills and studies."""
 
-from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from pullnet.html import table
 from pullnet.traffic.quantities import shown_number, shown_rate, shown_time
 
 if TYPE_CHECKING:
@@ -12,16 +12,6 @@ if TYPE_CHECKING:
     from pullnet.traffic.fitting import Fitting
     from pullnet.traffic.studies import Study
     from pullnet.traffic.volumes import Volumes
-
-
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; the first cell of a row is its heading. All texts are escaped."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    body = "".join(
-        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>'
-        for first, *cells in rows
-    )
-    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def fitting(found: "Fitting") -> str:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from pullnet.cli.console import Output
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json, say, table
 from pullnet.cli.traffic.inputs import Inputs, reads
-from pullnet.console import Output
 from pullnet.traffic.billing import (
     Bill,
     Forecast,

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from pullnet.cli.console import Output
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, numbers, print_json, say, table
 from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.cli.traffic.shares import EPS, Eps
-from pullnet.console import Output
 from pullnet.traffic.dimensioning import FURTHER_RULES, RULES, Dimensioning, Score, score, supports
 from pullnet.traffic.dimensioning import dimension as apply
 from pullnet.traffic.quantities import rate_unit, shown_rate, shown_time

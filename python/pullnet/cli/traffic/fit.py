@@ -9,9 +9,9 @@ import typer
 from rich import box
 from rich.table import Table
 
+from pullnet.cli.console import Output
 from pullnet.cli.traffic.common import PARTIAL, AsJson, Quiet, leave, print_json, say
 from pullnet.cli.traffic.inputs import Inputs, reads
-from pullnet.console import Output
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.fitting import Fitting, Unfitted, fit_many, gamma_variation, repeats_for
 from pullnet.traffic.further import FURTHER_MODELS, Gamma

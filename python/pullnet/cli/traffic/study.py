@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from pullnet.cli.console import Output
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, numbers, print_json, say, table
 from pullnet.cli.traffic.inputs import Inputs, reads
 from pullnet.cli.traffic.shares import EPS, Eps
-from pullnet.console import Output
-from pullnet.directory import staged
+from pullnet.results.directory import staged
 from pullnet.traffic import report
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, shown_time

@@ -7,9 +7,9 @@ import typer
 from rich import box
 from rich.table import Table
 
+from pullnet.cli.console import Output
 from pullnet.cli.traffic.common import AsJson, Quiet, leave, print_json
 from pullnet.cli.traffic.inputs import Inputs, reads
-from pullnet.console import Output
 from pullnet.traffic.files import check_place, state_counts, write
 from pullnet.traffic.quantities import shown_rate, shown_time
 from pullnet.traffic.volumes import State, Volumes

@@ -15,8 +15,8 @@ from pullnet import _core, scheduling
 from pullnet.papers import machine
 from pullnet.papers.machine import LINKS, Link, percentile, rounds
 from pullnet.papers.model import folder
-from pullnet.result import Result
-from pullnet.runner import run
+from pullnet.results.result import Result
+from pullnet.runs.runner import run
 from pullnet.testbed.incast import incast as kernel_incast
 from pullnet.testbed.pair import pair
 

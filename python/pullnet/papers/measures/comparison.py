@@ -17,7 +17,7 @@ from pullnet.papers.measures.data import Data, mean
 from pullnet.papers.measures.slowdowns import LONG, PACKET, PAYLOAD, SHORT
 from pullnet.papers.model import Value
 from pullnet.papers.runs import Run
-from pullnet.result import load as load_result
+from pullnet.results.result import load as load_result
 
 Array = np.ndarray[tuple[int], np.dtype[np.float64]]
 

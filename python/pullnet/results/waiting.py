@@ -7,7 +7,7 @@ from pullnet.errors import NotRecordedError
 if TYPE_CHECKING:
     import polars as pl
 
-    from pullnet.result import Result
+    from pullnet.results.result import Result
 
 OUTCOMES = ("marked", "trimmed", "returned", "dropped", "lost")
 """Outcomes for a packet at a port other than being sent."""
@@ -48,6 +48,6 @@ def waits(result: "Result", flow: int) -> "pl.DataFrame":
 def _recorded(result: "Result") -> str:
     flows = result.hops["flow"].unique().sort().to_list()
     if not flows:
-        return "ask for it with probes.hops.flows, or probes.hops.every = 1"
+        return "set probes.hops.flows, or probes.hops.every = 1"
     few = ", ".join(map(str, flows[:5])) + (", ..." if len(flows) > 5 else "")
-    return f"recorded were {few}: ask for it with probes.hops.flows"
+    return f"recorded were {few}: add it to probes.hops.flows"

@@ -8,7 +8,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColum
 from rich.table import Column
 
 from pullnet import _core
-from pullnet.progress import Speed, facts, simulated
+from pullnet.runs.progress import Speed, facts, simulated
 
 _ROOM = 130
 """Width that a bar with all its texts takes, for a name of some thirty characters. Unit: characters."""

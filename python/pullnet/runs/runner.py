@@ -12,13 +12,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from pullnet import _core, unchanged
-from pullnet.cost import Meter, available_bytes
-from pullnet.directory import staged
+from pullnet import _core
 from pullnet.errors import InputError, PullnetWarning
-from pullnet.result import Result
-from pullnet.scenario import Overrides, ScenarioSource, compiled, picoseconds
-from pullnet.stall import DEFAULT_AFTER
+from pullnet.results.directory import staged
+from pullnet.results.result import Result
+from pullnet.runs import unchanged
+from pullnet.runs.cost import Meter, available_bytes
+from pullnet.runs.scenario import Overrides, ScenarioSource, compiled, picoseconds
+from pullnet.runs.stall import DEFAULT_AFTER
 
 SLICE_S = 0.1
 """How long Rust simulates before Python looks after progress and signals. Unit: seconds on the wall."""
@@ -129,7 +130,7 @@ def simulate(
 
 def result_of(record: _core.Record, text: str) -> Result:
     """Return the result of a run whose scenario is `text`."""
-    from pullnet import tables
+    from pullnet.results import tables
 
     arrow = {table.name: tables.arrow_table(table) for table in record.take_tables()}
     return Result(record.summary, text, arrow, left_out=dict(record.left_out))

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pullnet.errors import InputError, PullnetWarning
-from pullnet.result import Result
-from pullnet.runner import run
-from pullnet.scenario import Overrides, ScenarioSource
-from pullnet.unchanged import unchanged_jobs
+from pullnet.results.result import Result
+from pullnet.runs.runner import run
+from pullnet.runs.scenario import Overrides, ScenarioSource
+from pullnet.runs.unchanged import unchanged_jobs
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pullnet import json_text
-from pullnet.result import Result
-from pullnet.summary import Notice
+from pullnet.results.result import Result
+from pullnet.results.summary import Notice
 
 NAME = "unchanged_result"
 

@@ -6,9 +6,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pullnet.result import Result
-from pullnet.stall import LISTED, stuck_flow
-from pullnet.summary import FlowCounts, Spread, Summary
+from pullnet.results.result import Result
+from pullnet.results.stuck import LISTED, stuck_flow
+from pullnet.results.summary import FlowCounts, Spread, Summary
 
 
 def show(result: Result, console: Console) -> None:

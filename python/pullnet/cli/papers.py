@@ -1,4 +1,4 @@
-"""What `pullnet reproduce` does."""
+"""Reproducing papers from the command line: the levels, what is printed, and exit codes."""
 
 from pathlib import Path
 
@@ -6,14 +6,14 @@ import typer
 from rich.console import Console
 
 from pullnet import json_text
-from pullnet.console import Output
+from pullnet.cli.console import Output
 from pullnet.papers import model, own, page, report
 from pullnet.papers.judge import Outcome
 from pullnet.papers.reproduce import Order
 from pullnet.papers.reproduce import reproduce as run_order
 from pullnet.papers.runs import warned
-from pullnet.runner import interruptible
-from pullnet.seeds import parse_seeds
+from pullnet.runs.runner import interruptible
+from pullnet.runs.seeds import parse_seeds
 from pullnet.sweeps.progress import Asking, Tally
 
 LEVEL_TEXT = {

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pullnet.errors import InputError
-from pullnet.result import Result
+from pullnet.results.result import Result
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pullnet import _core, inputs
 from pullnet.errors import InputError
-from pullnet.result import Result
+from pullnet.results.result import Result
 
 PARTIAL = "PARTIAL"
 """A file of this name marks a result that is not whole: the run was broken off, or tables found no room."""
@@ -166,7 +166,7 @@ def _write_result(result: Result, folder: Path) -> dict[str, str]:
 
 
 def _write_tables(result: Result, folder: Path) -> dict[str, str]:
-    from pullnet import tables
+    from pullnet.results import tables
 
     missing = {}
     for name in result.table_names:

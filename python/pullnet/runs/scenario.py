@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pullnet import _core, inputs
-from pullnet.cost import available_bytes
 from pullnet.errors import InputError
 from pullnet.files import text_of
-from pullnet.summary import Notice
+from pullnet.results.summary import Notice
+from pullnet.runs.cost import available_bytes
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,12 +3,10 @@
 from collections.abc import Callable
 
 from pullnet import _core
-from pullnet.summary import StuckFlow
+from pullnet.results.stuck import LISTED, stuck_flow
 
 DEFAULT_AFTER = "20 ms"
 """Simulated time without a delivered data packet; well above the longest retransmission timeout of the defaults."""
-
-LISTED = 10
 
 
 class StallDetector:
@@ -37,11 +35,3 @@ def describe(stuck: list[_core.Stuck], progress: _core.Progress, since_ps: int, 
     quiet = f"{(progress.now_ps - since_ps) / 1e9:g} ms"
     head = f"stalled: no data packet has arrived for {quiet} of simulated time while {open_flows} flows are open"
     return [head, *(f"  {stuck_flow(flow)}" for flow in stuck)]
-
-
-def stuck_flow(flow: _core.Stuck | StuckFlow) -> str:
-    """One flow in one line."""
-    size = "endless" if flow.size is None else f"{flow.size} B"
-    where = f"flow {flow.flow}, host {flow.src} to host {flow.dst}"
-    since = f"{flow.last_progress_ps / 1e6:g} us"
-    return f"{where}: {flow.bytes} B of {size}, last moved at {since}, waits for {flow.waiting_for}"

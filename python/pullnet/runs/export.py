@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pullnet.errors import InputError
-from pullnet.scenario import Overrides, ScenarioSource, compiled
+from pullnet.runs.scenario import Overrides, ScenarioSource, compiled
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from pullnet.result import Result
+    from pullnet.results.result import Result
 
 Row = dict[str, Any]
 PICOSECONDS = 12

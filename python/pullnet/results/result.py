@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pullnet.errors import InputError, NotRecordedError
-from pullnet.summary import Summary
+from pullnet.results.summary import Summary
 
 if TYPE_CHECKING:
     import os
@@ -117,7 +117,7 @@ class Result:
 
     def waits(self, flow: int) -> "pl.DataFrame":
         """Ports that packets of `flow` came to, the one where they waited longest first; needs the probe `hops`."""
-        from pullnet.waiting import waits
+        from pullnet.results.waiting import waits
 
         return waits(self, flow)
 
@@ -127,7 +127,7 @@ class Result:
         return dict(self._tables)
 
     def _repr_html_(self) -> str:
-        from pullnet import notebook
+        from pullnet.results import notebook
 
         return notebook.result(self)
 
@@ -152,7 +152,7 @@ class Result:
         return self._tables[name]
 
     def _read(self, name: str) -> Any:
-        from pullnet import tables
+        from pullnet.results import tables
 
         file = self.path / f"{name}.parquet" if self.path else None
         if file is None or not file.is_file():

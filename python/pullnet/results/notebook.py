@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from html import escape
 
-from pullnet.result import Result
-from pullnet.show import facts, notes, number
-from pullnet.summary import FlowCounts, Spread, Summary
-from pullnet.traffic.notebook import table
+from pullnet.html import table
+from pullnet.results.result import Result
+from pullnet.results.show import facts, notes, number
+from pullnet.results.summary import FlowCounts, Spread, Summary
 
 _HEADS = ("flows", "started", "completed", "unfinished", "mean", "p50", "p90", "p99", "max", "slowdown p50", "p99")
 

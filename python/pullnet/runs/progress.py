@@ -1,4 +1,4 @@
-"""Progress of a run as lines for a log. `pullnet.terminal` shows it in a terminal."""
+"""Progress of a run as lines for a log. `pullnet.cli.terminal` shows it in a terminal."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from pullnet import _core
-from pullnet.cost import rss_bytes
+from pullnet.runs.cost import rss_bytes
 
 LINE_EVERY_S = 10.0
 """How often a line goes to a log that is no terminal. Unit: seconds."""

@@ -213,7 +213,7 @@ class Summary:
         return self.ended == "interrupted"
 
     def _repr_html_(self) -> str:
-        from pullnet import notebook
+        from pullnet.results import notebook
 
         return notebook.summary(self)
 
