@@ -17,7 +17,7 @@ mod small_queue;
 mod table;
 
 pub use asking::{
-    Ack, Asking, AskingRules, Expiry, Limits, Message, Outgoing, Outlook, link_rate, smoothed,
+    Ack, Asking, AskingRules, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
     transmission_time, transmission_work,
 };
 pub use endpoint::{Armed, Endpoint, Flows, Known, Rules};

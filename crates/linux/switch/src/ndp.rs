@@ -2,8 +2,10 @@
 
 use std::net::Ipv4Addr;
 
+use pullnet_protocols::for_each_framed;
+use pullnet_transport::Hop;
 use pullnet_wire::switch::{Lengths, behind_ip, label, least, mark, send_back, trim};
-use pullnet_wire::{Mark, Marks};
+use pullnet_wire::{Mark, Marks, answer};
 
 use crate::codec::{Class, Codec, Kind};
 
@@ -136,6 +138,12 @@ impl Codec for Ndp {
 
     fn turn_round(&self, frame: &mut [u8]) {
         send_back(frame, &self.marks);
+    }
+
+    /// The header says which transport it belongs to.
+    fn at_hop(&self, frame: &mut [u8], hop: &mut dyn Hop) {
+        let mut answered = false;
+        for_each_framed!(|P| answered = answered || answer::<P>(frame, hop));
     }
 }
 

@@ -109,16 +109,6 @@ fn groups_are_ports_of_a_switch_and_form_no_ring() {
 }
 
 #[test]
-fn disciplines_that_answer_headers_are_refused_because_frames_ask_nothing() {
-    for kind in ["d3", "pdq"] {
-        let text = GOOD.replace("kind = \"trim\"\ndata_queue = \"6 packets\"", &format!("kind = \"{kind}\""));
-        let errors = errors(&text);
-        assert_eq!(errors.len(), 1, "{errors:?}");
-        assert!(errors[0].contains("switch.kind") && errors[0].contains("drop-tail"), "{errors:?}");
-    }
-}
-
-#[test]
 fn every_error_is_told_with_its_place_and_what_would_work() {
     let text = r#"
 sed = 1

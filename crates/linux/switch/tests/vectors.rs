@@ -3,22 +3,102 @@
 
 mod common;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::rc::Rc;
 
 use common::{Frame, INCAPABLE, Log, Toy, mac};
 use pullnet_qdisc::{
-    CutPayload, Discipline, DropTail, Pfc, Priority, Red, ScdpSwitch, SharedBuffer, Signal, Trim,
+    CutPayload, D3, Discipline, DropTail, Pdq, Pfc, Priority, Red, ScdpSwitch, SharedBuffer, Signal, Trim,
 };
 use pullnet_settings::{Settings, Value as Text};
 use pullnet_switch::{
-    Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot, Unknown,
+    Class, Codec, Dropped, Entry, Event, Fabric, FabricSettings, Kind, PortSettings, Selection, Slot, Unknown,
 };
+use pullnet_transport::{Grant, Hop, RateAsk, TurnAsk};
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 use serde_json::{Map, Value, json};
 
+/// What the header of a packet asks its port.
+#[derive(Clone, Copy)]
+enum Ask {
+    Rate(RateAsk),
+    Turn(TurnAsk),
+}
+
+/// Questions and answers of toy frames, which have no room for them, by the frames' numbers.
+#[derive(Clone, Default)]
+struct Asking {
+    questions: Rc<RefCell<BTreeMap<u64, Ask>>>,
+    /// Name and value of each answer, as the vectors write it.
+    answers: Rc<RefCell<BTreeMap<u64, (&'static str, Value)>>>,
+}
+
+impl Codec for Asking {
+    fn classify(&self, frame: &[u8]) -> Class {
+        Toy.classify(frame)
+    }
+
+    fn trim(&self, frame: &mut Vec<u8>, keep: usize) {
+        Toy.trim(frame, keep);
+    }
+
+    fn mark(&self, frame: &mut [u8]) -> bool {
+        Toy.mark(frame)
+    }
+
+    fn turn_round(&self, frame: &mut [u8]) {
+        Toy.turn_round(frame);
+    }
+
+    fn at_hop(&self, frame: &mut [u8], hop: &mut dyn Hop) {
+        let id = common::id_of(frame);
+        let answer = match self.questions.borrow().get(&id) {
+            None => None,
+            Some(Ask::Rate(ask)) => {
+                hop.allocate(*ask).map(|grant| ("grant", json!({ "rate": grant.rate, "epoch": grant.epoch })))
+            }
+            Some(Ask::Turn(ask)) => hop
+                .take_turn(*ask)
+                .map(|turn| ("turn", json!({ "rate": turn.rate, "probe_after": turn.probe_after }))),
+        };
+        if let Some(answer) = answer {
+            self.answers.borrow_mut().insert(id, answer);
+        }
+    }
+}
+
+/// The question in the vectors' form of a packet.
+fn question(packet: &Value) -> Option<Ask> {
+    let number = |value: &Value| value.as_u64().unwrap_or(0) as u32;
+    let rate = |ask: &Value| {
+        let granted = &ask["granted"];
+        Ask::Rate(RateAsk {
+            desired: number(&ask["desired"]),
+            before: number(&ask["before"]),
+            granted: Grant { rate: number(&granted["rate"]), epoch: number(&granted["epoch"]) as u8 },
+            ends: ask["ends"] == true,
+        })
+    };
+    let turn = |ask: &Value| {
+        Ask::Turn(TurnAsk {
+            flow: number(&ask["flow"]).into(),
+            deadline: ask["deadline"].as_u64().unwrap_or(u64::MAX),
+            work: number(&ask["work"]),
+            rounds: number(&ask["rounds"]) as u16,
+            offered: number(&ask["offered"]),
+            sending: number(&ask["sending"]),
+            leaves: ask["leaves"] == true,
+        })
+    };
+    packet.get("rate_ask").map(rate).or_else(|| packet.get("turn_ask").map(turn))
+}
+
 struct Switch<Q: Discipline<Slot>> {
-    fabric: Fabric<Q, Toy, Log>,
+    fabric: Fabric<Q, Asking, Log>,
+    asking: Asking,
     ports: u32,
     /// Whether frames arrive by the port that the vector names, instead of an additional port.
     named: bool,
@@ -38,7 +118,9 @@ impl<Q: Discipline<Slot>> Switch<Q> {
         let settings = FabricSettings { unknown: Unknown::Drop, ..FabricSettings::default() };
         let named = Q::SIGNALS;
         let all = vec![port; ports as usize + usize::from(!named)];
-        let mut fabric = Fabric::new(&config::<Q>(head), settings, &all, Toy, Log::default()).unwrap();
+        let asking = Asking::default();
+        let mut fabric =
+            Fabric::new(&config::<Q>(head), settings, &all, asking.clone(), Log::default()).unwrap();
         for port in 0..ports {
             let entry = Entry { ports: vec![PortId(port)], selection: Selection::default() };
             fabric.forward(NodeId(0), mac(port as u8), entry);
@@ -46,7 +128,7 @@ impl<Q: Discipline<Slot>> Switch<Q> {
         }
         let pool =
             head["config"]["pool"].as_str().map(|text| text.parse::<pullnet_units::Bytes>().unwrap().0);
-        Self { fabric, ports, named, pool }
+        Self { fabric, asking, ports, named, pool }
     }
 
     fn step(&mut self, line: &Value) -> Value {
@@ -105,6 +187,9 @@ impl<Q: Discipline<Slot>> Switch<Q> {
         let mut frame = Frame { from: 99, to: port.0 as u8, kind, label: 0, id, length }.bytes();
         let priority = line["pkt"]["priority"].as_u64().unwrap_or(0) as u8;
         frame[12] = priority << 4 | if line["pkt"]["ect"] == true { 0 } else { INCAPABLE };
+        if let Some(question) = question(&line["pkt"]) {
+            self.asking.questions.borrow_mut().insert(id, question);
+        }
         frame[10] = line["pkt"]["ingress"].as_u64().unwrap_or(0) as u8;
         assert_eq!(frame.len(), length, "the vector's packet is too short for a frame");
         if let Some(coin) = line["coin"].as_str() {
@@ -151,6 +236,9 @@ impl<Q: Discipline<Slot>> Switch<Q> {
             if number != 0 {
                 pkt[name] = number.into();
             }
+        }
+        if let Some((name, answer)) = self.asking.answers.borrow().get(&common::id_of(frame)) {
+            pkt[*name] = answer.clone();
         }
         pkt
     }
@@ -265,13 +353,13 @@ fn a_switch_of_frames_decides_as_the_vectors_say() {
             "scdp" => replay::<ScdpSwitch<Slot>>(&name, head, lines),
             // Frames state neither flow nor rank.
             "pfabric" => continue,
-            // No transport with a form on the wire asks ports anything.
-            "d3" | "pdq" => continue,
+            "d3" => replay::<D3<Slot>>(&name, head, lines),
+            "pdq" => replay::<Pdq<Slot>>(&name, head, lines),
             "pfc" => replay::<Pfc<Slot>>(&name, head, lines),
             "shared-buffer" => replay::<SharedBuffer<Slot>>(&name, head, lines),
             other => panic!("{name}: {other} is not replayed"),
         }
         files += 1;
     }
-    assert!(files >= 22, "the vectors are not there");
+    assert!(files >= 24, "the vectors are not there");
 }

@@ -44,9 +44,19 @@ pub(crate) fn transport(scenario: &Scenario) -> Result<&ProtocolConfig, PlayErro
     }
 }
 
-/// The scenario's settings with the real header sizes.
-fn with_headers<P: Framed>(config: &P::Config) -> P::Config {
+/// Time that a sender of a testbed makes up for where its timer was late, unless the scenario states another: as much as
+/// Linux lets TCP send at once.
+const CATCH_UP: &str = "1 ms";
+
+/// The scenario's settings with the real header sizes, and with senders that make up for late timers.
+fn for_hosts<P: Framed>(config: &P::Config) -> P::Config {
     let mut config = config.clone();
+    let unstated =
+        config.get("catch_up").is_some_and(|now| P::Config::default().get("catch_up") == Some(now));
+    if unstated {
+        let set = config.set("catch_up", Value::Text(CATCH_UP));
+        assert_eq!(set, Some(Ok(())), "a setting \"catch_up\" may be {CATCH_UP}");
+    }
     let size = format!("{} B", P::HEADERS);
     let set = config.set("header", Value::Text(&size));
     assert_eq!(
@@ -68,7 +78,7 @@ struct Place {
 /// The network, and the format of its packets.
 pub(crate) struct Site<P: Framed> {
     pub scenario: Arc<Scenario>,
-    /// The scenario's settings with the real header sizes.
+    /// The scenario's settings as these hosts have them.
     pub config: P::Config,
     /// How data is cut into packets.
     pub framing: Framing,
@@ -86,7 +96,7 @@ pub(crate) struct Site<P: Framed> {
 impl<P: Framed> Site<P> {
     /// The site of round number `round`.
     pub fn new(scenario: &Arc<Scenario>, config: &P::Config, round: u32) -> Result<Self, PlayError> {
-        let config = with_headers::<P>(config);
+        let config = for_hosts::<P>(config);
         let framing = P::framing(&config);
         let payload_bytes = content::places(framing.mtu as usize);
         let home = PORTS.start + (round % PORTS.len() as u32) as u16;

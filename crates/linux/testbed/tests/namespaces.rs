@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use pullnet_netio::in_namespace;
-use pullnet_record::RunRecord;
+use pullnet_record::{FlowRow, RunRecord};
 use pullnet_scenario::{Scenario, compile};
 use pullnet_switch::config::SwitchFile;
 use pullnet_switch::live::Live;
@@ -144,6 +144,52 @@ fn every_transport_arrives_over_a_lossy_switch() {
         );
         assert!(record.totals.lost > 0 && record.totals.retransmitted > 0, "{transport}");
     }
+}
+
+/// Two flows of 300 kB into one host at `rate`. Leases and timers are long enough for a machine under other load.
+fn granted(transport: &str, switch: &str, rate: &str, deadline: &str) -> Arc<Scenario> {
+    let text = format!(
+        "name = \"bed\"\nseed = 5\nuntil = \"all flows done\"\nlimit = \"100 s\"\n[topology]\nkind = \"star\"\n\
+         hosts = 3\nlink = {{ rate = \"{rate}\", delay = \"10 us\" }}\n[transport]\n{transport}\nmtu = \"1400 B\"\n\
+         catch_up = \"20 ms\"\ntimeout = \"1 s\"\ntime_wait = \"2 s\"\ninitial_rtt = \"2 ms\"\n[switch]\n{switch}\n\
+         [[traffic]]\nkind = \"incast\"\ndegree = 2\nsize = \"300 kB\"\nto = 0\n{deadline}\n"
+    );
+    let compiled = compile("bed.toml", &text, &[], &BTreeMap::<String, Vec<u8>>::new());
+    Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors:?}")))
+}
+
+const D3: &str = "kind = \"d3\"\nlease = \"1 s\"\nask_interval = \"2 ms\"";
+const D3_SWITCH: &str = "kind = \"d3\"\nepoch = \"3 s\"\ninterval = \"100 ms\"";
+
+#[test]
+fn hosts_send_at_the_rates_that_a_switch_grants() {
+    for (transport, switch) in [
+        (D3.to_owned(), D3_SWITCH),
+        (D3.replace("d3", "rcp"), D3_SWITCH),
+        ("kind = \"pdq\"".to_owned(), "kind = \"pdq\""),
+    ] {
+        let Some(record) = play(&granted(&transport, switch, "20 Mbps", ""), None) else { return };
+        assert!(record.complete && record.flows.iter().all(|flow| flow.delivered == 300_000), "{transport}");
+        assert_eq!((record.totals.dropped, record.totals.trimmed), (0, 0), "{transport}");
+        // Two senders at the rate of their links would leave 200 packets in the queue, which is more than it holds.
+        let peak = record.ports.iter().map(|port| port.peak_data).max();
+        assert!(peak.is_some_and(|peak| peak < 100), "{transport}: {peak:?} packets");
+    }
+}
+
+/// Each flow takes 2.6 s alone, so that one flow can end within 4 s. A busy machine has late timers, so that perhaps no flow
+/// ends in time. Every other flow is given up and does not go on after its deadline.
+#[test]
+fn a_flow_that_cannot_meet_its_deadline_is_quenched() {
+    let Some(record) = play(&granted(D3, D3_SWITCH, "1 Mbps", "deadline = \"4 s\""), None) else { return };
+    let in_time =
+        |flow: &&FlowRow| flow.received.zip(flow.deadline).is_some_and(|(at, deadline)| at <= deadline);
+    let quenched = |flow: &&FlowRow| flow.failed == Some("quenched: its deadline cannot be met");
+    let (served, given_up) = (record.flows.iter().filter(in_time), record.flows.iter().filter(quenched));
+    let (served, given_up) = (served.count(), given_up.count());
+    assert!(served <= 1 && served + given_up == 2, "{served} in time, {given_up} quenched");
+    assert!(record.flows.iter().any(|flow| flow.delivered > 0), "the switch granted no rate");
+    assert_eq!(record.totals.dropped, 0);
 }
 
 #[test]

@@ -232,6 +232,43 @@ fn every_transport_recovers_what_a_switch_drops() {
     }
 }
 
+/// Transports whose headers ask the ports that they pass, with their lengths on the wire, and the switches that answer.
+const ASKING: [(&str, &str); 3] = [
+    ("kind = \"d3\"\nheader = \"106 B\"", "kind = \"d3\""),
+    ("kind = \"rcp\"\nheader = \"106 B\"", "kind = \"d3\""),
+    ("kind = \"pdq\"\nheader = \"98 B\"", "kind = \"pdq\""),
+];
+
+#[test]
+fn ports_answer_the_headers_of_frames_as_in_the_simulator() {
+    for (transport, switch) in ASKING {
+        let (rings, simulated) = three_to_one(transport, switch);
+        for record in [&rings, &simulated] {
+            assert_eq!((record.totals.dropped, record.totals.retransmitted), (0, 0), "{transport}");
+            // Without grants three windows or line rates would meet in the queue.
+            let peak = record.ports.iter().map(|port| port.peak_data).max();
+            assert!(peak.is_some_and(|peak| peak < 30), "{transport}: {peak:?} packets");
+        }
+        let ratio = last_us(&rings) / last_us(&simulated);
+        assert!((0.98..1.02).contains(&ratio), "{transport}: {ratio}");
+    }
+}
+
+/// Four flows of 1 MB into one host at 1 Gb/s, due after 20 ms: two of them can be served.
+#[test]
+fn deadlines_reach_the_switches_in_headers() {
+    let traffic = "kind = \"incast\"\ndegree = 4\nsize = \"1 MB\"\nto = 0\ndeadline = \"20 ms\"";
+    for (transport, switch) in [ASKING[0], ASKING[2]] {
+        let scenario = scenario(&with(transport, "kind = \"star\"\nhosts = 5", switch, traffic));
+        let met = |record: &RunRecord| {
+            let ended =
+                |flow: &&pullnet_record::FlowRow| flow.received.is_some_and(|at| at.0 <= 20_000_000_000);
+            record.flows.iter().filter(ended).count()
+        };
+        assert_eq!((met(&on_rings(&scenario)), met(&simulated(&scenario))), (2, 2), "{transport}");
+    }
+}
+
 #[test]
 fn dctcp_answers_marks_in_the_ip_header_as_in_the_simulator() {
     let switch = "kind = \"drop-tail\"\nqueue = \"200 packets\"\nmark_above = \"20 packets\"";

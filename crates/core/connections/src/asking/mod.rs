@@ -11,7 +11,7 @@ use pullnet_units::{Instant, Picos};
 
 use crate::SentPackets;
 
-pub use pace::{link_rate, smoothed, transmission_time, transmission_work};
+pub use pace::{Pace, link_rate, smoothed, transmission_time, transmission_work};
 pub use rules::AskingRules;
 
 /// A packet as the common rules see it, with a question `Q` or the reply `A` to one.

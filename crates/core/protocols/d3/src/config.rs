@@ -31,6 +31,9 @@ macro_rules! granted_settings {
                 /// Time for which a grant may be used, from the departure of its rate request. Must be shorter than the
                 /// switches' `epoch` by the one-way delay of a packet. Source: none; in the paper grants do not expire.
                 lease: Picos = "5 ms" in "10 us" => "50 s",
+                /// Longest delay of a departure that the next packets make up for, by leaving together: for hosts whose timers are
+                /// late. Source: none; a simulated timer is never late, and Linux lets TCP send a millisecond at once.
+                catch_up: Picos = "0 us" in "0 us" => "1 s",
                 /// Round-trip time assumed before the first measurement. Source: none stated.
                 initial_rtt: Picos = "200 us" in "1 us" => "1 s",
                 /// Minimum time after which an unanswered packet counts as lost; three round trips if that is longer.
@@ -77,6 +80,8 @@ pub struct Parameters {
     pub ask_interval: Picos,
     /// See [`D3Config::lease`].
     pub lease: Picos,
+    /// See [`D3Config::catch_up`].
+    pub catch_up: Picos,
     /// See [`D3Config::initial_rtt`].
     pub initial_rtt: Picos,
     /// See [`D3Config::timeout`].
@@ -98,6 +103,7 @@ macro_rules! parameters_of {
                     allowance: $allowance(config),
                     ask_interval: config.ask_interval,
                     lease: config.lease,
+                    catch_up: config.catch_up,
                     initial_rtt: config.initial_rtt,
                     timeout: config.timeout,
                     time_wait: config.time_wait,

@@ -8,6 +8,7 @@ extern crate alloc;
 mod config;
 mod header;
 mod sender;
+mod wire;
 
 pub use config::{D3Config, Late, RcpConfig};
 pub use header::{Ask, D3Header, Grants, MOST_HOPS};

@@ -1,7 +1,7 @@
 //! The sending half of a connection: the rules of the README, in the same order.
 
 use pullnet_connections::{
-    Ack, Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, link_rate, smoothed,
+    Ack, Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
     transmission_time, transmission_work,
 };
 use pullnet_transport::{ConnId, FlowSpec, HostInfo, RateUnits};
@@ -44,9 +44,7 @@ pub struct Sender {
     /// Earliest times of the next rate request: on a data packet, and as a separate packet.
     ask_at: Instant,
     bare_at: Instant,
-    /// Departure time of the latest data packet, and its length in bytes on the wire.
-    left: Instant,
-    left_bytes: u32,
+    pace: Pace,
     rtt: Option<Picos>,
     /// Reason for which the flow fails, as soon as its rate request is answered or lost.
     failure: Option<&'static str>,
@@ -116,7 +114,7 @@ impl Sender {
         if self.rate == 0 || !self.has_data() {
             return Instant::NEVER;
         }
-        self.left.after(transmission_time(self.left_bytes.into(), self.rate))
+        self.pace.next(self.rate)
     }
 
     fn may_ask(&self, rules: &Parameters) -> bool {
@@ -157,7 +155,7 @@ impl Sender {
     fn data(&mut self, now: Instant, rules: &Parameters) -> Outgoing<D3Header> {
         let asks = self.may_ask(rules) && self.ask_at <= now;
         let Departure { seq, last, payload, again } = self.outlook.sent.send(now);
-        (self.left, self.left_bytes) = (now, payload + rules.header);
+        self.pace.depart(now, self.rate, payload + rules.header, rules.catch_up);
         let conn = self.outlook.conn;
         let ask = if asks && self.has_data() {
             Some(self.ask(now, rules, false))
@@ -218,8 +216,7 @@ impl Asking for Sender {
             number: 0,
             ask_at: now,
             bare_at: now,
-            left: now,
-            left_bytes: 0,
+            pace: Pace::new(now),
             rtt: None,
             failure: None,
         }
@@ -288,6 +285,9 @@ impl Asking for Sender {
         self.rtt = Some(smoothed(self.rtt, measured));
         if grants.overflows() {
             self.failure = Some("the path has more than 7 switches that allocate rates");
+        }
+        if self.rate == 0 {
+            self.pace.resume(now);
         }
         self.rate = grants.rate().unwrap_or(self.uplink).min(self.uplink);
         self.lease = asked.at.after(rules.lease);

@@ -92,6 +92,8 @@ const GIVEN_UP: u8 = 0x40;
 const ANSWERS: u8 = 0x10;
 const FINISHED: u8 = 0x20;
 const REPLIES: u8 = 0x40;
+/// Set in the last word of a scheduling header, so that its length on the wire does not depend on the answers.
+const WHOLE: u32 = 1 << 31;
 
 fn flag(set: bool, bit: u8) -> u8 {
     if set { bit } else { 0 }
@@ -117,7 +119,7 @@ fn ask_words(conn: ConnId, seq: u32, ask: &Ask) -> Medium {
         deadline as u32,
         (deadline >> 32) as u32 | u32::from(ask.rounds) << 16,
         ask.work,
-        u32::from(ask.probe_after) | u32::from(ask.number) << 16,
+        u32::from(ask.probe_after) | u32::from(ask.number) << 16 | WHOLE,
         0,
         0,
     ]

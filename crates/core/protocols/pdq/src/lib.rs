@@ -8,6 +8,7 @@ extern crate alloc;
 mod config;
 mod header;
 mod sender;
+mod wire;
 
 pub use config::PdqConfig;
 pub use header::{Ask, PdqHeader, Reply};

@@ -1,7 +1,7 @@
 //! The sending half of a connection: the rules of the README, in the same order.
 
 use pullnet_connections::{
-    Ack, Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, link_rate, smoothed,
+    Ack, Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
     transmission_time,
 };
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, RateUnits};
@@ -52,9 +52,7 @@ pub struct Sender {
     listed: bool,
     /// When the switches' latest answer arrived.
     answered: Instant,
-    /// Departure time of the latest data packet, and its length in bytes on the wire.
-    left: Instant,
-    left_bytes: u32,
+    pace: Pace,
     rtt: Option<Picos>,
 }
 
@@ -105,7 +103,7 @@ impl Sender {
         if self.rate == 0 || !self.outlook.sent.has_data() {
             return Instant::NEVER;
         }
-        self.left.after(transmission_time(self.left_bytes.into(), self.rate))
+        self.pace.next(self.rate)
     }
 
     /// Rule 3: when to probe. A flow that sends probes only if its data packets leave less often than once per round trip. The
@@ -200,8 +198,7 @@ impl Asking for Sender {
             tell: false,
             listed: false,
             answered: now,
-            left: now,
-            left_bytes: 0,
+            pace: Pace::new(now),
             rtt: None,
         }
     }
@@ -255,7 +252,7 @@ impl Asking for Sender {
             return None;
         }
         let Departure { seq, last, payload, again } = self.outlook.sent.send(now);
-        (self.left, self.left_bytes) = (now, payload + config.header.0 as u32);
+        self.pace.depart(now, self.rate, payload + config.header.0 as u32, config.catch_up);
         let ends = !self.outlook.sent.has_data() && self.outlook.sent.all_sent();
         let ask = self.ask(now, config, ends);
         if ends {
@@ -281,6 +278,9 @@ impl Asking for Sender {
         let before = self.paused_by;
         self.unanswered = 0;
         (self.answered, self.paused_by, self.probe_after) = (now, reply.paused_by, reply.probe_after);
+        if self.rate == 0 {
+            self.pace.resume(now);
+        }
         self.rate = reply.rate.min(self.uplink);
         // Rule 4: the first switch has none before it.
         self.tell |= self.paused_by.is_some_and(|switch| switch > 0 && before != Some(switch));

@@ -194,9 +194,12 @@ macro_rules! framed {
 
 // The protocols with an implementation of `pullnet_wire::Framed`.
 framed! {
+    D3,
     Dctcp,
     GoBackN,
     Ndp,
+    Pdq,
+    Rcp,
     Scdp,
     Tcp,
 }

@@ -7,10 +7,12 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use pullnet_protocols::{FRAMED, Scdp, for_each_framed};
-use pullnet_transport::{Class, Fate, Header, HostAddr, Packed, Protocol, Transmit, Words};
+use pullnet_protocols::{FRAMED, Pdq, Scdp, for_each_framed};
+use pullnet_transport::{
+    Class, Fate, Grant, Header, Hop, HostAddr, Packed, Protocol, RateAsk, Transmit, Turn, TurnAsk, Words,
+};
 use pullnet_wire::switch::{self, Lengths};
-use pullnet_wire::{Arrival, BadPlain, Framed, HeaderOf, Mac, Mark, Marks, PORT, Refused, Route};
+use pullnet_wire::{Arrival, BadPlain, Framed, HeaderOf, Mac, Mark, Marks, PORT, Refused, Route, answer};
 use serde_json::{Value, json};
 
 /// Where the host that sends listens.
@@ -203,13 +205,79 @@ fn a_priority_reaches_the_switch_in_the_class_selector() {
     assert_eq!(refused.unwrap_err().to_string(), "priority 1: frames carry none", "the value of control");
 }
 
-/// Every symbol has the same headers, so that a sender knows how much payload fits into a frame.
+/// Every data packet has the same headers, so that a sender knows how much payload fits into a frame.
 #[test]
-fn the_frame_of_a_symbol_has_the_length_that_its_transport_counts() {
-    for words in [&[0; 11], &[u32::MAX; 11]] {
-        let sent = header::<HeaderOf<Scdp>>(0, words);
-        let (bytes, _) = frame::<Scdp>(&transmit::<Scdp>(sent, 20, false), false);
-        assert_eq!(bytes.len(), Scdp::HEADERS + 20, "{sent:?}");
+fn a_data_frame_has_the_length_that_its_transport_counts() {
+    for_each_framed!(|P| {
+        let lengths = [0, u32::MAX].map(|word| {
+            let all = (0..=u8::MAX).map(|kind| header::<HeaderOf<P>>(kind, &[word; 27]));
+            let data = all.filter(|header| P::data(header).is_some());
+            let lengths = data.map(|header| frame::<P>(&transmit::<P>(header, 20, false), false).0.len());
+            lengths.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+        });
+        assert_eq!(lengths, [[P::HEADERS + 20], [P::HEADERS + 20]], "{}", P::NAME);
+    });
+}
+
+/// A port that grants what is desired, and pauses nobody.
+struct Generous;
+
+impl Hop for Generous {
+    fn allocate(&mut self, ask: RateAsk) -> Option<Grant> {
+        Some(Grant { rate: ask.desired, epoch: 9 })
+    }
+
+    fn take_turn(&mut self, ask: TurnAsk) -> Option<Turn> {
+        Some(Turn { rate: ask.offered / 2, probe_after: 7 })
+    }
+}
+
+proptest! {
+    /// The answer of a port to a frame is that to the header, with the right check; nothing else of the frame changes.
+    #[test]
+    fn a_port_answers_a_frame_as_it_answers_its_header(
+        kind: u8, words: [u32; 27], payload in 1..1400u16, ipv6: bool, bit: usize,
+    ) {
+        for_each_framed!(|P| {
+            let sent = header::<HeaderOf<P>>(kind, &words);
+            let (mut bytes, payload) = frame::<P>(&transmit::<P>(sent, payload, false), ipv6);
+            let before = bytes.clone();
+            let answered = sent.at_hop(&mut Generous);
+            prop_assert_eq!(answer::<P>(&mut bytes, &mut Generous), answered.is_some());
+            let arrived = parse::<P>(&bytes).unwrap();
+            prop_assert_eq!(arrived.header, answered.unwrap_or(sent));
+            prop_assert_eq!((arrived.fate, arrived.payload), (Fate::Whole, &payload[..]));
+            // A frame that was damaged on its way is left as it is.
+            let mut damaged = before;
+            let (long, at) = (damaged.len() - payload.len(), if ipv6 { 62 } else { 42 });
+            let bit = bit % (8 * (32.min(long - at)));
+            damaged[at + bit / 8] ^= 1 << (bit % 8);
+            let copy = damaged.clone();
+            prop_assert!(!answer::<P>(&mut damaged, &mut Generous));
+            prop_assert_eq!(damaged, copy);
+        });
+    }
+}
+
+#[test]
+fn a_port_answers_only_the_transport_whose_number_the_frame_has() {
+    for_each_framed!(|P| {
+        for_each_framed!(|Q| {
+            let (mut bytes, _) = frame::<P>(
+                &transmit::<P>(header::<HeaderOf<P>>(0x20, &[7, 1, 5, 1 << 31]), 20, false),
+                false,
+            );
+            let asks = ["d3", "rcp", "pdq"].contains(&P::NAME) && P::NUMBER == Q::NUMBER;
+            assert_eq!(answer::<Q>(&mut bytes, &mut Generous), asks, "{} at {}", P::NAME, Q::NAME);
+        });
+    });
+}
+
+#[test]
+fn what_is_no_frame_is_not_answered() {
+    let (bytes, _) = frame::<Pdq>(&transmit::<Pdq>(header::<HeaderOf<Pdq>>(0, &[7, 1]), 20, false), false);
+    for length in 0..bytes.len().min(42 + 52) {
+        assert!(!answer::<Pdq>(&mut bytes[..length].to_vec(), &mut Generous), "{length} B");
     }
 }
 
@@ -258,6 +326,6 @@ fn frames_are_those_of_the_vectors() {
     for (held, made) in held.lines().zip(text.lines()) {
         assert_eq!(held, made);
     }
-    assert_eq!((held.lines().count(), lines.len()), (text.lines().count(), 1 + 2 * (5 + 5 + 2 + 3)));
+    assert_eq!((held.lines().count(), lines.len()), (text.lines().count(), 1 + 2 * (5 + 5 + 2 + 3 + 3 * 3)));
     assert!(FRAMED.contains(&"ndp"));
 }

@@ -1,8 +1,6 @@
 //! Checks across settings.
 
 use pullnet_config::Reader;
-use pullnet_qdisc::SwitchConfig;
-use pullnet_transport::Reliance;
 use pullnet_units::PortId;
 
 use super::NamedPort;
@@ -18,20 +16,6 @@ pub(super) fn no_loop(root: &Reader<'_>, ports: &[NamedPort], learning: &Learnin
         reader.refuse(
             "unknown",
             "lets frames go round for ever, for the switches are joined in a ring; use \"drop\" and [[forward]]",
-        );
-    }
-}
-
-/// Headers on the wire ask ports nothing, so a discipline that answers them would be a queue like any other.
-pub(super) fn frames_ask(root: &Reader<'_>, discipline: &SwitchConfig) {
-    if ![Reliance::Rates, Reliance::Turns].iter().any(|reliance| discipline.supports(*reliance)) {
-        return;
-    }
-    if let Some(reader) = root.table("switch", "kind = \"drop-tail\"") {
-        reader.refuse(
-            "kind",
-            "answers questions in headers of transports that have no form on the wire; use \"drop-tail\" here, and the \
-             simulator for this discipline",
         );
     }
 }

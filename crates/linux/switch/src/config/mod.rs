@@ -131,7 +131,6 @@ fn file(root: &Reader<'_>) -> Option<SwitchFile> {
     let learning = learning?;
     check::no_loop(root, &ports, &learning);
     let (discipline, forwarding, _) = switch?;
-    check::frames_ask(root, &discipline);
     let run = run.good().then_some(run.value)?;
     Some(SwitchFile {
         fabric: fabric(&run, forwarding, &learning),
