@@ -15,5 +15,20 @@ def test_a_drawing_is_of_the_description_beside_it(dot: Path) -> None:
 
 
 def test_the_transports_that_are_used_most_are_drawn() -> None:
-    drawn = {"d3", "dctcp", "go-back-n", "homa", "ndp", "pfabric", "phost", "roce", "scdp", "tcp"}
+    drawn = {
+        "d3",
+        "dcqcn",
+        "dctcp",
+        "fastpass",
+        "go-back-n",
+        "homa",
+        "hpcc",
+        "mptcp",
+        "ndp",
+        "pdq",
+        "pfabric",
+        "phost",
+        "roce",
+    }
+    drawn |= {"scdp", "tcp", "timely"}
     assert drawn <= {dot.parent.name for dot in DRAWN}
