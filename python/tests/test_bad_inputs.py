@@ -138,7 +138,7 @@ RUN = [
     ("run empty.toml", "empty.toml", "topology"),
     ("run nul.toml", "nul.toml:1"),
     ("run latin.toml", "latin.toml", "UTF-8"),
-    ("run twice.toml", "twice.toml:4", "keep one"),
+    ("run twice.toml", "twice.toml:4", "`seed`", "keep one"),
     ("run unclosed.toml", "unclosed.toml:1"),
     ("run array.toml", "array.toml", "topology"),
     ("run unitless.toml", "unitless.toml:", "rate", "10"),
