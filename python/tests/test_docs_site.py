@@ -1,22 +1,17 @@
 """What the documentation site adds to the pages: names of files, and where the examples' folders are."""
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from .page_examples import ROOT, blocks
+from .page_examples import ROOT, blocks, module_of_site
 
 
 @pytest.fixture(scope="module")
 def pages() -> ModuleType:
-    """The module tools/site/site_pages.py, which is no part of a package."""
-    spec = importlib.util.spec_from_file_location("site_pages", ROOT / "tools" / "site" / "site_pages.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """The module that makes pages."""
+    return module_of_site("site_pages")
 
 
 def page_of(pages: ModuleType, source: str, tmp_path: Path) -> str:
