@@ -70,7 +70,9 @@ class Site:
 
     def page_text(self, text: str, source: Path) -> str:
         """Return the text of a page: included code in its place, links to pages of the site, no marks of tests."""
-        text = _MARKER.sub("", titled(with_note(text)))
+        if source.is_relative_to("docs"):
+            text = with_note(text)
+        text = _MARKER.sub("", titled(text))
         text = outside_fences(text, lambda part: self._links(part, source))
         return _INCLUDE.sub(lambda found: included(found[1], found[2]), text)
 
