@@ -44,4 +44,5 @@ def test_a_page_says_where_the_folders_of_its_examples_are(pages: ModuleType, tm
     assert page.startswith("# From a capture to a link's size\n\n!!! note")
     assert "    ln -s CLONE/scenarios scenarios\n    ln -s CLONE/python/pullnet/traffic/data captures\n" in page
     assert "!!! note" not in page_of(pages, "docs/how-to/own-topology.md", tmp_path)
+    assert "!!! note" not in page_of(pages, "docs/how-to/own-paper.md", tmp_path), "it makes a folder of its own"
     assert "!!! note" not in page_of(pages, "README.md", tmp_path), "its reader is in the clone"

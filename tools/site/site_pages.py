@@ -115,7 +115,7 @@ _EXAMPLES = {"scenarios": "scenarios", "captures": "python/pullnet/traffic/data"
 def with_note(text: str) -> str:
     """Return a page with a note of the folders that its examples take from a clone, if they take any."""
     examples = "".join(found[1] for found in _RUN.finditer(text))
-    used = [name for name in _EXAMPLES if f"{name}/" in examples]
+    used = [name for name in _EXAMPLES if re.search(rf"(?<![\w/]){name}/", examples)]
     if not used:
         return text
     links = "\n".join(f"    ln -s CLONE/{_EXAMPLES[name]} {name}" for name in used)
