@@ -10,6 +10,7 @@ A comment before a code block says what the block is:
 - `<!-- not run: REASON -->`: commands that need what a test does not have, such as root or another machine.
 """
 
+import importlib
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from .conftest import COMMAND, WATCHDOG_S
 
@@ -68,6 +70,15 @@ class Block:
     def exit_code(self) -> int:
         """The exit code that the block ends with."""
         return int(dict(self.options).get("exit", "0"))
+
+
+def module_of_site(name: str) -> ModuleType:
+    """Return a module of tools/site, which is no package."""
+    sys.path.insert(0, str(ROOT / "tools" / "site"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        del sys.path[0]
 
 
 def blocks(page: Path) -> list[Block]:

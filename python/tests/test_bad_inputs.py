@@ -48,6 +48,23 @@ def sizes_of(name: str) -> str:
     return scenario(block=f'kind = "poisson"\nload = 0.5\nflows = 9\nsizes = {{ file = "{name}", read = "steps" }}')
 
 
+def hops_of(value: str) -> str:
+    return scenario(more=f"[probes]\nhops = {value}")
+
+
+VL2 = 'kind = "vl2"\nda = 4\ndi = 4\nhosts_per_tor = 2'
+JELLYFISH = 'kind = "jellyfish"\nswitches = 10\nports = 4\ndegree = 3'
+JUPITER = "\n".join(
+    [
+        'kind = "jupiter"',
+        "blocks = 2",
+        "tors_per_block = 2",
+        "middle_blocks = 2",
+        "hosts_per_tor = 2",
+        "spine_blocks = 2",
+    ]
+)
+PLANES = 'kind = "planes"\nplanes = 2\nleaves = 2\nspines = 2\nhosts_per_leaf = 2'
 NET = '[[switch]]\nname = "s"\n[[host]]\nname = "a"\n[[host]]\nname = "b"\n'
 
 FILES: dict[str, str | bytes] = {
@@ -118,6 +135,29 @@ FILES: dict[str, str | bytes] = {
     "sizes-head.csv": "size,share\n100,1\n",
     "sizes-empty.toml": sizes_of("none-at-all.csv"),
     "none-at-all.csv": "bytes,cdf\n",
+    "hops-word.toml": hops_of("true"),
+    "hops-zero.toml": hops_of("{ every = 0 }"),
+    "hops-text.toml": hops_of('{ flows = "7,x" }'),
+    "hops-back.toml": hops_of('{ flows = "9..3" }'),
+    "hops-both.toml": hops_of('{ every = 2, flows = "1" }'),
+    "hops-key.toml": hops_of('{ flow = "1" }'),
+    "vl2.toml": scenario(VL2),
+    "vl2-zero.toml": scenario(VL2.replace("da = 4", "da = 0")),
+    "vl2-word.toml": scenario(VL2.replace("di = 4", 'di = "four"')),
+    "jelly-mesh.toml": scenario(JELLYFISH.replace("switches = 10", "switches = 3")),
+    "jelly-full.toml": scenario(JELLYFISH.replace("ports = 4", "ports = 3")),
+    "jelly-odd.toml": scenario(JELLYFISH.replace("switches = 10", "switches = 5")),
+    "jelly-tree.toml": scenario(JELLYFISH.replace("degree = 3", "degree = 1")),
+    "ab-odd.toml": scenario('kind = "ab-fat-tree"\nk = 3'),
+    "ab-key.toml": scenario('kind = "ab-fat-tree"\nk = 4\nhosts_per_tor = 2'),
+    "jupiter-none.toml": scenario(JUPITER.replace("\nspine_blocks = 2", "")),
+    "jupiter-many.toml": scenario(JUPITER.replace("\nblocks = 2", "\nblocks = 100000")),
+    "planes-none.toml": scenario(PLANES.replace("planes = 2", "planes = 0")),
+    "planes-many.toml": scenario(PLANES.replace("planes = 2", "planes = 100000")),
+    "oneway.toml": from_file("oneway-net.toml"),
+    "oneway-net.toml": NET
+    + '[[link]]\nbetween = ["a", "s"]\nrate = "1 Gbps"\ndelay = "1 us"\nback = { rate = "2 Gbps" }\n'
+    + '[[link]]\nbetween = ["b", "s"]\nrate = "1 Gbps"\ndelay = "1 us"\n',
     "taken.txt": "not a folder",
     "noise.pcap": bytes(range(256)) * 8,
     "empty.pcap": b"",
@@ -138,7 +178,7 @@ RUN = [
     ("run empty.toml", "empty.toml", "topology"),
     ("run nul.toml", "nul.toml:1"),
     ("run latin.toml", "latin.toml", "UTF-8"),
-    ("run twice.toml", "twice.toml:4", "keep one"),
+    ("run twice.toml", "twice.toml:4", "`seed`", "keep one"),
     ("run unclosed.toml", "unclosed.toml:1"),
     ("run array.toml", "array.toml", "topology"),
     ("run unitless.toml", "unitless.toml:", "rate", "10"),
@@ -178,6 +218,24 @@ RUN = [
     ("run sizes-end.toml", "end.csv", "0.9"),
     ("run sizes-head.toml", "sizes-head.csv", "bytes,cdf"),
     ("run sizes-empty.toml", "none-at-all.csv"),
+    ("run hops-word.toml", "hops-word.toml:", "hops", "true", "every = 10"),
+    ("run hops-zero.toml", "hops-zero.toml:", "hops.every", "0", "use 1"),
+    ("run hops-text.toml", "hops-text.toml:", "hops.flows", '"x"', "0,7,10..19"),
+    ("run hops-back.toml", "hops-back.toml:", "9..3", "3..9"),
+    ("run hops-both.toml", "hops-both.toml:", "hops.every", "keep one"),
+    ("run hops-key.toml", "hops-key.toml:", "hops.flow", "did you mean"),
+    ("run vl2-zero.toml", "vl2-zero.toml:", "da", "0", "use 2"),
+    ("run vl2-word.toml", "vl2-word.toml:", "di", '"four"', "di = 4"),
+    ("run jelly-mesh.toml", "jelly-mesh.toml:", "degree", "3", "at most 2"),
+    ("run jelly-full.toml", "jelly-full.toml:", "degree", "3", "at most 2"),
+    ("run jelly-odd.toml", "jelly-odd.toml:", "degree", "odd", "even"),
+    ("run jelly-tree.toml", "jelly-tree.toml:", "degree", "connected", "use 3"),
+    ("run ab-odd.toml", "ab-odd.toml:", "k", "3", "use 4"),
+    ("run ab-key.toml", "ab-key.toml:", "hosts_per_tor", "vl2"),
+    ("run jupiter-none.toml", "jupiter-none.toml:", "spine_blocks", "missing"),
+    ("run jupiter-many.toml", "jupiter-many.toml:", "blocks", "100000", "use"),
+    ("run planes-none.toml", "planes-none.toml:", "planes", "0", "use"),
+    ("run planes-many.toml", "planes-many.toml:", "planes", "100000", "use 1 to 16"),
     ("run /dev/zero", "/dev/zero"),
     ("run small.toml --set k", "--set", "k"),
     ("run small.toml --set =3", "--set"),
@@ -232,6 +290,15 @@ OTHERS = [
     ("sweep small.toml --seeds 1 --jobs 0", "--jobs", "0"),
     ("sweep small.toml --seeds 1 --on http://a:1", "http://a:1", "dask://"),
     ("sweep small.toml --seeds 1 --out taken.txt", "taken.txt"),
+    ("export topology none.toml net.toml", "none.toml", "pullnet new"),
+    ("export topology vl2.toml net.yaml2", "net.yaml2", ".topo"),
+    ("export topology vl2.toml none/net.toml", "none/net.toml", "choose another place"),
+    ("export topology vl2.toml out.topo", "out.topo", "trees", ".txt"),
+    ("export topology oneway.toml out.txt", "out.txt", '"a" and "s"', "direction", ".toml"),
+    ("export topology /dev/zero net.toml", "/dev/zero", "name a file"),
+    ("export flows none flows.cm", "none", "not a result"),
+    ("export flows taken.txt flows.cm", "taken.txt", "not a result"),
+    ("reproduce ./taken.txt --quick", "./taken.txt", "paper.toml"),
     ("reproduce nothing", "nothing", "ndp"),
     ("reproduce ndp/nothing --smoke", "nothing"),
     ("reproduce ndp --quick --smoke", "--quick", "--smoke"),

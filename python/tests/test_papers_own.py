@@ -99,17 +99,46 @@ def test_it_runs_and_is_judged(pullnet: Pullnet, tmp_path: Path) -> None:
         ),
         (CLAIM.replace('"one"', '"two"'), EXPERIMENT, r"claim flows: there is no experiment 'two'; there are one"),
         (CLAIM + CLAIM, EXPERIMENT, r"claim flows: there are two of this id"),
-        (CLAIM.replace("priority = 1\n", ""), EXPERIMENT, r"mine: a \[\[claim\]\] .*'priority'"),
-        (CLAIM + 'wide = "yes"\n', EXPERIMENT, r"mine: a \[\[claim\]\] .*unexpected key 'wide'"),
+        (CLAIM.replace("priority = 1\n", ""), EXPERIMENT, r"claims.toml: claim flows: priority: is missing; write"),
+        (CLAIM + 'wide = "yes"\n', EXPERIMENT, r"claims.toml: claim flows: wide: is no key here"),
         (
             CLAIM,
             EXPERIMENT.replace("one.toml", "none.toml"),
             r"experiments.toml: \[one\]: scenario .*none.toml is not there",
         ),
-        (CLAIM, EXPERIMENT.replace("smoke =", "tiny ="), r"\[one\]: has no level"),
-        (CLAIM, EXPERIMENT.replace('title = "One flow"', ""), r"mine: the key 'title' is missing"),
+        (CLAIM, EXPERIMENT.replace("smoke = { seeds = [1, 2], seconds = 1 }", ""), r"\[one\]: has no level"),
+        (CLAIM, EXPERIMENT.replace('title = "One flow"', ""), r"experiments.toml: one.title: is missing"),
         (CLAIM, EXPERIMENT.replace("[one]", "[one"), r"experiments.toml: .*line 2"),
-        (CLAIM, EXPERIMENT.replace('"one.toml"', "3"), r"mine: "),
+        (CLAIM, EXPERIMENT.replace('"one.toml"', "3"), r"experiments.toml: one.scenario: 3 is not text; write"),
+        (CLAIM, EXPERIMENT.replace("seconds = 1", "seconds = -1"), r"one.smoke.seconds: -1 is not a number above 0"),
+        (CLAIM, EXPERIMENT.replace("[1, 2]", '"2..x"'), r"experiments.toml: one.smoke.seeds: .*2\.\.x"),
+        (CLAIM, EXPERIMENT.replace("[1, 2]", '"1..999999999"'), r"one.smoke.seeds: .*at most"),
+        (CLAIM, EXPERIMENT.replace('["90 kB", "180 kB"]', "[]"), r"one.axes: {'size': \[\]} is not a table of lists"),
+        (CLAIM, EXPERIMENT.replace("axes.size", "axes.bytes"), r"one.axes.bytes: sets nothing; add .*keys.bytes ="),
+        (CLAIM, EXPERIMENT + "[[two]]\n", r"experiments.toml: two: \[{}\] is no experiment"),
+        (CLAIM, EXPERIMENT + 'colour = "red"\n', r"one.colour: is no key here; use one of title"),
+        (CLAIM, "", r"experiments.toml: has no experiment; write"),
+        ("", EXPERIMENT, r"claims.toml: claim: there is none; write a table \[\[claim\]\]"),
+        (CLAIM.replace("to = 1", 'to = "one"'), EXPERIMENT, r"claim flows: accept.to: 'one' is not a number"),
+        (CLAIM.replace("from = 1", "from = 2"), EXPERIMENT, r"claim flows: accept.from: 2 is above to = 1; exchange"),
+        (
+            CLAIM.replace("accept = { from = 1, to = 1 }", ""),
+            EXPERIMENT,
+            r"claim flows: accept: accepts anything; state",
+        ),
+        (CLAIM.replace("from = 1, to = 1", "form = 1"), EXPERIMENT, r"accept.form: is no key here; use `from`"),
+        (
+            CLAIM.replace("priority = 1", "priority = true"),
+            EXPERIMENT,
+            r"claim flows: priority: true is not a whole number",
+        ),
+        (CLAIM.replace('id = "flows"', "id = 5"), EXPERIMENT, r"claim number 1: id: 5 is not text"),
+        (
+            CLAIM.replace('"flows.completed" }', '"flows.completed", at = { size = "1 kB" } }'),
+            EXPERIMENT,
+            r"claim flows: parameters.at: no level of \[one\] has the point size 1 kB; it has size 90 kB; size 180 kB",
+        ),
+        (CLAIM + "curve = [[1], [2, 3]]\n", EXPERIMENT, r"claim flows: curve: .* is not a list of points"),
     ],
 )
 def test_errors_are_named(claims: str, experiments: str, error: str, tmp_path: Path) -> None:
@@ -130,3 +159,27 @@ def test_a_number_that_no_run_has_is_refused_with_those_that_are_near(pullnet: P
     done = pullnet("reproduce", "mine", "--smoke", "--out", "out")
     assert done.returncode == 2
     assert "metric = 'flows.complete'" in done.stderr and "flows.completed" in done.stderr.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("title", "error"),
+    [
+        ("", r"paper.toml: title: is missing; write for instance title ="),
+        ("title = 5", r"paper.toml: title: 5 is not text"),
+        ('title = "Mine"\nauthor = "me"', r"paper.toml: author: is no key here; use one of title, more"),
+    ],
+)
+def test_errors_of_the_title_are_named(title: str, error: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=error):
+        own.load(paper(tmp_path / "mine", title=title))
+
+
+def test_all_errors_of_all_files_come_at_once(tmp_path: Path) -> None:
+    place = paper(tmp_path / "mine", CLAIM.replace('"1"', "1").replace("priority = 1", "priority = 0"), "", "")
+    with pytest.raises(InputError) as error:
+        own.load(place)
+    assert [line.split(":")[0].rpartition("/")[2] for line in error.value.errors] == [
+        "paper.toml",
+        "experiments.toml",
+        "claims.toml",
+    ]

@@ -103,8 +103,8 @@ def test_exponents_order_series_by_memory() -> None:
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        (np.arange(100.0), "100 samples are too few for a Hurst exponent; give at least 128"),
-        (np.full(200, 3.0), "all samples are equal; a constant has no Hurst exponent"),
+        (np.arange(100.0), "100 samples are too few for a Hurst exponent; give at least 208"),
+        (np.full(300, 3.0), "all samples are equal; a constant has no Hurst exponent"),
         (np.append(series(0), np.nan), "has samples that are no number; give the longest stretch without gaps"),
     ],
 )
@@ -147,6 +147,18 @@ def one(name: str, rejected: bool) -> OneTest:
 )
 def test_verdicts(adf: bool, pp: bool, kpss: bool, wanted: Verdict) -> None:
     assert verdict((one("ADF", adf), one("Phillips-Perron", pp), one("KPSS", kpss))) is wanted
+
+
+@pytest.mark.parametrize("count", [130, 180, 207, 208])
+def test_a_short_series_is_tested_though_it_shows_no_exponent(count: int) -> None:
+    volumes = Volumes("short", 5.0, 0.0, np.exp(series(1)[:count]), np.zeros(count, np.uint8))
+    found = stationarity(volumes, windows=())
+    assert len(found.windows[0].tests) == 3
+    assert (found.memory.hurst is None) == (count < 208)
+
+
+def test_a_series_that_changes_at_its_very_end_only_shows_no_exponent() -> None:
+    assert memory(np.append(np.zeros(208), 5.0)).hurst is None
 
 
 def test_a_constant_is_stationary_without_a_test() -> None:

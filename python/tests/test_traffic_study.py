@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pullnet.traffic import TrafficError, Volumes
+from pullnet.traffic import TrafficError, Volumes, weibull
 from pullnet.traffic.dimensioning import dimension
-from pullnet.traffic.fitting import Unfitted, fit
+from pullnet.traffic.fitting import Unfitted, correlation, fit
 from pullnet.traffic.report import write
-from pullnet.traffic.studies import MOST_TESTED, Options, by_trace, study
+from pullnet.traffic.sample import Floats
+from pullnet.traffic.studies import MOST_TESTED, Options, Study, by_trace, study
 from pullnet.traffic.synthesis import law_of, synthesise
 
 from .conftest import Pullnet
 
 DATA = Path(__file__).parents[1] / "pullnet" / "traffic" / "data"
+HELD = Path(__file__).parent / "data" / "study.json"
 
 
 def made(name: str, cv: float, count: int = 3000, timescale: float = 0.1, seed: int = 1) -> Volumes:
@@ -37,6 +39,60 @@ def test_a_study_says_what_the_single_functions_say() -> None:
         assert item.dimensioning == dimension(each)
     assert {each.trace for each in found.predictions} == {"calm", "wild"}
     assert not found.unpredicted
+
+
+def numbers_of(found: Study) -> dict[str, Any]:
+    """What a study computes: rows, criteria of all laws, ratios, predictions."""
+    fittings = found.fittings
+    return {
+        "rows": [
+            {key: row[key] for key in ("alpha", "xmin_bps", "gamma", "capacity_bps", "exceeded", "against_power_law")}
+            for row in found.rows()
+        ],
+        "criteria": [
+            {name: [each.aic, each.bic, each.distance] for name, each in fitting.whole.criteria.items()}
+            for fitting in fittings
+        ],
+        "ratios": [[ratio.normalised for ratio in fitting.whole.ratios] for fitting in fittings],
+        "predicted": [each.predicted for each in found.predictions],
+    }
+
+
+def flat(value: Any) -> list[float]:
+    if isinstance(value, dict):
+        return [number for key in sorted(value) for number in flat(value[key])]
+    return [number for each in value for number in flat(each)] if isinstance(value, list) else [value]
+
+
+def test_numbers_are_those_that_each_part_computed_by_itself() -> None:
+    """The file was written when every rule and law still sorted, checked and estimated for itself."""
+    silent = np.maximum(np.random.default_rng(1).normal(5.0, 4.0, 2000), 0.0)
+    volumes = [*traces(), Volumes("silent", 1.0, 0.0, silent, np.zeros(2000, np.uint8))]
+    found = flat(numbers_of(study(volumes, Options(stationarity=False))))
+    wanted = flat(json.loads(HELD.read_text(encoding="utf-8")))
+    assert len(found) > 300
+    assert found == pytest.approx(wanted, rel=1e-12)
+
+
+def test_a_law_is_estimated_once_for_all_shares_and_a_plot_computed_once_for_all_laws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    estimated: list[int] = []
+    estimate = weibull.estimate
+
+    def counted(x: Floats) -> tuple[float, float]:
+        estimated.append(len(x))
+        return estimate(x)
+
+    monkeypatch.setattr(weibull, "estimate", counted)
+    volumes = made("calm", 0.2, count=777)
+    dimension(volumes)
+    assert estimated == [777]
+    correlation._normal.cache_clear()
+    fit(volumes)
+    fit(made("wild", 0.7, count=777))
+    assert correlation._normal.cache_info().misses == 1
+    assert estimated == [777] * 3
 
 
 def test_results_do_not_depend_on_the_number_of_processes() -> None:

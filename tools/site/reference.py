@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import typer
-from site_pages import PROTOCOLS, ROOT, fence
+from site_pages import PROTOCOLS, ROOT, PageError, fence
 
 import pullnet
 from pullnet.cli.app import app
@@ -86,11 +86,22 @@ def header_page() -> str:
     return head + fence(header.read_text(encoding="utf-8"), header) + "\n"
 
 
+_VARIANTS = {"rcp": "d3", "polyraptor": "scdp"}
+"""Protocols that are described on the page of another one."""
+
+
+def page_of(protocol: str) -> str:
+    """Return the name of the page that describes a protocol."""
+    return _VARIANTS.get(protocol, protocol)
+
+
 def protocols_page() -> str:
     """Return the list of protocols, each with its page if it has one."""
     lines = ["# Protocols", "", "Each page says which rules are built, from which source, and where they differ.", ""]
     lines += ["| protocol | what it is |", "|---|---|"]
     for name, summary in pullnet.catalogue("protocols").items():
-        page = PROTOCOLS / name / "README.md"
-        lines.append(f"| [`{name}`]({name}.md) | {summary} |" if page.is_file() else f"| `{name}` | {summary} |")
+        page = PROTOCOLS / page_of(name) / "README.md"
+        if not page.is_file():
+            raise PageError(f"{page}: is not there; every protocol has a page, or is named in _VARIANTS")
+        lines.append(f"| [`{name}`]({page.parent.name}.md) | {summary} |")
     return "\n".join(lines) + "\n"

@@ -16,6 +16,9 @@ _LANGUAGES = {".rs": "rust", ".toml": "toml", ".py": "python", ".sh": "sh", ".c"
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 _MARKER = re.compile(r"^<!-- (?:run|not run|file|output|example)\b.*?-->\n", re.MULTILINE)
+_FILE = re.compile(r"^<!-- file (\S+) -->\n```(\w+)\n", re.MULTILINE)
+_RUN = re.compile(r"^<!-- run\b.*?-->\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TITLE = re.compile(r"\A(# .*\n)")
 _INCLUDE = re.compile(r"^<!-- include: (\S+)(?: (.+?))? -->$", re.MULTILINE)
 
 
@@ -67,7 +70,9 @@ class Site:
 
     def page_text(self, text: str, source: Path) -> str:
         """Return the text of a page: included code in its place, links to pages of the site, no marks of tests."""
-        text = _MARKER.sub("", text)
+        if source.is_relative_to("docs"):
+            text = with_note(text)
+        text = _MARKER.sub("", titled(text))
         text = outside_fences(text, lambda part: self._links(part, source))
         return _INCLUDE.sub(lambda found: included(found[1], found[2]), text)
 
@@ -101,6 +106,27 @@ class Site:
             self._shown.add(place)
             self.write(place, folder_page(path) if (ROOT / path).is_dir() else file_page(path))
         return place
+
+
+_EXAMPLES = {"scenarios": "scenarios", "captures": "python/pullnet/traffic/data"}
+"""Folders that examples name, and where they are in a clone."""
+
+
+def with_note(text: str) -> str:
+    """Return a page with a note of the folders that its examples take from a clone, if they take any."""
+    examples = "".join(found[1] for found in _RUN.finditer(text))
+    used = [name for name in _EXAMPLES if re.search(rf"(?<![\w/]){name}/", examples)]
+    if not used:
+        return text
+    links = "\n".join(f"    ln -s CLONE/{_EXAMPLES[name]} {name}" for name in used)
+    folders = " and ".join(f"`{name}`" for name in used)
+    note = f"    The examples use {folders} of the clone. In a folder of your own, link to them:"
+    return _TITLE.sub(rf'\1\n!!! note "Before you start"\n{note}\n\n    ```sh\n{links}\n    ```\n', text)
+
+
+def titled(text: str) -> str:
+    """Return a page whose blocks that readers save as files have the files' names as titles."""
+    return _FILE.sub(r'```\2 title="\1"\n', text)
 
 
 def outside_fences(text: str, change: Callable[[str], str]) -> str:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pullnet.errors import InputError
+from pullnet.papers import tables
+from pullnet.papers.tables import LEVELS
 from pullnet.runs.seeds import parse_seeds
-
-LEVELS = ("smoke", "quick", "full")
-"""How much is run: for a test machine, in under ten minutes, or as far as the paper went."""
 
 Settings = dict[str, object]
 Implied = dict[str, dict[str, Settings]]
@@ -122,29 +121,11 @@ def load(paper: str | Path) -> Paper:
         raise InputError(f"there is no paper `{paper}`; there are {', '.join(names())}")
     place = folder() / paper if isinstance(paper, str) else paper
     name = paper if isinstance(paper, str) else place.resolve().name
-    try:
-        return _load(name, place)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{place}: {_said(error)}") from error
-
-
-def _said(error: Exception) -> str:
-    """Say what is wrong with a table, which the error names by a key or by an argument."""
-    missing = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
-    return (
-        missing.replace("Claim.__init__() ", "a [[claim]] ")
-        .replace("keyword argument", "key")
-        .replace("positional argument", "key")
-    )
-
-
-def _load(name: str, place: Path) -> Paper:
-    about = _toml(place / "paper.toml")
-    shared = about.get("more", {})
-    tables = _toml(place / "experiments.toml")
-    experiments = {key: _experiment(place, key, table, shared) for key, table in tables.items()}
-    claims = [_claim(table) for table in _toml(place / "claims.toml")["claim"]]
-    return Paper(name, about["title"], place, experiments, claims)
+    documents = {file: _toml(place / file) for file in ("paper.toml", "experiments.toml", "claims.toml")}
+    tables.check(place, documents)
+    about, varied, claimed = documents.values()
+    experiments = {key: _experiment(place, key, table, about.get("more", {})) for key, table in varied.items()}
+    return Paper(name, about["title"], place, experiments, [_claim(table) for table in claimed["claim"]])
 
 
 def _toml(path: Path) -> dict[str, Any]:

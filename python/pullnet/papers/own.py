@@ -8,8 +8,9 @@ from pathlib import Path
 from pullnet.errors import InputError
 from pullnet.papers import model
 from pullnet.papers.measures import ALL
-from pullnet.papers.model import Claim, Paper
+from pullnet.papers.model import Claim, Experiment, Paper
 from pullnet.papers.reproduce import used_by
+from pullnet.papers.tables import LEVELS
 
 
 def find(what: str) -> tuple[str | Path, str | None]:
@@ -42,7 +43,7 @@ def _of_experiments(paper: Paper) -> Iterator[str]:
         elif not experiment.work.is_file():
             yield f"{where}: scenario {experiment.work} is not there"
         if not experiment.levels:
-            yield f"{where}: has no level; add a table of {', '.join(model.LEVELS)}, with `seeds` and `seconds`"
+            yield f"{where}: has no level; add a table of {', '.join(LEVELS)}, with `seeds` and `seconds`"
 
 
 def _of_claims(paper: Paper) -> Iterator[str]:
@@ -56,6 +57,18 @@ def _of_claims(paper: Paper) -> Iterator[str]:
         for name in used_by(claim):
             if name not in paper.experiments:
                 yield f"claim {claim.id}: there is no experiment {name!r}; there are {', '.join(paper.experiments)}"
+            else:
+                yield from (f"claim {claim.id}: {error}" for error in _of_point(claim, paper.experiments[name]))
+
+
+def _of_point(claim: Claim, experiment: Experiment) -> Iterator[str]:
+    """Errors of a point that no level of the experiment has: nothing could be measured there."""
+    at = claim.parameters.get("at")
+    points = [point.at for level in experiment.levels.values() for point in level.points]
+    if isinstance(at, dict) and not any(at.items() <= point.items() for point in points):
+        have = "; ".join(dict.fromkeys(", ".join(f"{name} {value}" for name, value in each.items()) for each in points))
+        wanted = ", ".join(f"{name} {value}" for name, value in at.items())
+        yield f"parameters.at: no level of [{experiment.name}] has the point {wanted}; it has {have}"
 
 
 def _of_measure(claim: Claim) -> Iterator[str]:

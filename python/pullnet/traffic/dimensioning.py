@@ -11,6 +11,7 @@ rules that cannot have them: with a share z of zeros the rest has to stay below 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,32 +30,62 @@ HEADROOM = 0.3
 """Of the rule of thumb."""
 
 
+class Sample:
+    """Volumes of intervals, with what several rules need of them."""
+
+    def __init__(self, values: Floats) -> None:
+        """Take volumes that were checked."""
+        self.values = values
+
+    @cached_property
+    def ordered(self) -> Floats:
+        """The volumes, the smallest first."""
+        return np.sort(self.values)
+
+    @cached_property
+    def mean(self) -> float:
+        """Mean volume."""
+        return float(self.values.mean())
+
+    @cached_property
+    def deviation(self) -> float:
+        """Standard deviation of the volumes."""
+        return float(self.values.std())
+
+    def reaching(self, volume: float) -> float:
+        """Share of the intervals with at least `volume`."""
+        return float((len(self.values) - np.searchsorted(self.ordered, volume)) / len(self.values))
+
+
+Quantile = Callable[[float], float]
+"""The volume per interval to be carried, from eps."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A way to choose a capacity."""
 
     name: str
     summary: str
-    volume: Callable[[Floats, float], float]
-    """The volume per interval to be carried, from a sample and eps."""
+    of: Callable[[Sample], Quantile]
+    """Does what it needs of a sample once, for every eps: estimates of a law take longer than its quantiles."""
 
 
-def meent(sample: Floats, eps: float) -> float:
+def meent(sample: Sample) -> Quantile:
     """Mean plus sqrt(-2 ln eps) standard deviations: the Chernoff bound of a Gaussian (van de Meent et al. 2006)."""
-    return float(sample.mean() + math.sqrt(-2 * math.log(eps)) * _deviation(sample))
+    return lambda eps: sample.mean + math.sqrt(-2 * math.log(eps)) * sample.deviation
 
 
-def gaussian(sample: Floats, eps: float) -> float:
+def gaussian(sample: Sample) -> Quantile:
     """Upper eps quantile of the Gaussian with the sample's mean and variance."""
-    return float(Gaussian(float(sample.mean()), _deviation(sample)).isf(eps))
+    return _quantile(Gaussian(sample.mean, sample.deviation))
 
 
-def lognormal_moments(sample: Floats, eps: float) -> float:
+def lognormal_moments(sample: Sample) -> Quantile:
     """Upper eps quantile of the log-normal that has the sample's mean and variance."""
-    mean = float(sample.mean())
-    if mean == 0:
-        return 0.0
-    return float(lognormal_of(mean, _deviation(sample) / mean).isf(eps))
+    if sample.mean == 0:
+        return lambda _eps: 0.0
+    return _quantile(lognormal_of(sample.mean, sample.deviation / sample.mean))
 
 
 def lognormal_of(mean: float, cv: float) -> LogNormal:
@@ -63,36 +94,40 @@ def lognormal_of(mean: float, cv: float) -> LogNormal:
     return LogNormal(math.log(mean) - variance / 2, math.sqrt(variance))
 
 
-def lognormal(sample: Floats, eps: float) -> float:
+def lognormal(sample: Sample) -> Quantile:
     """Upper eps quantile of the log-normal of maximum likelihood."""
-    return _of_positive(LogNormal.fit, sample, eps)
+    return _of_positive(LogNormal, sample)
 
 
-def weibull(sample: Floats, eps: float) -> float:
+def weibull(sample: Sample) -> Quantile:
     """Upper eps quantile of the Weibull law of maximum likelihood."""
-    return _of_positive(Weibull.fit, sample, eps)
+    return _of_positive(Weibull, sample)
 
 
-def empirical(sample: Floats, eps: float) -> float:
-    """Return the smallest volume that no more than a share eps of the sample reaches: just above an order statistic."""
-    allowed = math.floor(eps * len(sample) * (1 + 1e-12))
-    reached = np.partition(sample, len(sample) - 1 - allowed)[len(sample) - 1 - allowed]
-    return float(np.nextafter(reached, np.inf))
+def empirical(sample: Sample) -> Quantile:
+    """The smallest volume that no more than a share eps of the sample reaches: just above an order statistic."""
+    count = len(sample.values)
+
+    def quantile(eps: float) -> float:
+        allowed = math.floor(eps * count * (1 + 1e-12))
+        return float(np.nextafter(sample.ordered[count - 1 - allowed], np.inf))
+
+    return quantile
 
 
-def rule_of_thumb(sample: Floats, _eps: float) -> float:
+def rule_of_thumb(sample: Sample) -> Quantile:
     """Mean plus 30 %, for any eps."""
-    return float(sample.mean() * (1 + HEADROOM))
+    return lambda _eps: sample.mean * (1 + HEADROOM)
 
 
-def gev(sample: Floats, eps: float) -> float:
+def gev(sample: Sample) -> Quantile:
     """Upper eps quantile of the generalised extreme value law of maximum likelihood."""
-    return _by_scipy("genextreme", sample, eps)
+    return _by_scipy("genextreme", sample)
 
 
-def gpd(sample: Floats, eps: float) -> float:
+def gpd(sample: Sample) -> Quantile:
     """Upper eps quantile of the generalised Pareto law of maximum likelihood, from the least sample on."""
-    return _by_scipy("genpareto", sample, eps)
+    return _by_scipy("genpareto", sample)
 
 
 RULES = {
@@ -167,7 +202,7 @@ def supports(samples: int, eps: float) -> bool:
 
 def capacity(rule: str, sample: Floats, eps: float) -> float:
     """Volume per interval that a rule requires, in the unit of the sample."""
-    return _rule(rule).volume(_checked(sample), _checked_eps(eps))
+    return _rule(rule).of(Sample(_checked(sample)))(_checked_eps(eps))
 
 
 def exceedance(sample: Floats, volume: float) -> float:
@@ -179,19 +214,19 @@ def dimension(
     volumes: Volumes, *, eps: Sequence[float] = EPSILONS, rules: Iterable[str] = tuple(RULES)
 ) -> Dimensioning:
     """Apply every rule for every eps to a trace; gaps are left out."""
-    sample = _checked(volumes.sample(), volumes.trace)
+    values = _checked(volumes.sample(), volumes.trace)
+    sample = Sample(values)
     wanted = [_checked_eps(each) for each in eps]
     to_rate = 8.0 / volumes.timescale
     found = []
     for name in rules:
+        quantile = _rule(name).of(sample)
         for each in wanted:
-            volume = _rule(name).volume(sample, each)
-            found.append(Capacity(name, each, volume * to_rate, exceedance(sample, volume)))
-    mean, deviation = float(sample.mean()), _deviation(sample)
-    zeros = int(np.count_nonzero(sample == 0))
-    return Dimensioning(
-        volumes.trace, volumes.timescale, len(sample), zeros, mean * to_rate, deviation * to_rate, tuple(found)
-    )
+            volume = quantile(each)
+            found.append(Capacity(name, each, volume * to_rate, sample.reaching(volume)))
+    rates = sample.mean * to_rate, sample.deviation * to_rate
+    zeros = int(np.count_nonzero(values == 0))
+    return Dimensioning(volumes.trace, volumes.timescale, len(values), zeros, *rates, tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,27 +287,34 @@ def _checked_eps(eps: float) -> float:
     return float(eps)
 
 
-def _deviation(sample: Floats) -> float:
-    return float(sample.std())
+def _quantile(law: Model) -> Quantile:
+    return lambda eps: float(law.isf(eps))
 
 
-def _of_positive(fit: Callable[[Floats], Model], sample: Floats, eps: float) -> float:
+def _of_positive(kind: type[Model], sample: Sample) -> Quantile:
     """Quantile of a law for the positive samples, at the share of them that may exceed."""
-    positive = sample[sample > 0]
-    if eps * len(sample) >= len(positive):
-        return 0.0
-    if positive.min() == positive.max():
-        return float(positive[0])
-    return float(fit(positive).isf(eps * len(sample) / len(positive)))
+    count = len(sample.values)
+    positive = sample.values[sample.values > 0]
+    if not len(positive):
+        return lambda _eps: 0.0
+    least = float(positive.min())
+    law = None if least == float(positive.max()) else kind.estimate(positive)
+
+    def quantile(eps: float) -> float:
+        if eps * count >= len(positive):
+            return 0.0
+        return least if law is None else float(law.isf(eps * count / len(positive)))
+
+    return quantile
 
 
-def _by_scipy(law: str, sample: Floats, eps: float) -> float:
+def _by_scipy(law: str, sample: Sample) -> Quantile:
     from scipy import stats  # takes half a second
 
-    mean = float(sample.mean())
-    if sample.min() == sample.max():
-        return mean
-    scaled = sample / mean
+    if sample.ordered[0] == sample.ordered[-1]:
+        return lambda _eps: sample.mean
+    scaled = sample.values / sample.mean
     fixed = {"floc": float(scaled.min()) * (1 - 1e-9)} if law == "genpareto" else {}
     family = getattr(stats, law)
-    return float(family.isf(eps, *family.fit(scaled, **fixed)) * mean)
+    found = family.fit(scaled, **fixed)
+    return lambda eps: float(family.isf(eps, *found) * sample.mean)

@@ -216,9 +216,9 @@ def _states(column: Any, where: str) -> Any:
     encoded = _encoded(column)
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     words = encoded.dictionary.to_pylist()
-    present = [None] if column.null_count else []
-    present += [words[code] for code in np.unique(codes)] if not present else []
-    unknown = next((word for word in present if word not in _STATES), "")
+    # A dictionary may have words that no row uses.
+    wrong = (word for code, word in enumerate(words) if word not in _STATES and (codes == code).any())
+    unknown = None if column.null_count else next(wrong, "")
     if unknown != "":
         remedy = f"use one of {', '.join(_STATES)}"
         raise TrafficError(f"`{unknown}` is not a state", where=where, value=unknown, remedy=remedy)

@@ -10,8 +10,8 @@ from pullnet.traffic.error import TrafficError
 
 Series = NDArray[np.float64]
 
-FEWEST = 128
-"""Samples below which no estimate is given."""
+FEWEST = 208
+"""Samples below which no estimate is given: R/S needs three lengths between 16 bins and an eighth of the samples."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,25 @@ class Model(ABC):
     @classmethod
     def fit(cls, sample: ArrayLike) -> Self:
         """Maximum likelihood on all data; raises `SampleError` where nothing can be estimated."""
-        values = checked(sample)
+        return cls.fit_checked(checked(sample))[0]
+
+    @classmethod
+    def fit_checked(cls, values: Floats) -> tuple[Self, Floats]:
+        """`fit` of values that `checked` has seen; also returns the logarithms of the density of the values used."""
+        used = cls._used(values)
+        model = cls._whole(used)
+        logs = model.logpdf(used)
+        return replace(model, evidence=model._evidence(used, logs, zeros=values.size - used.size)), logs
+
+    @classmethod
+    def estimate(cls, sample: ArrayLike) -> Self:
+        """The parameters of `fit` without evidence, which takes longer to find than they do."""
+        return cls._whole(cls._used(checked(sample)))
+
+    @classmethod
+    def _used(cls, values: Floats) -> Floats:
         used = values if cls.keeps_zeros else values[values > 0]
-        model = cls._whole(varied(used, "sample", f"a {cls.name} model"))
-        return replace(model, evidence=model._evidence(used, zeros=values.size - used.size))
+        return varied(used, "sample", f"a {cls.name} model")
 
     @classmethod
     def fit_tail(cls, sample: ArrayLike, xmin: float) -> Self:
@@ -63,7 +78,7 @@ class Model(ABC):
             )
         used = values[values >= xmin]
         model = cls._tail(varied(used, f"sample above xmin {xmin:g}", f"a {cls.name} model"), float(xmin))
-        return replace(model, evidence=model._evidence(used, below=values.size - used.size))
+        return replace(model, evidence=model._evidence(used, model.logpdf(used), below=values.size - used.size))
 
     @classmethod
     @abstractmethod
@@ -97,11 +112,11 @@ class Model(ABC):
         """Name of the simpler model that this model approaches at the edge of its parameters."""
         return None
 
-    def _evidence(self, x: Floats, *, zeros: int = 0, below: int = 0) -> Evidence:
+    def _evidence(self, x: Floats, logs: Floats, *, zeros: int = 0, below: int = 0) -> Evidence:
         limit = self.limit()
         errors = self._errors(x) if limit is None else (math.nan,) * len(self.parameters)
         named = dict(zip(self.parameters, errors, strict=True))
-        return Evidence(x.size, float(self.logpdf(x).sum()), named, zeros, below, limit)
+        return Evidence(x.size, float(logs.sum()), named, zeros, below, limit)
 
     @property
     def support(self) -> float:
@@ -116,6 +131,8 @@ class Model(ABC):
         x = self._known(x)
         inside = x >= self.support if self.keeps_zeros else (x >= self.support) & (x > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
+            if inside.all():
+                return self._log_density(x)
             return np.where(inside, self._log_density(np.where(inside, x, self._somewhere())), -np.inf)
 
     def _somewhere(self) -> float:
@@ -129,6 +146,8 @@ class Model(ABC):
         """Natural logarithm of the share above `x`, without underflow however far out."""
         x = self._known(x)
         inside = x > self.support
+        if inside.all():
+            return self._log_survival(x)
         return np.where(inside, self._log_survival(np.where(inside, x, self._somewhere())), 0.0)
 
     def sf(self, x: ArrayLike) -> Floats:
@@ -145,6 +164,10 @@ class Model(ABC):
         _refuse_shares(p)
         with np.errstate(divide="ignore"):
             return self._inverse_survival(np.asarray(np.log(p)))
+
+    def isf_of_log(self, log_p: Floats) -> Floats:
+        """`isf` of shares whose logarithms are known."""
+        return self._inverse_survival(log_p)
 
     def ppf(self, q: ArrayLike) -> Floats:
         """The value up to which the share `q` lies."""

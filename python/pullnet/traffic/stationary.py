@@ -106,7 +106,7 @@ class Memory:
     """Independent samples whose mean is known as well as that of these: n / (1 + 2 sum of autocorrelations), summed
     up to the first that is not above the bound."""
     hurst: Hurst | None
-    """None with fewer than 128 samples."""
+    """None with fewer than 208 samples, or if most of them are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,17 @@ def memory(series: Series) -> Memory:
         return Memory({}, bound, float(count), None)
     rho = autocorrelation(series, count // 4)
     shown = {lag: float(rho[lag]) for lag in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if lag < len(rho)}
-    estimate = hurst(series) if count >= FEWEST_FOR_HURST else None
-    return Memory(shown, bound, _effective(rho, bound, count), estimate)
+    return Memory(shown, bound, _effective(rho, bound, count), _exponent(series))
+
+
+def _exponent(series: Series) -> Hurst | None:
+    """The Hurst exponent, if the series varies on enough scales to show one."""
+    if len(series) < FEWEST_FOR_HURST:
+        return None
+    try:
+        return hurst(series)
+    except TrafficError:
+        return None
 
 
 def longest_stretch(volumes: Volumes) -> tuple[float, Series]:

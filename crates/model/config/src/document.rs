@@ -94,8 +94,10 @@ pub(crate) fn parse(text: &str, errors: &Errors) -> Option<Table> {
     let lines = Lines::of(text);
     let (table, problems) = DeTable::parse_recoverable(text);
     for problem in &problems {
-        let origin = lines.origin(problem.span().map_or(0, |span| span.start));
-        errors.add(&origin, "", Problem::Syntax { message: syntax_message(problem.message()) });
+        let span = problem.span().unwrap_or(0..0);
+        let origin = lines.origin(span.start);
+        let culprit = text.get(span).unwrap_or("").trim();
+        errors.add(&origin, "", Problem::Syntax { message: syntax_message(problem.message(), culprit) });
     }
     if problems.is_empty() { lines.table(table.get_ref(), 0, errors) } else { None }
 }
@@ -129,11 +131,12 @@ fn mark_override(node: &mut Node) {
     }
 }
 
-/// The parser's message, with the most frequent remedy.
-fn syntax_message(message: &str) -> String {
-    let hint = if message.contains("duplicate key") {
-        "keep one of them"
-    } else if message.contains("recurs") {
+/// The parser's message, with the most frequent remedy. `culprit` is the piece of text that the message is about.
+fn syntax_message(message: &str, culprit: &str) -> String {
+    if message.contains("duplicate key") && !culprit.is_empty() {
+        return format!("is not TOML: the key `{}` occurs twice; keep one of them", shortened(culprit));
+    }
+    let hint = if message.contains("recurs") {
         "no setting lies that deep"
     } else if message.contains("basic string") {
         "close the text with the quote that began it, on the same line"

@@ -13,6 +13,7 @@ to their own fit.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class Criteria:
 
 
 def criteria(models: Sequence[Model], values: Floats, positive: Floats) -> Mapping[str, Criteria]:
-    """Judge models that were fitted to `values`; `positive` are the values above zero."""
+    """Judge models that were fitted to `values`, in order; `positive` are the values above zero."""
     return {model.name: _criteria(model, values, positive) for model in models}
 
 
@@ -48,15 +49,24 @@ def _criteria(model: Model, values: Floats, positive: Floats) -> Criteria:
     own = model.evidence.samples == positive.size
     likelihood = model.evidence.log_likelihood if own else float(model.logpdf(positive).sum())
     aic, bic = 2 * count - 2 * likelihood, count * math.log(positive.size) - 2 * likelihood
-    return Criteria(aic, bic, distance(model, values if model.keeps_zeros else positive))
+    return Criteria(aic, bic, _distance(model, values if model.keeps_zeros else positive))
 
 
 def distance(model: Model, sample: Floats) -> float:
     """Kolmogorov-Smirnov distance of a law and a sample, on both sides of each step."""
-    ordered = np.sort(sample)
+    return _distance(model, np.sort(sample))
+
+
+def _distance(model: Model, ordered: Floats) -> float:
     share = model.cdf(ordered)
-    steps = np.arange(ordered.size + 1) / ordered.size
+    steps = _steps(ordered.size)
     return float(max((share - steps[:-1]).max(), (steps[1:] - share).max()))
+
+
+@lru_cache(maxsize=4)
+def _steps(size: int) -> Floats:
+    """Shares of a sample up to each of its values, from 0 to 1."""
+    return np.asarray(np.arange(size + 1) / size)
 
 
 def plausibility(model: Model, size: int, found: Criteria, repeats: int, seed: int) -> Criteria:

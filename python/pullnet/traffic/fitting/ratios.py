@@ -83,7 +83,11 @@ def likelihood_ratio(first: Model, second: Model, sample: Floats) -> Ratio:
 
 def all_ratios(models: Sequence[Model], sample: Floats) -> tuple[Ratio, ...]:
     """Compare all pairs of models on `sample`."""
-    logs = [model.logpdf(sample) for model in models]
+    return ratios_of(models, [model.logpdf(sample) for model in models])
+
+
+def ratios_of(models: Sequence[Model], logs: Sequence[Floats]) -> tuple[Ratio, ...]:
+    """Compare all pairs of models by the logarithms of their densities on one sample."""
     pairs = combinations(range(len(models)), 2)
     return tuple(_ratio(models[i], models[j], logs[i], logs[j]) for i, j in pairs)
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pullnet.traffic.fitting.anomalies import Anomaly, anomalies, marked
-from pullnet.traffic.fitting.correlation import STRONG, gamma
+from pullnet.traffic.fitting.correlation import STRONG, straightness
 from pullnet.traffic.fitting.criteria import Criteria, criteria, plausibility
 from pullnet.traffic.fitting.powerlaw import Goodness, PowerLawFit, PowerLawSearch, Uncertainty
-from pullnet.traffic.fitting.ratios import Ratio, all_ratios
+from pullnet.traffic.fitting.ratios import Ratio, all_ratios, ratios_of
 from pullnet.traffic.further import FURTHER_MODELS
 from pullnet.traffic.models import MODELS, Model, PowerLaw
 from pullnet.traffic.sample import Floats, SampleError, checked, varied
@@ -200,7 +200,10 @@ def _with_power_law(models: Sequence[type[Model]]) -> tuple[type[Model], ...]:
 def _fit(values: Floats, models: tuple[type[Model], ...], capacity: float | None) -> Fitting:
     positive = values[values > 0]
     varied(positive, "sample", "a fit")
-    law = PowerLawSearch(positive).fit()
+    # Sorted once: a sort takes as long as an estimate, unless it finds the sample in order.
+    ordered = np.sort(values)
+    rising = ordered[values.size - positive.size :]
+    law = PowerLawSearch(rising).fit()
     return Fitting(
         trace="",
         timescale=None,
@@ -209,8 +212,8 @@ def _fit(values: Floats, models: tuple[type[Model], ...], capacity: float | None
         gaps=0,
         power_law=law,
         tail=_fit_tail(positive[positive >= law.xmin], law, models),
-        whole=_fit_whole(values, positive, models),
-        anomalies=anomalies(values, capacity),
+        whole=_fit_whole(values, ordered, rising, models),
+        anomalies=anomalies(ordered, capacity),
     )
 
 
@@ -223,12 +226,20 @@ def _fit_tail(sample: Floats, law: PowerLawFit, models: tuple[type[Model], ...])
     return replace(tail, rivals=tuple(name for name in others if tail.ratio(best, name).circled))
 
 
-def _fit_whole(values: Floats, positive: Floats, models: tuple[type[Model], ...]) -> Whole:
-    fitted = tuple(model.fit(values) for model in models)
-    gammas = {model.name: gamma(model, values if model.keeps_zeros else positive) for model in fitted}
-    ratios = all_ratios([model for model in fitted if model.name != PowerLaw.name], positive)
+def _fit_whole(values: Floats, ordered: Floats, rising: Floats, models: tuple[type[Model], ...]) -> Whole:
+    """Fit models to `values`; `ordered` are these in order, `rising` those of them above zero."""
+    found = [model.fit_checked(values) for model in models]
+    fitted = tuple(model for model, _ in found)
+    above = values > 0
+    compared = [
+        (model, logs if logs.size == rising.size else logs[above])
+        for model, logs in found
+        if model.name != PowerLaw.name
+    ]
+    ratios = ratios_of([model for model, _ in compared], [logs for _, logs in compared])
+    gammas = {model.name: straightness(model, ordered if model.keeps_zeros else rising) for model in fitted}
     straightest = max(gammas, key=lambda name: (np.nan_to_num(gammas[name], nan=-1.0), name))
-    return Whole(fitted, gammas, ratios, straightest, criteria(fitted, values, positive))
+    return Whole(fitted, gammas, ratios, straightest, criteria(fitted, ordered, rising))
 
 
 def _bootstrapped(fitted: Fitting, values: Floats, repeats: int, seed: int, threads: int) -> Fitting:
