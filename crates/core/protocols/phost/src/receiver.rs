@@ -88,6 +88,11 @@ impl Receiver {
         self.about.packets - self.received.count()
     }
 
+    /// Whether the next token is for a packet that had one before.
+    pub fn resends(&self) -> bool {
+        self.issued >= self.about.packets
+    }
+
     /// Whether every packet has arrived.
     pub fn is_complete(&self) -> bool {
         self.left() == 0

@@ -394,3 +394,17 @@ fn no_flow_hangs_where_one_packet_in_twenty_is_lost() {
         }
     }
 }
+
+#[test]
+fn a_failed_path_holds_no_flow_for_ever() {
+    for variant in [Variant::Paper, Variant::Slides, Variant::Authors, Variant::Ndp] {
+        for packets in 1..40 {
+            let config = PhostConfig { variant, ..PhostConfig::default() };
+            let sides = [1, 2].map(|addr| (HostAddr(addr), endpoint(&config, addr)));
+            let mut channel = Channel::new(sides, BitsPerSec::gbps(10), 2);
+            channel.open(0, FlowSpec { paths: 2, ..flow(packets) });
+            let limit = Instant(20_000_000_000_000);
+            channel.completion(limit, ns(1000), |packet| packet.path == 0);
+        }
+    }
+}

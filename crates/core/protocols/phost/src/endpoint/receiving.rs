@@ -25,7 +25,7 @@ impl PhostRules {
             // The ACK was lost.
             Known::Finished => {
                 let own = Sprayer::own(paths, &mut self.chance);
-                self.send_control(flows, peer, (paths, own), PhostHeader::Ack { conn });
+                self.repeat_control(flows, peer, (paths, own), PhostHeader::Ack { conn });
             }
             Known::New if about.packets > 0 => {
                 return Some(self.open_receiver(flows, now, (peer, conn), about, paths));
@@ -91,7 +91,7 @@ impl PhostRules {
         if again {
             let (to, conn, left) = (receiver.peer, receiver.conn, receiver.left());
             let paths = (receiver.paths, receiver.path);
-            self.send_control(flows, to, paths, PhostHeader::Wait { conn, left });
+            self.repeat_control(flows, to, paths, PhostHeader::Wait { conn, left });
         }
     }
 
@@ -133,11 +133,16 @@ impl PhostRules {
             self.waiting.forget(slot);
             return self.set_clock(now);
         };
+        let again = receiver.resends();
         let header = receiver.token(now, &self.rules);
         let (to, paths) = (receiver.peer, (receiver.paths, receiver.path));
         self.waiting.note_served(slot);
         self.clock.free_at = now.after(self.rules.packet_time);
-        self.send_control(flows, to, paths, header);
+        if again {
+            self.repeat_control(flows, to, paths, header);
+        } else {
+            self.send_control(flows, to, paths, header);
+        }
         self.settle(flows, now, slot);
     }
 
