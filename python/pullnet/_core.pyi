@@ -217,6 +217,10 @@ class Table:
     def rows(self) -> int: ...
     def take_columns(self) -> list[Column]:
         """Hands out the columns, once; each is copied into Python's memory and freed in Rust's before the next."""
+    def write_parquet(self, path: Path) -> None:
+        """Writes the table to a Parquet file. Raises `OSError`; not possible once the columns were handed out."""
+    def parquet(self) -> bytes:
+        """Returns the table as a Parquet file; not possible once the columns were handed out."""
 
 @final
 class Column:

@@ -1,12 +1,16 @@
-"""Modules that a run loads: few, to keep memory for the network and to send the first packet soon."""
+"""Modules that a run loads, and memory that it takes: little, to keep the memory for the network."""
 
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from pullnet.papers import model
+
 from .conftest import COMMAND, SMALL, WATCHDOG_S
 
-NEVER = ("matplotlib", "numpy.f2py", "pandas", "polars", "pydantic", "scipy", "statsmodels", "arch")
-AFTERWARDS = ("numpy", "pyarrow", "rich", "multiprocessing", "concurrent", "hashlib")
+NEVER = ("matplotlib", "numpy", "pandas", "polars", "pyarrow", "pydantic", "scipy", "statsmodels", "arch")
+AFTERWARDS = ("rich", "multiprocessing", "concurrent", "hashlib")
 
 SCRIPT = """
 import sys
@@ -32,3 +36,31 @@ def test_a_run_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     before, after = (set(line.split()) for line in done.stdout.splitlines())
     assert not before & {*NEVER, *AFTERWARDS}
     assert not after & set(NEVER)
+
+
+WEIGHED = """
+import sys
+from pullnet import cli
+from pullnet.runs.cost import peak_bytes
+status = cli.status(["run", *sys.argv[1:], "--out", "out", "--force"])
+print("peak", peak_bytes())
+sys.exit(status)
+"""
+
+
+def peak_mb(flows: int, folder: Path) -> float:
+    """The largest memory of `pullnet run` on the network of pHost's authors, results written. Unit: 10^6 bytes."""
+    scenario = model.folder() / "phost" / "scenarios" / "standard.toml"
+    settings = [f"--set=traffic.0.flows={flows}", "--set=transport.variant=authors"]
+    command = [str(COMMAND.with_name("python")), "-c", WEIGHED, str(scenario), *settings]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=WATCHDOG_S, check=True)
+    return int(done.stdout.rpartition("peak ")[2]) / 1e6
+
+
+def test_a_small_run_takes_little_memory(tmp_path: Path) -> None:
+    assert peak_mb(500, tmp_path) < 55
+
+
+@pytest.mark.long
+def test_a_run_of_100_000_flows_takes_less_than_100_mb(tmp_path: Path) -> None:
+    assert peak_mb(100_000, tmp_path) < 100

@@ -8,6 +8,7 @@ import pytest
 import pullnet
 from pullnet.papers import model
 from pullnet.papers.measures import slowdowns
+from pullnet.papers.measures.data import Data
 from pullnet.papers.runs import Run
 
 SCENARIOS = model.folder() / "phost" / "scenarios"
@@ -39,3 +40,21 @@ def test_sizes_are_whole_packets_with_the_mean_of_the_source(name: str, packets:
 
 def test_transports_whose_slowdowns_are_close_have_no_order() -> None:
     assert slowdowns._order({"a": 1.0, "b": 1.09, "c": 2.0}) == [("a", "c"), ("b", "c")]
+
+
+def test_serving_by_size_meets_more_deadlines_than_by_deadline(tmp_path: Path) -> None:
+    late = {"traffic.0.deadline": "100 us", "traffic.0.deadline_spread": "exponential", "traffic.0.flows": 400}
+    edf = {"transport.source": "edf", "transport.destination": "edf"}
+    runs = []
+    for name, more in (("phost", {}), ("phost-edf", edf)):
+        pullnet.run(SCENARIOS / "standard.toml", set={**late, **more}, seed=1, out=tmp_path / name)
+        runs.append(Run({"protocol": name}, 1, tmp_path / name))
+    found = slowdowns.size_meets_more_deadlines(Data({"deadlines": runs}), "deadlines", ["phost"])
+    shares = [run.result.summary.deadlines.share_met for run in runs]
+    assert list(found.details) == ["phost", "phost-edf"]
+    assert list(found.details.values()) == [100 * share for share in shares if share is not None]
+    assert found.holds == (found.details["phost"] > found.details["phost-edf"])
+
+
+def test_loads_count_headers_as_the_authors_do() -> None:
+    assert [slowdowns.with_headers(load) for load in (0.4867, 0.584, 0.876)] == [0.5, 0.6, 0.9]

@@ -416,12 +416,13 @@ def test_a_run_that_shall_outlive_its_terminal_does(tmp_path: Path) -> None:
 
 def test_who_interrupts_the_writing_of_a_result_gets_it_whole(small: Path, tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from pullnet import cli; from pullnet.results import tables; write = tables.write\n"
+        "import os, signal, sys; from pullnet import cli; from pullnet.results.result import Result\n"
+        "write = Result.write\n"
         "def write_and_interrupt(*arguments):\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"
-        "    tables.write = write\n"
+        "    Result.write = write\n"
         "    write(*arguments)\n"
-        "tables.write = write_and_interrupt\n"
+        "Result.write = write_and_interrupt\n"
         "sys.exit(cli.status(['run', 'small.toml', '--out', 'out']))\n"
     )
     done = interpreted(script, tmp_path)

@@ -1,9 +1,17 @@
 //! Columns as bytes that Python can wrap without parsing: little-endian values, bitmaps with the least significant bit
 //! first, in the layout of Apache Arrow.
 
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
 use pullnet_record::Data;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+
+use crate::{errors, fault};
 
 /// A table of a run.
 #[pyclass(frozen, module = "pullnet._core")]
@@ -14,7 +22,8 @@ pub struct Table {
     doc: &'static str,
     #[pyo3(get)]
     rows: usize,
-    columns: std::sync::Mutex<Vec<pullnet_record::Column>>,
+    /// `None` once the columns have been taken.
+    table: Mutex<Option<pullnet_record::Table>>,
 }
 
 /// A column of a table.
@@ -33,7 +42,7 @@ pub struct Column {
 
 impl From<pullnet_record::Table> for Table {
     fn from(table: pullnet_record::Table) -> Self {
-        Self { name: table.name, doc: table.doc, rows: table.rows(), columns: table.columns.into() }
+        Self { name: table.name, doc: table.doc, rows: table.rows(), table: Some(table).into() }
     }
 }
 
@@ -41,8 +50,55 @@ impl From<pullnet_record::Table> for Table {
 impl Table {
     /// Returns the columns; call once. Each column is copied to Python's memory and freed in Rust's before the next.
     fn take_columns(&self, py: Python<'_>) -> PyResult<Vec<Column>> {
-        let mut columns = self.columns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        columns.drain(..).map(|column| Column::new(py, column)).collect()
+        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let table = table.ok_or_else(|| taken(py))?;
+        table.columns.into_iter().map(|column| Column::new(py, column)).collect()
+    }
+
+    /// Writes the table to a Parquet file; not after `take_columns`.
+    fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let write = |table: &pullnet_record::Table| -> io::Result<()> {
+            table.write_parquet(BufWriter::new(File::create(&path)?))
+        };
+        self.written(py, write)?.map_err(|error| os_error(py, &error, &path))
+    }
+
+    /// The table as a Parquet file; not after `take_columns`.
+    fn parquet(&self, py: Python<'_>) -> PyResult<Py<PyBytes>> {
+        let bytes = self.written(py, |table| {
+            let mut bytes = Vec::new();
+            table.write_parquet(&mut bytes).map(|()| bytes)
+        })?;
+        bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()).map_err(PyErr::from)
+    }
+}
+
+impl Table {
+    /// Outcome of `write`, which is given the table while other threads of Python run.
+    fn written<T: Send>(
+        &self,
+        py: Python<'_>,
+        write: impl FnOnce(&pullnet_record::Table) -> io::Result<T> + Send,
+    ) -> PyResult<io::Result<T>> {
+        let done = fault::guarded(py, || {
+            let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+            table.as_ref().map(write)
+        })?;
+        done.ok_or_else(|| taken(py))
+    }
+}
+
+fn taken(py: Python<'_>) -> PyErr {
+    errors::internal(py, "the columns of the table have been taken already".to_owned())
+}
+
+/// The error as Python itself would raise it, with its number and the file.
+fn os_error(py: Python<'_>, error: &io::Error, path: &std::path::Path) -> PyErr {
+    let Some(number) = error.raw_os_error() else { return PyOSError::new_err(error.to_string()) };
+    let text = py.import("os").and_then(|os| os.call_method1("strerror", (number,)));
+    match text {
+        Ok(text) => PyOSError::new_err((number, text.unbind(), path.to_path_buf())),
+        Err(error) => error,
     }
 }
 

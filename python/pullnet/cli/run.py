@@ -111,7 +111,7 @@ def run(
     results: list[Result] = []
     plans = _plans(scenarios, manner, out)
     while plans:  # a network that has been run is no longer held
-        results.append(_run(plans.pop(0), manner))
+        results.append(_run(plans.pop(0), manner).keep(set()))  # its tables are in its directory
         if as_lines:
             typer.echo(json_text.dumps(json.loads(results[-1].summary_json), indent=None))
         elif not as_json and not quiet:

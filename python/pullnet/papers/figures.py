@@ -8,9 +8,9 @@ import polars as pl
 
 from pullnet.papers import deadline_figures, linux_figures, thesis_figures
 from pullnet.papers.judge import Outcome
-from pullnet.papers.measures.comparison import cells
+from pullnet.papers.measures.comparison import IDEAL, cells
 from pullnet.papers.measures.data import Data, MissingRunsError, mean, number_of
-from pullnet.papers.measures.slowdowns import slowdown_by_load
+from pullnet.papers.measures.slowdowns import slowdown_by_load, with_headers
 from pullnet.papers.picture import Picture, Points, draw
 
 
@@ -107,7 +107,7 @@ def sweep_transfers(data: Data) -> Picture:
 
 
 def slowdowns_by_load(workload: str) -> Callable[[Data], Picture]:
-    """Mean slowdown of each transport of pHost's paper against the load."""
+    """Mean slowdown of each transport of pHost's paper, and of the ideal schedule, against the load."""
 
     def picture(data: Data) -> Picture:
         name = f"load-{workload}"
@@ -116,6 +116,9 @@ def slowdowns_by_load(workload: str) -> Callable[[Data], Picture]:
         for protocol in protocols:
             curve = slowdown_by_load(data, name, protocol).curve or []
             ours[protocol] = [(load, value) for load, value in curve]
+        for cell in cells(data, name):
+            if cell.transport == IDEAL and cell.size_class == "all" and cell.load is not None:
+                ours.setdefault(IDEAL, []).append((with_headers(cell.load), cell.mean))
         return Picture(f"slowdown-{name}", f"Mean slowdown, {workload}", "load", "slowdown", ours)
 
     return picture

@@ -166,13 +166,11 @@ def _write_result(result: Result, folder: Path) -> dict[str, str]:
 
 
 def _write_tables(result: Result, folder: Path) -> dict[str, str]:
-    from pullnet.results import tables
-
     missing = {}
     for name in result.table_names:
         file = folder / f"{name}.parquet"
         try:
-            tables.write(result.arrow(name), file)
+            result.write(name, file)
         except OSError as error:
             file.unlink(missing_ok=True)
             missing[file.name] = _cause(error)

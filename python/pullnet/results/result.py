@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pullnet import _core
 from pullnet.errors import InputError, NotRecordedError
 from pullnet.results.summary import Summary
 
@@ -54,7 +55,10 @@ class Result:
         """The directory on disk, if there is one."""
         self.left_out = dict(left_out or {})
         """Tables that are not here although the run requested them, each with the reason."""
-        self._tables = dict(tables)
+        self._tables = dict(tables)  # a table is that of the core until Arrow is imported for it
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tables": self.in_memory}
 
     def __repr__(self) -> str:
         summary = self.summary
@@ -124,7 +128,7 @@ class Result:
     @property
     def in_memory(self) -> dict[str, Any]:
         """The tables that have been read or made so far, as `pyarrow.Table`."""
-        return dict(self._tables)
+        return {name: self.arrow(name) for name in self._tables}
 
     def _repr_html_(self) -> str:
         from pullnet.results import notebook
@@ -149,7 +153,30 @@ class Result:
         """Return the table `name` as a `pyarrow.Table`, units in the metadata of its fields."""
         if name not in self._tables:
             self._tables[name] = self._read(name)
+        if isinstance(self._tables[name], _core.Table):
+            from pullnet.results import tables
+
+            self._tables[name] = tables.arrow_table(self._tables[name])
         return self._tables[name]
+
+    def write(self, name: str, file: Path) -> None:
+        """Write the table `name` as a Parquet file, units in the metadata of its fields. Raises `OSError`."""
+        table = self._tables.get(name)
+        if isinstance(table, _core.Table):  # the core writes it with a fraction of the memory that pyarrow needs
+            table.write_parquet(file)
+        else:
+            from pullnet.results import tables
+
+            tables.write(self.arrow(name), file)
+
+    def parquet(self, name: str) -> bytes:
+        """Return the table `name` as the bytes of a Parquet file."""
+        table = self._tables.get(name)
+        if isinstance(table, _core.Table):
+            return table.parquet()
+        from pullnet.results import tables
+
+        return tables.parquet(self.arrow(name))
 
     def _read(self, name: str) -> Any:
         from pullnet.results import tables
@@ -170,6 +197,10 @@ class Result:
         kept = {name: table for name, table in self._tables.items() if name in names}
         dropped = dict.fromkeys(self._tables.keys() - kept.keys(), "`keep` does not name it")
         return Result(self.summary_json, self.scenario, kept, self.path, self.left_out | dropped)
+
+    def noticed(self, summary_json: str) -> "Result":
+        """Return the same result with another summary."""
+        return Result(summary_json, self.scenario, self._tables, self.path, self.left_out)
 
     def _why_missing(self, name: str) -> str:
         if name in self.left_out:

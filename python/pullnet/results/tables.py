@@ -51,6 +51,14 @@ def write(table: Any, to: Any) -> None:
     pq.write_table(table, to, compression="zstd")
 
 
+def parquet(table: Any) -> bytes:
+    """Return a table as the bytes of a Parquet file."""
+    sink = pa.BufferOutputStream()
+    write(table, sink)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
 def read(path: Path) -> Any:
     """Read a table with its metadata."""
     return pq.read_table(path)

@@ -32,7 +32,12 @@ class Meter:
     @property
     def peak_rss_bytes(self) -> int:
         """Largest resident memory."""
-        return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return peak_bytes()
+
+
+def peak_bytes() -> int:
+    """Largest resident memory so far, or since a `Meter` was made."""
+    return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def rss_bytes() -> int:

@@ -130,10 +130,8 @@ def simulate(
 
 def result_of(record: _core.Record, text: str) -> Result:
     """Return the result of a run whose scenario is `text`."""
-    from pullnet.results import tables
-
-    arrow = {table.name: tables.arrow_table(table) for table in record.take_tables()}
-    return Result(record.summary, text, arrow, left_out=dict(record.left_out))
+    tables = {table.name: table for table in record.take_tables()}
+    return Result(record.summary, text, tables, left_out=dict(record.left_out))
 
 
 def drive(simulation: _core.Simulation, watchers: list[Watcher], interruption: Asked) -> None:

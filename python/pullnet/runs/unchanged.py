@@ -58,7 +58,7 @@ def unchanged_jobs(results: Sequence[Result]) -> Iterator[str]:
 def _with(result: Result, found: Notice) -> Result:
     document = json.loads(result.summary_json)
     document["warnings"].append(vars(found))
-    return Result(json_text.dumps(document) + "\n", result.scenario, result.in_memory, result.path, result.left_out)
+    return result.noticed(json_text.dumps(document) + "\n")
 
 
 def differing(one: str, other: str) -> list[str]:

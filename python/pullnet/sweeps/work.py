@@ -12,7 +12,6 @@ from pathlib import Path
 
 from pullnet import inputs
 from pullnet.errors import InputError
-from pullnet.results.result import Result
 from pullnet.runs.identity import core_identity
 from pullnet.runs.runner import Interruption, Watcher, simulate
 from pullnet.runs.scenario import compiled, picoseconds
@@ -84,7 +83,7 @@ def carry_out(task: Task, patience: Patience | None = None, watchers: Iterable[W
         )
     if result.summary.interrupted:
         return None
-    return Record(task.key, result.summary_json, {name: _parquet(result, name) for name in task.keep})
+    return Record(task.key, result.summary_json, {name: result.parquet(name) for name in task.keep})
 
 
 def carry_out_into(root: Path, task: Task) -> None:
@@ -92,17 +91,6 @@ def carry_out_into(root: Path, task: Task) -> None:
     record = carry_out(task)
     assert record is not None, "nothing stops a run without a limit to its time"
     Store(root).save(record)
-
-
-def _parquet(result: Result, name: str) -> bytes:
-    import pyarrow as pa
-
-    from pullnet.results import tables
-
-    sink = pa.BufferOutputStream()
-    tables.write(result.arrow(name), sink)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
 
 
 def _scenario(point: Point) -> str | Path:

@@ -46,6 +46,15 @@ impl Sprayer {
             Spraying::Single => own,
         }
     }
+
+    /// The path of a packet that says again what another one has said. It is random where packets take turns: with a turn for
+    /// each, a rhythm of repetitions could come to the same failed path every time.
+    pub fn again(&self, (paths, own): (u16, u16), chance: &mut Stream) -> u16 {
+        match self.spraying {
+            Spraying::Single => own,
+            _ => Self::own(paths, chance),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -62,7 +71,13 @@ mod tests {
         assert_eq!(sprayer.next((1, 0), &mut chance), 0);
         let next: Vec<_> = (0..8).map(|flow| sprayer.next((4, flow % 4), &mut chance)).collect();
         assert_eq!(next, (1..9).map(|turn| (first + turn) % 4).collect::<Vec<_>>());
+        let mut repeated: Vec<_> = (0..64).map(|_| sprayer.again((4, 0), &mut chance)).collect();
+        repeated.sort_unstable();
+        repeated.dedup();
+        assert_eq!(repeated, [0, 1, 2, 3]);
+        assert_eq!(sprayer.next((4, 0), &mut chance), (first + 9) % 4, "repetitions take no turn");
         let mut single = Sprayer::new(Spraying::Single, &mut chance);
         assert!((0..4).all(|own| single.next((4, own), &mut chance) == own));
+        assert!((0..4).all(|own| single.again((4, own), &mut chance) == own));
     }
 }

@@ -1,5 +1,6 @@
 //! The results of a run: raw rows from the engine, tables with units, and the summary.
 
+mod parquet;
 mod raw;
 mod spread;
 mod summary;

@@ -38,6 +38,11 @@ def _times(run: Run) -> pl.DataFrame:
     return flows.select("size_bytes", "start_ps", "received_ps").with_columns(**columns)
 
 
+def with_headers(load: float) -> float:
+    """The load of a scenario, which is one of payload, as pHost's authors count it."""
+    return round(load * PACKET / PAYLOAD, 2)
+
+
 def _sum(column: pl.Series) -> float:
     return float(np.sum(column.to_numpy()))
 
@@ -71,8 +76,7 @@ def slowdown_by_load(data: Data, experiment: str, protocol: str) -> Measured:
     """Mean slowdown against the load, which counts headers."""
     loads = [float(load) for load in data.values(experiment, "load")]
     curve: list[tuple[float, ...]] = [
-        (round(load * PACKET / PAYLOAD, 2), _mean(data, experiment, {"protocol": protocol, "load": load}))
-        for load in loads
+        (with_headers(load), _mean(data, experiment, {"protocol": protocol, "load": load})) for load in loads
     ]
     tails = [f"{_tail(data, experiment, {'protocol': protocol, 'load': load}, SHORT):.2f}" for load in loads]
     return Measured(curve=curve, note=f"p99 of flows below 100 KiB: {', '.join(tails)}")
@@ -193,6 +197,15 @@ def deadline_generator(data: Data, experiment: str, protocol: str, mean_us: floa
     off = abs(float(drawn.mean()) - mean_us) / (mean_us / np.sqrt(len(drawn)))
     note = f"{len(drawn)} draws have a mean of {drawn.mean():.1f} us, {off:.1f} standard errors away"
     return Measured(mean_us, holds=off < 4 and all((limit >= drawn).all() for limit, drawn, _ in found), note=note)
+
+
+def size_meets_more_deadlines(data: Data, experiment: str, protocols: list[str]) -> Measured:
+    """Share of deadlines met, in percent: for each transport, whether serving by size meets more than by deadline."""
+    details = {}
+    for protocol in [name for each in protocols for name in (each, f"{each}-edf")]:
+        shares = [run.result.summary.deadlines.share_met for run in data.runs(experiment, {"protocol": protocol})]
+        details[protocol] = 100 * mean([share for share in shares if share is not None])
+    return Measured(holds=all(details[each] > details[f"{each}-edf"] for each in protocols), details=details)
 
 
 def pending_is_bounded(data: Data, experiment: str, protocol: str, most: float) -> Measured:

@@ -249,8 +249,8 @@ impl Arbiter {
         matcher.greedy(wanting.leading(usize::MAX).filter_map(wish))
     }
 
-    /// Rule A4: paths by edge colouring. Colours are folded onto as many paths as there are, and rotate from slot to slot, so that
-    /// a slot with few packets does not always use the first ones.
+    /// Rule A4: paths by edge colouring. Colours are folded onto as many paths as there are, and begin with another path in every
+    /// slot. Which one follows no rhythm, so that a packet that is alone in its slots does not meet the same failed path each time.
     fn paths(&mut self, rules: &Parameters, place: usize, granted: &[Wish]) -> Vec<Option<u8>> {
         let mut paths = alloc::vec![None; granted.len()];
         if rules.rack == 0 {
@@ -267,11 +267,18 @@ impl Arbiter {
         }
         let turn = self.next_epoch.wrapping_mul(rules.slots.into()).wrapping_add(place as u64);
         for ((member, choices), colour) in members.into_iter().zip(colour(&edges).0) {
-            let path = turn.wrapping_add(colour.into()) % u64::from(choices);
+            let path = scattered(turn).wrapping_add(colour.into()) % u64::from(choices);
             paths[member] = Some(path as u8);
         }
         paths
     }
+}
+
+/// The turn as a number without a pattern: the output function of SplitMix64.
+fn scattered(turn: u64) -> u64 {
+    let mixed = (turn ^ turn >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
 }
 
 #[cfg(test)]
@@ -329,6 +336,22 @@ mod tests {
             let sources: Vec<_> = first.iter().map(|schedule| schedule.source.0).collect();
             assert_eq!(sources, expected, "{dispatch:?}");
         }
+    }
+
+    #[test]
+    fn a_packet_that_is_alone_every_other_epoch_comes_to_all_paths() {
+        let rules = rules(&FastpassConfig { rack: Some(8), ..FastpassConfig::default() });
+        let mut arbiter = Arbiter::new(Matching::Srpt);
+        let mut used = [0; 4];
+        for round in 1..=64 {
+            let now = Instant::ZERO.after(rules.epoch().saturating_mul(2 * u64::from(round)));
+            arbiter.on_request(now, &rules, (HostAddr(1), 4), (10, round), demand(9, 1));
+            let due = arbiter.due().0;
+            let schedules = run(&mut arbiter, &rules, due);
+            used[usize::from(schedules[0].slots[0].unwrap().path.unwrap())] += 1;
+        }
+        // Sixteen each in the mean.
+        assert!(used.iter().all(|times| *times >= 5), "{used:?}");
     }
 
     #[test]

@@ -43,6 +43,9 @@ settings! {
         /// get tokens. Packet times. Source: public pHost code, 0, for cut-through switches; a store-and-forward path delays
         /// data by a packet time per switch more than the RTS, and most flows of one packet send twice without it.
         free_wait: f64 = 0.0 in 0.0 => 1000000.0,
+        /// Whether data wakes the token clock that found no flow to give a token to, if its flow may have one again. Otherwise
+        /// the clock sleeps until a timer of its flows ends or a new flow comes. Absent: true; authors: false.
+        data_wakes: Option<bool> = "",
         /// Priorities in the network beside the ordinary one: 0; 1 for control packets; 2 for data of short flows also.
         /// Absent: 2; slides and ndp: 0.
         priorities: Option<u32> = "" in 0 => 2,
@@ -79,6 +82,7 @@ pub struct Parameters {
     pub downgrade: Picos,
     pub resend: Picos,
     pub free_wait: Picos,
+    pub data_wakes: bool,
     pub priorities: u32,
     pub short_flow: u32,
     pub rts_timeout: Picos,
@@ -91,6 +95,7 @@ struct Preset {
     token_life: f64,
     downgrade: f64,
     resend: f64,
+    data_wakes: bool,
     priorities: u32,
     short_flow: u32,
 }
@@ -102,15 +107,21 @@ impl Variant {
             token_life: 1.5,
             downgrade: 24.0,
             resend: 24.0,
+            data_wakes: true,
             priorities: 2,
             short_flow: 8,
         };
         match self {
             Self::Paper => paper,
             Self::Slides => Preset { downgrade: 25.0, priorities: 0, ..paper },
-            Self::Authors => {
-                Preset { long_flows_free: false, downgrade: 25.0, resend: 9.0, short_flow: 0, ..paper }
-            }
+            Self::Authors => Preset {
+                long_flows_free: false,
+                downgrade: 25.0,
+                resend: 9.0,
+                data_wakes: false,
+                short_flow: 0,
+                ..paper
+            },
             // 1400 full packets of 9 kB take 10 ms at 10 Gb/s. The paper states no timeout; 10 ms is that of its TCP.
             Self::Ndp => Preset { token_life: 1400.0, resend: 1400.0, priorities: 0, ..paper },
         }
@@ -137,6 +148,7 @@ impl Parameters {
             downgrade: times(config.downgrade.unwrap_or(preset.downgrade)),
             resend: times(config.resend.unwrap_or(preset.resend)),
             free_wait: times(config.free_wait),
+            data_wakes: config.data_wakes.unwrap_or(preset.data_wakes),
             priorities: config.priorities.unwrap_or(preset.priorities),
             short_flow: packets(config.short_flow, preset.short_flow),
             rts_timeout: config.rts_timeout,

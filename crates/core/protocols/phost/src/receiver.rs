@@ -88,6 +88,11 @@ impl Receiver {
         self.about.packets - self.received.count()
     }
 
+    /// Whether the next token is for a packet that had one before.
+    pub fn resends(&self) -> bool {
+        self.issued >= self.about.packets
+    }
+
     /// Whether every packet has arrived.
     pub fn is_complete(&self) -> bool {
         self.left() == 0
@@ -102,21 +107,26 @@ impl Receiver {
     /// Rules D4 and D5: when the goal is reached the flow waits for its data, then missing packets get tokens again; a flow
     /// that leaves too many tokens unanswered is downgraded for a while, then it gets one token.
     pub fn eligible(&mut self, now: Instant, rules: &Parameters) -> Eligible {
-        if self.issued >= self.goal {
-            if now < self.resend_at {
-                return Eligible::At(self.resend_at);
-            }
+        if self.issued >= self.goal && now >= self.resend_at {
             self.goal = self.goal.saturating_add(self.left());
         }
+        if let Some(at) = self.waits_until(now, rules) {
+            return Eligible::At(at);
+        }
         if self.issued - self.answered >= rules.window {
-            let silence = Picos(self.last_token.since(self.last_heard).0 / SILENCE);
-            let retry = self.last_token.after(rules.downgrade.max(silence));
-            if now < retry {
-                return Eligible::At(retry);
-            }
             self.answered = self.issued + 1 - rules.window;
         }
         Eligible::Now
+    }
+
+    /// The end of the timer that runs; `None` if the flow may get a token at `now`.
+    pub fn waits_until(&self, now: Instant, rules: &Parameters) -> Option<Instant> {
+        if self.issued >= self.goal && now < self.resend_at {
+            return Some(self.resend_at);
+        }
+        let silence = Picos(self.last_token.since(self.last_heard).0 / SILENCE);
+        let retry = self.last_token.after(rules.downgrade.max(silence));
+        (self.issued - self.answered >= rules.window && now < retry).then_some(retry)
     }
 
     /// Rule D3: a token for the next packet that is missing, from the last one on; behind the last packet it begins again

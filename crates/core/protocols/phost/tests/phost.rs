@@ -202,6 +202,41 @@ fn a_flow_that_leaves_its_tokens_unanswered_is_downgraded_for_a_while() {
     assert_eq!(tokens(&mut s).iter().map(|(_, conn)| *conn).collect::<Vec<_>>(), [1, 1, 1, 1]);
 }
 
+/// A destination whose only flow has eight unanswered tokens, so that its clock found none to give a token to at 8.
+fn idle_clock(config: &PhostConfig) -> Script<PhostEndpoint> {
+    let mut s = host(config);
+    s.receives(of(1, rts(about(30, 0)))).at(ns(10 * MT));
+    assert_eq!(tokens(&mut s).len(), 8);
+    s
+}
+
+#[test]
+fn data_wakes_the_clock_and_in_the_authors_form_only_timers_and_new_flows_do() {
+    let answer = || of(1, data(0, 0, about(30, 0)));
+    let mut s = idle_clock(&PhostConfig { data_wakes: Some(true), ..authors() });
+    s.receives(answer()).at(ns(31 * MT));
+    assert_eq!(tokens(&mut s), [(10.0, 1)]);
+    // The last token was at 7.
+    let mut s = idle_clock(&authors());
+    s.receives(answer()).receives(of(1, data(1, 1, about(30, 0)))).at(ns(35 * MT));
+    assert_eq!(tokens(&mut s), [(32.0, 1), (33.0, 1)]);
+    // A new flow wakes it; its two free tokens go first.
+    let mut s = idle_clock(&authors());
+    s.receives(answer()).at(ns(12 * MT));
+    s.receives(of(2, rts(about(2, 2)))).at(ns(15 * MT));
+    assert_eq!(tokens(&mut s), [(14.0, 1)]);
+}
+
+#[test]
+fn an_announcement_takes_the_next_turns_of_the_clock() {
+    let mut s = host(&authors());
+    s.receives(of(1, rts(about(30, 0)))).receives(of(2, rts(about(1, 1)))).at(ns(MT / 2));
+    assert_eq!(tokens(&mut s), []);
+    // The first announcement has the turn at 0, the second that at 1.
+    s.receives(of(2, data(0, 0, about(1, 1)))).receives(of(3, rts(about(1, 1)))).at(ns(2 * MT));
+    assert_eq!(tokens(&mut s), [(2.0, 1)]);
+}
+
 #[test]
 fn missing_packets_get_tokens_again_from_the_first_hole_on() {
     let flow = about(9, 0);
@@ -356,6 +391,20 @@ fn no_flow_hangs_where_one_packet_in_twenty_is_lost() {
             let config = PhostConfig { variant, ..PhostConfig::default() };
             let (_, counts) = run(&config, 1 + seed * 7, |_, _| chance.below(20) == 0);
             assert_eq!(u64::from(counts.sent - counts.again), 1 + seed * 7);
+        }
+    }
+}
+
+#[test]
+fn a_failed_path_holds_no_flow_for_ever() {
+    for variant in [Variant::Paper, Variant::Slides, Variant::Authors, Variant::Ndp] {
+        for packets in 1..40 {
+            let config = PhostConfig { variant, ..PhostConfig::default() };
+            let sides = [1, 2].map(|addr| (HostAddr(addr), endpoint(&config, addr)));
+            let mut channel = Channel::new(sides, BitsPerSec::gbps(10), 2);
+            channel.open(0, FlowSpec { paths: 2, ..flow(packets) });
+            let limit = Instant(20_000_000_000_000);
+            channel.completion(limit, ns(1000), |packet| packet.path == 0);
         }
     }
 }

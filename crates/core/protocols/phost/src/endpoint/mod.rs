@@ -6,7 +6,7 @@ use pullnet_rng::Stream;
 use pullnet_transport::{
     Class, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side, Transmit,
 };
-use pullnet_units::Instant;
+use pullnet_units::{Instant, Picos};
 
 use crate::config::{Parameters, PhostConfig};
 use crate::header::PhostHeader;
@@ -23,8 +23,23 @@ struct TokenClock {
     free_at: Instant,
     /// Until when the packets of free tokens have the link: they take the place of tokens.
     held_until: Instant,
+    /// Until when the clock sleeps, although data has made a flow eligible.
+    asleep_until: Instant,
     /// When the next token is due; [`Instant::NEVER`] while no flow may get one.
     due: Instant,
+}
+
+impl TokenClock {
+    /// The time from which the clock may give a token again.
+    fn turns_from(&self) -> Instant {
+        self.free_at.max(self.held_until)
+    }
+
+    /// The next turn of the clock, which it may have to leave out.
+    fn next_turn(&self, now: Instant, packet_time: Picos) -> Instant {
+        let ahead = Picos(self.held_until.since(now).0 % packet_time.0.max(1));
+        self.free_at.max(now.after(ahead))
+    }
 }
 
 /// pHost on one host.
@@ -49,7 +64,12 @@ impl PhostRules {
     pub fn endpoint(config: &PhostConfig, host: HostInfo, mut chance: Stream) -> PhostEndpoint {
         let rules = Self {
             rules: Parameters::new(config, host.rate),
-            clock: TokenClock { free_at: Instant::ZERO, held_until: Instant::ZERO, due: Instant::NEVER },
+            clock: TokenClock {
+                free_at: Instant::ZERO,
+                held_until: Instant::ZERO,
+                asleep_until: Instant::ZERO,
+                due: Instant::NEVER,
+            },
             ready: FlowOrder::new(config.source),
             waiting: FlowOrder::new(config.destination),
             sprayer: Sprayer::new(config.paths, &mut chance),
@@ -67,6 +87,22 @@ impl PhostRules {
         header: PhostHeader,
     ) {
         let path = self.sprayer.next(paths, &mut self.chance);
+        self.send_on(flows, to, path, header);
+    }
+
+    /// Says again what an earlier packet has said.
+    fn repeat_control(
+        &mut self,
+        flows: &mut Flows<Self>,
+        to: HostAddr,
+        paths: (u16, u16),
+        header: PhostHeader,
+    ) {
+        let path = self.sprayer.again(paths, &mut self.chance);
+        self.send_on(flows, to, path, header);
+    }
+
+    fn send_on(&self, flows: &mut Flows<Self>, to: HostAddr, path: u16, header: PhostHeader) {
         let (wire, priority) = (self.rules.header as u16, self.rules.control_priority());
         let class = Class::Control;
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });

@@ -25,7 +25,7 @@ impl PhostRules {
             // The ACK was lost.
             Known::Finished => {
                 let own = Sprayer::own(paths, &mut self.chance);
-                self.send_control(flows, peer, (paths, own), PhostHeader::Ack { conn });
+                self.repeat_control(flows, peer, (paths, own), PhostHeader::Ack { conn });
             }
             Known::New if about.packets > 0 => {
                 return Some(self.open_receiver(flows, now, (peer, conn), about, paths));
@@ -48,7 +48,8 @@ impl PhostRules {
         let receiver = Receiver::open(now, &self.rules, (peer, conn), about, self.opened, (paths, own));
         // The packets of free tokens come without further tokens: so many tokens are left out. The latest flow decides.
         let held = self.rules.packet_time.saturating_mul(receiver.free().into());
-        self.clock.held_until = self.clock.free_at.max(now).after(held);
+        self.clock.held_until = self.clock.next_turn(now, self.rules.packet_time).after(held);
+        self.clock.asleep_until = now;
         let slot = flows.open_receiver(peer, conn, receiver);
         self.settle(flows, now, slot);
         slot
@@ -68,8 +69,19 @@ impl PhostRules {
     }
 
     fn set_clock(&mut self, now: Instant) {
-        let next = self.clock.free_at.max(self.clock.held_until).max(now);
+        let next = self.clock.turns_from().max(self.clock.asleep_until).max(now);
         self.clock.due = if self.waiting.is_empty() { Instant::NEVER } else { next };
+    }
+
+    /// Rule D7: a clock that has found no flow to give a token to sleeps until the first timer of its flows ends. It is
+    /// noted when data comes, which changes these timers.
+    fn note_sleep(&mut self, flows: &mut Flows<Self>, now: Instant) {
+        let sleeps =
+            self.waiting.is_empty() && self.clock.turns_from() < now && self.clock.asleep_until <= now;
+        if sleeps && !self.rules.data_wakes {
+            let timers = flows.receivers.iter().filter_map(|receiver| receiver.waits_until(now, &self.rules));
+            self.clock.asleep_until = timers.min().unwrap_or(now);
+        }
     }
 
     /// A flow is announced. A repeated RTS is answered, unless a token will say the same at once.
@@ -79,7 +91,7 @@ impl PhostRules {
         if again {
             let (to, conn, left) = (receiver.peer, receiver.conn, receiver.left());
             let paths = (receiver.paths, receiver.path);
-            self.send_control(flows, to, paths, PhostHeader::Wait { conn, left });
+            self.repeat_control(flows, to, paths, PhostHeader::Wait { conn, left });
         }
     }
 
@@ -91,6 +103,7 @@ impl PhostRules {
         (seq, number): (u32, u32),
         bytes: u32,
     ) {
+        self.note_sleep(flows, now);
         let Some(receiver) = flows.receivers.get_mut(slot) else { return };
         let Some(noted) = receiver.on_data(now, seq, number) else { return };
         if noted == Noted::New {
@@ -120,11 +133,16 @@ impl PhostRules {
             self.waiting.forget(slot);
             return self.set_clock(now);
         };
+        let again = receiver.resends();
         let header = receiver.token(now, &self.rules);
         let (to, paths) = (receiver.peer, (receiver.paths, receiver.path));
         self.waiting.note_served(slot);
         self.clock.free_at = now.after(self.rules.packet_time);
-        self.send_control(flows, to, paths, header);
+        if again {
+            self.repeat_control(flows, to, paths, header);
+        } else {
+            self.send_control(flows, to, paths, header);
+        }
         self.settle(flows, now, slot);
     }
 

@@ -81,7 +81,7 @@ impl PhostRules {
         match sender.check(now, &self.rules) {
             Check::Early => {}
             Check::Again => {
-                self.send_control(flows, to, paths, PhostHeader::Rts { conn, about, again: true })
+                self.repeat_control(flows, to, paths, PhostHeader::Rts { conn, about, again: true })
             }
             Check::GiveUp => {
                 let counts = sender.counts;
@@ -115,7 +115,10 @@ impl PhostRules {
             if !more {
                 self.ready.remove(slot);
             }
-            let path = self.sprayer.next(paths, &mut self.chance);
+            let path = match again {
+                true => self.sprayer.again(paths, &mut self.chance),
+                false => self.sprayer.next(paths, &mut self.chance),
+            };
             let wire = (payload + self.rules.header) as u16;
             let class = Class::Data;
             return Some(Transmit { to, path, wire, class, priority, ect: false, again, header });
