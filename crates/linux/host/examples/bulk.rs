@@ -1,7 +1,8 @@
 //! Rate of one stream between two hosts of this process in two network namespaces, and the processor time of each GB; beside it
 //! the kernel's TCP over the same veth pair.
 //!
-//! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin]]]`
+//! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin] [singly] [paths=8]]]`; `singly`
+//! sends no bursts.
 
 #[path = "../../netio/tests/common/mod.rs"]
 mod namespaces;
@@ -28,15 +29,27 @@ fn address(side: usize) -> IpAddr {
     Ipv4Addr::new(10, 77, 0, 1 + side as u8).into()
 }
 
-fn host(veth: &Veth, side: usize, mtu: usize, wait: Wait) -> Outcome<(Host, PortGuard)> {
+/// What is measured.
+#[derive(Clone, Copy)]
+struct Plan {
+    mtu: usize,
+    bytes: u64,
+    wait: Wait,
+    bursts: bool,
+    paths: u16,
+}
+
+fn host(veth: &Veth, side: usize, plan: Plan) -> Outcome<(Host, PortGuard)> {
+    let Plan { mtu, wait, bursts, paths, .. } = plan;
     let open = || {
         let interface = Interface::find("eth")?;
         let guard = PortGuard::take_on(&interface, address(side), PORT)?;
-        Ok((interface.mac, PacketSocket::open("eth", &PacketOptions::default())?, guard))
+        let options = PacketOptions { bursts, ..PacketOptions::default() };
+        Ok((interface.mac, PacketSocket::open("eth", &options)?, guard))
     };
     let (mac, io, guard) = in_namespace(&veth.names[side], open)?;
     let rate = BitsPerSec::gbps(40);
-    let engine = EngineOptions { mac, mtu, rate, ..EngineOptions::new(address(side)) };
+    let engine = EngineOptions { mac, mtu, rate, paths, ..EngineOptions::new(address(side)) };
     let neighbours = Neighbours::Kernel("eth".to_string());
     let options = HostOptions { neighbours, wait, ..HostOptions::new(engine) };
     Ok((
@@ -79,8 +92,9 @@ fn drain(mut from: impl Read) -> u64 {
     }
 }
 
-fn ndp(veth: &Veth, mtu: usize, bytes: u64, wait: Wait) -> Outcome<()> {
-    let ((here, _kept), (there, _too)) = (host(veth, 0, mtu, wait)?, host(veth, 1, mtu, wait)?);
+fn ndp(veth: &Veth, plan: Plan) -> Outcome<()> {
+    let bytes = plan.bytes;
+    let ((here, _kept), (there, _too)) = (host(veth, 0, plan)?, host(veth, 1, plan)?);
     let listener = there.listen(SERVICE)?;
     let server = thread::spawn(move || listener.accept().map_or(0, |(stream, _)| drain(&stream)));
     report("NDP", bytes, || {
@@ -120,9 +134,11 @@ fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize, usual: u64| arguments.get(at).map_or(Ok(usual), |text| text.parse());
     let (mtu, bytes) = (number(0, 1500)? as usize, number(1, 2000)? * 1_000_000);
-    let spins = arguments.get(2).is_some_and(|text| text == "spin");
-    let wait = if spins { Wait::Spin } else { Wait::default() };
+    let has = |word: &str| arguments.iter().any(|text| text == word);
+    let paths = arguments.iter().find_map(|text| text.strip_prefix("paths=")).map_or(Ok(8), str::parse)?;
+    let wait = if has("spin") { Wait::Spin } else { Wait::default() };
+    let plan = Plan { mtu, bytes, wait, bursts: !has("singly"), paths };
     let veth = Veth::make(mtu).ok_or("network namespaces are needed")?;
-    ndp(&veth, mtu, bytes, wait)?;
+    ndp(&veth, plan)?;
     tcp(&veth, bytes)
 }

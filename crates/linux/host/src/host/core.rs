@@ -20,6 +20,8 @@ const BURST: usize = 64;
 const LATE: Picos = Picos::from_micros(60);
 /// A spinning driver keeps the processor for this time after the last activity.
 const EAGER: Picos = Picos::from_micros(50);
+/// A program that calls again within this time moves data and does nothing else. Waking a thread costs about as much.
+const SOON: Picos = Picos::from_micros(20);
 /// Longest sleep.
 const NAP: Picos = Picos::from_secs(1);
 
@@ -95,6 +97,10 @@ pub(super) struct Core {
     pub stopped: Option<String>,
     /// Time of the latest activity.
     busy: Instant,
+    /// End of the latest call that may wait.
+    left: Instant,
+    /// Whether the latest such call came soon after the one before.
+    returns: bool,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a running host has to know the time")]
@@ -129,6 +135,8 @@ impl Core {
             tickets: 0,
             stopped: None,
             busy: Instant::ZERO,
+            left: Instant::ZERO,
+            returns: false,
         })
     }
 
@@ -281,6 +289,17 @@ impl Core {
     /// Time of the next action that needs no input.
     fn due(&self) -> Instant {
         self.engine.deadline().unwrap_or(Instant::NEVER).min(self.search.due())
+    }
+
+    /// Notes that a call which may wait begins.
+    pub fn call_begins(&mut self) {
+        self.returns = self.now().since(self.left) < SOON;
+    }
+
+    /// Notes that the call ends. True: its caller is likely to be back soon, as it was the last time.
+    pub fn call_ends(&mut self) -> bool {
+        self.left = self.now();
+        self.returns
     }
 
     /// Whether an action falls due earlier than a sleeping thread could wake up.
