@@ -1,7 +1,7 @@
 //! Rate of one stream between two hosts of this process in two network namespaces, and the processor time of each GB; beside it
 //! the kernel's TCP over the same veth pair.
 //!
-//! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin] [singly] [paths=8]]]`; `singly`
+//! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin] [singly] [paths=8] [window=PACKETS] [burst=1]]]`; `singly`
 //! sends no bursts.
 
 #[path = "../../netio/tests/common/mod.rs"]
@@ -16,7 +16,7 @@ use std::time::Instant;
 use namespaces::Veth;
 use pullnet_host::{EngineOptions, Host, HostOptions, Neighbours, Wait};
 use pullnet_netio::{Interface, PacketOptions, PacketSocket, PortGuard, in_namespace};
-use pullnet_units::BitsPerSec;
+use pullnet_units::{BitsPerSec, Packets};
 use pullnet_wire::PORT;
 
 const SERVICE: u16 = 7;
@@ -37,6 +37,9 @@ struct Plan {
     wait: Wait,
     bursts: bool,
     paths: u16,
+    /// First window, and packets that follow each other on a path.
+    window: Option<u32>,
+    burst: u32,
 }
 
 fn host(veth: &Veth, side: usize, plan: Plan) -> Outcome<(Host, PortGuard)> {
@@ -49,7 +52,9 @@ fn host(veth: &Veth, side: usize, plan: Plan) -> Outcome<(Host, PortGuard)> {
     };
     let (mac, io, guard) = in_namespace(&veth.names[side], open)?;
     let rate = BitsPerSec::gbps(40);
-    let engine = EngineOptions { mac, mtu, rate, paths, ..EngineOptions::new(address(side)) };
+    let mut engine = EngineOptions { mac, mtu, rate, paths, ..EngineOptions::new(address(side)) };
+    engine.transport.initial_window = plan.window.map_or_else(|| engine.usual_window(), Packets);
+    engine.transport.burst = Packets(plan.burst);
     let neighbours = Neighbours::Kernel("eth".to_string());
     let options = HostOptions { neighbours, wait, ..HostOptions::new(engine) };
     Ok((
@@ -108,7 +113,13 @@ fn ndp(veth: &Veth, plan: Plan) -> Outcome<()> {
         }
         stream.finish()?;
         server.join().map_err(|_| "the receiver panicked".into())
-    })
+    })?;
+    let counts = here.status().totals.counts;
+    println!(
+        "     {} packets, {} of them repeated after {} timeouts",
+        counts.sent, counts.repeated, counts.timeouts
+    );
+    Ok(())
 }
 
 fn tcp(veth: &Veth, bytes: u64) -> Outcome<()> {
@@ -135,9 +146,14 @@ fn main() -> Outcome<()> {
     let number = |at: usize, usual: u64| arguments.get(at).map_or(Ok(usual), |text| text.parse());
     let (mtu, bytes) = (number(0, 1500)? as usize, number(1, 2000)? * 1_000_000);
     let has = |word: &str| arguments.iter().any(|text| text == word);
-    let paths = arguments.iter().find_map(|text| text.strip_prefix("paths=")).map_or(Ok(8), str::parse)?;
+    let setting = |name: &str| {
+        let value = arguments.iter().find_map(|text| text.strip_prefix(name)?.strip_prefix('='));
+        value.map(str::parse::<u32>).transpose()
+    };
+    let (paths, burst) = (setting("paths")?.unwrap_or(8) as u16, setting("burst")?.unwrap_or(1));
+    let window = setting("window")?;
     let wait = if has("spin") { Wait::Spin } else { Wait::default() };
-    let plan = Plan { mtu, bytes, wait, bursts: !has("singly"), paths };
+    let plan = Plan { mtu, bytes, wait, bursts: !has("singly"), paths, window, burst };
     let veth = Veth::make(mtu).ok_or("network namespaces are needed")?;
     ndp(&veth, plan)?;
     tcp(&veth, bytes)
