@@ -90,6 +90,8 @@ pub(super) struct Core {
     start: std::time::Instant,
     now: Instant,
     wait: Wait,
+    /// Maximum number of frames taken before their answers leave.
+    taken: usize,
     search: Search,
     waiting: Vec<Waiting>,
     tickets: u64,
@@ -113,6 +115,13 @@ fn spin_on(idle: Picos) {
     if idle < EAGER { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
+/// Number of frames of `frame_room` bytes that a driver takes before their answers leave: about 128 kB. With a whole first window of
+/// long packets, sender and receiver would work by turns instead of at the same time.
+#[must_use]
+pub fn taken_at_once(frame_room: usize) -> usize {
+    ((128 << 10) / frame_room.max(1)).clamp(8, BURST)
+}
+
 impl Core {
     pub fn new(io: Box<dyn PacketIo + Send>, options: HostOptions) -> Result<Self, StreamError> {
         let needed = options.engine.mtu + pullnet_wire::ETHERNET;
@@ -124,9 +133,11 @@ impl Core {
         let neighbours = options.neighbours;
         let learn_macs = options.engine.learn_macs || neighbours == Neighbours::Given;
         let engine = EngineOptions { learn_macs, ..options.engine }.started()?;
+        let taken = taken_at_once(io.frame_room());
         Ok(Self {
             engine: Engine::new(engine)?,
             io,
+            taken,
             start: clock(),
             now: Instant::ZERO,
             wait: options.wait,
@@ -168,7 +179,7 @@ impl Core {
         let now = self.tick();
         let engine = &mut self.engine;
         let late = engine.catch_up(now);
-        let got = self.io.receive(BURST, &mut |frame| engine.receive(now, frame))?;
+        let got = self.io.receive(self.taken, &mut |frame| engine.receive(now, frame))?;
         let moved = engine.catch_up(now) || late || got > 0;
         let moved = self.resolve(now) || moved;
         if moved {

@@ -103,6 +103,8 @@ pub struct PacketSocket {
     /// The burst that is being handed out.
     burst: Burst,
     outgoing: Batch,
+    /// Whether every protocol is received.
+    everything: bool,
     interface: Interface,
     counters: Counters,
 }
@@ -162,11 +164,13 @@ impl PacketSocket {
         let memory = Mapping::of(&fd, 0, slot * count, "cannot map the ring of AF_PACKET")?;
         options.protocol.restrict(&fd)?;
         sys::bind(&fd, &link_address(&interface), "cannot bind an AF_PACKET socket")?;
+        let everything = options.protocol == Protocol::All;
         Ok(Self {
             fd,
             incoming: Ring::new(memory, slot, count),
-            burst: Burst::new(options.protocol == Protocol::All),
+            burst: Burst::new(everything),
             outgoing: Batch::new(interface.frame_room(), options.bursts),
+            everything,
             interface,
             counters: Counters::default(),
         })
@@ -252,12 +256,12 @@ impl PacketSocket {
                 self.counters.received_bursts += 1;
                 self.counters.missed += lost;
             }
-            // The kernel's own traffic in segments of TCP, for instance: no host of ours sends that.
+            // The kernel's own traffic in segments of TCP, for instance: only a socket for everything is meant to have it.
             Content::Other => {
                 if slot.beside {
                     sys::discard_datagram(&self.fd);
                 }
-                self.counters.missed += 1;
+                self.counters.missed += u64::from(self.everything);
             }
         }
         self.incoming.advance();
