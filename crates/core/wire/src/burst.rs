@@ -206,7 +206,7 @@ mod tests {
         assert!(Flow::of(&good[..good.len() - 1], true).is_some());
     }
 
-    /// The sum over pseudo-header and datagram by the words of RFC 768: 0xffff, whatever the checksum.
+    /// The sum over pseudo-header and datagram by the words of RFC 768: 0xffff if the checksum is right.
     fn summed(frame: &[u8], ipv6: bool) -> u32 {
         let (addresses, udp) = if ipv6 { (22, 54) } else { (26, 34) };
         let mut sum = u32::from(PROTOCOL_UDP) + (frame.len() - udp) as u32;
@@ -231,7 +231,7 @@ mod tests {
                 let complete = [frame[udp + 6], frame[udp + 7]];
                 let bytes = frame.len() - flow.headers();
                 assert!(flow.write(&mut frame, bytes, UdpChecksum::Begun));
-                // What a network card does: the sum from UDP on, over the field as it is.
+                // A network card takes the sum from UDP on, over the field as it is.
                 let rest = internet_checksum(&frame[udp..]);
                 assert_eq!(rest.to_be_bytes(), complete);
             }

@@ -101,7 +101,7 @@ pub(super) struct Core {
     busy: Instant,
     /// End of the latest call that may wait.
     left: Instant,
-    /// Whether the latest such call came soon after the one before.
+    /// Whether the latest such call followed the previous one within [`SOON`].
     returns: bool,
 }
 

@@ -17,7 +17,7 @@ const SINGLE: u8 = 0;
 /// UDP frames of one flow; the kernel reads and writes this since Linux 6.2.
 const UDP_FRAMES: u8 = 5;
 
-/// What the kernel says about a frame, or is told about one.
+/// The kernel's description of a frame, received with it or given to the kernel with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Offload {
     kind: u8,
@@ -95,8 +95,8 @@ impl Burst {
         long
     }
 
-    /// Begins to hand out the parts of a burst of `sent` bytes, of which `long` have been taken. Returns the number of parts of
-    /// which nothing has been.
+    /// Begins to hand out the parts of a burst of `sent` bytes, if `long` bytes of it have arrived. Returns the number of parts that
+    /// are missing altogether.
     pub fn begin(&mut self, long: usize, sent: usize, size: usize) -> u64 {
         let start = Offload::LONG;
         self.flow = Flow::of(&self.memory[start..start + long], true);

@@ -32,7 +32,7 @@ pub(super) enum Content<'a> {
 #[derive(Debug)]
 pub(super) struct Slot<'a> {
     pub content: Content<'a>,
-    /// Length of the frame or of the burst, of which the slot may hold less. Bytes.
+    /// Length of the frame or of the burst; the slot may hold less of a burst. Bytes.
     pub long: usize,
     /// Whether the kernel has kept all of it beside the ring.
     pub beside: bool,
