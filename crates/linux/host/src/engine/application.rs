@@ -418,3 +418,25 @@ impl Counts {
         self.no_room += other.no_room;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EngineOptions;
+
+    #[test]
+    fn a_write_that_would_move_little_waits_for_room() {
+        let options = EngineOptions::new([10, 0, 0, 1].into());
+        let (buffer, now) = (options.limits.send_buffer, Instant::ZERO);
+        let mut engine = Engine::new(options).unwrap();
+        let id = engine.connect(now, ([10, 0, 0, 2], 61199).into(), 7, StreamOptions::default()).unwrap();
+        let bytes = vec![1; buffer];
+        let mut put = |long: usize| engine.put(now, id, &bytes[..long], false);
+        assert_eq!(put(buffer - 1000), Some(Ok(buffer - 1000)));
+        // There is room for 1000 B: not enough for the beginning of a long write, and enough for all of a short one.
+        assert_eq!((put(buffer), put(1001)), (None, None));
+        assert_eq!(put(1000), Some(Ok(1000)));
+        engine.finish(now, id).unwrap();
+        assert_eq!(engine.put(now, id, &bytes[..10], false), Some(Err(StreamError::Closed)));
+    }
+}

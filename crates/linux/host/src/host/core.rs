@@ -341,3 +341,14 @@ impl Core {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_leave_after_about_as_many_bytes_for_any_frame() {
+        let taken = [64, 1518, 9018, 60_018].map(taken_at_once);
+        assert_eq!(taken, [64, 64, 14, 8]);
+    }
+}
