@@ -6,7 +6,8 @@ use crate::frame::{Ip, PROTOCOL_UDP};
 use crate::plain::{Plain, measure};
 use crate::{Framed, HEADER, HeaderOf, UDP};
 
-/// Shows the header of a frame to the port that it leaves by, and writes the port's answer into the frame, with its check.
+/// Shows the header of a frame to the port that it leaves by, and writes the port's answer into the frame, with its check. A
+/// UDP checksum, which covers the header, becomes 0: none.
 /// Returns false and changes nothing if the frame is no packet of `P` with the right check, if the port has no answer, or
 /// if the header with the answer had another length.
 pub fn answer<P: Framed>(frame: &mut [u8], hop: &mut dyn Hop) -> bool {
@@ -28,5 +29,10 @@ fn written<P: Framed>(frame: &mut [u8], hop: &mut dyn Hop) -> Option<()> {
     }
     let bytes = Plain { header: plain.header.at_hop(hop)?, ..plain }.encode(addresses);
     let header = bytes.get();
-    (header.len() == long).then(|| frame[at..at + long].copy_from_slice(header))
+    if header.len() != long {
+        return None;
+    }
+    frame[at..at + long].copy_from_slice(header);
+    frame[at - 2..at].fill(0);
+    Some(())
 }

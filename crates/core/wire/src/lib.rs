@@ -7,10 +7,13 @@
 //!   same for every transport.
 //! - [`switch`] holds the operations of a switch on the bytes of a frame: read its mark, trim it, send it back.
 //!
+//! [`Flow`] joins frames of one flow into bursts, and takes bursts apart.
+//!
 //! No input makes this crate panic.
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod burst;
 mod check;
 mod emit;
 mod frame;
@@ -24,6 +27,7 @@ mod sealed;
 pub mod switch;
 mod tag;
 
+pub use burst::{BURST_HEADERS, Flow, UdpChecksum, complete_checksum};
 pub use check::crc32c;
 pub use emit::{EmitError, emit};
 pub use frame::{Mac, Route};

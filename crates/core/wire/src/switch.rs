@@ -91,6 +91,16 @@ pub fn trim(frame: &mut [u8], keep: usize, lengths: Lengths, marks: &Marks) -> O
     Some(long)
 }
 
+/// Sets the UDP checksum of a frame to 0, "none". Returns false and changes nothing if the frame is not UDP over IP.
+pub fn clear_udp_checksum(frame: &mut [u8]) -> bool {
+    let Some(ip) = Ip::find(frame).filter(|ip| ip.protocol(frame) == PROTOCOL_UDP) else { return false };
+    let at = ip.next() + 6;
+    frame.get_mut(at..at + 2).is_some_and(|checksum| {
+        checksum.fill(0);
+        true
+    })
+}
+
 /// Returns a trimmed frame to its sender: exchanges Ethernet and IP addresses, addresses the UDP port that the sender
 /// listens on, and marks the frame. Returns false and changes nothing if the frame is not UDP over IP with a header.
 pub fn send_back(frame: &mut [u8], marks: &Marks) -> bool {

@@ -71,9 +71,21 @@ impl Memory {
         unsafe { AtomicU32::from_ptr(self.place(at, 4).cast()) }
     }
 
-    fn byte(&self, at: usize) -> &AtomicU8 {
-        // SAFETY: within the mapping (`place`), and an atomic may change.
-        unsafe { AtomicU8::from_ptr(self.place(at, 1)) }
+    /// `count` words from `at` on. Their bounds are checked once: checks at each word took a third of the processor time of a bulk
+    /// transfer through two daemons.
+    fn words(&self, at: usize, count: usize) -> &[AtomicU64] {
+        if count == 0 {
+            return &[];
+        }
+        assert!(at.is_multiple_of(8), "words at {at}");
+        // SAFETY: within the mapping (`place`), aligned since mappings begin at a page, and atomics may change.
+        unsafe { std::slice::from_raw_parts(self.place(at, 8 * count).cast(), count) }
+    }
+
+    /// `count` bytes from `at` on.
+    fn bytes(&self, at: usize, count: usize) -> &[AtomicU8] {
+        // SAFETY: within the mapping (`place`), and atomics may change.
+        unsafe { std::slice::from_raw_parts(self.place(at, count).cast(), count) }
     }
 
     /// Copies `bytes` to `at`.
@@ -82,15 +94,15 @@ impl Memory {
         self.put_bytes(at, front);
         let (words, back) = middle.as_chunks::<8>();
         let at = at + front.len();
-        for (number, word) in words.iter().enumerate() {
-            self.word(at + 8 * number).store(u64::from_ne_bytes(*word), Ordering::Relaxed);
+        for (there, word) in self.words(at, words.len()).iter().zip(words) {
+            there.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
         }
         self.put_bytes(at + 8 * words.len(), back);
     }
 
     fn put_bytes(&self, at: usize, bytes: &[u8]) {
-        for (number, byte) in bytes.iter().enumerate() {
-            self.byte(at + number).store(*byte, Ordering::Relaxed);
+        for (there, byte) in self.bytes(at, bytes.len()).iter().zip(bytes) {
+            there.store(*byte, Ordering::Relaxed);
         }
     }
 
@@ -100,15 +112,15 @@ impl Memory {
         self.get_bytes(at, front);
         let at = at + front.len();
         let (words, back) = middle.as_chunks_mut::<8>();
-        for (number, word) in words.iter_mut().enumerate() {
-            *word = self.word(at + 8 * number).load(Ordering::Relaxed).to_ne_bytes();
+        for (there, word) in self.words(at, words.len()).iter().zip(words.iter_mut()) {
+            *word = there.load(Ordering::Relaxed).to_ne_bytes();
         }
         self.get_bytes(at + 8 * words.len(), back);
     }
 
     fn get_bytes(&self, at: usize, out: &mut [u8]) {
-        for (number, byte) in out.iter_mut().enumerate() {
-            *byte = self.byte(at + number).load(Ordering::Relaxed);
+        for (there, byte) in self.bytes(at, out.len()).iter().zip(out.iter_mut()) {
+            *byte = there.load(Ordering::Relaxed);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Rate of one stream between two hosts of this process in two network namespaces, and the processor time of each GB; beside it
 //! the kernel's TCP over the same veth pair.
 //!
-//! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin]]]`
+//! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin] [singly] [paths=8] [window=PACKETS] [burst=1]]]`; `singly`
+//! sends no bursts.
 
 #[path = "../../netio/tests/common/mod.rs"]
 mod namespaces;
@@ -15,7 +16,7 @@ use std::time::Instant;
 use namespaces::Veth;
 use pullnet_host::{EngineOptions, Host, HostOptions, Neighbours, Wait};
 use pullnet_netio::{Interface, PacketOptions, PacketSocket, PortGuard, in_namespace};
-use pullnet_units::BitsPerSec;
+use pullnet_units::{BitsPerSec, Packets};
 use pullnet_wire::PORT;
 
 const SERVICE: u16 = 7;
@@ -28,15 +29,32 @@ fn address(side: usize) -> IpAddr {
     Ipv4Addr::new(10, 77, 0, 1 + side as u8).into()
 }
 
-fn host(veth: &Veth, side: usize, mtu: usize, wait: Wait) -> Outcome<(Host, PortGuard)> {
+/// What is measured.
+#[derive(Clone, Copy)]
+struct Plan {
+    mtu: usize,
+    bytes: u64,
+    wait: Wait,
+    bursts: bool,
+    paths: u16,
+    /// First window, and packets that follow each other on a path.
+    window: Option<u32>,
+    burst: u32,
+}
+
+fn host(veth: &Veth, side: usize, plan: Plan) -> Outcome<(Host, PortGuard)> {
+    let Plan { mtu, wait, bursts, paths, .. } = plan;
     let open = || {
         let interface = Interface::find("eth")?;
         let guard = PortGuard::take_on(&interface, address(side), PORT)?;
-        Ok((interface.mac, PacketSocket::open("eth", &PacketOptions::default())?, guard))
+        let options = PacketOptions { bursts, ..PacketOptions::default() };
+        Ok((interface.mac, PacketSocket::open("eth", &options)?, guard))
     };
     let (mac, io, guard) = in_namespace(&veth.names[side], open)?;
     let rate = BitsPerSec::gbps(40);
-    let engine = EngineOptions { mac, mtu, rate, ..EngineOptions::new(address(side)) };
+    let mut engine = EngineOptions { mac, mtu, rate, paths, ..EngineOptions::new(address(side)) };
+    engine.transport.initial_window = plan.window.map_or_else(|| engine.usual_window(), Packets);
+    engine.transport.burst = Packets(plan.burst);
     let neighbours = Neighbours::Kernel("eth".to_string());
     let options = HostOptions { neighbours, wait, ..HostOptions::new(engine) };
     Ok((
@@ -79,8 +97,9 @@ fn drain(mut from: impl Read) -> u64 {
     }
 }
 
-fn ndp(veth: &Veth, mtu: usize, bytes: u64, wait: Wait) -> Outcome<()> {
-    let ((here, _kept), (there, _too)) = (host(veth, 0, mtu, wait)?, host(veth, 1, mtu, wait)?);
+fn ndp(veth: &Veth, plan: Plan) -> Outcome<()> {
+    let bytes = plan.bytes;
+    let ((here, _kept), (there, _too)) = (host(veth, 0, plan)?, host(veth, 1, plan)?);
     let listener = there.listen(SERVICE)?;
     let server = thread::spawn(move || listener.accept().map_or(0, |(stream, _)| drain(&stream)));
     report("NDP", bytes, || {
@@ -94,7 +113,13 @@ fn ndp(veth: &Veth, mtu: usize, bytes: u64, wait: Wait) -> Outcome<()> {
         }
         stream.finish()?;
         server.join().map_err(|_| "the receiver panicked".into())
-    })
+    })?;
+    let counts = here.status().totals.counts;
+    println!(
+        "     {} packets, {} of them repeated after {} timeouts",
+        counts.sent, counts.repeated, counts.timeouts
+    );
+    Ok(())
 }
 
 fn tcp(veth: &Veth, bytes: u64) -> Outcome<()> {
@@ -120,9 +145,16 @@ fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize, usual: u64| arguments.get(at).map_or(Ok(usual), |text| text.parse());
     let (mtu, bytes) = (number(0, 1500)? as usize, number(1, 2000)? * 1_000_000);
-    let spins = arguments.get(2).is_some_and(|text| text == "spin");
-    let wait = if spins { Wait::Spin } else { Wait::default() };
+    let has = |word: &str| arguments.iter().any(|text| text == word);
+    let setting = |name: &str| {
+        let value = arguments.iter().find_map(|text| text.strip_prefix(name)?.strip_prefix('='));
+        value.map(str::parse::<u32>).transpose()
+    };
+    let (paths, burst) = (setting("paths")?.unwrap_or(8) as u16, setting("burst")?.unwrap_or(1));
+    let window = setting("window")?;
+    let wait = if has("spin") { Wait::Spin } else { Wait::default() };
+    let plan = Plan { mtu, bytes, wait, bursts: !has("singly"), paths, window, burst };
     let veth = Veth::make(mtu).ok_or("network namespaces are needed")?;
-    ndp(&veth, mtu, bytes, wait)?;
+    ndp(&veth, plan)?;
     tcp(&veth, bytes)
 }

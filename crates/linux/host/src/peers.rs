@@ -1,5 +1,6 @@
 //! Other hosts, by the opaque address that the transport uses for them.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::RandomState;
 use std::net::{IpAddr, SocketAddr};
@@ -43,6 +44,8 @@ pub(crate) struct Peers {
     free: Vec<u32>,
     /// Keyed by values that others choose, so the hashes must be unpredictable. The map is only searched, never iterated.
     numbers: HashMap<SocketAddr, u32, RandomState>,
+    /// Number of the peer found last: the next packet is mostly of the same.
+    latest: Cell<u32>,
     /// Peers without streams, in the order in which they are checked.
     idle: VecDeque<(Instant, u32)>,
     /// Configured Ethernet addresses, which are never looked up.
@@ -60,11 +63,17 @@ impl Peers {
     pub fn new(remembered: Picos, given: BTreeMap<IpAddr, Mac>) -> Self {
         let (slots, free, idle) = (Vec::new(), Vec::new(), VecDeque::new());
         let (numbers, found, order) = (HashMap::default(), HashMap::default(), VecDeque::new());
-        Self { remembered, slots, free, numbers, idle, given, found, order }
+        Self { remembered, slots, free, numbers, latest: Cell::new(0), idle, given, found, order }
     }
 
     pub fn find(&self, address: SocketAddr) -> Option<HostAddr> {
-        self.numbers.get(&address).copied().map(HostAddr)
+        let latest = HostAddr(self.latest.get());
+        if self.get(latest).is_some_and(|peer| peer.address == address) {
+            return Some(latest);
+        }
+        let number = self.numbers.get(&address).copied()?;
+        self.latest.set(number);
+        Some(HostAddr(number))
     }
 
     pub fn get(&self, peer: HostAddr) -> Option<&Peer> {

@@ -1,5 +1,6 @@
 //! All streams of a host, by id, by name and by the transport's slots.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::hash::RandomState;
 
@@ -39,6 +40,8 @@ pub(crate) struct Streams {
     free: VecDeque<u32>,
     /// Keyed by values that others choose, so the hashes must be unpredictable. The map is only searched, never iterated.
     names: HashMap<Name, u32, RandomState>,
+    /// Place of the stream found last: the next packet is mostly of the same.
+    latest: Cell<u32>,
     /// Places by the transport's slot.
     slots: Vec<u32>,
 }
@@ -109,7 +112,15 @@ impl Streams {
     }
 
     pub fn find(&self, name: &Name) -> Option<u32> {
-        self.names.get(name).copied()
+        let is_it = |stream: &Stream| {
+            (stream.peer, stream.number, stream.ours) == (name.peer, name.number, name.ours)
+        };
+        if self.get(self.latest.get()).is_some_and(is_it) {
+            return Some(self.latest.get());
+        }
+        let index = self.names.get(name).copied()?;
+        self.latest.set(index);
+        Some(index)
     }
 
     pub fn get(&self, index: u32) -> Option<&Stream> {

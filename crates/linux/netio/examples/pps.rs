@@ -30,7 +30,8 @@ fn open(backend: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
     let xdp = |attach| XdpOptions { attach, filter: Filter::Everything, ..XdpOptions::default() };
     Ok(match backend {
         "packet" => {
-            let options = PacketOptions { protocol: Protocol::Other(0x88b5), frames: 2048 };
+            let options =
+                PacketOptions { protocol: Protocol::Other(0x88b5), frames: 2048, ..PacketOptions::default() };
             Box::new(PacketSocket::open("eth", &options)?)
         }
         "xdp" | "xdp-inline" => Box::new(XdpSocket::open("eth", &xdp(Attach::Native))?),

@@ -65,6 +65,10 @@ pub struct Counters {
     pub full: u64,
     /// Frames that the kernel refused to send.
     pub refused: u64,
+    /// Bursts among what was sent: several frames that the kernel took as one.
+    pub sent_bursts: u64,
+    /// Bursts among what was received.
+    pub received_bursts: u64,
 }
 
 /// Frames in and out.

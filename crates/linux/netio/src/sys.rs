@@ -96,30 +96,43 @@ pub(crate) fn kick(fd: &OwnedFd) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Sends one frame from each of `slots`, with the given `lengths`. Returns how many were sent.
-pub(crate) fn send_frames<'a>(
+/// Sends messages, each of as many of `pieces` as `counts` says. Returns how many were sent.
+pub(crate) fn send_messages(
     fd: &OwnedFd,
-    slots: impl Iterator<Item = &'a [u8]>,
-    lengths: &[usize],
+    pieces: &[io::IoSlice<'_>],
+    counts: impl Iterator<Item = usize>,
 ) -> io::Result<usize> {
-    let frames = slots.zip(lengths).map(|(slot, long)| &slot[..*long]);
-    let mut pieces: Vec<libc::iovec> = frames
-        .map(|frame| libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() })
-        .collect();
-    let mut messages: Vec<libc::mmsghdr> = Vec::with_capacity(pieces.len());
-    for piece in &mut pieces {
+    let mut rest = pieces;
+    let mut messages: Vec<libc::mmsghdr> = Vec::with_capacity(counts.size_hint().0);
+    for count in counts {
+        let (these, others) = rest.split_at(count.min(rest.len()));
+        rest = others;
         // SAFETY: integers and nullable pointers.
         let mut message: libc::mmsghdr = unsafe { zeroed() };
-        message.msg_hdr.msg_iov = piece;
-        message.msg_hdr.msg_iovlen = 1;
+        // An `IoSlice` has the layout of an `iovec`. The kernel does not write to it.
+        message.msg_hdr.msg_iov = these.as_ptr().cast_mut().cast();
+        message.msg_hdr.msg_iovlen = these.len() as _;
         messages.push(message);
     }
-    // SAFETY: the pointers in `messages` point into `pieces`, and those in `pieces` point to frames; both outlive the call.
-    // The kernel reads from them and writes `msg_len`.
+    // SAFETY: the pointers in `messages` point to parts of `pieces`, and those point to bytes; both outlive the call. The
+    // kernel reads from them and writes `msg_len`.
     let sent = unsafe {
         libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), messages.len() as u32, libc::MSG_DONTWAIT)
     };
     if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(sent as usize) }
+}
+
+/// Receives a datagram into `buffer`, if one has arrived. Returns the number of bytes received; 0: none.
+pub(crate) fn receive_datagram(fd: &OwnedFd, buffer: &mut [u8]) -> usize {
+    let (place, long) = (buffer.as_mut_ptr().cast(), buffer.len());
+    // SAFETY: the kernel writes at most `long` bytes, the size of the buffer.
+    let got = unsafe { libc::recv(fd.as_raw_fd(), place, long, libc::MSG_DONTWAIT) };
+    usize::try_from(got).unwrap_or(0).min(long)
+}
+
+/// Discards a datagram, if one has arrived.
+pub(crate) fn discard_datagram(fd: &OwnedFd) {
+    receive_datagram(fd, &mut []);
 }
 
 /// Tells the kernel to look at a fill ring.

@@ -158,7 +158,9 @@ impl Driver {
         let interface = Interface::find(name).map_err(text)?;
         let port = if options.port == 0 { free_port(options.address)? } else { options.port };
         let protocol = if options.address.is_ipv4() { Protocol::Ipv4 } else { Protocol::Ipv6 };
-        let mut io = PacketSocket::open(name, &PacketOptions { protocol, frames: RING }).map_err(text)?;
+        let mut io =
+            PacketSocket::open(name, &PacketOptions { protocol, frames: RING, ..PacketOptions::default() })
+                .map_err(text)?;
         io.receive_groups().map_err(text)?;
         let guard = PortGuard::take(options.address, port).map_err(text)?;
         let mtu = options.mtu.unwrap_or(interface.mtu).min(interface.mtu);

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use pullnet_protocols::for_each_framed;
 use pullnet_transport::Hop;
-use pullnet_wire::switch::{Lengths, behind_ip, label, least, mark, send_back, trim};
+use pullnet_wire::switch::{Lengths, behind_ip, clear_udp_checksum, label, least, mark, send_back, trim};
 use pullnet_wire::{Mark, Marks, answer};
 
 use crate::codec::{Class, Codec, Kind};
@@ -14,6 +14,9 @@ use crate::codec::{Class, Codec, Kind};
 pub struct Ndp {
     /// The DSCP values.
     pub marks: Marks,
+    /// Whether a trim sets the UDP checksum to 0, which covers what is cut: else a kernel's UDP drops the header. Switches without
+    /// room for that leave it.
+    pub clears_checksum: bool,
 }
 
 const UDP_PROTOCOL: u8 = 17;
@@ -129,6 +132,9 @@ impl Codec for Ndp {
     fn trim(&self, frame: &mut Vec<u8>, keep: usize) {
         if let Some(length) = trim(frame, keep, Lengths::Corrected, &self.marks) {
             frame.truncate(length);
+            if self.clears_checksum {
+                clear_udp_checksum(frame);
+            }
         }
     }
 

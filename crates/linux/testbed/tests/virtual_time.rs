@@ -33,7 +33,9 @@ struct Switches<Q: Discipline<Slot>> {
 impl<Q: Discipline<Slot>> Switches<Q> {
     fn new(file: &SwitchFile, config: &Q::Config, ends: Vec<Rings>) -> Self {
         let ports: Vec<_> = file.ports.iter().map(|port| port.settings).collect();
-        let mut fabric = Fabric::new(config, file.fabric, &ports, Ndp { marks: file.marks }, Silent).unwrap();
+        let mut fabric =
+            Fabric::new(config, file.fabric, &ports, Ndp { marks: file.marks, ..Ndp::default() }, Silent)
+                .unwrap();
         for (node, mac, entry) in &file.entries {
             fabric.forward(*node, *mac, entry.clone());
         }

@@ -36,6 +36,9 @@ settings! {
         initial_window: Packets = "30 packets" in "1 packets" => "65535 packets",
         /// How the packets of a connection are spread over the paths. Source: NDP section 3.1.1, permutation.
         paths: Spread = "permutation",
+        /// New packets in a row that take one path: a host sends them in one burst, which costs its processor less, and its paths
+        /// differ by at most one burst. Source: ours; NDP section 3.1.1, 1.
+        burst: Packets = "1 packets" in "1 packets" => "64 packets",
         /// Whether paths with outlying NACK ratios or losses are left out for a while. Source: NDP section 3.2.3.
         scoreboard: bool = true,
         /// Whether an ACK or NACK carries the pull when the pull queue is empty. Source: NDP section 3.2, Fig. 3.
@@ -73,6 +76,7 @@ pub(crate) struct Rules {
     pub mtu: u32,
     pub header: u32,
     pub initial_window: u32,
+    pub burst: u32,
     pub spread: Spread,
     pub nic: Nic,
     pub scoreboard: bool,
@@ -104,6 +108,7 @@ impl Rules {
             header: config.header.0 as u32,
             initial_window: config.initial_window.0,
             spread: config.paths,
+            burst: config.burst.0,
             nic: config.nic,
             scoreboard: config.scoreboard,
             piggyback: config.piggyback,

@@ -72,6 +72,26 @@ fn first_window_spreads_over_all_paths() {
 }
 
 #[test]
+fn the_packets_of_a_burst_take_one_path_and_paths_differ_by_one_burst() {
+    let config = NdpConfig { initial_window: Packets(64), burst: Packets(4), ..config() };
+    let mut s = host_with(&config);
+    s.opens(flow(200));
+    let mut sent = s.sent();
+    // Two packets of each burst are acknowledged before the rest of it leaves.
+    s.at(us(20)).receives_all((0..64).map(|seq| word(ack(seq)))).receives(word(pull(6)));
+    sent.extend(s.sent());
+    s.at(us(30)).receives_all((64..70).map(|seq| word(ack(seq)))).receives(word(pull(10)));
+    sent.extend(s.sent());
+    let paths: Vec<_> = sent.iter().map(|sent| sent.packet.path).collect();
+    assert_eq!(paths.len(), 74);
+    assert!(paths[..68].chunks(4).all(|burst| burst.iter().all(|path| *path == burst[0])), "{paths:?}");
+    let mut first: Vec<_> = paths[..64].chunks(4).map(|burst| burst[0]).collect();
+    first.sort_unstable();
+    assert_eq!(first, (0..16).collect::<Vec<_>>(), "every path once");
+    assert_eq!((paths[68], paths[70]), (paths[69], paths[71]), "parts of a burst");
+}
+
+#[test]
 fn data_is_data_to_switches_and_new_the_first_time_only() {
     let mut s = host();
     s.opens(flow(10));

@@ -123,6 +123,8 @@ pub struct HostFile {
     pub mtu: Option<usize>,
     /// Path labels.
     pub paths: u16,
+    /// Whether frames may leave in bursts.
+    pub bursts: bool,
     /// How the loop waits.
     pub wait: Wait,
     /// Time that an adaptive loop spins before it sleeps.
@@ -141,6 +143,8 @@ pub struct HostFile {
     pub user: String,
     /// Settings of NDP.
     pub ndp: NdpConfig,
+    /// Whether the first window follows from the MTU.
+    pub usual_window: bool,
     /// DSCP values.
     pub marks: Marks,
     /// How much the host takes on.
@@ -180,7 +184,7 @@ pub fn shape() -> Shape {
     Shape::of(&[HostSettings::FIELDS])
         .with(one("socket", "Where applications find the daemon.", SocketSettings::FIELDS))
         .with(one("limits", "How much the host takes on.", LimitSettings::FIELDS))
-        .with(one("ndp", "Settings of NDP, as in a scenario, without `mtu` and `header`, which follow from the MTU of the host.", NdpConfig::FIELDS))
+        .with(one("ndp", "Settings of NDP, as in a scenario, without `mtu` and `header`, which follow from the MTU of the host. If `initial_window` is left out, it is 270 kB in full packets, and no less than 30.", NdpConfig::FIELDS))
         .with(one("marks", "The DSCP values of NDP.", MarkSettings::FIELDS))
         .with(one("capture", "Where frames are recorded.", CaptureSettings::FIELDS))
         .with(one("keys", "Keys that this host shares with others. With them, streams are encrypted.", KeysSettings::FIELDS))
@@ -195,6 +199,7 @@ fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
     let socket = table::<SocketSettings>(root, "socket");
     let limits = limits(root);
     let ndp = ndp(root);
+    let usual_window = !root.table("ndp", "...").is_some_and(|reader| reader.has("initial_window"));
     let marks = MarkSettings::marks(root);
     let neighbours = root.list("neighbour").iter().filter_map(neighbour).collect();
     let capture = if root.has("capture") { Some(table::<CaptureSettings>(root, "capture")?) } else { None };
@@ -210,6 +215,7 @@ fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
         rate: host.rate,
         mtu: host.mtu.map(|mtu| mtu.0 as usize),
         paths: host.paths,
+        bursts: host.bursts,
         wait: host.wait,
         idle: host.idle,
         farewell: host.farewell,
@@ -219,6 +225,7 @@ fn file(root: &Reader<'_>, name: &str) -> Option<HostFile> {
         metrics: metrics?,
         user: host.user,
         ndp: ndp?,
+        usual_window,
         marks: marks?,
         limits: engine_limits(&limits),
         neighbours,

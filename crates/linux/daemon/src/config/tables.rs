@@ -61,6 +61,9 @@ settings! {
         mtu: Option<Bytes> = "" in "256 B" => "60000 B",
         /// Path labels that are used towards each destination.
         paths: u16 = 8 in 1 => 16384,
+        /// Whether frames of one path that leave at the same time leave in one burst, if backend = "packet" and the interface
+        /// splits bursts ("tx-udp-segmentation").
+        bursts: bool = true,
         /// How the loop waits.
         wait: Wait = "adaptive",
         /// How long an adaptive loop spins before it sleeps.

@@ -3,11 +3,11 @@
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use pullnet_host::{Engine, Search};
+use pullnet_host::{Engine, Search, taken_at_once};
 use pullnet_netio::{Error as IoError, PacketIo, PortGuard};
 use pullnet_units::{Instant, Picos};
 
-/// Maximum number of frames received, and of frames sent, between two polls of the applications.
+/// Maximum number of frames sent between two polls of the applications.
 const BURST: usize = 64;
 /// Interval between two log lines about the interface.
 const COMPLAINT: Picos = Picos::from_secs(10);
@@ -34,7 +34,8 @@ impl Network {
     /// Receives frames. Returns whether there were any.
     pub fn receive(&mut self, now: Instant) -> bool {
         let engine = &mut self.engine;
-        let received = self.io.receive(BURST, &mut |frame| engine.receive(now, frame));
+        let received =
+            self.io.receive(taken_at_once(self.io.frame_room()), &mut |frame| engine.receive(now, frame));
         let any = self.told(now, received).unwrap_or(0) > 0;
         self.engine.catch_up(now);
         any

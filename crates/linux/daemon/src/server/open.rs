@@ -27,7 +27,11 @@ pub(super) fn network(file: &HostFile, keys: Option<Keys>) -> Result<Network, Er
         }
         Link::Udp => (Mac::default(), file.mtu.unwrap_or(USUAL_MTU)),
     };
-    let options = EngineOptions { keys, ..options(file, mac, mtu) }.started().map_err(Error::Engine)?;
+    let mut options = EngineOptions { keys, ..options(file, mac, mtu) };
+    if file.usual_window {
+        options.transport.initial_window = options.usual_window();
+    }
+    let options = options.started().map_err(Error::Engine)?;
     let engine = Engine::new(options).map_err(Error::Engine)?;
     let io = io(file, mtu)?;
     let (name, neighbours) = match &file.link {
@@ -59,7 +63,8 @@ fn io(file: &HostFile, mtu: usize) -> Result<Io, Error> {
     Ok(match &file.link {
         Link::Packet(name) => {
             let protocol = if ipv6 { Protocol::Ipv6 } else { Protocol::Ipv4 };
-            Box::new(PacketSocket::open(name, &PacketOptions { protocol, ..PacketOptions::default() })?)
+            let options = PacketOptions { protocol, bursts: file.bursts, ..PacketOptions::default() };
+            Box::new(PacketSocket::open(name, &options)?)
         }
         Link::Xdp(name) => {
             let queues = receive_queues(name);

@@ -86,7 +86,7 @@ impl Site {
 
     /// A socket at the bridge that sees the frames sent by host `host`.
     pub fn tap(&self, host: usize) -> PacketSocket {
-        let options = PacketOptions { protocol: Protocol::All, frames: 16_384 };
+        let options = PacketOptions { protocol: Protocol::All, frames: 16_384, bursts: false };
         let open = || PacketSocket::open(&format!("p{host}"), &options);
         in_namespace(&self.hub, open).expect("a namespace of ours")
     }

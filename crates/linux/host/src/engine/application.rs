@@ -118,12 +118,7 @@ impl<C: Carrier> Engine<C> {
     /// # Errors
     /// If the stream is finished, gone, or has failed.
     pub fn write(&mut self, _now: Instant, id: StreamId, bytes: &[u8]) -> Result<usize, StreamError> {
-        let stream = self.owned(id)?;
-        match &stream.sending {
-            Sending::Failed(error) => return Err(error.clone()),
-            _ if stream.out.is_finished() || stream.out.is_exhausted() => return Err(StreamError::Closed),
-            _ => {}
-        }
+        let stream = self.writable(id)?;
         let limit = self.send_room(stream.out.bytes());
         let taken = self.with(id.index, |stream, pool| {
             let taken = stream.out.write(bytes, limit, pool);
@@ -136,6 +131,16 @@ impl<C: Carrier> Engine<C> {
         Ok(taken.unwrap_or(0))
     }
 
+    /// Returns the stream if more can be written to it.
+    fn writable(&self, id: StreamId) -> Result<&Stream, StreamError> {
+        let stream = self.owned(id)?;
+        match &stream.sending {
+            Sending::Failed(error) => Err(error.clone()),
+            _ if stream.out.is_finished() || stream.out.is_exhausted() => Err(StreamError::Closed),
+            _ => Ok(stream),
+        }
+    }
+
     /// Number of bytes that a stream may hold in total if it holds `held` now: bounded by its own limit and that of all
     /// streams, but always at least a packet, so that every stream makes progress.
     fn send_room(&self, held: usize) -> usize {
@@ -145,7 +150,8 @@ impl<C: Carrier> Engine<C> {
     }
 
     /// Writes as many bytes as there is room for. If all were taken and they are the last, adds the end; `None`: there is no
-    /// room.
+    /// room, or so little beside what waits to be acknowledged that the call would cost more than it moves: then a quarter of
+    /// the send buffer has to become free.
     pub(crate) fn put(
         &mut self,
         now: Instant,
@@ -153,6 +159,15 @@ impl<C: Carrier> Engine<C> {
         bytes: &[u8],
         last: bool,
     ) -> Option<Result<usize, StreamError>> {
+        let buffer = self.options.limits.send_buffer;
+        let held = match self.writable(id) {
+            Ok(stream) => stream.out.bytes(),
+            Err(error) => return Some(Err(error)),
+        };
+        if held + bytes.len().min(buffer / 4) > buffer {
+            self.with(id.index, |stream, _| stream.told.wants_room = true);
+            return None;
+        }
         match self.write(now, id, bytes) {
             Ok(0) if !bytes.is_empty() => None,
             Ok(taken) if last && taken == bytes.len() => Some(self.finish(now, id).map(|()| taken)),
@@ -401,5 +416,27 @@ impl Counts {
         self.returned += other.returned;
         self.damaged += other.damaged;
         self.no_room += other.no_room;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EngineOptions;
+
+    #[test]
+    fn a_write_that_would_move_little_waits_for_room() {
+        let options = EngineOptions::new([10, 0, 0, 1].into());
+        let (buffer, now) = (options.limits.send_buffer, Instant::ZERO);
+        let mut engine = Engine::new(options).unwrap();
+        let id = engine.connect(now, ([10, 0, 0, 2], 61199).into(), 7, StreamOptions::default()).unwrap();
+        let bytes = vec![1; buffer];
+        let mut put = |long: usize| engine.put(now, id, &bytes[..long], false);
+        assert_eq!(put(buffer - 1000), Some(Ok(buffer - 1000)));
+        // There is room for 1000 B: not enough for the beginning of a long write, and enough for all of a short one.
+        assert_eq!((put(buffer), put(1001)), (None, None));
+        assert_eq!(put(1000), Some(Ok(1000)));
+        engine.finish(now, id).unwrap();
+        assert_eq!(engine.put(now, id, &bytes[..10], false), Some(Err(StreamError::Closed)));
     }
 }

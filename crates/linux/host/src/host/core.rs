@@ -20,6 +20,8 @@ const BURST: usize = 64;
 const LATE: Picos = Picos::from_micros(60);
 /// A spinning driver keeps the processor for this time after the last activity.
 const EAGER: Picos = Picos::from_micros(50);
+/// A program that calls again within this time moves data and does nothing else. Waking a thread costs about as much.
+const SOON: Picos = Picos::from_micros(20);
 /// Longest sleep.
 const NAP: Picos = Picos::from_secs(1);
 
@@ -88,6 +90,8 @@ pub(super) struct Core {
     start: std::time::Instant,
     now: Instant,
     wait: Wait,
+    /// Maximum number of frames taken before their answers leave.
+    taken: usize,
     search: Search,
     waiting: Vec<Waiting>,
     tickets: u64,
@@ -95,6 +99,10 @@ pub(super) struct Core {
     pub stopped: Option<String>,
     /// Time of the latest activity.
     busy: Instant,
+    /// End of the latest call that may wait.
+    left: Instant,
+    /// Whether the latest such call followed the previous one within [`SOON`].
+    returns: bool,
 }
 
 #[expect(clippy::disallowed_methods, reason = "a running host has to know the time")]
@@ -105,6 +113,13 @@ fn clock() -> std::time::Instant {
 /// Polls again at once; after an idle period, yields the processor to other threads.
 fn spin_on(idle: Picos) {
     if idle < EAGER { std::hint::spin_loop() } else { std::thread::yield_now() }
+}
+
+/// Number of frames of `frame_room` bytes that a driver takes before their answers leave: about 128 kB. With a whole first window of
+/// long packets, sender and receiver would work by turns instead of at the same time.
+#[must_use]
+pub fn taken_at_once(frame_room: usize) -> usize {
+    ((128 << 10) / frame_room.max(1)).clamp(8, BURST)
 }
 
 impl Core {
@@ -118,9 +133,11 @@ impl Core {
         let neighbours = options.neighbours;
         let learn_macs = options.engine.learn_macs || neighbours == Neighbours::Given;
         let engine = EngineOptions { learn_macs, ..options.engine }.started()?;
+        let taken = taken_at_once(io.frame_room());
         Ok(Self {
             engine: Engine::new(engine)?,
             io,
+            taken,
             start: clock(),
             now: Instant::ZERO,
             wait: options.wait,
@@ -129,6 +146,8 @@ impl Core {
             tickets: 0,
             stopped: None,
             busy: Instant::ZERO,
+            left: Instant::ZERO,
+            returns: false,
         })
     }
 
@@ -160,7 +179,7 @@ impl Core {
         let now = self.tick();
         let engine = &mut self.engine;
         let late = engine.catch_up(now);
-        let got = self.io.receive(BURST, &mut |frame| engine.receive(now, frame))?;
+        let got = self.io.receive(self.taken, &mut |frame| engine.receive(now, frame))?;
         let moved = engine.catch_up(now) || late || got > 0;
         let moved = self.resolve(now) || moved;
         if moved {
@@ -283,6 +302,17 @@ impl Core {
         self.engine.deadline().unwrap_or(Instant::NEVER).min(self.search.due())
     }
 
+    /// Notes that a call which may wait begins.
+    pub fn call_begins(&mut self) {
+        self.returns = self.now().since(self.left) < SOON;
+    }
+
+    /// Notes that the call ends. True: its caller is likely to be back soon, as it was the last time.
+    pub fn call_ends(&mut self) -> bool {
+        self.left = self.now();
+        self.returns
+    }
+
     /// Whether an action falls due earlier than a sleeping thread could wake up.
     pub fn is_pressing(&self, within: Picos) -> bool {
         self.due() < self.now().after(within)
@@ -309,5 +339,16 @@ impl Core {
         if let Err(error) = slept {
             self.stop(error.to_string());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_leave_after_about_as_many_bytes_for_any_frame() {
+        let taken = [64, 1518, 9018, 60_018].map(taken_at_once);
+        assert_eq!(taken, [64, 64, 14, 8]);
     }
 }

@@ -16,6 +16,7 @@ use pullnet_netio::PacketIo;
 
 #[cfg(feature = "tokio")]
 pub(crate) use core::Interest;
+pub use core::taken_at_once;
 pub use neighbours::{Neighbours, Search};
 #[cfg(feature = "tokio")]
 pub(crate) use place::Place;

@@ -111,6 +111,7 @@ impl Shared {
         mut attempt: impl FnMut(&mut Engine, Instant) -> Option<Result<T, StreamError>>,
     ) -> Result<T, StreamError> {
         let mut core = self.enter();
+        core.call_begins();
         let nanos = |most: Duration| u64::try_from(most.as_nanos()).unwrap_or(u64::MAX);
         let until = timeout.map(|most| core.now().after(Picos(nanos(most).saturating_mul(1000))));
         let mut leads = false;
@@ -133,8 +134,10 @@ impl Shared {
             }
         };
         core.send_made();
+        core.tick();
+        let returns = core.call_ends();
         if leads {
-            self.end(&core);
+            self.end(&core, returns);
         }
         result
     }
@@ -146,15 +149,17 @@ impl Shared {
         true
     }
 
-    /// Ends the driving of this thread: another waiter takes over, or the background thread if work is due soon. Otherwise
-    /// the background thread notices by itself, so that a short call needs no wake-up.
-    fn end(&self, core: &Core) {
+    /// Ends the driving of this thread: another waiter takes over, or the background thread if work is due soon and this thread is
+    /// not likely to be back by then. Otherwise the background thread notices by itself, after [`SHORT`] at most, so that a short
+    /// call needs no wake-up. In a bulk transfer something is always due soon; to wake the background thread after every read
+    /// or write took a fifth of all processor time.
+    fn end(&self, core: &Core, returns: bool) {
         self.driver.store(NOBODY, Ordering::SeqCst);
         if let Some(other) = core.other_driver() {
             return other.unpark();
         }
         let short = Picos(SHORT.as_nanos() as u64 * 1000);
-        if self.dozes.load(Ordering::SeqCst) || core.is_pressing(short) {
+        if self.dozes.load(Ordering::SeqCst) || (!returns && core.is_pressing(short)) {
             self.background.get().into_iter().for_each(Thread::unpark);
         }
     }

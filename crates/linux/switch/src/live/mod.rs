@@ -139,7 +139,7 @@ where
 {
     let ports: Vec<PortSettings> = file.ports.iter().map(|port| port.settings).collect();
     let capture = file.recording.as_ref().map(|recording| capture(file, recording)).transpose()?;
-    let codec = Ndp { marks: file.marks };
+    let codec = Ndp { marks: file.marks, clears_checksum: true };
     let fabric = Fabric::<Q, Ndp, FileCapture>::new(config, file.fabric, &ports, codec, capture);
     let mut fabric = fabric.map_err(LiveError::Joined)?;
     for (node, mac, entry) in &file.entries {

@@ -74,6 +74,8 @@ impl Outer {
             missed: before.missed + now.missed,
             full: before.full + now.full,
             refused: before.refused + now.refused,
+            sent_bursts: before.sent_bursts + now.sent_bursts,
+            received_bursts: before.received_bursts + now.received_bursts,
         }
     }
 
@@ -140,7 +142,7 @@ impl Outer {
 fn open(io: Io, interface: &str) -> Result<Box<dyn PacketIo + Send>, Error> {
     match io {
         Io::Packet => {
-            let options = PacketOptions { protocol: Protocol::All, frames: RING };
+            let options = PacketOptions { protocol: Protocol::All, frames: RING, bursts: false };
             Ok(Box::new(PacketSocket::open(interface, &options)?))
         }
         Io::Xdp => open_xdp(interface),

@@ -3,17 +3,22 @@
 //! TPACKET_V3 is not used because it delivers packets in blocks, after at least a millisecond. There is no transmit ring:
 //! the kernel copies outgoing frames at once. From a ring, veth would copy every frame and allocate a page for it, which is
 //! slower. Ring format: Linux, `Documentation/networking/packet_mmap.rst` and `include/uapi/linux/if_packet.h`.
+//!
+//! Frames of one flow leave as a burst where the interface splits it ("tx-udp-segmentation"): one pass through the kernel for up
+//! to 64 of them. Over veth the burst arrives whole at the other side; every socket takes it apart, whether it sends bursts or not.
 
-use std::io;
-use std::mem::offset_of;
+mod batch;
+mod burst;
+mod ring;
+
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::memory::Mapping;
 use crate::{Counters, Error, Interface, PacketIo, sys};
-
-type Header = libc::tpacket2_hdr;
+use batch::Batch;
+use burst::Burst;
+use ring::{Content, Ring};
 
 /// Protocols delivered to a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,16 +76,18 @@ pub struct PacketOptions {
     pub protocol: Protocol,
     /// Capacity of the receive ring in frames; rounded up to whole blocks of four.
     pub frames: usize,
+    /// Whether frames of one flow that leave together may leave as a burst, if the interface takes bursts.
+    pub bursts: bool,
 }
 
 impl Default for PacketOptions {
     fn default() -> Self {
-        Self { protocol: Protocol::Ipv4, frames: 1024 }
+        Self { protocol: Protocol::Ipv4, frames: 1024, bursts: true }
     }
 }
 
-/// Most frames sent by one system call.
-const BATCH: usize = 64;
+/// Memory for bursts that wait in the kernel. Bytes.
+const BURSTS: i32 = 8 << 20;
 /// Upper limit for the kernel's metadata before a received frame. Bytes.
 const FRONT: usize = 128;
 /// Offset of the EtherType in a frame.
@@ -88,102 +95,16 @@ const ETHERTYPE_AT: u32 = 12;
 /// Frames per block of the ring: the slot size is a multiple of 1 KiB, so four slots are a multiple of a page.
 const PER_BLOCK: usize = 4;
 
-/// The receive ring: `count` slots of `slot` bytes.
-#[derive(Debug)]
-struct Ring {
-    memory: Mapping,
-    slot: usize,
-    count: usize,
-    next: usize,
-}
-
-impl Ring {
-    fn at(&self) -> usize {
-        self.next * self.slot
-    }
-
-    fn status(&self) -> &AtomicU32 {
-        self.memory.word(self.at() + offset_of!(Header, tp_status))
-    }
-
-    /// Whether the current slot holds a frame.
-    fn has_frame(&self) -> bool {
-        self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
-    }
-
-    /// The frame in the current slot.
-    fn frame(&self) -> &[u8] {
-        let at = self.at();
-        let start = usize::from(self.memory.u16(at + offset_of!(Header, tp_mac)));
-        let long = self.memory.u32(at + offset_of!(Header, tp_snaplen)) as usize;
-        let long = long.min(self.slot.saturating_sub(start));
-        self.memory.bytes(at + start.min(self.slot), long)
-    }
-
-    /// Returns the current slot to the kernel and moves to the next.
-    fn advance(&mut self) {
-        self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
-        self.next = (self.next + 1) % self.count;
-    }
-}
-
-/// Frames for the next flush, one in each of [`BATCH`] slots of `slot` bytes.
-#[derive(Debug)]
-struct Batch {
-    memory: Vec<u8>,
-    slot: usize,
-    lengths: Vec<usize>,
-    /// Index of the first frame that has not been sent.
-    first: usize,
-}
-
-impl Batch {
-    fn new(slot: usize) -> Self {
-        Self { memory: vec![0; BATCH * slot], slot, lengths: Vec::with_capacity(BATCH), first: 0 }
-    }
-
-    fn is_full(&self) -> bool {
-        self.lengths.len() == BATCH
-    }
-
-    /// Lets `fill` write a frame; returns its length.
-    fn push(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> usize {
-        let at = self.lengths.len() * self.slot;
-        let long = fill(&mut self.memory[at..at + self.slot]).min(self.slot);
-        if long > 0 {
-            self.lengths.push(long);
-        }
-        long
-    }
-
-    /// Sends all frames that the kernel accepts. Returns how many it refused.
-    fn send(&mut self, fd: &OwnedFd) -> io::Result<u64> {
-        let mut refused = 0;
-        while self.first < self.lengths.len() {
-            let slots = self.memory.chunks(self.slot).skip(self.first);
-            match sys::send_frames(fd, slots, &self.lengths[self.first..]) {
-                Ok(sent) => self.first += sent,
-                Err(error) => match error.raw_os_error() {
-                    // The device has no room: this frame is lost, as in a full queue.
-                    Some(libc::ENOBUFS) => (self.first, refused) = (self.first + 1, refused + 1),
-                    // The socket buffer is full: the remaining frames leave next time.
-                    Some(libc::EAGAIN | libc::EINTR) => return Ok(refused),
-                    _ => return Err(error),
-                },
-            }
-        }
-        self.lengths.clear();
-        self.first = 0;
-        Ok(refused)
-    }
-}
-
 /// An AF_PACKET socket on one interface.
 #[derive(Debug)]
 pub struct PacketSocket {
     fd: OwnedFd,
     incoming: Ring,
+    /// The burst that is being handed out.
+    burst: Burst,
     outgoing: Batch,
+    /// Whether every protocol is received.
+    everything: bool,
     interface: Interface,
     counters: Counters,
 }
@@ -203,6 +124,12 @@ fn prepare(fd: &OwnedFd, slot: usize, count: usize) -> Result<(), Error> {
     set(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as i32, "cannot choose TPACKET_V2")?;
     set(libc::PACKET_QDISC_BYPASS, 1, "cannot pass by the queueing discipline")?;
     set(libc::PACKET_IGNORE_OUTGOING, 1, "cannot leave out what this host sends")?;
+    set(libc::PACKET_VNET_HDR, 1, "cannot ask for the lengths of bursts")?;
+    // A burst is longer than a slot of the ring: the kernel keeps it beside the ring.
+    set(libc::PACKET_COPY_THRESH, 1, "cannot ask for whole bursts")?;
+    let room = |name| sys::set_option(fd, libc::SOL_SOCKET, name, &BURSTS, "cannot size a receive buffer");
+    // Without CAP_NET_ADMIN the system's limit applies.
+    room(libc::SO_RCVBUFFORCE).or_else(|_| room(libc::SO_RCVBUF))?;
     let ring = request(slot, count);
     sys::set_option(fd, libc::SOL_PACKET, libc::PACKET_RX_RING, &ring, "cannot make a receive ring")
 }
@@ -237,9 +164,16 @@ impl PacketSocket {
         let memory = Mapping::of(&fd, 0, slot * count, "cannot map the ring of AF_PACKET")?;
         options.protocol.restrict(&fd)?;
         sys::bind(&fd, &link_address(&interface), "cannot bind an AF_PACKET socket")?;
-        let (incoming, outgoing) =
-            (Ring { memory, slot, count, next: 0 }, Batch::new(interface.frame_room()));
-        Ok(Self { fd, incoming, outgoing, interface, counters: Counters::default() })
+        let everything = options.protocol == Protocol::All;
+        Ok(Self {
+            fd,
+            incoming: Ring::new(memory, slot, count),
+            burst: Burst::new(everything),
+            outgoing: Batch::new(interface.frame_room(), options.bursts),
+            everything,
+            interface,
+            counters: Counters::default(),
+        })
     }
 
     /// The socket's interface.
@@ -255,16 +189,18 @@ impl PacketIo for PacketSocket {
     }
 
     fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<usize, Error> {
-        for got in 0..most {
-            if !self.incoming.has_frame() {
-                return Ok(got);
+        let mut got = 0;
+        for _ in 0..most {
+            if self.burst.is_over() && !self.take_slot(&mut got, each) {
+                break;
             }
-            let frame = self.incoming.frame();
-            each(frame);
-            self.counters.count_received(frame.len());
-            self.incoming.advance();
+            if let Some(part) = self.burst.part() {
+                each(part);
+                self.counters.count_received(part.len());
+                got += 1;
+            }
         }
-        Ok(most)
+        Ok(got)
     }
 
     fn send(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> usize) -> Result<bool, Error> {
@@ -284,13 +220,12 @@ impl PacketIo for PacketSocket {
 
     fn flush(&mut self) -> Result<(), Error> {
         let failed = |source| Error::Kernel { what: "cannot send", on: String::new(), source };
-        let sent = self.outgoing.send(&self.fd).map_err(failed);
-        self.counters.refused += sent.map_err(|error| error.on_interface(&self.interface.name))?;
-        Ok(())
+        let sent = self.outgoing.send(&self.fd, &mut self.counters).map_err(failed);
+        sent.map_err(|error| error.on_interface(&self.interface.name))
     }
 
     fn wait(&mut self, wake: Option<BorrowedFd<'_>>, timeout: Duration) -> Result<(), Error> {
-        if self.incoming.has_frame() {
+        if !self.burst.is_over() || self.incoming.has_frame() {
             return Ok(());
         }
         match wake {
@@ -306,6 +241,33 @@ impl PacketIo for PacketSocket {
 }
 
 impl PacketSocket {
+    /// Takes the next slot of the ring: hands its frame to `each`, or begins its burst. False: there is none.
+    fn take_slot(&mut self, got: &mut usize, each: &mut dyn FnMut(&[u8])) -> bool {
+        let Some(slot) = self.incoming.first() else { return false };
+        match slot.content {
+            Content::Frame(frame) => {
+                each(frame);
+                self.counters.count_received(frame.len());
+                *got += 1;
+            }
+            Content::Burst { size, start } => {
+                let long = if slot.beside { self.burst.fetch(&self.fd) } else { self.burst.copy(start) };
+                let lost = self.burst.begin(long, slot.long, size);
+                self.counters.received_bursts += 1;
+                self.counters.missed += lost;
+            }
+            // The kernel's own traffic in segments of TCP, for instance: only a socket for everything is meant to have it.
+            Content::Other => {
+                if slot.beside {
+                    sys::discard_datagram(&self.fd);
+                }
+                self.counters.missed += u64::from(self.everything);
+            }
+        }
+        self.incoming.advance();
+        true
+    }
+
     /// Makes the interface deliver frames to every multicast group, as long as this socket lives.
     ///
     /// # Errors
