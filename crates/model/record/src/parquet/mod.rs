@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -28,7 +28,7 @@ const LEVEL: i32 = 1;
 impl Table {
     /// Writes the table as a Parquet file.
     pub fn write_parquet(&self, to: impl Write + Send) -> io::Result<()> {
-        self.write(to).map_err(io::Error::other)
+        self.write(to).map_err(io_error)
     }
 
     fn write(&self, to: impl Write + Send) -> Result<()> {
@@ -64,6 +64,17 @@ impl Table {
         Ok(texts
             .fold(properties, |all, text| all.set_column_dictionary_enabled(text.name.into(), true))
             .build())
+    }
+}
+
+/// The error of the writer below if it is one, so that its code and its text stay those of the system.
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(inner) => *inner,
+            Err(inner) => io::Error::other(inner),
+        },
+        other => io::Error::other(other),
     }
 }
 
