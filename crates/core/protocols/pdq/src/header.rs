@@ -132,7 +132,7 @@ fn ask_of(kind: u8, words: &Medium) -> Ask {
         offered: words[3] & MOST_RATE,
         sending: words[4] & MOST_RATE,
         paused_by: position((words[4] >> 24) as u8),
-        hops: (words[3] >> 24) as u8,
+        hops: ((words[3] >> 24) as u8).min(NOBODY - 1),
         deadline: u64::from(words[5]) | u64::from(words[6] & 0xffff) << 32,
         work: words[7],
         rounds: (words[6] >> 16) as u16,

@@ -219,7 +219,7 @@ fn a_data_frame_has_the_length_that_its_transport_counts() {
     });
 }
 
-/// A port that grants what is desired, and pauses nobody.
+/// A port that grants every desired rate and pauses no flow.
 struct Generous;
 
 impl Hop for Generous {
@@ -230,6 +230,19 @@ impl Hop for Generous {
     fn take_turn(&mut self, ask: TurnAsk) -> Option<Turn> {
         Some(Turn { rate: ask.offered / 2, probe_after: 7 })
     }
+}
+
+/// The largest and the smallest value of every field.
+#[test]
+fn a_port_answers_every_header_at_the_ends_of_its_fields() {
+    for_each_framed!(|P| {
+        for (kind, word) in (0..=u8::MAX).flat_map(|kind| [(kind, 0), (kind, u32::MAX)]) {
+            let sent = header::<HeaderOf<P>>(kind, &[word; 27]);
+            let answered = sent.at_hop(&mut Generous).unwrap_or(sent);
+            let packed = answered.pack();
+            assert_eq!(HeaderOf::<P>::unpack(packed), answered, "{}: {sent:?}", P::NAME);
+        }
+    });
 }
 
 proptest! {
