@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -67,9 +68,20 @@ def test_a_result_can_be_sent_to_another_process() -> None:
     assert sent.flows.equals(result.flows) and sent.summary == result.summary
 
 
+def test_results_share_their_tables() -> None:
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(20):
+            result = pullnet.run(SMALL)
+            kept = result.keep({"flows", "hosts"})
+            read = [pool.submit(lambda of: of.flows, of) for of in (result, kept)]
+            first, second = (flows.result() for flows in read)
+            assert first.equals(second) and first.height > 0
+            assert kept.parquet("hosts") == result.parquet("hosts")
+
+
 def test_a_table_whose_columns_were_taken_is_not_written_empty(tmp_path: Path) -> None:
     result = pullnet.run(SMALL)
-    (table,) = [table for name, table in result._tables.items() if name == "flows"]
+    table = result._tables["flows"]._table
     table.take_columns()
     with pytest.raises(pullnet.InternalError, match="taken already"):
         table.write_parquet(tmp_path / "flows.parquet")

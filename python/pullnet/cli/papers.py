@@ -1,4 +1,4 @@
-"""Reproducing papers from the command line: the levels, what is printed, and exit codes."""
+"""Reproducing papers from the command line: the levels, and what is printed."""
 
 from pathlib import Path
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pullnet import _core
 from pullnet.errors import InputError, NotRecordedError
+from pullnet.results.held import Held
 from pullnet.results.summary import Summary
 
 if TYPE_CHECKING:
@@ -55,10 +55,7 @@ class Result:
         """The directory on disk, if there is one."""
         self.left_out = dict(left_out or {})
         """Tables that are not here although the run requested them, each with the reason."""
-        self._tables = dict(tables)  # a table is that of the core until Arrow is imported for it
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tables": self.in_memory}
+        self._tables = {name: table if isinstance(table, Held) else Held(table) for name, table in tables.items()}
 
     def __repr__(self) -> str:
         summary = self.summary
@@ -151,40 +148,28 @@ class Result:
 
     def arrow(self, name: str) -> Any:
         """Return the table `name` as a `pyarrow.Table`, units in the metadata of its fields."""
-        if name not in self._tables:
-            self._tables[name] = self._read(name)
-        if isinstance(self._tables[name], _core.Table):
-            from pullnet.results import tables
-
-            self._tables[name] = tables.arrow_table(self._tables[name])
-        return self._tables[name]
+        return self._held(name).arrow()
 
     def write(self, name: str, file: Path) -> None:
         """Write the table `name` as a Parquet file, units in the metadata of its fields. Raises `OSError`."""
-        table = self._tables.get(name)
-        if isinstance(table, _core.Table):  # the core writes it with a fraction of the memory that pyarrow needs
-            table.write_parquet(file)
-        else:
-            from pullnet.results import tables
-
-            tables.write(self.arrow(name), file)
+        self._held(name).write(file)
 
     def parquet(self, name: str) -> bytes:
         """Return the table `name` as the bytes of a Parquet file."""
-        table = self._tables.get(name)
-        if isinstance(table, _core.Table):
-            return table.parquet()
-        from pullnet.results import tables
+        return self._held(name).parquet()
 
-        return tables.parquet(self.arrow(name))
+    def _held(self, name: str) -> Held:
+        if name not in self._tables:
+            self._tables[name] = self._read(name)
+        return self._tables[name]
 
-    def _read(self, name: str) -> Any:
+    def _read(self, name: str) -> Held:
         from pullnet.results import tables
 
         file = self.path / f"{name}.parquet" if self.path else None
         if file is None or not file.is_file():
             raise NotRecordedError(self._why_missing(name))
-        return tables.read(file)
+        return Held(tables.read(file))
 
     def columns(self, name: str) -> dict[str, ColumnInfo]:
         """Units and meanings of the columns of the table `name`."""
