@@ -177,8 +177,8 @@ fn hosts_send_at_the_rates_that_a_switch_grants() {
     }
 }
 
-/// Each flow takes 2.6 s alone, so that one flow can end within 4 s. A busy machine has late timers, so that perhaps no flow
-/// ends in time. Every other flow is given up and does not go on after its deadline.
+/// A flow takes 2.6 s when it is alone, so one of them can meet the deadline of 4 s; with the late timers of a busy machine,
+/// possibly none. Every flow that misses it is given up and sends nothing after its deadline.
 #[test]
 fn a_flow_that_cannot_meet_its_deadline_is_quenched() {
     let Some(record) = play(&granted(D3, D3_SWITCH, "1 Mbps", "deadline = \"4 s\""), None) else { return };

@@ -32,8 +32,9 @@ macro_rules! granted_settings {
                 /// switches' `epoch` by the one-way delay of a packet. Source: none; in the paper grants do not expire.
                 lease: Picos = "5 ms" in "10 us" => "50 s",
                 /// Longest delay of a departure that the next packets make up for, by leaving together: for hosts whose timers are
-                /// late. Source: none; a simulated timer is never late, and Linux lets TCP send a millisecond at once.
-                catch_up: Picos = "0 us" in "0 us" => "1 s",
+                /// late. Source: none. Absent: 0 in the simulator, where no timer is late; 1 ms on the testbed, which is what
+                /// Linux lets TCP send at once.
+                catch_up: Option<Picos> = "" in "0 us" => "1 s",
                 /// Round-trip time assumed before the first measurement. Source: none stated.
                 initial_rtt: Picos = "200 us" in "1 us" => "1 s",
                 /// Minimum time after which an unanswered packet counts as lost; three round trips if that is longer.
@@ -103,7 +104,7 @@ macro_rules! parameters_of {
                     allowance: $allowance(config),
                     ask_interval: config.ask_interval,
                     lease: config.lease,
-                    catch_up: config.catch_up,
+                    catch_up: config.catch_up.unwrap_or(Picos::ZERO),
                     initial_rtt: config.initial_rtt,
                     timeout: config.timeout,
                     time_wait: config.time_wait,

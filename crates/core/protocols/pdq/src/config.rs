@@ -17,8 +17,9 @@ settings! {
         /// See `least_probing`. Must be shorter than the switches' `forget_paused`.
         most_probing: Picos = "20 ms" in "1 us" => "10 s",
         /// Longest delay of a departure that the next packets make up for, by leaving together: for hosts whose timers are
-        /// late. Source: none; a simulated timer is never late, and Linux lets TCP send a millisecond at once.
-        catch_up: Picos = "0 us" in "0 us" => "1 s",
+        /// late. Source: none. Absent: 0 in the simulator, where no timer is late; 1 ms on the testbed, which is what
+        /// Linux lets TCP send at once.
+        catch_up: Option<Picos> = "" in "0 us" => "1 s",
         /// Round-trip time assumed before the first measurement. Source: none.
         initial_rtt: Picos = "200 us" in "1 us" => "1 s",
         /// Minimum time after which an unanswered packet counts as lost; three round trips if that is longer. Source: none.

@@ -252,7 +252,8 @@ impl Asking for Sender {
             return None;
         }
         let Departure { seq, last, payload, again } = self.outlook.sent.send(now);
-        self.pace.depart(now, self.rate, payload + config.header.0 as u32, config.catch_up);
+        let catch_up = config.catch_up.unwrap_or(Picos::ZERO);
+        self.pace.depart(now, self.rate, payload + config.header.0 as u32, catch_up);
         let ends = !self.outlook.sent.has_data() && self.outlook.sent.all_sent();
         let ask = self.ask(now, config, ends);
         if ends {
