@@ -33,26 +33,19 @@ impl Sprayer {
     }
 
     /// The path of the next packet, one of `paths`; `own` is the path of the flow. A packet to a host with a single
-    /// path takes no turn.
+    /// path takes no turn. Nor does a packet that is sent `again`: its path is random, because repetitions in step with
+    /// the turns would come to the same failed path every time.
     #[inline]
-    pub fn next(&mut self, (paths, own): (u16, u16), chance: &mut Stream) -> u16 {
+    pub fn next(&mut self, (paths, own): (u16, u16), again: bool, chance: &mut Stream) -> u16 {
         match self.spraying {
             _ if paths < 2 => 0,
+            Spraying::RoundRobin if again => chance.below(paths.into()) as u16,
             Spraying::RoundRobin => {
                 self.sent = self.sent.wrapping_add(1);
                 (self.sent % u32::from(paths)) as u16
             }
             Spraying::Random => chance.below(paths.into()) as u16,
             Spraying::Single => own,
-        }
-    }
-
-    /// The path of a packet that says again what another one has said. It is random where packets take turns: with a turn for
-    /// each, a rhythm of repetitions could come to the same failed path every time.
-    pub fn again(&self, (paths, own): (u16, u16), chance: &mut Stream) -> u16 {
-        match self.spraying {
-            Spraying::Single => own,
-            _ => Self::own(paths, chance),
         }
     }
 }
@@ -67,17 +60,18 @@ mod tests {
     fn paths_take_turns_over_all_flows_of_a_host() {
         let mut chance = Seed(1).stream("test.spray", 0);
         let mut sprayer = Sprayer::new(Spraying::RoundRobin, &mut chance);
-        let first = sprayer.next((4, 0), &mut chance);
-        assert_eq!(sprayer.next((1, 0), &mut chance), 0);
-        let next: Vec<_> = (0..8).map(|flow| sprayer.next((4, flow % 4), &mut chance)).collect();
+        let first = sprayer.next((4, 0), false, &mut chance);
+        assert_eq!(sprayer.next((1, 0), false, &mut chance), 0);
+        let next: Vec<_> = (0..8).map(|flow| sprayer.next((4, flow % 4), false, &mut chance)).collect();
         assert_eq!(next, (1..9).map(|turn| (first + turn) % 4).collect::<Vec<_>>());
-        let mut repeated: Vec<_> = (0..64).map(|_| sprayer.again((4, 0), &mut chance)).collect();
+        let mut repeated: Vec<_> = (0..64).map(|_| sprayer.next((4, 0), true, &mut chance)).collect();
         repeated.sort_unstable();
         repeated.dedup();
         assert_eq!(repeated, [0, 1, 2, 3]);
-        assert_eq!(sprayer.next((4, 0), &mut chance), (first + 9) % 4, "repetitions take no turn");
+        assert_eq!(sprayer.next((4, 0), false, &mut chance), (first + 9) % 4, "repetitions take no turn");
         let mut single = Sprayer::new(Spraying::Single, &mut chance);
-        assert!((0..4).all(|own| single.next((4, own), &mut chance) == own));
-        assert!((0..4).all(|own| single.again((4, own), &mut chance) == own));
+        for again in [false, true] {
+            assert!((0..4).all(|own| single.next((4, own), again, &mut chance) == own));
+        }
     }
 }

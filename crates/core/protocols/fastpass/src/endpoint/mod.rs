@@ -106,7 +106,7 @@ impl FastpassRules {
         if to == self.own {
             return self.local.push(header);
         }
-        let path = self.sprayer.next(paths, &mut self.chance);
+        let path = self.sprayer.next(paths, false, &mut self.chance);
         let (wire, priority) = (self.rules.header as u16, CONTROL);
         let class = Class::Control;
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });

@@ -105,7 +105,7 @@ impl FastpassRules {
             let (to, paths) = (sender.to, (sender.paths, sender.path));
             self.line_up(flows, slot.handle);
             let chosen = slot.path.map(u16::from).filter(|path| *path < paths.0);
-            let path = chosen.unwrap_or_else(|| self.spray(paths, packet.2));
+            let path = chosen.unwrap_or_else(|| self.sprayer.next(paths, packet.2, &mut self.chance));
             return Some(self.packet(to, path, SCHEDULED, packet));
         }
         let handle = self.unscheduled.first()?;
@@ -114,16 +114,8 @@ impl FastpassRules {
         let (to, paths) = (sender.to, (sender.paths, sender.path));
         self.unscheduled.note_served(handle);
         self.line_up(flows, handle);
-        let path = self.spray(paths, packet.2);
+        let path = self.sprayer.next(paths, packet.2, &mut self.chance);
         Some(self.packet(to, path, UNSCHEDULED, packet))
-    }
-
-    /// The path of a packet to which the arbiter gave none.
-    fn spray(&mut self, paths: (u16, u16), again: bool) -> u16 {
-        match again {
-            true => self.sprayer.again(paths, &mut self.chance),
-            false => self.sprayer.next(paths, &mut self.chance),
-        }
     }
 
     fn packet(

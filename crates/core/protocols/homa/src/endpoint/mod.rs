@@ -46,7 +46,7 @@ impl HomaRules {
 
     /// Control packets have the most urgent priority.
     fn send_control(&mut self, flows: &mut Flows<Self>, to: HostAddr, paths: (u16, u16), header: HomaHeader) {
-        let path = self.sprayer.next(paths, &mut self.chance);
+        let path = self.sprayer.next(paths, false, &mut self.chance);
         let (wire, class) = (self.config.header.0 as u16, Class::Control);
         let priority = LEVELS - 1;
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });

@@ -105,7 +105,7 @@ impl HomaRules {
         let (to, paths) = (sender.to, (sender.paths, sender.path));
         self.ready.note_served(slot);
         self.line_up(flows, slot);
-        let path = self.sprayer.next(paths, &mut self.chance);
+        let path = self.sprayer.next(paths, false, &mut self.chance);
         let wire = (outgoing.payload + self.config.header.0 as u32) as u16;
         let (class, priority) = (Class::Data, outgoing.priority);
         let (header, again) = (outgoing.header, outgoing.again);

@@ -16,7 +16,7 @@ impl PfabricRules {
         paths: (u16, u16),
         header: PfabricHeader,
     ) {
-        let path = self.sprayer.next(paths, &mut self.chance);
+        let path = self.sprayer.next(paths, false, &mut self.chance);
         let wire = self.config.header.0 as u16;
         let (class, priority) = (Class::Control, 0);
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });

@@ -85,7 +85,7 @@ impl PfabricRules {
         let (to, paths) = (sender.to, (sender.paths, sender.path));
         self.ready.note_served(slot);
         self.line_up(flows, slot);
-        let path = self.sprayer.next(paths, &mut self.chance);
+        let path = self.sprayer.next(paths, false, &mut self.chance);
         let wire = (payload + self.config.header.0 as u32) as u16;
         let class = if payload > 0 { Class::Data } else { Class::Control };
         Some(Transmit { to, path, wire, class, priority: 0, ect: false, again, header })

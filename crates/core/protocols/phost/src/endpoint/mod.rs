@@ -79,30 +79,15 @@ impl PhostRules {
         Endpoint::new(rules, config.give_up.saturating_add(config.time_wait))
     }
 
+    /// Sends a control packet; `again`: an earlier packet has said the same.
     fn send_control(
         &mut self,
         flows: &mut Flows<Self>,
         to: HostAddr,
-        paths: (u16, u16),
+        (paths, again): ((u16, u16), bool),
         header: PhostHeader,
     ) {
-        let path = self.sprayer.next(paths, &mut self.chance);
-        self.send_on(flows, to, path, header);
-    }
-
-    /// Says again what an earlier packet has said.
-    fn repeat_control(
-        &mut self,
-        flows: &mut Flows<Self>,
-        to: HostAddr,
-        paths: (u16, u16),
-        header: PhostHeader,
-    ) {
-        let path = self.sprayer.again(paths, &mut self.chance);
-        self.send_on(flows, to, path, header);
-    }
-
-    fn send_on(&self, flows: &mut Flows<Self>, to: HostAddr, path: u16, header: PhostHeader) {
+        let path = self.sprayer.next(paths, again, &mut self.chance);
         let (wire, priority) = (self.rules.header as u16, self.rules.control_priority());
         let class = Class::Control;
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });

@@ -25,7 +25,7 @@ impl PhostRules {
             // The ACK was lost.
             Known::Finished => {
                 let own = Sprayer::own(paths, &mut self.chance);
-                self.repeat_control(flows, peer, (paths, own), PhostHeader::Ack { conn });
+                self.send_control(flows, peer, ((paths, own), true), PhostHeader::Ack { conn });
             }
             Known::New if about.packets > 0 => {
                 return Some(self.open_receiver(flows, now, (peer, conn), about, paths));
@@ -91,7 +91,7 @@ impl PhostRules {
         if again {
             let (to, conn, left) = (receiver.peer, receiver.conn, receiver.left());
             let paths = (receiver.paths, receiver.path);
-            self.repeat_control(flows, to, paths, PhostHeader::Wait { conn, left });
+            self.send_control(flows, to, (paths, true), PhostHeader::Wait { conn, left });
         }
     }
 
@@ -123,7 +123,7 @@ impl PhostRules {
         self.waiting.forget(slot);
         self.set_clock(now);
         flows.finish(now, slot, peer, conn);
-        self.send_control(flows, peer, paths, PhostHeader::Ack { conn });
+        self.send_control(flows, peer, (paths, false), PhostHeader::Ack { conn });
     }
 
     /// The token clock ticks.
@@ -138,11 +138,7 @@ impl PhostRules {
         let (to, paths) = (receiver.peer, (receiver.paths, receiver.path));
         self.waiting.note_served(slot);
         self.clock.free_at = now.after(self.rules.packet_time);
-        if again {
-            self.repeat_control(flows, to, paths, header);
-        } else {
-            self.send_control(flows, to, paths, header);
-        }
+        self.send_control(flows, to, (paths, again), header);
         self.settle(flows, now, slot);
     }
 

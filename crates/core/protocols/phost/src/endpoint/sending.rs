@@ -22,7 +22,7 @@ impl PhostRules {
         let sender = Sender::open(now, &self.rules, flow, packets, self.opened, own);
         let header = PhostHeader::Rts { conn: flow.conn, about: sender.about, again: false };
         let slot = flows.open_sender(flow.to, flow.conn, sender);
-        self.send_control(flows, flow.to, (flow.paths, own), header);
+        self.send_control(flows, flow.to, ((flow.paths, own), false), header);
         self.line_up(flows, now, slot);
     }
 
@@ -81,7 +81,8 @@ impl PhostRules {
         match sender.check(now, &self.rules) {
             Check::Early => {}
             Check::Again => {
-                self.repeat_control(flows, to, paths, PhostHeader::Rts { conn, about, again: true })
+                let header = PhostHeader::Rts { conn, about, again: true };
+                self.send_control(flows, to, (paths, true), header);
             }
             Check::GiveUp => {
                 let counts = sender.counts;
@@ -115,10 +116,7 @@ impl PhostRules {
             if !more {
                 self.ready.remove(slot);
             }
-            let path = match again {
-                true => self.sprayer.again(paths, &mut self.chance),
-                false => self.sprayer.next(paths, &mut self.chance),
-            };
+            let path = self.sprayer.next(paths, again, &mut self.chance);
             let wire = (payload + self.rules.header) as u16;
             let class = Class::Data;
             return Some(Transmit { to, path, wire, class, priority, ect: false, again, header });
