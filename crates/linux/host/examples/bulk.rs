@@ -4,15 +4,14 @@
 //! As root: `cargo run --release --example bulk -p pullnet-host -- [MTU [MEGABYTES [spin] [singly] [paths=8] [window=PACKETS] [burst=1]]]`; `singly`
 //! sends no bursts.
 
+mod common;
 #[path = "../../netio/tests/common/mod.rs"]
 mod namespaces;
 
-use std::error::Error;
-use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
-use std::time::Instant;
 
+use common::{Outcome, drain, fill, report, tcp};
 use namespaces::Veth;
 use pullnet_host::{EngineOptions, Host, HostOptions, Neighbours, Wait};
 use pullnet_netio::{Interface, PacketOptions, PacketSocket, PortGuard, in_namespace};
@@ -20,16 +19,12 @@ use pullnet_units::{BitsPerSec, Packets};
 use pullnet_wire::PORT;
 
 const SERVICE: u16 = 7;
-const TCP_PORT: u16 = 9000;
-const PIECE: usize = 256 * 1024;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn address(side: usize) -> IpAddr {
     Ipv4Addr::new(10, 77, 0, 1 + side as u8).into()
 }
 
-/// What is measured.
+/// Settings of a measurement.
 #[derive(Clone, Copy)]
 struct Plan {
     mtu: usize,
@@ -63,54 +58,14 @@ fn host(veth: &Veth, side: usize, plan: Plan) -> Outcome<(Host, PortGuard)> {
     ))
 }
 
-/// Processor time of this process so far, of its own code and of the kernel for it. Seconds.
-fn processor_time() -> Outcome<[f64; 2]> {
-    let text = std::fs::read_to_string("/proc/self/stat")?;
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0) / 100.0;
-    Ok([ticks(11), ticks(12)])
-}
-
-#[expect(clippy::disallowed_methods, reason = "it is measured how long a transfer takes")]
-fn report(name: &str, bytes: u64, transfer: impl FnOnce() -> Outcome<u64>) -> Outcome<()> {
-    let (start, before) = (Instant::now(), processor_time()?);
-    let got = transfer()?;
-    let (took, after) = (start.elapsed().as_secs_f64(), processor_time()?);
-    assert_eq!(got, bytes, "bytes are missing");
-    let per_gb = |part: usize| (after[part] - before[part]) / (bytes as f64 / 1e9);
-    println!(
-        "{name}: {:.2} Gb/s, {:.2} s of own code and {:.2} s of the kernel per GB",
-        bytes as f64 * 8e-9 / took,
-        per_gb(0),
-        per_gb(1)
-    );
-    Ok(())
-}
-
-fn drain(mut from: impl Read) -> u64 {
-    let (mut piece, mut all) = (vec![0; PIECE], 0);
-    loop {
-        match from.read(&mut piece) {
-            Ok(0) | Err(_) => return all,
-            Ok(long) => all += long as u64,
-        }
-    }
-}
-
 fn ndp(veth: &Veth, plan: Plan) -> Outcome<()> {
     let bytes = plan.bytes;
     let ((here, _kept), (there, _too)) = (host(veth, 0, plan)?, host(veth, 1, plan)?);
     let listener = there.listen(SERVICE)?;
     let server = thread::spawn(move || listener.accept().map_or(0, |(stream, _)| drain(&stream)));
     report("NDP", bytes, || {
-        let mut stream = here.connect(there.local(), SERVICE)?;
-        let piece = vec![7; PIECE];
-        let mut left = bytes;
-        while left > 0 {
-            let long = left.min(PIECE as u64);
-            stream.write_all(&piece[..long as usize])?;
-            left -= long;
-        }
+        let stream = here.connect(there.local(), SERVICE)?;
+        fill(&stream, bytes)?;
         stream.finish()?;
         server.join().map_err(|_| "the receiver panicked".into())
     })?;
@@ -120,25 +75,6 @@ fn ndp(veth: &Veth, plan: Plan) -> Outcome<()> {
         counts.sent, counts.repeated, counts.timeouts
     );
     Ok(())
-}
-
-fn tcp(veth: &Veth, bytes: u64) -> Outcome<()> {
-    let at = |side| SocketAddr::new(address(side), TCP_PORT);
-    let failed = |error: std::io::Error| error.to_string();
-    let listener = in_namespace(&veth.names[1], || Ok(TcpListener::bind(at(1)).map_err(failed)))??;
-    let server = thread::spawn(move || listener.accept().map_or(0, |(stream, _)| drain(stream)));
-    let mut stream = in_namespace(&veth.names[0], || Ok(TcpStream::connect(at(1)).map_err(failed)))??;
-    report("TCP", bytes, || {
-        let piece = vec![7; PIECE];
-        let mut left = bytes;
-        while left > 0 {
-            let long = left.min(PIECE as u64);
-            stream.write_all(&piece[..long as usize])?;
-            left -= long;
-        }
-        drop(stream);
-        server.join().map_err(|_| "the receiver panicked".into())
-    })
 }
 
 fn main() -> Outcome<()> {
@@ -156,5 +92,5 @@ fn main() -> Outcome<()> {
     let plan = Plan { mtu, bytes, wait, bursts: !has("singly"), paths, window, burst };
     let veth = Veth::make(mtu).ok_or("network namespaces are needed")?;
     ndp(&veth, plan)?;
-    tcp(&veth, bytes)
+    tcp(&veth.names, address(1), bytes)
 }

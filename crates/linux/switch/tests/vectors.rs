@@ -21,7 +21,7 @@ use pullnet_transport::{Grant, Hop, RateAsk, TurnAsk};
 use pullnet_units::{BitsPerSec, Instant, NodeId, Picos, PortId};
 use serde_json::{Map, Value, json};
 
-/// What the header of a packet asks its port.
+/// Question of a packet's header to its port.
 #[derive(Clone, Copy)]
 enum Ask {
     Rate(RateAsk),

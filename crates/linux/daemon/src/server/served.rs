@@ -262,7 +262,7 @@ impl Served {
         self.own.writable.ring();
     }
 
-    /// Tells the application why what it writes does not arrive. What has come can still be read.
+    /// Tells the application why its data does not arrive. It can still read the data that it has received.
     pub fn fail_writing(&mut self, code: u32) {
         self.write_failed = true;
         self.own.channel.set_write_failure(code);
