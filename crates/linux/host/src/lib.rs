@@ -29,7 +29,7 @@ pub use carrier::{Carrier, Form, Purpose, Times};
 pub use engine::Engine;
 pub use error::StreamError;
 pub use handle::{Notice, Read, StreamId, StreamInfo};
-pub use host::{Host, HostOptions, Neighbours, Search, Wait, taken_at_once};
+pub use host::{Host, HostOptions, Intake, Neighbours, Search, Wait};
 pub use net::{NdpListener, NdpStream};
 pub use options::{EngineOptions, Limits, StreamOptions};
 pub use proof::Secret;

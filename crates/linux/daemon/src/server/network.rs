@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use pullnet_host::{Engine, Search, taken_at_once};
+use pullnet_host::{Engine, Intake, Search};
 use pullnet_netio::{Error as IoError, PacketIo, PortGuard};
 use pullnet_units::{Instant, Picos};
 
@@ -13,6 +13,7 @@ const BURST: usize = 64;
 const COMPLAINT: Picos = Picos::from_secs(10);
 
 pub(super) struct Network {
+    intake: Intake,
     io: Box<dyn PacketIo + Send>,
     pub engine: Engine,
     search: Search,
@@ -28,17 +29,13 @@ impl Network {
         search: Search,
         guard: Option<PortGuard>,
     ) -> Self {
-        Self { io, engine, search, _guard: guard, complained: None }
+        Self { intake: Intake::new(io.frame_room()), io, engine, search, _guard: guard, complained: None }
     }
 
     /// Receives frames. Returns whether there were any.
     pub fn receive(&mut self, now: Instant) -> bool {
-        let engine = &mut self.engine;
-        let received =
-            self.io.receive(taken_at_once(self.io.frame_room()), &mut |frame| engine.receive(now, frame));
-        let any = self.told(now, received).unwrap_or(0) > 0;
-        self.engine.catch_up(now);
-        any
+        let received = self.intake.take(&mut self.io, &mut self.engine, now);
+        self.told(now, received).is_some_and(|(frames, _)| frames > 0)
     }
 
     /// Sends frames. Returns whether there were any.

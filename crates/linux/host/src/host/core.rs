@@ -9,13 +9,12 @@ use pullnet_netio::PacketIo;
 use pullnet_units::{Instant, Picos};
 
 use super::HostOptions;
+use super::intake::{BURST, Intake};
 use super::neighbours::{Neighbours, Search};
 use super::shared::Signals;
 use super::wait::Wait;
 use crate::{Engine, EngineOptions, Notice, StreamError, StreamId};
 
-/// Maximum number of frames taken or sent before the other direction has its turn.
-const BURST: usize = 64;
 /// Worst wake-up latency of the kernel.
 const LATE: Picos = Picos::from_micros(60);
 /// A spinning driver keeps the processor for this time after the last activity.
@@ -90,8 +89,7 @@ pub(super) struct Core {
     start: std::time::Instant,
     now: Instant,
     wait: Wait,
-    /// Maximum number of frames taken before their answers leave.
-    taken: usize,
+    intake: Intake,
     search: Search,
     waiting: Vec<Waiting>,
     tickets: u64,
@@ -115,13 +113,6 @@ fn spin_on(idle: Picos) {
     if idle < EAGER { std::hint::spin_loop() } else { std::thread::yield_now() }
 }
 
-/// Number of frames of `frame_room` bytes that a driver takes before their answers leave: about 128 kB. With a whole first window of
-/// long packets, sender and receiver would work by turns instead of at the same time.
-#[must_use]
-pub fn taken_at_once(frame_room: usize) -> usize {
-    ((128 << 10) / frame_room.max(1)).clamp(8, BURST)
-}
-
 impl Core {
     pub fn new(io: Box<dyn PacketIo + Send>, options: HostOptions) -> Result<Self, StreamError> {
         let needed = options.engine.mtu + pullnet_wire::ETHERNET;
@@ -133,11 +124,11 @@ impl Core {
         let neighbours = options.neighbours;
         let learn_macs = options.engine.learn_macs || neighbours == Neighbours::Given;
         let engine = EngineOptions { learn_macs, ..options.engine }.started()?;
-        let taken = taken_at_once(io.frame_room());
+        let intake = Intake::new(io.frame_room());
         Ok(Self {
             engine: Engine::new(engine)?,
             io,
-            taken,
+            intake,
             start: clock(),
             now: Instant::ZERO,
             wait: options.wait,
@@ -177,11 +168,8 @@ impl Core {
 
     fn take(&mut self) -> Result<bool, pullnet_netio::Error> {
         let now = self.tick();
-        let engine = &mut self.engine;
-        let late = engine.catch_up(now);
-        let got = self.io.receive(self.taken, &mut |frame| engine.receive(now, frame))?;
-        let moved = engine.catch_up(now) || late || got > 0;
-        let moved = self.resolve(now) || moved;
+        let (got, did) = self.intake.take(&mut self.io, &mut self.engine, now)?;
+        let moved = self.resolve(now) || did || got > 0;
         if moved {
             self.busy = now;
         }
@@ -339,16 +327,5 @@ impl Core {
         if let Err(error) = slept {
             self.stop(error.to_string());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_leave_after_about_as_many_bytes_for_any_frame() {
-        let taken = [64, 1518, 9018, 60_018].map(taken_at_once);
-        assert_eq!(taken, [64, 64, 14, 8]);
     }
 }

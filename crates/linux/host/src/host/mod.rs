@@ -1,6 +1,7 @@
 //! A host in this process: an engine, its interface, and the threads that drive them.
 
 mod core;
+mod intake;
 mod neighbours;
 #[cfg(feature = "tokio")]
 mod place;
@@ -16,7 +17,7 @@ use pullnet_netio::PacketIo;
 
 #[cfg(feature = "tokio")]
 pub(crate) use core::Interest;
-pub use core::taken_at_once;
+pub use intake::Intake;
 pub use neighbours::{Neighbours, Search};
 #[cfg(feature = "tokio")]
 pub(crate) use place::Place;
