@@ -1,5 +1,7 @@
 //! Fastpass word by word, in the order of the README. Host 0 is the arbiter.
 
+use std::collections::BTreeSet;
+
 use pullnet_fastpass::{
     Allocation, Demand, Fastpass, FastpassConfig, FastpassEndpoint, FastpassHeader, Matching, SlotStart,
 };
@@ -317,6 +319,25 @@ fn no_flow_hangs_where_one_packet_in_twenty_is_lost() {
             let (_, counts) = run(&config, 1 + seed * 7, 5, seed);
             assert_eq!(u64::from(counts.sent - counts.again), 1 + seed * 7);
         }
+    }
+}
+
+/// Two flows that arrive by turns: their ACKs would keep step with paths taken in turn.
+#[test]
+fn control_packets_in_a_fixed_order_take_all_paths() {
+    let mut s = host(&simple());
+    for seq in 0..32 {
+        for conn in [7, 8].map(ConnId) {
+            let header = FastpassHeader::Data { conn, seq, last: false };
+            s.receives(Arriving::new(THERE, 1500, header).on_paths(2));
+        }
+    }
+    let sent = s.sent();
+    for conn in [7, 8].map(ConnId) {
+        let own = |header| matches!(header, FastpassHeader::Ack { conn: of, .. } if of == conn);
+        let paths: BTreeSet<_> =
+            sent.iter().filter(|sent| own(sent.packet.header)).map(|sent| sent.packet.path).collect();
+        assert_eq!(paths.len(), 2, "{paths:?}");
     }
 }
 

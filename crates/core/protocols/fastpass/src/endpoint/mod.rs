@@ -96,6 +96,8 @@ impl FastpassRules {
         Endpoint::new(rules, config.give_up.saturating_add(config.time_wait))
     }
 
+    /// Sends a control packet. It takes no turn of the paths, even if it is no repetition: requests, schedules and ACKs follow each
+    /// other in the same order again and again, and in step with the turns they would come to the same failed path each time.
     fn send_control(
         &mut self,
         flows: &mut Flows<Self>,
@@ -106,7 +108,7 @@ impl FastpassRules {
         if to == self.own {
             return self.local.push(header);
         }
-        let path = self.sprayer.next(paths, false, &mut self.chance);
+        let path = self.sprayer.next(paths, true, &mut self.chance);
         let (wire, priority) = (self.rules.header as u16, CONTROL);
         let class = Class::Control;
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
