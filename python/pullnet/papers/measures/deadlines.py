@@ -83,16 +83,19 @@ def times_alike(data: Data, experiment: str, protocols: list[str], rates: list[i
     return Measured(holds=all(abs(ratio - 1) <= within for ratio in details.values()), details=details)
 
 
-def deadlines_in_order(data: Data, experiment: str, order: list[str], above: int, to: int) -> Measured:
-    """Whether transports keep their order by deadlines met, at every rate above one and up to another."""
-    shares = {name: responses.met_by(data, experiment, "rate", {"protocol": name}) for name in order}
+def deadlines_in_order(
+    data: Data, experiment: str, order: list[str], above: int, to: int, key: str = "rate"
+) -> Measured:
+    """Whether transports keep their order by deadlines met, at every rate (or other `key`) above one and up to another."""
+    shares = {name: responses.met_by(data, experiment, key, {"protocol": name}) for name in order}
     rates = [rate for rate in shares[order[0]] if above < rate <= to]
     if not rates:
-        raise MissingRunsError("no such rate is part of this level")
+        raise MissingRunsError(f"no such {key} is part of this level")
     holds = all(
         shares[better][rate] > shares[worse][rate] for better, worse in itertools.pairwise(order) for rate in rates
     )
-    details = {f"{rate:.0f}/s {name}": shares[name][rate] for rate in rates for name in order}
+    unit = "/s" if key == "rate" else f" {key}"
+    details = {f"{rate:.0f}{unit} {name}": shares[name][rate] for rate in rates for name in order}
     return Measured(holds=holds, details=details)
 
 
