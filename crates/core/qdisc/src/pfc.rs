@@ -86,13 +86,20 @@ impl QueueSettings for PfcConfig {
 
     fn divided(&self, rates: &[BitsPerSec]) -> Option<Divided> {
         let rules = <PfcRule as ClassRule<PRIORITIES>>::rules(self);
-        let set_aside = rates.iter().map(|rate| rules.set_aside(rules.scale(*rate)));
-        let set_aside = Bytes(set_aside.fold(0, u64::saturating_add));
+        let scales = || rates.iter().map(|rate| rules.scale(*rate));
+        let set_aside = scales().map(|scale| rules.set_aside(scale)).fold(0, u64::saturating_add);
+        let shared = self.buffer.0.saturating_sub(set_aside);
+        let largest = scales().map(|scale| rules.largest(scale, shared)).min().unwrap_or(u64::MAX);
         Some(Divided {
             key: "buffer",
             memory: self.buffer,
-            set_aside,
+            set_aside: Bytes(set_aside),
             by: "reserve and headroom of each priority",
+            largest: Bytes(largest),
+            limited_by: match self.pause_above {
+                Some(_) => "headroom, or reserve and pause_above together",
+                None => "headroom, or reserve and alpha times the shared memory together",
+            },
         })
     }
 }
@@ -158,6 +165,16 @@ impl PfcRules {
         (self.reserve + self.headroom(scale)).saturating_mul(self.priorities)
     }
 
+    /// Most of `free` shared memory that a single account of a link which is `scale` times as fast as the reference may hold.
+    fn threshold(&self, scale: f64, free: u64) -> u64 {
+        (self.pause_above.map_or(free as f64 * self.alpha, |fixed| fixed as f64) * scale) as u64
+    }
+
+    /// Largest packet that such a link can bring while all of the `shared` memory is free.
+    fn largest(&self, scale: f64, shared: u64) -> u64 {
+        self.headroom(scale).max(self.reserve.saturating_add(self.threshold(scale, shared).min(shared)))
+    }
+
     /// Number of the account of a priority.
     fn account(&self, priority: usize) -> usize {
         if self.pause == PauseKind::Link { 0 } else { priority }
@@ -211,8 +228,7 @@ impl PfcMemory {
 
     /// Most that a single account of `link` may hold of the shared memory.
     fn threshold(&self, rules: &PfcRules, link: u16) -> u64 {
-        let threshold = rules.pause_above.map_or(self.free as f64 * rules.alpha, |fixed| fixed as f64);
-        (threshold * self.scale(link)) as u64
+        rules.threshold(self.scale(link), self.free)
     }
 
     /// The account number `account` of `link`.

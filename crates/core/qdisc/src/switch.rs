@@ -60,6 +60,10 @@ pub struct Divided {
     pub set_aside: Bytes,
     /// The settings that say so.
     pub by: &'static str,
+    /// Largest packet that every link can bring into the empty switch.
+    pub largest: Bytes,
+    /// The settings that limit it.
+    pub limited_by: &'static str,
 }
 
 /// A row of the list of disciplines.

@@ -61,25 +61,45 @@ fn capacity(switch: &Reader<'_>, key: &str, room: Bytes, of_data: bool, packets:
     }
 }
 
-/// Reports a switch whose ports set aside all of its memory, or more.
-pub(crate) fn memory(root: &Reader<'_>, topology: &Topology, switch: &SwitchConfig, unread: &Unread) {
+/// Reports a switch whose ports set aside all of its memory, or more, and one that takes no full packet even when it is empty.
+pub(crate) fn memory(
+    root: &Reader<'_>,
+    topology: &Topology,
+    (switch, unread): (&SwitchConfig, &Unread),
+    packets: &[Lengths],
+) {
     let Some(reader) = root.table("switch", "") else { return };
     let mut rates = BTreeMap::<_, Vec<_>>::new();
     for port in topology.ports.iter() {
         rates.entry(port.node).or_default().push(port.link.rate);
     }
-    let divided = rates.iter().filter_map(|(node, rates)| Some((node, rates.len(), switch.divided(rates)?)));
-    let Some((node, ports, divided)) = divided.max_by_key(|(_, _, divided)| divided.set_aside) else {
-        return;
-    };
-    let Divided { key, memory, set_aside, by } = divided;
+    let divided =
+        || rates.iter().filter_map(|(node, rates)| Some((node, rates.len(), switch.divided(rates)?)));
+    let most = divided().max_by_key(|(_, _, divided)| divided.set_aside);
+    let least = divided().min_by_key(|(_, _, divided)| divided.largest);
+    let (Some((node, ports, most)), Some((narrow, _, least))) = (most, least) else { return };
+    let Divided { key, memory, set_aside, by, .. } = most;
     if memory <= set_aside && !unread.contains(&key) {
         let reason = format!(
             "leaves nothing to share: the {ports} ports of {} set \"{set_aside}\" aside ({by}); use more",
             topology.node_name(*node)
         );
         reader.refuse(key, reason);
+    } else if let Some((table, full)) = largest(packets).filter(|(_, full)| least.largest < *full) {
+        reader.refuse_table(format!(
+            "takes no packet of \"{full}\" ({table}.mtu and header), even when it is empty: a link of {} may bring \"{}\" at most \
+             ({}); use more",
+            topology.node_name(*narrow),
+            least.largest,
+            least.limited_by
+        ));
     }
+}
+
+/// The longest full packet, with the table of its transport.
+fn largest(packets: &[Lengths]) -> Option<(&str, Bytes)> {
+    let full = packets.iter().filter_map(|lengths| Some((lengths.table.as_str(), lengths.full?)));
+    full.max_by_key(|(_, full)| *full)
 }
 
 /// A simulated packet has to arrive within 2^47 ps, about 140 s; the rest is for the time until it is looked at.

@@ -219,11 +219,11 @@ fn check_together(
     transports: &[Transport<'_>],
     switch: Option<&(SwitchConfig, Forwarding, Unread)>,
 ) {
+    let lengths: Vec<_> = transports.iter().map(cross_checks::Lengths::new).collect();
     if let (Some(network), Some((switch, _, unread))) = (network, switch) {
-        cross_checks::memory(root, &network.topology, switch, unread);
+        cross_checks::memory(root, &network.topology, (switch, unread), &lengths);
     }
-    for transport in transports {
-        let packets = cross_checks::Lengths::new(transport);
+    for (transport, packets) in transports.iter().zip(lengths) {
         if let Some((switch, forwarding, unread)) = switch {
             cross_checks::check(root, &packets, switch, unread);
             cross_checks::class(transport, switch);
