@@ -115,8 +115,9 @@ fn mark() -> impl Strategy<Value = &'static str> {
 /// Lossless switches whose pauses last one of `quanta`; some of them
 /// drop packets all the same because they have little headroom.
 pub fn pfc(quanta: &'static [u32]) -> impl Strategy<Value = String> {
-    // Memory, reserve and headroom in kB: what all ports set aside fits, also where headroom grows with the rate.
-    let memory = [(100, 0, 0), (100, 2, 0), (300, 10, 0), (300, 0, 1), (1000, 2, 5), (4000, 10, 20)];
+    // Memory, reserve and headroom in kB: what all ports set aside fits, also where headroom grows with the rate. The reserve has room
+    // for a packet, where thresholds may be smaller than that.
+    let memory = [(300, 10, 0), (400, 10, 0), (300, 10, 1), (1000, 10, 5), (4000, 10, 20)];
     let memory = select(memory.to_vec());
     let rest = (select(&["0.01", "0.125", "1.0", "8.0"][..]), any::<bool>(), any::<bool>(), select(quanta));
     (memory, rest, mark_ramp()).prop_map(|((buffer, reserve, headroom), (alpha, link, strict, quanta), mark)| {
