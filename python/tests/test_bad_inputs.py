@@ -398,7 +398,7 @@ OTHERS = [
 ]
 
 TRAFFIC = [
-    ("traffic volumes none.pcap", "none.pcap"),
+    ("traffic volumes none.pcap", "none.pcap", "name one that is there"),
     ("traffic volumes folder.toml", "folder.toml"),
     ("traffic volumes noise.pcap", "noise.pcap"),
     ("traffic volumes empty.pcap", "empty.pcap"),
@@ -426,6 +426,7 @@ TRAFFIC = [
     ("traffic synthesise --mean fast --timescale 1s --duration 1min -o a.csv", "fast"),
     ("traffic synthesise --mean '1 Mbps' --cv -1 --timescale 1s --duration 1min -o a.csv", "-1"),
     ("traffic study none.pcap -o report", "none.pcap"),
+    ("traffic volumes day.csv/x.csv", "Not a directory", "name a file"),
     ("traffic volumes empty.csv", "empty.csv", "header line"),
     ("traffic volumes empty.parquet", "empty.parquet", "not a Parquet file"),
     ("traffic volumes bad8.csv", "bad8.csv, line 2", "in_bytes"),

@@ -183,9 +183,9 @@ def _refuse_unreadable(path: str) -> None:
         with file.open("rb"):
             return
     except FileNotFoundError:
-        raise TrafficError("there is no such file", where=path) from None
+        raise TrafficError("there is no such file", where=path, remedy="name one that is there") from None
     except OSError as error:
-        raise TrafficError(f"cannot be read: {error.strerror}", where=path) from None
+        raise TrafficError(f"cannot be read: {error.strerror}", where=path, remedy="name a file that can be") from None
 
 
 def shown_ending(file: Path) -> str:
