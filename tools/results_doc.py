@@ -1,9 +1,13 @@
-"""Writes docs/results.md from what a run says of its own columns; with --check, only compares."""
+"""Writes docs/results.md from what a run says of its own columns and keys; with --check, only compares."""
 
+import ast
+import inspect
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pullnet
+from pullnet.results import summary
 
 TARGET = Path(__file__).parent.parent / "docs" / "results.md"
 
@@ -40,7 +44,7 @@ HEAD = """# What a run leaves
 | --- | --- |
 | `scenario.toml` | the scenario with every value in force and where it came from |
 | `inputs/` | the files that the scenario names, as they were read, and `SHA256SUMS`; only there if it names any |
-| `summary.json` | what the run came to; the dataclasses of `pullnet.results.summary` say what each key means |
+| `summary.json` | what the run came to; its keys are below |
 | `*.parquet` | the tables below; units and meanings are also in the metadata of each field |
 | `PARTIAL` | only there if the result is not whole; says why: it was interrupted, or tables found no room |
 
@@ -70,10 +74,45 @@ def table(result: pullnet.Result, name: str) -> str:
     return "\n".join([f"\n## {name}\n", doc, "", "| column | unit | meaning |", "| --- | --- | --- |", *rows, ""])
 
 
+KEYS = """
+## summary.json
+
+The dataclasses of `pullnet.results.summary`, with these names: an object of one kind has the keys of its table.
+"""
+
+
+def keys() -> str:
+    """The keys of a summary as Markdown, a table for each kind of object, the summary first."""
+    kinds = [node for node in ast.parse(inspect.getsource(summary)).body if isinstance(node, ast.ClassDef)]
+    kinds.sort(key=lambda kind: kind.name != summary.Summary.__name__)
+    return "".join(_kind(kind) for kind in kinds)
+
+
+def _kind(kind: ast.ClassDef) -> str:
+    head = [
+        f"\n### {kind.name}\n",
+        ast.get_docstring(kind) or "",
+        "",
+        "| key | type | meaning |",
+        "| --- | --- | --- |",
+    ]
+    return "\n".join([*head, *_rows(kind), ""])
+
+
+def _rows(kind: ast.ClassDef) -> Iterator[str]:
+    for field, after in zip(kind.body, [*kind.body[1:], None], strict=True):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            if not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)):
+                raise SystemExit(f"{kind.name}.{field.target.id} in pullnet/results/summary.py has no text below it")
+            text = " ".join(str(after.value.value).split())
+            shown = ast.unparse(field.annotation).replace("|", "or")
+            yield f"| `{field.target.id}` | `{shown}` | {text} |"
+
+
 def document() -> str:
     """The whole text."""
     result = pullnet.run(SCENARIO)
-    return HEAD + "".join(table(result, name) for name in result.table_names)
+    return HEAD + "".join(table(result, name) for name in result.table_names) + KEYS + keys()
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ def text_of(path: Path) -> str:
     try:
         return files.text_of(str(path))
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{path}: cannot be read: {error.strerror}; name a file that can be") from None
 
 
 def parquet_as_csv(path: str) -> bytes:

@@ -157,6 +157,14 @@ def test_nothing_is_cut_in_a_pipe(small: Path, tmp_path: Path, columns: str) -> 
     assert "background load whose volume in each interval follows a law or a file" in done.stdout
 
 
+def test_a_sentence_in_a_pipe_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    pipe = io.StringIO()
+    sentence = "a sentence of more than twenty characters that goes on"
+    Output(file=pipe).print(sentence, highlight=False)
+    assert pipe.getvalue() == sentence + "\n"
+
+
 def test_a_narrow_terminal_breaks_lines_and_cuts_nothing() -> None:
     console = Output(width=40, force_terminal=True, file=io.StringIO())
     table = Table("name", "what it is")

@@ -1,5 +1,6 @@
 """What pages say of commands and scenarios is so; test_docs_examples runs their examples."""
 
+import dataclasses
 import itertools
 import re
 import shlex
@@ -11,6 +12,7 @@ import typer
 from typer.main import get_command
 
 from pullnet.cli.app import app
+from pullnet.results import summary
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,3 +62,13 @@ def test_every_scenario_checks() -> None:
     assert scenarios
     for scenario in scenarios:
         pullnet.check(scenario)
+
+
+def test_every_key_of_a_summary_has_its_meaning_on_the_page() -> None:
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    tables = {part.partition("\n")[0]: part for part in page.partition("\n## summary.json\n")[2].split("\n### ")}
+    kinds = [kind for kind in vars(summary).values() if isinstance(kind, type) and dataclasses.is_dataclass(kind)]
+    assert len(kinds) == 12
+    for kind in kinds:
+        for field in dataclasses.fields(kind):
+            assert re.search(rf"^\| `{field.name}` \| `.+` \| [`\w].+ \|$", tables[kind.__name__], re.MULTILINE), field

@@ -6,11 +6,14 @@ import socket
 import struct
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pullnet.cli import status
@@ -163,6 +166,28 @@ def test_other_forms_of_times(tmp_path: Path) -> None:
 
 
 # --- dialects
+
+
+@pytest.mark.parametrize(("name", "day"), [("time", 2), ("end", 1)])
+def test_a_stated_form_is_used_though_times_look_like_another(name: str, day: int, tmp_path: Path) -> None:
+    """A year, a day, a month: read as ISO 8601 they would be other days without a word."""
+    rows = f"{name},in_bytes\n2026-02-03 00:00,4\n2026-03-03 00:00,5\n"
+    (volumes,) = table(tmp_path, rows, time_format="%Y-%d-%m %H:%M")
+    assert datetime.fromtimestamp(volumes.start, UTC) == datetime(2026, 3, day, tzinfo=UTC)
+    assert volumes.timescale == 86_400
+
+
+def test_a_form_is_not_ignored_where_the_name_of_a_column_says_nothing(tmp_path: Path) -> None:
+    with pytest.raises(TrafficError, match=r"a.csv, column when: .* or name the column time"):
+        table(tmp_path, "when,in_bytes\n2026-02-03 00:00,4\n2026-03-03 00:00,5\n", time_format="%Y-%d-%m %H:%M")
+
+
+def test_a_form_of_times_that_are_no_texts_is_refused(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"time": pa.array([0, 300], pa.timestamp("s")), "in_bytes": [4, 5]}), tmp_path / "c.parquet"
+    )
+    with pytest.raises(TrafficError, match=r"c.parquet, column time: has times that were read without a form; leave"):
+        read(tmp_path / "c.parquet", time_format="%Y")
 
 
 def test_semicolons_and_decimal_commas(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
-from pullnet.traffic import fit
+from pullnet.traffic import fit, weibull
 from pullnet.traffic.fitting.criteria import Criteria, distance, plausibility
 from pullnet.traffic.further import FURTHER_MODELS, Gamma, LogLogistic
 from pullnet.traffic.models import MODELS, Exponential, Gaussian, LogNormal, Model, Weibull
@@ -77,6 +77,41 @@ def test_goodness_of_fit_of_each_law() -> None:
     assert p["exponential"] == 0.0
     assert p["Gaussian"] < 0.05
     assert "goodness of fit p = " in true.verdict
+
+
+@pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_distance_of_a_large_sample_is_that_over_all_its_values(kind: type[Model], whole: bool) -> None:
+    """A large sample is searched in blocks: none that has the largest distance may be left out."""
+    for law in (LogNormal(2.0, 0.6), Weibull(0.7, 5.0), Gamma(3.0, 2.0)):
+        drawn = law.rvs(20_001, draws(3))
+        sample = np.sort(np.ceil(drawn) if whole else drawn)
+        found = kind.fit(sample)
+        share, steps = found.cdf(sample), np.arange(sample.size + 1) / sample.size
+        assert distance(found, sample) == max((share - steps[:-1]).max(), (steps[1:] - share).max())
+
+
+def test_a_large_sample_is_shown_to_a_law_at_few_of_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    cdf = LogNormal.cdf
+    monkeypatch.setattr(LogNormal, "cdf", lambda law, x: seen.append(len(x)) or cdf(law, x))
+    sample = LogNormal(2.0, 0.6).rvs(100_000, draws(3))
+    distance(LogNormal(2.0, 0.61), sample)
+    assert sum(seen) < 20_000
+
+
+@pytest.mark.parametrize("size", [16_383, 16_384, 100_000])
+@pytest.mark.parametrize("shape", [0.05, 0.7, 2.2, 90.0])
+def test_the_shape_of_a_large_weibull_sample_is_the_root_of_its_likelihood(size: int, shape: float) -> None:
+    """A large sample is asked last: its part that is asked first gives a place to begin, not the answer."""
+    x = Weibull(shape, 5.0).rvs(size, draws(size))
+    found, _ = weibull.estimate(x)
+    z = np.log(x) - np.log(x).max()
+
+    def slope(c: float) -> float:
+        return float(1.0 / c - z @ np.exp(c * z) / np.exp(c * z).sum() + z.mean())
+
+    assert found == pytest.approx(optimize.brentq(slope, 0.5 * shape, 2.0 * shape, xtol=1e-15, rtol=1e-14), rel=1e-12)
 
 
 def test_p_values_of_a_true_law_are_spread_evenly() -> None:

@@ -326,7 +326,7 @@ def test_units_of_arrays() -> None:
         ([1 + 2j], {}, "trace: is not a series of numbers: it holds complex"),
         (7, {}, "trace: has the shape"),
         ([1.0], {"timescale": None}, "trace: how long a bin is was not said"),
-        ([1.0], {"timescale": 0}, "`0` is not a timescale"),
+        ([1.0], {"timescale": 0}, "timescale: `0` is not above zero"),
         ([1.0], {"timescale": "fast"}, "timescale: `fast` is not a time"),
         ([1.0], {"unit": "furlongs"}, "`furlongs` is not a unit of volumes"),
         (pl.DataFrame({"a_mbps": [1.0]}), {}, "a_mbps: is in Mbit/s by its name, and --unit says bytes"),
@@ -391,6 +391,14 @@ def test_files_of_volumes_read_back(ending: str, tmp_path: Path) -> None:
         assert found.state.tolist() == expected.state.tolist()
         packets = [None if item.packets is None else item.packets.tolist() for item in (found, expected)]
         assert packets[0] == packets[1]
+
+
+def test_counters_in_parquet_are_read_as_in_csv(tmp_path: Path) -> None:
+    rows = [f"2026-01-01 {hour:02}:00,{hour * hour}" for hour in range(24)]
+    (tmp_path / "c.csv").write_text("\n".join(["time,in_bytes", *rows, ""]))
+    pl.read_csv(tmp_path / "c.csv").write_parquet(tmp_path / "c.parquet")
+    ours, same = _one(tmp_path / "c.csv"), _one(tmp_path / "c.parquet")
+    assert (ours.start, ours.timescale, ours.bytes.tolist()) == (same.start, same.timescale, same.bytes.tolist())
 
 
 def test_files_of_one_name_are_different_traces(tmp_path: Path) -> None:

@@ -205,8 +205,10 @@ def load(path: "str | os.PathLike[str]") -> Result:
         _ = result.summary
     except OSError as error:
         raise InputError(f"{folder}: is not a result: {error.strerror}: {error.filename}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{folder}: summary.json cannot be used: {error}; was it written by another version?"
-        ) from None
+    except UnicodeDecodeError as error:
+        what = f"byte {error.start} of a file in it is not UTF-8"
+        raise InputError(f"{folder}: is not a result: {what}; run the scenario again") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"has no key {error}" if isinstance(error, KeyError) else f"cannot be used: {error}"
+        raise InputError(f"{folder}: summary.json {what}; was it written by another version?") from None
     return result

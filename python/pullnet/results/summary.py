@@ -11,9 +11,13 @@ class FlowCounts:
     """Flows by their state: started = completed + failed + unfinished."""
 
     started: int
+    """Flows that applications offered."""
     completed: int
+    """Flows whose data have all arrived at the receiver."""
     failed: int
+    """Flows that their sender gave up."""
     unfinished: int
+    """Flows that were still open at the end."""
     endless: int
     """Unfinished flows of unlimited size."""
 
@@ -23,11 +27,17 @@ class Spread:
     """How a set of values is spread; all `None` for an empty set."""
 
     min: float | None
+    """Least value."""
     mean: float | None
+    """Arithmetic mean."""
     p50: float | None
+    """Median."""
     p90: float | None
+    """90th percentile, interpolated linearly, as the others are."""
     p99: float | None
+    """99th percentile."""
     max: float | None
+    """Largest value."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +45,11 @@ class Range:
     """Mean and bounds across the hosts that receive."""
 
     mean: float | None
+    """Mean over the hosts."""
     min: float | None
+    """Of the host with the least."""
     max: float | None
+    """Of the host with the most."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +57,13 @@ class Goodput:
     """Payload received in the measurement window, Gb/s: of all, and per receiving host."""
 
     total: float | None
+    """Of all hosts together."""
     mean: float | None
+    """Mean over the hosts that receive."""
     min: float | None
+    """Of the host that received least."""
     max: float | None
+    """Of the host that received most."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +116,11 @@ class Deadlines:
     """Flows with a deadline; of the rest of `stated` the run ended before it could be told."""
 
     stated: int
+    """Flows that have one."""
     met: int
+    """Flows whose data had all arrived by then."""
     missed: int
+    """Flows of which something was missing then."""
     share_met: float | None
     """`met` over `met + missed`."""
 
@@ -110,7 +130,9 @@ class CoflowSummary:
     """Coflows: each is completed when all its flows are."""
 
     started: int
+    """Coflows of which a flow began."""
     completed: int
+    """Coflows whose flows are all completed."""
     cct_us: Spread
     """Time from the start of its first flow to the end of its last, of completed coflows."""
 
@@ -120,10 +142,15 @@ class GroupSummary:
     """The flows of one tag, of one transport or of one tenant."""
 
     flows: FlowCounts
+    """Its flows, by state."""
     fct_us: Spread
+    """Completion times of its completed flows. Unit: us."""
     slowdown: Spread
+    """Completion times of its completed flows over the least that the empty network needs."""
     goodput_gbps: float | None
+    """Payload of its flows received in the measurement window, over its length. Unit: Gb/s."""
     deadlines: Deadlines
+    """Its flows with a deadline."""
 
 
 @dataclass(frozen=True)
@@ -131,14 +158,19 @@ class StuckFlow:
     """An open flow that had stood still for long when the run ended."""
 
     flow: int
+    """Number of the flow."""
     src: int
+    """Number of the sending host."""
     dst: int
+    """Number of the receiving host."""
     bytes: int
     """Payload acknowledged."""
     size: int | None
     """Payload in all; `None` never ends."""
     last_progress_ps: int
+    """When data of it was last acknowledged, or when it began. Unit: ps."""
     waiting_for: str
+    """What its sender waits for, in words."""
 
 
 @dataclass(frozen=True)
@@ -164,10 +196,15 @@ class Cost:
     """Cost of the run."""
 
     wall_s: float
+    """Time that passed. Unit: s."""
     cpu_s: float
+    """Processor time of all threads. Unit: s."""
     packet_hops: int
+    """Links on the paths of all data packets that were delivered, added up."""
     packet_hops_per_cpu_s: float | None
+    """Of these, how many per second of processor time; `None` where that is too short to be measured."""
     peak_rss_bytes: int
+    """Largest memory of the process, whatever else it has done. Unit: bytes."""
 
 
 @dataclass(frozen=True)
@@ -177,35 +214,57 @@ class Summary:
     world: str
     """Where it ran: `simulator` or `linux`."""
     scenario: str
+    """Name of the scenario."""
     seed: int
+    """Seed of the run."""
     threads: int
+    """Threads of the simulator; no result depends on them."""
     version: str
+    """Version of pullnet."""
     fingerprint: str
     """Hash of every delivery, completion, trim and drop with its time; 0 on Linux."""
     complete: bool
+    """Whether the run went on to its stated end."""
     ended: str
     """`stated end`, `time limit` before all flows were done, or `interrupted`."""
     simulated_us: float
+    """Time in the network at the end of the run."""
     window_us: list[float]
+    """Begin and end of the measurement window."""
     flows: FlowCounts
+    """All flows, by state."""
     failures: dict[str, int]
+    """Number of failed flows by the reason of their sender."""
     fct_us: Spread
+    """Completion times of completed flows."""
     slowdown: Spread
+    """Completion times of completed flows over the least that the empty network needs; never below 1."""
     utilisation: Range
+    """Payload that hosts received in the window, over what their links could have carried."""
     goodput_gbps: Goodput
+    """Payload that hosts received in the window, over its length. Unit: Gb/s."""
     packets: PacketCounts
+    """Packets by what became of them."""
     timeouts: int
+    """Retransmission timers that ran out."""
     unexplained_timeouts: int
     """Timers that ran out without a lost or dropped packet that explains it."""
     by_tag: dict[str, GroupSummary]
+    """The flows of each tag; of the empty tag where traffic has none."""
     by_transport: dict[str, GroupSummary]
+    """The flows of each transport, by its name."""
     by_tenant: dict[str, GroupSummary]
+    """The flows of each tenant, by its number; without flows that have none."""
     deadlines: Deadlines
+    """All flows with a deadline."""
     coflows: CoflowSummary
+    """All coflows."""
     stuck: list[StuckFlow]
+    """Open flows that had stood still for long at the end."""
     warnings: list[Notice]
     """Warnings for the reader of the result; `silence=` and the table `[warnings]` leave some out."""
     cost: Cost
+    """What the run took."""
 
     @property
     def interrupted(self) -> bool:

@@ -35,7 +35,8 @@ def export_flows(result: "Result", path: "str | os.PathLike[str]") -> None:
     file = Path(path)
     made = _FORMATS.get(file.suffix)
     if made is None:
-        raise InputError(f"{path}: ending `{file.suffix}` names no format; use {', '.join(_FORMATS)}")
+        ending = f"ending `{file.suffix}`" if file.suffix else "a file name without ending"
+        raise InputError(f"{path}: {ending} names no format; use {', '.join(_FORMATS)}")
     flows = result.flows
     several = flows.filter(flows["senders"] > 1)
     if not several.is_empty():

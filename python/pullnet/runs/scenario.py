@@ -63,7 +63,11 @@ def paths(
     """
     import polars as pl
 
-    found = compiled(scenario, set=set, seed=seed).paths(src, dst)
+    core = compiled(scenario, set=set, seed=seed)
+    beyond = next((host for host in (src, dst) if not 0 <= host < core.hosts), None)
+    if beyond is not None:
+        raise InputError(f"there is no host {beyond}; use 0 to {core.hosts - 1}")
+    found = core.paths(src, dst)
     rows = [(path, hop, *link) for path, links in enumerate(found) for hop, link in enumerate(links)]
     columns = ["path", "hop", "row", "name", "rate_bps", "delay_ps"]
     return pl.DataFrame(rows, schema=columns, orient="row")
@@ -113,7 +117,7 @@ def read(scenario: ScenarioSource) -> tuple[str, str]:
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder; name a scenario file in it") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{path}: cannot be read: {error.strerror}; name a file that can be") from None
 
 
 def silenced(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -64,6 +64,9 @@ def read_times(column: Any, name: str, place: str, clock: Clock) -> tuple[Floats
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     _refuse_nulls(column, place)
+    if clock.form is not None and not _is_text(column.type):
+        what, remedy = "has times that were read without a form", "leave --time-format out, or name the column time"
+        raise TrafficError(what, where=f"{place}, column {name}", remedy=remedy)
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         seconds, notes = _numeric(column, name, place)
     elif pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
@@ -72,6 +75,10 @@ def read_times(column: Any, name: str, place: str, clock: Clock) -> tuple[Floats
         seconds, notes = _texts(column.to_pylist(), place, clock)
     _refuse_beyond(seconds, place)
     return seconds, notes
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _refuse_nulls(column: Any, place: str) -> None:

@@ -16,7 +16,7 @@ from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, bits_per_second, bytes_per, seconds, shown_time
 from pullnet.traffic.reading import Note, Options, Source, trace_name
 from pullnet.traffic.slots import Slots, Times
-from pullnet.traffic.volumes import State, Volumes, refuse_values
+from pullnet.traffic.volumes import MOST_BYTES, State, Volumes, refuse_values
 
 OPTIONS = frozenset(
     {
@@ -239,7 +239,7 @@ def _counter(
 
 
 def _refuse(values: NDArray[np.float64], name: str, place: str) -> None:
-    bad = ~np.isfinite(values) | (values < 0)
+    bad = ~np.isfinite(values) | (values < 0) | (values > MOST_BYTES)
     if bad.any():
         row = int(np.argmax(bad))
         where = f"{at_row(place, row)}, column {name}"

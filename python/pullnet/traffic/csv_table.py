@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from pullnet.traffic.error import TrafficError
+from pullnet.traffic.slots import is_end, is_time
 
 _SAMPLE = 1 << 20
 """Bytes that are looked at to find out about decimal commas."""
@@ -17,8 +18,8 @@ _DECIMAL_COMMA = re.compile(rb"(?:^|[;\t])-?[0-9]+,([0-9]+)(?=[;\t\r\n]|$)", re.
 _THOUSANDS = 3
 
 
-def read(path: str, decimal: str | None = None) -> Any:
-    """Read a table; `decimal` is point, comma, or `None` to find it out."""
+def read(path: str, decimal: str | None = None, *, times_as_text: bool = False) -> Any:
+    """Read a table; `decimal` is point, comma, or `None` to find it out. `times_as_text`: times are not recognised."""
     if decimal not in (None, "point", "comma"):
         raise TrafficError(f"decimal: `{decimal}` is unknown", value=decimal, remedy="use point or comma")
     with pa.input_stream(path, compression="detect") as stream:
@@ -29,11 +30,13 @@ def read(path: str, decimal: str | None = None) -> Any:
     mark = _decimal(content, separator, decimal, path)
     first = _parsed(content, separator, mark, {})
     # Counters of 64 bits do not fit into the signed numbers that are tried first.
-    large = [name for name, column in zip(first.column_names, first.columns, strict=True) if _beyond_exact(column)]
+    columns = dict(zip(first.column_names, first.columns, strict=True))
+    types = {name: pa.uint64() for name, column in columns.items() if _beyond_exact(column)}
+    texts = {name: pa.string() for name in columns if times_as_text and (is_time(name) or is_end(name))}
     try:
-        return _parsed(content, separator, mark, dict.fromkeys(large, pa.uint64())) if large else first
+        return _parsed(content, separator, mark, types | texts) if types or texts else first
     except pa.ArrowInvalid:
-        return first
+        return _parsed(content, separator, mark, texts) if texts else first
 
 
 def _plain(content: bytes) -> bytes:

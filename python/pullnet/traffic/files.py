@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pullnet.traffic import anomalies, csv_table
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, shown_time
-from pullnet.traffic.reading import Options, PathLike, Source
+from pullnet.traffic.reading import Options, PathLike, Source, shown_ending
 from pullnet.traffic.volumes import State, Volumes, runs
 
 COLUMNS = {
@@ -54,7 +54,7 @@ def check_place(path: PathLike) -> Path:
     """Refuse a place where `write` could put nothing: said before hours of work, not after."""
     file = Path(path)
     if file.suffix not in (".parquet", ".csv"):
-        raise TrafficError(f"ends in `{file.suffix}`", where=str(path), remedy="use .parquet or .csv")
+        raise TrafficError(shown_ending(file), where=str(path), remedy="use .parquet or .csv")
     if not file.parent.is_dir():
         raise TrafficError(f"there is no folder `{file.parent}`", where=str(path), remedy="make it first")
     return file
@@ -89,14 +89,14 @@ def _table(volumes: Volumes) -> Any:
     return pa.table([column.cast(field.type) for column, field in zip(columns, _schema(), strict=True)], _schema())
 
 
-def table(path: PathLike, decimal: str | None = None) -> Any:
-    """Read a CSV (plain, .gz, .zst) or Parquet file as an Arrow table."""
+def table(path: PathLike, decimal: str | None = None, *, times_as_text: bool = False) -> Any:
+    """Read a CSV (plain, .gz, .zst) or Parquet file as an Arrow table; `times_as_text`: a CSV's times as they stand."""
     where = str(path)
     name = where.lower()
     try:
         if name.endswith(".parquet"):
             return pq.read_table(where)
-        return csv_table.read(where, decimal)
+        return csv_table.read(where, decimal, times_as_text=times_as_text)
     except (pa.ArrowException, OSError, EOFError) as error:
         kind = "a Parquet file" if name.endswith(".parquet") else "a CSV table"
         reason = str(error).splitlines()[0]
@@ -114,10 +114,11 @@ def of_parquet(path: PathLike, options: Options) -> tuple[list[Volumes], Source]
     """Take the volumes of a Parquet file, a batch of rows at a time; `None` if it holds something else."""
     where = str(path)
     try:
-        file = pq.ParquetFile(where, read_dictionary=["trace", "state"])
-        if not is_volumes(file.schema_arrow.names):
+        there = pq.read_schema(where).names
+        if not is_volumes(there):
             return None
-        names = [name for name in COLUMNS if name in file.schema_arrow.names]
+        file = pq.ParquetFile(where, read_dictionary=["trace", "state"])
+        names = [name for name in COLUMNS if name in there]
         return load(where, file.iter_batches(_ROWS_AT_ONCE, columns=names), options)
     except (pa.ArrowException, OSError, EOFError) as error:
         reason = str(error).splitlines()[0]

@@ -61,8 +61,12 @@ def seconds(time: Timescale, what: str = "timescale") -> float:
     if isinstance(time, str):
         return picoseconds(time, what) / 1e12
     if not (math.isfinite(time) and time > 0):
-        raise TrafficError(f"`{time}` is not a {what}", value=time, remedy='use a time above zero, such as "5 ms"')
+        raise _not_above_zero(time, what)
     return float(time)
+
+
+def _not_above_zero(time: Timescale, what: str) -> TrafficError:
+    return TrafficError(f"{what}: `{time}` is not above zero", value=time, remedy='use for instance "5 ms"')
 
 
 def picoseconds(time: Timescale, what: str = "timescale") -> int:
@@ -76,7 +80,7 @@ def picoseconds(time: Timescale, what: str = "timescale") -> int:
     except InputError as error:
         raise TrafficError(f"{what}: {error}", value=time) from None
     if picos == 0:
-        raise TrafficError(f"`{time}` is not a {what}", value=time, remedy='use a time above zero, such as "5 ms"')
+        raise _not_above_zero(time, what)
     return picos
 
 
@@ -84,12 +88,13 @@ _LONG = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(min|h|d)\s*")
 _SECONDS = {"min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def timescales(given: str | Iterable[Timescale]) -> list[float]:
+def timescales(given: str | Iterable[Timescale], what: str = "timescale") -> list[float]:
     """Read timescales, such as "5ms,100ms,1s,5s"; each once, the finest first. Unit: s."""
-    parts = [part for part in given.split(",") if part.strip()] if isinstance(given, str) else list(given)
-    if not parts:
-        raise TrafficError("no timescale", value=given, remedy='give at least one, such as "100ms,1s"')
-    return sorted({seconds(part) for part in parts})
+    parts = given.split(",") if isinstance(given, str) else list(given)
+    if not parts or any(isinstance(part, str) and not part.strip() for part in parts):
+        what = f"no {what}" if len(parts) < 2 else f"{what}: one of `{given}` is empty"
+        raise TrafficError(what, value=given, remedy='give for instance "100ms,1s"')
+    return sorted({seconds(part, what) for part in parts})
 
 
 _RATE = re.compile(r"\s*([0-9.]+)\s*(bps|[kMGT]bps|bit/s|[kMGT]bit/s|b/s|[kMGT]b/s)\s*")

@@ -156,7 +156,8 @@ def _load_table(path: str, options: Options) -> tuple[list[Volumes], Source]:
         return found
     if exports.is_export(path):
         return counters.load(path, exports.table(path), options)
-    table = files.table(path, options.counters.get("decimal"))
+    said = options.counters
+    table = files.table(path, said.get("decimal"), times_as_text=said.get("time_format") is not None)
     if files.is_volumes(table.column_names):
         return files.load(path, table.combine_chunks().to_batches(), options)
     if flows.is_flows(table.column_names):
@@ -182,9 +183,14 @@ def _refuse_unreadable(path: str) -> None:
         with file.open("rb"):
             return
     except FileNotFoundError:
-        raise TrafficError("there is no such file", where=path) from None
+        raise TrafficError("there is no such file", where=path, remedy="name one that is there") from None
     except OSError as error:
-        raise TrafficError(f"cannot be read: {error.strerror}", where=path) from None
+        raise TrafficError(f"cannot be read: {error.strerror}", where=path, remedy="name a file that can be") from None
+
+
+def shown_ending(file: Path) -> str:
+    """Say how the name of a file ends, of which nothing can be made."""
+    return f"ends in `{file.suffix}`" if file.suffix else "has no ending that says what is to be written"
 
 
 def trace_name(path: str) -> str:

@@ -158,11 +158,16 @@ def _check_packets(trace: str, packets: NDArray[np.int64], volume: NDArray[np.fl
         raise TrafficError("a negative number of packets", where=f"{trace}, bin {int(np.argmax(packets < 0))}")
 
 
+MOST_BYTES = 1e30
+"""A volume is no larger than this, so that sums of squares stay numbers."""
+
+
 def refuse_values(values: NDArray[np.float64], where: str, unit: str) -> None:
-    """Refuse values that are no volume: not a number, infinite, or negative; `unit` is what an index counts."""
+    """Refuse values that are no volume: not numbers, infinite, too large, negative; `unit` is what an index counts."""
     for bad, what, remedy in (
         (np.isnan(values), "is not a number", 'leave missing values out, or read them with missing="gap"'),
         (np.isinf(values), "is infinite", "a volume is a finite number of bytes"),
+        (values > MOST_BYTES, "is more than any link carries", f"a volume is at most {MOST_BYTES:g} bytes"),
         (values < 0, "is negative", "a volume is at least 0; differences of counters go the other way round"),
     ):
         if bad.any():

@@ -221,6 +221,10 @@ fn own_format_refusals() {
         read("net.gml", "").unwrap_err().to_string(),
         "net.gml:1: ending \".gml\" names no format; use .toml (own format), .topo (htsim), .txt (HPCC) or .xml (SNDlib)"
     );
+    for bare in ["net", "folder.d/net", ".toml"] {
+        let error = read(bare, "").unwrap_err().to_string();
+        assert!(error.contains("a file name without ending names no format; use .toml"), "{error}");
+    }
 }
 
 #[test]

@@ -23,14 +23,11 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress.")]
 def numbers(text: str, option: str) -> list[float]:
     """Read numbers between commas."""
     try:
-        found = [float(part) for part in text.split(",") if part.strip()]
+        return [float(part) for part in text.split(",")]
     except ValueError:
-        found = []
-    if not found:
         raise TrafficError(
             f"--{option}: `{text}` is no list of numbers", value=text, remedy="use for instance 0.05,0.01"
-        )
-    return found
+        ) from None
 
 
 def say(console: Console, line: str) -> None:

@@ -136,7 +136,7 @@ class Inputs:
         """
         options = {**defaults, **self.said}
         with _progress(quiet=quiet) as shown:
-            made = make_options(self.timescale or timescale, **options)
+            made = make_options(timescale if self.timescale is None else self.timescale, **options)
             reading = load(self.files, _with_progress(made, shown))
         say_sources(reading.sources)
         return reading

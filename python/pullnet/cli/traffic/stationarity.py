@@ -35,7 +35,7 @@ def stationarity(
     quiet: Quiet = False,
 ) -> None:
     """Test whether the level of a trace holds (ADF, Phillips-Perron, KPSS), and how long its memory is."""
-    lengths = None if windows is None else timescales(windows)
+    lengths = None if windows is None else timescales(windows, "--window")
     reading = inputs.gather(quiet=quiet or as_json)
     found = [judge(item, windows=lengths, significance=significance) for item in reading.volumes]
     if as_json:

@@ -12,7 +12,7 @@ from pullnet.traffic.billing.bill import Bill
 from pullnet.traffic.billing.money import Money
 from pullnet.traffic.billing.words import explain, mbps
 from pullnet.traffic.error import TrafficError
-from pullnet.traffic.reading import PathLike
+from pullnet.traffic.reading import PathLike, shown_ending
 
 COLUMNS = (
     *("link", "period", "zone", "slots", "known", "rule", "rank", "gaps", "percentile"),
@@ -28,7 +28,7 @@ def check_place(path: PathLike) -> Path:
     """Refuse a place where `write_invoice` could put nothing."""
     file = Path(path)
     if file.suffix.lower() not in (".pdf", ".csv"):
-        raise TrafficError(f"ends in `{file.suffix}`", where=str(path), remedy="use .pdf or .csv")
+        raise TrafficError(shown_ending(file), where=str(path), remedy="use .pdf or .csv")
     if not file.parent.is_dir():
         raise TrafficError(f"there is no folder `{file.parent}`", where=str(path), remedy="make it first")
     return file

@@ -7,6 +7,9 @@ mod native;
 mod sndlib;
 mod write;
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 pub use faults::LoadErrors;
 use pullnet_units::{BitsPerSec, Picos};
 pub use write::save;
@@ -99,7 +102,7 @@ impl LoadOptions {
 /// ```
 pub fn load(name: &str, text: &str, options: &LoadOptions) -> Result<Topology, LoadErrors> {
     let file = File::new(name, text);
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let ending = ending(name);
     let foreign = options.for_sndlib_only().filter(|_| ending != "xml");
     if let Some(option) = foreign {
         return Err(file.refuse(1, format!("{option} has no effect on this format"), "leave it out").into());
@@ -111,9 +114,19 @@ pub fn load(name: &str, text: &str, options: &LoadOptions) -> Result<Topology, L
         "xml" => sndlib::load(&file, options),
         _ => {
             let remedy = "use .toml (own format), .topo (htsim), .txt (HPCC) or .xml (SNDlib)";
-            Err(file.refuse(1, format!("ending \".{ending}\" names no format"), remedy).into())
+            Err(file.refuse(1, format!("{} names no format", shown(ending)), remedy).into())
         }
     }
+}
+
+/// The ending of a file's name, without the dot; empty if it has none.
+fn ending(name: &str) -> &str {
+    Path::new(name).extension().and_then(OsStr::to_str).unwrap_or_default()
+}
+
+/// An ending as errors name it.
+fn shown(ending: &str) -> String {
+    if ending.is_empty() { "a file name without ending".to_owned() } else { format!("ending \".{ending}\"") }
 }
 
 /// A file being read.

@@ -16,13 +16,13 @@ use crate::tree::Shape;
 /// names; a tree becomes a graph in `.toml` and `.txt`, so that its paths are numbered in another order, and parallel links are
 /// combined in every way. How packets are passed on (cut-through), faults and the number of paths that are used are in no such file.
 pub fn save(topology: &Topology, name: &str) -> Result<String, TopologyError> {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let ending = super::ending(name);
     match ending {
         "toml" => native(topology, name),
         "txt" => hpcc(topology, name),
         "topo" => htsim(topology, name),
         _ => {
-            let what = format!("ending \".{ending}\" names no format that can be written");
+            let what = format!("{} names no format that can be written", super::shown(ending));
             Err(refuse(name, what, "use .toml (own format), .topo (htsim) or .txt (HPCC)"))
         }
     }
