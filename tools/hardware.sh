@@ -43,6 +43,7 @@ case "${1:-}" in
         step lint
         step build
         step agreement 1000000
+        step wide 125000
         step features
         step p4
         for clock in 150 180 200; do

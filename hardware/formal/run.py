@@ -21,6 +21,7 @@ TASKS = {
     "tail_queue": ("-G DEPTH=4", 3),
     "trim_queue": ("-G DATA_DEPTH=4 -G CONTROL_DEPTH=4", 3),
     "releaser": ("-G SOURCES=3 -G COPIES=2 -G HEADS=4", 3),
+    "egress": ("-G W=256 -G DEPTH=8", 3),
     "admission": ("-G FIXED=1 -G ROUTES=1 -G LEARNED=2 -G HEADS=4", 3),
 }
 # Modules inside of others; their own properties are proved along.
@@ -28,6 +29,7 @@ PARTS = {"free_list": ["fifo.sv"], "tail_queue": ["fifo.sv"]}
 # The same for larger modules, whose parts are proved by themselves only.
 LARGE = {
     "releaser": ["round_robin.sv"],
+    "egress": ["fifo.sv", "header_plan.sv", "rewrite.sv"],
     "admission": ["fifo.sv", "round_robin.sv", "table_lookup.sv"],
 }
 TEMPLATE = """[options]
@@ -51,6 +53,12 @@ def properties(module: str) -> tuple[list[str], list[str]]:
     return [n for n, kind in labelled if kind == "assert"], [n for n, kind in labelled if kind == "cover"]
 
 
+def defines(module: str, mode: str) -> str:
+    """Options that say which properties are read, and whether examples are sought."""
+    names = ["FORMAL_LARGE"] if module in LARGE else ["FORMAL", *["PART"] * (module in PARTS)]
+    return "".join(f"-D {name}=1 " for name in [*names, *["COVER"] * (mode == "cover")])
+
+
 def run(out: Path, module: str, mode: str) -> tuple[bool, float]:
     """Run one proof; say whether it passed and how long it took."""
     parameters, depth = TASKS[module]
@@ -67,7 +75,7 @@ def run(out: Path, module: str, mode: str) -> tuple[bool, float]:
         top=module,
         parameters=parameters,
         paths=listed,
-        defines="-D FORMAL_LARGE=1 " if module in LARGE else "-D FORMAL=1 " + "-D PART=1 " * (module in PARTS),
+        defines=defines(module, mode),
     )
     task.write_text(filled, encoding="utf-8")
     begun = time.monotonic()

@@ -13,12 +13,15 @@ const bit<16> ETHERTYPE_IPV4 = 0x0800;
 const bit<16> ETHERTYPE_IPV6 = 0x86dd;
 const bit<8> PROTOCOL_UDP = 17;
 
-// Bytes of the UDP header and NDP's; version 4 of the latter is encrypted and longer.
+// Bytes of the UDP header and NDP's; version 4 of the latter is encrypted and longer. In version 3, that of other transports,
+// up to 23 words follow.
 const bit<16> UDP_AND_HEADER = 40;
 const bit<16> UDP_AND_SEALED_HEADER = 72;
+const bit<4> VERSION_WORDS = 3;
 const bit<4> VERSION_SEALED = 4;
+const bit<16> MOST_WORDS = 23;
 
-// DSCP of data, control, trimmed and returned frames.
+// DSCP of data, control, trimmed and returned frames. Data may have a priority in the high three bits; all of it waits together.
 const bit<6> DSCP_DATA = 3;
 const bit<6> DSCP_CONTROL = 11;
 const bit<6> DSCP_TRIMMED = 7;
@@ -91,7 +94,9 @@ header ndp_t {
     bit<16> home;          // port to which answers and returned headers go
     bit<32> connection;
     bit<32> number;
-    bit<32> fields;
+    bit<16> fields;
+    bit<8> words;          // behind this header, in version 3
+    bit<8> zero;
     bit<32> stamp;
     bit<64> tag;
     bit<32> check;
@@ -257,17 +262,21 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
     // A frame that ends within the header of its version is foreign.
     action classify(bit<6> dscp) {
         meta.least = meta.before + (hdr.ndp.version == VERSION_SEALED ? UDP_AND_SEALED_HEADER : UDP_AND_HEADER);
+        bit<16> words = (bit<16>) hdr.ndp.words;
+        if (hdr.ndp.version == VERSION_WORDS && words <= MOST_WORDS && meta.length >= (bit<32>) (meta.least + (words << 2))) {
+            meta.least = meta.least + (words << 2);
+        }
         if (meta.length < (bit<32>) meta.least) {
             return;
         }
-        if (dscp == DSCP_DATA && meta.length > (bit<32>) meta.least) {
-            meta.kind = DATA;
-        } else if (dscp == DSCP_CONTROL) {
+        if (dscp == DSCP_CONTROL) {
             meta.kind = CONTROL;
         } else if (dscp == DSCP_TRIMMED) {
             meta.kind = HEADER;
         } else if (dscp == DSCP_RETURNED) {
             meta.kind = RETURNED;
+        } else if ((dscp & 7) == DSCP_DATA && meta.length > (bit<32>) meta.least) {
+            meta.kind = DATA;
         }
     }
     action path(bit<16> port) {

@@ -133,4 +133,8 @@ module egress
 `ifdef CHECKS
   always_ff @(posedge clk) if (!rst && out_valid) assert (out_ready);
 `endif
+
+`ifdef FORMAL_LARGE
+  `include "egress_props.svh"
+`endif
 endmodule

@@ -77,6 +77,7 @@ module parser
   logic [7:0] tos2, protocol2;
   logic [15:0] ip_len2, from_port, to_port;
   logic [3:0] version;  // of the header behind UDP
+  logic [7:0] words;    // its byte 14: in version 3, words behind it
   mac_t to2, from2;
   ip_t to_ip2, from_ip2;
   logic [L-1:0][15:0] half2;
@@ -108,6 +109,7 @@ module parser
       if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next)) from_port <= half1[lane];
       if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next) + 14'd1) to_port <= half1[lane];
       if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next) + 14'd4) version <= half1[lane][15:12];
+      if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next) + 14'd11) words <= half1[lane][15:8];
       half2[lane] <= valid1 && v4
           && 14'(beat1) * 14'(L) + 14'(lane) > 14'(at)
           && 14'(beat1) * 14'(L) + 14'(lane) < 14'(next)
@@ -116,16 +118,21 @@ module parser
   end
 
   // What the frame is. A trim leaves at least the bytes before the UDP header, its 8 B, and the 32 B of NDP's header, or 64 B
-  // in version 4, which is encrypted. In the artifact's layout 20 B of NDP follow the IP header. Headers that do not fit the
-  // first cell of a frame (version 4 behind IPv6 with a VLAN tag, or behind long IPv4 options) make it foreign.
-  logic ip, ndp;
-  len_t least;
+  // in version 4, which is encrypted. In version 3, that of other transports, up to 23 words follow the 32 B, if the frame
+  // has them. In the artifact's layout 20 B of NDP follow the IP header. Headers that do not fit the first cell of a frame
+  // (version 4 behind IPv6 with a VLAN tag, or behind long IPv4 options) make it foreign.
+  localparam logic [7:0] MOST_WORDS = 8'd23;
+  logic ip, ndp, has_words;
+  len_t least, least_words;
   logic [5:0] dscp;
   kind_t kind;
   always_comb begin
     dscp = tos2[7:2];
     ip = (v4_2 || v6_2) && len_t'({next2, 1'b0}) <= len2;
+    least_words = len_t'({next2, 1'b0}) + len_t'(40) + len_t'({words, 2'b0});
+    has_words = !cfg.artifact && version == 4'd3 && words <= MOST_WORDS && least_words <= len2;
     least = len_t'({next2, 1'b0}) + (cfg.artifact ? len_t'(20) : version == 4'd4 ? len_t'(72) : len_t'(40));
+    if (has_words) least = least_words;
     ndp = ip && protocol2 == (cfg.artifact ? 8'd199 : 8'd17) && len2 >= least && least <= len_t'(CELL_BYTES);
     kind = FOREIGN;
     if (ndp && cfg.artifact) begin
@@ -135,6 +142,8 @@ module parser
       else if (dscp == cfg.dscp[CONTROL]) kind = CONTROL;
       else if (dscp == cfg.dscp[HEADER]) kind = HEADER;
       else if (dscp == cfg.dscp[RETURNED]) kind = RETURNED;
+      // Data with a priority, its class selector. All data waits in one queue.
+      else if (cfg.dscp[DATA][5:3] == 0 && dscp[2:0] == cfg.dscp[DATA][2:0]) kind = len2 > least ? DATA : FOREIGN;
     end
   end
 

@@ -1,6 +1,6 @@
 // Drives four ports at full line rate with frames of one size and looks for loss: the method of the artifact evaluation.
 //
-//   line_rate CLOCK_MHZ FRAMES SIZE...   (a size may be a range FIRST-LAST or FIRST-LAST/STEP)
+//   CLOCK_MHZ FRAMES SIZE...   (a size may be a range FIRST-LAST or FIRST-LAST/STEP)
 //
 // Each port sends frames of SIZE bytes without check sequence, 24 B of check sequence, preamble and gap apart, at 10 Gb/s,
 // to its neighbour. A beat that finds the switch not ready waits in a buffer of one frame, as in a MAC; a frame that comes
@@ -20,10 +20,7 @@
 
 namespace {
 constexpr int PORTS = 4;
-#ifndef WIDTH
-#define WIDTH 128
-#endif
-constexpr int BEAT = WIDTH / 8, WORDS = WIDTH / 32;
+constexpr int BEAT = sizeof(Vhost_switch::rx_data) / PORTS, WORDS = BEAT / 4, EMPTY_BITS = BEAT == 16 ? 4 : 5;
 constexpr uint32_t OVERHEAD = 24, WARM = 64;
 
 struct Port {
@@ -141,7 +138,7 @@ class Bench {
         valid |= 1 << p;
         if (port.at + BEAT >= size) {
           last |= 1 << p;
-          empty |= (BEAT - used) << (p * (WIDTH == 128 ? 4 : 5));
+          empty |= (BEAT - used) << (p * EMPTY_BITS);
         }
       }
       if (port.line_busy || now >= port.line_free) ready |= 1 << p;
@@ -184,7 +181,7 @@ class Bench {
     if (last) {
       port.line_busy = false;
       port.left++;
-      uint32_t unused = top->tx_empty >> (p * (WIDTH == 128 ? 4 : 5)) & (BEAT - 1);
+      uint32_t unused = top->tx_empty >> (p * EMPTY_BITS) & (BEAT - 1);
       same &= port.out_at - unused == size;
       if (port.left > WARM / 2) {
         if (port.counted++ == 0) port.first_out = static_cast<uint64_t>(now);
@@ -196,9 +193,9 @@ class Bench {
 };
 }  // namespace
 
-int main(int argc, char** argv) {
+int line_rate(int argc, char** argv) {
   if (argc < 4) {
-    fprintf(stderr, "usage: line_rate CLOCK_MHZ FRAMES SIZE...\n");
+    fprintf(stderr, "usage: %s CLOCK_MHZ FRAMES SIZE...\n", argv[0]);
     return 2;
   }
   double mhz = atof(argv[1]);
@@ -208,7 +205,7 @@ int main(int argc, char** argv) {
     unsigned first = 0, last = 0, step = 1;
     int read = sscanf(argv[n], "%u-%u/%u", &first, &last, &step);
     if (read < 1 || first < 64 || (read >= 2 && last > 1664) || step == 0) {
-      fprintf(stderr, "line_rate: %s is not a size from 64 to 1664, FIRST-LAST or FIRST-LAST/STEP\n", argv[n]);
+      fprintf(stderr, "line rate: %s is not a size from 64 to 1664, FIRST-LAST or FIRST-LAST/STEP\n", argv[n]);
       return 2;
     }
     for (unsigned size = first; size <= (read >= 2 ? last : first); size += step) bench.run(mhz, frames, size);

@@ -1,5 +1,6 @@
 // Drives the switch with frames from standard input and writes what happened to standard output, for the Rust reference to
-// follow (crates/hardware, `agreement`). Both streams are little-endian.
+// follow (crates/hardware, `agreement`). Both streams are little-endian. With arguments it measures the line rate in place of
+// that (line_rate.cpp).
 //
 // In:  u64 seed; u8 pace; u16 count of settings, each u8 address and u32 value; then frames: u8 port, u16 gap in cycles before
 //      it, u8 "check sequence is wrong", u16 length, bytes. Port 255 ends.
@@ -19,8 +20,11 @@
 #include "Vhost_switch.h"
 #include "verilated.h"
 
+int line_rate(int argc, char** argv);
+
 namespace {
-constexpr int PORTS = 4, BEAT = 16, ROUND = 4;
+constexpr int PORTS = 4;
+constexpr int BEAT = sizeof(Vhost_switch::rx_data) / PORTS, WORDS = BEAT / 4, EMPTY_BITS = BEAT == 16 ? 4 : 5;
 constexpr uint64_t STALL_CYCLES = 2000000;
 
 struct Random {
@@ -154,7 +158,7 @@ class Bench {
 
   void offer_beats() {
     uint8_t valid = 0, last = 0, wrong = 0;
-    uint16_t empty = 0;
+    uint32_t empty = 0;
     for (int p = 0; p < PORTS; p++) {
       Port& port = ports[p];
       if (!port.valid && !port.frames.empty()) {
@@ -172,11 +176,11 @@ class Bench {
       uint8_t beat[BEAT];
       for (int n = 0; n < BEAT; n++) beat[n] = static_cast<uint8_t>(0xa5 ^ n);  // what lies behind the end
       memcpy(beat, frame.bytes.data() + port.at, used);
-      memcpy(&top->rx_data[p * 4], beat, BEAT);
+      memcpy(&top->rx_data[p * WORDS], beat, BEAT);
       valid |= 1 << p;
       if (left <= BEAT) {
         last |= 1 << p;
-        empty |= static_cast<uint16_t>((BEAT - used) << (4 * p));
+        empty |= static_cast<uint32_t>((BEAT - used) << (EMPTY_BITS * p));
         if (frame.wrong) wrong |= 1 << p;
       }
     }
@@ -229,8 +233,8 @@ class Bench {
   void collect(int p) {
     Port& port = ports[p];
     bool last = top->tx_last >> p & 1;
-    size_t used = BEAT - (last ? top->tx_empty >> (4 * p) & 15 : 0);
-    const auto* beat = reinterpret_cast<const uint8_t*>(&top->tx_data[p * 4]);
+    size_t used = BEAT - (last ? top->tx_empty >> (EMPTY_BITS * p) & (BEAT - 1) : 0);
+    const auto* beat = reinterpret_cast<const uint8_t*>(&top->tx_data[p * WORDS]);
     port.leaving.insert(port.leaving.end(), beat, beat + used);
     if (!last) return;
     put('O');
@@ -299,6 +303,7 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1) return line_rate(argc, argv);
   Verilated::commandArgs(argc, argv);
   Bench().run();
   return fflush(stdout) == 0 ? 0 : 1;

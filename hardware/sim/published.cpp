@@ -1,6 +1,6 @@
-// Feeds the model of the published switch: published CLOCK_MHZ FRAMES SIZE... with one size on four ports, or
-// published CLOCK_MHZ FRAMES mixed with the smallest frames on port 0 and the longest on the others. FRAMES counts those of
-// the slowest port. Prints size, frames sent, frames lost, and the fraction of the line rate that left; `mixed` prints that
+// Feeds the model of the published switch: published OVERHEAD QUANTUM CLOCK_MHZ FRAMES SIZE... with one size on four ports;
+// `mixed` in place of a size is the smallest frames on port 0 and the longest on the others. OVERHEAD and QUANTUM are those
+// of published.sv; FRAMES counts those of the slowest port. Prints size, frames sent, frames lost, and the fraction of the line rate that left; `mixed` prints that
 // of port 0.
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,12 @@
 namespace {
 constexpr int PORTS = 4;
 
-void run(double mhz, uint64_t frames, const uint32_t (&sizes)[PORTS], const char* name, int only) {
+struct Arbiter {
+  uint8_t overhead;
+  uint16_t quantum;
+};
+
+void run(Arbiter arbiter, double mhz, uint64_t frames, const uint32_t (&sizes)[PORTS], const char* name, int only) {
   auto top = std::make_unique<Vpublished>();
   auto tick = [&top] {
     top->clk = 0;
@@ -23,6 +28,8 @@ void run(double mhz, uint64_t frames, const uint32_t (&sizes)[PORTS], const char
     top->clk = 1;
     top->eval();
   };
+  top->overhead = arbiter.overhead;
+  top->quantum = arbiter.quantum;
   top->rst = 1;
   tick();
   top->rst = 0;
@@ -65,15 +72,16 @@ void run(double mhz, uint64_t frames, const uint32_t (&sizes)[PORTS], const char
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    fprintf(stderr, "usage: published CLOCK_MHZ FRAMES SIZE... or published CLOCK_MHZ FRAMES mixed\n");
+  if (argc < 6) {
+    fprintf(stderr, "usage: published OVERHEAD QUANTUM CLOCK_MHZ FRAMES SIZE... (`mixed` is a size, too)\n");
     return 2;
   }
-  double mhz = atof(argv[1]);
-  uint64_t frames = strtoull(argv[2], nullptr, 10);
-  for (int n = 3; n < argc; n++) {
+  Arbiter arbiter{static_cast<uint8_t>(atoi(argv[1])), static_cast<uint16_t>(atoi(argv[2]))};
+  double mhz = atof(argv[3]);
+  uint64_t frames = strtoull(argv[4], nullptr, 10);
+  for (int n = 5; n < argc; n++) {
     if (strcmp(argv[n], "mixed") == 0) {
-      run(mhz, frames, {64, 1514, 1514, 1514}, "mixed", 0);
+      run(arbiter, mhz, frames, {64, 1514, 1514, 1514}, "mixed", 0);
       continue;
     }
     auto size = static_cast<uint32_t>(strtoul(argv[n], nullptr, 10));
@@ -81,7 +89,7 @@ int main(int argc, char** argv) {
       fprintf(stderr, "published: %s is not a size from 64 to 1514\n", argv[n]);
       return 2;
     }
-    run(mhz, frames, {size, size, size, size}, argv[n], -1);
+    run(arbiter, mhz, frames, {size, size, size, size}, argv[n], -1);
   }
   return 0;
 }

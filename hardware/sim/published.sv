@@ -1,14 +1,14 @@
 // A model of the switch that was published for the NetFPGA: four input queues of 36 Kbit, an arbiter, and one bus of 256 bits
-// that carries one frame after the other. A frame takes a cycle for every 32 B of it, and `OVERHEAD` cycles more: none in the
+// that carries one frame after the other. A frame takes a cycle for every 32 B of it, and `overhead` cycles more: none in the
 // reference switch, one in the NDP switch, whose state machine is not fully pipelined. It knows lengths and no bytes.
 module published #(
     parameter int PORTS = 4,
-    parameter int OVERHEAD = 1,
-    parameter int BEATS = 144,    // 36 Kbit in beats of 256 bits
-    parameter int QUANTUM = 1514  // bytes that a port may send in its turn; 0: one frame (plain round robin)
+    parameter int BEATS = 144     // 36 Kbit in beats of 256 bits
 ) (
     input logic clk,
     input logic rst,
+    input logic [6:0] overhead,
+    input logic [12:0] quantum,   // bytes that a port may send in its turn; 0: one frame (plain round robin)
     input logic [PORTS-1:0] arrives,
     input logic [PORTS-1:0][10:0] len,
     output logic [PORTS-1:0] lost,
@@ -38,7 +38,7 @@ module published #(
   logic [1:0] next_turn;
   logic found, stays;
   always_comb begin
-    stays = frames[turn] != 0 && (QUANTUM == 0 ? 1'b0 : credit[turn] >= 13'(first));
+    stays = frames[turn] != 0 && quantum != 0 && credit[turn] >= 13'(first);
     next_turn = turn;
     found = stays;
     for (int n = 1; n <= PORTS; n++) begin
@@ -73,13 +73,13 @@ module published #(
         left <= '0;
         if (found) begin
           turn <= next_turn;
-          left <= 7'(beats(lens[next_turn][head[next_turn]])) + 7'(OVERHEAD);
+          left <= 7'(beats(lens[next_turn][head[next_turn]])) + overhead;
           head[next_turn] <= head[next_turn] + 1'b1;
           used[next_turn] <= used[next_turn] - beats(lens[next_turn][head[next_turn]])
               + (arrives[next_turn] && !lost[next_turn] ? beats(len[next_turn]) : '0);
           frames[next_turn] <= frames[next_turn] - 1'b1
               + 8'(arrives[next_turn] && !lost[next_turn]);
-          credit[next_turn] <= (stays ? credit[next_turn] : 13'(QUANTUM))
+          credit[next_turn] <= (stays ? credit[next_turn] : quantum)
               - 13'(lens[next_turn][head[next_turn]]);
           served[next_turn] <= 1'b1;
         end

@@ -2,7 +2,7 @@
 
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_switch::Codec;
-use pullnet_wire::{HEADER, Mark, Marks, SEALED_HEADER, UDP};
+use pullnet_wire::{HEADER, SEALED_HEADER, UDP};
 
 use super::layout::{Layout, checksum};
 use super::profile::{PORTS, Profile, ROUTES};
@@ -11,8 +11,8 @@ use super::profile::{PORTS, Profile, ROUTES};
 pub const LONGEST: usize = 1664;
 const SHORTEST: usize = 14;
 const HOME: u16 = 61000;
-/// Version of the header, and of the header of encrypted packets.
-const VERSIONS: [(u8, usize); 2] = [(2, HEADER), (4, SEALED_HEADER)];
+/// Byte of a header of version 3, that of other transports than NDP, that counts the words behind it.
+const WORDS_AT: usize = 14;
 
 /// A frame for a port of the switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,7 +107,7 @@ impl Frames {
 
     /// Appends IPv4 with options, or IPv6, with a correct checksum.
     fn ip(&mut self, bytes: &mut Vec<u8>, dscp: u8, protocol: u8, carried: usize) {
-        let tos = without_priority(dscp) << 2 | if self.one_in(3) { self.chance.below(4) as u8 } else { 0 };
+        let tos = dscp << 2 | if self.one_in(3) { self.chance.below(4) as u8 } else { 0 };
         let at = bytes.len();
         if bytes[at - 1] == 0xdd {
             bytes.extend([0x60 | tos >> 4, tos << 4 | self.byte() & 15, self.byte(), self.byte()]);
@@ -155,7 +155,17 @@ impl Frames {
 
     fn datagram(&mut self, port: usize, dscp: u8, payload: usize) -> Vec<u8> {
         let mut bytes = self.ethernet_ip(port);
-        let (version, header) = VERSIONS[usize::from(self.one_in(4))];
+        let (version, words) = match self.chance.below(8) {
+            0 | 1 => (4, 0),
+            2 | 3 => (3, self.chance.below(26) as u8),
+            _ => (2, 0),
+        };
+        // Sometimes there are more words than the version allows, or fewer than the header says.
+        let header = match version {
+            4 => SEALED_HEADER,
+            _ if self.one_in(8) => HEADER,
+            _ => HEADER + 4 * usize::from(words),
+        };
         let carried = UDP + header + payload;
         self.ip(&mut bytes, dscp, 17, carried);
         let to_port = if self.one_in(9) { self.word() } else { HOME.to_be_bytes() };
@@ -164,7 +174,11 @@ impl Frames {
         bytes.extend((carried as u16).to_be_bytes());
         bytes.extend([0, 0, version << 4, 0]);
         bytes.extend(HOME.to_be_bytes());
+        let first = bytes.len() - 4;
         (4..header + payload).for_each(|_| bytes.push(self.chance.bits() as u8));
+        if version == 3 {
+            bytes[first + WORDS_AT] = words;
+        }
         bytes
     }
 
@@ -229,7 +243,9 @@ impl Frames {
             kind if kind < share + 22 => self.foreign(port),
             _ => {
                 let long = self.payload_len();
-                self.datagram(port, 3, long)
+                // A third of the data has a priority, of which 1 stands for control.
+                let priority = if self.one_in(3) { 2 + self.chance.below(6) as u8 } else { 0 };
+                self.datagram(port, 3 | priority << 3, long)
             }
         }
     }
@@ -253,31 +269,6 @@ impl Frames {
             7 if long > 20 => given.bytes[14] = self.byte(),
             _ => {}
         }
-        settle_priority(&mut given.bytes);
-    }
-}
-
-/// Another value in the place of one that stands for data of a priority: only the software switch has priorities of data.
-fn without_priority(dscp: u8) -> u8 {
-    let marks = Marks::default();
-    let has_priority = marks.mark(dscp) == Some(Mark::Data) && dscp != marks.dscp(Mark::Data);
-    if has_priority { dscp ^ 1 } else { dscp }
-}
-
-/// The same for a frame that an error may have given a priority.
-fn settle_priority(bytes: &mut [u8]) {
-    let at = if bytes.len() > 14 && bytes[12..14] == [0x81, 0x00] { 18 } else { 14 };
-    if bytes.len() < at + 2 {
-        return;
-    }
-    let class = u16::from_be_bytes([bytes[at], bytes[at + 1]]);
-    let (dscp, lowest) = match bytes[at - 2..at] {
-        [0x08, 0x00] => (class >> 2 & 63, 1 << 2),
-        [0x86, 0xdd] => (class >> 6 & 63, 1 << 6),
-        _ => return,
-    };
-    if without_priority(dscp as u8) != dscp as u8 {
-        bytes[at + 1] ^= lowest;
     }
 }
 

@@ -50,6 +50,10 @@ enum Packets {
     Plain,
     /// Version 4, whose header is longer.
     Encrypted,
+    /// Version 3, with six words behind the header, as SCDP's symbols have it.
+    Words,
+    /// Data with priorities, its class selectors.
+    Priorities,
     Artifact,
 }
 
@@ -65,13 +69,16 @@ const fn overload(name: &'static str, header: Header, layout: Packets) -> Probe 
 }
 
 /// Every probe.
-pub const PROBES: [Probe; 14] = [
+pub const PROBES: [Probe; 17] = [
     overload("trim: IPv4 lengths and checksum", Header::Plain, Packets::Plain),
     overload("trim: IPv4 with options", Header::Options, Packets::Plain),
     overload("trim: behind a VLAN tag", Header::Tagged, Packets::Plain),
     overload("trim: IPv6", Header::V6, Packets::Plain),
     overload("trim: encrypted packets over IPv4", Header::Plain, Packets::Encrypted),
     overload("trim: encrypted packets over IPv6", Header::V6, Packets::Encrypted),
+    overload("trim: words behind the header, over IPv4 (SCDP and others)", Header::Plain, Packets::Words),
+    overload("trim: words behind the header, over IPv6 (SCDP and others)", Header::V6, Packets::Words),
+    overload("trim: data with a priority (class selector)", Header::Plain, Packets::Priorities),
     overload("trim: the artifact's layout", Header::Plain, Packets::Artifact),
     Probe { name: "return to sender: IPv4", shape: Shape::Headers(Header::Plain), reach: Reach::Fixed },
     Probe { name: "return to sender: IPv6", shape: Shape::Headers(Header::V6), reach: Reach::Fixed },
@@ -85,6 +92,9 @@ pub const PROBES: [Probe; 14] = [
     },
     Probe { name: "flooding, with trims of copies", shape: Shape::Marked, reach: Reach::Flooded },
 ];
+
+/// Words behind the header of a symbol of SCDP.
+const WORDS: usize = 6;
 
 /// Frames sent, by port.
 type Left = Vec<Vec<Vec<u8>>>;
@@ -121,6 +131,11 @@ impl Probe {
                 match layout {
                     Packets::Plain => frame(to, from, 3 << 2, payload, header, [10, 9, 9, 9]),
                     Packets::Encrypted => encrypted(to, from, payload, header),
+                    Packets::Words => words(to, from, payload, header),
+                    Packets::Priorities => {
+                        let dscp = 3 | (2 + n % 6) << 3;
+                        frame(to, from, dscp << 2, payload, header, [10, 9, 9, 9])
+                    }
                     Packets::Artifact => artifact(to, from, payload),
                 }
             }
@@ -175,6 +190,15 @@ fn encrypted(to: [u8; 6], from: [u8; 6], payload: usize, header: Header) -> Vec<
     let mut bytes = frame(to, from, 3 << 2, SEALED_HEADER - HEADER + payload, header, [10, 9, 9, 9]);
     let at = bytes.len() - payload - SEALED_HEADER;
     bytes[at] = 4 << 4;
+    bytes
+}
+
+/// A DATA frame of version 3 with [`WORDS`] words behind the first 32 bytes of its header.
+fn words(to: [u8; 6], from: [u8; 6], payload: usize, header: Header) -> Vec<u8> {
+    let mut bytes = frame(to, from, 3 << 2, 4 * WORDS + payload, header, [10, 9, 9, 9]);
+    let at = bytes.len() - payload - 4 * WORDS - HEADER;
+    bytes[at] = 3 << 4;
+    bytes[at + 14] = WORDS as u8;
     bytes
 }
 

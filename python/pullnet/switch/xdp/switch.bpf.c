@@ -28,10 +28,14 @@ static __u32 (*get_random)(void) = (void *)BPF_FUNC_get_prandom_u32;
 #define PORTS 64
 #define ENTRIES 4096
 #define GROUP 16
-// Bytes of the header of NDP in UDP, all of which a trim leaves (docs/wire.md); version 4, under a key, has a longer one.
+// Bytes of the header of NDP in UDP, all of which a trim leaves (docs/wire.md); version 4, under a key, has a longer one. In
+// version 3, that of other transports, up to 23 words follow; byte 14 says how many.
 #define NDP_HEADER 32
 #define SEALED_HEADER 64
 #define SEALED_VERSION 4
+#define WORDS_VERSION 3
+#define MOST_WORDS 23
+#define WORDS_AT 14
 #define LABEL_BASE 49152
 
 enum forwarding { BY_PATH, AT_RANDOM, BY_FLOW };
@@ -140,6 +144,21 @@ INLINE void see_v6(struct frame *f)
 	f->udp = f->ip + sizeof(*ip);
 }
 
+// Bytes of the header that begins at `first`, where `there` bytes follow UDP.
+INLINE __u32 header_length(const struct frame *f, const __u8 *first, __u32 there)
+{
+	__u32 words;
+
+	if ((void *)(first + WORDS_AT + 1) > f->end)
+		return NDP_HEADER;
+	if (*first >> 4 == SEALED_VERSION)
+		return SEALED_HEADER;
+	words = first[WORDS_AT];
+	if (*first >> 4 != WORDS_VERSION || words > MOST_WORDS || NDP_HEADER + 4 * words > there)
+		return NDP_HEADER;
+	return NDP_HEADER + 4 * words;
+}
+
 INLINE void see(struct frame *f, struct xdp_md *ctx)
 {
 	struct ethhdr *eth;
@@ -164,9 +183,7 @@ INLINE void see(struct frame *f, struct xdp_md *ctx)
 		return;
 	}
 	first = (void *)(udp + 1);
-	f->least = f->udp + sizeof(*udp) + NDP_HEADER;
-	if ((void *)(first + 1) <= f->end && *first >> 4 == SEALED_VERSION)
-		f->least = f->udp + sizeof(*udp) + SEALED_HEADER;
+	f->least = f->udp + sizeof(*udp) + header_length(f, first, f->length - f->udp - sizeof(*udp));
 	f->source_port = be16(udp->source);
 }
 
@@ -301,7 +318,9 @@ INLINE int admit(struct xdp_md *ctx, struct frame *f, const struct rules *r, __u
 	struct port *port = map_lookup(&ports, &number);
 	int complete = f->is_udp && f->length >= f->least;
 	int is_control = r->trims && complete && (f->dscp == r->control || f->dscp == r->trimmed || f->dscp == r->returned);
-	int is_data = r->trims && complete && f->dscp == r->data;
+	// Data may have a priority in the high three bits of its DSCP; all of it waits together.
+	int has_priority = r->data < 8 && (f->dscp & 7) == r->data && !is_control;
+	int is_data = r->trims && complete && (f->dscp == r->data || has_priority);
 	__u64 now = now_of(r);
 
 	if (!port)
