@@ -182,7 +182,7 @@ def discipline(plan: Plan) -> None:
     plan.write(f"{crate}/tests/stencil_name.rs", "discipline/test.rs")
     lib = f"{crate}/src/lib.rs"
     plan.edit(lib, sorted_line("extern crate alloc;\n", f"mod {name.snake};", r"(pub )?mod "))
-    exported = f"pub use {name.snake}::{{{name.camel}, {name.camel}Config, {name.camel}Rule}};"
+    exported = f"pub use {name.snake}::{{{name.camel}, {name.camel}Config, {name.camel}Queue, {name.camel}Rule}};"
     plan.edit(lib, sorted_line("extern crate alloc;\n", exported, r"pub use "))
     row = f'    {name.camel}({name.camel}Config) = "{name.kebab}": "{name.kebab}: one FIFO per port",'
     listed = f"{crate}/src/switch.rs"
@@ -212,7 +212,7 @@ def topology(plan: Plan) -> None:
     plan.edit(lib, sorted_line("mod tree;\n", f"pub use {name.snake}::{name.camel};", r"pub use "))
     plan.edit(scenario, behind("use pullnet_topology::{\n", f"    {name.camel},\n"))
     settings, function = name.fill((TEMPLATES / "topology/scenario.rs").read_text()).split("\n\n", 1)
-    plan.edit(scenario, before("/// A form of `[topology]`.", settings + "\n\n"))
+    plan.edit(scenario, before("/// Every topology that a scenario can name.", settings + "\n\n"))
     plan.edit(scenario, before("fn from_file(", function.rstrip() + "\n\n"))
     row = name.fill((TEMPLATES / "topology/kind.rs").read_text()).rstrip()
     plan.edit(scenario, last_in_list("static KINDS:", "\n" + row, "\n];"))
