@@ -111,14 +111,17 @@ def sorted_line(start: str, line: str, like: str) -> Callable[[str], str]:
         matching = [index for index, other in enumerate(lines) if re.match(like, other)]
         if not matching:
             raise ScaffoldError(f"no line like {like!r} was found: the template is older than the file")
-        last = matching[0]
-        while last < len(lines) and re.match(like, lines[last]):
-            last += 1
-        block = lines[matching[0] : last]
-        if line + "\n" in block:
+        before = "".join(lines[: matching[0]])
+        items, rest = [], lines[matching[0] :]
+        while rest and re.match(like, rest[0]):
+            # An item ends on its line, or with the brace that it opens.
+            length = rest.index("};\n") + 1 if rest[0].endswith("{\n") else 1
+            items.append("".join(rest[:length]))
+            rest = rest[length:]
+        if line + "\n" in items:
             raise ScaffoldError(f"{line.strip()!r} is there already: choose another name")
-        place = next((index for index, other in enumerate(block) if other > line + "\n"), len(block))
-        return head + "".join([*lines[: matching[0] + place], line + "\n", *lines[matching[0] + place :]])
+        place = next((index for index, other in enumerate(items) if other > line + "\n"), len(items))
+        return head + before + "".join([*items[:place], line + "\n", *items[place:], *rest])
 
     return change
 
