@@ -111,14 +111,17 @@ def sorted_line(start: str, line: str, like: str) -> Callable[[str], str]:
         matching = [index for index, other in enumerate(lines) if re.match(like, other)]
         if not matching:
             raise ScaffoldError(f"no line like {like!r} was found: the template is older than the file")
-        last = matching[0]
-        while last < len(lines) and re.match(like, lines[last]):
-            last += 1
-        block = lines[matching[0] : last]
-        if line + "\n" in block:
+        before = "".join(lines[: matching[0]])
+        items, rest = [], lines[matching[0] :]
+        while rest and re.match(like, rest[0]):
+            # An item ends on its line, or with the brace that it opens.
+            length = rest.index("};\n") + 1 if rest[0].endswith("{\n") else 1
+            items.append("".join(rest[:length]))
+            rest = rest[length:]
+        if line + "\n" in items:
             raise ScaffoldError(f"{line.strip()!r} is there already: choose another name")
-        place = next((index for index, other in enumerate(block) if other > line + "\n"), len(block))
-        return head + "".join([*lines[: matching[0] + place], line + "\n", *lines[matching[0] + place :]])
+        place = next((index for index, other in enumerate(items) if other > line + "\n"), len(items))
+        return head + before + "".join([*items[:place], line + "\n", *items[place:], *rest])
 
     return change
 
@@ -182,7 +185,7 @@ def discipline(plan: Plan) -> None:
     plan.write(f"{crate}/tests/stencil_name.rs", "discipline/test.rs")
     lib = f"{crate}/src/lib.rs"
     plan.edit(lib, sorted_line("extern crate alloc;\n", f"mod {name.snake};", r"(pub )?mod "))
-    exported = f"pub use {name.snake}::{{{name.camel}, {name.camel}Config, {name.camel}Rule}};"
+    exported = f"pub use {name.snake}::{{{name.camel}, {name.camel}Config, {name.camel}Queue, {name.camel}Rule}};"
     plan.edit(lib, sorted_line("extern crate alloc;\n", exported, r"pub use "))
     row = f'    {name.camel}({name.camel}Config) = "{name.kebab}": "{name.kebab}: one FIFO per port",'
     listed = f"{crate}/src/switch.rs"
@@ -212,7 +215,7 @@ def topology(plan: Plan) -> None:
     plan.edit(lib, sorted_line("mod tree;\n", f"pub use {name.snake}::{name.camel};", r"pub use "))
     plan.edit(scenario, behind("use pullnet_topology::{\n", f"    {name.camel},\n"))
     settings, function = name.fill((TEMPLATES / "topology/scenario.rs").read_text()).split("\n\n", 1)
-    plan.edit(scenario, before("/// A form of `[topology]`.", settings + "\n\n"))
+    plan.edit(scenario, before("/// Every topology that a scenario can name.", settings + "\n\n"))
     plan.edit(scenario, before("fn from_file(", function.rstrip() + "\n\n"))
     row = name.fill((TEMPLATES / "topology/kind.rs").read_text()).rstrip()
     plan.edit(scenario, last_in_list("static KINDS:", "\n" + row, "\n];"))

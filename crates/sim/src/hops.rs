@@ -1,34 +1,15 @@
 //! Optional record of packets at every hop: when they came and left, what they waited behind, and what became of them.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use pullnet_qdisc::{Item, Outcome};
 use pullnet_record::HopRow;
-use pullnet_scenario::Hops;
 use pullnet_transport::{Fate, HostAddr, Words};
 use pullnet_units::{HostId, Instant, Picos};
 
 use crate::line::Line;
 use crate::network::Network;
 use crate::packet::Packet;
-
-/// Rows that all ports and NICs of a run have made so far. Ports of all threads count here, and none keeps rows beyond the
-/// limit: the table is then left out, for any number of threads.
-#[derive(Default, Debug)]
-pub struct HopCount(AtomicU64);
-
-impl HopCount {
-    /// Counts a row. Returns whether it is kept.
-    fn one_more(&self) -> bool {
-        self.0.fetch_add(1, Ordering::Relaxed) < Hops::MOST_ROWS
-    }
-
-    /// Number of rows.
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// Identifies a packet in the queue of one port. Packets with the same key keep their order there.
 type Key = (u32, Option<u32>, HostAddr, u8, bool);

@@ -1,7 +1,4 @@
 //! The hosts of one shard, compiled for one transport, or for several behind virtual calls (`stack`).
-//!
-//! Hosts and ports are compiled separately and exchange only mail, so that P protocols and Q disciplines cost P + Q
-//! compilations instead of P times Q. A virtual call moves a batch of packets, never a single one.
 
 use std::ops::Range;
 
@@ -22,38 +19,17 @@ use crate::network::Network;
 use crate::outbox::{Emission, Outbox};
 use crate::packet::Packet;
 use crate::port::Env;
-use crate::ports::Ports;
 use crate::prefetch::Places;
+use crate::side::Side;
 use crate::stack::Stack;
 
 /// Prefetch distance: memory is prefetched this many visits before its use.
 const AHEAD: usize = 6;
 
 /// Hosts of a shard, as the rest of the shard sees them.
-pub trait Hosts<W: Words>: Send {
-    /// Processes every event in `window`; packets for ports go to `ports` in batches. Returns whether any host was
-    /// visited.
-    fn work(
-        &mut self,
-        net: &Network<W>,
-        window: Window,
-        out: &mut Outbox<W>,
-        ports: &mut dyn Ports<W>,
-    ) -> bool;
-    /// Puts the packets of `mail` into inboxes; those for hosts of other shards into `abroad`.
-    fn accept(
-        &mut self,
-        net: &Network<W>,
-        window: Window,
-        mail: &[Emission<W>],
-        abroad: &mut Vec<Emission<W>>,
-    );
+pub trait Hosts<W: Words>: Side<W> {
     /// An application will open a flow on the host of `process`, no earlier than in `window`.
     fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart);
-    /// Processes every event before the end of the run.
-    fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
-    /// Returns the earliest busy window, `window` or later; `u64::MAX` if there is none.
-    fn next_busy(&mut self, window: u64) -> u64;
     /// Sets whether any report of a flow may end the run. If so, a host is visited in the window of its next event
     /// rather than as late as its packets allow. `window` is the current one.
     fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool);
@@ -64,16 +40,12 @@ pub trait Hosts<W: Words>: Send {
     fn reports(&mut self) -> &mut Vec<Report>;
     /// Cache lines that an arriving packet touches first, for every host.
     fn inboxes(&self) -> Places<3>;
-    /// Process numbers of the hosts.
-    fn range(&self) -> Range<u32>;
     /// Whole data packets that have arrived, weighted by the hop counts of their paths.
     fn packet_hops(&self) -> u64;
     /// Ends the run: reports the bytes that unfinished flows have delivered. Returns the records of probes.
     fn finish(&mut self, now: u64, reports: &mut Vec<Report>) -> HostLog;
     /// Visits every host in the order of process numbers.
     fn each(&self, visit: &mut dyn FnMut(HostView<'_>));
-    /// Visits every packet on its way to a host.
-    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>));
     /// Visits every open flow, once for each end that knows of it.
     fn open_flows(&self, visit: &mut dyn FnMut(HostId, FlowStatus));
 }
@@ -154,13 +126,13 @@ impl<W: Words, T: Stack<W>> HostSide<W, T> {
     }
 }
 
-impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
+impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
     fn work(
         &mut self,
         net: &Network<W>,
         window: Window,
         out: &mut Outbox<W>,
-        ports: &mut dyn Ports<W>,
+        ports: &mut dyn Side<W>,
     ) -> bool {
         let mut due = core::mem::take(&mut self.due);
         let hosts = &self.hosts;
@@ -199,16 +171,6 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
         }
     }
 
-    fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart) {
-        let position = process - self.range.start;
-        let host = &mut self.hosts[position as usize];
-        let prompt = prompt(self.prompt, &self.watched, position);
-        let due = host.plan(net, start, prompt).max(window.index);
-        if due < host.armed {
-            self.agenda.arm(&mut host.armed, position, due, window.index);
-        }
-    }
-
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>) {
         for host in &mut self.hosts {
             let (env, reports, log) = (Env { net, out, window }, &mut self.reports, &mut self.log);
@@ -218,6 +180,26 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
 
     fn next_busy(&mut self, window: u64) -> u64 {
         self.agenda.next_busy(window)
+    }
+
+    fn range(&self) -> Range<u32> {
+        self.range.clone()
+    }
+
+    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
+        self.hosts.iter().for_each(|host| host.packets(visit));
+    }
+}
+
+impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
+    fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart) {
+        let position = process - self.range.start;
+        let host = &mut self.hosts[position as usize];
+        let prompt = prompt(self.prompt, &self.watched, position);
+        let due = host.plan(net, start, prompt).max(window.index);
+        if due < host.armed {
+            self.agenda.arm(&mut host.armed, position, due, window.index);
+        }
     }
 
     fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool) {
@@ -249,10 +231,6 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
         Host::inboxes(&self.hosts, self.range.start)
     }
 
-    fn range(&self) -> Range<u32> {
-        self.range.clone()
-    }
-
     fn packet_hops(&self) -> u64 {
         self.hosts.iter().map(|host| host.counts.packet_hops).sum()
     }
@@ -267,10 +245,6 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
         for Host { id, line, busy_until, counts, fingerprint, .. } in &self.hosts {
             visit(HostView { id: *id, line, busy_until: *busy_until, counts, fingerprint: *fingerprint });
         }
-    }
-
-    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
-        self.hosts.iter().for_each(|host| host.packets(visit));
     }
 
     fn open_flows(&self, visit: &mut dyn FnMut(HostId, FlowStatus)) {

@@ -12,10 +12,7 @@ use crate::clock::Pace;
 use crate::losses::LostPackets;
 use crate::network::{Network, Next};
 use crate::outbox::{Outbox, Target};
-use crate::packet::Packet;
-
-/// Bytes of a pause frame on the wire: the shortest Ethernet frame.
-pub const PAUSE_FRAME: u16 = 64;
+use crate::packet::{PAUSE_FRAME, Packet};
 
 /// The sending end of a link. Rare fields come first: a departing packet needs the last 64 bytes only, and a packet
 /// that is on its way to this link needs the last 16.

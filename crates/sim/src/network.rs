@@ -13,10 +13,9 @@ use pullnet_units::{BitsPerSec, HostId, Id, Instant, NodeId, Picos, PortId};
 use crate::clock::Grid;
 use crate::fork::Fork;
 use crate::groups::Groups;
-use crate::hops::HopCount;
-use crate::line::PAUSE_FRAME;
+use crate::hop_count::HopCount;
 use crate::outbox::Target;
-use crate::packet::Packet;
+use crate::packet::{PAUSE_FRAME, Packet};
 use crate::stack::{About, AtHop, Concern, Looks, View};
 
 /// Numbering of processes, part by part: neighbours are adjacent in memory, and a thread owns a range of processes.

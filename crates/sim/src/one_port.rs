@@ -8,10 +8,11 @@ use pullnet_transport::{Header, Packed, Small};
 use pullnet_units::PortId;
 
 use crate::clock::Window;
+use crate::counts::PortCounts;
 use crate::network::{Headers, Network, Switching};
 use crate::outbox::Outbox;
 use crate::packet::Packet;
-use crate::port::{Env, PortContext, PortCounts};
+use crate::port::{Env, PortContext};
 use crate::{ports, stack};
 
 /// An empty header, for packets that come from no transport.

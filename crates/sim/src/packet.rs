@@ -16,6 +16,9 @@ const ADDR: u64 = (1 << 24) - 1;
 /// Bits of `ends` that stay when source and destination change places.
 const STAYS: u64 = !(ADDR | ADDR << 32);
 
+/// Bytes of a pause frame on the wire: the shortest Ethernet frame.
+pub const PAUSE_FRAME: u16 = 64;
+
 /// Properties of a packet to send, beside its ends and its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {

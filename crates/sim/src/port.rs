@@ -10,6 +10,7 @@ use pullnet_units::{BitsPerSec, Instant, NodeId};
 
 use crate::agenda::NOT_ARMED;
 use crate::clock::Window;
+use crate::counts::PortCounts;
 use crate::fingerprint::Fingerprint;
 use crate::hops::LineState;
 use crate::line::Line;
@@ -21,23 +22,6 @@ use crate::probe::{Held, Sample};
 
 /// Marks packets that arrive from another port of the same switch and not by a link.
 const RECIRCULATED: u16 = 1 << 15;
-
-/// Counters of rare events at a port.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct PortCounts {
-    /// Packets marked here (ECN).
-    pub marked: u64,
-    /// Data packets that lost their payload here.
-    pub trimmed: u64,
-    /// Headers sent back from here.
-    pub returned: u64,
-    /// Packets dropped here.
-    pub dropped: u64,
-    /// Packets among the dropped ones that were sent as data.
-    pub data_dropped: u64,
-    /// Headers among the dropped packets that had been sent back before.
-    pub returned_dropped: u64,
-}
 
 /// Surroundings of a visit to any process.
 pub struct Env<'a, W> {

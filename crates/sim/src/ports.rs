@@ -1,4 +1,4 @@
-//! The ports of one shard, compiled for one discipline. `hosts` tells why ports and hosts are compiled separately.
+//! The ports of one shard, compiled for one discipline.
 
 use std::ops::Range;
 
@@ -10,17 +10,18 @@ use pullnet_units::PortId;
 
 use crate::agenda::{Agenda, NOT_ARMED};
 use crate::clock::Window;
+use crate::counts::PortCounts;
 use crate::fingerprint::Fingerprint;
 use crate::hops::HopLog;
-use crate::hosts::Hosts;
 use crate::huge;
 use crate::line::Line;
 use crate::network::{Network, Next};
 use crate::outbox::{Emission, Outbox};
 use crate::packet::Packet;
-use crate::port::{Env, Port, PortContext, PortCounts};
+use crate::port::{Env, Port, PortContext};
 use crate::prefetch::Places;
 use crate::probe::Held;
+use crate::side::Side;
 
 /// Prefetch distance of visits: memory is prefetched this many visits before its use.
 const AHEAD: usize = 6;
@@ -28,37 +29,11 @@ const AHEAD: usize = 6;
 const BLOCK: usize = 12;
 
 /// Ports of a shard, as the rest of the shard sees them.
-pub trait Ports<W: Words>: Send {
-    /// Processes every event in `window`; packets for hosts go to `hosts` in batches. Returns whether any port was
-    /// visited.
-    fn work(
-        &mut self,
-        net: &Network<W>,
-        window: Window,
-        out: &mut Outbox<W>,
-        hosts: &mut dyn Hosts<W>,
-    ) -> bool;
-    /// Puts the packets of `mail` into inboxes; those for ports of other shards into `abroad`. May be called at any
-    /// time within the window: packets arrive in a later window than the one in which they are sent.
-    fn accept(
-        &mut self,
-        net: &Network<W>,
-        window: Window,
-        mail: &[Emission<W>],
-        abroad: &mut Vec<Emission<W>>,
-    );
-    /// Processes every event before the end of the run.
-    fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
-    /// Returns the earliest busy window, `window` or later; `u64::MAX` if there is none.
-    fn next_busy(&mut self, window: u64) -> u64;
+pub trait Ports<W: Words>: Side<W> {
     /// Cache line that an arriving packet touches first, for every port.
     fn inboxes(&self) -> Places<1>;
-    /// Process numbers of the ports.
-    fn range(&self) -> Range<u32>;
     /// Visits every port in the order of process numbers.
     fn each(&self, visit: &mut dyn FnMut(PortView<'_>));
-    /// Visits every packet on its way to a port or waiting there.
-    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>));
     /// Visits every packet that waits at a port: the port's process, the link that the packet came by, and its priority.
     fn waiting(&self, visit: &mut dyn FnMut(u32, u16, u8));
     /// Visits the recorded occupancy of every port that records it, in the order of process numbers.
@@ -266,13 +241,13 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
     }
 }
 
-impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
+impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
     fn work(
         &mut self,
         net: &Network<W>,
         window: Window,
         out: &mut Outbox<W>,
-        hosts: &mut dyn Hosts<W>,
+        hosts: &mut dyn Side<W>,
     ) -> bool {
         let mut due = core::mem::take(&mut self.due);
         let (ports, switches, whole) = (&self.ports, &self.switches, self.whole);
@@ -338,12 +313,18 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
         self.agenda.next_busy(window)
     }
 
-    fn inboxes(&self) -> Places<1> {
-        Port::inboxes(&self.ports, self.range.start)
-    }
-
     fn range(&self) -> Range<u32> {
         self.range.clone()
+    }
+
+    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
+        self.ports.iter().for_each(|port| port.packets(visit));
+    }
+}
+
+impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
+    fn inboxes(&self) -> Places<1> {
+        Port::inboxes(&self.ports, self.range.start)
     }
 
     fn each(&self, visit: &mut dyn FnMut(PortView<'_>)) {
@@ -358,10 +339,6 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
                 hops: port.held.as_ref().and_then(|held| held.hops.as_ref()),
             });
         }
-    }
-
-    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
-        self.ports.iter().for_each(|port| port.packets(visit));
     }
 
     fn waiting(&self, visit: &mut dyn FnMut(u32, u16, u8)) {

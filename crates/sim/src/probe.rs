@@ -3,9 +3,9 @@
 use pullnet_record::PortSeriesRow;
 use pullnet_units::Instant;
 
+use crate::counts::PortCounts;
 use crate::hops::HopLog;
 use crate::line::Line;
-use crate::port::PortCounts;
 
 /// Occupancy of a port at one time, and its counters up to then.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

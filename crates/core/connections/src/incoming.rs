@@ -1,7 +1,7 @@
 use pullnet_transport::{ConnId, Event, FlowStatus, HostAddr, SendCounts, Side};
 use pullnet_units::{Instant, Picos};
 
-use crate::{Flows, Noted, ReceivedSet, Rules};
+use crate::{Flows, Known, Noted, ReceivedSet, Rules};
 
 /// The receiving half of a flow whose last packet is marked as such and whose packets may arrive in any order.
 #[derive(Clone, Debug)]
@@ -73,7 +73,42 @@ impl Incoming {
     }
 }
 
+/// The flow of a packet that has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admitted {
+    /// It is open: the slot of its receiver.
+    Open(u32),
+    /// It has ended and its last ACK may be lost: the packet is answered, by these paths.
+    Ended((u16, u16)),
+    /// It was given up. The packet is reported as a stray one.
+    Stray,
+}
+
 impl<R: Rules<Receiver = Incoming>> Flows<R> {
+    /// Finds the flow of a packet or opens it: any packet may be the first to arrive. Its sender may be silent for `silence`;
+    /// `paths` draws the number of paths back to it and one of them.
+    pub fn admit(
+        &mut self,
+        now: Instant,
+        (peer, conn): (HostAddr, ConnId),
+        silence: Picos,
+        paths: impl FnOnce() -> (u16, u16),
+    ) -> Admitted {
+        match self.known(now, peer, conn) {
+            Known::Open(slot) => Admitted::Open(slot),
+            Known::Finished => Admitted::Ended(paths()),
+            Known::Dismissed => {
+                self.events.push(Event::Stray { peer, conn });
+                Admitted::Stray
+            }
+            Known::New => {
+                let slot = self.open_receiver(peer, conn, Incoming::open(now, (peer, conn), paths()));
+                self.arm_receiver(slot, now.after(silence));
+                Admitted::Open(slot)
+            }
+        }
+    }
+
     /// Notes a packet for the receiver in `slot` and delivers its payload if it is new. `None` as by [`Incoming::on_data`].
     pub fn take_data(
         &mut self,

@@ -5,12 +5,14 @@
 
 extern crate alloc;
 
+mod link;
 mod order;
 mod pacer;
 mod paths;
 mod queue;
 mod spray;
 
+pub use link::{HostLink, Outbound, Queued};
 pub use order::{FlowOrder, Policy, Standing};
 pub use pacer::{Pacer, Spacing};
 pub use paths::{Feedback, PathSet, Spread};

@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, QueueSize};
 
-use crate::classes::{ClassRule, Classes, Verdict, Waiting};
+use crate::classes::{Classes, Verdict};
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
+use crate::one_queue::{OneQueue, QueueRule};
 use crate::{Capacity, Context, Item, Limit, QueueSettings};
 
 choice! {
@@ -55,36 +56,33 @@ pub struct CutPayloadRules {
     trim_to: u32,
 }
 
-/// The rule of a Cut Payload port.
+/// The rule of a Cut Payload port beside its queue.
 #[derive(Clone, Debug, Default)]
-pub struct CutPayloadRule {
-    all: Fifo,
+pub struct CutPayloadQueue {
     /// Data packets among the packets held.
     data: Fifo,
 }
 
+/// The rule of a Cut Payload port.
+pub type CutPayloadRule = OneQueue<CutPayloadQueue>;
+
 /// One port of a Cut Payload switch.
 pub type CutPayload<P> = Classes<CutPayloadRule, P, 1>;
 
-impl CutPayloadRule {
+impl CutPayloadQueue {
     /// Whether a data packet of `size` bytes keeps its payload.
-    fn keeps_payload(&self, rules: &CutPayloadRules, size: u32) -> bool {
-        let held = match rules.occupancy {
-            Occupancy::All => &self.all,
+    fn keeps_payload(&self, rules: &CutPayloadRules, size: u32, all: &Fifo) -> bool {
+        let counted = match rules.occupancy {
+            Occupancy::All => all,
             Occupancy::Data => &self.data,
         };
-        rules.threshold.admits(held.packets(), held.bytes(), size) && self.fits(rules, size)
-    }
-
-    fn fits(&self, rules: &CutPayloadRules, size: u32) -> bool {
-        rules.queue.admits(self.all.packets(), self.all.bytes(), size)
+        rules.threshold.has_room(counted, size) && rules.queue.has_room(all, size)
     }
 }
 
-impl ClassRule<1> for CutPayloadRule {
+impl QueueRule for CutPayloadQueue {
     type Config = CutPayloadConfig;
     type Rules = CutPayloadRules;
-    type Shared = ();
 
     fn rules(config: &CutPayloadConfig) -> CutPayloadRules {
         CutPayloadRules {
@@ -94,8 +92,6 @@ impl ClassRule<1> for CutPayloadRule {
             trim_to: config.trim_to.0 as u32,
         }
     }
-
-    fn shared(_: &CutPayloadRules, _: usize) {}
 
     fn new(_: &CutPayloadRules) -> Self {
         Self::default()
@@ -111,34 +107,24 @@ impl ClassRule<1> for CutPayloadRule {
     fn admit<P: Item>(
         &mut self,
         rules: &CutPayloadRules,
-        _: &mut (),
         (packet, size): (&P, u32),
-        _: Waiting<'_, P, 1>,
+        held: &Fifo,
         _: &mut impl Context<P>,
     ) -> Verdict {
         if packet.is_control() {
-            if !self.fits(rules, size) {
+            if !rules.queue.has_room(held, size) {
                 return Verdict::Drop(drop_reason(packet));
             }
-        } else if self.keeps_payload(rules, size) {
+        } else if self.keeps_payload(rules, size, held) {
             self.data.add(packet, size);
         } else {
             return Verdict::TrimArriving;
         }
-        self.all.add(packet, size);
         Verdict::Take(0)
     }
 
     #[inline(always)]
-    fn serve<P: Item>(
-        &mut self,
-        _: &CutPayloadRules,
-        _: &mut (),
-        (packet, size): (&P, u32),
-        _: usize,
-        _: &mut impl Context<P>,
-    ) -> bool {
-        self.all.serve(packet, size);
+    fn serve<P: Item>(&mut self, _: &CutPayloadRules, (packet, size): (&P, u32), _: &Fifo) -> bool {
         if !packet.is_control() {
             self.data.serve(packet, size);
         }
@@ -146,24 +132,13 @@ impl ClassRule<1> for CutPayloadRule {
     }
 
     #[inline]
-    fn complete<P: Item>(&mut self, _: &CutPayloadRules, _: &mut (), _: &mut impl Context<P>) {
-        self.all.complete();
+    fn complete<P: Item>(&mut self, _: &CutPayloadRules, _: &Fifo, _: &mut impl Context<P>) {
         self.data.complete();
-    }
-
-    #[inline]
-    fn data_held(&self, _: [u32; 1]) -> u32 {
-        self.all.data_held()
-    }
-
-    #[inline]
-    fn queued(&self, control: bool, _: [u32; 1]) -> u32 {
-        self.all.queued(control)
     }
 
     /// No header is ever sent back.
     #[inline]
-    fn control_room(&self, _: &CutPayloadRules, _: [u32; 1]) -> u32 {
+    fn control_room(&self, _: &CutPayloadRules) -> u32 {
         u32::MAX
     }
 }

@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use pullnet_settings::settings;
 use pullnet_units::QueueSize;
 
-use crate::classes::{ClassRule, Classes, Verdict, Waiting};
+use crate::classes::{Classes, Verdict};
 use crate::fifo::Fifo;
+use crate::one_queue::{OneQueue, QueueRule};
 use crate::telemetry::Telemetry;
 use crate::{Capacity, Context, DropReason, Item, Limit, MarkWhen, QueueSettings, StepMark};
 
@@ -40,24 +41,24 @@ pub struct DropTailRules {
     telemetry: bool,
 }
 
-/// The rule of a drop-tail port.
+/// The rule of a drop-tail port beside its queue.
 #[derive(Clone, Debug, Default)]
-pub struct DropTailRule(Fifo, Telemetry);
+pub struct DropTailQueue(Telemetry);
+
+/// The rule of a drop-tail port.
+pub type DropTailRule = OneQueue<DropTailQueue>;
 
 /// One port of a drop-tail switch.
 pub type DropTail<P> = Classes<DropTailRule, P, 1>;
 
-impl ClassRule<1> for DropTailRule {
+impl QueueRule for DropTailQueue {
     type Config = DropTailConfig;
     type Rules = DropTailRules;
-    type Shared = ();
 
     fn rules(config: &DropTailConfig) -> DropTailRules {
         let mark = config.mark_above.map_or(StepMark::NEVER, |above| StepMark::new(above, config.mark_at));
         DropTailRules { limit: config.queue.into(), mark, telemetry: config.telemetry }
     }
-
-    fn shared(_: &DropTailRules, _: usize) {}
 
     fn new(_: &DropTailRules) -> Self {
         Self::default()
@@ -67,64 +68,32 @@ impl ClassRule<1> for DropTailRule {
     fn admit<P: Item>(
         &mut self,
         rules: &DropTailRules,
-        _: &mut (),
         (packet, size): (&P, u32),
-        _: Waiting<'_, P, 1>,
+        held: &Fifo,
         _: &mut impl Context<P>,
     ) -> Verdict {
-        let (packets, bytes) = (self.0.packets(), self.0.bytes());
-        if !rules.limit.admits(packets, bytes, size) {
+        if !rules.limit.has_room(held, size) {
             return Verdict::Drop(drop_reason(packet));
         }
-        self.0.add(packet, size);
-        if rules.mark.at_enqueue(packets, bytes) && packet.ect() {
-            Verdict::Mark(0)
-        } else {
-            Verdict::Take(0)
-        }
+        rules.mark.take(packet, held)
     }
 
     #[inline(always)]
-    fn serve<P: Item>(
-        &mut self,
-        rules: &DropTailRules,
-        _: &mut (),
-        (packet, size): (&P, u32),
-        _: usize,
-        _: &mut impl Context<P>,
-    ) -> bool {
-        self.0.serve(packet, size);
-        let (packets, bytes) = self.0.behind();
-        rules.mark.at_dequeue(packets, bytes) && packet.ect()
+    fn serve<P: Item>(&mut self, rules: &DropTailRules, (packet, _): (&P, u32), held: &Fifo) -> bool {
+        rules.mark.marks_departing(packet, held)
     }
 
     #[inline(always)]
     fn write<P: Item>(
         &mut self,
         rules: &DropTailRules,
-        _: &mut (),
         (packet, size): (&mut P, u32),
+        held: &Fifo,
         cx: &mut impl Context<P>,
     ) {
         if rules.telemetry {
-            let (_, waiting) = self.0.behind();
-            self.1.write(packet, size, waiting, &mut cx.apart());
+            self.0.write(packet, size, held.behind().1, &mut cx.apart());
         }
-    }
-
-    #[inline]
-    fn complete<P: Item>(&mut self, _: &DropTailRules, _: &mut (), _: &mut impl Context<P>) {
-        self.0.complete();
-    }
-
-    #[inline]
-    fn data_held(&self, _: [u32; 1]) -> u32 {
-        self.0.data_held()
-    }
-
-    #[inline]
-    fn queued(&self, control: bool, _: [u32; 1]) -> u32 {
-        self.0.queued(control)
     }
 }
 

@@ -4,9 +4,10 @@ use pullnet_settings::Settings;
 use pullnet_transport::Hop;
 use pullnet_units::{BitsPerSec, Instant};
 
-use crate::classes::{ClassRule, Verdict, Waiting};
+use crate::classes::Verdict;
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
+use crate::one_queue::{OneQueue, QueueRule};
 use crate::{Context, Item, Limit};
 
 /// State and arithmetic of a port that answers the headers of departing packets.
@@ -26,24 +27,20 @@ pub trait Answers: Clone + Default + fmt::Debug {
     fn hop(&mut self, rules: &Self::Rules, now: Instant) -> impl Hop;
 }
 
-/// The rule of a port with one first-in-first-out queue that answers the headers of departing packets.
+/// The answers of a port with one queue to the headers of departing packets.
 #[derive(Clone, Debug, Default)]
-pub struct HopFifo<A> {
-    held: Fifo,
-    /// State of the answers.
-    pub answers: A,
-}
+pub struct Answering<A>(pub A);
 
-impl<A: Answers> ClassRule<1> for HopFifo<A> {
+/// The rule of a port with one first-in-first-out queue that answers the headers of departing packets.
+pub type HopFifo<A> = OneQueue<Answering<A>>;
+
+impl<A: Answers> QueueRule for Answering<A> {
     type Config = A::Config;
     type Rules = A::Rules;
-    type Shared = ();
 
     fn rules(config: &A::Config) -> A::Rules {
         A::rules(config)
     }
-
-    fn shared(_: &A::Rules, _: usize) {}
 
     fn new(_: &A::Rules) -> Self {
         Self::default()
@@ -53,40 +50,16 @@ impl<A: Answers> ClassRule<1> for HopFifo<A> {
     fn admit<P: Item>(
         &mut self,
         rules: &A::Rules,
-        _: &mut (),
         (packet, size): (&P, u32),
-        _: Waiting<'_, P, 1>,
+        held: &Fifo,
         cx: &mut impl Context<P>,
     ) -> Verdict {
-        self.answers.note_arrival(rules, (cx.rate(), cx.now()), size, &self.held);
-        if !A::limit(rules).admits(self.held.packets(), self.held.bytes(), size) {
-            return Verdict::Drop(drop_reason(packet));
+        self.0.note_arrival(rules, (cx.rate(), cx.now()), size, held);
+        if A::limit(rules).has_room(held, size) {
+            Verdict::Take(0)
+        } else {
+            Verdict::Drop(drop_reason(packet))
         }
-        self.held.add(packet, size);
-        Verdict::Take(0)
-    }
-
-    #[inline(always)]
-    fn next<P: Item>(
-        &mut self,
-        _: &A::Rules,
-        _: Waiting<'_, P, 1>,
-        _: &mut impl Context<P>,
-    ) -> Option<usize> {
-        Some(0)
-    }
-
-    #[inline(always)]
-    fn serve<P: Item>(
-        &mut self,
-        _: &A::Rules,
-        _: &mut (),
-        (packet, size): (&P, u32),
-        _: usize,
-        _: &mut impl Context<P>,
-    ) -> bool {
-        self.held.serve(packet, size);
-        false
     }
 
     /// A dropped packet is never shown, so nothing is granted to it.
@@ -94,26 +67,11 @@ impl<A: Answers> ClassRule<1> for HopFifo<A> {
     fn write<P: Item>(
         &mut self,
         rules: &A::Rules,
-        _: &mut (),
         (packet, _): (&mut P, u32),
+        _: &Fifo,
         cx: &mut impl Context<P>,
     ) {
         let now = cx.now();
-        cx.show(packet, &mut self.answers.hop(rules, now));
-    }
-
-    #[inline]
-    fn complete<P: Item>(&mut self, _: &A::Rules, _: &mut (), _: &mut impl Context<P>) {
-        self.held.complete();
-    }
-
-    #[inline]
-    fn data_held(&self, _: [u32; 1]) -> u32 {
-        self.held.data_held()
-    }
-
-    #[inline]
-    fn queued(&self, control: bool, _: [u32; 1]) -> u32 {
-        self.held.queued(control)
+        cx.show(packet, &mut self.0.hop(rules, now));
     }
 }

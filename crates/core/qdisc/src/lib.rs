@@ -18,6 +18,7 @@ mod hop_fifo;
 mod item;
 mod limit;
 mod marking;
+mod one_queue;
 pub mod order;
 mod pdq;
 mod pfabric;
@@ -34,20 +35,23 @@ mod trim;
 
 pub use classes::{ClassRule, Classes, Verdict, Waiting};
 pub use context::{Context, DropReason, Outcome, Rank, Signal};
-pub use cut_payload::{CutPayload, CutPayloadConfig, CutPayloadRule, CutPayloadRules, Occupancy};
+pub use cut_payload::{
+    CutPayload, CutPayloadConfig, CutPayloadQueue, CutPayloadRule, CutPayloadRules, Occupancy,
+};
 pub use d3::{Allocator, D3, D3Config, D3Rule, D3Rules, Sums};
 pub use discipline::{Discipline, Lookahead};
-pub use drop_tail::{DropTail, DropTailConfig, DropTailRule};
+pub use drop_tail::{DropTail, DropTailConfig, DropTailQueue, DropTailRule};
 pub use fifo::Fifo;
-pub use hop_fifo::{Answers, HopFifo};
+pub use hop_fifo::{Answering, Answers, HopFifo};
 pub use item::Item;
 pub use limit::Limit;
 pub use marking::{MarkWhen, StepMark};
+pub use one_queue::{OneQueue, QueueRule};
 pub use pdq::{Pdq, PdqConfig, PdqRule, PdqRules, Scheduler};
 pub use pfabric::{Pfabric, PfabricConfig};
 pub use pfc::{PauseKind, Pfc, PfcConfig, PfcMemory, PfcRule, PfcRules, Schedule};
 pub use priority::{Priority, PriorityConfig, PriorityRule, Sharing};
-pub use red::{Red, RedConfig, RedRule};
+pub use red::{Red, RedConfig, RedQueue, RedRule};
 pub use ring::Ring;
 pub use scdp::{ScdpSwitch, ScdpSwitchConfig, ScdpSwitchRule, ScdpSwitchRules};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferRule, SharedPool};

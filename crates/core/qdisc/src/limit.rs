@@ -1,5 +1,7 @@
 use pullnet_units::QueueSize;
 
+use crate::Fifo;
+
 /// The capacity of a queue: counts packets or bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limit {
@@ -27,6 +29,12 @@ impl Limit {
     #[inline]
     pub fn admits(&self, held_packets: u32, held_bytes: u64, size: u32) -> bool {
         self.holds(held_packets + 1, held_bytes + u64::from(size))
+    }
+
+    /// Whether one more packet of `size` bytes fits beside what a port holds.
+    #[inline(always)]
+    pub fn has_room(&self, held: &Fifo, size: u32) -> bool {
+        self.admits(held.packets(), held.bytes(), size)
     }
 
     /// The whole limit, in packets or bytes.

@@ -1,6 +1,6 @@
 use pullnet_settings::choice;
 
-use crate::Limit;
+use crate::{Fifo, Item, Limit, Verdict};
 
 choice! {
     /// When a port marks packets of ECN-capable transports.
@@ -39,6 +39,23 @@ impl StepMark {
     #[inline(always)]
     pub fn at_dequeue(&self, packets: u32, bytes: u64) -> bool {
         self.when == MarkWhen::Dequeue && !self.above.holds(packets, bytes)
+    }
+
+    /// Takes an arriving packet into class 0, marked if the port holds too much.
+    #[inline(always)]
+    pub fn take(&self, packet: &impl Item, held: &Fifo) -> Verdict {
+        if self.at_enqueue(held.packets(), held.bytes()) && packet.ect() {
+            Verdict::Mark(0)
+        } else {
+            Verdict::Take(0)
+        }
+    }
+
+    /// Whether a packet that goes into service is marked for what the port holds behind it.
+    #[inline(always)]
+    pub fn marks_departing(&self, packet: &impl Item, held: &Fifo) -> bool {
+        let (packets, bytes) = held.behind();
+        self.at_dequeue(packets, bytes) && packet.ect()
     }
 }
 

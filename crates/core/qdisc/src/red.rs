@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 use pullnet_settings::settings;
 use pullnet_units::{Bytes, Instant, QueueSize};
 
-use crate::classes::{ClassRule, Classes, Verdict, Waiting};
+use crate::classes::{Classes, Verdict};
 use crate::drop_tail::drop_reason;
 use crate::fifo::Fifo;
+use crate::one_queue::{OneQueue, QueueRule};
 use crate::{Capacity, Context, DropReason, Item, Limit, QueueSettings};
 
 settings! {
@@ -53,10 +54,9 @@ pub struct RedRules {
 /// Packet length for converting idle time to packets. Bytes on the wire.
 const TYPICAL_PACKET: u64 = 1500;
 
-/// The rule of a port with random early detection.
+/// The rule of a port with random early detection beside its queue.
 #[derive(Clone, Debug)]
-pub struct RedRule {
-    held: Fifo,
+pub struct RedQueue {
     average: f64,
     /// Packets since the last mark; -1 while the average is low.
     since_mark: i64,
@@ -64,19 +64,22 @@ pub struct RedRule {
     idle_since: Option<Instant>,
 }
 
+/// The rule of a port with random early detection.
+pub type RedRule = OneQueue<RedQueue>;
+
 /// One port with random early detection.
 pub type Red<P> = Classes<RedRule, P, 1>;
 
-impl RedRule {
+impl RedQueue {
     /// Updates the average queue for an arriving packet.
-    fn sample<P>(&mut self, rules: &RedRules, cx: &impl Context<P>) {
+    fn sample<P>(&mut self, rules: &RedRules, held: &Fifo, cx: &impl Context<P>) {
         if let Some(since) = self.idle_since.take() {
             // Idle time counts as so many small packets that found the queue empty.
             let packet = cx.rate().serialization(Bytes(TYPICAL_PACKET)).0.max(1);
             let missed = cx.now().since(since).0 / packet;
             self.average *= libm::pow(1.0 - rules.weight, missed as f64);
         }
-        let held = if rules.in_bytes { self.held.bytes() as f64 } else { f64::from(self.held.packets()) };
+        let held = if rules.in_bytes { held.bytes() as f64 } else { f64::from(held.packets()) };
         self.average += rules.weight * (held - self.average);
     }
 
@@ -108,10 +111,9 @@ impl RedRule {
     }
 }
 
-impl ClassRule<1> for RedRule {
+impl QueueRule for RedQueue {
     type Config = RedConfig;
     type Rules = RedRules;
-    type Shared = ();
 
     fn rules(config: &RedConfig) -> RedRules {
         let count = |size: QueueSize| match size {
@@ -130,57 +132,32 @@ impl ClassRule<1> for RedRule {
         }
     }
 
-    fn shared(_: &RedRules, _: usize) {}
-
     fn new(_: &RedRules) -> Self {
-        Self { held: Fifo::default(), average: 0.0, since_mark: -1, idle_since: Some(Instant::ZERO) }
+        Self { average: 0.0, since_mark: -1, idle_since: Some(Instant::ZERO) }
     }
 
     fn admit<P: Item>(
         &mut self,
         rules: &RedRules,
-        _: &mut (),
         (packet, size): (&P, u32),
-        _: Waiting<'_, P, 1>,
+        held: &Fifo,
         cx: &mut impl Context<P>,
     ) -> Verdict {
-        self.sample(rules, cx);
+        self.sample(rules, held, cx);
         let chosen = self.chosen(rules, cx);
         let mark = chosen && rules.ecn && packet.ect();
         if chosen && !mark {
             return Verdict::Drop(DropReason::Early);
         }
-        if !rules.limit.admits(self.held.packets(), self.held.bytes(), size) {
+        if !rules.limit.has_room(held, size) {
             return Verdict::Drop(drop_reason(packet));
         }
-        self.held.add(packet, size);
         if mark { Verdict::Mark(0) } else { Verdict::Take(0) }
     }
 
-    fn serve<P: Item>(
-        &mut self,
-        _: &RedRules,
-        _: &mut (),
-        (packet, size): (&P, u32),
-        _: usize,
-        _: &mut impl Context<P>,
-    ) -> bool {
-        self.held.serve(packet, size);
-        false
-    }
-
-    fn complete<P: Item>(&mut self, _: &RedRules, _: &mut (), cx: &mut impl Context<P>) {
-        self.held.complete();
-        if self.held.packets() == 0 {
+    fn complete<P: Item>(&mut self, _: &RedRules, held: &Fifo, cx: &mut impl Context<P>) {
+        if held.packets() == 0 {
             self.idle_since = Some(cx.now());
         }
-    }
-
-    fn data_held(&self, _: [u32; 1]) -> u32 {
-        self.held.data_held()
-    }
-
-    fn queued(&self, control: bool, _: [u32; 1]) -> u32 {
-        self.held.queued(control)
     }
 }

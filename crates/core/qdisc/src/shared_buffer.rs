@@ -88,18 +88,14 @@ impl ClassRule<1> for SharedBufferRule {
         _: Waiting<'_, P, 1>,
         _: &mut impl Context<P>,
     ) -> Verdict {
-        let (packets, bytes) = (self.0.packets(), self.0.bytes());
         let threshold = pool.free as f64 * rules.alpha;
-        if u64::from(size) > pool.free || bytes as f64 > threshold {
+        if u64::from(size) > pool.free || self.0.bytes() as f64 > threshold {
             return Verdict::Drop(drop_reason(packet));
         }
         pool.free -= u64::from(size);
+        let verdict = rules.mark.take(packet, &self.0);
         self.0.add(packet, size);
-        if rules.mark.at_enqueue(packets, bytes) && packet.ect() {
-            Verdict::Mark(0)
-        } else {
-            Verdict::Take(0)
-        }
+        verdict
     }
 
     fn serve<P: Item>(
@@ -111,8 +107,7 @@ impl ClassRule<1> for SharedBufferRule {
         _: &mut impl Context<P>,
     ) -> bool {
         self.0.serve(packet, size);
-        let (packets, bytes) = self.0.behind();
-        rules.mark.at_dequeue(packets, bytes) && packet.ect()
+        rules.mark.marks_departing(packet, &self.0)
     }
 
     fn complete<P: Item>(&mut self, _: &SharedBufferRules, pool: &mut SharedPool, _: &mut impl Context<P>) {

@@ -16,10 +16,12 @@ mod rules;
 mod scoreboard;
 mod segment;
 mod sender;
+mod subflow;
 
 pub use control::{Acked, Control, Growth, NewReno, Plan};
-pub use endpoint::{Endpoint, Insight, Subflow};
+pub use endpoint::{Endpoint, Insight};
 pub use round_trip::{RoundTrip, TimerRules};
 pub use rules::{Counting, Paths, Rules};
 pub use scoreboard::{Scoreboard, Slot};
 pub use segment::{MAX_RANGES, Ranges, Segment};
+pub use subflow::Subflow;

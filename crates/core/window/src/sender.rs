@@ -6,11 +6,11 @@ use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Tr
 use pullnet_units::{Instant, Picos};
 
 use crate::control::{Acked, Control, Plan};
-use crate::endpoint::Subflow;
 use crate::round_trip::RoundTrip;
 use crate::rules::{Paths, Rules};
 use crate::scoreboard::{Scoreboard, Slot};
 use crate::segment::{Ranges, Segment};
+use crate::subflow::Subflow;
 
 /// New packets that limited transmit allows to leave (RFC 3042).
 const LIMITED_TRANSMIT: u32 = 2;

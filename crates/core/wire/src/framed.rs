@@ -12,8 +12,6 @@ pub const FRAME_HEADERS: usize = ETHERNET + IPV4 + UDP + DATA_HEADER;
 
 /// ECN-capable transport, ECT(0), in the traffic class (RFC 3168, section 5).
 const ECT: u8 = 0b10;
-/// Congestion experienced.
-const CE: u8 = 0b11;
 
 /// The header of a transport's packets.
 pub type HeaderOf<P> = <<P as Protocol>::Endpoint as Transport>::Header;
@@ -162,9 +160,4 @@ fn traffic_class<P: Framed + ?Sized>(marks: &Marks, packet: &Transmit<HeaderOf<P
     };
     let dscp = dscp.ok_or(EmitError::Priority(packet.priority))?;
     Ok(dscp << 2 | if packet.ect { ECT } else { 0 })
-}
-
-/// Whether a traffic class says congestion experienced.
-pub(crate) fn is_marked(class: u8) -> bool {
-    class & CE == CE
 }

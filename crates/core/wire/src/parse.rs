@@ -5,7 +5,6 @@ use thiserror::Error;
 
 use crate::check::internet_checksum;
 use crate::frame::{Ip, PROTOCOL_UDP, address, word};
-use crate::framed::is_marked;
 use crate::packet::{carried_check, header_check};
 use crate::{BadHeader, BadPlain, HEADER, Mac, Mark, Marks, Packet, Route, UDP};
 
@@ -173,4 +172,12 @@ pub fn parse<'a>(frame: &'a [u8], marks: &Marks, port: u16) -> Result<Arrived<'a
         true => payload_of(&rest[..end.saturating_sub(HEADER)], packet.shape.length().into()),
     };
     Ok(Arrived { route, packet, fate, damaged, payload, mark })
+}
+
+/// Congestion experienced, in the traffic class (RFC 3168, section 5).
+const CE: u8 = 0b11;
+
+/// Whether a traffic class says congestion experienced.
+fn is_marked(class: u8) -> bool {
+    class & CE == CE
 }

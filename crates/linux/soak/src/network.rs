@@ -4,19 +4,22 @@ use std::collections::{BTreeSet, VecDeque};
 
 use pullnet_qdisc::{Trim, TrimConfig};
 use pullnet_switch::{
-    Direction, Effect, Entry, Fabric, FabricSettings, Fault, Mac, Ndp, PortLine, PortSettings, Selection,
-    Silent, Slot,
+    Counting, Direction, Effect, Entry, Fabric, FabricSettings, Fault, Mac, Ndp, PortLine, PortSettings,
+    Selection, Silent, Slot,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, NodeId, Picos, PortId};
-use pullnet_wire::{Marks, Shape, parse, switch};
+use pullnet_wire::{Mac as WireMac, Marks, Shape, parse, switch};
 
 use crate::Condition;
-use crate::station;
 
 pub(crate) const HOSTS: u32 = 4;
 /// Number of leaves. The first half of the hosts is attached to the first leaf.
 const LEAVES: u32 = 2;
 const SPINES: u32 = 8;
+/// Bytes that a frame counts on a link.
+pub(crate) const COUNTING: Counting = Counting::Line;
+/// Default first window of hosts. Packets.
+pub(crate) const FIRST_WINDOW: u32 = 30;
 /// Rate of every link.
 pub(crate) const RATE: BitsPerSec = BitsPerSec::gbps(1);
 const DELAY: Picos = Picos::from_micros(1);
@@ -28,6 +31,10 @@ const AWAY: Picos = Picos::from_millis(5);
 const REMEMBERED: usize = 65_536;
 
 type Switches = Fabric<Trim<Slot>, Ndp, Silent>;
+
+pub(crate) fn mac(host: u32) -> WireMac {
+    WireMac([2, 0, 0, 0, 0, host as u8 + 1])
+}
 
 const fn leaf_of(host: u32) -> u32 {
     host / (HOSTS / LEAVES)
@@ -64,12 +71,12 @@ fn ports(condition: Condition) -> Vec<PortSettings> {
 }
 
 fn switches(condition: Condition, seed: u64) -> Switches {
-    let settings = FabricSettings { seed, counting: station::COUNTING, ..FabricSettings::default() };
+    let settings = FabricSettings { seed, counting: COUNTING, ..FabricSettings::default() };
     let config = TrimConfig::default();
     let mut fabric = Fabric::new(&config, settings, &ports(condition), Ndp::default(), Silent)
         .expect("every port names the one that names it");
     for host in 0..HOSTS {
-        let mac = Mac::new(station::mac(host).0);
+        let mac = Mac::new(mac(host).0);
         let entry = |ports| Entry { ports, selection: Selection::default() };
         for leaf in 0..LEAVES {
             let ways = if leaf == leaf_of(host) {
@@ -168,7 +175,7 @@ impl Network {
         }
         let Ok(arrived) = parse(frame, &marks, pullnet_wire::PORT) else { return whole };
         let Shape::Data { seq, pulled: false, .. } = arrived.packet.shape else { return whole };
-        if seq >= station::FIRST_WINDOW || !self.seen.first((host, arrived.packet.conn, seq)) {
+        if seq >= FIRST_WINDOW || !self.seen.first((host, arrived.packet.conn, seq)) {
             return whole;
         }
         let long = switch::trim(frame, 0, switch::Lengths::Corrected, &marks);
@@ -228,5 +235,5 @@ impl Network {
 
 /// Serialisation time of a frame of `long` bytes.
 pub(crate) fn on_the_line(long: usize) -> Picos {
-    RATE.serialization(Bytes(station::COUNTING.wire(long as u32).into()))
+    RATE.serialization(Bytes(COUNTING.wire(long as u32).into()))
 }

@@ -4,19 +4,13 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use pullnet_host::{Engine, EngineOptions, Notice, StreamOptions};
-use pullnet_switch::Counting;
 use pullnet_units::Instant;
-use pullnet_wire::{Mac, PORT};
+use pullnet_wire::PORT;
 
 use crate::ledger::Ledger;
 use crate::message::Head;
-use crate::network::{HOSTS, Network, RATE, on_the_line};
+use crate::network::{HOSTS, Network, RATE, mac, on_the_line};
 use crate::session::Session;
-
-/// Bytes that a frame counts on a link.
-pub(crate) const COUNTING: Counting = Counting::Line;
-/// Default first window of hosts. Packets.
-pub(crate) const FIRST_WINDOW: u32 = 30;
 
 const SERVICE: u16 = 7;
 /// Open calls per application.
@@ -32,10 +26,6 @@ pub(crate) fn address(host: u32) -> IpAddr {
 
 fn host_at(address: IpAddr) -> Option<u32> {
     (0..HOSTS).find(|host| self::address(*host) == address)
-}
-
-pub(crate) fn mac(host: u32) -> Mac {
-    Mac([2, 0, 0, 0, 0, host as u8 + 1])
 }
 
 pub(crate) struct Station {

@@ -7,7 +7,7 @@ use pullnet_topology::{AbFatTree, Jellyfish, Jupiter, Link, Planes, Topology, To
 use crate::links::{
     FABRIC_LINKS, JUPITER_LINKS, LEAF_SPINE_LINKS, LinkClass, PLACEHOLDER, class_links, link_tables,
 };
-use crate::topology::{Network, TopologyKind, built, one};
+use crate::topology_kind::{Network, TopologyKind, built, one};
 
 settings! {
     /// VL2: ToRs with two links each, below aggregation and intermediate switches that are joined each to each. Source:

@@ -6,7 +6,7 @@ use pullnet_topology::{Effect, Fault, FaultError, Place, Schedules, schedules};
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
 use crate::Stop;
-use crate::topology::Network;
+use crate::topology_kind::Network;
 
 settings! {
     /// Something that goes wrong: a place, a time, and one or more of `down`, `rate`, `loss` and `corrupt`.

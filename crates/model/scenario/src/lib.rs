@@ -37,6 +37,7 @@ mod run;
 mod schema;
 mod template;
 mod topology;
+mod topology_kind;
 mod traffic;
 mod transport;
 mod warnings;
@@ -214,7 +215,7 @@ fn read(root: &Reader<'_>) -> Option<Scenario> {
 /// Checks that concern several tables.
 fn check_together(
     root: &Reader<'_>,
-    network: Option<&topology::Network>,
+    network: Option<&topology_kind::Network>,
     faults: &Schedules,
     transports: &[Transport<'_>],
     switch: Option<&(SwitchConfig, Forwarding, Unread)>,

@@ -13,7 +13,7 @@ use pullnet_workload::{
 
 use crate::Stop;
 use crate::cross_checks::{self, Lengths};
-use crate::topology::Network as Built;
+use crate::topology_kind::Network as Built;
 use crate::transport::{Transport, carrier, check_use};
 
 const SIZES_EXAMPLE: &str = "distribution = \"web-search\"";

@@ -13,7 +13,7 @@ use pullnet_topology::Topology;
 use pullnet_transport::{Framing, Reliance};
 use pullnet_units::{Bytes, HostId, Id, Picos, QueueSize};
 
-use crate::topology::FabricSettings;
+use crate::topology_kind::FabricSettings;
 use crate::{CarriedBy, Scenario, memory};
 
 settings! {

@@ -5,8 +5,7 @@ use pullnet_rng::{Seed, Stream};
 
 use crate::TopologyError;
 use crate::graph::{Graph, VertexId};
-use crate::model::Link;
-use crate::nics::HostLinks;
+use crate::model::{HostLinks, Link};
 use crate::regular::{LINK, refuse, within};
 use crate::topology::Topology;
 

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use pullnet_units::{HostId, Id, IdVec, NodeId, PortId};
 
 use crate::error::TopologyError;
-use crate::model::{Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port};
+use crate::model::{Host, HostLinks, HostPeer, Level, Link, Node, NodeKind, Peer, Port};
 use crate::names::Names;
-use crate::nics::HostLinks;
 use crate::paths::Paths;
 use crate::topology::{Routing, Topology};
 

@@ -6,7 +6,7 @@ use pullnet_units::{BitsPerSec, Bytes, HostId, Instant, NodeId, Picos, PortId};
 
 use crate::fault::Schedules;
 use crate::model::Link;
-use crate::names::LinkRef;
+use crate::naming::LinkRef;
 use crate::topology::{Routing, Topology};
 use crate::tree::Tree;
 

@@ -14,6 +14,7 @@ mod ideal;
 mod model;
 mod multicast;
 mod names;
+mod naming;
 mod nics;
 mod paths;
 mod regular;
@@ -25,9 +26,10 @@ pub use fabrics::{AbFatTree, Jellyfish, Jupiter, Planes, Vl2};
 pub use fault::{Effect, Fault, FaultError, LinkSchedule, LinkState, Place, Schedules, schedules};
 pub use files::{LoadErrors, LoadOptions, load, save};
 pub use graph::{Graph, VertexId};
-pub use model::{CutThrough, Hop, Host, HostPeer, Level, Link, Node, NodeKind, Peer, Port, TreeHop};
+pub use model::{
+    CutThrough, Hop, Host, HostLinks, HostPeer, Level, Link, Node, NodeKind, Peer, Port, TreeHop,
+};
 pub use multicast::{Distances, MulticastTree};
-pub use names::LinkRef;
-pub use nics::HostLinks;
+pub use naming::LinkRef;
 pub use regular::{BackToBack, Dumbbell, FatTree, LeafSpine, Star};
 pub use topology::{Choices, Topology};

@@ -30,6 +30,20 @@ impl CutThrough {
     }
 }
 
+/// Treatment of a host with several links.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum HostLinks {
+    /// Such a host is refused.
+    #[default]
+    One,
+    /// The first link counts; further ones are ignored.
+    First,
+    /// All count. The host gets a node `NAME nics` with a port for each NIC. A link as fast as all NICs together joins it to
+    /// the host, so that its transport fills them all; half of the shortest delay of the host's links is the delay of that
+    /// link, and the links of the NICs are shorter by as much. Packets take the paths through all NICs.
+    All,
+}
+
 /// Kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use pullnet_units::{HostId, Id, NodeId, PortId};
 
 use crate::model::{HostPeer, Peer};
-use crate::names::LinkRef;
+use crate::naming::LinkRef;
 use crate::topology::Topology;
 
 /// How far switches are from one of them, in links.

@@ -1,11 +1,8 @@
-//! Names of nodes and links.
-
 use std::collections::BTreeMap;
 
-use pullnet_units::{HostId, Id, NodeId, PortId};
+use pullnet_units::{Id, NodeId};
 
-use crate::model::{HostPeer, Level, Link, Node, NodeKind, Peer};
-use crate::topology::Topology;
+use crate::model::Level;
 
 /// Names of nodes, and the level of the NICs.
 #[derive(Clone, Debug)]
@@ -32,110 +29,4 @@ impl Names {
             given.iter().cloned().enumerate().map(|(i, name)| (name, NodeId::from_index(i))).collect();
         Self { tiers: &["switch"], first: [first; 3], nic: Level::HostSwitch, given, by_name }
     }
-}
-
-impl Topology {
-    /// The name of a node: `"tor 3"`, `"host 12"`, or the name in the file.
-    pub fn node_name(&self, node: NodeId) -> String {
-        let this = &self.nodes[node];
-        if let Some(name) = self.names.given.get(node.index()) {
-            return name.clone();
-        }
-        match this.kind {
-            NodeKind::Host(host) => format!("host {}", host.0),
-            NodeKind::Switch => format!("{} {}", self.names.tiers[usize::from(this.tier)], this.number),
-        }
-    }
-
-    /// The node of the given name. `"host 12"`, and `"switch 3"` for the fourth switch, work in every topology.
-    pub fn find(&self, name: &str) -> Option<NodeId> {
-        self.names.by_name.get(name).copied().or_else(|| self.find_numbered(name))
-    }
-
-    fn find_numbered(&self, name: &str) -> Option<NodeId> {
-        let (word, number) = name.rsplit_once(' ')?;
-        let number: u32 = number.parse().ok()?;
-        if word == "host" {
-            return self.hosts.get(HostId(number)).map(|host| host.node);
-        }
-        let tier = self.names.tiers.iter().position(|tier| *tier == word);
-        let first = match tier {
-            Some(tier) => self.names.first[tier],
-            None if word == "switch" => self.names.first[0],
-            None => return None,
-        };
-        let node = NodeId(first.checked_add(number)?);
-        let graph = !self.names.given.is_empty();
-        let fits = |found: &&Node| graph || tier.is_none_or(|tier| usize::from(found.tier) == tier);
-        self.nodes.get(node).filter(fits).map(|_| node)
-    }
-
-    /// The name of a port, for instance `"tor 3 -> agg 5"`.
-    pub fn port_name(&self, port: PortId) -> String {
-        let (from, to) = self.link_ends(LinkRef::Port(port));
-        format!("{} -> {}", self.node_name(from), self.node_name(to))
-    }
-
-    /// The name of a host's NIC, for instance `"host 3 -> tor 0"`.
-    pub fn nic_name(&self, host: HostId) -> String {
-        let (from, to) = self.link_ends(LinkRef::Nic(host));
-        format!("{} -> {}", self.node_name(from), self.node_name(to))
-    }
-
-    /// The level of the hosts' NICs, for instance `"host->tor"`.
-    pub fn nic_level(&self) -> Level {
-        self.names.nic
-    }
-
-    /// The nodes at the start and the end of a link.
-    pub fn link_ends(&self, link: LinkRef) -> (NodeId, NodeId) {
-        match link {
-            LinkRef::Nic(host) => match self.hosts[host].peer {
-                HostPeer::Switch { switch, .. } => (self.hosts[host].node, switch),
-                HostPeer::Host(other) => (self.hosts[host].node, self.hosts[other].node),
-            },
-            LinkRef::Port(port) => match self.ports[port].peer {
-                Peer::Host(host) => (self.ports[port].node, self.hosts[host].node),
-                Peer::Switch(node) => (self.ports[port].node, node),
-            },
-        }
-    }
-
-    /// All directed links: the hosts' NICs, then the ports.
-    pub fn links(&self) -> impl Iterator<Item = LinkRef> + '_ {
-        self.hosts.ids().map(LinkRef::Nic).chain(self.ports.ids().map(LinkRef::Port))
-    }
-
-    /// Rate and delay of a directed link.
-    pub fn link(&self, link: LinkRef) -> Link {
-        match link {
-            LinkRef::Nic(host) => self.hosts[host].link,
-            LinkRef::Port(port) => self.ports[port].link,
-        }
-    }
-
-    /// The link that leads to a host.
-    pub fn inbound(&self, host: HostId) -> Link {
-        match self.hosts[host].peer {
-            HostPeer::Switch { down, .. } => self.ports[down].link,
-            HostPeer::Host(other) => self.hosts[other].link,
-        }
-    }
-
-    /// The level of a directed link.
-    pub fn level(&self, link: LinkRef) -> Level {
-        match link {
-            LinkRef::Nic(_) => self.names.nic,
-            LinkRef::Port(port) => self.ports[port].level,
-        }
-    }
-}
-
-/// One direction of a cable, identified by its sender.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum LinkRef {
-    /// Sent by the NIC of a host.
-    Nic(HostId),
-    /// Sent by a port of a switch.
-    Port(PortId),
 }

@@ -1,9 +1,9 @@
 use pullnet_rng::Stream;
 use pullnet_units::Picos;
 
+use crate::common::Common;
 use crate::error::Problem;
-use crate::patterns::Spread;
-use crate::spec::Common;
+use crate::spread::Spread;
 
 /// The deadlines of a block's flows, drawn in the order in which the flows start.
 #[derive(Clone)]

@@ -22,6 +22,8 @@
 //! ```
 
 mod agenda;
+mod blocks;
+mod common;
 mod deadlines;
 mod distribution;
 mod error;
@@ -29,15 +31,19 @@ mod faults;
 mod flow;
 mod hosts;
 mod import;
+mod network;
 mod pattern;
 mod patterns;
+mod scene;
 mod shipped;
 mod sizes;
 mod spec;
+mod spread;
 mod text;
 mod workload;
 
 pub use agenda::{Ended, Flow, Join, Joins, Part, Planner, Watch};
+pub use common::{Coflow, Common};
 pub use distribution::{Reading, SizeDistribution};
 pub use error::{Fault, FileError, ListFault, MatrixFault, Problem, SizesFault, VolumesFault, WorkloadError};
 pub use faults::FileErrors;
@@ -48,9 +54,12 @@ pub use import::{
     ScriptFlow, StartUnit, Trigger, TriggerKind, VolumeList, parse_flow_list, parse_hpcc_flows, parse_matrix,
     parse_volumes,
 };
-pub use pattern::{Ends, Noted, Pattern, Scene, Traffic};
+pub use network::Network;
+pub use pattern::{Ends, Pattern, Traffic};
 pub use patterns::*;
+pub use scene::{Noted, Scene};
 pub use shipped::{SHIPPED, Shipped};
 pub use sizes::{FileName, FlowSize, Sizes};
-pub use spec::{Coflow, Common, Network, TrafficSpec, WorkloadSpec};
+pub use spec::{TrafficSpec, WorkloadSpec};
+pub use spread::Spread;
 pub use workload::{CheckedWorkload, Workload};

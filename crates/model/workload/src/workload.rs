@@ -5,22 +5,11 @@ use pullnet_rng::Seed;
 use pullnet_units::{Instant, Picos};
 
 use crate::agenda::{Agenda, Ended, Join, Joins, Part, Planned, Planner, Watch};
-use crate::deadlines::Deadlines;
-use crate::pattern::Traffic;
-use crate::spec::{self, Coflow, Network, WorkloadSpec};
+use crate::blocks::{Block, blocks};
+use crate::common::Coflow;
+use crate::network::Network;
+use crate::spec::WorkloadSpec;
 use crate::{Completion, FlowStart, WorkloadError};
-
-/// One traffic block at work.
-#[derive(Clone)]
-pub(crate) struct Block {
-    pub traffic: Box<dyn Traffic>,
-    pub priority: u8,
-    pub tag: u16,
-    pub transport: u8,
-    pub deadlines: Deadlines,
-    pub tenant: u16,
-    pub coflow: Coflow,
-}
 
 /// The property that flows of one block share if they are one coflow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +78,7 @@ impl fmt::Debug for CheckedWorkload {
 impl CheckedWorkload {
     /// The workload of `spec` on `network`, or everything that is wrong with it.
     pub fn new(spec: &WorkloadSpec, network: &Network, seed: Seed) -> Result<Self, Vec<WorkloadError>> {
-        let (blocks, names) = spec::blocks(spec, network, seed)?;
+        let (blocks, names) = blocks(spec, network, seed)?;
         Ok(Self { blocks, tags: names.tags.names, tenants: names.tenants.names })
     }
 

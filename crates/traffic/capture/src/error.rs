@@ -72,3 +72,8 @@ pub enum FilterError {
     #[error("an empty filter; leave it out to count every packet")]
     Empty,
 }
+
+/// Bytes as an error shows them.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}

@@ -49,7 +49,7 @@ impl Pcapng {
         }
         let bytes = window.bytes();
         let Some(order) = order(bytes) else {
-            return Err(CaptureError::Unknown { begin: crate::reader::hexadecimal(&bytes[..12]) });
+            return Err(CaptureError::Unknown { begin: crate::error::hexadecimal(&bytes[..12]) });
         };
         let (major, minor) = (order.u16(bytes, 12), order.u16(bytes, 14));
         if major != 1 {

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::erf::{self, Erf};
-use crate::error::CaptureError;
+use crate::error::{CaptureError, hexadecimal};
 use crate::input::{Compression, Consumed, Input};
 use crate::losses::Losses;
 use crate::packet::{Found, Item, Packet, Step};
@@ -150,8 +150,4 @@ fn short(window: &mut Window) -> CaptureError {
 fn unknown(window: &Window) -> CaptureError {
     let bytes = window.bytes();
     CaptureError::Unknown { begin: hexadecimal(&bytes[..bytes.len().min(8)]) }
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }

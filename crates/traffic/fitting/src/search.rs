@@ -14,7 +14,7 @@
 //!
 //! All compared deviations are computed by the same expressions as in the full search. The bound between steps is widened by
 //! [`SLACK`], far more than the rounding of an exponential function. The result therefore equals that of the full search bit
-//! for bit; `tests/exact.rs` compares them.
+//! for bit; `tests/fitting/exact.rs` compares them.
 
 use crate::steps::Steps;
 

@@ -2,7 +2,8 @@ use pullnet_settings::settings;
 
 use super::plan::at_once;
 use crate::hosts::Hosts;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
 use crate::{Flow, FlowSize, Problem};
 
 settings! {

@@ -1,10 +1,10 @@
 //! The receiving side of a host: acknowledges every packet and returns the replies of the switches.
 
-use pullnet_transport::{ConnId, Event, HostAddr};
+use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::Instant;
 
 use super::{Ack, Asking, AskingRules};
-use crate::{Flows, Incoming, Known};
+use crate::{Admitted, Flows};
 
 /// Origin of a packet: the host, its connection, and the number of paths back.
 type From = (HostAddr, ConnId, u16);
@@ -23,24 +23,16 @@ impl<S: Asking> AskingRules<S> {
         (peer, conn, paths): From,
         answers: Option<u32>,
     ) -> Option<u32> {
-        match flows.known(now, peer, conn) {
-            Known::Open(slot) => return Some(slot),
-            Known::Finished => {
-                let path = self.own_path(paths);
+        let silence = self.silence();
+        match flows.admit(now, (peer, conn), silence, || (paths, self.own_path(paths))) {
+            Admitted::Open(slot) => Some(slot),
+            Admitted::Ended((_, path)) => {
                 let ack = Ack { cumulative: 0, answers, finished: true, reply: None };
                 self.push_control(flows, peer, path, S::ack(conn, ack));
-                return None;
+                None
             }
-            Known::Dismissed => {
-                flows.events.push(Event::Stray { peer, conn });
-                return None;
-            }
-            Known::New => {}
+            Admitted::Stray => None,
         }
-        let receiver = Incoming::open(now, (peer, conn), (paths, self.own_path(paths)));
-        let slot = flows.open_receiver(peer, conn, receiver);
-        flows.arm_receiver(slot, now.after(self.silence()));
-        Some(slot)
     }
 
     pub(super) fn on_data(

@@ -6,26 +6,17 @@
 mod control;
 
 pub use control::{D2tcpControl, D2tcpRules};
-use pullnet_dctcp::DctcpRules;
 pub use pullnet_dctcp::Reaction;
+use pullnet_dctcp::dctcp_settings;
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
+use pullnet_window::Endpoint;
 pub use pullnet_window::Segment;
-use pullnet_window::{Endpoint, Rules, window_settings};
 
-window_settings! {
+dctcp_settings! {
+    pullnet_window::window_settings:
     /// Settings of D2TCP hosts.
     pub struct D2tcpConfig {
-        /// Weight of the latest window in alpha (g). Source: as DCTCP, RFC 8257, section 4.2, 1/16.
-        gain: f64 = 0.0625 in 0.0001 => 1.0,
-        /// Alpha of a new connection. Source: as DCTCP, RFC 8257, section 4.2, 1.
-        initial_alpha: f64 = 1.0 in 0.0 => 1.0,
-        /// When the window is reduced. Source: as DCTCP, RFC 8257, section 3.3, mark.
-        reaction: Reaction = "mark",
-        /// Whether the first mark ends slow start where `reaction` waits for the end of the window. Source: public NDP code.
-        leave_slow_start: bool = true,
-        /// Whether SYN and SYN-ACK are ECN-capable: otherwise marking switches drop them. Source: RFC 8257, section 3.6.
-        ecn_handshake: bool = true,
         /// Least urgency of a flow with a deadline: it yields more than DCTCP. Source: D2TCP as we know it, 0.5.
         least_urgency: f64 = 0.5 in 0.01 => 1.0,
         /// Largest urgency of a flow with a deadline: it yields less than DCTCP. Source: D2TCP as we know it, 2.
@@ -54,15 +45,8 @@ impl Protocol for D2tcp {
     }
 
     fn endpoint(config: &D2tcpConfig, host: HostInfo, chance: Stream) -> D2tcpEndpoint {
-        let rules = Rules { ecn: true, ecn_handshake: config.ecn_handshake, ..config.rules() };
-        let dctcp = DctcpRules {
-            growth: config.growth(),
-            gain: config.gain,
-            initial_alpha: config.initial_alpha,
-            reaction: config.reaction,
-            leave_slow_start: config.leave_slow_start,
-        };
-        let (least, most) = (config.least_urgency, config.most_urgency);
-        Endpoint::new(rules, D2tcpRules { dctcp, least, most }, host, chance)
+        let rules =
+            D2tcpRules { dctcp: config.dctcp(), least: config.least_urgency, most: config.most_urgency };
+        Endpoint::new(config.marked_rules(), rules, host, chance)
     }
 }

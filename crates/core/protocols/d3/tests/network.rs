@@ -13,12 +13,12 @@ type Net = common::Net<D3Endpoint, D3Rule>;
 
 impl Watched for D3Rule {
     fn granted(&mut self, rules: &D3Rules, now: Instant) -> (u64, u64) {
-        let sums = self.answers.sums(rules, now);
+        let sums = self.rule.0.sums(rules, now);
         assert!(sums.flows > 0 || sums.desired == 0, "{sums:?}");
         (sums.flows.into(), sums.granted)
     }
     fn most(&self) -> u64 {
-        self.answers.capacity()
+        self.rule.0.capacity()
     }
 }
 

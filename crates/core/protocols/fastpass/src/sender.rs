@@ -1,10 +1,7 @@
 //! The sending half of a connection: the rules S1 to S7 of the README in its order.
 
-use alloc::collections::VecDeque;
-
-use pullnet_connections::FlowPackets;
-use pullnet_pull::{ReceivedSet, Standing};
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_connections::{Departure, FlowPackets, ScatteredPackets};
+use pullnet_pull::{Outbound, Queued, Standing};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::Parameters;
@@ -51,30 +48,14 @@ struct Request {
 
 #[derive(Clone, Debug)]
 pub struct Sender {
-    pub to: HostAddr,
-    pub conn: ConnId,
-    packets: FlowPackets,
-    priority: u8,
-    deadline: Option<Instant>,
-    opened: u64,
-    pub paths: u16,
-    pub path: u16,
-    acked: ReceivedSet,
-    /// The packet that leaves next, unless it is acknowledged by then.
-    next: u32,
-    /// One past the highest packet that was sent.
-    sent_until: u32,
-    /// When packets were first sent, from the oldest unacknowledged one on.
-    sent_at: VecDeque<Instant>,
+    pub flow: Outbound,
+    pub packets: ScatteredPackets,
     request: Request,
     /// Window while no arbiter answers.
     fallback: Option<u32>,
     /// Since when data has been sent without any answer.
     unanswered: Option<Instant>,
-    pub counts: SendCounts,
-    pub last_progress: Instant,
-    /// When the timer is due.
-    pub due: Instant,
+    due: Instant,
 }
 
 /// A request that was answered is repeated when this part of the time that it has waited has passed, at the earliest.
@@ -82,43 +63,31 @@ const PATIENCE: u64 = 8;
 /// Towards a silent receiver timers wait for this part of its silence, if that is more than they would.
 const SILENCE: u64 = 16;
 
+impl Queued for Sender {
+    /// Whether a packet may leave without a slot.
+    fn can_send(&self) -> bool {
+        self.fallback.is_some_and(|window| self.packets.fits(window))
+    }
+
+    fn standing(&self) -> Standing {
+        self.flow.standing(self.packets.left())
+    }
+
+    fn due(&self) -> Instant {
+        self.due
+    }
+}
+
 impl Sender {
-    pub fn open(now: Instant, flow: &FlowSpec, packets: FlowPackets, opened: u64, path: u16) -> Self {
+    pub fn open(now: Instant, flow: Outbound, packets: FlowPackets) -> Self {
         Self {
-            to: flow.to,
-            conn: flow.conn,
-            packets,
-            priority: flow.priority,
-            deadline: flow.deadline,
-            opened,
-            paths: flow.paths,
-            path,
-            acked: ReceivedSet::default(),
-            next: 0,
-            sent_until: 0,
-            sent_at: VecDeque::new(),
+            flow,
+            packets: ScatteredPackets::new(now, packets),
             request: Request { round: 0, outstanding: 0, unused: 0, made: now, last_word: now },
             fallback: None,
             unanswered: None,
-            counts: SendCounts::default(),
-            last_progress: now,
             due: Instant::NEVER,
         }
-    }
-
-    fn left(&self) -> u32 {
-        self.packets.number - self.acked.count()
-    }
-
-    /// Whether every packet was acknowledged.
-    pub fn is_complete(&self) -> bool {
-        self.left() == 0
-    }
-
-    /// Key that orders flows on the host's link where slots do not order them.
-    pub fn standing(&self) -> Standing {
-        let (priority, deadline) = (self.priority, self.deadline);
-        Standing { priority, left: self.left(), deadline, tenant: 0, opened: self.opened }
     }
 
     /// For how long data has been sent without any answer.
@@ -129,7 +98,7 @@ impl Sender {
     /// Parameters S1 and S5: requests a slot for each packet that is not acknowledged; for one only, if nothing has answered the data
     /// that was sent before.
     pub fn ask(&mut self, now: Instant, rules: &Parameters, handle: u32, round: u32) -> FastpassHeader {
-        let outstanding = if self.silence(now) > rules.resend { 1 } else { self.left() };
+        let outstanding = if self.silence(now) > rules.resend { 1 } else { self.packets.left() };
         let unused = self.request.unused;
         self.request = Request { round, outstanding, unused, made: now, last_word: now };
         self.fallback = None;
@@ -140,11 +109,11 @@ impl Sender {
     /// The request, for what is still to come of it.
     pub fn request(&self, handle: u32) -> FastpassHeader {
         let demand = Demand {
-            to: self.to,
+            to: self.flow.to,
             packets: self.request.outstanding,
-            paths: self.paths,
-            priority: self.priority,
-            deadline: self.deadline,
+            paths: self.flow.paths.0,
+            priority: self.flow.priority,
+            deadline: self.flow.deadline,
         };
         FastpassHeader::Request { handle, round: self.request.round, demand }
     }
@@ -188,11 +157,7 @@ impl Sender {
     /// Rule S3: a slot has come, and a packet leaves: the next one that is not acknowledged, behind the last one the first.
     pub fn use_slot(&mut self, now: Instant, rules: &Parameters) -> Option<Outgoing> {
         self.request.unused = self.request.unused.saturating_sub(1);
-        self.pass_over_acknowledged();
-        if self.next >= self.packets.number || !self.acked.reaches(self.next) {
-            self.next = self.acked.cumulative();
-        }
-        let packet = (!self.is_complete()).then(|| self.transmit(now));
+        let packet = self.packets.send_any(now).map(|packet| self.outgoing(now, packet));
         self.settle(now, rules);
         packet
     }
@@ -200,49 +165,23 @@ impl Sender {
     /// Rule S7: without an arbiter a small window has to do.
     pub fn fall_back(&mut self, now: Instant, rules: &Parameters) {
         self.fallback = Some(rules.fallback_window);
-        self.pass_over_acknowledged();
         self.request.outstanding = 0;
         self.due = now.after(rules.fallback_timeout);
     }
 
-    /// Whether a packet may leave without a slot.
-    pub fn can_send(&self) -> bool {
-        let Some(window) = self.fallback else { return false };
-        let first = self.acked.cumulative();
-        let beyond = self.acked.count() - first;
-        let end = first.saturating_add(window).saturating_add(beyond).min(self.packets.number);
-        self.next < end && self.acked.reaches(self.next)
-    }
-
-    /// A packet without a slot; [`Sender::can_send`] has said that there is one.
+    /// A packet without a slot; [`Queued::can_send`] has said that there is one.
     pub fn send_unscheduled(&mut self, now: Instant, rules: &Parameters) -> Outgoing {
         if self.due == Instant::NEVER {
             self.due = now.after(rules.fallback_timeout);
         }
-        let packet = self.transmit(now);
-        self.pass_over_acknowledged();
-        packet
+        let packet = self.packets.send(now);
+        self.outgoing(now, packet)
     }
 
-    fn pass_over_acknowledged(&mut self) {
-        if self.acked.contains(self.next) {
-            self.next = self.acked.run_around(self.next).1;
-        }
-    }
-
-    fn transmit(&mut self, now: Instant) -> Outgoing {
-        let seq = self.next;
-        let again = seq < self.sent_until;
-        if !again {
-            self.sent_until = seq + 1;
-            self.sent_at.push_back(now);
-        }
-        self.next = seq + 1;
-        self.counts.sent += 1;
-        self.counts.again += u32::from(again);
+    fn outgoing(&mut self, now: Instant, packet: Departure) -> Outgoing {
         self.unanswered = self.unanswered.or(Some(now));
-        let (last, payload) = (self.packets.is_last(seq), self.packets.payload(seq));
-        (FastpassHeader::Data { conn: self.conn, seq, last }, payload, again)
+        let Departure { seq, last, payload, again } = packet;
+        (FastpassHeader::Data { conn: self.flow.conn, seq, last }, payload, again)
     }
 
     /// Rule S6: an ACK names the packet that it answers, and all packets up to a point. `acknowledged` is told when each one was
@@ -251,30 +190,15 @@ impl Sender {
         &mut self,
         now: Instant,
         rules: &Parameters,
-        ack: Ack,
-        mut acknowledged: impl FnMut(Instant),
+        Ack { cumulative, answers, finished }: Ack,
+        acknowledged: impl FnMut(Instant),
     ) {
-        let before = (self.acked.cumulative(), self.acked.count());
-        let cumulative = if ack.finished { self.packets.number } else { ack.cumulative };
-        let answered = core::iter::once(ack.answers).chain(before.0..cumulative.min(self.sent_until));
-        for seq in answered.filter(|seq| *seq < self.sent_until) {
-            if !self.acked.contains(seq) {
-                acknowledged(self.sent_at[(seq - before.0) as usize]);
-                self.acked.insert(seq);
-            }
-        }
-        let first = self.acked.cumulative();
-        self.sent_at.drain(..(first - before.0) as usize);
+        let advanced = self.packets.on_ack(now, (cumulative, Some(answers), finished), acknowledged);
         self.unanswered = None;
-        if self.acked.count() > before.1 {
-            self.last_progress = now;
-        }
-        self.next = self.next.max(first);
         if let Some(window) = self.fallback {
-            self.pass_over_acknowledged();
-            let grown = window + u32::from(first > before.0);
+            let grown = window + u32::from(advanced);
             self.fallback = Some(grown.min(rules.fallback_window));
-            let in_flight = self.sent_until > first;
+            let in_flight = self.packets.in_flight();
             self.due = if in_flight { now.after(rules.fallback_timeout) } else { Instant::NEVER };
         }
     }
@@ -292,15 +216,16 @@ impl Sender {
             self.due = now.after(rules.request_timeout);
             return Check::Early;
         }
-        let (first, silence) = (self.acked.cumulative(), self.silence(now));
-        self.counts.timeouts += 1;
+        let (first, silence) = (self.packets.first(), self.silence(now));
+        self.packets.counts.timeouts += 1;
         if silence >= rules.give_up {
             return Check::GiveUp(first);
         }
         if self.fallback.is_none() {
             return Check::Anew(first);
         }
-        (self.fallback, self.next) = (Some(1), first);
+        self.fallback = Some(1);
+        self.packets.restart();
         self.due = now.after(rules.fallback_timeout.max(Picos(silence.0 / SILENCE)));
         Check::Timeout(first)
     }
@@ -313,10 +238,5 @@ impl Sender {
             None if self.request.unused > 0 => "its timeslot",
             _ => "ACKs",
         }
-    }
-
-    /// Payload bytes that are acknowledged.
-    pub fn acknowledged(&self, rules: &Parameters) -> u64 {
-        u64::from(self.acked.count()) * u64::from(rules.mtu)
     }
 }

@@ -3,8 +3,8 @@
 use core::ops::Range;
 
 use pullnet_connections::FlowPackets;
-use pullnet_pull::Standing;
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_pull::{Outbound, Queued, Standing};
+use pullnet_transport::SendCounts;
 use pullnet_units::{Instant, Picos};
 
 use crate::config::HomaConfig;
@@ -33,13 +33,8 @@ pub struct Outgoing {
 
 #[derive(Clone, Debug)]
 pub struct Sender {
-    pub to: HostAddr,
-    pub conn: ConnId,
+    pub flow: Outbound,
     pub packets: FlowPackets,
-    priority: u8,
-    opened: u64,
-    pub paths: u16,
-    pub path: u16,
     /// The next packet to leave for the first time.
     next: u32,
     /// Packets below this number may leave.
@@ -55,31 +50,34 @@ pub struct Sender {
     pub last_progress: Instant,
     last_heard: Instant,
     /// Deadline of the timer.
-    pub due: Instant,
+    due: Instant,
 }
 
 /// The receiver is queried after this part of the time since its last packet, if that exceeds the timeout.
 pub(crate) const SILENCE: u64 = 8;
 
+impl Queued for Sender {
+    fn can_send(&self) -> bool {
+        !self.again.is_empty() || self.next < self.granted
+    }
+
+    /// Rule S2: the message with the fewest packets left to send goes first.
+    fn standing(&self) -> Standing {
+        self.flow.standing(self.packets.number - self.next + (self.again.end - self.again.start))
+    }
+
+    fn due(&self) -> Instant {
+        self.due
+    }
+}
+
 impl Sender {
     /// Rule S1: the first packets leave without a grant.
-    pub fn open(
-        now: Instant,
-        config: &HomaConfig,
-        flow: &FlowSpec,
-        packets: FlowPackets,
-        opened: u64,
-        path: u16,
-    ) -> Self {
+    pub fn open(now: Instant, config: &HomaConfig, flow: Outbound, packets: FlowPackets) -> Self {
         let unscheduled = packets.number.min(config.unscheduled.0);
         Self {
-            to: flow.to,
-            conn: flow.conn,
+            flow,
             packets,
-            priority: flow.priority,
-            opened,
-            paths: flow.paths,
-            path,
             next: 0,
             granted: unscheduled,
             unscheduled: (unscheduled, config.cutoffs.priority(packets.number)),
@@ -91,17 +89,6 @@ impl Sender {
             last_heard: now,
             due: now.after(config.timeout.min(config.give_up)),
         }
-    }
-
-    /// Properties that decide the order of messages on the host's link (rule S2).
-    pub fn standing(&self) -> Standing {
-        let left = self.packets.number - self.next + (self.again.end - self.again.start);
-        Standing { priority: self.priority, left, deadline: None, tenant: 0, opened: self.opened }
-    }
-
-    /// Whether a packet may leave.
-    pub fn can_send(&self) -> bool {
-        !self.again.is_empty() || self.next < self.granted
     }
 
     /// Whether every packet has left at least once.
@@ -124,7 +111,7 @@ impl Sender {
         let (unscheduled, priority) = self.unscheduled;
         let priority = if seq < unscheduled { priority } else { self.scheduled_priority };
         let payload = self.packets.payload(seq);
-        let header = HomaHeader::Data { conn: self.conn, seq, packets: self.packets.number };
+        let header = HomaHeader::Data { conn: self.flow.conn, seq, packets: self.packets.number };
         Some(Outgoing { header, payload, priority, again })
     }
 

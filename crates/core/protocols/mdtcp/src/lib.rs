@@ -3,26 +3,15 @@
 //! `README.md` beside this crate lists sources, rules and deviations.
 #![no_std]
 
-use pullnet_dctcp::{DctcpControl, DctcpRules, Reaction};
-use pullnet_mptcp::{MultipathEndpoint, multipath_settings};
+use pullnet_dctcp::{DctcpControl, dctcp_settings};
+use pullnet_mptcp::MultipathEndpoint;
 use pullnet_rng::Stream;
 use pullnet_transport::{Framing, HostInfo, Protocol, Reliance};
-use pullnet_window::Rules;
 
-multipath_settings! {
+dctcp_settings! {
+    pullnet_mptcp::multipath_settings:
     /// Settings of MDTCP hosts.
-    pub struct MdtcpConfig {
-        /// Weight of the latest window in alpha (g). Source: RFC 8257, section 4.2, 1/16.
-        gain: f64 = 0.0625 in 0.0001 => 1.0,
-        /// Alpha of a new subflow. Source: RFC 8257, section 4.2, 1.
-        initial_alpha: f64 = 1.0 in 0.0 => 1.0,
-        /// When the window is reduced. Source: RFC 8257, section 3.3, mark.
-        reaction: Reaction = "mark",
-        /// Whether the first mark ends slow start where `reaction` waits for the end of the window. Source: public NDP code.
-        leave_slow_start: bool = true,
-        /// Whether SYN and SYN-ACK are ECN-capable: otherwise marking switches drop them. Source: RFC 8257, section 3.6.
-        ecn_handshake: bool = true,
-    }
+    pub struct MdtcpConfig {}
 }
 
 /// MDTCP on one host.
@@ -44,14 +33,6 @@ impl Protocol for Mdtcp {
     }
 
     fn endpoint(config: &MdtcpConfig, host: HostInfo, chance: Stream) -> MdtcpEndpoint {
-        let rules = Rules { ecn: true, ecn_handshake: config.ecn_handshake, ..config.rules() };
-        let control = DctcpRules {
-            growth: config.growth(),
-            gain: config.gain,
-            initial_alpha: config.initial_alpha,
-            reaction: config.reaction,
-            leave_slow_start: config.leave_slow_start,
-        };
-        MultipathEndpoint::new(rules, config.multipath(), control, host, chance)
+        MultipathEndpoint::new(config.marked_rules(), config.multipath(), config.dctcp(), host, chance)
     }
 }

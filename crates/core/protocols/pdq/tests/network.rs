@@ -14,7 +14,7 @@ type Net = common::Net<PdqEndpoint, PdqRule>;
 
 impl Watched for PdqRule {
     fn granted(&mut self, rules: &PdqRules, now: Instant) -> (u64, u64) {
-        let (flows, rates) = self.answers.flows(rules, now);
+        let (flows, rates) = self.rule.0.flows(rules, now);
         (flows as u64, rates)
     }
     /// A flow that preempts others is granted its rate before they stop, and so is the next one by Early Start.

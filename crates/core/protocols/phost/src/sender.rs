@@ -4,8 +4,8 @@ use alloc::collections::VecDeque;
 use core::ops::Range;
 
 use pullnet_connections::FlowPackets;
-use pullnet_pull::{ReceivedSet, Standing};
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_pull::{Outbound, ReceivedSet, Standing};
+use pullnet_transport::SendCounts;
 use pullnet_units::{Instant, Picos};
 
 use crate::config::Parameters;
@@ -31,13 +31,9 @@ struct Token {
 
 #[derive(Clone, Debug)]
 pub struct Sender {
-    pub to: HostAddr,
-    pub conn: ConnId,
+    pub flow: Outbound,
     pub about: About,
-    pub paths: u16,
-    pub path: u16,
     packets: FlowPackets,
-    opened: u64,
     /// Packets for which a free token is left: it has the number of its packet.
     free: Range<u32>,
     free_expires: Instant,
@@ -59,14 +55,7 @@ const PATIENCE: u64 = 8;
 
 impl Sender {
     /// Rules S1 and S2: the RTS leaves at once; free tokens are there from the start and expire.
-    pub fn open(
-        now: Instant,
-        rules: &Parameters,
-        flow: &FlowSpec,
-        packets: FlowPackets,
-        opened: u64,
-        path: u16,
-    ) -> Self {
+    pub fn open(now: Instant, rules: &Parameters, flow: Outbound, packets: FlowPackets) -> Self {
         let free = rules.free_tokens_of(packets.number);
         let life = rules.packet_time.saturating_mul(free.into()).saturating_add(rules.token_life);
         let about = About {
@@ -77,13 +66,9 @@ impl Sender {
             deadline: flow.deadline,
         };
         Self {
-            to: flow.to,
-            conn: flow.conn,
+            flow,
             about,
-            paths: flow.paths,
-            path,
             packets,
-            opened,
             free: 0..free,
             free_expires: now.after(life),
             tokens: VecDeque::new(),
@@ -99,8 +84,7 @@ impl Sender {
 
     /// Properties of the flow that the policy of the source compares.
     pub fn standing(&self) -> Standing {
-        let About { priority, deadline, tenant, .. } = self.about;
-        Standing { priority, left: self.left, deadline, tenant, opened: self.opened }
+        self.flow.standing(self.left)
     }
 
     /// Rule S5: discards expired tokens, without a message to the destination.
@@ -130,7 +114,7 @@ impl Sender {
         self.sent.insert(seq);
         self.counts.sent += 1;
         self.counts.again += u32::from(again);
-        let header = PhostHeader::Data { conn: self.conn, seq, number, about: self.about };
+        let header = PhostHeader::Data { conn: self.flow.conn, seq, number, about: self.about };
         Some((header, self.packets.payload(seq), again))
     }
 

@@ -23,8 +23,6 @@ mod receiving;
 mod sending;
 mod subflows;
 
-pub use subflows::Subflow;
-
 /// A timer entry of one connection. Entries are not removed: if the connection has moved its deadline, the entry is
 /// renewed or ignored when it is due, so that an ACK costs no search.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -4,23 +4,11 @@
 use core::hash::BuildHasher;
 
 use pullnet_transport::{ConnId, HostAddr};
-use pullnet_units::{Instant, Picos};
+use pullnet_units::Instant;
 
 use super::Endpoint;
 use crate::control::Control;
-
-/// State of the sender of a subflow.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Subflow {
-    /// The oldest unacknowledged packet.
-    pub first: u32,
-    /// Number of the next new packet.
-    pub next: u32,
-    /// Congestion window, packets.
-    pub window: f64,
-    /// Smoothed round-trip time; `None` before the first sample.
-    pub round_trip: Option<Picos>,
-}
+use crate::subflow::Subflow;
 
 impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     /// State of the sender of a subflow; `None` if it is not open.

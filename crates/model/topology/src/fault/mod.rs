@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pullnet_units::{BitsPerSec, Instant};
 
-use crate::names::LinkRef;
+use crate::naming::LinkRef;
 use crate::topology::Topology;
 
 pub use error::FaultError;

@@ -6,7 +6,7 @@ use pullnet_units::{NodeId, PortId};
 
 use super::FaultError;
 use crate::model::{HostPeer, Level, NodeKind, Peer};
-use crate::names::LinkRef;
+use crate::naming::LinkRef;
 use crate::topology::Topology;
 
 /// Links affected by a fault. Written as

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use pullnet_units::{BitsPerSec, Instant};
 
 use super::{Effect, Fault};
-use crate::names::LinkRef;
+use crate::naming::LinkRef;
 
 /// State of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Debug)]

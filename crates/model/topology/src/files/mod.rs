@@ -16,8 +16,8 @@ pub use write::save;
 
 use crate::error::TopologyError;
 use crate::graph::Graph;
+use crate::model::HostLinks;
 use crate::model::Link;
-use crate::nics::HostLinks;
 use crate::topology::Topology;
 
 /// Options for properties that a file does not state. An option without effect on the file's format is rejected.

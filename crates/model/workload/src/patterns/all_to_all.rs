@@ -2,7 +2,8 @@ use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant};
 
 use crate::agenda::Planner;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
 use crate::{Flow, FlowSize, Problem};
 
 settings! {

@@ -12,7 +12,8 @@ use crate::import::{
     Begin, Counts, Many, MatrixFormat, MatrixOptions, OtherTriggers, Script, ScriptFlow, StartUnit,
     TriggerKind, fired, parse_flow_list, parse_hpcc_flows, parse_matrix,
 };
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
 use crate::sizes::FileName;
 use crate::{Flow, Join, Joins, Part, Problem, Watch};
 

@@ -5,7 +5,8 @@ use pullnet_units::{HostId, Instant, Picos};
 use super::plan::{Choose, degree, some_of};
 use crate::agenda::{Ended, Planner};
 use crate::hosts::Hosts;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
 use crate::{Flow, FlowSize, Problem, Watch};
 
 settings! {

@@ -16,7 +16,7 @@ mod sessions;
 mod volume_model;
 
 pub use partners::Pairs;
-pub use plan::{Choose, Spread, WaitFor, at_once};
+pub use plan::{Choose, WaitFor, at_once};
 pub use sessions::{Copies, Parts, Placement};
 
 use crate::pattern::Pattern;

@@ -2,7 +2,8 @@ use pullnet_settings::settings;
 
 use super::plan::{Choose, at_once, degree, some_of};
 use crate::hosts::Hosts;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
 use crate::{Flow, FlowSize};
 
 settings! {

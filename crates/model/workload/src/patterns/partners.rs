@@ -6,7 +6,7 @@ use super::permutation::derangement;
 use super::plan::Others;
 use crate::Problem;
 use crate::hosts::Hosts;
-use crate::pattern::{Noted, Scene};
+use crate::scene::{Noted, Scene};
 
 choice! {
     /// Pairs of sender and receiver.

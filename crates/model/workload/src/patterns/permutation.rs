@@ -3,7 +3,8 @@ use pullnet_settings::settings;
 use pullnet_units::HostId;
 
 use super::plan::{at_once, shuffle};
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
 use crate::{Flow, FlowSize, Problem};
 
 settings! {

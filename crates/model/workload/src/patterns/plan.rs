@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use pullnet_rng::Stream;
 use pullnet_settings::choice;
-use pullnet_units::{HostId, Id, Instant, Picos};
+use pullnet_units::{HostId, Id, Instant};
 
 use crate::agenda::{Flow, Planner};
 use crate::hosts::Hosts;
-use crate::pattern::{Noted, Scene, Traffic};
+use crate::pattern::Traffic;
+use crate::scene::{Noted, Scene};
 use crate::{Problem, Watch};
 
 choice! {
@@ -20,16 +21,6 @@ choice! {
         First = "first",
         /// Random ones, drawn anew each time.
         Random = "random",
-    }
-}
-
-choice! {
-    /// How a time varies.
-    pub enum Spread {
-        /// Always the same.
-        Fixed = "fixed",
-        /// Exponential, with the stated time as its mean.
-        Exponential = "exponential",
     }
 }
 
@@ -50,21 +41,6 @@ impl WaitFor {
             Self::Received => Watch::Received,
         }
     }
-}
-
-impl Spread {
-    /// A time with the mean `mean`.
-    pub(crate) fn draw(self, mean: Picos, chance: &mut Stream) -> Picos {
-        match self {
-            Self::Fixed => mean,
-            Self::Exponential => exponential(mean.0 as f64, chance),
-        }
-    }
-}
-
-/// An exponential time with the mean `mean` picoseconds. The logarithm is the same on every machine.
-pub(crate) fn exponential(mean: f64, chance: &mut Stream) -> Picos {
-    Picos((-libm::log(1.0 - chance.unit()) * mean).round() as u64)
 }
 
 /// Every order equally likely (Fisher and Yates).

@@ -3,10 +3,11 @@ use pullnet_settings::settings;
 use pullnet_units::{HostId, Instant, Picos};
 
 use super::partners::{Pairs, Partners};
-use super::plan::exponential;
 use crate::agenda::Planner;
 use crate::hosts::Hosts;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
+use crate::spread::exponential;
 use crate::{Flow, Problem, SizeDistribution};
 
 settings! {

@@ -3,7 +3,8 @@ use pullnet_units::{HostId, Id};
 
 use super::plan::{Others, affordable, at_once};
 use crate::hosts::Hosts;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
 use crate::{Flow, FlowSize, Problem};
 
 settings! {

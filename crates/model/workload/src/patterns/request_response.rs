@@ -2,10 +2,12 @@ use pullnet_rng::Stream;
 use pullnet_settings::settings;
 use pullnet_units::{Bytes, HostId, Instant, Picos};
 
-use super::plan::{Others, Spread};
+use super::plan::Others;
 use crate::agenda::{Ended, Planner};
 use crate::hosts::Hosts;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
+use crate::spread::Spread;
 use crate::{Flow, Problem, SizeDistribution, Watch};
 
 settings! {

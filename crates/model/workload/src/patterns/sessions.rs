@@ -6,11 +6,13 @@ use pullnet_rng::Stream;
 use pullnet_settings::{choice, settings};
 use pullnet_units::{Bytes, HostId, Instant};
 
-use super::plan::{below, exponential, some_of};
+use super::plan::{below, some_of};
 use super::{Choose, plan::affordable};
 use crate::agenda::Planner;
 use crate::hosts::Hosts;
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
+use crate::spread::exponential;
 use crate::{Flow, FlowSize, Join, Joins, Part, Problem};
 
 choice! {

@@ -9,7 +9,8 @@ use super::plan::below;
 use crate::agenda::Planner;
 use crate::hosts::Hosts;
 use crate::import::{VolumeList, parse_volumes};
-use crate::pattern::{Ends, Noted, Pattern, Scene, Traffic};
+use crate::pattern::{Ends, Pattern, Traffic};
+use crate::scene::{Noted, Scene};
 use crate::sizes::FileName;
 use crate::{Flow, Problem, SizeDistribution};
 

@@ -3,7 +3,6 @@
 use core::cmp::Reverse;
 
 use pullnet_connections::Flows;
-use pullnet_pull::Sprayer;
 use pullnet_transport::HostAddr;
 use pullnet_units::{Instant, Picos};
 
@@ -63,8 +62,8 @@ impl FastpassRules {
             _ => Some(FastpassHeader::Probe { answer: true }),
         };
         if let Some(reply) = reply {
-            let own = Sprayer::own(paths, &mut self.chance);
-            self.send_control(flows, from, (paths, own), reply);
+            let paths = self.link.paths_to(paths);
+            self.send_control(flows, from, paths, reply);
         }
     }
 
@@ -73,8 +72,8 @@ impl FastpassRules {
         while let Some(arbiter) = self.arbiter.as_mut().filter(|arbiter| arbiter.due().0 <= now) {
             let Some((epoch, schedules)) = arbiter.on_timeout(now, &self.rules) else { continue };
             for Schedule { source, ways, slots } in schedules {
-                let own = Sprayer::own(ways, &mut self.chance);
-                self.send_control(flows, source, (ways, own), FastpassHeader::Schedule { epoch, slots });
+                let paths = self.link.paths_to(ways);
+                self.send_control(flows, source, paths, FastpassHeader::Schedule { epoch, slots });
             }
         }
     }
@@ -98,7 +97,7 @@ impl FastpassRules {
             }
             None => sender.fall_back(now, &self.rules),
         }
-        self.line_up(flows, handle);
+        self.link.line_up(flows, handle);
     }
 
     /// Rule S4: repeats a request, unless the arbiter counts as dead by now.
@@ -113,7 +112,7 @@ impl FastpassRules {
             self.liaison.asked(now);
             self.tell(flows, arbiter, request);
         }
-        self.line_up(flows, handle);
+        self.link.line_up(flows, handle);
     }
 
     /// Rules H1 to H3 for all flows of the host.
@@ -166,7 +165,7 @@ impl FastpassRules {
     fn on_status(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32, round: u32, left: u32) {
         if let Some(sender) = flows.senders.get_mut(handle) {
             sender.on_status(now, &self.rules, round, left);
-            self.line_up(flows, handle);
+            self.link.line_up(flows, handle);
         }
     }
 
@@ -182,9 +181,9 @@ impl FastpassRules {
             sender.on_slot(now, &self.rules);
             self.numbers += 1;
             let at = begin.after(self.rules.slot.saturating_mul(place));
-            let (number, handle, conn, path) = (self.numbers, slot.handle, sender.conn, slot.path);
+            let (number, handle, conn, path) = (self.numbers, slot.handle, sender.flow.conn, slot.path);
             self.slots.push(Reverse(Slot { at, number, handle, conn, path }));
-            self.line_up(flows, handle);
+            self.link.line_up(flows, handle);
         }
         self.take_slots(now);
     }

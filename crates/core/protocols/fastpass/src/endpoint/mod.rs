@@ -5,7 +5,7 @@ use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules, SmallQueue};
-use pullnet_pull::{FlowOrder, Sprayer};
+use pullnet_pull::HostLink;
 use pullnet_rng::Stream;
 use pullnet_transport::{
     Class, ConnId, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, Transmit,
@@ -59,15 +59,11 @@ pub struct FastpassRules {
     /// Requests made and slots received so far.
     rounds: u32,
     numbers: u64,
-    /// Senders that may send without a slot.
-    unscheduled: FlowOrder,
+    /// Its flows may send without a slot.
+    link: HostLink,
     /// Open senders, and one past the highest handle that any has had.
     sending: u32,
     handles: u32,
-    sprayer: Sprayer,
-    /// Flows opened so far.
-    opened: u64,
-    chance: Stream,
 }
 
 impl FastpassRules {
@@ -86,12 +82,9 @@ impl FastpassRules {
             local: SmallQueue::new(),
             rounds: 0,
             numbers: 0,
-            unscheduled: FlowOrder::new(config.matching.policy()),
+            link: HostLink::new(config.matching.policy(), config.paths, chance),
             sending: 0,
             handles: 0,
-            sprayer: Sprayer::new(config.paths, &mut chance),
-            opened: 0,
-            chance,
         };
         Endpoint::new(rules, config.give_up.saturating_add(config.time_wait))
     }
@@ -108,7 +101,7 @@ impl FastpassRules {
         if to == self.own {
             return self.local.push(header);
         }
-        let path = self.sprayer.next(paths, true, &mut self.chance);
+        let path = self.link.path(paths, true);
         let (wire, priority) = (self.rules.header as u16, CONTROL);
         let class = Class::Control;
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
@@ -207,12 +200,12 @@ impl Rules for FastpassRules {
     fn sender_status(&self, sender: &Sender) -> FlowStatus {
         FlowStatus {
             side: Side::Sender,
-            peer: sender.to,
-            conn: sender.conn,
-            bytes: sender.acknowledged(&self.rules),
-            last_progress: sender.last_progress,
+            peer: sender.flow.to,
+            conn: sender.flow.conn,
+            bytes: u64::from(sender.packets.acknowledged()) * u64::from(self.rules.mtu),
+            last_progress: sender.packets.last_progress,
             waiting_for: sender.waiting_for(),
-            counts: sender.counts,
+            counts: sender.packets.counts,
         }
     }
 

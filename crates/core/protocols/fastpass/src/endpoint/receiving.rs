@@ -1,8 +1,7 @@
 //! The receiving side of a host: it acknowledges every packet.
 
-use pullnet_connections::{Flows, Incoming, Known};
-use pullnet_pull::Sprayer;
-use pullnet_transport::{ConnId, Event, HostAddr};
+use pullnet_connections::{Admitted, Flows};
+use pullnet_transport::{ConnId, HostAddr};
 use pullnet_units::Instant;
 
 use super::FastpassRules;
@@ -18,24 +17,16 @@ impl FastpassRules {
         paths: u16,
         answers: u32,
     ) -> Option<u32> {
-        match flows.known(now, peer, conn) {
-            Known::Open(slot) => return Some(slot),
-            Known::Finished => {
-                let paths = (paths, Sprayer::own(paths, &mut self.chance));
+        let silence = self.silence();
+        match flows.admit(now, (peer, conn), silence, || self.link.paths_to(paths)) {
+            Admitted::Open(slot) => Some(slot),
+            Admitted::Ended(paths) => {
                 let header = FastpassHeader::Ack { conn, cumulative: 0, answers, finished: true };
                 self.send_control(flows, peer, paths, header);
-                return None;
+                None
             }
-            Known::Dismissed => {
-                flows.events.push(Event::Stray { peer, conn });
-                return None;
-            }
-            Known::New => {}
+            Admitted::Stray => None,
         }
-        let path = Sprayer::own(paths, &mut self.chance);
-        let slot = flows.open_receiver(peer, conn, Incoming::open(now, (peer, conn), (paths, path)));
-        flows.arm_receiver(slot, now.after(self.silence()));
-        Some(slot)
     }
 
     pub(super) fn on_data(

@@ -1,7 +1,6 @@
 //! The sources of a host.
 
 use pullnet_connections::{FlowPackets, Flows};
-use pullnet_pull::Sprayer;
 use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, Transmit};
 use pullnet_units::Instant;
 
@@ -17,25 +16,11 @@ impl FastpassRules {
         flow: &FlowSpec,
         packets: FlowPackets,
     ) {
-        let own = Sprayer::own(flow.paths, &mut self.chance);
-        self.opened += 1;
-        let sender = Sender::open(now, flow, packets, self.opened, own);
+        let sender = Sender::open(now, self.link.open(flow), packets);
         let handle = flows.open_sender(flow.to, flow.conn, sender);
         (self.sending, self.handles) = (self.sending + 1, self.handles.max(handle + 1));
         self.watch_the_dead(now);
         self.ask(flows, now, handle);
-    }
-
-    /// A sender stands in line while it may send without a slot, and its timer runs.
-    pub(super) fn line_up(&mut self, flows: &mut Flows<Self>, handle: u32) {
-        let Some(sender) = flows.senders.get_mut(handle) else { return };
-        if sender.can_send() {
-            self.unscheduled.insert(handle, &sender.standing());
-        } else {
-            self.unscheduled.remove(handle);
-        }
-        let due = sender.due;
-        flows.arm_sender(handle, due);
     }
 
     pub(super) fn on_ack(
@@ -51,27 +36,27 @@ impl FastpassRules {
         sender.on_ack(now, &self.rules, ack, |sent| {
             events.push(Event::Acked { to, conn, latency: now.since(sent) });
         });
-        if sender.is_complete() {
-            let counts = sender.counts;
+        if sender.packets.is_complete() {
+            let counts = sender.packets.counts;
             self.part(flows, now, handle);
             return flows.complete(now, to, conn, counts);
         }
-        self.line_up(flows, handle);
+        self.link.line_up(flows, handle);
     }
 
     /// A flow is about to end: it leaves the line and the arbiter.
     fn part(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
-        self.unscheduled.forget(handle);
+        self.link.ready.forget(handle);
         self.leave(flows, now, handle);
     }
 
     pub(super) fn check_sender(&mut self, flows: &mut Flows<Self>, now: Instant, handle: u32) {
         let Some(sender) = flows.senders.get_mut(handle) else { return };
-        let (to, conn) = (sender.to, sender.conn);
+        let (to, conn) = (sender.flow.to, sender.flow.conn);
         match sender.check(now, &self.rules) {
-            Check::Early => self.line_up(flows, handle),
+            Check::Early => self.link.line_up(flows, handle),
             Check::Repeat => {
-                self.line_up(flows, handle);
+                self.link.line_up(flows, handle);
                 self.repeat(flows, now, handle);
             }
             Check::Anew(seq) => {
@@ -80,10 +65,10 @@ impl FastpassRules {
             }
             Check::Timeout(seq) => {
                 flows.events.push(Event::TimedOut { to, conn, seq });
-                self.line_up(flows, handle);
+                self.link.line_up(flows, handle);
             }
             Check::GiveUp(seq) => {
-                let counts = sender.counts;
+                let counts = sender.packets.counts;
                 flows.events.push(Event::TimedOut { to, conn, seq });
                 self.part(flows, now, handle);
                 flows.fail(now, to, conn, "the receiver is silent", counts);
@@ -98,23 +83,23 @@ impl FastpassRules {
         now: Instant,
     ) -> Option<Transmit<FastpassHeader>> {
         while let Some(slot) = self.ready.pop_front() {
-            let found = flows.senders.get_mut(slot.handle).filter(|sender| sender.conn == slot.conn);
+            let found = flows.senders.get_mut(slot.handle).filter(|sender| sender.flow.conn == slot.conn);
             // The flow may have ended: its slot stays empty.
             let Some(sender) = found else { continue };
             let Some(packet) = sender.use_slot(now, &self.rules) else { continue };
-            let (to, paths) = (sender.to, (sender.paths, sender.path));
-            self.line_up(flows, slot.handle);
+            let (to, paths) = (sender.flow.to, sender.flow.paths);
+            self.link.line_up(flows, slot.handle);
             let chosen = slot.path.map(u16::from).filter(|path| *path < paths.0);
-            let path = chosen.unwrap_or_else(|| self.sprayer.next(paths, packet.2, &mut self.chance));
+            let path = chosen.unwrap_or_else(|| self.link.path(paths, packet.2));
             return Some(self.packet(to, path, SCHEDULED, packet));
         }
-        let handle = self.unscheduled.first()?;
+        let handle = self.link.ready.first()?;
         let sender = flows.senders.get_mut(handle)?;
         let packet = sender.send_unscheduled(now, &self.rules);
-        let (to, paths) = (sender.to, (sender.paths, sender.path));
-        self.unscheduled.note_served(handle);
-        self.line_up(flows, handle);
-        let path = self.sprayer.next(paths, packet.2, &mut self.chance);
+        let (to, paths) = (sender.flow.to, sender.flow.paths);
+        self.link.ready.note_served(handle);
+        self.link.line_up(flows, handle);
+        let path = self.link.path(paths, packet.2);
         Some(self.packet(to, path, UNSCHEDULED, packet))
     }
 

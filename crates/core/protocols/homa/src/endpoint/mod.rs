@@ -1,7 +1,7 @@
 //! The rules of one host: its messages in both directions.
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
-use pullnet_pull::{FlowOrder, Policy, Sprayer};
+use pullnet_pull::{FlowOrder, HostLink, Policy, Queued};
 use pullnet_rng::Stream;
 use pullnet_transport::{Class, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Side, Transmit};
 use pullnet_units::Instant;
@@ -20,25 +20,18 @@ pub type HomaEndpoint = Endpoint<HomaRules>;
 /// The state that belongs to no message.
 pub struct HomaRules {
     config: HomaConfig,
-    /// Messages that can send, fewest packets left first.
-    ready: FlowOrder,
+    /// Its messages have the link in the order of packets left, fewest first.
+    link: HostLink,
     /// Incoming messages that need grants, fewest packets left first.
     waiting: FlowOrder,
-    sprayer: Sprayer,
-    /// Messages opened so far.
-    opened: u64,
-    chance: Stream,
 }
 
 impl HomaRules {
     /// A host without messages.
-    pub fn endpoint(config: &HomaConfig, mut chance: Stream) -> HomaEndpoint {
+    pub fn endpoint(config: &HomaConfig, chance: Stream) -> HomaEndpoint {
         let rules = Self {
-            ready: FlowOrder::new(Policy::Srpt),
+            link: HostLink::new(Policy::Srpt, config.paths, chance),
             waiting: FlowOrder::new(Policy::Srpt),
-            sprayer: Sprayer::new(config.paths, &mut chance),
-            opened: 0,
-            chance,
             config: config.clone(),
         };
         Endpoint::new(rules, config.give_up.saturating_add(config.time_wait))
@@ -46,7 +39,7 @@ impl HomaRules {
 
     /// Control packets have the most urgent priority.
     fn send_control(&mut self, flows: &mut Flows<Self>, to: HostAddr, paths: (u16, u16), header: HomaHeader) {
-        let path = self.sprayer.next(paths, false, &mut self.chance);
+        let path = self.link.path(paths, false);
         let (wire, class) = (self.config.header.0 as u16, Class::Control);
         let priority = LEVELS - 1;
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
@@ -116,8 +109,8 @@ impl Rules for HomaRules {
     fn sender_status(&self, sender: &Sender) -> FlowStatus {
         FlowStatus {
             side: Side::Sender,
-            peer: sender.to,
-            conn: sender.conn,
+            peer: sender.flow.to,
+            conn: sender.flow.conn,
             bytes: sender.acknowledged(&self.config),
             last_progress: sender.last_progress,
             waiting_for: if sender.can_send() { "its turn on the link" } else { "grants" },

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use pullnet_connections::{Flows, Known};
-use pullnet_pull::{Noted, Sprayer};
+use pullnet_pull::Noted;
 use pullnet_transport::{ConnId, Event, HostAddr};
 use pullnet_units::Instant;
 
@@ -25,7 +25,7 @@ impl HomaRules {
         if let Known::Open(slot) = known {
             return Some(slot);
         }
-        let paths = (paths, Sprayer::own(paths, &mut self.chance));
+        let paths = self.link.paths_to(paths);
         match known {
             Known::New if packets > 0 => {
                 return Some(self.open_receiver(flows, now, (peer, conn), packets, paths));
@@ -45,8 +45,8 @@ impl HomaRules {
         packets: u32,
         paths: (u16, u16),
     ) -> u32 {
-        self.opened += 1;
-        let receiver = Receiver::open(now, &self.config, (peer, conn), packets, self.opened, paths);
+        let opened = self.link.number();
+        let receiver = Receiver::open(now, &self.config, (peer, conn), packets, opened, paths);
         let (waits, standing) = (receiver.needs_grants(), receiver.standing());
         let slot = flows.open_receiver(peer, conn, receiver);
         flows.arm_receiver(slot, now.after(self.config.timeout));

@@ -1,7 +1,6 @@
 //! The sending side of a host.
 
 use pullnet_connections::{FlowPackets, Flows};
-use pullnet_pull::Sprayer;
 use pullnet_transport::{Class, ConnId, FlowSpec, HostAddr, Transmit};
 use pullnet_units::Instant;
 
@@ -17,23 +16,9 @@ impl HomaRules {
         flow: &FlowSpec,
         packets: FlowPackets,
     ) {
-        let own = Sprayer::own(flow.paths, &mut self.chance);
-        self.opened += 1;
-        let sender = Sender::open(now, &self.config, flow, packets, self.opened, own);
+        let sender = Sender::open(now, &self.config, self.link.open(flow), packets);
         let slot = flows.open_sender(flow.to, flow.conn, sender);
-        self.line_up(flows, slot);
-    }
-
-    /// A message is queued for the link while it can send, and its timer runs.
-    fn line_up(&mut self, flows: &mut Flows<Self>, slot: u32) {
-        let Some(sender) = flows.senders.get_mut(slot) else { return };
-        if sender.can_send() {
-            self.ready.insert(slot, &sender.standing());
-        } else {
-            self.ready.remove(slot);
-        }
-        let due = sender.due;
-        flows.arm_sender(slot, due);
+        self.link.line_up(flows, slot);
     }
 
     /// Applies feedback of the receiver to its message.
@@ -48,7 +33,7 @@ impl HomaRules {
         let sender = flows.senders.get_mut(slot)?;
         let result = input(sender);
         sender.on_word(now, &self.config);
-        self.line_up(flows, slot);
+        self.link.line_up(flows, slot);
         Some((slot, result))
     }
 
@@ -63,7 +48,7 @@ impl HomaRules {
     ) {
         let heard = self.hear(flows, now, from, |sender| {
             let waits = sender.on_resend(now, first, until);
-            waits.then_some((sender.paths, sender.path))
+            waits.then_some(sender.flow.paths)
         });
         if let Some((_, Some(paths))) = heard {
             let (to, conn) = from;
@@ -77,35 +62,35 @@ impl HomaRules {
         // An ACK for a message that has not been sent completely is not genuine.
         let Some(sender) = flows.senders.get_mut(slot).filter(|sender| sender.all_sent()) else { return };
         let counts = sender.counts;
-        self.ready.forget(slot);
+        self.link.ready.forget(slot);
         flows.complete(now, to, conn, counts);
     }
 
     pub(super) fn check_sender(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let (to, conn, packets) = (sender.to, sender.conn, sender.packets.number);
-        let paths = (sender.paths, sender.path);
+        let (to, conn, packets) = (sender.flow.to, sender.flow.conn, sender.packets.number);
+        let paths = sender.flow.paths;
         match sender.check(now, &self.config) {
             Check::Early => {}
             Check::Query => self.send_control(flows, to, paths, HomaHeader::Query { conn, packets }),
             Check::GiveUp => {
                 let counts = sender.counts;
-                self.ready.forget(slot);
+                self.link.ready.forget(slot);
                 return flows.fail(now, to, conn, "the receiver is silent", counts);
             }
         }
-        self.line_up(flows, slot);
+        self.link.line_up(flows, slot);
     }
 
-    /// Rule S2: the message with the fewest packets left to send has the link.
+    /// The next packet of the message whose turn it is.
     pub(super) fn transmit_data(&mut self, flows: &mut Flows<Self>) -> Option<Transmit<HomaHeader>> {
-        let slot = self.ready.first()?;
+        let slot = self.link.ready.first()?;
         let sender = flows.senders.get_mut(slot)?;
         let outgoing = sender.transmit()?;
-        let (to, paths) = (sender.to, (sender.paths, sender.path));
-        self.ready.note_served(slot);
-        self.line_up(flows, slot);
-        let path = self.sprayer.next(paths, false, &mut self.chance);
+        let (to, paths) = (sender.flow.to, sender.flow.paths);
+        self.link.ready.note_served(slot);
+        self.link.line_up(flows, slot);
+        let path = self.link.path(paths, false);
         let wire = (outgoing.payload + self.config.header.0 as u32) as u16;
         let (class, priority) = (Class::Data, outgoing.priority);
         let (header, again) = (outgoing.header, outgoing.again);

@@ -1,7 +1,7 @@
 //! The rules of one host: its flows in both directions.
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules};
-use pullnet_pull::{FlowOrder, Policy, Sprayer};
+use pullnet_pull::{HostLink, Policy, Queued};
 use pullnet_rng::Stream;
 use pullnet_transport::{Fate, FlowSpec, FlowStatus, Received, Side, Transmit};
 use pullnet_units::Instant;
@@ -19,25 +19,16 @@ pub type PfabricEndpoint = Endpoint<PfabricRules>;
 /// The state that belongs to no flow.
 pub struct PfabricRules {
     config: PfabricConfig,
-    /// Senders that can send, in the order in which switches would serve them.
-    ready: FlowOrder,
-    sprayer: Sprayer,
-    /// Flows opened so far.
-    opened: u64,
-    chance: Stream,
+    /// Its flows have the link in the order in which switches would serve them.
+    link: HostLink,
 }
 
 impl PfabricRules {
     /// A host without flows.
-    pub fn endpoint(config: &PfabricConfig, mut chance: Stream) -> PfabricEndpoint {
+    pub fn endpoint(config: &PfabricConfig, chance: Stream) -> PfabricEndpoint {
         let policy = if config.rank == RankBy::Left { Policy::Srpt } else { Policy::Edf };
-        let rules = Self {
-            ready: FlowOrder::new(policy),
-            sprayer: Sprayer::new(config.paths, &mut chance),
-            opened: 0,
-            chance,
-            config: config.clone(),
-        };
+        let link = HostLink::new(policy, config.paths, chance);
+        let rules = Self { link, config: config.clone() };
         Endpoint::new(rules, config.give_up.saturating_add(config.time_wait))
     }
 }
@@ -91,12 +82,12 @@ impl Rules for PfabricRules {
     fn sender_status(&self, sender: &Sender) -> FlowStatus {
         FlowStatus {
             side: Side::Sender,
-            peer: sender.to,
-            conn: sender.conn,
-            bytes: sender.acknowledged(&self.config),
-            last_progress: sender.last_progress,
+            peer: sender.flow.to,
+            conn: sender.flow.conn,
+            bytes: u64::from(sender.packets.acknowledged()) * self.config.mtu.0,
+            last_progress: sender.packets.last_progress,
             waiting_for: if sender.can_send() { "its turn on the link" } else { "ACKs" },
-            counts: sender.counts,
+            counts: sender.packets.counts,
         }
     }
 

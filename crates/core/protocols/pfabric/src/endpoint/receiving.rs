@@ -1,8 +1,7 @@
 //! The receiving side of a host: it acknowledges every packet.
 
-use pullnet_connections::{Flows, Incoming, Known};
-use pullnet_pull::Sprayer;
-use pullnet_transport::{Class, ConnId, Event, HostAddr, Transmit};
+use pullnet_connections::{Admitted, Flows};
+use pullnet_transport::{Class, ConnId, HostAddr, Transmit};
 use pullnet_units::{Instant, Picos};
 
 use super::PfabricRules;
@@ -16,7 +15,7 @@ impl PfabricRules {
         paths: (u16, u16),
         header: PfabricHeader,
     ) {
-        let path = self.sprayer.next(paths, false, &mut self.chance);
+        let path = self.link.path(paths, false);
         let wire = self.config.header.0 as u16;
         let (class, priority) = (Class::Control, 0);
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
@@ -32,25 +31,16 @@ impl PfabricRules {
         paths: u16,
         answers: Option<u32>,
     ) -> Option<u32> {
-        match flows.known(now, peer, conn) {
-            Known::Open(slot) => return Some(slot),
-            Known::Finished => {
-                let paths = (paths, Sprayer::own(paths, &mut self.chance));
+        let silence = self.silence();
+        match flows.admit(now, (peer, conn), silence, || self.link.paths_to(paths)) {
+            Admitted::Open(slot) => Some(slot),
+            Admitted::Ended(paths) => {
                 let header = PfabricHeader::Ack { conn, cumulative: 0, answers, finished: true };
                 self.acknowledge(flows, peer, paths, header);
-                return None;
+                None
             }
-            Known::Dismissed => {
-                flows.events.push(Event::Stray { peer, conn });
-                return None;
-            }
-            Known::New => {}
+            Admitted::Stray => None,
         }
-        let path = Sprayer::own(paths, &mut self.chance);
-        let receiver = Incoming::open(now, (peer, conn), (paths, path));
-        let slot = flows.open_receiver(peer, conn, receiver);
-        flows.arm_receiver(slot, now.after(self.silence()));
-        Some(slot)
     }
 
     /// How long a sender may be silent before its receiver is forgotten.

@@ -1,7 +1,7 @@
 //! The rules of one host: its flows in both directions, and its token clock.
 
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
-use pullnet_pull::{FlowOrder, Sprayer};
+use pullnet_pull::{FlowOrder, HostLink};
 use pullnet_rng::Stream;
 use pullnet_transport::{
     Class, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side, Transmit,
@@ -49,19 +49,15 @@ pub type PhostEndpoint = Endpoint<PhostRules>;
 pub struct PhostRules {
     rules: Parameters,
     clock: TokenClock,
-    /// Sources with tokens.
-    ready: FlowOrder,
+    /// Sources with tokens are ready for it.
+    link: HostLink,
     /// Destinations that may give a token.
     waiting: FlowOrder,
-    sprayer: Sprayer,
-    /// Flows opened so far.
-    opened: u64,
-    chance: Stream,
 }
 
 impl PhostRules {
     /// A host without flows.
-    pub fn endpoint(config: &PhostConfig, host: HostInfo, mut chance: Stream) -> PhostEndpoint {
+    pub fn endpoint(config: &PhostConfig, host: HostInfo, chance: Stream) -> PhostEndpoint {
         let rules = Self {
             rules: Parameters::new(config, host.rate),
             clock: TokenClock {
@@ -70,11 +66,8 @@ impl PhostRules {
                 asleep_until: Instant::ZERO,
                 due: Instant::NEVER,
             },
-            ready: FlowOrder::new(config.source),
+            link: HostLink::new(config.source, config.paths, chance),
             waiting: FlowOrder::new(config.destination),
-            sprayer: Sprayer::new(config.paths, &mut chance),
-            opened: 0,
-            chance,
         };
         Endpoint::new(rules, config.give_up.saturating_add(config.time_wait))
     }
@@ -87,7 +80,7 @@ impl PhostRules {
         (paths, again): ((u16, u16), bool),
         header: PhostHeader,
     ) {
-        let path = self.sprayer.next(paths, again, &mut self.chance);
+        let path = self.link.path(paths, again);
         let (wire, priority) = (self.rules.header as u16, self.rules.control_priority());
         let class = Class::Control;
         flows.control.push(Transmit { to, path, wire, class, priority, ect: false, again: false, header });
@@ -160,8 +153,8 @@ impl Rules for PhostRules {
     fn sender_status(&self, sender: &Sender) -> FlowStatus {
         FlowStatus {
             side: Side::Sender,
-            peer: sender.to,
-            conn: sender.conn,
+            peer: sender.flow.to,
+            conn: sender.flow.conn,
             bytes: sender.acknowledged(&self.rules),
             last_progress: sender.last_progress,
             waiting_for: "tokens",

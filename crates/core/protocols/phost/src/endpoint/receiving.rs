@@ -1,7 +1,7 @@
 //! The destinations of a host and its token clock.
 
 use pullnet_connections::{Flows, Known};
-use pullnet_pull::{Noted, Sprayer};
+use pullnet_pull::Noted;
 use pullnet_transport::{ConnId, Event, HostAddr};
 use pullnet_units::{Instant, Picos};
 
@@ -24,8 +24,8 @@ impl PhostRules {
             Known::Open(slot) => return Some(slot),
             // The ACK was lost.
             Known::Finished => {
-                let own = Sprayer::own(paths, &mut self.chance);
-                self.send_control(flows, peer, ((paths, own), true), PhostHeader::Ack { conn });
+                let paths = self.link.paths_to(paths);
+                self.send_control(flows, peer, (paths, true), PhostHeader::Ack { conn });
             }
             Known::New if about.packets > 0 => {
                 return Some(self.open_receiver(flows, now, (peer, conn), about, paths));
@@ -43,9 +43,8 @@ impl PhostRules {
         about: About,
         paths: u16,
     ) -> u32 {
-        let own = Sprayer::own(paths, &mut self.chance);
-        self.opened += 1;
-        let receiver = Receiver::open(now, &self.rules, (peer, conn), about, self.opened, (paths, own));
+        let (paths, opened) = (self.link.paths_to(paths), self.link.number());
+        let receiver = Receiver::open(now, &self.rules, (peer, conn), about, opened, paths);
         // The packets of free tokens come without further tokens: so many tokens are left out. The latest flow decides.
         let held = self.rules.packet_time.saturating_mul(receiver.free().into());
         self.clock.held_until = self.clock.next_turn(now, self.rules.packet_time).after(held);

@@ -1,7 +1,6 @@
 //! The sources of a host.
 
 use pullnet_connections::{FlowPackets, Flows};
-use pullnet_pull::Sprayer;
 use pullnet_transport::{Class, ConnId, FlowSpec, HostAddr, Transmit};
 use pullnet_units::Instant;
 
@@ -17,12 +16,11 @@ impl PhostRules {
         flow: &FlowSpec,
         packets: FlowPackets,
     ) {
-        let own = Sprayer::own(flow.paths, &mut self.chance);
-        self.opened += 1;
-        let sender = Sender::open(now, &self.rules, flow, packets, self.opened, own);
+        let outbound = self.link.open(flow);
+        let sender = Sender::open(now, &self.rules, outbound, packets);
         let header = PhostHeader::Rts { conn: flow.conn, about: sender.about, again: false };
         let slot = flows.open_sender(flow.to, flow.conn, sender);
-        self.send_control(flows, flow.to, ((flow.paths, own), false), header);
+        self.send_control(flows, flow.to, (outbound.paths, false), header);
         self.line_up(flows, now, slot);
     }
 
@@ -30,7 +28,7 @@ impl PhostRules {
     fn line_up(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
         if sender.has_token(now) {
-            self.ready.insert(slot, &sender.standing());
+            self.link.ready.insert(slot, &sender.standing());
         }
         let due = sender.due;
         flows.arm_sender(slot, due);
@@ -70,14 +68,14 @@ impl PhostRules {
         // An ACK before everything was sent cannot be genuine.
         let Some(sender) = flows.senders.get_mut(slot).filter(|sender| complete(sender)) else { return };
         let counts = sender.counts;
-        self.ready.forget(slot);
+        self.link.ready.forget(slot);
         flows.complete(now, to, conn, counts);
     }
 
     pub(super) fn check_sender(&mut self, flows: &mut Flows<Self>, now: Instant, slot: u32) {
         let Some(sender) = flows.senders.get_mut(slot) else { return };
-        let (to, conn, about) = (sender.to, sender.conn, sender.about);
-        let paths = (sender.paths, sender.path);
+        let (to, conn, about) = (sender.flow.to, sender.flow.conn, sender.about);
+        let paths = sender.flow.paths;
         match sender.check(now, &self.rules) {
             Check::Early => {}
             Check::Again => {
@@ -86,7 +84,7 @@ impl PhostRules {
             }
             Check::GiveUp => {
                 let counts = sender.counts;
-                self.ready.forget(slot);
+                self.link.ready.forget(slot);
                 return flows.fail(now, to, conn, "the receiver is silent", counts);
             }
         }
@@ -100,23 +98,23 @@ impl PhostRules {
         now: Instant,
     ) -> Option<Transmit<PhostHeader>> {
         loop {
-            let slot = self.ready.first()?;
+            let slot = self.link.ready.first()?;
             let Some(sender) = flows.senders.get_mut(slot) else {
-                self.ready.forget(slot);
+                self.link.ready.forget(slot);
                 continue;
             };
             let Some((header, payload, again)) = sender.transmit(now) else {
-                self.ready.remove(slot);
+                self.link.ready.remove(slot);
                 continue;
             };
             let priority = self.rules.data_priority(sender.about.packets);
-            let (to, paths) = (sender.to, (sender.paths, sender.path));
+            let (to, paths) = (sender.flow.to, sender.flow.paths);
             let more = sender.has_token(now);
-            self.ready.note_served(slot);
+            self.link.ready.note_served(slot);
             if !more {
-                self.ready.remove(slot);
+                self.link.ready.remove(slot);
             }
-            let path = self.sprayer.next(paths, again, &mut self.chance);
+            let path = self.link.path(paths, again);
             let wire = (payload + self.rules.header) as u16;
             let class = Class::Data;
             return Some(Transmit { to, path, wire, class, priority, ect: false, again, header });

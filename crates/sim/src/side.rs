@@ -1,0 +1,43 @@
+//! What the hosts and the ports of a shard have in common.
+
+use std::ops::Range;
+
+use pullnet_transport::Words;
+
+use crate::clock::Window;
+use crate::network::Network;
+use crate::outbox::{Emission, Outbox};
+use crate::packet::Packet;
+
+/// The processes of one kind in a shard, hosts or ports, as the other kind sees them.
+///
+/// Hosts and ports are compiled separately and exchange only mail, so that P protocols and Q disciplines cost P + Q
+/// compilations instead of P times Q. A virtual call moves a batch of packets, never a single one.
+pub trait Side<W: Words>: Send {
+    /// Processes every event in `window`; packets for the other kind go to `other` in batches. Returns whether any process was
+    /// visited.
+    fn work(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        out: &mut Outbox<W>,
+        other: &mut dyn Side<W>,
+    ) -> bool;
+    /// Puts the packets of `mail` into inboxes; those for processes of other shards into `abroad`. May be called at any
+    /// time within the window: packets arrive in a later window than the one in which they are sent.
+    fn accept(
+        &mut self,
+        net: &Network<W>,
+        window: Window,
+        mail: &[Emission<W>],
+        abroad: &mut Vec<Emission<W>>,
+    );
+    /// Processes every event before the end of the run.
+    fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
+    /// Returns the earliest busy window, `window` or later; `u64::MAX` if there is none.
+    fn next_busy(&mut self, window: u64) -> u64;
+    /// Process numbers.
+    fn range(&self) -> Range<u32>;
+    /// Visits every packet on its way to a process or waiting there.
+    fn packets(&self, visit: &mut dyn FnMut(&Packet<W>));
+}

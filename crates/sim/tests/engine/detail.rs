@@ -1,0 +1,185 @@
+//! Detail of single ports and flows: series of ports, least times under faults and on links that differ by direction.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::common::{compiled, simulate};
+use pullnet_record::{PortSeriesRow, RunRecord};
+use pullnet_scenario::compile;
+use pullnet_units::Instant;
+
+const INCAST: &str = r#"until = "all flows done"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 8
+[transport]
+kind = "ndp"
+[switch]
+kind = "trim"
+[[traffic]]
+kind = "incast"
+degree = 15
+size = "180 kB"
+[probes.port_series]
+interval = "10 us"
+"#;
+
+fn sums(record: &RunRecord) -> BTreeMap<u32, [u64; 5]> {
+    let mut sums: BTreeMap<u32, [u64; 5]> = BTreeMap::new();
+    for row in &record.port_series {
+        let of_row = [row.packets, row.bytes, row.trimmed, row.returned, row.dropped];
+        let sum = sums.entry(row.row).or_default();
+        sum.iter_mut().zip(of_row).for_each(|(sum, value)| *sum += value);
+    }
+    sums
+}
+
+#[test]
+fn series_of_ports_add_up_to_the_table_of_ports() {
+    let record = simulate(&compiled(INCAST, &[]), 1);
+    let sums = sums(&record);
+    let mut trimmed = 0;
+    for (row, port) in record.ports.iter().enumerate().filter(|(_, port)| port.port.is_some()) {
+        let found = sums.get(&(row as u32)).copied().unwrap_or_default();
+        assert_eq!(
+            found,
+            [port.packets, port.bytes, port.trimmed, port.returned, port.dropped],
+            "{}",
+            port.name
+        );
+        trimmed += port.trimmed;
+    }
+    assert!(trimmed > 0);
+    let held = record.port_series.iter().map(|row| row.data).max();
+    assert_eq!(held, Some(8), "the data queue is full at the end of some interval");
+    let last: BTreeMap<u32, PortSeriesRow> = record.port_series.iter().map(|row| (row.row, *row)).collect();
+    assert!(last.values().all(|row| (row.data, row.control) == (0, 0)), "in the end all queues are empty");
+    let order =
+        record.port_series.windows(2).all(|pair| (pair[0].row, pair[0].at) < (pair[1].row, pair[1].at));
+    assert!(order, "rows are in order of port and time, each once");
+}
+
+#[test]
+fn series_of_ports_change_nothing_and_do_not_depend_on_threads() {
+    let with = simulate(&compiled(INCAST, &[]), 1);
+    let threads = simulate(&compiled(INCAST, &[]), 2);
+    assert_eq!(with.port_series, threads.port_series);
+    let without = simulate(&compiled(&INCAST[..INCAST.find("[probes").expect("it has probes")], &[]), 1);
+    assert_eq!(with.fingerprint, without.fingerprint);
+    assert_eq!(without.port_series, []);
+}
+
+#[test]
+fn ports_can_be_chosen_by_name_switch_and_level() {
+    let ports = |of: &str| {
+        let record = simulate(&compiled(INCAST, &[("probes.port_series.of", of)]), 1);
+        let rows = sums(&record).into_keys();
+        rows.map(|row| record.ports[row as usize].name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ports("tor 0 -> host 0"), ["tor 0 -> host 0"]);
+    assert!(ports("tor 1").iter().all(|name| name.starts_with("tor 1 -> ")) && ports("tor 1").len() == 10);
+    assert!(ports("spine->tor").iter().all(|name| name.starts_with("spine ")));
+    let set = [("probes.port_series.of".to_owned(), "tor 9".to_owned())];
+    let errors = compile("a.toml", INCAST, &set, &BTreeMap::new()).unwrap_err();
+    assert_eq!(
+        errors[0].to_string(),
+        "--set probes.port_series.of: \"tor 9\" names no port of a switch; use one of the levels \"spine->tor\", \
+         \"tor->host\", \"tor->spine\", a port such as \"tor 0 -> host 0\""
+    );
+}
+
+#[test]
+fn a_series_of_more_rows_than_memory_is_for_is_refused() {
+    let text = INCAST.replace("until = \"all flows done\"", "duration = \"10 s\"");
+    let errors = compile("a.toml", &text, &[], &BTreeMap::new()).unwrap_err();
+    assert!(errors[0].to_string().contains("use at least"), "{}", errors[0]);
+    assert!(errors[0].to_string().ends_with("or fewer ports by `of`"), "{}", errors[0]);
+    let set = [("probes.port_series.of".to_owned(), "tor 0 -> host 0".to_owned())];
+    assert!(compile("a.toml", &text, &set, &BTreeMap::new()).is_ok());
+}
+
+const DUMBBELL: &str = r#"until = "all flows done"
+[topology]
+kind = "dumbbell"
+left = 2
+right = 2
+[transport]
+kind = "ndp"
+[switch]
+kind = "trim"
+[[traffic]]
+kind = "incast"
+hosts = "0,2"
+degree = 1
+size = "900 kB"
+"#;
+
+fn slowdown(record: &RunRecord) -> f64 {
+    let flow = &record.flows[0];
+    let took = flow.received.expect("the flow is done").since(flow.start);
+    took.0 as f64 / flow.ideal.expect("it has an end").0 as f64
+}
+
+#[test]
+fn a_flow_that_has_a_slow_link_to_itself_is_not_slow() {
+    let sound = simulate(&compiled(DUMBBELL, &[]), 1);
+    assert!((1.0..1.2).contains(&slowdown(&sound)), "{}", slowdown(&sound));
+    let text =
+        format!("{DUMBBELL}[[fault]]\nplace = \"switch 0 - switch 1\"\nrate = \"1 Gbps\"\nfrom = \"0 ps\"\n");
+    let degraded = simulate(&compiled(&text, &[]), 1);
+    assert!(degraded.flows[0].received > sound.flows[0].received.map(|at| Instant(at.0 * 8)));
+    assert!((1.0..1.2).contains(&slowdown(&degraded)), "{}", slowdown(&degraded));
+}
+
+const ASYMMETRIC: &str = r#"
+[defaults]
+rate = "10 Gbps"
+delay = "1 us"
+[[switch]]
+name = "s"
+[[host]]
+name = "a"
+[[host]]
+name = "b"
+[[link]]
+between = ["a", "s"]
+[[link]]
+between = ["b", "s"]
+rate = "1 Gbps"
+back = { rate = "10 Gbps" }
+"#;
+
+/// A host that sends at 1 Gb/s and receives at 10 Gb/s.
+#[test]
+fn each_direction_of_a_link_has_its_own_rate() {
+    let files = BTreeMap::from([("net.toml".to_owned(), ASYMMETRIC.as_bytes().to_vec())]);
+    let time = |hosts: &str, to: &str| {
+        let text = DUMBBELL
+            .replace("kind = \"dumbbell\"\nleft = 2\nright = 2", "kind = \"file\"\nfile = \"net.toml\"")
+            .replace("hosts = \"0,2\"", &format!("hosts = \"{hosts}\"\nto = {to}"));
+        let scenario = compile("test.toml", &text, &[], &files).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let record = simulate(&Arc::new(scenario), 1);
+        assert!((1.0..1.2).contains(&slowdown(&record)), "{hosts} {}", slowdown(&record));
+        record.flows[0].received.expect("the flow is done").0
+    };
+    let (down, up) = (time("0,1", "1"), time("0,1", "0"));
+    assert!(up > 8 * down, "up {up} ps, down {down} ps");
+}
+
+#[test]
+fn first_copies_are_counted_apart() {
+    let text = format!("{DUMBBELL}[[fault]]\nplace = \"all links\"\nloss = 0.05\nfrom = \"0 ps\"\n");
+    let totals = simulate(&compiled(&text, &[]), 1).totals;
+    assert_eq!(totals.data_unique, 100);
+    assert!(totals.data_delivered >= totals.data_unique && totals.retransmitted > 0);
+    let doubled =
+        simulate(&compiled(&text, &[("transport.timeout", "20 us"), ("transport.piggyback", "false")]), 1)
+            .totals;
+    assert_eq!(doubled.data_unique, 100);
+    assert!(
+        doubled.data_delivered > doubled.data_unique,
+        "a timeout below the round trip sends packets twice"
+    );
+}

@@ -1,0 +1,20 @@
+//! The engine. One program, because each program of tests is compiled and linked by itself.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod cut_through;
+mod detail;
+mod hops;
+mod invariants;
+mod learned_timers;
+mod never_ending;
+mod ns3;
+mod ns3_dctcp;
+mod on_arrival;
+mod pause;
+mod reference;
+mod scdp;
+mod sessions;
+mod ties;
+mod timeouts;
+mod transports;
