@@ -6,6 +6,7 @@ import socket
 import struct
 import subprocess
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -330,19 +331,7 @@ def test_no_byte_of_a_flow_is_lost(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [5, 9, 10])
 def test_netflow_and_ipfix_through_the_collector_of_nfdump(version: int, tmp_path: Path) -> None:
     """Packets of an exporter, as they are on the wire, through nfcapd and nfdump to volumes."""
-    (tmp_path / "flows").mkdir()
-    port = free_port()
-    folder = str(tmp_path / "flows")
-    collector = subprocess.Popen(["nfcapd", "-w", folder, "-p", str(port), "-b", "127.0.0.1", "-t", "60"])
-    with collector, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        time.sleep(1)
-        for packet in exported(version):
-            sender.sendto(packet, ("127.0.0.1", port))
-        time.sleep(1)
-        collector.terminate()
-    (file,) = Path(folder).glob("nfcapd.2*")
-    command = ["nfdump", "-r", str(file), "-o", "csv"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True, env={"TZ": "UTC"}).stdout
+    text = collected("nfcapd", exported(version), tmp_path)
     (volumes,) = table(tmp_path, text)
     assert volumes.bytes.sum() == 12_000_900
     assert volumes.start == 1_700_000_400 - 300
@@ -360,20 +349,40 @@ def test_sflow_through_the_collector_of_nfdump(tmp_path: Path) -> None:
     agent = b"\x7f\0\0\x01"
     packet = struct.pack(">II", 5, 1) + agent + struct.pack(">IIII", 0, 1, 1000, 1)
     packet += struct.pack(">II", 1, len(sample)) + sample
-    (tmp_path / "flows").mkdir()
-    port = free_port()
-    folder = str(tmp_path / "flows")
-    collector = subprocess.Popen(["sfcapd", "-w", folder, "-p", str(port), "-b", "127.0.0.1", "-t", "60"])
-    with collector, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        time.sleep(1)
-        sender.sendto(packet, ("127.0.0.1", port))
-        time.sleep(1)
-        collector.terminate()
-    (file,) = Path(folder).glob("nfcapd.2*")
-    command = ["nfdump", "-r", str(file), "-o", "csv"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True, env={"TZ": "UTC"}).stdout
+    text = collected("sfcapd", [packet], tmp_path)
     (volumes,) = table(tmp_path, text)
     assert volumes.bytes.sum() == pytest.approx(1_500_000, rel=0.02)
+
+
+def collected(program: str, packets: list[bytes], tmp_path: Path) -> str:
+    """What a collector of nfdump keeps of packets, as CSV. At the turn of an hour it may begin another file."""
+    folder = tmp_path / "flows"
+    folder.mkdir()
+    port = free_port()
+    command = [program, "-w", str(folder), "-p", str(port), "-b", "127.0.0.1", "-t", "3600"]
+    with subprocess.Popen(command) as collector, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        wait_for(lambda: waiting(port) == 0)  # the collector listens
+        for packet in packets:
+            sender.sendto(packet, ("127.0.0.1", port))
+        wait_for(lambda: waiting(port) == 0)  # it has taken all packets
+        collector.terminate()
+    command = ["nfdump", "-R", str(folder), "-o", "csv"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env={"TZ": "UTC"}).stdout
+
+
+def waiting(port: int) -> int | None:
+    """Bytes that wait at a UDP port of the loopback interface; `None` if nobody listens."""
+    sockets = [line.split() for line in Path("/proc/net/udp").read_text(encoding="ascii").splitlines()[1:]]
+    queues = [fields[4] for fields in sockets if fields[1] == f"0100007F:{port:04X}"]
+    return int(queues[0].split(":")[1], 16) if queues else None
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, for half a minute at most."""
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end, "nothing happened for 30 s"
+        time.sleep(0.02)
 
 
 def free_port() -> int:
