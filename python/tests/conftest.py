@@ -1,10 +1,13 @@
 """Tests run the installed command as a user does."""
 
 import json
+import os
+import select
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -106,13 +109,58 @@ LONG = SMALL.replace('until = "all flows done"\nlimit = "100 ms"', 'duration = "
 Pullnet = Callable[..., subprocess.CompletedProcess[str]]
 
 
+class CommandServer:
+    """The command in a process that has imported it, for tests that do not look at the process."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._outputs = [scratch / "stdout", scratch / "stderr"]
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        server = [sys.executable, str(Path(__file__).with_name("command_server.py"))]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(server, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
+
+    def run(self, folder: Path, arguments: tuple[str, ...], timeout: float) -> subprocess.CompletedProcess[str]:
+        """Run the command in `folder`."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        request = {
+            "arguments": [str(word) for word in arguments],
+            "folder": str(folder),
+            "environment": dict(os.environ),
+            "stdout": str(self._outputs[0]),
+            "stderr": str(self._outputs[1]),
+        }
+        stdin.write(json.dumps(request) + "\n")
+        stdin.flush()
+        if not select.select([stdout], [], [], timeout)[0]:
+            self.close()
+            self._process = self._start()
+            raise subprocess.TimeoutExpired(["pullnet", *arguments], timeout)
+        code = int(stdout.readline())
+        return subprocess.CompletedProcess(["pullnet", *arguments], code, *(path.read_text() for path in self._outputs))
+
+    def close(self) -> None:
+        """End the process, and the command in it."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+@pytest.fixture(scope="session")
+def command_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CommandServer]:
+    """The process that runs the command for all tests."""
+    server = CommandServer(tmp_path_factory.mktemp("command"))
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def pullnet(tmp_path: Path) -> Pullnet:
+def pullnet(tmp_path: Path, command_server: CommandServer) -> Pullnet:
     """The command, run in a folder of its own."""
 
     def run(*arguments: str, timeout: float = WATCHDOG_S) -> subprocess.CompletedProcess[str]:
-        command = [str(COMMAND), *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=timeout, check=False)
+        return command_server.run(tmp_path, arguments, timeout)
 
     return run
 

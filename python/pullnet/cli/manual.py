@@ -14,15 +14,14 @@ EPILOG = epilog("pullnet manual ~/.local/share/man/man1 && man pullnet-run")
 
 
 def manual(
+    context: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the pages go.", show_default=False)],
 ) -> None:
     """Write the help of every command as a page for man: DIR/pullnet-run.1 and so on."""
-    from pullnet.cli.app import app
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
         count = 0
-        for words, command in commands(typer.main.get_command(app), ("pullnet",)):
+        for words, command in commands(context.find_root().command, ("pullnet",)):
             (folder / f"{'-'.join(words)}.1").write_text(page(words, command), encoding="utf-8")
             count += 1
     except OSError as error:
