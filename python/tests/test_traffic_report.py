@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 from pullnet.traffic import State, Volumes, fit
-from pullnet.traffic.report import figures, write
+from pullnet.traffic.report import figures, pictures, write
 from pullnet.traffic.report.summary import sentences
 from pullnet.traffic.studies import Options, study
 from pullnet.traffic.synthesis import law_of, synthesise
@@ -87,6 +89,19 @@ def test_the_capacity_picture_has_dates(tmp_path: Path) -> None:
     relative = study([trace("core-1", 0.3, 1, start=0.0)], Options(stationarity=False))
     (picture,) = figures.capacities(relative)
     assert (picture.x, picture.dates) == ("time since the beginning (s)", False)
+
+
+def test_dates_are_written_at_the_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = study([trace("core-1", 0.3, 1)], Options(stationarity=False))
+    (picture,) = figures.capacities(found)
+    drawn: list[Figure] = []
+    monkeypatch.setattr(pyplot, "close", drawn.append)
+    pictures.write(picture, tmp_path)
+    monkeypatch.undo()
+    (axes,) = drawn[0].axes
+    shown = [label.get_text() for label in axes.get_xticklabels()]
+    assert "Oct" in shown
+    pyplot.close(drawn[0])
 
 
 def test_silences_are_not_called_an_outage_and_no_picture_contradicts_the_verdict() -> None:

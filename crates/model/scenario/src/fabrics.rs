@@ -32,7 +32,7 @@ settings! {
 
 settings! {
     /// Switches joined at random, a random regular graph RRG(N, k, r). Packets take the shortest paths, counted in links; the
-    /// paper also uses longer ones. Source: Singla et al., NSDI 2012.
+    /// paper takes the eight shortest, of different lengths: longer_paths = true and max_paths = 8. Source: Singla et al., NSDI 2012.
     pub struct JellyfishSettings {
         /// N: number of switches. switches * degree is even.
         switches: u32 = 20 in 2 => 4096; required,
@@ -42,8 +42,11 @@ settings! {
         degree: u32 = 5 in 1 => 1023; required,
         /// Seed of the graph. The seed of the run does not change it.
         seed: u64 = 1,
-        /// Most shortest paths that are used between two hosts.
+        /// Most paths that are used between two hosts; up to 256 with longer_paths.
         max_paths: u16 = 64 in 1 => 65535,
+        /// Whether senders use paths that are longer than the shortest ones too, up to max_paths in all. Switches that choose paths
+        /// themselves (switch.forwarding) take the shortest ones.
+        longer_paths: bool = false,
     }
 }
 
@@ -160,8 +163,8 @@ fn ab_fat_tree(reader: &Reader<'_>) -> Option<Network> {
 
 fn jellyfish(reader: &Reader<'_>) -> Option<Network> {
     fabric(reader, &FABRIC_LINKS, |own: &JellyfishSettings, [host_link, fabric_link]| {
-        let JellyfishSettings { switches, ports, degree, seed, max_paths } = *own;
-        Jellyfish { switches, ports, degree, seed, max_paths, host_link, fabric_link }.build()
+        let JellyfishSettings { switches, ports, degree, seed, max_paths, longer_paths } = *own;
+        Jellyfish { switches, ports, degree, seed, max_paths, longer_paths, host_link, fabric_link }.build()
     })
 }
 

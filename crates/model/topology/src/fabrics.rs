@@ -167,6 +167,8 @@ pub struct Jellyfish {
     pub seed: u64,
     /// Most paths listed between two switches, at least 1.
     pub max_paths: u16,
+    /// Whether paths longer than the shortest ones are listed after these, as in the paper, which has `max_paths` = 8.
+    pub longer_paths: bool,
     /// Link between host and switch.
     pub host_link: Link,
     /// Links between switches.
@@ -177,7 +179,17 @@ impl Default for Jellyfish {
     /// 12 switches with 2 hosts and 4 links to other switches each, at 10 Gb/s.
     fn default() -> Self {
         let (host_link, fabric_link) = (LINK, LINK);
-        Self { switches: 12, ports: 6, degree: 4, seed: 1, max_paths: 64, host_link, fabric_link }
+        let longer_paths = false;
+        Self {
+            switches: 12,
+            ports: 6,
+            degree: 4,
+            seed: 1,
+            max_paths: 64,
+            longer_paths,
+            host_link,
+            fabric_link,
+        }
     }
 }
 
@@ -185,6 +197,8 @@ impl Jellyfish {
     const KIND: &'static str = "jellyfish";
     /// Graphs that are drawn until one is connected. A random one of degree 3 or more nearly always is.
     const TRIES: u64 = 100;
+    /// Most paths of different lengths: they are found one after the other, each by a search from every switch of the one before.
+    const MOST_LONGER: u64 = 256;
 
     /// Builds the topology: hosts switch by switch.
     pub fn build(&self) -> Result<Topology, TopologyError> {
@@ -199,6 +213,7 @@ impl Jellyfish {
         };
         let mut graph = Graph::new(format!("jellyfish {count}x{degree}"));
         graph.max_paths = self.max_paths;
+        graph.longer_paths = self.longer_paths;
         let vertices = switches(&mut graph, "switch", count)?;
         hosts(&mut graph, &vertices, ports - degree, self.host_link)?;
         for (a, b) in edges {
@@ -224,7 +239,8 @@ impl Jellyfish {
             let remedy = "switches * degree is odd, and one port would be left; use an even number";
             return Err(refuse(Self::KIND, "degree", degree, remedy));
         }
-        within(Self::KIND, "max_paths", self.max_paths.into(), 1, 65_535)?;
+        let most = if self.longer_paths { Self::MOST_LONGER } else { u16::MAX.into() };
+        within(Self::KIND, "max_paths", self.max_paths.into(), 1, most as u32)?;
         affordable(Self::KIND, u64::from(count) * u64::from(ports))
     }
 }

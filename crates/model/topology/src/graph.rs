@@ -7,7 +7,7 @@ use pullnet_units::{HostId, Id, IdVec, NodeId, PortId};
 use crate::error::TopologyError;
 use crate::model::{Host, HostLinks, HostPeer, Level, Link, Node, NodeKind, Peer, Port};
 use crate::names::Names;
-use crate::paths::Paths;
+use crate::paths::{Listed, Paths};
 use crate::topology::{Routing, Topology};
 
 /// Most links of a switch: ports are counted in 16 bits.
@@ -36,6 +36,8 @@ pub struct Graph {
     name: String,
     /// Most paths listed between two switches, 1 to 65535; default 64.
     pub max_paths: u16,
+    /// Whether paths longer than the shortest ones are listed after these, up to `max_paths` in all.
+    pub longer_paths: bool,
     /// What becomes of the links of a host that has several.
     pub host_links: HostLinks,
     pub(crate) vertices: Vec<Vertex>,
@@ -68,6 +70,7 @@ impl Graph {
         Self {
             name: name.into(),
             max_paths: 64,
+            longer_paths: false,
             host_links: HostLinks::One,
             vertices: Vec::new(),
             cables: Vec::new(),
@@ -181,7 +184,8 @@ impl Graph {
         let (hosts, ports) = (plan.hosts(), plan.ports());
         let given = plan.order.iter().map(|vertex| self.vertices[*vertex].name.clone()).collect();
         let names = Names::given(given, plan.host_count as u32);
-        let paths = Paths::new(&hosts, &nodes, &ports, self.max_paths);
+        let listed = Listed { most: self.max_paths, longer: self.longer_paths };
+        let paths = Paths::new(&hosts, &nodes, &ports, listed);
         let parts = plan.parts();
         if let Some((a, b)) = paths.unreachable() {
             let name = |host: HostId| &self.vertices[plan.order[host.index()]].name;

@@ -95,7 +95,9 @@ impl Topology {
     ) -> Picos {
         let usable = |link: LinkRef| {
             let built = self.link(link);
-            let Some(schedule) = faults.get(link) else { return Some(built) };
+            let Some(schedule) = faults.get(link).filter(|_| !self.can_avoid(link)) else {
+                return Some(built);
+            };
             schedule.best_rate(span.0, span.1).map(|rate| Link { rate, ..built })
         };
         let stages = self.layered_stages(ends, &usable);
@@ -125,6 +127,13 @@ impl Topology {
             spread(stages, train).max(least)
         };
         Picos(time.try_into().unwrap_or(u64::MAX))
+    }
+
+    /// Whether paths of other lengths may lead round a link, so that what happens to it bounds no flow.
+    fn can_avoid(&self, link: LinkRef) -> bool {
+        let LinkRef::Port(port) = link else { return false };
+        let longer = matches!(&self.routing, Routing::Graph(paths) if paths.of_any_length().is_some());
+        longer && self.ports[port].reverse.is_some()
     }
 
     /// Sets how much of a packet must arrive at each switch on the way, as if the packet always took the fastest link of a hop and
@@ -166,7 +175,17 @@ impl Topology {
         };
         let nic = LinkRef::Nic(src);
         let nic = Stage::alike(usable(nic).unwrap_or_else(|| self.link(nic)), 1);
-        core::iter::once(nic).chain(self.layers(src, dst).iter().filter_map(|ports| stage(ports))).collect()
+        let mut stages: Vec<Stage> = core::iter::once(nic)
+            .chain(self.layers(src, dst).iter().filter_map(|ports| stage(ports)))
+            .collect();
+        // Longer paths lead over other links: no hop but the first and the last holds a flow up by more than its share of them.
+        if let Routing::Graph(paths) = &self.routing
+            && let Some(most) = paths.of_any_length()
+            && let [_, between @ .., _] = &mut stages[..]
+        {
+            between.iter_mut().for_each(|stage| stage.links = stage.links.max(most.into()));
+        }
+        stages
     }
 
     /// The ports on shortest paths at the first, second, ... switch.

@@ -20,6 +20,7 @@ mod paths;
 mod regular;
 mod topology;
 mod tree;
+mod yen;
 
 pub use error::TopologyError;
 pub use fabrics::{AbFatTree, Jellyfish, Jupiter, Planes, Vl2};

@@ -1,4 +1,4 @@
-//! Shortest paths of a graph by number of links, computed on first use.
+//! Shortest paths of a graph by number of links, or longer ones too, computed on first use.
 
 use std::sync::OnceLock;
 
@@ -6,15 +6,25 @@ use pullnet_units::HostAddr;
 use pullnet_units::{HostId, Id, IdVec, NodeId, PortId};
 
 use crate::model::{Host, HostPeer, Node, Peer, Port};
+use crate::yen;
+
+/// Which paths are listed between two switches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Listed {
+    /// Most of them.
+    pub most: u16,
+    /// Whether longer ones follow those of least length.
+    pub longer: bool,
+}
 
 /// Lists of the paths between the switches with hosts, in tables that are filled on first use.
 ///
 /// Paths between two switches are numbered in the direction from the lower to the higher node number, in the order of their
-/// egress ports. If there are more than `max` of them, `max` at even distances in that order are kept, so that they spread
-/// over the first links.
+/// egress ports. If there are more than are to be listed, some at even distances in that order are kept, so that they spread
+/// over the first links. If longer paths are listed too, they are numbered by their length.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
-    max: u16,
+    listed: Listed,
     first_switch: u32,
     /// Port to each host at its switch.
     down: Vec<PortId>,
@@ -41,17 +51,30 @@ struct Towards {
 /// The listed paths between two switches, concatenated.
 #[derive(Clone, Debug)]
 struct List {
-    hops: usize,
+    /// Where the ports of each path end.
+    ends: Box<[u32]>,
     ports: Box<[PortId]>,
 }
 
 impl List {
+    fn new(paths: Vec<Vec<PortId>>) -> Self {
+        let mut end = 0;
+        let add = |path: &Vec<PortId>| {
+            end += path.len() as u32;
+            end
+        };
+        Self { ends: paths.iter().map(add).collect(), ports: paths.concat().into() }
+    }
+
     fn len(&self) -> u16 {
-        (self.ports.len() / self.hops) as u16
+        self.ends.len() as u16
     }
 
     fn get(&self, number: u16) -> Option<&[PortId]> {
-        self.ports.chunks_exact(self.hops).nth(usize::from(number))
+        let number = usize::from(number);
+        let end = *self.ends.get(number)?;
+        let first = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.ports.get(first as usize..end as usize)
     }
 }
 
@@ -64,7 +87,7 @@ impl Paths {
         hosts: &IdVec<HostId, Host>,
         nodes: &IdVec<NodeId, Node>,
         ports: &IdVec<PortId, Port>,
-        max: u16,
+        listed: Listed,
     ) -> Self {
         let first_switch = hosts.len() as u32;
         let switches = nodes.len() - hosts.len();
@@ -79,7 +102,7 @@ impl Paths {
             HostPeer::Host(_) => None,
         });
         let (down, home) = ends.unzip();
-        Self { max, first_switch, down, home, links, towards: cells(switches), lists: cells(switches) }
+        Self { listed, first_switch, down, home, links, towards: cells(switches), lists: cells(switches) }
     }
 
     /// Two hosts without a path between them, if any.
@@ -110,15 +133,20 @@ impl Paths {
         (list, from > to)
     }
 
+    /// Most paths of different lengths between two switches; `None` if all listed ones have the least length.
+    pub fn of_any_length(&self) -> Option<u16> {
+        self.listed.longer.then_some(self.listed.most)
+    }
+
     fn find_list(&self, from: u32, to: u32) -> List {
+        if self.listed.longer {
+            return List::new(yen::shortest_paths(&self.links, from, to, self.listed.most.into()));
+        }
         let towards = self.towards(to);
         let count = towards.counts[from as usize];
-        let listed = count.min(u64::from(self.max));
+        let listed = count.min(u64::from(self.listed.most));
         let rank = |number: u64| (u128::from(number) * u128::from(count) / u128::from(listed)) as u64;
-        let paths: Vec<Vec<PortId>> =
-            (0..listed).map(|number| self.unrank(towards, from, to, rank(number))).collect();
-        let hops = paths.first().map_or(1, Vec::len);
-        List { hops, ports: paths.concat().into() }
+        List::new((0..listed).map(|number| self.unrank(towards, from, to, rank(number))).collect())
     }
 
     /// The shortest path with index `rank` among all shortest paths.

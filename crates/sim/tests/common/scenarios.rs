@@ -82,6 +82,8 @@ fn fabric() -> impl Strategy<Value = Net> {
     let jellyfish = (2u32..=4, 1u32..=2, any::<u32>()).prop_map(|(half, hosts, seed)| {
         let (switches, ports) = (2 * half, 3 + hosts);
         let text = format!("switches = {switches}\nports = {ports}\ndegree = 3\nseed = {seed}\n");
+        let longer = seed.is_multiple_of(2);
+        let text = format!("{text}longer_paths = {longer}\nmax_paths = 8\n");
         (format!("kind = \"jellyfish\"\n{text}"), switches * hosts)
     });
     let jupiter = (1u32..=2, 1u32..=2, 1u32..=2, 2u32..=3).prop_map(|(blocks, lanes, middle, spine)| {

@@ -139,6 +139,25 @@ proptest! {
     }
 
     #[test]
+    fn a_jellyfish_may_use_the_shortest_paths_of_any_length(
+        seed: u64, max_paths in 1u16..=20, a in 0u32..24, b in 0u32..24,
+    ) {
+        let shortest = Jellyfish { seed, ..Jellyfish::default() };
+        let longer = Jellyfish { max_paths, longer_paths: true, ..shortest.clone() }.build().unwrap();
+        let (src, dst) = (HostId(a), HostId(b));
+        prop_assume!(first_switch(&longer, src) != first_switch(&longer, dst));
+        assert_paths(&longer, src, dst);
+        // In this graph of 12 switches with 4 links each, any two have far more than 20 paths.
+        prop_assert_eq!(paths(&longer, a, b), max_paths);
+        let lengths: Vec<usize> = (0..max_paths).map(|path| longer.route(src, dst, path).len()).collect();
+        prop_assert!(lengths.is_sorted(), "{:?}", lengths);
+        let shortest = shortest.build().unwrap();
+        prop_assert_eq!(lengths[0], shortest.route(src, dst, 0).len());
+        let least = lengths.iter().filter(|length| **length == lengths[0]).count();
+        prop_assert_eq!(least, usize::from(paths(&shortest, a, b).min(max_paths)), "all of least length come first");
+    }
+
+    #[test]
     fn a_jellyfish_is_regular_connected_and_depends_on_its_seed_alone(
         half in 3u32..=12, degree in 3u32..=6, hosts in 1u32..=2, seed: u64,
     ) {
@@ -332,6 +351,8 @@ fn impossible_parameters_are_refused_with_a_remedy() {
     assert!(jellyfish(4, 9, 4).ends_with("a switch has one link to each other one: use at most 3"));
     assert!(jellyfish(5, 9, 3).contains("switches * degree is odd"));
     assert!(jellyfish(12, 4, 1).contains("none of 100 random graphs was connected; use 3 or more"));
+    let many = Jellyfish { max_paths: 257, longer_paths: true, ..Jellyfish::default() };
+    assert!(refused(many.build()).contains("max_paths = 257 is not possible; use 1 to 256"));
     let jupiter = Jupiter { middle_blocks: 9, spine_blocks: 4, block_lanes: 2, ..Jupiter::default() };
     assert!(refused(jupiter.build()).ends_with("one or more for each; use at most 8"));
     let many = Jupiter { blocks: 64, tors_per_block: 256, hosts_per_tor: 65_000, ..Jupiter::default() };
