@@ -12,7 +12,7 @@ HARDWARE = Path(__file__).resolve().parent
 ROOT = HARDWARE.parent
 BUILD = HARDWARE / "build"
 WARNINGS = ["-Wall", "-Wno-UNUSEDSIGNAL", "-Wno-PINCONNECTEMPTY"]
-# Models of the published switches: cycles that a frame takes beyond its beats, and bytes that a port may send in its turn.
+# Models of the published switches: cycles of a frame beyond its beats, and bytes that a port may send in its turn.
 PUBLISHED = {"reference": ("0", "1514"), "ndp": ("1", "1514"), "round-robin": ("1", "0")}
 SIZES_OF_THE_STUDY = sorted({size for n in range(2, 48) for size in (32 * n, 32 * n + 1)} | {1514})
 
@@ -167,7 +167,8 @@ def features() -> dict[str, Any]:
         file.write_text(text, encoding="utf-8")
     elif file.read_text(encoding="utf-8") != text:
         sys.exit(
-            f"hardware: {file} does not list what the simulation found; BLESS=1 tools/hardware.sh features rewrites it\n{text}"
+            f"hardware: {file} does not list what the simulation found; "
+            f"BLESS=1 tools/hardware.sh features rewrites it\n{text}"
         )
     return {"features": len(found), "all": all(value == "yes" for value in found.values())}
 

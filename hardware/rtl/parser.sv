@@ -17,6 +17,7 @@ module parser
     output ticket_t out
 );
   localparam int L = W / 16;  // half-words of a beat: every field begins at an even byte
+  localparam int S = 16 + $clog2(L);  // bits of the sum of so many
   localparam logic [15:0] LABEL_BASE = 16'd49152;
   localparam logic [13:0] LEN_MAX = 14'h3f00;
 
@@ -149,13 +150,13 @@ module parser
 
   // Stage 3: the sum of a beat. Stage 4: the sum of a header, and the ticket.
   logic valid3, last3, first3;
-  logic [18:0] sum3;
+  logic [S-1:0] sum3;
   logic [23:0] sum4, total;
   ticket_t ticket3;
-  logic [18:0] beat_sum;
+  logic [S-1:0] beat_sum;
   always_comb begin
     beat_sum = '0;
-    for (int lane = 0; lane < L; lane++) beat_sum += 19'(half2[lane]);
+    for (int lane = 0; lane < L; lane++) beat_sum += S'(half2[lane]);
     total = (first3 ? '0 : sum4) + 24'(sum3);
   end
 

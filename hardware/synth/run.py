@@ -73,9 +73,9 @@ def synthesise(out: Path, name: str) -> dict[str, int]:
     top, parameters = JOBS[name]
     place = out / f"{name.replace(' ', '-')}"
     sources = " ".join([*FILES, "synth/top_ecp5.sv"])
-    # The newer mapper (abc9) of the WebAssembly build breaks off on some modules. No address of a memory is
-    # read and written in one cycle (fifo_props.svh proves it for queues; a cell is only rewritten after it was read), so
-    # the result of such a read needs no logic.
+    # The newer mapper (abc9) of the WebAssembly build breaks off on some modules. No address of a memory is read and
+    # written in one cycle (fifo_props.svh proves it for queues; a cell is only rewritten after it was read), so the
+    # result of such a read needs no logic.
     script = (
         f"read_slang --threads 1 {sources} --top {top} {parameters}; "
         f"synth_ecp5 -noabc9 -no-rw-check -top {top} -json {place}.json; tee -o {place}.stat stat -width"
