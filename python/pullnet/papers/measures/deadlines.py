@@ -86,7 +86,7 @@ def times_alike(data: Data, experiment: str, protocols: list[str], rates: list[i
 def deadlines_in_order(
     data: Data, experiment: str, order: list[str], above: int, to: int, key: str = "rate"
 ) -> Measured:
-    """Whether transports keep their order by deadlines met, at every rate (or other `key`) above one and up to another."""
+    """Whether transports keep their order by deadlines met, at every value of `key` above one and up to another."""
     shares = {name: responses.met_by(data, experiment, key, {"protocol": name}) for name in order}
     rates = [rate for rate in shares[order[0]] if above < rate <= to]
     if not rates:
