@@ -1,4 +1,4 @@
-"""Runs the command once for each line of standard input, without importing it anew.
+"""Runs the command for each line of standard input, with one import for all.
 
 A line is a request in JSON: arguments, folder, environment, and files for both outputs. Each run is a fork of this
 process, so that it starts as a fresh process would; the answer is its exit code. No thread may run before a fork:

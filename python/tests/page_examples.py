@@ -47,7 +47,7 @@ class Block:
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """What the mark says beyond its first word, as pairs of name and value."""
+        """Words of the mark after its first one, as pairs of name and value."""
         words = (word.partition("=") for word in shlex.split(self.mark.partition(" ")[2]))
         return [(name, value) for name, _, value in words]
 

@@ -1,4 +1,4 @@
-"""What pages say of commands and scenarios is so; test_docs_examples runs their examples."""
+"""Pages describe commands and scenarios correctly; test_docs_examples runs their examples."""
 
 import dataclasses
 import itertools

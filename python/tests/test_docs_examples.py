@@ -15,7 +15,7 @@ PAGES = [
 ]
 
 FIRST = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
-"""What a new user runs first; the examples of all pages together take minutes."""
+"""Pages that a new user reads first; the examples of all pages together take minutes."""
 
 OTHERS = [page for page in PAGES if page not in FIRST and any(block.kind == "run" for block in blocks(page))]
 

@@ -1,4 +1,4 @@
-"""What the documentation site adds to the pages: names of files, and where the examples' folders are."""
+"""Additions of the documentation site to the pages: names of files, and places of the examples' folders."""
 
 from pathlib import Path
 from types import ModuleType

@@ -18,7 +18,7 @@ SHORT: Settings = {"traffic.0.until": "200 ms", "duration": "300 ms", "measure.f
 
 
 def protocol(name: str) -> Settings:
-    """What a protocol stands for in the paper's experiments."""
+    """Settings of a protocol in the paper's experiments."""
     points = PAPER.experiments["rack"].levels["full"].points
     chosen = next(point.set for point in points if point.at["protocol"] == name)
     return {key: value for key, value in chosen.items() if key.startswith(("transport", "switch"))}

@@ -355,7 +355,7 @@ def test_sflow_through_the_collector_of_nfdump(tmp_path: Path) -> None:
 
 
 def collected(program: str, packets: list[bytes], tmp_path: Path) -> str:
-    """What a collector of nfdump keeps of packets, as CSV. At the turn of an hour it may begin another file."""
+    """Records that a collector of nfdump makes of packets, as CSV. It may begin another file when an hour ends."""
     folder = tmp_path / "flows"
     folder.mkdir()
     port = free_port()
@@ -371,7 +371,7 @@ def collected(program: str, packets: list[bytes], tmp_path: Path) -> str:
 
 
 def waiting(port: int) -> int | None:
-    """Bytes that wait at a UDP port of the loopback interface; `None` if nobody listens."""
+    """Bytes in the receive queue of a UDP port of the loopback interface; `None` without a socket."""
     sockets = [line.split() for line in Path("/proc/net/udp").read_text(encoding="ascii").splitlines()[1:]]
     queues = [fields[4] for fields in sockets if fields[1] == f"0100007F:{port:04X}"]
     return int(queues[0].split(":")[1], 16) if queues else None

@@ -42,7 +42,7 @@ def test_a_study_says_what_the_single_functions_say() -> None:
 
 
 def numbers_of(found: Study) -> dict[str, Any]:
-    """What a study computes: rows, criteria of all laws, ratios, predictions."""
+    """Results of a study: rows, criteria of all laws, ratios, predictions."""
     fittings = found.fittings
     return {
         "rows": [

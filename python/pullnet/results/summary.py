@@ -120,7 +120,7 @@ class Deadlines:
     met: int
     """Flows whose data had all arrived by then."""
     missed: int
-    """Flows of which something was missing then."""
+    """Flows with missing data at that time."""
     share_met: float | None
     """`met` over `met + missed`."""
 
@@ -130,7 +130,7 @@ class CoflowSummary:
     """Coflows: each is completed when all its flows are."""
 
     started: int
-    """Coflows of which a flow began."""
+    """Coflows with at least one started flow."""
     completed: int
     """Coflows whose flows are all completed."""
     cct_us: Spread
@@ -170,7 +170,7 @@ class StuckFlow:
     last_progress_ps: int
     """When data of it was last acknowledged, or when it began. Unit: ps."""
     waiting_for: str
-    """What its sender waits for, in words."""
+    """Reason why its sender waits, in words."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Cost:
     packet_hops_per_cpu_s: float | None
     """Of these, how many per second of processor time; `None` where that is too short to be measured."""
     peak_rss_bytes: int
-    """Largest memory of the process, whatever else it has done. Unit: bytes."""
+    """Peak memory of the process, other work included. Unit: bytes."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ class Summary:
     warnings: list[Notice]
     """Warnings for the reader of the result; `silence=` and the table `[warnings]` leave some out."""
     cost: Cost
-    """What the run took."""
+    """Cost of the run."""
 
     @property
     def interrupted(self) -> bool:
