@@ -1,4 +1,4 @@
-//! What the hosts and the ports of a shard have in common.
+//! The common interface of the hosts and the ports of a shard.
 
 use std::ops::Range;
 

@@ -122,11 +122,6 @@ class Result:
 
         return waits(self, flow)
 
-    @property
-    def in_memory(self) -> dict[str, Any]:
-        """The tables that have been read or made so far, as `pyarrow.Table`."""
-        return {name: self.arrow(name) for name in self._tables}
-
     def _repr_html_(self) -> str:
         from pullnet.results import notebook
 

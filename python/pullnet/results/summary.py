@@ -47,9 +47,9 @@ class Range:
     mean: float | None
     """Mean over the hosts."""
     min: float | None
-    """Of the host with the least."""
+    """Smallest value of a host."""
     max: float | None
-    """Of the host with the most."""
+    """Largest value of a host."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Goodput:
     """Payload received in the measurement window, Gb/s: of all, and per receiving host."""
 
     total: float | None
-    """Of all hosts together."""
+    """All hosts together."""
     mean: float | None
     """Mean over the hosts that receive."""
     min: float | None
-    """Of the host that received least."""
+    """Smallest value of a receiving host."""
     max: float | None
-    """Of the host that received most."""
+    """Largest value of a receiving host."""
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,11 @@ class Deadlines:
     """Flows with a deadline; of the rest of `stated` the run ended before it could be told."""
 
     stated: int
-    """Flows that have one."""
+    """Flows with a deadline."""
     met: int
-    """Flows whose data had all arrived by then."""
+    """Flows whose data had all arrived by their deadline."""
     missed: int
-    """Flows with missing data at that time."""
+    """Flows with data missing at their deadline."""
     share_met: float | None
     """`met` over `met + missed`."""
 
@@ -202,7 +202,7 @@ class Cost:
     packet_hops: int
     """Links on the paths of all data packets that were delivered, added up."""
     packet_hops_per_cpu_s: float | None
-    """Of these, how many per second of processor time; `None` where that is too short to be measured."""
+    """`packet_hops` per second of processor time; `None` where that time is too short to be measured."""
     peak_rss_bytes: int
     """Peak memory of the process, other work included. Unit: bytes."""
 

@@ -189,7 +189,7 @@ def _refuse_unreadable(path: str) -> None:
 
 
 def shown_ending(file: Path) -> str:
-    """Say how the name of a file ends, of which nothing can be made."""
+    """Describe the ending of a file name, for an error about it."""
     return f"ends in `{file.suffix}`" if file.suffix else "has no ending that says what is to be written"
 
 

@@ -58,7 +58,7 @@ impl ScatteredPackets {
         self.acked.cumulative()
     }
 
-    /// Whether packets beyond the oldest unacknowledged one were sent, or that one.
+    /// Whether the oldest unacknowledged packet, or a later one, was sent.
     pub fn in_flight(&self) -> bool {
         self.sent_until > self.first()
     }
@@ -93,8 +93,8 @@ impl ScatteredPackets {
         Departure { seq, last: self.packets.is_last(seq), payload: self.packets.payload(seq), again }
     }
 
-    /// The next packet leaves, whatever the window: behind the last one the oldest unacknowledged one. `None` if every packet is
-    /// acknowledged.
+    /// The next packet leaves, without regard to a window; after the last packet of the flow, the oldest unacknowledged packet
+    /// follows. `None` if every packet is acknowledged.
     pub fn send_any(&mut self, now: Instant) -> Option<Departure> {
         if self.next >= self.packets.number || !self.acked.reaches(self.next) {
             self.restart();

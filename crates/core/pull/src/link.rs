@@ -42,7 +42,7 @@ pub trait Queued {
     fn due(&self) -> Instant;
 }
 
-/// What the flows of a host share: the order in which they have its link, and the choice of paths.
+/// State shared by the flows of a host: the order in which they use its link, and the choice of paths.
 #[derive(Clone, Debug)]
 pub struct HostLink {
     /// Flows that can send.

@@ -52,7 +52,7 @@ pub trait QueueRule: Sized {
     }
 }
 
-/// What a port with one queue holds, and its rule.
+/// A port with one queue: the counts of the packets that it holds, and its rule.
 #[derive(Clone, Debug)]
 pub struct OneQueue<R> {
     held: Fifo,

@@ -243,7 +243,7 @@ impl Frames {
             kind if kind < share + 22 => self.foreign(port),
             _ => {
                 let long = self.payload_len();
-                // A third of the data has a priority, of which 1 stands for control.
+                // A third of the data has a priority; priority 1 means control.
                 let priority = if self.one_in(3) { 2 + self.chance.below(6) as u8 } else { 0 };
                 self.datagram(port, 3 | priority << 3, long)
             }

@@ -47,7 +47,7 @@ impl Driven {
     }
 }
 
-/// Two hosts, the first of which has just sent the first window of a long stream to the second.
+/// A host that has just sent the first window of a long stream, and the host that it goes to.
 fn sending(now: Instant) -> [Driven; 2] {
     let [mut from, mut to] = Driven::pair();
     to.engine.listen(SERVICE).unwrap();
@@ -80,6 +80,17 @@ fn answers_that_wait_for_the_thread_count_before_its_timers() {
     assert!(from.engine.deadline().is_some_and(|due| due < now), "timers are due");
     assert!(from.take(now) >= answered);
     assert_eq!(from.timeouts(), 0);
+}
+
+#[test]
+fn answers_leave_as_soon_as_ever_while_no_timer_is_due() {
+    let now = Instant(1_000_000_000);
+    let [_from, mut to] = sending(now);
+    let later = now + Picos::from_millis(1);
+    assert!(to.engine.deadline().is_none_or(|due| due > later), "no timer is due");
+    let taken = to.take(later);
+    assert!(taken < 20, "{taken} frames before the first answer");
+    assert!(to.take(later) > 0, "more wait");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the kinds of `[topology]` have in common.
+//! The common interface of all kinds of `[topology]`.
 
 use pullnet_config::{Reader, SubTable};
 use pullnet_settings::{choice, settings};

@@ -197,7 +197,7 @@ impl Jellyfish {
     const KIND: &'static str = "jellyfish";
     /// Graphs that are drawn until one is connected. A random one of degree 3 or more nearly always is.
     const TRIES: u64 = 100;
-    /// Most paths of different lengths: they are found one after the other, each by a search from every switch of the one before.
+    /// Most paths of different lengths. Each path costs searches from all switches of the path found before it.
     const MOST_LONGER: u64 = 256;
 
     /// Builds the topology: hosts switch by switch.

@@ -1,4 +1,4 @@
-//! What the examples that measure a bulk transfer share: the data, the clock, and the kernel's TCP for comparison.
+//! Parts shared by the examples that measure a bulk transfer: the data, the clock, and the kernel's TCP for comparison.
 
 use std::error::Error;
 use std::io::{Read, Write};

@@ -7,10 +7,10 @@ use crate::Engine;
 
 /// Maximum number of frames taken or sent before the other direction has its turn.
 pub(super) const BURST: usize = 64;
-/// After a longer pause of the thread, answers may wait that timers do not know of.
+/// A thread that has paused for longer may find timers due although their answers have arrived.
 const PAUSE: Picos = Picos::from_micros(200);
-/// Maximum number of frames taken after a pause: a whole receive window of short packets.
-const MOST_AFTER_PAUSE: usize = 8192;
+/// Maximum number of frames taken before late timers run, so that they run at last where frames arrive as fast as they are taken.
+const MOST_BEFORE_TIMERS: usize = 8192;
 
 /// Takes what has arrived, at most so much that answers leave soon.
 #[derive(Debug)]
@@ -32,11 +32,11 @@ impl Intake {
     /// Passes arrived frames to `engine`, then does what is due at `now`. Returns the number of frames, and whether something
     /// was due.
     ///
-    /// Where the thread had to wait for a processor, the answers to its packets have arrived meanwhile: all of them are taken before
-    /// a timer runs, or a whole window would count as lost.
+    /// While the thread waited for a processor, answers to its packets may have arrived. Where timers are due after such a pause,
+    /// all of these are taken before a timer runs; otherwise a whole window would count as lost.
     ///
     /// # Errors
-    /// If the interface is gone, or the kernel reports another error. What is due is done nevertheless.
+    /// If the interface is gone, or the kernel reports another error; due work is done first.
     pub fn take(
         &mut self,
         io: &mut dyn PacketIo,
@@ -45,7 +45,8 @@ impl Intake {
     ) -> Result<(usize, bool), Error> {
         let paused = now.since(self.last) > PAUSE;
         self.last = now;
-        let most = if paused { MOST_AFTER_PAUSE } else { self.taken };
+        let late = paused && engine.deadline().is_some_and(|due| due <= now);
+        let most = if late { MOST_BEFORE_TIMERS } else { self.taken };
         let received = receive(io, self.taken, most, &mut |frame| engine.receive(now, frame));
         let did = engine.catch_up(now);
         Ok((received?, did))
