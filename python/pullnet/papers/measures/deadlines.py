@@ -84,10 +84,10 @@ def times_alike(data: Data, experiment: str, protocols: list[str], rates: list[i
 
 
 def deadlines_in_order(
-    data: Data, experiment: str, order: list[str], above: int, to: int, key: str = "rate"
+    data: Data, experiment: str, order: list[str], above: int, to: int, key: str = "rate", at: At | None = None
 ) -> Measured:
     """Whether transports keep their order by deadlines met, at every value of `key` above one and up to another."""
-    shares = {name: responses.met_by(data, experiment, key, {"protocol": name}) for name in order}
+    shares = {name: responses.met_by(data, experiment, key, {**(at or {}), "protocol": name}) for name in order}
     rates = [rate for rate in shares[order[0]] if above < rate <= to]
     if not rates:
         raise MissingRunsError(f"no such {key} is part of this level")
