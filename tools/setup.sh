@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Virtual environment, packages and the compiled core in .venv; each step only if what it is made from has changed.
 #
-# tools/setup.sh packages: everything but the core.
+# tools/setup.sh environment: an environment without packages; packages: everything but the core.
 # tools/setup.sh any: a core that is built as tests are is enough. It shares its libraries with `cargo test`, which saves the
 # minutes of optimising, and runs scenarios several times slower; without the word, such a core is replaced.
 set -euo pipefail
@@ -31,10 +31,17 @@ command -v cargo >/dev/null || fail "needs Rust 1.95 or newer: the command cargo
 command -v cc >/dev/null || fail "needs a C compiler: the command cc was not found (on Debian: apt-get install gcc)"
 
 packages=$(echo requirements.lock | hash_of)
-if ! done_with packages "$packages" || [ ! -x .venv/bin/python ]; then
-    echo "setup: installing Python packages"
+if ! done_with environment "$packages" || [ ! -x .venv/bin/python ]; then
     "$(find_python)" -m venv --clear .venv # what has left the lock is not to be found any more
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+    echo "$packages" >.venv/.environment
+fi
+
+[ "${1:-}" != environment ] || exit 0
+
+if ! done_with packages "$packages"; then
+    echo "setup: installing Python packages"
+    # Modules are compiled when they are first imported: most never are.
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
     echo "$packages" >.venv/.packages
 fi
 

@@ -14,17 +14,25 @@ rust=(
     --exclude=pullnet-{apps,bench,capi,daemon,hardware,host,netio,objects,soak,switch,testbed}
 )
 
+log=$(mktemp)
+trap 'rm -f "$log"; kill $(jobs -p) 2>/dev/null || true' EXIT
+# Ends with the output of a step in the background that has failed.
+finished() { wait "$1" || { cat "$log" && exit 1; }; }
+
+# Fetching and installing packages takes one core at most: the other one compiles.
+step tools/setup.sh environment
+step cargo build --quiet -p pullnet-py >"$log" 2>&1 &
+building=$!
 step tools/setup.sh packages
 step tools/lint.sh text
+finished "$building"
 step tools/setup.sh any
 
 # Python's tests run one after the other, mostly on one core; Rust's are built and run on the other one.
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
 { step "${rust[@]}" --no-run && step "${rust[@]}" -- --skip examples_keep_their_fingerprints; } >"$log" 2>&1 &
 running=$!
 failed=0
 { step tools/lint.sh types && step .venv/bin/pytest -m "not long"; } || failed=1
-wait "$running" || failed=1
+finished "$running"
 cat "$log"
 exit "$failed"

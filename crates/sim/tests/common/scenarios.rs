@@ -344,7 +344,7 @@ fn transport_among(
 fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
     let most = if hosts > 16 { 8u32 } else { 25 };
     let size = (0..=most, 1..=mtu).prop_map(move |(packets, rest)| packets * mtu + rest);
-    let least = if hosts >= 6 { 10u32 } else { 9 };
+    let least = if hosts >= 6 { 11u32 } else { 10 };
     let deadline = select(&["", "", "deadline = \"60 us\"\n", "deadline = \"2 ms\"\n"][..]);
     let when = (0u64..20, deadline);
     (0..least, size, 1u32..=3, when, 0u8..3).prop_map(move |(kind, size, some, (start, deadline), priority)| {
@@ -363,6 +363,13 @@ fn traffic(hosts: u32, mtu: u32) -> impl Strategy<Value = String> {
             8 => format!(
                 "kind = \"request-response\"\nrequest = \"{some} B\"\nresponse = \"{size} B\"\nrequests_per_connection = {some}"
             ),
+            9 => {
+                let how = [("all-reduce", "ring"), ("all-gather", "direct"), ("all-to-all", "pairwise")][some as usize - 1];
+                format!(
+                    "kind = \"collective\"\noperation = \"{}\"\nalgorithm = \"{}\"\nsize = \"{} B\"\nhosts = \"first {few}\"",
+                    how.0, how.1, size + few
+                )
+            }
             _ => format!("kind = \"in-and-out\"\nsize = \"{size} B\""),
         };
         format!("\n[[traffic]]\n{own}\nstart = \"{start} us\"\npriority = {priority}\n{deadline}")

@@ -1,5 +1,6 @@
 //! The engine. One program, because each program of tests is compiled and linked by itself.
 
+mod collectives;
 #[path = "../common/mod.rs"]
 mod common;
 mod cut_through;

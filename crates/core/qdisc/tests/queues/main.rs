@@ -17,4 +17,5 @@ mod scdp;
 mod shared;
 mod split;
 mod trim;
+mod vectors;
 mod writing;

@@ -2,6 +2,7 @@
 
 mod all_to_all;
 mod closed_loop;
+mod collective;
 mod flows;
 mod in_and_out;
 mod incast;
@@ -15,6 +16,7 @@ mod request_response;
 mod sessions;
 mod volume_model;
 
+pub use collective::{Algorithm, Operation, Order};
 pub use partners::Pairs;
 pub use plan::{Choose, WaitFor, at_once};
 pub use sessions::{Copies, Parts, Placement};
@@ -51,4 +53,5 @@ patterns! {
     flows::Matrix,
     sessions::Replicate,
     sessions::Fetch,
+    collective::Collective,
 }

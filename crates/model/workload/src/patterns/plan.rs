@@ -83,7 +83,7 @@ pub(crate) fn degree(stated: Option<u32>, pool: &[HostId]) -> Result<usize, Prob
 }
 
 /// Maximum number of flows or connections of one block at the same time.
-const MOST: u64 = 4_000_000;
+pub(crate) const MOST: u64 = 4_000_000;
 
 /// `hosts` times `each` (the setting `key`), unless that is too much to keep.
 pub(crate) fn affordable(key: &'static str, each: u32, hosts: usize) -> Result<(), Problem> {

@@ -1,5 +1,6 @@
 //! Traffic. One program, because each program of tests is compiled and linked by itself.
 
+mod collective;
 #[path = "../common/mod.rs"]
 mod common;
 mod jobs;

@@ -5,6 +5,7 @@ mod common;
 mod exactly_once;
 mod pacer;
 mod paths;
+mod receiver;
 mod sender;
 mod streams;
 mod streams_anywhere;

@@ -1,6 +1,6 @@
 //! Every protocol with a wire format: sent frames are read back, and invalid frames are refused.
 //! `vectors/transports.jsonl` holds frames byte by byte, so that other implementations of the format can check
-//! themselves. `BLESS=1 cargo test -p pullnet-protocols --test wire` rewrites the file: review the difference.
+//! themselves. `BLESS=1 cargo test -p pullnet-protocols --test registry wire` rewrites the file: review the difference.
 
 use std::fs;
 use std::net::IpAddr;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ops::{
+use super::ops::{
     any_ops, asking, capable, control, drawn, full, head, lossless, on, put, ranked, serve, toss, urgent,
 };
 

@@ -1,5 +1,5 @@
 //! Golden vectors: frames byte by byte, and the fields in them. `vectors/wire.jsonl` lets other implementations of the
-//! format check themselves. `BLESS=1 cargo test -p pullnet-wire --test vectors` rewrites the file: review the
+//! format check themselves. `BLESS=1 cargo test -p pullnet-wire --test wire vectors` rewrites the file: review the
 //! difference.
 
 use std::fs;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::script::{Round, Script};
+use super::script::{Round, Script};
 
 /// A rule in which Linux differs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,8 +1,6 @@
 //! Headers and endpoints survive any input: any words, any packets, in any order.
 
-mod common;
-
-use common::{PATHS, drain, endpoint, protocols};
+use crate::common::{PATHS, drain, endpoint, protocols};
 use proptest::prelude::*;
 use pullnet_protocols::with_protocol;
 use pullnet_transport::{

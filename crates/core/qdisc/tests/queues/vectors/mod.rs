@@ -1,10 +1,7 @@
 //! Golden vectors: what a queue was given, and what it did. Every switch of the project must do the same.
 //!
 //! The files lie in `vectors/qdisc/` in the root folder, with a schema and a README. Each test replays a file line by line.
-//! `BLESS=1 cargo test -p pullnet-qdisc --test vectors` rewrites the files: look at the difference.
-
-#[path = "../common/mod.rs"]
-mod common;
+//! `BLESS=1 cargo test -p pullnet-qdisc --test queues vectors` rewrites the files: look at the difference.
 
 mod files;
 mod ops;

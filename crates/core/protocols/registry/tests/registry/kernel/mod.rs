@@ -130,6 +130,6 @@ fn the_table_is_up_to_date() {
     }
     assert!(
         new == text,
-        "{PATH} is not what the runs say: BLESS=1 cargo test -p pullnet-protocols --test kernel"
+        "{PATH} is not what the runs say: BLESS=1 cargo test -p pullnet-protocols --test registry kernel"
     );
 }

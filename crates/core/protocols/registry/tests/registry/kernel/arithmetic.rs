@@ -5,7 +5,7 @@
 
 use pullnet_window::{Acked, Control};
 
-use crate::ours::{Shown, State};
+use super::ours::{Shown, State};
 
 /// Least threshold after a reduction. Packets.
 const LEAST: u32 = 2;

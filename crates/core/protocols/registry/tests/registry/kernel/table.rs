@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use crate::Compared;
-use crate::reasons::{self, Reason, reason};
-use crate::script::Round;
+use super::Compared;
+use super::reasons::{self, Reason, reason};
+use super::script::Round;
 
 /// The reasons, and the windows of every script.
 pub fn markdown(all: &[Compared]) -> String {
@@ -75,7 +75,7 @@ fn differences(compared: &Compared) -> Option<String> {
     }
     let part = |(reason, rounds): (&Reason, &BTreeSet<u32>)| {
         let rounds: Vec<u32> = rounds.iter().copied().collect();
-        format!("{} in {}", reason.letter(), crate::script::ranges(&rounds).replace(' ', ", "))
+        format!("{} in {}", reason.letter(), super::script::ranges(&rounds).replace(' ', ", "))
     };
     let parts: Vec<_> = found.iter().map(part).collect();
     (!parts.is_empty()).then(|| format!("Linux {}: {}", short(&compared.kernel), parts.join("; ")))

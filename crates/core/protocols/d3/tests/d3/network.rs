@@ -1,15 +1,13 @@
 //! Hosts and ports together: invariants of grants under packet loss, and the paper's figures at small scale.
 
-mod common;
-
-use common::{RATE, Watched, at, flow, plan, run_plan};
+use crate::common::{RATE, Watched, at, flow, plan, run_plan};
 use proptest::prelude::*;
 use pullnet_d3::{D3, D3Config, D3Endpoint, Late, Rcp, RcpConfig};
 use pullnet_qdisc::{D3Config as SwitchConfig, D3Rule, D3Rules};
 use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr};
 use pullnet_units::{Instant, Picos};
 
-type Net = common::Net<D3Endpoint, D3Rule>;
+type Net = crate::common::Net<D3Endpoint, D3Rule>;
 
 impl Watched for D3Rule {
     fn granted(&mut self, rules: &D3Rules, now: Instant) -> (u64, u64) {

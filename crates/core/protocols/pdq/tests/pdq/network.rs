@@ -1,16 +1,13 @@
 //! Hosts and ports together: the order in which flows end, what paused flows send, and that no state remains.
 
-#[path = "../../d3/tests/common/mod.rs"]
-mod common;
-
-use common::{RATE, Watched, at, flow, plan, run_plan};
+use crate::common::{RATE, Watched, at, flow, plan, run_plan};
 use proptest::prelude::*;
 use pullnet_pdq::{Pdq, PdqConfig, PdqEndpoint};
 use pullnet_qdisc::{PdqConfig as SwitchConfig, PdqRule, PdqRules};
 use pullnet_transport::{ConnId, Event};
 use pullnet_units::{Instant, Picos};
 
-type Net = common::Net<PdqEndpoint, PdqRule>;
+type Net = crate::common::Net<PdqEndpoint, PdqRule>;
 
 impl Watched for PdqRule {
     fn granted(&mut self, rules: &PdqRules, now: Instant) -> (u64, u64) {

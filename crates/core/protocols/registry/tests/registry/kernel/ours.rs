@@ -13,8 +13,8 @@ use pullnet_transport::{
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use pullnet_window::{Control, Endpoint, NewReno, Rules};
 
-use crate::arithmetic::{WholeDctcp, WholeReno};
-use crate::script::{Round, Rounds, Script, ranges};
+use super::arithmetic::{WholeDctcp, WholeReno};
+use super::script::{Round, Rounds, Script, ranges};
 
 const SENDER: HostAddr = HostAddr(1);
 const RECEIVER: HostAddr = HostAddr(2);

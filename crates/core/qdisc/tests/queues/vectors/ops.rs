@@ -3,7 +3,7 @@
 use pullnet_rng::{Seed, Stream};
 use serde_json::{Value, json};
 
-use crate::switch::run;
+use super::switch::run;
 
 pub fn put(id: u64, len: u32, class: &str) -> Value {
     json!({ "op": "enqueue", "pkt": { "id": id, "len": len, "class": class } })

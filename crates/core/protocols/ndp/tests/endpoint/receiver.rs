@@ -1,8 +1,6 @@
 //! The receiver, rule by rule: NDP (SIGCOMM 2017), section 3.2.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use pullnet_ndp::{NdpConfig, NdpHeader};
 use pullnet_transport::script::{Arriving, Sent};

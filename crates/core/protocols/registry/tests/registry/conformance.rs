@@ -1,9 +1,7 @@
 //! Properties of every protocol on any network: each flow ends once, each byte is delivered once, counts are right, and
 //! all activity ends.
 
-mod common;
-
-use common::{End, Flow, Weather, protocols, run, variants};
+use crate::common::{End, Flow, Weather, protocols, run, variants};
 use pullnet_protocols::{ProtocolConfig, with_protocol};
 use pullnet_units::{Instant, Picos};
 
