@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pullnet.errors import InputError, NotRecordedError
+from pullnet.html import Shown
 from pullnet.results.held import Held
 from pullnet.results.summary import Summary
 
@@ -36,7 +37,7 @@ class ColumnInfo:
     doc: str
 
 
-class Result:
+class Result(Shown):
     """Result of a run: a summary, tables, and the scenario as it was resolved."""
 
     def __init__(
@@ -121,11 +122,6 @@ class Result:
         from pullnet.results.waiting import waits
 
         return waits(self, flow)
-
-    def _repr_html_(self) -> str:
-        from pullnet.results import notebook
-
-        return notebook.result(self)
 
     @property
     def table_names(self) -> list[str]:
