@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pullnet
+from pullnet import _core
 from pullnet.results import summary
 
 TARGET = Path(__file__).parent.parent / "docs" / "results.md"
@@ -27,14 +28,9 @@ kind = "incast"
 degree = 2
 size = "9000 B"
 [probes]
-ports = true
-latency = true
-control = true
-packets = true
-series = { interval = "10 us" }
-port_series = { interval = "10 us" }
-hops = { every = 1 }
 """
+
+PROBES = "\n".join(line for _, line, _ in _core.probes())
 
 HEAD = """# What a run leaves
 
@@ -111,7 +107,7 @@ def _rows(kind: ast.ClassDef) -> Iterator[str]:
 
 def document() -> str:
     """The whole text."""
-    result = pullnet.run(SCENARIO)
+    result = pullnet.run(SCENARIO + PROBES)
     return HEAD + "".join(table(result, name) for name in result.table_names) + KEYS + keys()
 
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use pullnet_fuzz::edit::edit;
 use pullnet_fuzz::{files, modest, scenario_and_overrides};
-use pullnet_scenario::{Per, Scenario, Series, Stop, compile};
+use pullnet_probes::{Per, Series};
+use pullnet_scenario::{Scenario, Stop, compile};
 use pullnet_units::Picos;
 
 /// Windows to simulate; about half a millisecond if links have a delay of 1 us.

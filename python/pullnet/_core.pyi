@@ -57,7 +57,10 @@ __version__: str
 _Interval: TypeAlias = tuple[float, float, float, float]
 
 def catalogue(what: str) -> list[tuple[str, str]]:
-    """Names and one line each, of `protocols`, `switches`, `topologies`, `traffic`, `distributions` or `warnings`."""
+    """Names and one line each, of one of `CATALOGUES` in `pullnet.runs.scenario`."""
+
+def probes() -> list[tuple[str, str, str]]:
+    """Optional tables: name, the line under `[probes]` that enables it, and what a row is."""
 
 def code_limits() -> list[tuple[str, int, int, int, int]]:
     """Source symbols, encoding symbols, bytes of a symbol and source blocks at most, of R10 and RaptorQ."""

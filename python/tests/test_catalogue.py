@@ -15,6 +15,7 @@ KNOWN = {
     "topologies": "fat-tree",
     "traffic": "incast",
     "distributions": "web-search",
+    "probes": "port_series",
 }
 
 

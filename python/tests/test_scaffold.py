@@ -11,7 +11,13 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MADE = {"protocol": "made-protocol", "discipline": "made-queue", "pattern": "made-traffic", "topology": "made-network"}
+MADE = {
+    "protocol": "made-protocol",
+    "discipline": "made-queue",
+    "pattern": "made-traffic",
+    "topology": "made-network",
+    "probe": "made-table",
+}
 CHANGED = {
     "protocol": [
         "Cargo.toml",
@@ -25,6 +31,7 @@ CHANGED = {
     ],
     "pattern": ["crates/model/workload/src/patterns/mod.rs"],
     "topology": ["crates/model/scenario/src/topology.rs", "crates/model/topology/src/lib.rs"],
+    "probe": ["crates/model/probes/src/lib.rs"],
 }
 
 
@@ -94,7 +101,8 @@ def test_what_is_written_is_formatted(scaffold: ModuleType, tree: Path) -> None:
         ("pattern", "a" * 41, "is not a valid name"),
         ("pattern", "match", "is a word of the language Rust"),
         ("discipline", "fifo", "crates/core/qdisc/src/fifo.rs exists"),
-        ("probe", "mine", "is not a kind of part: use protocol, discipline, pattern, topology"),
+        ("probe", "port-series", "is a probe already"),
+        ("table", "mine", "is not a kind of part: use protocol, discipline, pattern, topology, probe"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(
@@ -128,11 +136,12 @@ def test_one_of_each_compiles_and_passes_the_tests_of_its_registry(scaffold: Mod
         scaffold.generate(tree, kind, name)
     environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target" / "scaffold-build")}
     own = [f"--test={name.replace('-', '_')}" for name in MADE.values()]
-    crates = ["made-protocol", "qdisc", "workload", "topology"]
+    crates = ["made-protocol", "qdisc", "workload", "topology", "sim"]
     packages = [word for crate in crates for word in ("-p", f"pullnet-{crate}")]
     for command in (
         ["cargo", "test", "--quiet", *packages, *own],
         ["cargo", "test", "--quiet", "-p", "pullnet-protocols", "--test", "anything", "--test", "conformance"],
+        ["cargo", "test", "--quiet", "-p", "pullnet-probes"],
         ["cargo", "check", "--quiet", "-p", "pullnet-sim", "--tests"],
     ):
         done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)

@@ -332,7 +332,7 @@ REFUSED = {
     "no such table": (
         ["--keep", "colours"],
         "error: --keep colours: there is no such table; there are flows, hosts, ports, occupancy, series, port_series, "
-        "latency, control, packets, hops\n",
+        "latency, control, packets, hops, incidents, timeouts\n",
     ),
     "a table that is not recorded": (
         ["--keep", "latency"],

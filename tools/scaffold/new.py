@@ -1,6 +1,6 @@
-"""Writes a small working protocol, queue discipline, traffic pattern or topology, and adds it to the project's lists.
+"""Writes a small working protocol, queue discipline, traffic pattern, topology or probe, and adds it to the lists.
 
-Usage: tools/new protocol|discipline|pattern|topology NAME
+Usage: tools/new protocol|discipline|pattern|topology|probe NAME
 
 The templates lie beside this file, under the name `stencil-name`. Each compiles and passes the tests of the
 registry that it joins, so that an author starts from something that runs. Nothing is written unless everything can
@@ -221,6 +221,18 @@ def topology(plan: Plan) -> None:
     plan.edit(scenario, last_in_list("static KINDS:", "\n" + row, "\n];"))
 
 
+def probe(plan: Plan) -> None:
+    """An optional table, and its lines in the list."""
+    name, crate = plan.name, "crates/model/probes"
+    plan.write(f"{crate}/src/stencil_name.rs", "probe/src.rs")
+    plan.write("crates/sim/tests/stencil_name.rs", "probe/test.rs")
+    listed = f"{crate}/src/lib.rs"
+    plan.edit(listed, sorted_line("mod table;\n", f"mod {name.snake};", r"mod "))
+    exported = f"pub use {name.snake}::{{{name.camel}, {name.camel}Row}};"
+    plan.edit(listed, sorted_line("mod table;\n", exported, r"pub use "))
+    plan.edit(listed, last_in_list("\nprobe::probes! {", f"\n    {name.snake}: {name.camel},"))
+
+
 KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
     "protocol": (
         protocol,
@@ -251,19 +263,30 @@ KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
             "BLESS=1 cargo test -p pullnet-scenario --test reference --test bad",
         ),
     ),
+    "probe": (
+        probe,
+        (
+            "cargo test -p pullnet-probes",
+            "cargo test -p pullnet-sim --test {snake}",
+            "BLESS=1 cargo test -p pullnet-scenario --test reference --test bad",
+            "make setup && .venv/bin/python tools/results_doc.py",
+        ),
+    ),
 }
 
 
 def taken(root: Path, name: Name) -> None:
-    """Refuses a name that a protocol, discipline, pattern or topology has already."""
+    """Refuses a name that a part of any kind has already."""
     lists = {
         "a protocol": (root / "crates/core/protocols").glob("*/src/*.rs"),
         "a discipline": [root / "crates/core/qdisc/src/switch.rs"],
         "a pattern": (root / "crates/model/workload/src/patterns").glob("*.rs"),
         "a topology": [root / "crates/model/scenario/src/topology.rs"],
+        "a probe": (root / "crates/model/probes/src").glob("*.rs"),
     }
     written = re.compile(
-        rf'const NAME: &\'static str = "{name.kebab}";|\) = "{name.kebab}": |name: "{name.kebab}",|^\s*"{name.kebab}"$',
+        rf'const NAME: &\'static str = "{name.kebab}";|\) = "{name.kebab}": |name: "{name.kebab}",|'
+        rf'const TABLE: &\'static str = "{name.snake}";|^\s*"{name.kebab}"$',
         re.M,
     )
     for kind, paths in lists.items():

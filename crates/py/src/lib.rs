@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use crate::capture::{Capture, CaptureBins, CaptureReport, mark_anomalies};
     #[pymodule_export]
-    use crate::catalogue::{catalogue, picoseconds, schema, template};
+    use crate::catalogue::{catalogue, picoseconds, probes, schema, template};
     #[pymodule_export]
     use crate::codes::{CodeBench, code_failures, code_limits, lt_code_operations, raptor_code_operations};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pullnet_record::{About, Cost, RunRecord, Summary, Wanted, tables};
+use pullnet_record::{About, Cost, RunRecord, Summary, tables};
 use pullnet_scenario::Stop;
 use pullnet_sim::{Progress as Stepped, Run};
 use pullnet_units::{Instant as SimulatedInstant, Picos};
@@ -19,7 +19,6 @@ pub struct Simulation {
     /// `None` after the end or an internal error.
     state: Mutex<Option<State>>,
     about: About,
-    wanted: Wanted,
     /// The configured end; `None` if the run ends with its flows.
     end_ps: Option<u64>,
 }
@@ -61,7 +60,7 @@ pub struct Record {
     summary: String,
     #[pyo3(get)]
     left_out: Vec<(&'static str, String)>,
-    tables: Mutex<Vec<pullnet_record::Table>>,
+    tables: Mutex<Vec<pullnet_probes::Table>>,
 }
 
 #[pymethods]
@@ -91,7 +90,6 @@ impl Simulation {
         Ok(Self {
             state: Mutex::new(Some(State { run, windows: 1 })),
             about,
-            wanted: wanted(scenario),
             end_ps: stated_end(scenario.stop),
         })
     }
@@ -132,9 +130,8 @@ impl Simulation {
     ) -> PyResult<Record> {
         let state = self.take(py)?;
         let about = About { interrupted, stuck_after: Picos(stuck_after_ps), ..self.about.clone() };
-        let wanted = self.wanted;
         let cost = Cost { wall_s, cpu_s, peak_rss_bytes };
-        fault::guarded(py, move || Record::of(&state.run.finish(), about, cost, wanted))
+        fault::guarded(py, move || Record::of(&state.run.finish(), about, cost))
     }
 }
 
@@ -151,9 +148,9 @@ impl Simulation {
 
 impl Record {
     /// The summary and the tables of a run.
-    pub fn of(record: &RunRecord, about: About, cost: Cost, wanted: Wanted) -> Self {
+    pub fn of(record: &RunRecord, about: About, cost: Cost) -> Self {
         let summary = Summary::of(record, about, cost).to_json();
-        Self { summary, left_out: record.left_out.clone(), tables: Mutex::new(tables(record, wanted)) }
+        Self { summary, left_out: record.left_out.clone(), tables: Mutex::new(tables(record)) }
     }
 }
 
@@ -195,20 +192,6 @@ fn paced(windows: u64, took: Duration, target: Duration) -> u64 {
         (windows / 2).max(1)
     } else {
         windows
-    }
-}
-
-/// The tables enabled by a scenario.
-pub fn wanted(scenario: &pullnet_scenario::Scenario) -> Wanted {
-    let probes = &scenario.probes;
-    Wanted {
-        occupancy: probes.ports,
-        series: probes.series.is_some(),
-        port_series: probes.port_series.is_some(),
-        latency: probes.latency,
-        control: probes.control,
-        packets: probes.packets,
-        hops: probes.hops.is_some(),
     }
 }
 

@@ -6,7 +6,8 @@ use std::io::{self, BufWriter};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use pullnet_record::Data;
+use pullnet_probes::Data;
+use pullnet_record::write_parquet;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -23,7 +24,7 @@ pub struct Table {
     #[pyo3(get)]
     rows: usize,
     /// `None` once the columns have been taken.
-    table: Mutex<Option<pullnet_record::Table>>,
+    table: Mutex<Option<pullnet_probes::Table>>,
 }
 
 /// A column of a table.
@@ -40,8 +41,8 @@ pub struct Column {
     words: Vec<String>,
 }
 
-impl From<pullnet_record::Table> for Table {
-    fn from(table: pullnet_record::Table) -> Self {
+impl From<pullnet_probes::Table> for Table {
+    fn from(table: pullnet_probes::Table) -> Self {
         Self { name: table.name, doc: table.doc, rows: table.rows(), table: Some(table).into() }
     }
 }
@@ -57,8 +58,8 @@ impl Table {
 
     /// Writes the table to a Parquet file; not after `take_columns`.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let write = |table: &pullnet_record::Table| -> io::Result<()> {
-            table.write_parquet(BufWriter::new(File::create(&path)?))
+        let write = |table: &pullnet_probes::Table| -> io::Result<()> {
+            write_parquet(table, BufWriter::new(File::create(&path)?))
         };
         self.written(py, write)?.map_err(|error| os_error(py, &error, &path))
     }
@@ -67,7 +68,7 @@ impl Table {
     fn parquet(&self, py: Python<'_>) -> PyResult<Py<PyBytes>> {
         let bytes = self.written(py, |table| {
             let mut bytes = Vec::new();
-            table.write_parquet(&mut bytes).map(|()| bytes)
+            write_parquet(table, &mut bytes).map(|()| bytes)
         })?;
         bytes.map(|bytes| PyBytes::new(py, &bytes).unbind()).map_err(PyErr::from)
     }
@@ -78,7 +79,7 @@ impl Table {
     fn written<T: Send>(
         &self,
         py: Python<'_>,
-        write: impl FnOnce(&pullnet_record::Table) -> io::Result<T> + Send,
+        write: impl FnOnce(&pullnet_probes::Table) -> io::Result<T> + Send,
     ) -> PyResult<io::Result<T>> {
         let done = fault::guarded(py, || {
             let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +104,7 @@ fn os_error(py: Python<'_>, error: &io::Error, path: &std::path::Path) -> PyErr 
 }
 
 impl Column {
-    fn new(py: Python<'_>, column: pullnet_record::Column) -> PyResult<Self> {
+    fn new(py: Python<'_>, column: pullnet_probes::Column) -> PyResult<Self> {
         let valid = column.valid.map(|bits| PyBytes::new(py, &bits).unbind());
         let (kind, data, words) = match column.data {
             Data::U32(values) => ("uint32", bytes(py, &values, u32::to_le_bytes)?, Vec::new()),

@@ -4,14 +4,14 @@ use std::net::Ipv4Addr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use pullnet_record::{About, Cost, Wanted};
+use pullnet_record::{About, Cost};
 use pullnet_testbed::rpc::{CallTimes, Calls, Carrier, CongestionControl, End};
 use pullnet_testbed::{PlayError, PortCounts};
 use pullnet_units::Picos;
 use pyo3::prelude::*;
 
 use crate::scenario::{Scenario, notices};
-use crate::simulation::{Record, wanted};
+use crate::simulation::Record;
 use crate::{errors, fault};
 
 /// The hosts of a testbed, in the calling thread.
@@ -19,7 +19,6 @@ use crate::{errors, fault};
 pub struct Play {
     play: Mutex<pullnet_testbed::Play>,
     about: About,
-    wanted: Wanted,
 }
 
 fn failed(py: Python<'_>, error: &PlayError) -> PyErr {
@@ -62,10 +61,7 @@ impl Play {
             silenced: scenario.silence.silenced(),
         };
         let play = Mutex::new(opened.map_err(|error| failed(py, &error))?);
-        // Queues of the testbed's switches are not observed over time, and packets not at every hop.
-        let wanted =
-            Wanted { occupancy: false, series: false, port_series: false, hops: false, ..wanted(scenario) };
-        Ok(Self { play, about, wanted })
+        Ok(Self { play, about })
     }
 
     /// Starts a round at time zero.
@@ -99,7 +95,7 @@ impl Play {
         let record = self.with(py, move |play| Ok(play.finish(&ports)))?;
         let record = record.ok_or_else(|| errors::internal(py, "no round has begun".to_owned()))?;
         let about = About { interrupted, stuck_after: Picos(stuck_after_ps), ..self.about.clone() };
-        Ok(Record::of(&record, about, Cost { wall_s, cpu_s, peak_rss_bytes }, self.wanted))
+        Ok(Record::of(&record, about, Cost { wall_s, cpu_s, peak_rss_bytes }))
     }
 }
 

@@ -1,6 +1,9 @@
 //! Record of a run, made from the state at its end.
 
-use pullnet_record::{FlowRow, HopRow, PortRow, PortSeriesRow, RunRecord, StuckFlow};
+use std::collections::BTreeMap;
+
+use pullnet_probes::{HopRow, Hops, PortSeriesRow, Probe, Series};
+use pullnet_record::{FlowRow, PortRow, RunRecord, StuckFlow};
 use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{Side, Words};
@@ -35,17 +38,41 @@ pub fn record<W: Words>(
     builder.open_flows(|visit| shards.iter().for_each(|shard| shard.hosts.open_flows(visit)));
     enter_losses(&shards, &mut builder);
     enter_ideals(net, &mut builder);
-    builder.port_series = port_series(net, &shards);
-    builder.hops = (hops(net, &shards), net.hop_count.get());
+    add_rows(net, &shards, held, &mut builder, now);
     let ports = port_rows(net, &shards, now);
     let circle = deadlock::circle(net, &shards);
     builder.deadlock = circle.into_iter().map(|port| net.topology().port_name(port)).collect();
     builder.add_ports(&ports);
     add_totals(&mut builder, &shards);
-    let log = builder.log();
-    let rows = |series| series::rows(series, &log.shares, builder.flows(), held, now);
-    let series = net.probes().series.as_ref().map_or(Ok(Vec::new()), rows);
-    builder.finish(fingerprint(net, &shards), ports, series)
+    builder.finish(fingerprint(net, &shards), ports)
+}
+
+/// Adds the rows of optional tables that do not come from hosts.
+fn add_rows<W: Words>(
+    net: &Network<W>,
+    shards: &[Shard<W>],
+    held: &HeldSum,
+    builder: &mut RecordBuilder,
+    now: Instant,
+) {
+    add_notes(net, shards, builder);
+    let rows = |series| series::rows(series, &builder.log().shares, builder.flows(), held, now);
+    match net.probes().series.as_ref().map(rows) {
+        Some(Ok(rows)) => builder.recorded().series.as_mut().expect("the table is enabled").rows = rows,
+        Some(Err(why)) => builder.left_out.push((Series::TABLE, why)),
+        None => {}
+    }
+    if let Some(table) = &mut builder.recorded().port_series {
+        table.rows = port_series(net, shards);
+    }
+    let too_many = Hops::too_many(net.hop_count.get());
+    if let Some(table) = &mut builder.recorded().hops {
+        match too_many {
+            Some(_) => table.rows.clear(),
+            None => table.rows.append(&mut hops(net, shards)),
+        }
+    }
+    builder.left_out.extend(too_many.map(|why| (Hops::TABLE, why)));
 }
 
 fn each_host<W: Words>(shards: &[Shard<W>], mut visit: impl FnMut(HostView<'_>)) {
@@ -184,6 +211,16 @@ fn port_series<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortSerie
     });
     rows.sort_by_key(|row| (row.row, row.at));
     rows
+}
+
+/// Adds what probes have noted at ports, in the order of the ports.
+fn add_notes<W: Words>(net: &Network<W>, shards: &[Shard<W>], builder: &mut RecordBuilder) {
+    let (mut noted, mut ids) = (BTreeMap::new(), net.numbering.port.iter());
+    each_port(shards, |port| {
+        let id = *ids.next().expect("a port for each process");
+        noted.extend(port.notes.map(|notes| (id, notes.clone())));
+    });
+    noted.into_values().for_each(|notes| builder.recorded().append(notes));
 }
 
 /// Packets of some flows at ports of switches, in the order in which they came to each port.

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pullnet_scenario::Hops;
+use pullnet_probes::Hops;
 
 /// Rows that all ports and NICs of a run have made so far. Ports of all threads count here, and none keeps rows beyond the
 /// limit: the table is then left out, for any number of threads.

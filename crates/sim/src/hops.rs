@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use pullnet_probes::HopRow;
 use pullnet_qdisc::{Item, Outcome};
-use pullnet_record::HopRow;
 use pullnet_transport::{Fate, HostAddr, Words};
 use pullnet_units::{HostId, Instant, Picos};
 
@@ -21,7 +21,8 @@ fn key<W: Words>(net: &Network<W>, packet: &Packet<W>) -> Option<Key> {
     recorded.then(|| (conn.0, number, packet.from(), packet.packed().kind & 0x0f, packet.was_data()))
 }
 
-fn class<W: Words>(packet: &Packet<W>) -> &'static str {
+/// What a packet is at a port: `data`, `header` (trimmed), `returned` or `control`.
+pub fn class<W: Words>(packet: &Packet<W>) -> &'static str {
     match packet.fate() {
         _ if !packet.was_data() => "control",
         Fate::Whole => "data",

@@ -4,8 +4,8 @@ use core::hint::cold_path;
 use core::mem::offset_of;
 use std::collections::VecDeque;
 
+use pullnet_probes::{Seen, Watches};
 use pullnet_qdisc::{Item, Ring};
-use pullnet_record::ControlRow;
 use pullnet_session::{HostCounts, HostLog, News, Report, packet_received, packet_sent};
 use pullnet_transport::{
     Class, ConnId, Fate, FlowSpec, GroupMember, Header, HostAddr, Packed, Received, SendCounts, Source,
@@ -259,7 +259,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     #[inline]
     fn arrive(&mut self, cx: &mut HostContext<'_, W>, now: u64) {
         let Some(packet) = self.inbox.pop() else { return };
-        if cx.env.net.probes().packets {
+        if cx.env.net.watches.any(Watches::RECEIVED) {
             self.log_arrival(cx, now, &packet);
         }
         let (from, data) = (packet.from(), packet.was_data());
@@ -347,7 +347,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 let before = LineState::of(&self.line);
                 self.busy_until = self.line.send(cx.env.net, now, &packet, cx.env.out);
                 let line = (&self.line, before);
-                cx.log.hops.extend(hops::at_nic(cx.env.net, self.id, (now, self.busy_until), &packet, line));
+                let row = hops::at_nic(cx.env.net, self.id, (now, self.busy_until), &packet, line);
+                cx.log.recorded.hops.iter_mut().for_each(|hops| hops.rows.extend(row));
             }
             None => self.ready_at = u64::MAX,
         }
@@ -359,7 +360,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         let packet = self.transport.poll_transmit(Instant(now))?;
         self.counts.data_sent += u64::from(packet.class == Class::Data);
         self.counts.retransmitted += u64::from(packet.again);
-        if cx.env.net.probes().control || cx.env.net.probes().packets {
+        if cx.env.net.watches.any(Watches::SENT) {
             self.log_departure(cx, now, &packet);
         }
         self.check_departure(cx.env.net, &packet);
@@ -397,22 +398,18 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         let peer = cx.env.net.topology().host(packet.from()).unwrap_or(self.id);
         let received = received(packet, cx.env.net.topology().path_count(packet.from(), self.addr));
         let kind = cx.env.net.headers.kind(received.header);
-        cx.log.packets.push(packet_received(Instant(now), (self.id, peer), kind, &received));
+        let packet = packet_received(Instant(now), (self.id, peer), kind, &received);
+        cx.log.recorded.note(&Seen::Packet(packet));
     }
 
     /// Writes the probe records of a departing packet.
     #[cold]
     #[inline(never)]
     fn log_departure(&self, cx: &mut HostContext<'_, W>, now: u64, packet: &Transmit<Packed<W>>) {
-        let (host, at, probes) = (self.id, Instant(now), cx.env.net.probes());
         let kind = cx.env.net.headers.kind(packet.header);
-        if probes.control && packet.class == Class::Control {
-            cx.log.control.push(ControlRow { host, at, kind });
-        }
-        if probes.packets {
-            let peer = cx.env.net.topology().host(packet.to).unwrap_or(host);
-            cx.log.packets.push(packet_sent(at, (host, peer), kind, packet));
-        }
+        let peer = cx.env.net.topology().host(packet.to).unwrap_or(self.id);
+        let packet = packet_sent(Instant(now), (self.id, peer), kind, packet);
+        cx.log.recorded.note(&Seen::Packet(packet));
     }
 
     /// Cache lines that [`Host::expect`] touches, for each of `hosts`; the first host is process `first`.

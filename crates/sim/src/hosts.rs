@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use pullnet_probes::Recorded;
 use pullnet_rng::Seed;
 use pullnet_session::{HostCounts, HostLog, Report};
 use pullnet_topology::LinkRef;
@@ -97,7 +98,7 @@ impl<W: Words, T: Stack<W>> HostSide<W, T> {
             hosts,
             due: Vec::new(),
             reports: Vec::new(),
-            log: HostLog::default(),
+            log: HostLog::new(Recorded::new(net.probes())),
             prompt: false,
             watched: Vec::new(),
             large,

@@ -22,6 +22,7 @@ mod huge;
 mod line;
 mod losses;
 mod network;
+mod notes;
 mod one_port;
 mod outbox;
 mod packet;

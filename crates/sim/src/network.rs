@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use pullnet_probes::{Probes, Watches};
 use pullnet_qdisc::{Discipline, Item, order};
 use pullnet_rng::SmallStream;
-use pullnet_scenario::{Forwarding, Probes, Scenario};
+use pullnet_scenario::{Forwarding, Scenario};
 use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology, TreeHop};
 use pullnet_transport::{Framing, Header, HopView, HostAddr, Packed, Words};
 use pullnet_units::{BitsPerSec, HostId, Id, Instant, NodeId, Picos, PortId};
@@ -177,6 +178,10 @@ pub struct Network<W> {
     pub measure: (u64, u64),
     /// Whether ports record how many packets they hold, or which.
     pub records_held: bool,
+    /// Events of which probes take notes.
+    pub watches: Watches,
+    /// Whether anything records payload as it arrives.
+    pub records_delivery: bool,
     /// Whether NICs send packets one by one, to look at pauses or to record packets.
     pub sends_specially: bool,
     /// Rows of the record of every hop.
@@ -202,7 +207,10 @@ impl<W: Words> Network<W> {
         let return_latency = switching.return_latency.map_or(links, |latency| latency.0);
         let grid = Grid::new(links.min(return_latency));
         let measure = (scenario.measure.0.0, scenario.measure.1.0);
-        let records_held = scenario.probes.ports
+        let watches = scenario.probes.watches();
+        let records_delivery = watches.any(Watches::DELIVERED) || scenario.probes.series.is_some();
+        let records_held = watches.any(Watches::INCIDENTS)
+            || scenario.probes.occupancy.is_some()
             || scenario.probes.series.is_some()
             || scenario.probes.port_series.is_some()
             || scenario.probes.hops.is_some();
@@ -223,6 +231,8 @@ impl<W: Words> Network<W> {
             largest,
             measure,
             records_held,
+            watches,
+            records_delivery,
         }
     }
 

@@ -360,7 +360,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     fn arrive_recorded(&mut self, cx: &mut PortContext<'_, W, Q>, packet: Packet<W>) {
         let now = packet.time(cx.env.window);
         self.take_in::<true>(cx, packet);
-        self.record_outcomes(cx);
+        self.record_outcomes(cx, now);
         self.record_held(now);
     }
 
@@ -401,8 +401,8 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     #[inline(never)]
     fn step_recorded(&mut self, cx: &mut PortContext<'_, W, Q>) -> bool {
         let turn = self.turn::<true>(cx, &mut self.ahead(cx.env.window));
-        self.record_outcomes(cx);
         if let Some(now) = turn {
+            self.record_outcomes(cx, now);
             self.record_held(now);
         }
         turn.is_some()
@@ -511,7 +511,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         packet: Packet<W>,
         before: LineState,
     ) {
-        self.record_outcomes(cx);
+        self.record_outcomes(cx, now);
         if let Some(hops) = self.held.as_mut().and_then(|held| held.hops.as_mut()) {
             hops.served(cx.env.net, (now, self.completion), &packet, (&self.line, before));
         }
@@ -520,10 +520,16 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     /// Records what the queue has done to packets.
     #[cold]
     #[inline(never)]
-    fn record_outcomes(&mut self, cx: &mut PortContext<'_, W, Q>) {
-        let hops = self.held.as_mut().and_then(|held| held.hops.as_mut());
-        let (Some(hops), Some(noted)) = (hops, &mut cx.env.out.noted) else { return };
-        noted.drain(..).for_each(|outcome| hops.note(cx.env.net, &outcome));
+    fn record_outcomes(&mut self, cx: &mut PortContext<'_, W, Q>, now: u64) {
+        let (Some(held), Some(noted)) = (&mut self.held, &mut cx.env.out.noted) else { return };
+        for outcome in noted.drain(..) {
+            if let Some(hops) = &mut held.hops {
+                hops.note(cx.env.net, &outcome);
+            }
+            if let Some(notes) = &mut held.notes {
+                notes.note(cx.env.net, now, &outcome);
+            }
+        }
     }
 
     /// `packet` comes at `now`.
@@ -561,7 +567,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
         }
         act!(self, cx, now, |queue, rules, shared, cx| queue.enqueue(rules, shared, packet, cx));
         if RECORDS {
-            self.record_outcomes(cx);
+            self.record_outcomes(cx, now);
         }
         self.note_peaks();
     }

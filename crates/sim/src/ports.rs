@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use pullnet_probes::{Recorded, Watches};
 use pullnet_qdisc::{Discipline, Item};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_topology::LinkRef;
@@ -16,6 +17,7 @@ use crate::hops::HopLog;
 use crate::huge;
 use crate::line::Line;
 use crate::network::{Network, Next};
+use crate::notes::PortNotes;
 use crate::outbox::{Emission, Outbox};
 use crate::packet::Packet;
 use crate::port::{Env, Port, PortContext};
@@ -57,6 +59,8 @@ pub struct PortView<'a> {
     pub held: Option<&'a Held>,
     /// Packets of some flows, if they are recorded.
     pub hops: Option<&'a HopLog>,
+    /// Notes of probes about its packets.
+    pub notes: Option<&'a Recorded>,
 }
 
 /// A switch as the unit of work: its ports share state, and their events are processed together in order of time.
@@ -337,6 +341,7 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
                 peaks: port.peaks,
                 held: port.held.as_deref(),
                 hops: port.held.as_ref().and_then(|held| held.hops.as_ref()),
+                notes: port.held.as_ref().and_then(|held| Some(&held.notes.as_ref()?.recorded)),
             });
         }
     }
@@ -415,9 +420,13 @@ pub fn port<W: Words, Q: Discipline<Packet<W>>>(
     let own = probes.port_series.as_ref().filter(|series| series.has(net.topology(), id));
     let [series, own] =
         [probes.series.as_ref().map(|series| series.interval.0), own.map(|own| own.interval.0)];
-    let mut held = Held::new(probes.ports, series, own);
+    let mut held = Held::new(probes.occupancy.is_some(), series, own);
     if probes.hops.is_some() {
         held.get_or_insert_default().hops = Some(HopLog::default());
+    }
+    if net.watches.any(Watches::INCIDENTS) {
+        let row = net.topology().hosts.len() as u32 + id.0;
+        held.get_or_insert_default().notes = Some(Box::new(PortNotes::new(net, row)));
     }
     Port::new(net, rules, line, port.node, (id.0 - first) as u16, held)
 }

@@ -1,11 +1,12 @@
 //! Optional records of ports. Recording never changes the course of a run.
 
-use pullnet_record::PortSeriesRow;
+use pullnet_probes::PortSeriesRow;
 use pullnet_units::Instant;
 
 use crate::counts::PortCounts;
 use crate::hops::HopLog;
 use crate::line::Line;
+use crate::notes::PortNotes;
 
 /// Occupancy of a port at one time, and its counters up to then.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -86,6 +87,8 @@ pub struct Held {
     timeline: Option<Timeline>,
     /// Packets of some flows; `None` if no probe records them.
     pub hops: Option<HopLog>,
+    /// Probes that take notes of what the queue does to packets; `None` if there are none.
+    pub notes: Option<Box<PortNotes>>,
 }
 
 impl Held {

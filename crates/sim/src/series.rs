@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pullnet_record::{FlowRow, SeriesKey, SeriesRow};
-use pullnet_scenario::{Per, Series};
+use pullnet_probes::{Per, Series, SeriesKey, SeriesRow};
+use pullnet_record::FlowRow;
 use pullnet_session::Share;
 use pullnet_transport::Words;
 use pullnet_units::Instant;

@@ -1,5 +1,6 @@
 //! The processes of one thread, and how a window is processed.
 
+use pullnet_probes::Watches;
 use pullnet_transport::Words;
 use pullnet_workload::FlowStart;
 
@@ -25,7 +26,8 @@ impl<W: Words> Shard<W> {
     /// A shard at rest.
     pub fn new(net: &Network<W>, hosts: Box<dyn Hosts<W>>, ports: Box<dyn Ports<W>>) -> Self {
         let (port_inboxes, host_inboxes) = (ports.inboxes(), hosts.inboxes());
-        let noted = net.probes().hops.as_ref().map(|_| Vec::new());
+        let outcomes = net.probes().hops.is_some() || net.watches.any(Watches::INCIDENTS);
+        let noted = outcomes.then(Vec::new);
         let out = Outbox { noted, port_inboxes, host_inboxes, ..Outbox::default() };
         Self { hosts, ports, out, worked: false }
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pullnet_record::{Direction, PacketRow, RunRecord};
+use pullnet_probes::{Direction, PacketRow};
+use pullnet_record::RunRecord;
 use pullnet_scenario::{Disk, compile};
 
 fn root() -> PathBuf {
@@ -83,23 +84,24 @@ fn the_packet_probe_has_every_packet_once_at_each_end() {
                 && (row.kind == "data") == data
                 && fate.is_none_or(|fate| row.fate == fate)
         };
-        record.packets.iter().filter(wanted).count() as u64
+        record.recorded.packets().iter().filter(wanted).count() as u64
     };
     let totals = &record.totals;
     assert!(totals.trimmed > 0, "nothing was trimmed");
     assert_eq!(count(Direction::Sent, true, None), totals.data_sent);
     assert_eq!(count(Direction::Received, true, Some("whole")), totals.data_delivered);
     assert_eq!(count(Direction::Received, true, Some("trimmed")), totals.headers_delivered);
-    assert!(record.packets.is_sorted_by_key(|row| (row.host, row.at)));
+    assert!(record.recorded.packets().is_sorted_by_key(|row| (row.host, row.at)));
     let sent = |row: &PacketRow| {
         let same =
             |other: &&PacketRow| (other.words, other.kind, other.peer) == (row.words, row.kind, row.host);
         record
-            .packets
+            .recorded
+            .packets()
             .iter()
             .filter(same)
             .any(|other| other.direction == Direction::Sent && other.at < row.at)
     };
-    let received = record.packets.iter().filter(|row| row.direction == Direction::Received);
+    let received = record.recorded.packets().iter().filter(|row| row.direction == Direction::Received);
     assert!(received.step_by(100).all(sent), "received, but never sent");
 }

@@ -12,7 +12,7 @@ from pullnet.errors import InputError
 from pullnet.results.summary import Notice
 from pullnet.runs import scenario as scenario_files
 
-What = Literal["protocols", "switches", "topologies", "traffic", "distributions", "warnings"]
+What = Literal["protocols", "switches", "topologies", "traffic", "distributions", "probes", "warnings"]
 
 
 def check(
@@ -84,7 +84,7 @@ def list_names(
         What,
         typer.Argument(
             metavar="WHAT",
-            help="One of protocols, switches, topologies, traffic, distributions, warnings.",
+            help="One of protocols, switches, topologies, traffic, distributions, probes, warnings.",
             show_default=False,
         ),
     ],

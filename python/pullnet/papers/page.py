@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from pullnet import __version__
+from pullnet._core import __version__
 from pullnet.papers import beside, report
 from pullnet.papers.judge import VERDICTS, Outcome
 from pullnet.papers.model import folder

@@ -11,6 +11,11 @@ from pullnet.results.summary import FlowCounts, Spread, Summary
 _HEADS = ("flows", "started", "completed", "unfinished", "mean", "p50", "p90", "p99", "max", "slowdown p50", "p99")
 
 
+def html(found: Result | Summary) -> str:
+    """Return a result or a summary as HTML."""
+    return result(found) if isinstance(found, Result) else summary(found)
+
+
 def result(found: Result) -> str:
     """Return a result: its summary, and the tables that there are."""
     tables = ", ".join(found.table_names)

@@ -7,7 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pullnet import _core
 from pullnet.errors import InputError, NotRecordedError
+from pullnet.html import Shown
 from pullnet.results.held import Held
 from pullnet.results.summary import Summary
 
@@ -16,15 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-PROBES = {
-    "occupancy": "ports = true",
-    "series": 'series = { interval = "10 us", per = "total" }',
-    "port_series": 'port_series = { interval = "10 us" }',
-    "latency": "latency = true",
-    "control": "control = true",
-    "packets": "packets = true",
-    "hops": "hops = { every = 10 }",
-}
+PROBES = {table: line for table, line, _ in _core.probes()}
 """Line of a scenario that requests each of the optional tables."""
 
 
@@ -36,7 +30,7 @@ class ColumnInfo:
     doc: str
 
 
-class Result:
+class Result(Shown):
     """Result of a run: a summary, tables, and the scenario as it was resolved."""
 
     def __init__(
@@ -116,16 +110,19 @@ class Result:
         """Packets of some flows at every port, with what they waited behind; needs the probe `hops`."""
         return self.table("hops")
 
+    if not TYPE_CHECKING:  # a name that is no table stays an error for type checkers
+
+        def __getattr__(self, name: str) -> "pl.DataFrame":
+            """Return the optional table `name`, if it has no property above."""
+            if name in PROBES:
+                return self.table(name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def waits(self, flow: int) -> "pl.DataFrame":
         """Ports that packets of `flow` came to, the one where they waited longest first; needs the probe `hops`."""
         from pullnet.results.waiting import waits
 
         return waits(self, flow)
-
-    def _repr_html_(self) -> str:
-        from pullnet.results import notebook
-
-        return notebook.result(self)
 
     @property
     def table_names(self) -> list[str]:

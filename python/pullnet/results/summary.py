@@ -5,6 +5,8 @@ import typing
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+from pullnet.html import Shown
+
 
 @dataclass(frozen=True)
 class FlowCounts:
@@ -208,7 +210,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Shown):
     """Summary of a run. Times in microseconds unless the name says otherwise."""
 
     world: str
@@ -270,11 +272,6 @@ class Summary:
     def interrupted(self) -> bool:
         """Whether the run was stopped before its end."""
         return self.ended == "interrupted"
-
-    def _repr_html_(self) -> str:
-        from pullnet.results import notebook
-
-        return notebook.summary(self)
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> "Summary":

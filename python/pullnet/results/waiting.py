@@ -1,19 +1,26 @@
 """Where the packets of a flow waited, from the record of every hop."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pullnet.errors import NotRecordedError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from pullnet.results.result import Result
+
+class Hops(Protocol):
+    """A result, as far as its table `hops` goes."""
+
+    @property
+    def hops(self) -> "pl.DataFrame":
+        """Packets of some flows at every port; needs the probe `hops`."""
+
 
 OUTCOMES = ("marked", "trimmed", "returned", "dropped", "lost")
 """Outcomes for a packet at a port other than being sent."""
 
 
-def hops(result: "Result", flow: int) -> "pl.DataFrame":
+def hops(result: Hops, flow: int) -> "pl.DataFrame":
     """Return the packets of `flow` at every port, in order of time; needs the probe `hops`."""
     rows = result.hops.filter(flow=flow)
     if rows.is_empty():
@@ -21,7 +28,7 @@ def hops(result: "Result", flow: int) -> "pl.DataFrame":
     return rows.sort("at_ps", "row", maintain_order=True)
 
 
-def waits(result: "Result", flow: int) -> "pl.DataFrame":
+def waits(result: Hops, flow: int) -> "pl.DataFrame":
     """Return a row for each port that packets of `flow` came to, the one where they waited longest first.
 
     `wait_us` sums the waits of all packets, `mean_us` is that of one that was sent, `longest_us` the longest.
@@ -45,7 +52,7 @@ def waits(result: "Result", flow: int) -> "pl.DataFrame":
     return summed.sort("wait_us", descending=True, maintain_order=True)
 
 
-def _recorded(result: "Result") -> str:
+def _recorded(result: Hops) -> str:
     flows = result.hops["flow"].unique().sort().to_list()
     if not flows:
         return "set probes.hops.flows, or probes.hops.every = 1"

@@ -25,7 +25,7 @@ Overrides = Mapping[str, object] | Iterable[str]
 
 STANDARD_INPUT = "-"
 
-CATALOGUES = ("protocols", "switches", "topologies", "traffic", "distributions", "warnings")
+CATALOGUES = ("protocols", "switches", "topologies", "traffic", "distributions", "probes", "warnings")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def schema() -> dict[str, Any]:
 
 
 def catalogue(what: str) -> dict[str, str]:
-    """Names and one line each, of `protocols`, `switches`, `topologies`, `traffic`, `distributions` or `warnings`."""
+    """Names and one line each, of one of `CATALOGUES`: `protocols`, `switches`, `probes` and others."""
     if what not in CATALOGUES:
         raise InputError(f"there is no list of `{what}`; use one of {', '.join(CATALOGUES)}")
     return dict(_core.catalogue(what))

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pullnet import __version__, _core, inputs
+from pullnet import _core, inputs
+from pullnet._core import __version__
 from pullnet.errors import InputError
 from pullnet.results.result import PROBES
 from pullnet.runs.identity import core_identity

@@ -138,7 +138,7 @@ def writing(root: Path) -> "Iterator[None]":
 
 
 def _about(plan: Plan) -> dict[str, Any]:
-    from pullnet import __version__
+    from pullnet._core import __version__
 
     return {
         "scenario": plan.name,

@@ -14,9 +14,11 @@ Parts that need a large library are imported when they are first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pullnet.html import show_by
 from pullnet.traffic.coerce import as_volumes
 from pullnet.traffic.error import TrafficError
-from pullnet.traffic.reading import DamagedInput, Note, Reading, Source, load, read
+from pullnet.traffic.reading import DamagedInput, Reading, load, read
+from pullnet.traffic.source import Note, Source
 from pullnet.traffic.volumes import State, Volumes
 
 if TYPE_CHECKING:
@@ -157,6 +159,15 @@ __all__ = [
     "write_invoice",
     "write_report",
 ]
+
+
+def _html(found: Any) -> str:
+    from pullnet.traffic import notebook
+
+    return notebook.html(found)
+
+
+show_by(__name__, _html)
 
 
 def __getattr__(name: str) -> Any:

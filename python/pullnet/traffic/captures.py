@@ -12,7 +12,7 @@ from pullnet.traffic import anomalies
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.files import refuse_options
 from pullnet.traffic.quantities import STUDY_TIMESCALES, bits_per_second, picoseconds, shown_rate, shown_time
-from pullnet.traffic.reading import Note, Options, Source, trace_name
+from pullnet.traffic.source import Note, Options, Source, trace_name
 from pullnet.traffic.volumes import State, Volumes
 
 OPTIONS = frozenset({"filter", "capacity", "origin", "partial", "most_bins"})

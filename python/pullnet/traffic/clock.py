@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pullnet.traffic.error import TrafficError
-from pullnet.traffic.reading import Note
+from pullnet.traffic.source import Note
 
 Floats = NDArray[np.float64]
 

@@ -1,17 +1,14 @@
 """Arrays, lists and data frames as volumes."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, bytes_per, seconds
-from pullnet.traffic.volumes import State, Volumes, refuse_values
-
-Missing = Literal["error", "gap"]
-"""Treatment of missing values: an error, or bins without data."""
+from pullnet.traffic.volumes import Missing, State, Volumes, refuse_values
 
 
 def as_volumes(

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from pullnet.traffic import anomalies, columns, files, longform, slots, snmp
 from pullnet.traffic.clock import UTC_CLOCK, Clock, at_row, read_times, zone_named
-from pullnet.traffic.coerce import Missing
 from pullnet.traffic.columns import Column
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, bits_per_second, bytes_per, seconds, shown_time
-from pullnet.traffic.reading import Note, Options, Source, trace_name
 from pullnet.traffic.slots import Slots, Times
-from pullnet.traffic.volumes import MOST_BYTES, State, Volumes, refuse_values
+from pullnet.traffic.source import Note, Options, Source, trace_name
+from pullnet.traffic.volumes import MOST_BYTES, Missing, State, Volumes, refuse_values
 
 OPTIONS = frozenset(
     {

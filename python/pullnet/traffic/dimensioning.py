@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pullnet.html import Shown
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.models import Gaussian, LogNormal, Model, Weibull
 from pullnet.traffic.volumes import Volumes
@@ -167,7 +168,7 @@ class Capacity:
 
 
 @dataclass(frozen=True, slots=True)
-class Dimensioning:
+class Dimensioning(Shown):
     """Capacities for one trace at one timescale."""
 
     trace: str
@@ -184,11 +185,6 @@ class Dimensioning:
     def of(self, rule: str, eps: float) -> Capacity:
         """Return the capacity of a rule for an eps."""
         return next(found for found in self.capacities if found.rule == rule and found.eps == eps)
-
-    def _repr_html_(self) -> str:
-        from pullnet.traffic import notebook
-
-        return notebook.dimensioning(self)
 
     def unsupported(self) -> list[float]:
         """Return the values of eps for which the sample is too small: less than one of its intervals may exceed."""

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pullnet.traffic import anomalies, csv_table
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, shown_time
-from pullnet.traffic.reading import Options, PathLike, Source, shown_ending
+from pullnet.traffic.source import Options, PathLike, Source, shown_ending
 from pullnet.traffic.volumes import State, Volumes, runs
 
 COLUMNS = {

@@ -13,7 +13,7 @@ from pullnet.traffic import anomalies, columns, files, slots
 from pullnet.traffic.clock import Clock, at_row, read_times, zone_named
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, seconds, shown_time
-from pullnet.traffic.reading import Note, Options, Source, trace_name
+from pullnet.traffic.source import Note, Options, Source, trace_name
 from pullnet.traffic.volumes import State, Volumes
 
 Floats = NDArray[np.float64]

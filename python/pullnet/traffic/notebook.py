@@ -1,7 +1,8 @@
-"""Results as HTML, for notebooks: `_repr_html_` of fits, capacities, bills and studies."""
+"""Volumes, fits, capacities, bills and studies as HTML, for notebooks."""
 
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pullnet.html import table
 from pullnet.traffic.quantities import shown_number, shown_rate, shown_time
@@ -80,3 +81,18 @@ def volumes(found: "Volumes") -> str:
     counts = ", ".join(f"{int((found.state == state).sum())} {state.name.lower()}" for state in State)
     row = (found.trace, shown_time(found.timescale), str(len(found)), mean, largest, counts)
     return table("Volumes", ("trace", "interval", "intervals", "mean", "largest", "states"), [row])
+
+
+_VIEWS: dict[str, Callable[[Any], str]] = {
+    "Bill": bill,
+    "Dimensioning": dimensioning,
+    "Fitting": fitting,
+    "Study": study,
+    "Volumes": volumes,
+}
+"""By the name of the class, whose module may need a library that is large."""
+
+
+def html(found: Any) -> str:
+    """Return an object of one of these classes as HTML."""
+    return _VIEWS[type(found).__name__](found)

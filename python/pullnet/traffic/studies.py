@@ -10,6 +10,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import TypeVar
 
+from pullnet.html import Shown
 from pullnet.traffic.billing.nrmse import Nrmse, Prediction, nrmse, predictions
 from pullnet.traffic.dimensioning import EPSILONS, Dimensioning, Score, dimension, score
 from pullnet.traffic.error import TrafficError
@@ -60,7 +61,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class Study(Shown):
     """Results of a study."""
 
     items: tuple[Item, ...]
@@ -87,11 +88,6 @@ class Study:
     def variation(self) -> dict[str, dict[str, float]]:
         """Standard deviation of gamma over timescales, by trace and model."""
         return {trace: dict(models) for trace, models in gamma_variation(self.fittings).items()}
-
-    def _repr_html_(self) -> str:
-        from pullnet.traffic import notebook
-
-        return notebook.study(self)
 
     def rows(self) -> list[dict[str, object]]:
         """One flat object for each item that could be fitted."""

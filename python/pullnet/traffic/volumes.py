@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pullnet.html import Shown
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import shown_time
+
+Missing = Literal["error", "gap"]
+"""Treatment of missing values: an error, or bins without data."""
 
 
 class State(IntEnum):
@@ -26,7 +30,7 @@ class State(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Volumes:
+class Volumes(Shown):
     """Traffic per bin of one trace at one timescale. Bin i covers [start + i timescale, start + (i+1) timescale)."""
 
     trace: str
@@ -58,11 +62,6 @@ class Volumes:
 
     def __repr__(self) -> str:
         return f"Volumes({self.trace!r}, {len(self)} bins of {shown_time(self.timescale)}, start={self.start!r})"
-
-    def _repr_html_(self) -> str:
-        from pullnet.traffic import notebook
-
-        return notebook.volumes(self)
 
     def rates(self) -> NDArray[np.float64]:
         """Mean rate of each bin. Unit: bit/s. 0 where the state is `GAP`."""

@@ -31,12 +31,8 @@ pub(crate) fn record<P: Framed>(
     let ports = ports::rows(&site.scenario.topology, counted, &sent);
     builder.add_ports(&ports);
     in_flight(&mut builder);
-    // A testbed has no fingerprint and records no series.
-    RunRecord {
-        series_interval: None,
-        port_series_interval: None,
-        ..builder.finish(0, ports, Ok(Vec::new()))
-    }
+    // A testbed has no fingerprint.
+    builder.finish(0, ports)
 }
 
 /// Counts as in flight all data that was neither delivered nor counted as lost or dropped. Drops are not counted by kind, so

@@ -46,6 +46,11 @@ impl IncomingFlows {
         counts
     }
 
+    /// Number of the flow in `slot`.
+    pub fn flow(&self, slot: u32) -> Option<u32> {
+        self.0.get(slot as usize).map(|incoming| incoming.flow)
+    }
+
     /// Marks a flow as complete.
     pub fn end(&mut self, slot: u32) -> Option<Incoming> {
         let incoming = self.0.get_mut(slot as usize)?;

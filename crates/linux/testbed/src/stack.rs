@@ -1,6 +1,6 @@
 //! A host without its link: the endpoint and the state of its flows.
 
-use pullnet_record::{ControlRow, LatencyRow};
+use pullnet_probes::{Recorded, Seen, Watches};
 use pullnet_rng::Seed;
 use pullnet_session::{HostCounts, HostLog, News, Report, kind_of, packet_received, packet_sent};
 use pullnet_transport::{
@@ -10,7 +10,7 @@ use pullnet_units::{HostId, Instant, Picos};
 use pullnet_wire::{Framed, HeaderOf, Refused};
 use pullnet_workload::FlowStart;
 
-use crate::incoming::IncomingFlows;
+use crate::incoming::{Incoming, IncomingFlows};
 use crate::site::Site;
 use crate::{PlayError, content};
 
@@ -30,6 +30,8 @@ pub(crate) struct Stack<P: Framed> {
     /// Frames to our port that are not valid packets, for example with a wrong checksum.
     pub refused: u64,
     pub log: HostLog,
+    /// Events of which probes take notes.
+    watches: Watches,
     pub reports: Vec<Report>,
     /// An inconsistency that ends the run.
     pub fault: Option<PlayError>,
@@ -50,7 +52,8 @@ impl<P: Framed> Stack<P> {
             incoming: IncomingFlows::default(),
             counts: HostCounts::default(),
             refused: 0,
-            log: HostLog::default(),
+            log: HostLog::new(Recorded::at_hosts(&site.scenario.probes)),
+            watches: site.scenario.probes.watches(),
             reports: Vec::new(),
             fault: None,
             latest_hops: (addr, 0),
@@ -83,10 +86,11 @@ impl<P: Framed> Stack<P> {
                 self.check(site, packet, arrived.payload);
             }
         }
-        if site.scenario.probes.packets {
+        if self.watches.any(Watches::RECEIVED) {
             let packed = received.map(Header::pack);
             let kind = kind_of::<HeaderOf<P>>(&packed.header);
-            self.log.packets.push(packet_received(now, (self.host, peer), kind, &packed));
+            let packet = packet_received(now, (self.host, peer), kind, &packed);
+            self.log.recorded.note(&Seen::Packet(packet));
         }
         self.handle(now, site, received);
     }
@@ -126,22 +130,16 @@ impl<P: Framed> Stack<P> {
     }
 
     /// Records a sent packet.
-    pub fn sent(&mut self, now: Instant, site: &Site<P>, peer: HostId, packet: &Transmit<HeaderOf<P>>) {
-        let probes = &site.scenario.probes;
+    pub fn sent(&mut self, now: Instant, peer: HostId, packet: &Transmit<HeaderOf<P>>) {
         if packet.class == Class::Data {
             self.counts.data_sent += 1;
             self.counts.retransmitted += u64::from(packet.again);
         }
-        if !probes.control && !probes.packets {
-            return;
-        }
-        let packed = packet.map(Header::pack);
-        let row = packet_sent(now, (self.host, peer), kind_of::<HeaderOf<P>>(&packed.header), &packed);
-        if probes.control && packet.class == Class::Control {
-            self.log.control.push(ControlRow { host: self.host, at: now, kind: row.kind });
-        }
-        if probes.packets {
-            self.log.packets.push(row);
+        if self.watches.any(Watches::SENT) {
+            let packed = packet.map(Header::pack);
+            let kind = kind_of::<HeaderOf<P>>(&packed.header);
+            let packet = packet_sent(now, (self.host, peer), kind, &packed);
+            self.log.recorded.note(&Seen::Packet(packet));
         }
     }
 
@@ -153,37 +151,51 @@ impl<P: Framed> Stack<P> {
     }
 
     fn note(&mut self, now: Instant, site: &Site<P>, event: Event) {
-        let news = |flow, news| Report { at: now.0, flow, news };
+        let host = self.host;
         match event {
             Event::Opened { slot, conn, .. } => {
                 let before = self.incoming.open(slot, conn.0).filter(|before| before.delivered > 0);
                 self.reports.extend(before.map(|before| before.unfinished(now)));
             }
             Event::Delivered { slot, bytes, .. } => {
-                let counts = self.incoming.deliver(now, slot, bytes.into(), site.scenario.measure);
+                let bytes = bytes.into();
+                let counts = self.incoming.deliver(now, slot, bytes, site.scenario.measure);
                 self.counts.delivered_in_window += counts;
+                if let Some(flow) = self.incoming.flow(slot) {
+                    self.show(Watches::DELIVERED, &Seen::Delivered { host, at: now, flow, bytes });
+                }
             }
             Event::Received { slot } => {
-                let ended = self.incoming.end(slot);
-                self.reports.extend(ended.map(|flow| {
-                    let (delivered, in_window) = (flow.delivered, flow.in_window);
-                    news(flow.flow, News::Received { delivered, in_window })
-                }));
+                if let Some(Incoming { flow, delivered, in_window, .. }) = self.incoming.end(slot) {
+                    self.ended(now, flow, News::Received { delivered, in_window });
+                }
             }
-            Event::Acked { conn, latency, .. } if site.scenario.probes.latency => {
-                self.log.latencies.push(LatencyRow { flow: conn.0, at: now, latency });
+            Event::Acked { conn, latency, .. } => {
+                self.show(Watches::ACKED, &Seen::Acked { host, at: now, flow: conn.0, latency });
             }
-            Event::Acked { .. } | Event::Stray { .. } | Event::Silent { .. } => {}
-            Event::Completed { conn, counts, .. } => {
-                self.reports.push(news(conn.0, News::Acknowledged(counts)))
-            }
+            Event::Stray { .. } | Event::Silent { .. } => {}
+            Event::Completed { conn, counts, .. } => self.ended(now, conn.0, News::Acknowledged(counts)),
             Event::Failed { conn, reason, counts, .. } => {
-                self.reports.push(news(conn.0, News::Failed(reason, counts)));
+                self.ended(now, conn.0, News::Failed(reason, counts));
             }
             Event::TimedOut { conn, seq, .. } => {
                 self.counts.timeouts += 1;
                 self.log.timed_out.push((conn.0, seq));
+                let (at, flow, number) = (now, conn.0, seq);
+                self.show(Watches::TIMED_OUT, &Seen::TimedOut { host, at, flow, number });
             }
+        }
+    }
+
+    /// A flow has ended for this host.
+    fn ended(&mut self, now: Instant, flow: u32, news: News) {
+        self.reports.push(Report { at: now.0, flow, news });
+    }
+
+    /// Shows an event of the kind `of` to probes.
+    fn show(&mut self, of: Watches, seen: &Seen) {
+        if self.watches.any(of) {
+            self.log.recorded.note(seen);
         }
     }
 

@@ -93,7 +93,7 @@ impl<P: Framed> Station<P> {
                 return Ok(());
             };
             self.line.send(now, length);
-            self.stack.sent(now, site, peer, &packet);
+            self.stack.sent(now, peer, &packet);
         }
         Ok(())
     }

@@ -154,7 +154,8 @@ fn two_tiers_of_switches_carry_every_path() {
     let scenario = scenario(&incast(paper, "kind = \"trim\"", traffic));
     let rings = on_rings(&scenario);
     assert!(rings.complete && rings.flows.iter().all(|flow| flow.received.is_some()));
-    let paths: std::collections::BTreeSet<_> = rings.packets.iter().filter_map(|row| row.path).collect();
+    let paths: std::collections::BTreeSet<_> =
+        rings.recorded.packets().iter().filter_map(|row| row.path).collect();
     assert_eq!(paths.into_iter().collect::<Vec<_>>(), [0, 1]);
 }
 
@@ -189,12 +190,12 @@ fn same_packets(text: &str) {
     let scenario = scenario(text);
     let (rings, simulated) = (on_rings(&scenario), simulated(&scenario));
     let sequence = |record: &RunRecord| -> Vec<_> {
-        let of = |host| record.packets.iter().filter(move |row| row.host.0 == host);
+        let of = |host| record.recorded.packets().iter().filter(move |row| row.host.0 == host);
         let what =
-            |row: &pullnet_record::PacketRow| (row.host, row.direction, row.kind, row.flags, row.words);
+            |row: &pullnet_probes::PacketRow| (row.host, row.direction, row.kind, row.flags, row.words);
         // The order across sent and received packets depends on the length of a frame; the order within each direction does
         // not.
-        let ways = [pullnet_record::Direction::Sent, pullnet_record::Direction::Received];
+        let ways = [pullnet_probes::Direction::Sent, pullnet_probes::Direction::Received];
         let rows = [0, 1].into_iter().flat_map(|host| ways.map(|way| (host, way)));
         rows.flat_map(|(host, way)| of(host).filter(move |row| row.direction == way)).map(what).collect()
     };

@@ -1,3 +1,4 @@
+use pullnet_probes::Recorded;
 use pullnet_units::{HostId, Instant, Picos, PortId};
 
 /// One flow, in order of its number.
@@ -103,152 +104,6 @@ pub struct PortRow {
     pub occupancy: Vec<Picos>,
 }
 
-/// Subject of a point in a time series.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum SeriesKey {
-    /// The whole network.
-    Total,
-    /// One receiving host.
-    Host(HostId),
-    /// One flow.
-    Flow(u32),
-    /// All flows with a tag.
-    Tag(u16),
-}
-
-/// Goodput and queueing in one interval of a time series.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SeriesRow {
-    /// Subject of the point.
-    pub key: SeriesKey,
-    /// Start of the interval.
-    pub at: Instant,
-    /// Payload bytes received in the interval.
-    pub delivered: u64,
-    /// Data packets held by all switch ports at the end of the interval; only for [`SeriesKey::Total`].
-    pub queued: Option<u64>,
-}
-
-/// Activity of one port in one interval; intervals without activity have no row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PortSeriesRow {
-    /// Row of the port in [`RunRecord::ports`].
-    pub row: u32,
-    /// Start of the interval.
-    pub at: Instant,
-    /// Data packets held at the end of the interval, including the packet in service.
-    pub data: u32,
-    /// Control packets waiting at the end of the interval.
-    pub control: u32,
-    /// Packets sent on the link.
-    pub packets: u64,
-    /// Bytes sent on the link.
-    pub bytes: u64,
-    /// Packets marked.
-    pub marked: u64,
-    /// Data packets trimmed.
-    pub trimmed: u64,
-    /// Headers returned to their sender.
-    pub returned: u64,
-    /// Packets dropped because a queue was full.
-    pub dropped: u64,
-    /// Packets lost on the link.
-    pub lost: u64,
-}
-
-/// Time from the first transmission of a packet to its ACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LatencyRow {
-    /// Flow number.
-    pub flow: u32,
-    /// Arrival of the ACK.
-    pub at: Instant,
-    /// The latency, retransmissions included.
-    pub latency: Picos,
-}
-
-/// A control packet sent by a host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ControlRow {
-    /// The host.
-    pub host: HostId,
-    /// Transmission time of its first bit.
-    pub at: Instant,
-    /// Packet type, in the protocol's terms.
-    pub kind: &'static str,
-}
-
-/// Direction of a packet at a host.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Direction {
-    /// The host received it.
-    Received,
-    /// The host sent it.
-    Sent,
-}
-
-/// A packet sent or received by a host, as seen by its transport.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PacketRow {
-    /// The host.
-    pub host: HostId,
-    /// The host at the other end.
-    pub peer: HostId,
-    /// Time at which the packet was sent or received.
-    pub at: Instant,
-    /// Direction of the packet.
-    pub direction: Direction,
-    /// Fate of the packet: `whole`, `trimmed` or `returned`; a sent packet is whole.
-    pub fate: &'static str,
-    /// Packet type, in the protocol's terms.
-    pub kind: &'static str,
-    /// Flags of the packet type, in the protocol's encoding.
-    pub flags: u8,
-    /// Words of the header, in the protocol's encoding; the first is the flow.
-    pub words: [u32; 3],
-    /// Number of the path, for sent packets.
-    pub path: Option<u16>,
-    /// Bytes on the wire when the packet was sent.
-    pub wire: u16,
-}
-
-/// One packet at one port: from its arrival until it has left, or until it was dropped or sent back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HopRow {
-    /// Row of the port in [`RunRecord::ports`].
-    pub row: u32,
-    /// Flow number.
-    pub flow: u32,
-    /// Number of the data packet that it is, or that it is about, if its header names one.
-    pub number: Option<u32>,
-    /// The host that sent it.
-    pub from: HostId,
-    /// Packet type, in the protocol's terms.
-    pub kind: &'static str,
-    /// `data`, `header` (trimmed), `returned` or `control`, as it arrived.
-    pub class: &'static str,
-    /// Priority at switches.
-    pub priority: u8,
-    /// Bytes on the wire as it arrived.
-    pub wire: u32,
-    /// Its arrival.
-    pub at: Instant,
-    /// Time at which its first bit was sent.
-    pub start: Option<Instant>,
-    /// Time at which its last bit was sent.
-    pub out: Option<Instant>,
-    /// Time for which the packet in service still occupied the link when it arrived.
-    pub busy: Picos,
-    /// Bytes of whole data packets, and of control packets and headers, that waited when it arrived.
-    pub ahead: [u64; 2],
-    /// Of these, bytes of its own flow.
-    pub ahead_own: u64,
-    /// Bytes of both kinds that went into service between its arrival and its own turn.
-    pub behind: [u64; 2],
-    /// `sent`, `marked`, `trimmed`, `replicated`, `lost`, `returned`, `dropped`, or `waiting` at the end of the run.
-    pub outcome: &'static str,
-}
-
 /// Sums over the whole run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Totals {
@@ -313,8 +168,6 @@ pub struct StuckFlow {
 }
 
 /// All results of a run.
-///
-/// Long: a field for each table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunRecord {
     /// Hash of all deliveries, completions, trims and drops with their times.
@@ -337,22 +190,8 @@ pub struct RunRecord {
     pub hosts: Vec<HostRow>,
     /// Ports and NICs.
     pub ports: Vec<PortRow>,
-    /// Time series, if enabled.
-    pub series: Vec<SeriesRow>,
-    /// Interval of the time series.
-    pub series_interval: Option<Picos>,
-    /// Activity of single ports over time, if enabled; ordered by port, then time.
-    pub port_series: Vec<PortSeriesRow>,
-    /// Interval of `port_series`.
-    pub port_series_interval: Option<Picos>,
-    /// Packet latencies, if enabled.
-    pub latencies: Vec<LatencyRow>,
-    /// Departures of control packets, if enabled.
-    pub control: Vec<ControlRow>,
-    /// Packets that hosts sent and received, if enabled.
-    pub packets: Vec<PacketRow>,
-    /// Packets of some flows at every hop, if enabled; ordered by flow, then time.
-    pub hops: Vec<HopRow>,
+    /// The optional tables that the scenario enables.
+    pub recorded: Recorded,
     /// Flows without progress at the end.
     pub stuck: Vec<StuckFlow>,
     /// Names of ports each of which waits at the end for the next one to send, since that one has paused it, and the last

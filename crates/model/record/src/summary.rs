@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
+use pullnet_probes::gbps;
 use pullnet_units::{Instant, Picos};
 use serde::Serialize;
 
-use crate::tables::gbps;
 use crate::{FlowRow, HostRow, RunRecord, Spread, StuckFlow};
 
 /// Properties of a run that the engine does not know.

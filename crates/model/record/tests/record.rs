@@ -1,9 +1,10 @@
 //! Tables and summary of a small, hand-written run.
 
-use pullnet_record::{
-    About, Column, Cost, Data, FlowRow, HostRow, PortRow, PortSeriesRow, RunRecord, SeriesKey, SeriesRow,
-    StuckFlow, Summary, Table, Totals, Wanted, tables,
+use pullnet_probes::{
+    Column, Data, Occupancy, OccupancyRow, Per, PortSeries, PortSeriesRow, Recorded, Recording, Series,
+    SeriesKey, SeriesRow, Table,
 };
+use pullnet_record::{About, Cost, FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Summary, Totals, tables};
 use pullnet_units::{HostId, Instant, Picos, PortId};
 
 fn flow(size: Option<u64>, received_us: Option<u64>, failed: Option<&'static str>) -> FlowRow {
@@ -69,6 +70,37 @@ fn stuck(flow: u32, last_us: u64) -> StuckFlow {
     }
 }
 
+/// Three of the optional tables.
+fn recorded() -> Recorded {
+    let interval = Picos::from_micros(20);
+    let held = |held, ps| OccupancyRow { row: 0, held, time: Picos(ps) };
+    let series = SeriesRow {
+        key: SeriesKey::Host(HostId(1)),
+        at: Instant(90_000_000),
+        delivered: 12_500,
+        queued: None,
+    };
+    let port_series = PortSeriesRow {
+        row: 0,
+        at: Instant(40_000_000),
+        data: 2,
+        control: 1,
+        packets: 3,
+        bytes: 12_500,
+        marked: 0,
+        trimmed: 1,
+        returned: 0,
+        dropped: 0,
+        lost: 0,
+    };
+    Recorded {
+        occupancy: Some(Recording { probe: Occupancy, rows: vec![held(0, 50), held(2, 50)] }),
+        series: Some(Recording { probe: Series { interval, per: Per::Host }, rows: vec![series] }),
+        port_series: Some(Recording { probe: PortSeries { interval, of: None }, rows: vec![port_series] }),
+        ..Recorded::default()
+    }
+}
+
 fn record() -> RunRecord {
     let host =
         |delivered_in_window, receives| HostRow { delivered_in_window, rate_bps: 10_000_000_000, receives };
@@ -88,33 +120,9 @@ fn record() -> RunRecord {
         ],
         hosts: vec![host(0, false), host(62_500, true), host(125_000, true)],
         ports: vec![port(vec![Picos(50), Picos(0), Picos(50)]), port(Vec::new())],
-        series: vec![SeriesRow {
-            key: SeriesKey::Host(HostId(1)),
-            at: Instant(90_000_000),
-            delivered: 12_500,
-            queued: None,
-        }],
-        series_interval: Some(Picos::from_micros(20)),
-        port_series: vec![PortSeriesRow {
-            row: 0,
-            at: Instant(40_000_000),
-            data: 2,
-            control: 1,
-            packets: 3,
-            bytes: 12_500,
-            marked: 0,
-            trimmed: 1,
-            returned: 0,
-            dropped: 0,
-            lost: 0,
-        }],
-        port_series_interval: Some(Picos::from_micros(20)),
+        recorded: recorded(),
         deadlock: Vec::new(),
         left_out: Vec::new(),
-        latencies: Vec::new(),
-        control: Vec::new(),
-        packets: Vec::new(),
-        hops: Vec::new(),
         stuck: vec![stuck(0, 60), stuck(1, 61)],
         totals: Totals {
             packet_hops: 1_000,
@@ -143,18 +151,7 @@ fn summary() -> Summary {
 }
 
 fn all() -> Vec<Table> {
-    tables(
-        &record(),
-        Wanted {
-            occupancy: true,
-            series: true,
-            port_series: true,
-            latency: true,
-            control: true,
-            packets: true,
-            hops: true,
-        },
-    )
+    tables(&record())
 }
 
 fn column(table: &str, name: &str) -> Column {
@@ -293,7 +290,8 @@ fn a_unit_in_a_name_is_the_unit_of_the_column() {
 
 #[test]
 fn tables_that_nobody_asked_for_are_left_out() {
-    let names: Vec<_> = tables(&record(), Wanted::default()).iter().map(|table| table.name).collect();
+    let bare = RunRecord { recorded: Recorded::default(), ..record() };
+    let names: Vec<_> = tables(&bare).iter().map(|table| table.name).collect();
     assert_eq!(names, ["flows", "hosts", "ports"]);
 }
 
@@ -307,8 +305,7 @@ fn what_a_flow_lacks_is_missing_in_its_row() {
 }
 
 #[test]
-fn occupancy_leaves_out_what_never_occurred() {
-    assert_eq!(column("occupancy", "held").data, Data::U32(vec![0, 2]));
+fn the_mean_is_over_the_numbers_of_packets_held() {
     assert_eq!(column("ports", "mean_data").data, Data::F64(vec![1.0, 0.0]));
     assert_eq!(column("ports", "mean_data").valid, Some(vec![0b01]));
 }
@@ -354,7 +351,7 @@ fn deadlines_are_met_missed_or_not_yet_told() {
     assert_eq!(summary.deadlines.share_met, Some(0.5));
     assert_eq!(of(summary.by_tenant["red"].deadlines), (2, 1, 1));
     assert_eq!(summary.by_tenant.len(), 1, "flows of nobody are nobody's");
-    let tables = tables(&record, Wanted::default());
+    let tables = tables(&record);
     let met = tables[0].column("deadline_met").unwrap();
     assert_eq!(met.data, Data::Bool(vec![true, false, false, false, false, true]));
     assert_eq!(met.valid, Some(vec![0b10_0111]));

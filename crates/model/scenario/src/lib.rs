@@ -31,7 +31,6 @@ mod fault;
 mod links;
 mod memory;
 mod places;
-mod probes;
 mod reference;
 mod run;
 mod schema;
@@ -42,11 +41,11 @@ mod traffic;
 mod transport;
 mod warnings;
 
-pub use probes::{FlowNumbers, Hops, Per, PortSeries, Probes, Series};
 pub use pullnet_config::{
     Disk, Files, Forwarding, Input, Origin, Problem, Resolved, ResolvedTable, ResolvedValue, SpecError,
 };
 use pullnet_config::{Reader, Shape, SubTable, Unread, read_document, read_switch, switch_shape};
+use pullnet_probes::{End, Plan, Probes};
 use pullnet_qdisc::SwitchConfig;
 use pullnet_rng::Seed;
 use pullnet_settings::Setting;
@@ -81,6 +80,14 @@ impl Stop {
     pub const fn latest(self) -> Instant {
         match self {
             Self::At(end) | Self::FlowsDone { limit: end } => end,
+        }
+    }
+
+    /// The same for probes.
+    const fn end(self) -> End {
+        match self {
+            Self::At(end) => End::At(end),
+            Self::FlowsDone { limit } => End::FlowsDone(limit),
         }
     }
 }
@@ -161,7 +168,7 @@ pub(crate) fn root_shape() -> Shape {
                 .and_required(),
         )
         .with(fault::table())
-        .with(probes::table())
+        .with(Probes::shape())
         .with(warnings::table())
 }
 
@@ -180,14 +187,11 @@ fn read(root: &Reader<'_>) -> Option<Scenario> {
     let seed = run.as_ref().map_or(0, |run| run.seed);
     let traffic = traffic::read(root, network.as_ref(), transports.as_deref(), stop, Seed(seed));
     check_together(root, network.as_ref(), &faults, transports.as_deref().unwrap_or(&[]), switch.as_ref());
-    let probes = probes::read(root);
+    let probes = Probes::read(root);
     let silence = warnings::read(root);
-    if let (Some(stop), Some(network)) = (stop, &network) {
-        let hosts = network.topology.hosts.len();
-        probes::check(root, &probes, stop, hosts, traffic.blocks);
-    }
     if let Some(network) = &network {
-        probes::check_ports(root, &probes, stop, &network.topology);
+        let end = stop.map(Stop::end);
+        probes.check(root, Plan { topology: &network.topology, end, blocks: traffic.blocks });
     }
     let (run::Run { name, seed, stop, measure }, (switch, forwarding, _)) = (run?, switch?);
     let expected_flows = traffic.expected;

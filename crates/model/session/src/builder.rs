@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pullnet_record::{
-    FlowRow, HopRow, HostRow, PortRow, PortSeriesRow, RunRecord, SeriesRow, StuckFlow, Totals,
-};
-use pullnet_scenario::{Hops, Scenario};
+use pullnet_probes::{OccupancyRow, Recorded};
+use pullnet_record::{FlowRow, HostRow, PortRow, RunRecord, StuckFlow, Totals};
+use pullnet_scenario::Scenario;
 use pullnet_topology::Topology;
 use pullnet_transport::{FlowStatus, Side};
-use pullnet_units::{HostId, Id, Instant};
+use pullnet_units::{HostId, Id, Instant, Picos};
 
 use crate::{Director, HostCounts, HostLog, Report};
 
@@ -57,11 +56,8 @@ pub struct RecordBuilder {
     log: HostLog,
     /// Sums over the hosts so far. The caller enters the sums that only it knows.
     pub totals: Totals,
-    /// Time series of ports, if requested.
-    pub port_series: Vec<PortSeriesRow>,
-    /// Packets of some flows at ports of switches, if requested, and how many rows there would be with those of NICs: above
-    /// a limit none are kept.
-    pub hops: (Vec<HopRow>, u64),
+    /// Enabled tables that could not be recorded: name and reason.
+    pub left_out: Vec<(&'static str, String)>,
     /// Ports in a cycle of pauses that never ends.
     pub deadlock: Vec<String>,
 }
@@ -83,8 +79,7 @@ impl RecordBuilder {
             deadlock: Vec::new(),
             log: HostLog::default(),
             totals: Totals::default(),
-            port_series: Vec::new(),
-            hops: (Vec::new(), 0),
+            left_out: Vec::new(),
         }
     }
 
@@ -171,24 +166,20 @@ impl RecordBuilder {
             by_level.into_iter().map(|(level, trimmed)| (level.to_owned(), trimmed)).collect();
     }
 
-    /// Returns the record. `series`: its rows, or the reason why requested rows are missing.
-    pub fn finish(
-        mut self,
-        fingerprint: u64,
-        ports: Vec<PortRow>,
-        series: Result<Vec<SeriesRow>, String>,
-    ) -> RunRecord {
+    /// The enabled tables, for rows that the engine makes.
+    pub fn recorded(&mut self) -> &mut Recorded {
+        &mut self.log.recorded
+    }
+
+    /// Returns the record.
+    pub fn finish(mut self, fingerprint: u64, ports: Vec<PortRow>) -> RunRecord {
         let Self { scenario, director, now, mut log, .. } = self;
         self.totals.data_unique = unique(&scenario, &director.flows);
         director.flows.iter().for_each(|flow| self.hosts[flow.dst.index()].receives = true);
-        log.latencies.sort_by_key(|row| (row.flow, row.at));
-        log.control.sort_by_key(|row| (row.host, row.at));
-        // The rows of one host keep their order.
-        log.packets.sort_by_key(|row| (row.host, row.at));
-        let (series, too_many) = series.map_or_else(|why| (Vec::new(), Some(why)), |rows| (rows, None));
-        let mut left_out: Vec<_> = too_many.map(|why| ("series", why)).into_iter().collect();
-        let (hops, too_many) = all_hops(self.hops, log.hops);
-        left_out.extend(too_many.map(|why| ("hops", why)));
+        if let Some(occupancy) = &mut log.recorded.occupancy {
+            occupancy.rows = (0..).zip(&ports).flat_map(|(row, port)| occupancy_of(row, port)).collect();
+        }
+        log.recorded.sort();
         RunRecord {
             fingerprint,
             simulated: now,
@@ -200,32 +191,19 @@ impl RecordBuilder {
             hosts: self.hosts,
             flows: director.flows,
             ports,
-            series,
-            series_interval: scenario.probes.series.as_ref().map(|series| series.interval),
-            port_series: self.port_series,
-            port_series_interval: scenario.probes.port_series.as_ref().map(|series| series.interval),
-            latencies: log.latencies,
-            control: log.control,
-            packets: log.packets,
-            hops,
+            recorded: log.recorded,
             stuck: self.stuck,
             deadlock: self.deadlock,
             totals: self.totals,
-            left_out,
+            left_out: self.left_out,
         }
     }
 }
 
-/// The rows of ports and NICs in their order; or no rows, and why.
-fn all_hops((mut rows, count): (Vec<HopRow>, u64), mut nics: Vec<HopRow>) -> (Vec<HopRow>, Option<String>) {
-    let too_many = Hops::too_many(count);
-    if too_many.is_some() {
-        return (Vec::new(), too_many);
-    }
-    rows.append(&mut nics);
-    // At a port packets that come at the same time keep their order.
-    rows.sort_by_key(|row| (row.flow, row.at, row.row));
-    (rows, None)
+/// How long the port in row `row` held each number of data packets.
+fn occupancy_of(row: u32, port: &PortRow) -> impl Iterator<Item = OccupancyRow> + '_ {
+    let rows = (0..).zip(&port.occupancy).map(move |(held, time)| OccupancyRow { row, held, time: *time });
+    rows.filter(|row| row.time > Picos::ZERO)
 }
 
 /// Number of data packets that receivers took as new: all packets of a flow but the last carry the same payload.

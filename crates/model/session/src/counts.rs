@@ -1,6 +1,6 @@
 //! Counts and records of hosts.
 
-use pullnet_record::{ControlRow, HopRow, LatencyRow, PacketRow};
+use pullnet_probes::Recorded;
 
 /// Counts of one host.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -39,26 +39,22 @@ pub struct Share {
 pub struct HostLog {
     /// Goodput over time.
     pub shares: Vec<Share>,
-    /// Packet latencies.
-    pub latencies: Vec<LatencyRow>,
-    /// Departures of control packets.
-    pub control: Vec<ControlRow>,
-    /// Packets sent and received.
-    pub packets: Vec<PacketRow>,
-    /// Packets of some flows at NICs.
-    pub hops: Vec<HopRow>,
+    /// The optional tables that the scenario enables.
+    pub recorded: Recorded,
     /// Retransmission timers that ran out: flow and packet.
     pub timed_out: Vec<(u32, u32)>,
 }
 
 impl HostLog {
+    /// A log without rows, of the tables `recorded`.
+    pub fn new(recorded: Recorded) -> Self {
+        Self { recorded, ..Self::default() }
+    }
+
     /// Takes over the rows of other hosts.
     pub fn append(&mut self, mut other: Self) {
         self.shares.append(&mut other.shares);
-        self.latencies.append(&mut other.latencies);
-        self.control.append(&mut other.control);
-        self.packets.append(&mut other.packets);
-        self.hops.append(&mut other.hops);
+        self.recorded.append(other.recorded);
         self.timed_out.append(&mut other.timed_out);
     }
 }

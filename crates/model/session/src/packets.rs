@@ -1,7 +1,7 @@
 //! Rows of the packet probe.
 
-use pullnet_record::{Direction, PacketRow};
-use pullnet_transport::{Fate, Header, Packed, Received, Transmit, Words};
+use pullnet_probes::{Direction, PacketRow};
+use pullnet_transport::{Class, Fate, Header, Packed, Received, Transmit, Words};
 use pullnet_units::{HostId, Instant};
 
 /// Name of a packet's type.
@@ -16,10 +16,10 @@ pub fn packet_sent<W: Words>(
     kind: &'static str,
     packet: &Transmit<Packed<W>>,
 ) -> PacketRow {
-    let Transmit { header: Packed { kind: bits, words }, path, wire, .. } = *packet;
+    let Transmit { header: Packed { kind: bits, words }, path, wire, class, .. } = *packet;
     let (flags, words) = (bits >> 4, first_words(&words));
-    let (direction, fate) = (Direction::Sent, "whole");
-    PacketRow { host, peer, at, direction, fate, kind, flags, words, path: Some(path), wire }
+    let (direction, fate, control) = (Direction::Sent, "whole", class == Class::Control);
+    PacketRow { host, peer, at, direction, fate, kind, control, flags, words, path: Some(path), wire }
 }
 
 /// The row of a packet of type `kind` that `host` receives from `peer`. The header is packed.
@@ -36,7 +36,8 @@ pub fn packet_received<W: Words>(
     };
     let Received { header: Packed { kind: bits, words }, wire, .. } = *packet;
     let (flags, words, direction) = (bits >> 4, first_words(&words), Direction::Received);
-    PacketRow { host, peer, at, direction, fate, kind, flags, words, path: None, wire }
+    let control = false;
+    PacketRow { host, peer, at, direction, fate, kind, control, flags, words, path: None, wire }
 }
 
 /// The first three words of a header: the table of packets has columns for these.

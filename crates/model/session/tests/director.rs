@@ -87,7 +87,7 @@ fn a_record_passes_over_news_of_flows_that_there_are_not() {
     let mut builder = RecordBuilder::new(&scenario, director, Instant(50));
     let news = News::Received { delivered: 9000, in_window: 0 };
     builder.enter(&[0, 7].map(|flow| Report { at: 40, flow, news }));
-    let record = builder.finish(1, Vec::new(), Ok(Vec::new()));
+    let record = builder.finish(1, Vec::new());
     assert_eq!((record.flows.len(), record.flows[0].received), (1, Some(Instant(40))));
     assert_eq!(
         (record.transports, record.tenants),

@@ -1,6 +1,6 @@
 //! Handling of a transport's events: counts, hashes, and reports of flows.
 
-use pullnet_record::LatencyRow;
+use pullnet_probes::{Seen, Watches};
 use pullnet_session::{HostLog, News, Report, Share};
 use pullnet_transport::{Event, Words};
 use pullnet_units::{Instant, Picos};
@@ -56,6 +56,10 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             Event::TimedOut { conn, seq, .. } => {
                 self.counts.timeouts += 1;
                 cx.log.timed_out.push((conn.0, seq));
+                if cx.env.net.watches.any(Watches::TIMED_OUT) {
+                    let (host, at, flow) = (self.id, Instant(now), conn.0);
+                    cx.log.recorded.note(&Seen::TimedOut { host, at, flow, number: seq });
+                }
             }
             Event::Stray { .. } | Event::Silent { .. } => {}
         }
@@ -99,8 +103,22 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
             incoming.in_window += bytes;
             self.counts.delivered_in_window += bytes;
         }
+        if cx.env.net.records_delivery {
+            self.record_delivery(cx, now, slot, bytes);
+        }
+    }
+
+    /// Records payload that has arrived.
+    #[cold]
+    #[inline(never)]
+    fn record_delivery(&mut self, cx: &mut HostContext<'_, W>, now: u64, slot: u32, bytes: u64) {
+        let incoming = &mut self.incoming[slot as usize];
         if let Some(series) = &cx.env.net.probes().series {
             incoming.add_share(cx.log, now / series.interval.0, bytes);
+        }
+        if cx.env.net.watches.any(Watches::DELIVERED) {
+            let (host, at, flow) = (self.id, Instant(now), incoming.flow);
+            cx.log.recorded.note(&Seen::Delivered { host, at, flow, bytes });
         }
     }
 
@@ -115,8 +133,9 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     }
 
     fn acked(&self, cx: &mut HostContext<'_, W>, now: u64, flow: u32, latency: Picos) {
-        if cx.env.net.probes().latency {
-            cx.log.latencies.push(LatencyRow { flow, at: Instant(now), latency });
+        if cx.env.net.watches.any(Watches::ACKED) {
+            let (host, at) = (self.id, Instant(now));
+            cx.log.recorded.note(&Seen::Acked { host, at, flow, latency });
         }
     }
 

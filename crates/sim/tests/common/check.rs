@@ -1,8 +1,9 @@
 //! Invariants of every run of every scenario.
 
+use pullnet_probes::{HopRow, Recorded};
 use pullnet_protocols::ProtocolConfig;
 use pullnet_qdisc::{Sharing, SwitchConfig};
-use pullnet_record::{FlowRow, HopRow, PortRow, RunRecord};
+use pullnet_record::{FlowRow, PortRow, RunRecord};
 use pullnet_scenario::{Scenario, Stop};
 use pullnet_topology::LinkRef;
 use pullnet_units::{HostId, Picos, QueueSize};
@@ -21,12 +22,14 @@ macro_rules! ensure {
 type Verdict = Result<(), String>;
 
 /// Everything that records what a run does; probes that are off change nothing.
-const PROBES: [(&str, &str); 5] = [
+const PROBES: [(&str, &str); 7] = [
     ("probes.ports", "true"),
     ("probes.latency", "true"),
     ("probes.control", "true"),
     ("probes.series", "{ interval = \"1 ms\", per = \"flow\" }"),
     ("probes.hops", "{ every = 1 }"),
+    ("probes.incidents", "true"),
+    ("probes.timeouts", "true"),
 ];
 
 /// How far runs with several threads are followed: they meet after every window, which is slow where there are more
@@ -265,8 +268,7 @@ fn ends_as_it_should(scenario: &Scenario, record: &RunRecord) -> Verdict {
 fn without_probes(observed: &RunRecord) -> RunRecord {
     let mut bare = observed.clone();
     bare.ports.iter_mut().for_each(|port| port.occupancy.clear());
-    (bare.series, bare.series_interval) = (Vec::new(), None);
-    (bare.latencies, bare.control, bare.hops) = (Vec::new(), Vec::new(), Vec::new());
+    bare.recorded = Recorded::default();
     // A long run has more hops than a table may have.
     bare.left_out.retain(|(table, _)| *table != "hops");
     bare
@@ -276,7 +278,7 @@ fn without_probes(observed: &RunRecord) -> RunRecord {
 /// packet was sent, dropped or sent back, or still waits.
 fn hops_agree_with_ports(observed: &RunRecord) -> Verdict {
     let mut rows: Vec<Vec<&HopRow>> = vec![Vec::new(); observed.ports.len()];
-    observed.hops.iter().for_each(|hop| rows[hop.row as usize].push(hop));
+    observed.recorded.hops().iter().for_each(|hop| rows[hop.row as usize].push(hop));
     for (port, rows) in observed.ports.iter().zip(rows) {
         let count = |wanted: &dyn Fn(&HopRow) -> bool| rows.iter().filter(|row| wanted(row)).count() as u64;
         let of = |outcome: &'static str| count(&|row| row.outcome == outcome);
@@ -303,10 +305,26 @@ fn hops_agree_with_ports(observed: &RunRecord) -> Verdict {
     Ok(())
 }
 
+/// Incidents and timeouts are as many as ports and hosts count.
+fn notes_agree_with_counts(observed: &RunRecord) -> Verdict {
+    let (incidents, t) = (observed.recorded.incidents(), &observed.totals);
+    let count = |word: &str| incidents.iter().filter(|row| row.incident == word).count() as u64;
+    let [marked, trimmed, returned, dropped] = ["marked", "trimmed", "returned", "dropped"].map(count);
+    ensure!((marked, dropped) == (t.marked, t.dropped), "{marked} marks, {dropped} drops of {t:?}");
+    ensure!(returned == t.returned, "{returned} returned of {t:?}");
+    // A packet that is sent back or dropped at once may have been trimmed, too.
+    let most = trimmed + returned + dropped;
+    ensure!((trimmed..=most).contains(&t.trimmed), "{trimmed} trimmed of {t:?}");
+    let timeouts = observed.recorded.timeouts().len() as u64;
+    ensure!(timeouts == t.timeouts, "{timeouts} timeouts of {t:?}");
+    Ok(())
+}
+
 fn probes_agree_with_totals(observed: &RunRecord) -> Verdict {
     hops_agree_with_ports(observed)?;
+    notes_agree_with_counts(observed)?;
     let delivered: u64 = observed.flows.iter().map(|flow| flow.delivered).sum();
-    let series: u64 = observed.series.iter().map(|row| row.delivered).sum();
+    let series: u64 = observed.recorded.series().iter().map(|row| row.delivered).sum();
     ensure!(delivered == series, "flows deliver {delivered} bytes and the series {series}");
     for port in observed.ports.iter().filter(|port| port.port.is_some()) {
         let time: u64 = port.occupancy.iter().map(|time| time.0).sum();

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::common::{compiled, simulate};
-use pullnet_record::{PortSeriesRow, RunRecord};
+use pullnet_probes::{PortSeriesRow, Recorded};
+use pullnet_record::RunRecord;
 use pullnet_scenario::compile;
 use pullnet_units::Instant;
 
@@ -28,7 +29,7 @@ interval = "10 us"
 
 fn sums(record: &RunRecord) -> BTreeMap<u32, [u64; 5]> {
     let mut sums: BTreeMap<u32, [u64; 5]> = BTreeMap::new();
-    for row in &record.port_series {
+    for row in record.recorded.port_series() {
         let of_row = [row.packets, row.bytes, row.trimmed, row.returned, row.dropped];
         let sum = sums.entry(row.row).or_default();
         sum.iter_mut().zip(of_row).for_each(|(sum, value)| *sum += value);
@@ -52,12 +53,16 @@ fn series_of_ports_add_up_to_the_table_of_ports() {
         trimmed += port.trimmed;
     }
     assert!(trimmed > 0);
-    let held = record.port_series.iter().map(|row| row.data).max();
+    let held = record.recorded.port_series().iter().map(|row| row.data).max();
     assert_eq!(held, Some(8), "the data queue is full at the end of some interval");
-    let last: BTreeMap<u32, PortSeriesRow> = record.port_series.iter().map(|row| (row.row, *row)).collect();
+    let last: BTreeMap<u32, PortSeriesRow> =
+        record.recorded.port_series().iter().map(|row| (row.row, *row)).collect();
     assert!(last.values().all(|row| (row.data, row.control) == (0, 0)), "in the end all queues are empty");
-    let order =
-        record.port_series.windows(2).all(|pair| (pair[0].row, pair[0].at) < (pair[1].row, pair[1].at));
+    let order = record
+        .recorded
+        .port_series()
+        .windows(2)
+        .all(|pair| (pair[0].row, pair[0].at) < (pair[1].row, pair[1].at));
     assert!(order, "rows are in order of port and time, each once");
 }
 
@@ -65,10 +70,10 @@ fn series_of_ports_add_up_to_the_table_of_ports() {
 fn series_of_ports_change_nothing_and_do_not_depend_on_threads() {
     let with = simulate(&compiled(INCAST, &[]), 1);
     let threads = simulate(&compiled(INCAST, &[]), 2);
-    assert_eq!(with.port_series, threads.port_series);
+    assert_eq!(with.recorded.port_series(), threads.recorded.port_series());
     let without = simulate(&compiled(&INCAST[..INCAST.find("[probes").expect("it has probes")], &[]), 1);
     assert_eq!(with.fingerprint, without.fingerprint);
-    assert_eq!(without.port_series, []);
+    assert_eq!(without.recorded, Recorded::default());
 }
 
 #[test]

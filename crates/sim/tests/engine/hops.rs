@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{compiled, simulate};
-use pullnet_record::{HopRow, PortRow, RunRecord};
-use pullnet_scenario::{FlowNumbers, Hops, Scenario, compile};
+use pullnet_probes::{FlowNumbers, HopRow, Hops};
+use pullnet_record::{PortRow, RunRecord};
+use pullnet_scenario::{Scenario, compile};
 use pullnet_settings::{Setting, Value};
 use pullnet_units::{Bytes, HostId, PortId};
 
@@ -47,7 +48,7 @@ fn worlds() -> Vec<(&'static str, String)> {
 }
 
 fn of_row(record: &RunRecord, row: usize) -> impl Iterator<Item = &HopRow> + Clone {
-    record.hops.iter().filter(move |hop| hop.row as usize == row)
+    record.recorded.hops().iter().filter(move |hop| hop.row as usize == row)
 }
 
 fn count<'a>(rows: impl Iterator<Item = &'a HopRow>, outcome: &str) -> u64 {
@@ -87,9 +88,9 @@ fn rows_add_up_to_the_table_of_ports() {
         }
         let trimmed: u64 = record.ports.iter().map(|port| port.trimmed).sum();
         if record.totals.returned == 0 && record.totals.lost == 0 {
-            assert_eq!(count(record.hops.iter(), "trimmed"), trimmed, "{world}");
+            assert_eq!(count(record.recorded.hops().iter(), "trimmed"), trimmed, "{world}");
         }
-        outcomes.extend(record.hops.iter().map(|row| row.outcome));
+        outcomes.extend(record.recorded.hops().iter().map(|row| row.outcome));
     }
     let all = ["dropped", "lost", "marked", "returned", "sent", "trimmed"];
     assert!(all.iter().all(|outcome| outcomes.contains(outcome)), "{outcomes:?}");
@@ -102,7 +103,7 @@ fn a_packet_waits_for_what_is_served_before_it() {
         let scenario = compiled(&text, &[]);
         let record = simulate(&scenario, 1);
         let mut waited = 0;
-        for row in record.hops.iter().filter(|_| world != "pauses") {
+        for row in record.recorded.hops().iter().filter(|_| world != "pauses") {
             let (Some(start), Some(out)) = (row.start, row.out) else { continue };
             assert!(row.at <= start && start < out, "{world}: {row:?}");
             let rate = rate_of(&scenario, row);
@@ -128,9 +129,9 @@ fn rate_of(scenario: &Scenario, row: &HopRow) -> pullnet_units::BitsPerSec {
 fn a_fifo_serves_what_was_found_waiting() {
     let text = text("kind = \"dctcp\"", "kind = \"drop-tail\"\nqueue = \"10000 packets\"", "");
     let record = simulate(&compiled(&text, &[]), 1);
-    let longest = record.hops.iter().map(|row| row.ahead[0]).max().unwrap_or(0);
+    let longest = record.recorded.hops().iter().map(|row| row.ahead[0]).max().unwrap_or(0);
     assert!(longest > 30_000, "{longest}");
-    for row in record.hops.iter().filter(|row| row.start.is_some()) {
+    for row in record.recorded.hops().iter().filter(|row| row.start.is_some()) {
         assert_eq!(row.ahead, row.behind, "{row:?}");
     }
 }
@@ -143,10 +144,10 @@ fn hops_follow_each_other_to_the_receiver() {
     let hosts = record.hosts.len() as u32;
     let delay = scenario.topology.hosts[HostId(0)].link.delay;
     let arrivals: BTreeSet<_> =
-        record.hops.iter().map(|row| (row.flow, row.number, row.from, row.kind, row.at)).collect();
+        record.recorded.hops().iter().map(|row| (row.flow, row.number, row.from, row.kind, row.at)).collect();
     let to_host = |row: &HopRow| record.ports[row.row as usize].level.ends_with("->host");
     let (mut hops, mut delivered) = (0, 0);
-    for row in record.hops.iter().filter(|row| row.out.is_some()) {
+    for row in record.recorded.hops().iter().filter(|row| row.out.is_some()) {
         let Some(out) = row.out else { continue };
         if to_host(row) {
             delivered += u64::from(row.class == "data" && row.outcome != "trimmed");
@@ -156,7 +157,7 @@ fn hops_follow_each_other_to_the_receiver() {
         assert!(arrivals.contains(&next), "{row:?}");
         hops += 1;
     }
-    assert!(hops > 1000 && record.hops.iter().any(|row| row.row < hosts), "{hops}");
+    assert!(hops > 1000 && record.recorded.hops().iter().any(|row| row.row < hosts), "{hops}");
     assert_eq!(delivered, record.totals.data_delivered);
 }
 
@@ -165,11 +166,15 @@ fn recording_changes_nothing_and_does_not_depend_on_threads() {
     for (world, text) in worlds() {
         let with = simulate(&compiled(&text, &[]), 1);
         let threads = simulate(&compiled(&text, &[]), 2);
-        assert_eq!(with.hops, threads.hops, "{world}");
+        assert_eq!(with.recorded.hops(), threads.recorded.hops(), "{world}");
         let without = simulate(&compiled(&text.replace("[probes.hops]\n", ""), &[]), 1);
         assert_eq!(with.fingerprint, without.fingerprint, "{world}");
-        assert_eq!(without.hops, [], "{world}");
-        let order = with.hops.windows(2).all(|pair| (pair[0].flow, pair[0].at) <= (pair[1].flow, pair[1].at));
+        assert_eq!(without.recorded.hops(), [], "{world}");
+        let order = with
+            .recorded
+            .hops()
+            .windows(2)
+            .all(|pair| (pair[0].flow, pair[0].at) <= (pair[1].flow, pair[1].at));
         assert!(order, "{world}");
     }
 }
@@ -184,7 +189,7 @@ fn several_transports_keep_their_packets_apart() {
     let record = simulate(&compiled(text, &[]), 1);
     let kinds = |transport: u8| -> BTreeSet<&str> {
         let of = |row: &&HopRow| record.flows[row.flow as usize].transport == transport;
-        record.hops.iter().filter(of).map(|row| row.kind).collect()
+        record.recorded.hops().iter().filter(of).map(|row| row.kind).collect()
     };
     assert!(kinds(0).contains("pull") && !kinds(1).contains("pull"), "{:?} {:?}", kinds(0), kinds(1));
 }
@@ -194,7 +199,12 @@ fn copies_for_receivers_of_a_group_are_told() {
     let text = "until = \"all flows done\"\n[topology]\nkind = \"star\"\nhosts = 6\n[transport]\nkind = \"scdp\"\n\
          [switch]\nkind = \"scdp\"\n[[traffic]]\nkind = \"replicate\"\nsize = \"90 kB\"\noutside_rack = false\n[probes.hops]\n";
     let record = simulate(&compiled(text, &[]), 1);
-    let copied = record.hops.iter().filter(|row| row.outcome == "replicated" && row.class == "data").count();
+    let copied = record
+        .recorded
+        .hops()
+        .iter()
+        .filter(|row| row.outcome == "replicated" && row.class == "data")
+        .count();
     assert!(
         copied > 0 && record.totals.data_copied == 2 * copied as u64,
         "{copied} {}",
@@ -206,7 +216,7 @@ fn copies_for_receivers_of_a_group_are_told() {
 fn flows_are_chosen_by_number_or_by_every() {
     let flows = |set: (&str, &str)| -> BTreeSet<u32> {
         let text = text("kind = \"ndp\"", "kind = \"trim\"", "");
-        simulate(&compiled(&text, &[set]), 1).hops.iter().map(|row| row.flow).collect()
+        simulate(&compiled(&text, &[set]), 1).recorded.hops().iter().map(|row| row.flow).collect()
     };
     assert_eq!(flows(("probes.hops.flows", "3,7..9")), BTreeSet::from([3, 7, 8, 9]));
     assert_eq!(flows(("probes.hops.every", "6")), BTreeSet::from([0, 6, 12]));

@@ -9,6 +9,7 @@ mod hops;
 mod invariants;
 mod learned_timers;
 mod never_ending;
+mod notes;
 mod ns3;
 mod ns3_dctcp;
 mod on_arrival;

@@ -165,7 +165,8 @@ fn theirs(run: &str) -> Row {
 fn ours(record: &RunRecord, seconds: f64) -> Row {
     let from = 100_000_000_000;
     let queue: Vec<f64> = record
-        .port_series
+        .recorded
+        .port_series()
         .iter()
         .filter(|row| row.at.0 >= from)
         .map(|row| f64::from(row.data) - BELOW)
@@ -174,8 +175,8 @@ fn ours(record: &RunRecord, seconds: f64) -> Row {
     let square = queue.iter().map(|held| (held - mean).powi(2)).sum::<f64>() / queue.len() as f64;
     let rates: Vec<f64> =
         record.flows.iter().map(|flow| flow.delivered_in_window as f64 * 8e-9 / seconds).collect();
-    let sent: u64 = record.port_series.iter().map(|row| row.packets).sum();
-    let marked: u64 = record.port_series.iter().map(|row| row.marked).sum();
+    let sent: u64 = record.recorded.port_series().iter().map(|row| row.packets).sum();
+    let marked: u64 = record.recorded.port_series().iter().map(|row| row.marked).sum();
     assert_eq!((record.totals.dropped, record.totals.retransmitted), (0, 0));
     Row {
         mean,

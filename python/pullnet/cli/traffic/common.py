@@ -11,7 +11,8 @@ from rich.table import Table
 
 from pullnet import json_text
 from pullnet.traffic.error import TrafficError
-from pullnet.traffic.reading import Note, Reading, Source
+from pullnet.traffic.reading import Reading
+from pullnet.traffic.source import Note, Source
 
 PARTIAL = 3
 """Exit code: a part of the input could not be read."""

@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from pullnet.cli.traffic.common import say_sources
-from pullnet.traffic.reading import Options, Reading, load, make_options, options_of
+from pullnet.traffic.reading import Reading, load, make_options, options_of
+from pullnet.traffic.source import Options
 
 Files = Annotated[
     list[Path],

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from pullnet.html import Shown
 from pullnet.traffic.billing.money import Money, Price
 from pullnet.traffic.billing.percentile import Rank, percentile, position, share
 from pullnet.traffic.billing.slots import Gaps, Period, Slots, slots
@@ -97,7 +98,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bill:
+class Bill(Shown):
     """The amount to pay, and how it came about."""
 
     link: str
@@ -115,11 +116,6 @@ class Bill:
     def rate(self) -> Fraction:
         """Rate that is charged for, of all lines together. Unit: bit/s, exact."""
         return sum((line.rate for line in self.lines), Fraction(0))
-
-    def _repr_html_(self) -> str:
-        from pullnet.traffic import notebook
-
-        return notebook.bill(self)
 
     @property
     def to_come(self) -> int:

@@ -12,7 +12,7 @@ from pullnet.traffic.billing.bill import Bill
 from pullnet.traffic.billing.money import Money
 from pullnet.traffic.billing.words import explain, mbps
 from pullnet.traffic.error import TrafficError
-from pullnet.traffic.reading import PathLike, shown_ending
+from pullnet.traffic.source import PathLike, shown_ending
 
 COLUMNS = (
     *("link", "period", "zone", "slots", "known", "rule", "rank", "gaps", "percentile"),

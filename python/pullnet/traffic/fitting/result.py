@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pullnet.html import Shown
 from pullnet.traffic.fitting.anomalies import Anomaly, anomalies, marked
 from pullnet.traffic.fitting.correlation import STRONG, straightness
 from pullnet.traffic.fitting.criteria import Criteria, criteria, plausibility
@@ -67,7 +68,7 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Fitting:
+class Fitting(Shown):
     """Law of a trace at one timescale. Values are rates in bit/s if `timescale` is known, else as given."""
 
     trace: str
@@ -98,11 +99,6 @@ class Fitting:
     def verdict(self) -> str:
         """The result in a sentence or two."""
         return f"{self._body()} {self._tail()}"
-
-    def _repr_html_(self) -> str:
-        from pullnet.traffic import notebook
-
-        return notebook.fitting(self)
 
     def _body(self) -> str:
         if self.anomalies:

@@ -13,9 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pullnet import json_text
 from pullnet.traffic.dimensioning import RULES
 from pullnet.traffic.quantities import shown_number, shown_rate, shown_time
-from pullnet.traffic.reading import Source
 from pullnet.traffic.report import figures, pictures, summary
 from pullnet.traffic.report.pictures import Picture
+from pullnet.traffic.source import Source
 from pullnet.traffic.stationary import INDEPENDENCE, MEANING, NULLS
 from pullnet.traffic.studies import Item, Study
 

@@ -11,7 +11,7 @@ use pullnet_units::{Instant, Picos};
 use super::HostOptions;
 use super::intake::{BURST, Intake};
 use super::neighbours::{Neighbours, Search};
-use super::shared::Signals;
+use super::signals::Signals;
 use super::wait::Wait;
 use crate::{Engine, EngineOptions, Notice, StreamError, StreamId};
 

@@ -6,6 +6,7 @@ mod neighbours;
 #[cfg(feature = "tokio")]
 mod place;
 mod shared;
+mod signals;
 mod wait;
 
 use std::net::SocketAddr;

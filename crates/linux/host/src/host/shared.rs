@@ -11,6 +11,7 @@ use pullnet_units::{Instant, Picos};
 
 use super::HostOptions;
 use super::core::{Core, Interest, Sleeper};
+use super::signals::Signals;
 use crate::{Engine, Read, Stack, Status, StreamError, StreamId, StreamInfo, StreamOptions};
 
 /// Sleep of the background thread while others drive. It bounds how long the host is not driven after one of them has left,
@@ -20,16 +21,6 @@ const SHORT: Duration = Duration::from_micros(300);
 const LONG: Duration = Duration::from_millis(50);
 /// Interval between two checks of conditions that no notice announces.
 const LOOK: Duration = Duration::from_millis(2);
-
-/// Flags by which threads coordinate without the lock.
-#[derive(Debug)]
-pub(super) struct Signals {
-    /// Number of threads that want the lock; the driver lets them in.
-    pub wanting: AtomicU32,
-    /// Whether the driver sleeps in the kernel while it holds the lock.
-    pub asleep: AtomicBool,
-    pub waker: Waker,
-}
 
 const NOBODY: u8 = 0;
 const BACKGROUND: u8 = 1;

@@ -8,7 +8,8 @@
 use std::fmt::Write as _;
 
 use pullnet_ndp::NdpHeader;
-use pullnet_record::{Direction, FlowRow, PacketRow, RunRecord};
+use pullnet_probes::{Direction, PacketRow};
+use pullnet_record::{FlowRow, RunRecord};
 use pullnet_transport::{Header, Packed};
 use pullnet_units::HostId;
 
@@ -21,7 +22,7 @@ const WIRE: u64 = FULL + pullnet_testbed::HEADERS as u64;
 pub fn text(record: &RunRecord) -> String {
     let mut text = String::new();
     for (host, name) in [(HostId(0), "A"), (HostId(1), "B")] {
-        let sent: Vec<_> = record.packets.iter().filter(|row| row.host == host).collect();
+        let sent: Vec<_> = record.recorded.packets().iter().filter(|row| row.host == host).collect();
         let sent: Vec<_> = sent.into_iter().filter(|row| row.direction == Direction::Sent).collect();
         for kind in NdpHeader::KINDS {
             let words: String = sent.iter().filter(|row| row.kind == *kind).map(|row| word(row)).collect();

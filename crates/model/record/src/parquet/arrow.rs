@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, Vector, WIPOffset};
 
-use crate::{Column, Data, Table};
+use pullnet_probes::{Column, Data, Table};
 
 type Builder = FlatBufferBuilder<'static>;
 type Offset = WIPOffset<flatbuffers::TableFinishedWIPOffset>;

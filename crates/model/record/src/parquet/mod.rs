@@ -16,7 +16,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
-use crate::{Column, Data, Table};
+use pullnet_probes::{Column, Data, Table};
 
 /// Rows of a row group. A reader holds the columns of one group at a time.
 const GROUP_ROWS: usize = 1 << 20;
@@ -25,46 +25,42 @@ const BATCH_ROWS: usize = 1 << 16;
 /// The level that zstd itself, and pyarrow, begin with.
 const LEVEL: i32 = 1;
 
-impl Table {
-    /// Writes the table as a Parquet file.
-    pub fn write_parquet(&self, to: impl Write + Send) -> io::Result<()> {
-        self.write(to).map_err(io_error)
-    }
+/// Writes `table` as a Parquet file.
+pub fn write_parquet(table: &Table, to: impl Write + Send) -> io::Result<()> {
+    write(table, to).map_err(io_error)
+}
 
-    fn write(&self, to: impl Write + Send) -> Result<()> {
-        let fields: Result<Vec<_>> = self.columns.iter().map(field).collect();
-        let schema = Type::group_type_builder("schema").with_fields(fields?).build()?;
-        let mut file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(self.properties()?))?;
-        let mut begin = 0;
-        while begin < self.rows() {
-            let rows = begin..self.rows().min(begin + GROUP_ROWS);
-            begin = rows.end;
-            let mut group = file.next_row_group()?;
-            for column in &self.columns {
-                let Some(mut writer) = group.next_column()? else { break };
-                write_column(column, rows.clone(), &mut writer)?;
-                writer.close()?;
-            }
-            group.close()?;
+fn write(table: &Table, to: impl Write + Send) -> Result<()> {
+    let fields: Result<Vec<_>> = table.columns.iter().map(field).collect();
+    let schema = Type::group_type_builder("schema").with_fields(fields?).build()?;
+    let mut file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties(table)?))?;
+    let mut begin = 0;
+    while begin < table.rows() {
+        let rows = begin..table.rows().min(begin + GROUP_ROWS);
+        begin = rows.end;
+        let mut group = file.next_row_group()?;
+        for column in &table.columns {
+            let Some(mut writer) = group.next_column()? else { break };
+            write_column(column, rows.clone(), &mut writer)?;
+            writer.close()?;
         }
-        file.close()?;
-        Ok(())
+        group.close()?;
     }
+    file.close()?;
+    Ok(())
+}
 
-    fn properties(&self) -> Result<WriterProperties> {
-        let about = [("doc", self.doc.to_owned()), ("ARROW:schema", arrow::schema(self))];
-        let about = about.map(|(key, value)| KeyValue::new(key.to_owned(), value));
-        let properties = WriterProperties::builder()
-            .set_created_by(concat!("pullnet ", env!("CARGO_PKG_VERSION")).to_owned())
-            .set_key_value_metadata(Some(about.to_vec()))
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
-            .set_statistics_enabled(EnabledStatistics::None)
-            .set_dictionary_enabled(false);
-        let texts = self.columns.iter().filter(|column| matches!(column.data, Data::Text { .. }));
-        Ok(texts
-            .fold(properties, |all, text| all.set_column_dictionary_enabled(text.name.into(), true))
-            .build())
-    }
+fn properties(table: &Table) -> Result<WriterProperties> {
+    let about = [("doc", table.doc.to_owned()), ("ARROW:schema", arrow::schema(table))];
+    let about = about.map(|(key, value)| KeyValue::new(key.to_owned(), value));
+    let properties = WriterProperties::builder()
+        .set_created_by(concat!("pullnet ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(about.to_vec()))
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(LEVEL)?))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_dictionary_enabled(false);
+    let texts = table.columns.iter().filter(|column| matches!(column.data, Data::Text { .. }));
+    Ok(texts.fold(properties, |all, text| all.set_column_dictionary_enabled(text.name.into(), true)).build())
 }
 
 /// The error of the writer below if it is one, so that its code and its text stay those of the system.
@@ -118,15 +114,13 @@ fn batches<T: DataType>(
     while begin < rows.end {
         let batch = begin..rows.end.min(begin + BATCH_ROWS);
         begin = batch.end;
-        let values: Vec<_> = batch.clone().filter(|row| column.has_value(*row)).map(&value).collect();
-        let levels: Vec<i16> = batch.map(|row| column.has_value(row).into()).collect();
+        let values: Vec<_> = batch.clone().filter(|row| has_value(column, *row)).map(&value).collect();
+        let levels: Vec<i16> = batch.map(|row| has_value(column, row).into()).collect();
         writer.write_batch(&values, Some(&levels), None)?;
     }
     Ok(())
 }
 
-impl Column {
-    fn has_value(&self, row: usize) -> bool {
-        self.valid.as_ref().is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1)
-    }
+fn has_value(column: &Column, row: usize) -> bool {
+    column.valid.as_ref().is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1)
 }

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use pullnet_units::Picos;
+
 /// Values of a column. A missing value is stored as zero.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Data {
@@ -77,17 +79,20 @@ impl Table {
 }
 
 /// Builds a table from a slice of rows, column by column.
-pub(crate) struct Builder<'a, R> {
+#[derive(Debug)]
+pub struct Builder<'a, R> {
     rows: &'a [R],
     table: Table,
 }
 
 impl<'a, R> Builder<'a, R> {
-    pub(crate) fn new(name: &'static str, doc: &'static str, rows: &'a [R]) -> Self {
+    /// A table without columns yet.
+    pub fn new(name: &'static str, doc: &'static str, rows: &'a [R]) -> Self {
         Self { rows, table: Table { name, doc, columns: Vec::new() } }
     }
 
-    pub(crate) fn finish(self) -> Table {
+    /// The table.
+    pub fn finish(self) -> Table {
         self.table
     }
 
@@ -98,60 +103,69 @@ impl<'a, R> Builder<'a, R> {
     }
 
     /// Adds a column with the row number, from 0.
-    pub(crate) fn numbered(self, label: Label) -> Self {
+    pub fn numbered(self, label: Label) -> Self {
         let numbers = (0..self.rows.len()).map(|row| row as u32).collect();
         self.push(label, Data::U32(numbers), None)
     }
 
-    pub(crate) fn id(self, label: Label, of: impl Fn(&R) -> u32) -> Self {
+    /// Adds a column of identifiers or small numbers.
+    pub fn id(self, label: Label, of: impl Fn(&R) -> u32) -> Self {
         let values = self.rows.iter().map(of).collect();
         self.push(label, Data::U32(values), None)
     }
 
-    pub(crate) fn flag(self, label: Label, of: impl Fn(&R) -> bool) -> Self {
+    /// Adds a column of booleans.
+    pub fn flag(self, label: Label, of: impl Fn(&R) -> bool) -> Self {
         let values = self.rows.iter().map(of).collect();
         self.push(label, Data::Bool(values), None)
     }
 
-    pub(crate) fn maybe_flag(self, label: Label, of: impl Fn(&R) -> Option<bool>) -> Self {
+    /// The same, where a value may be missing.
+    pub fn maybe_flag(self, label: Label, of: impl Fn(&R) -> Option<bool>) -> Self {
         let (values, valid) = with_gaps(self.rows.iter().map(of));
         self.push(label, Data::Bool(values), valid)
     }
 
-    pub(crate) fn maybe_id(self, label: Label, of: impl Fn(&R) -> Option<u32>) -> Self {
+    /// The same, where a value may be missing.
+    pub fn maybe_id(self, label: Label, of: impl Fn(&R) -> Option<u32>) -> Self {
         let (values, valid) = with_gaps(self.rows.iter().map(of));
         self.push(label, Data::U32(values), valid)
     }
 
-    pub(crate) fn count(self, label: Label, of: impl Fn(&R) -> u64) -> Self {
+    /// Adds a column of counts or times.
+    pub fn count(self, label: Label, of: impl Fn(&R) -> u64) -> Self {
         let values = self.rows.iter().map(|row| signed(of(row))).collect();
         self.push(label, Data::I64(values), None)
     }
 
-    pub(crate) fn maybe_count(self, label: Label, of: impl Fn(&R) -> Option<u64>) -> Self {
+    /// The same, where a value may be missing.
+    pub fn maybe_count(self, label: Label, of: impl Fn(&R) -> Option<u64>) -> Self {
         let (values, valid) = with_gaps(self.rows.iter().map(|row| of(row).map(signed)));
         self.push(label, Data::I64(values), valid)
     }
 
-    pub(crate) fn ratio(self, label: Label, of: impl Fn(&R) -> f64) -> Self {
+    /// Adds a column of ratios, or of times for display. NaN and infinity count as missing.
+    pub fn ratio(self, label: Label, of: impl Fn(&R) -> f64) -> Self {
         self.maybe_ratio(label, |row| Some(of(row)))
     }
 
     /// NaN and infinity count as missing.
-    pub(crate) fn maybe_ratio(self, label: Label, of: impl Fn(&R) -> Option<f64>) -> Self {
+    pub fn maybe_ratio(self, label: Label, of: impl Fn(&R) -> Option<f64>) -> Self {
         let (values, valid) =
             with_gaps(self.rows.iter().map(|row| of(row).filter(|value| value.is_finite())));
         self.push(label, Data::F64(values), valid)
     }
 
-    pub(crate) fn text<'t>(self, label: Label, of: impl Fn(&'t R) -> &'t str) -> Self
+    /// Adds a column of strings.
+    pub fn text<'t>(self, label: Label, of: impl Fn(&'t R) -> &'t str) -> Self
     where
         'a: 't,
     {
         self.maybe_text(label, |row| Some(of(row)))
     }
 
-    pub(crate) fn maybe_text<'t>(self, label: Label, of: impl Fn(&'t R) -> Option<&'t str>) -> Self
+    /// The same, where a value may be missing.
+    pub fn maybe_text<'t>(self, label: Label, of: impl Fn(&'t R) -> Option<&'t str>) -> Self
     where
         'a: 't,
     {
@@ -163,7 +177,7 @@ impl<'a, R> Builder<'a, R> {
 }
 
 /// Name, unit and doc of a column.
-pub(crate) type Label = [&'static str; 3];
+pub type Label = [&'static str; 3];
 
 /// Numbers strings in the order of their first use.
 #[derive(Default)]
@@ -199,6 +213,11 @@ fn with_gaps<T: Default>(values: impl ExactSizeIterator<Item = Option<T>>) -> (V
         })
         .collect();
     (filled, (!complete).then_some(bits))
+}
+
+/// Rate of `bytes` over `span` in Gb/s; `None` if `span` is zero.
+pub fn gbps(bytes: u64, span: Picos) -> Option<f64> {
+    (span > Picos::ZERO).then(|| bytes as f64 * 8_000.0 / span.0 as f64)
 }
 
 #[cfg(test)]

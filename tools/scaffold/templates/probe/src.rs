@@ -1,0 +1,58 @@
+use pullnet_config::Reader;
+use pullnet_settings::settings;
+use pullnet_units::{HostId, Instant};
+
+use crate::{Facts, Probe, Seen, Table, Watches, rows};
+
+settings! {
+    /// Whether the table is recorded.
+    pub struct StencilNameSettings {
+        /// Payload that arrived, packet by packet.
+        stencil_name: bool = false,
+    }
+}
+
+rows! {
+    /// Payload that arrived.
+    pub struct StencilNameRow {
+        /// Number of the receiving host.
+        host: HostId = "host",
+        /// When it arrived.
+        at: Instant = "at_ps" ["ps"],
+        /// Number of the flow.
+        flow: u32 = "flow",
+        /// Payload of the packet.
+        bytes: u64 = "payload_bytes" ["B"],
+    }
+}
+
+/// The table `stencil_name`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StencilName;
+
+impl Probe for StencilName {
+    const TABLE: &'static str = "stencil_name";
+    const DOC: &'static str = "One row per packet whose payload arrived, by time.";
+    const WATCHES: Watches = Watches::DELIVERED;
+
+    type Settings = StencilNameSettings;
+    type Row = StencilNameRow;
+
+    fn new(settings: StencilNameSettings, _: &Reader<'_>) -> Option<Self> {
+        settings.stencil_name.then_some(Self)
+    }
+
+    fn note(&self, seen: &Seen, rows: &mut Vec<StencilNameRow>) {
+        if let Seen::Delivered { host, at, flow, bytes } = *seen {
+            rows.push(StencilNameRow { host, at, flow, bytes });
+        }
+    }
+
+    fn sort(rows: &mut [StencilNameRow]) {
+        rows.sort_by_key(|row| (row.at, row.host));
+    }
+
+    fn table(&self, rows: &[StencilNameRow], _: Facts<'_>) -> Table {
+        StencilNameRow::columns(Self::builder(rows), |row| row).finish()
+    }
+}
