@@ -360,6 +360,9 @@ class HostStack:
     @staticmethod
     def connect(path: Path) -> HostStack:
         """Connects to the daemon whose socket is at `path`."""
+    @staticmethod
+    def check_call(to: str, timeout_s: float | None) -> None:
+        """Raises `InputError` if `call` would refuse the other host or the timeout; needs no daemon."""
     @property
     def address(self) -> str:
         """Address and port of the host."""
@@ -376,6 +379,9 @@ class HostStack:
 class HostBench:
     """A benchmark under way."""
 
+    @staticmethod
+    def check(wish: str) -> None:
+        """Raises `InputError` if `begin` would refuse `wish`; needs no daemon."""
     @staticmethod
     def begin(stack: HostStack, wish: str) -> HostBench:
         """Begins what `wish`, a JSON object, says."""
@@ -403,6 +409,9 @@ class HostListener:
 class HostProxy:
     """A proxy between TCP and NDP."""
 
+    @staticmethod
+    def check_route(listen: str | None, serve: int | None, to: str) -> None:
+        """Raises `InputError` if `start` would refuse the route; needs no daemon."""
     @staticmethod
     def start(stack: HostStack, listen: str | None, serve: int | None, to: str, limit: int, raw: bool) -> HostProxy:
         """Carries connections as long as the value lives."""

@@ -110,6 +110,10 @@ class Speed:
         return {**asdict(self), "encode_gbps": self.encode_gbps, "decode_gbps": self.decode_gbps}
 
 
+MOST_TRIALS = 1_000_000_000
+"""Most trials of one failure probability."""
+
+
 def limits() -> list[Limits]:
     """Limits of R10 (RFC 5053) and RaptorQ (RFC 6330)."""
     return [Limits(*row) for row in _core.code_limits()]
@@ -120,8 +124,10 @@ def failure(code: Code, *, symbols: int, lost: int, overhead: int, trials: int, 
 
     `lost` source symbols are missing and replaced by repair symbols. LT is not systematic and takes no notice of it.
     """
-    if trials < 1:
-        raise InputError(f"trials: {trials} is too few; use at least 1")
+    if not 1 <= trials <= MOST_TRIALS:
+        raise InputError(f"trials: {trials} is out of range; use 1 to {MOST_TRIALS}, which takes hours")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed: {seed} is out of range; use 0 to {2**63 - 1}")
     _whole("symbols", symbols)
     _whole("lost", lost)
     _whole("overhead", overhead, least=0)

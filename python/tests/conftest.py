@@ -20,6 +20,7 @@ settings.load_profile("any machine")
 
 # Modules whose tests need many runs, the fast core, root, or other programs: `pytest -m "not long"` leaves them out.
 LONG_MODULES = {
+    "test_completion",
     "test_deb",
     "test_docs",
     "test_fingerprints",

@@ -16,6 +16,7 @@ import pytest
 import pullnet
 from pullnet import codes, traffic
 from pullnet.cli import status
+from pullnet.errors import InputError
 
 from .conftest import SMALL
 
@@ -386,6 +387,8 @@ OTHERS = [
     ("codes table --symbols 0", "0"),
     ("codes table --symbols 100000000", "100000000"),
     ("codes table --trials -1", "-1"),
+    ("codes table --trials 99999999999", "99999999999", "1 to 1000000000"),
+    ("codes table --seed 99999999999999999999", "seed", "99999999999999999999", "9223372036854775807"),
     ("codes speed --symbol-bytes 0", "0"),
     ("switch none.toml --check", "none.toml"),
     ("switch switch.toml --check", "switch.toml", "5"),
@@ -396,6 +399,12 @@ OTHERS = [
     ("host serve none.toml", "none.toml"),
     ("host serve host-config.toml", "host-config.toml", "carrier pigeon"),
     ("host call 10.0.0.2:61199 x hello", "x"),
+    ("host call 10.0.0.2 7 hello --socket none.sock", "10.0.0.2", "10.0.0.2:61199"),
+    ("host call 10.0.0.2:61199 7 hello --timeout nan --socket none.sock", "NaN s", "or more"),
+    ("host bench somewhere --socket none.sock", "somewhere", "10.0.0.2"),
+    ("host bench 10.0.0.2 --time soon --request x --socket none.sock", '--time "soon"', '--request "x"'),
+    ("host proxy --listen nowhere --to 10.0.0.2:7 --socket none.sock", "nowhere", "127.0.0.1:8080"),
+    ("host proxy --to 10.0.0.2:7 --socket none.sock", "--listen", "--serve"),
 ]
 
 TRAFFIC = [
@@ -530,3 +539,14 @@ def test_a_wrong_input_of_the_python_api(call: Callable[[], Any], word: str, pla
     with pytest.raises(pullnet.InputError) as caught:
         call()
     assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("command", ["diff", "export flows"])
+def test_a_table_that_is_not_whole_is_named(command: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["run", "small.toml", "--set", "probes.packets=true", "-o", "out", "--quiet"]) == 0
+    for table in (place / "out").glob("*.parquet"):
+        table.write_bytes(table.read_bytes()[:100])
+    assert status([*command.split(), "out", "out" if command == "diff" else "flows.cm"]) == 2
+    assert re.search(r"out/\w+\.parquet: is not a whole table: .*; run the scenario again", capsys.readouterr().err)
+    with pytest.raises(InputError, match=r"ports\.parquet: is not a whole table"):
+        _ = pullnet.load("out").ports

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use pullnet_apps::bench::{Bench, Failed, Server, Wish};
+use pullnet_apps::bench::{Bench, Failed, Plan, Server, Wish};
 use pullnet_apps::proxy::{Failed as ProxyFailed, Options, Proxy, Route};
 use pyo3::prelude::*;
 
@@ -23,6 +23,13 @@ fn failed(py: Python<'_>, error: &Failed) -> PyErr {
     }
 }
 
+/// The plan of a wish in JSON.
+fn plan(py: Python<'_>, wish: &str) -> PyResult<Plan> {
+    let wish: Wish =
+        serde_json::from_str(wish).map_err(|error| errors::input(py, vec![error.to_string()]))?;
+    wish.plan().map_err(|error| failed(py, &error))
+}
+
 /// A benchmark under way.
 #[pyclass(frozen, module = "pullnet._core")]
 pub struct HostBench {
@@ -32,13 +39,16 @@ pub struct HostBench {
 
 #[pymethods]
 impl HostBench {
+    /// Raises `InputError` if `begin` would refuse `wish`; needs no daemon.
+    #[staticmethod]
+    fn check(py: Python<'_>, wish: &str) -> PyResult<()> {
+        plan(py, wish).map(drop)
+    }
+
     /// Begins what `wish`, a JSON object, says.
     #[staticmethod]
     fn begin(py: Python<'_>, stack: &HostStack, wish: &str) -> PyResult<Self> {
-        let wish: Wish =
-            serde_json::from_str(wish).map_err(|error| errors::input(py, vec![error.to_string()]))?;
-        let bench = wish.plan().and_then(|plan| Bench::new(stack.stack(), plan));
-        let bench = bench.map_err(|error| failed(py, &error))?;
+        let bench = Bench::new(stack.stack(), plan(py, wish)?).map_err(|error| failed(py, &error))?;
         Ok(Self { stop: bench.stop(), bench: Arc::new(Mutex::new(bench)) })
     }
 
@@ -100,6 +110,12 @@ pub struct HostProxy(Mutex<Proxy>);
 
 #[pymethods]
 impl HostProxy {
+    /// Raises `InputError` if `start` would refuse the route; needs no daemon.
+    #[staticmethod]
+    fn check_route(py: Python<'_>, listen: Option<&str>, serve: Option<u16>, to: &str) -> PyResult<()> {
+        Route::read(listen, serve, to).map(drop).map_err(|error| errors::input(py, vec![error.to_string()]))
+    }
+
     /// Carries connections from the TCP address `listen` to the service `to`, or from the service `serve` to the TCP address
     /// `to`, as long as the value lives.
     #[staticmethod]

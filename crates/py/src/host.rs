@@ -60,7 +60,13 @@ fn failed(py: Python<'_>, error: &StreamError) -> PyErr {
 fn patience(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Duration>> {
     let Some(seconds) = seconds else { return Ok(None) };
     let time = Duration::try_from_secs_f64(seconds).map(Some);
-    time.map_err(|_| errors::input(py, vec![format!("{seconds} s is no time to wait; use 0 or more")]))
+    time.map_err(|_| errors::input(py, vec![format!("{seconds:?} s is no time to wait; use 0 or more")]))
+}
+
+/// Address and port of another host.
+pub fn peer(py: Python<'_>, to: &str) -> PyResult<SocketAddr> {
+    let wrong = || format!("{to}: is no address with a port, such as 10.0.0.2:61199");
+    to.parse().map_err(|_| errors::input(py, vec![wrong()]))
 }
 
 /// An application's connection to a daemon.
@@ -91,6 +97,13 @@ impl HostStack {
         stack.map(|stack| Self(Arc::new(stack))).map_err(|error| failed(py, &error))
     }
 
+    /// Raises `InputError` if `call` would refuse the other host or the timeout; needs no daemon.
+    #[staticmethod]
+    fn check_call(py: Python<'_>, to: &str, timeout_s: Option<f64>) -> PyResult<()> {
+        peer(py, to)?;
+        patience(py, timeout_s).map(drop)
+    }
+
     /// Address and port of the host.
     #[getter]
     fn address(&self) -> String {
@@ -117,8 +130,7 @@ impl HostStack {
         priority: u8,
         timeout_s: Option<f64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let wrong = || format!("{to}: is no address with a port, such as 10.0.0.2:61199");
-        let to: SocketAddr = to.parse().map_err(|_| errors::input(py, vec![wrong()]))?;
+        let to = peer(py, to)?;
         let (options, timeout) = (StreamOptions { priority }, patience(py, timeout_s)?);
         let response = self.with(py, |stack| stack.call(to, service, &request, options, timeout))?;
         Ok(PyBytes::new(py, &response))

@@ -1,6 +1,5 @@
 //! Streams of a host daemon that are polled, for event loops: calls that never wait, and descriptors to wait for.
 
-use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors;
-use crate::host::HostStack;
+use crate::host::{HostStack, peer};
 
 /// Most bytes of one read.
 const MOST: usize = 1 << 20;
@@ -45,8 +44,7 @@ impl PolledStream {
     /// Opens a stream, without waiting.
     #[staticmethod]
     fn open(py: Python<'_>, stack: &HostStack, to: &str, service: u16, priority: u8) -> PyResult<Self> {
-        let wrong = || format!("{to}: is no address with a port, such as 10.0.0.2:61199");
-        let to: SocketAddr = to.parse().map_err(|_| errors::input(py, vec![wrong()]))?;
+        let to = peer(py, to)?;
         let (stack, options) = (stack.stack(), StreamOptions { priority });
         let opened = stack.connect(to, service, options).and_then(|id| Self::new(stack, id));
         opened.map_err(|error| failed(py, &error))

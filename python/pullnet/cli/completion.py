@@ -9,6 +9,14 @@ from pullnet.cli.help import epilog
 ASKED = "_PULLNET_COMPLETE"
 """The environment variable that a shell sets to request completions."""
 
+_REGISTER = "compdef _pullnet_completion pullnet"
+_ANSWER = f"""# zsh reads a file in fpath at the first Tab: answer that one, too.
+if [ "$funcstack[1]" = "_pullnet" ]; then
+  _pullnet_completion "$@"
+else
+  {_REGISTER}
+fi"""
+
 Shell = Literal["bash", "zsh", "fish"]
 
 
@@ -25,11 +33,12 @@ def completion(
     """Print a script that makes a shell complete commands, options and files."""
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    typer.echo(get_completion_script(prog_name="pullnet", complete_var=ASKED, shell=shell))
+    script = get_completion_script(prog_name="pullnet", complete_var=ASKED, shell=shell)
+    typer.echo(script.replace(_REGISTER, _ANSWER) if shell == "zsh" else script)
 
 
 EPILOG = epilog(
     "pullnet completion bash > ~/.local/share/bash-completion/completions/pullnet",
-    "pullnet completion zsh > ~/.zfunc/_pullnet     # with fpath+=~/.zfunc before compinit in ~/.zshrc",
+    "pullnet completion zsh > ~/.zfunc/_pullnet  # ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit",
     "pullnet completion fish > ~/.config/fish/completions/pullnet.fish",
 )

@@ -80,6 +80,8 @@ def status(arguments: list[str]) -> int:
         app(arguments, prog_name="pullnet")
     except SystemExit as leaving:
         return ENDED_EARLY if leaving.code == _ABORTED else int(leaving.code or RAN)
+    except KeyboardInterrupt:
+        return ENDED_EARLY  # while a shell asks for completions; the parser handles all others
     except InputError as error:
         for line in error.errors:
             typer.echo(f"error: {line}", err=True)

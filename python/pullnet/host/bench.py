@@ -38,22 +38,25 @@ def parts(
     by so many `callers`. `kept` makes the calls of a caller follow each other on one stream. With `tcp` every load is
     carried over kernel TCP too, by turns. Raises `InputError` for a plan that contradicts itself, and `HostError`.
     """
-    wish = {
-        "to": to,
-        "service": service,
-        "streams": streams,
-        "direction": direction,
-        "bytes": length,
-        "callers": callers,
-        "calls": calls,
-        "time": lasting,
-        "request": request,
-        "answer": answer,
-        "kept": kept,
-        "tcp": tcp,
-        "rounds": rounds,
-    }
-    bench = _core.HostBench.begin(_core.HostStack.connect(socket), json.dumps(wish))
+    wish = json.dumps(
+        {
+            "to": to,
+            "service": service,
+            "streams": streams,
+            "direction": direction,
+            "bytes": length,
+            "callers": callers,
+            "calls": calls,
+            "time": lasting,
+            "request": request,
+            "answer": answer,
+            "kept": kept,
+            "tcp": tcp,
+            "rounds": rounds,
+        }
+    )
+    _core.HostBench.check(wish)
+    bench = _core.HostBench.begin(_core.HostStack.connect(socket), wish)
     while (part := bench.next()) is not None:
         yield json.loads(part)
 

@@ -45,6 +45,7 @@ def call(
     At most once: after a `HostError` it is unknown whether the request was carried out. `priority` makes the other host
     pull this request before others. `stack` is a connection to use; without it, one is made to `socket`.
     """
+    _core.HostStack.check_call(to, timeout_s)
     return (stack or connect(socket)).call(to, service, request, priority, timeout_s)
 
 

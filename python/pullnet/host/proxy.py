@@ -29,6 +29,7 @@ class Proxy:
         raw: bool = False,
         socket: Path = SOCKET,
     ) -> None:
+        _core.HostProxy.check_route(listen, serve, to)
         self._proxy = _core.HostProxy.start(_core.HostStack.connect(socket), listen, serve, to, limit, raw)
 
     @property

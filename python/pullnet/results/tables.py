@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pullnet import _core
+from pullnet.errors import InputError
 
 _TYPES = {
     "uint32": pa.uint32(),
@@ -60,5 +61,9 @@ def parquet(table: Any) -> bytes:
 
 
 def read(path: Path) -> Any:
-    """Read a table with its metadata."""
-    return pq.read_table(path)
+    """Read a table with its metadata. Raises `InputError` for a file that is not whole."""
+    try:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        what = str(error).partition("\n")[0]
+        raise InputError(f"{path}: is not a whole table: {what}; run the scenario again") from None

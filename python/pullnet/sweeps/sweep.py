@@ -64,7 +64,10 @@ class Sweep:
         file = self.path / f"{name}.parquet" if self.path else None
         if file is None or not file.is_file():
             raise InputError(f"the sweep kept no table `{name}`; name it in `keep`")
-        return pl.read_parquet(file)
+        try:
+            return pl.read_parquet(file)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(f"{file}: is not a whole table: {error}; run the sweep again") from None
 
     def plot(self, metric: str, path: "str | os.PathLike[str]") -> Path:
         """Draw a metric against the first axis, a line for each combination of the others."""

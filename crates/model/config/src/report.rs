@@ -2,7 +2,7 @@
 
 use crate::document::{Item, Node, shortened};
 use crate::error::{Origin, Problem};
-use crate::nearest::{nearest, remedy};
+use crate::nearest::{listed, nearest, remedy};
 use crate::shape::{Kind, Shape};
 use crate::table::Reader;
 
@@ -77,9 +77,11 @@ impl<'a> Reader<'a> {
         let keys = [shape.keys(), own].concat();
         for entry in self.table.entries.iter().filter(|entry| !keys.contains(&entry.name.as_str())) {
             let has = |kind: &&Kind| kind.shape.keys().contains(&entry.name.as_str());
-            let remedy = match shape.kinds.iter().find(has) {
-                Some(other) => format!("it belongs to kind = \"{}\"", other.name),
-                None => remedy(&entry.name, &keys),
+            let owners: Vec<_> = shape.kinds.iter().filter(has).map(|kind| kind.name).collect();
+            let remedy = if owners.is_empty() {
+                remedy(&entry.name, &keys)
+            } else {
+                format!("it belongs to kind = {}", listed(&owners))
             };
             let meant = nearest(&entry.name, &keys).map(|key| self.path_of(key));
             let path = self.path_of(&shortened(&entry.name));

@@ -241,7 +241,7 @@ impl<'a> Found<'a> {
             }
             Reliance::Telemetry => (
                 "writes no state of ports into headers, and flows stay at the rate of their link",
-                "state switch.telemetry = true (pfc, drop-tail)",
+                "use kind = \"drop-tail\" or \"pfc\" with telemetry = true",
             ),
             Reliance::Rates => {
                 ("grants no rates, so that every flow sends as fast as its link", "use kind = \"d3\"")
@@ -254,7 +254,7 @@ impl<'a> Found<'a> {
         self.add(
             "missing_support",
             "switch.kind",
-            format!("\"{kind}\" {lacks}, as {name} expects; {remedy}"),
+            format!("{name} relies on its switches, but \"{kind}\" {lacks}; {remedy}"),
         );
     }
 

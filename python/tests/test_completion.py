@@ -1,0 +1,110 @@
+"""Completion in the shells themselves, as docs/how-to/shell.md sets it up."""
+
+import importlib
+import os
+import pty
+import select
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import COMMAND, WATCHDOG_S
+
+CASES = [
+    ("pullnet ru", "run"),
+    ("pullnet traffic bi", "bill"),
+    ("pullnet run --thr", "--threads"),
+    ("pullnet completion fi", "fish"),
+    ("pullnet run own-sc", "own-scenario.toml"),
+]
+"""The beginning of a line, and the word that completes it."""
+
+PROMPT = "ready> "
+
+
+def home_of(folder: Path, file: str, shell: str) -> dict[str, str]:
+    """Make a home with the script of a shell and a scenario in it; return the environment."""
+    script = folder / file
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(subprocess.run([COMMAND, "completion", shell], capture_output=True, text=True, check=True).stdout)
+    (folder / "own-scenario.toml").write_text("")
+    return {**os.environ, "HOME": str(folder), "PATH": f"{COMMAND.parent}:{os.environ['PATH']}", "TERM": "dumb"}
+
+
+class Terminal:
+    """A shell that believes to have a user."""
+
+    def __init__(self, command: list[str], folder: Path, environment: dict[str, str]) -> None:
+        self._pid, self._terminal = pty.fork()
+        if self._pid == 0:
+            os.chdir(folder)
+            os.execvpe(command[0], command, environment)
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._terminal, keys.encode())
+
+    def read_until(self, wanted: str) -> str:
+        """Return what the shell shows up to `wanted`."""
+        shown, end = "", time.monotonic() + 30.0
+        while wanted not in shown:
+            assert time.monotonic() < end, f"{wanted!r} is not shown: {shown!r}"
+            if select.select([self._terminal], [], [], 1.0)[0]:
+                shown += os.read(self._terminal, 65536).decode(errors="replace")
+        return shown
+
+    def close(self) -> None:
+        """End the shell."""
+        os.close(self._terminal)
+        os.waitpid(self._pid, 0)
+
+
+@pytest.mark.parametrize(("line", "word"), CASES)
+@pytest.mark.parametrize(
+    ("command", "file", "start"),
+    [
+        (["bash", "--noprofile", "--rcfile", ".start", "-i"], "pullnet.bash", "source ~/pullnet.bash"),
+        (["zsh", "-d", "-i"], ".zfunc/_pullnet", "fpath+=~/.zfunc\nautoload -Uz compinit && compinit -u"),
+    ],
+    ids=["bash", "zsh"],
+)
+def test_the_first_tab_completes(
+    command: list[str], file: str, start: str, line: str, word: str, tmp_path: Path
+) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"needs {command[0]}")
+    environment = home_of(tmp_path, file, command[0]) | {"ZDOTDIR": str(tmp_path)}
+    for name in (".start", ".zshrc"):
+        (tmp_path / name).write_text(f"{start}\nPS1={PROMPT!r}\n")
+    shell = Terminal(command, tmp_path, environment)
+    try:
+        shell.read_until(PROMPT)
+        shell.type(f"{line}\t")
+        shell.read_until(f"{line.rsplit(' ', 1)[0]} {word}")
+    finally:
+        shell.close()
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_fish_completes(tmp_path: Path) -> None:
+    environment = home_of(tmp_path, ".config/fish/completions/pullnet.fish", "fish")
+    for line, word in CASES:
+        ask = ["fish", "-c", f"complete -C '{line}'"]
+        done = subprocess.run(
+            ask, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=WATCHDOG_S, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, ""), line
+        assert [candidate.split("\t")[0] for candidate in done.stdout.splitlines()] == [word], line
+
+
+def test_a_completion_that_is_interrupted_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    main = importlib.import_module("pullnet.cli.main")
+    monkeypatch.setenv("_PULLNET_COMPLETE", "complete_bash")
+    monkeypatch.setattr(main, "app", lambda *_, **__: interrupted())
+    assert main.status([]) == main.ENDED_EARLY
