@@ -30,7 +30,7 @@ PARTS = {"free_list": ["fifo.sv"], "tail_queue": ["fifo.sv"]}
 LARGE = {
     "releaser": ["round_robin.sv"],
     "egress": ["fifo.sv", "header_plan.sv", "rewrite.sv"],
-    "admission": ["fifo.sv", "round_robin.sv", "table_lookup.sv"],
+    "admission": ["fifo.sv", "round_robin.sv", "skid.sv", "table_lookup.sv"],
 }
 TEMPLATE = """[options]
 mode {mode}
