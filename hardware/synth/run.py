@@ -1,7 +1,7 @@
 """Synthesises both switches and each module for ECP5: run.py OUT [--place | --route] [MODULE...].
 
-Writes OUT/synthesis.json. What a former run left in OUT is used again if it is newer than the RTL, so a run that was
-broken off goes on where it stopped.
+Writes OUT/synthesis.json. A run that was broken off goes on where it stopped: netlists and reports in OUT that are
+newer than the RTL are used again.
 """
 
 import json
@@ -160,7 +160,7 @@ def main() -> None:
             if option in options or current(path(out, name, kind), netlist, path(out, name, ".stat")):
                 found |= route(out, name, netlist, whole=kind == ROUTED)
         print(name, found, flush=True)
-        # Read anew: another run may have written meanwhile.
+        # Another run may have written to the file since.
         results = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         results[name] = found
         file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
