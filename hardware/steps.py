@@ -127,6 +127,12 @@ def proofs() -> dict[str, Any]:
     return {"properties": sum(len(result["properties"]) for result in results.values()), "modules": results}
 
 
+def mutants(*modules: str) -> dict[str, Any]:
+    """Broken designs, one change each: a property fails for every one."""
+    lines = call([sys.executable, "formal/mutants.py", "build/mutants", *modules]).splitlines()
+    return {"mutants": len(lines), "seen": lines}
+
+
 def directed() -> dict[str, Any]:
     """Directed tests in cocotb: golden vectors of the queue, and single frames through the switch."""
     return {"tests": int(call([sys.executable, "tests/run.py"]).splitlines()[-1])}
@@ -138,10 +144,21 @@ def synthesis(*modules: str) -> dict[str, Any]:
     return dict(json.loads((BUILD / "synthesis" / "synthesis.json").read_text(encoding="utf-8")))
 
 
-def route(name: str = "switch") -> dict[str, Any]:
+def _placed(option: str, modules: tuple[str, ...]) -> dict[str, Any]:
+    names = modules or ("switch",)
+    call([sys.executable, "synth/run.py", "build/synthesis", option, *names])
+    results = json.loads((BUILD / "synthesis" / "synthesis.json").read_text(encoding="utf-8"))
+    return {name: results[name] for name in names}
+
+
+def place(*modules: str) -> dict[str, Any]:
+    """Cells, and the clock that is estimated after placement: of the switch, or of the designs that are named."""
+    return _placed("--place", modules)
+
+
+def route(*modules: str) -> dict[str, Any]:
     """The same with place and route: the clock that is reached. Takes long."""
-    call([sys.executable, "synth/run.py", "build/synthesis", "--route", name])
-    return dict(json.loads((BUILD / "synthesis" / "synthesis.json").read_text(encoding="utf-8"))[name])
+    return _placed("--route", modules)
 
 
 def _vectors() -> list[tuple[str, bool]]:
@@ -191,10 +208,12 @@ STEPS: dict[str, Callable[..., dict[str, Any]]] = {
     "wide": wide,
     "published": published,
     "proofs": proofs,
+    "mutants": mutants,
     "directed": directed,
     "features": features,
     "p4": p4,
     "synthesis": synthesis,
+    "place": place,
     "route": route,
 }
 

@@ -58,7 +58,9 @@ case "${1:-}" in
             step published reference "$clock"
         done
         step proofs
+        step mutants
         step synthesis
+        # Netlists are kept: a run that was broken off goes on where it stopped.
         step route switch
         ;;
     "") fail "say quick, full or a step; steps are in hardware/steps.py" ;;

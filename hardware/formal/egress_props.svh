@@ -5,7 +5,7 @@
   localparam int RELEASE = 4;
   localparam int LINE = 2;
   localparam int LONGEST = 2 * BANKS + 1;  // beats of the longest frame here: three cells
-  localparam int NEAREST = LINE + 8 + GRANT + 1 + RELEASE + 1;  // a cell that is not asked for yet
+  localparam int NEAREST = LINE + 10 + GRANT + 1 + RELEASE + 2;  // a cell that is not asked for yet
   localparam int FARTHEST = 2 * NEAREST;
   localparam int EACH = FARTHEST + 1;      // cycles that one beat takes at most
   localparam int BOUND = EACH * (DEPTH + LONGEST) + FARTHEST;
@@ -38,8 +38,8 @@
   logic [7:0] unread, on_the_way, outstanding, frame_beats;
   always_comb begin
     unread = busy ? 8'(final_bank) - 8'(bank) + 8'd1 : '0;
-    on_the_way = 8'(valid_way[0]) + 8'(valid_way[1]) + 8'(valid_way[2]) + 8'(rewriter.behind_valid)
-        + 8'(rewriter.fresh) + 8'(out_valid) + 8'(ready_beats.held);
+    on_the_way = 8'(valid_way[0]) + 8'(valid_way[1]) + 8'(valid_way[2]) + 8'(valid_way[3]) + 8'(rewriter.behind_valid)
+        + 8'(rewriter.fresh) + 8'(rewriter.chosen) + 8'(out_valid) + 8'(ready_beats.held);
     outstanding = 8'(DEPTH) - 8'(room);
     frame_beats = 8'((frame.len + len_t'(BYTES - 1)) / len_t'(BYTES));
   end
@@ -71,18 +71,20 @@
   logic [7:0] behind_it, distance;
   assign waits_for_release = last_cell && !release_room;
   always_comb begin
-    if (valid_way[2]) behind_it = 8'(LINE + 4);
-    else if (valid_way[1]) behind_it = 8'(LINE + 5);
-    else if (valid_way[0]) behind_it = 8'(LINE + 6);
-    else if (busy) behind_it = 8'(LINE + 7);
-    else if (state == READING && !waits_for_release) behind_it = 8'(LINE + 8 + GRANT) - 8'(grant_wait);
-    else if (state == READING) behind_it = 8'(LINE + 8 + GRANT + 1 + RELEASE) - 8'(release_wait);
+    if (valid_way[3]) behind_it = 8'(LINE + 5);
+    else if (valid_way[2]) behind_it = 8'(LINE + 6);
+    else if (valid_way[1]) behind_it = 8'(LINE + 7);
+    else if (valid_way[0]) behind_it = 8'(LINE + 8);
+    else if (busy) behind_it = 8'(LINE + 9);
+    else if (state == READING && !waits_for_release) behind_it = 8'(LINE + 10 + GRANT) - 8'(grant_wait);
+    else if (state == READING) behind_it = 8'(LINE + 10 + GRANT + 1 + RELEASE) - 8'(release_wait);
     else behind_it = 8'(NEAREST);
     if (tx_valid) distance = 8'(LINE) - 8'(line_wait);
     else if (ready_beats.count != 0) distance = 8'(LINE + 1);
     else if (out_valid) distance = 8'(LINE + 2);
-    else if (rewriter.fresh) distance = 8'(LINE + 3);
-    else if (rewriter.behind_valid && rewriter.behind_last) distance = 8'(LINE + 4);
+    else if (rewriter.chosen) distance = 8'(LINE + 3);
+    else if (rewriter.fresh) distance = 8'(LINE + 4);
+    else if (rewriter.behind_valid && rewriter.behind_last) distance = 8'(LINE + 5);
     else distance = behind_it + (rewriter.behind_valid ? 8'd0 : 8'(NEAREST));
   end
 
@@ -93,6 +95,7 @@
     else if (valid_way[0]) newest_goes_on = !last_way[0];
     else if (valid_way[1]) newest_goes_on = !last_way[1];
     else if (valid_way[2]) newest_goes_on = !last_way[2];
+    else if (valid_way[3]) newest_goes_on = !last_way[3];
     else newest_goes_on = rewriter.behind_valid && !rewriter.behind_last;
   end
 

@@ -30,7 +30,7 @@ PARTS = {"free_list": ["fifo.sv"], "tail_queue": ["fifo.sv"]}
 LARGE = {
     "releaser": ["round_robin.sv"],
     "egress": ["fifo.sv", "header_plan.sv", "rewrite.sv"],
-    "admission": ["fifo.sv", "round_robin.sv", "table_lookup.sv"],
+    "admission": ["fifo.sv", "round_robin.sv", "skid.sv", "table_lookup.sv"],
 }
 TEMPLATE = """[options]
 mode {mode}
@@ -59,15 +59,17 @@ def defines(module: str, mode: str) -> str:
     return "".join(f"-D {name}=1 " for name in [*names, *["COVER"] * (mode == "cover")])
 
 
-def run(out: Path, module: str, mode: str) -> tuple[bool, float]:
-    """Run one proof; say whether it passed and how long it took."""
+def run(out: Path, module: str, mode: str, instead: dict[str, Path] | None = None) -> tuple[bool, float]:
+    """Run one proof, with some files in place of those of the RTL; say whether it passed and how long it took."""
     parameters, depth = TASKS[module]
     names = ["pullnet_pkg.sv", *PARTS.get(module, ()), *LARGE.get(module, ()), f"{module}.sv"]
     proved = [f"{module}.sv", *PARTS.get(module, ())]
-    paths = [RTL / name for name in names] + [HERE / f"{Path(name).stem}_props.svh" for name in proved]
+    paths = [(instead or {}).get(name, RTL / name) for name in names] + [
+        HERE / f"{Path(name).stem}_props.svh" for name in proved
+    ]
     task = out / f"{module}_{mode}.sby"
-    depth = 30 if mode == "cover" else depth
-    listed = "\n".join(sorted({str(path) for path in paths}))
+    depth = {"cover": 30, "bmc": 16}.get(mode, depth)
+    listed = "\n".join(sorted({str(path.resolve()) for path in paths}))
     filled = TEMPLATE.format(
         mode=mode,
         depth=depth,
@@ -82,6 +84,17 @@ def run(out: Path, module: str, mode: str) -> tuple[bool, float]:
     done = subprocess.run(["sby", "-f", task.name], cwd=out, capture_output=True, text=True, check=False)
     (out / f"{module}_{mode}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
     return done.returncode == 0, time.monotonic() - begun
+
+
+def failed(out: Path, module: str) -> list[str]:
+    """Names of the properties that bounded model checking saw fail."""
+    log = (out / f"{module}_bmc.log").read_text(encoding="utf-8")
+    lines = (HERE / f"{module}_props.svh").read_text(encoding="utf-8").splitlines()
+    found = set()
+    for line in re.findall(rf"failed assertion .*? at {module}_props\.svh:(\d+)", log):
+        labels = [re.match(r"    (\w+): ", text) for text in lines[: int(line)]]
+        found.add([label[1] for label in labels if label][-1])
+    return sorted(found)
 
 
 def main() -> None:

@@ -9,6 +9,7 @@
   always_ff @(posedge clk) settings <= settings;
   always_comb begin
     assume (cfg == settings);
+    assume (in_fit == fit_of(cfg, in));
     assume (!cfg.data_in_bytes && !cfg.control_in_bytes);
     assume (cfg.data_limit >= 1 && cfg.data_limit <= DATA_DEPTH);
     assume (cfg.control_limit >= 1 && cfg.control_limit <= CONTROL_DEPTH);
@@ -113,6 +114,7 @@
     no_queue_overflows: assert (data_count <= (DA + 1)'(DATA_DEPTH) && control_count <= (CA + 1)'(CONTROL_DEPTH));
     pointers: assert (data_tail == data_head + DA'(data_count) && control_tail == control_head + CA'(control_count));
     room_is_counted: assert (data_used == 20'(data_count) + serving && control_used == 20'(control_count));
+    older_is_counted: if (data_count != 0) assert (older == data_used - 20'd1 && newest_trimmed == fit_of(cfg, newest).trimmed);
     service_is_counted: assert (serving <= 1 && (serving == 0 || in_service));
     limits_hold: assert (data_used <= cfg.data_limit && control_used <= cfg.control_limit);
     newest_is_last: if (data_count != 0) assert (newest == data_words[DA'(data_tail - 1'b1)]);

@@ -24,6 +24,7 @@ module admission
     output logic [PORTS-1:0] enqueue,
     input logic [PORTS-1:0] enqueue_ready,
     output frame_t offered,
+    output fit_t offered_fit,
     output logic arriving_loses,
     input verdict_t [PORTS-1:0] verdict,
     input frame_t [PORTS-1:0] victim,
@@ -62,7 +63,7 @@ module admission
   );
 
   // Step 1: whose turn it is.
-  logic move1, move2, move3, step;
+  logic move1, move2, move3, move4, step;
   logic [PORTS-1:0] now;  // the queue that a frame is offered to
   logic [PORTS-1:0] grant;
   round_robin #(.N(PORTS)) turns (
@@ -117,69 +118,107 @@ module admission
     end
   end
 
-  // Step 3: the queues that the frame goes to. A frame without a label takes the first of equal ports.
+  // Step 3: the answer of the lookup.
+  logic valid3, comes_round3, known3, by_label3;
+  logic [2:0] from3, port3;
+  ways_t ways3;
+  ticket_t ticket3;
+  always_ff @(posedge clk) begin
+    if (rst) valid3 <= 1'b0;
+    else if (move3) valid3 <= valid2;
+    if (move3) begin
+      comes_round3 <= comes_round2;
+      from3 <= from2;
+      ticket3 <= ticket2;
+      known3 <= known;
+      by_label3 <= by_label;
+      port3 <= port;
+      ways3 <= ways;
+    end
+  end
+
+  // Step 4: the queues that the frame goes to. A frame without a label takes the first of equal ports.
   logic [PORTS-1:0] others, to_mask;
   logic [15:0] digit;
   logic [1:0] choice;
   logic [2:0] way;
   logic floods;
   always_comb begin
-    digit = ticket2.labelled ? (ticket2.label >> ways.shift) & ways.mask : '0;
-    choice = digit[1:0] & (ways.log2_ports == 2'd2 ? 2'd3 : {1'b0, ways.log2_ports[0]});
-    way = by_label ? ways.ports[choice] : port;
-    for (int p = 0; p < PORTS; p++) others[p] = p != int'(from2);
-    floods = !known && cfg.flood;
+    digit = ticket3.labelled ? (ticket3.label >> ways3.shift) & ways3.mask : '0;
+    choice = digit[1:0] & (ways3.log2_ports == 2'd2 ? 2'd3 : {1'b0, ways3.log2_ports[0]});
+    way = by_label3 ? ways3.ports[choice] : port3;
+    for (int p = 0; p < PORTS; p++) others[p] = p != int'(from3);
+    floods = !known3 && cfg.flood;
     to_mask = '0;
-    for (int p = 0; p < PORTS; p++) to_mask[p] = known && p == int'(way);
+    for (int p = 0; p < PORTS; p++) to_mask[p] = known3 && p == int'(way);
     if (floods) to_mask = '1;
     to_mask &= others;
     // A flooded header that comes back to an unknown sender is not flooded once more: its cells count one flood.
-    if (ticket2.bad || (floods && ticket2.frame.shared)) to_mask = '0;
+    if (ticket3.bad || (floods && ticket3.frame.shared)) to_mask = '0;
   end
-  logic valid3, comes_round3, fresh3;
-  logic [2:0] from3;
-  ticket_t ticket3;
-  logic [PORTS-1:0] mask3, mask3_all;
+  // The skid buffer keeps what the queues say in this cycle from the steps above.
+  typedef struct packed {
+    logic comes_round;
+    logic [2:0] from;
+    logic [PORTS-1:0] mask;
+    fit_t fit;
+    ticket_t ticket;
+  } bound_t;
+  bound_t bound, bound4;
+  logic bound_ready, bound4_valid;
+  always_comb begin
+    bound = '{comes_round3, from3, to_mask, fit_of(cfg, ticket3.frame), ticket3};
+    bound.ticket.frame.shared = ticket3.frame.shared || (floods && !ticket3.bad);
+  end
+  skid #(.WIDTH($bits(bound_t))) bounds (
+      .clk, .rst, .in_valid(valid3), .in_ready(bound_ready), .in_data(bound),
+      .out_valid(bound4_valid), .out_ready(move4), .out_data(bound4)
+  );
+  logic valid4, comes_round4, fresh4;
+  logic [2:0] from4;
+  ticket_t ticket4;
+  logic [PORTS-1:0] mask4, mask4_all;
   always_ff @(posedge clk) begin
     if (rst) begin
-      valid3 <= 1'b0;
-      fresh3 <= 1'b0;
-    end else if (move3) begin
-      valid3 <= valid2;
-      fresh3 <= valid2;
+      valid4 <= 1'b0;
+      fresh4 <= 1'b0;
+    end else if (move4) begin
+      valid4 <= bound4_valid;
+      fresh4 <= bound4_valid;
     end else if (step) begin
-      fresh3 <= 1'b0;
+      fresh4 <= 1'b0;
     end
-    if (move3) begin
-      comes_round3 <= comes_round2;
-      from3 <= from2;
-      ticket3 <= ticket2;
-      ticket3.frame.shared <= ticket2.frame.shared || (floods && !ticket2.bad);
-      mask3 <= to_mask;
-      mask3_all <= to_mask;
+    if (move4) begin
+      comes_round4 <= bound4.comes_round;
+      from4 <= bound4.from;
+      ticket4 <= bound4.ticket;
+      offered_fit <= bound4.fit;
+      mask4 <= bound4.mask;
+      mask4_all <= bound4.mask;
     end else if (step) begin
-      mask3 <= mask3 & ~now;
+      mask4 <= mask4 & ~now;
     end
   end
 
-  // Step 4: one queue after the other. A frame that has nowhere to go takes a step of its own.
+  // Step 5: one queue after the other. A frame that has nowhere to go takes a step of its own.
   logic can, final_step, marks;
   logic room_behind;
   logic [7:0] held_now;
   always_comb begin
-    now = mask3 & (~mask3 + 1'b1);
-    can = room_behind && (mask3 == 0 || (now & enqueue_ready) != 0);
-    step = valid3 && can;
-    final_step = (mask3 & ~now) == 0;
+    now = mask4 & (~mask4 + 1'b1);
+    can = room_behind && (mask4 == 0 || (now & enqueue_ready) != 0);
+    step = valid4 && can;
+    final_step = (mask4 & ~now) == 0;
     held_now = '0;
     for (int p = 0; p < PORTS; p++) if (now[p]) held_now |= held[p];
-    marks = congested(cfg, held_now, ticket3.frame, !NDP);
-    offered = ticket3.frame;
-    offered.marked = ticket3.frame.marked || marks;
-    enqueue = valid3 && room_behind ? now : '0;
+    marks = congested(cfg, held_now, ticket4.frame, !NDP);
+    offered = ticket4.frame;
+    offered.marked = ticket4.frame.marked || marks;
+    enqueue = valid4 && room_behind ? now : '0;
     arriving_loses = coin;
   end
-  assign move3 = !valid3 || (step && final_step);
+  assign move4 = !valid4 || (step && final_step);
+  assign move3 = !valid3 || bound_ready;
   assign move2 = !valid2 || move3;
   assign move1 = !valid1 || move2;
 
@@ -196,14 +235,14 @@ module admission
   way_back_t way_back;
   localparam int H = $clog2(HEADS);
 
-  // Step 5: what became of it.
-  logic valid5, dropped5, back5, cut5;
-  logic [2:0] port5;
-  frame_t victim5, victim_now;
+  // Step 6: what became of it.
+  logic valid6, dropped6, back6, cut6;
+  logic [2:0] port6;
+  frame_t victim6, victim_now;
   verdict_t verdict_now;
   logic cut_now;
   always_comb begin
-    victim_now = mask3 == 0 ? ticket3.frame : '0;
+    victim_now = mask4 == 0 ? ticket4.frame : '0;
     verdict_now = '0;
     cut_now = 1'b0;
     for (int p = 0; p < PORTS; p++) begin
@@ -215,35 +254,35 @@ module admission
     end
   end
   always_ff @(posedge clk) begin
-    valid5 <= step && !rst;
-    dropped5 <= mask3 == 0 || verdict_now == DATA_FULL || verdict_now == CONTROL_FULL;
-    back5 <= mask3 != 0 && verdict_now == SENT_BACK;
-    cut5 <= cut_now;
-    victim5 <= victim_now;
-    port5 <= '0;
-    for (int p = 0; p < PORTS; p++) if (now[p]) port5 <= 3'(p);
+    valid6 <= step && !rst;
+    dropped6 <= mask4 == 0 || verdict_now == DATA_FULL || verdict_now == CONTROL_FULL;
+    back6 <= mask4 != 0 && verdict_now == SENT_BACK;
+    cut6 <= cut_now;
+    victim6 <= victim_now;
+    port6 <= '0;
+    for (int p = 0; p < PORTS; p++) if (now[p]) port6 <= 3'(p);
   end
 
   always_ff @(posedge clk) begin
-    if (step && fresh3 && !comes_round3)
-      ways_back[ticket3.frame.head[H-1:0]]
-          <= '{ticket3.from, ticket3.to_port, ticket3.fragment, ticket3.to, ticket3.v4, ticket3.from_ip};
-    way_back <= ways_back[victim5.head[H-1:0]];
+    if (step && fresh4 && !comes_round4)
+      ways_back[ticket4.frame.head[H-1:0]]
+          <= '{ticket4.from, ticket4.to_port, ticket4.fragment, ticket4.to, ticket4.v4, ticket4.from_ip};
+    way_back <= ways_back[victim6.head[H-1:0]];
   end
 
   // A frame that was cut and belongs to one queue alone gives the cells of its payload back at once.
-  release_t release5;
-  logic release5_valid, release5_ready;
+  release_t release6;
+  logic release6_valid, release6_ready;
   always_comb begin
-    release5.head = victim5.head;
-    release5.body = victim5.body;
-    release5.shared = victim5.shared;
-    release5.has_head = dropped5;
-    release5.has_body = victim5.has_body && (dropped5 || (cut5 && !victim5.shared));
-    release5_valid = valid5 && (release5.has_head || release5.has_body);
+    release6.head = victim6.head;
+    release6.body = victim6.body;
+    release6.shared = victim6.shared;
+    release6.has_head = dropped6;
+    release6.has_body = victim6.has_body && (dropped6 || (cut6 && !victim6.shared));
+    release6_valid = valid6 && (release6.has_head || release6.has_body);
   end
   fifo #(.WIDTH($bits(release_t)), .DEPTH(16)) releases (
-      .clk, .rst, .in_valid(release5_valid), .in_ready(release5_ready), .in_data(release5),
+      .clk, .rst, .in_valid(release6_valid), .in_ready(release6_ready), .in_data(release6),
       .out_valid(release_valid), .out_ready(release_ready), .out_data(released), .held()
   );
   // Steps stop while four releases wait, so that those on their way find room.
@@ -251,24 +290,24 @@ module admission
   always_ff @(posedge clk) begin
     if (rst) releases_waiting <= '0;
     else
-      releases_waiting <= releases_waiting + 5'(release5_valid) - 5'(release_valid && release_ready);
+      releases_waiting <= releases_waiting + 5'(release6_valid) - 5'(release_valid && release_ready);
   end
   assign room_behind = releases_waiting < 5'd8;
 
-  // Step 6: back to the sender.
-  logic back6;
-  logic [2:0] port6;
-  frame_t frame6;
+  // Step 7: back to the sender.
+  logic back7;
+  logic [2:0] port7;
+  frame_t frame7;
   always_ff @(posedge clk) begin
-    back6 <= valid5 && back5 && !rst;
-    port6 <= port5;
-    frame6 <= victim5;
-    if (cut5) frame6.has_body <= victim5.has_body && victim5.shared;
+    back7 <= valid6 && back6 && !rst;
+    port7 <= port6;
+    frame7 <= victim6;
+    if (cut6) frame7.has_body <= victim6.has_body && victim6.shared;
   end
   always_comb begin
-    round_in_valid = back6;
+    round_in_valid = back7;
     round_in = '0;
-    round_in.from = port6;
+    round_in.from = port7;
     round_in.ticket.to = way_back.from;
     round_in.ticket.from = way_back.to;
     round_in.ticket.v4 = way_back.v4;
@@ -276,7 +315,7 @@ module admission
     round_in.ticket.fragment = way_back.fragment;
     round_in.ticket.labelled = !way_back.fragment && way_back.to_port >= 16'd49152;
     round_in.ticket.label = way_back.to_port - 16'd49152;
-    round_in.ticket.frame = frame6;
+    round_in.ticket.frame = frame7;
     round_in.ticket.frame.kind = RETURNED;
     round_in.ticket.frame.turned = 1'b1;
     round_in.ticket.frame.group = way_back.from[40];
@@ -288,18 +327,18 @@ module admission
     counts_error = '0;
     counts_discard = '0;
     for (int p = 0; p < PORTS; p++) begin
-      if (step && fresh3 && p == int'(from3)) begin
-        counts_arrival[p] = !comes_round3 && !ticket3.bad;
-        counts_error[p] = ticket3.bad;
-        counts_discard[p] = !ticket3.bad && mask3_all == 0;
+      if (step && fresh4 && p == int'(from4)) begin
+        counts_arrival[p] = !comes_round4 && !ticket4.bad;
+        counts_error[p] = ticket4.bad;
+        counts_discard[p] = !ticket4.bad && mask4_all == 0;
       end
     end
-    arrival_len = ticket3.frame.len;
-    arrival_group = ticket3.to[40];
-    routed_valid = step && fresh3;
-    routed_from = comes_round3 ? 3'(PORTS) : from3;
-    routed_to = mask3_all;
-    offer_valid = step && mask3 != 0;
+    arrival_len = ticket4.frame.len;
+    arrival_group = ticket4.to[40];
+    routed_valid = step && fresh4;
+    routed_from = comes_round4 ? 3'(PORTS) : from4;
+    routed_to = mask4_all;
+    offer_valid = step && mask4 != 0;
     offer_port = '0;
     for (int p = 0; p < PORTS; p++) if (now[p]) offer_port = 3'(p);
     offer_verdict = verdict_now;
@@ -312,7 +351,7 @@ module admission
 `ifdef CHECKS
   always_ff @(posedge clk) begin
     if (!rst) assert (!round_in_valid || round_in_ready);
-    if (!rst) assert (!release5_valid || release5_ready);
+    if (!rst) assert (!release6_valid || release6_ready);
   end
 `endif
 

@@ -22,8 +22,10 @@ module counters
 );
   localparam int COUNT = 17;
   logic [COUNT-1:0][31:0] words;
-  logic [14:0] steps;
-  logic header, offered1;
+  // What is counted is noted in one cycle and added in the next.
+  logic [14:0] steps, steps1;
+  logic header, offered1, arrives1, leaves1;
+  len_t arrival_len1, leaving_len1;
   assign header = leaving.kind == HEADER || leaving.kind == RETURNED;
   always_comb begin
     steps = '0;
@@ -43,11 +45,16 @@ module counters
   end
   always_ff @(posedge clk) begin
     offered1 <= offered && !rst;
+    arrives1 <= arrives;
+    arrival_len1 <= arrival_len;
+    leaves1 <= leaves;
+    leaving_len1 <= leaving.len;
+    steps1 <= steps;
     if (rst) words <= '0;
     else begin
-      for (int n = 0; n < 15; n++) if (steps[n]) words[n] <= words[n] + 1'b1;
-      if (arrives) words[0] <= words[0] + 32'(arrival_len);
-      if (leaves) words[5] <= words[5] + 32'(leaving.len);
+      for (int n = 0; n < 15; n++) if (steps1[n]) words[n] <= words[n] + 1'b1;
+      if (arrives1) words[0] <= words[0] + 32'(arrival_len1);
+      if (leaves1) words[5] <= words[5] + 32'(leaving_len1);
       // What is held is known one cycle later.
       if (offered1 && 32'(held_data) > words[15]) words[15] <= 32'(held_data);
       if (offered1 && 32'(held_control) > words[16]) words[16] <= 32'(held_control);

@@ -105,16 +105,16 @@ module egress
     if (begin_grant && last_cell)
       released <= '{held.head, held.body, 1'b1, held.has_body, held.shared};
   end
-  assign release_room = !release_valid || release_ready;
+  assign release_room = !release_valid;
 
-  // Three cycles later the beat is there.
-  logic [2:0] valid_way, last_way;
+  // Four cycles later the beat is there.
+  logic [3:0] valid_way, last_way;
   logic reads_last;
   assign reads_last = begin_grant ? last_cell && cell_beats == 1 : busy_last && bank == final_bank;
   always_ff @(posedge clk) begin
     if (rst) valid_way <= '0;
-    else valid_way <= {valid_way[1:0], read};
-    last_way <= {last_way[1:0], reads_last};
+    else valid_way <= {valid_way[2:0], read};
+    last_way <= {last_way[2:0], reads_last};
   end
 
   logic out_valid, out_last, out_ready;
@@ -122,7 +122,7 @@ module egress
   logic [$clog2(W/8)-1:0] out_empty;
   rewrite #(.W(W)) rewriter (
       .clk, .rst, .cfg, .load(begin_grant && number == 0), .frame(held),
-      .in_valid(valid_way[2]), .in_data(read_data), .in_last(last_way[2]),
+      .in_valid(valid_way[3]), .in_data(read_data), .in_last(last_way[3]),
       .out_valid, .out_data, .out_last, .out_empty
   );
   fifo #(.WIDTH(W + 1 + $clog2(W / 8)), .DEPTH(DEPTH)) ready_beats (

@@ -11,7 +11,7 @@ module host_switch
     parameter bit NDP = 1'b1,
     parameter int DATA_DEPTH = 8,        // data frames that a port can hold: powers of two
     parameter int CONTROL_DEPTH = 64,
-    parameter int HEADS = 304,           // first cells, for frames in all queues and on their way
+    parameter int HEADS = 308,           // first cells, for frames in all queues and on their way
     parameter int BODIES = 56,           // further cells of so many frames
     parameter int RX_DEPTH = 256,
     parameter int TX_DEPTH = 64,
@@ -72,6 +72,7 @@ module host_switch
   ticket_t [PORTS-1:0] in;
   logic [PORTS-1:0] enqueue, enqueue_ready, cut, next;
   frame_t offered;
+  fit_t offered_fit;
   frame_t [PORTS-1:0] victim, serving, done_frame;
   verdict_t [PORTS-1:0] verdict;
   logic [PORTS-1:0][7:0] held, held_data, held_control;
@@ -117,7 +118,7 @@ module host_switch
   );
 
   admission #(.PORTS(PORTS), .NDP(NDP), .FIXED(FIXED), .ROUTES(ROUTES), .LEARNED(LEARNED), .HEADS(HEADS)) admit (
-      .clk, .rst, .cfg, .fixed, .routes, .in_valid, .in_ready, .in, .coin, .enqueue, .enqueue_ready, .offered,
+      .clk, .rst, .cfg, .fixed, .routes, .in_valid, .in_ready, .in, .coin, .enqueue, .enqueue_ready, .offered, .offered_fit,
       .arriving_loses, .verdict, .victim, .victim_cut(cut), .held,
       .release_valid(release_valid[PORTS]), .release_ready(release_ready[PORTS]), .released(released[PORTS]),
       .counts_arrival, .counts_error, .counts_discard, .arrival_len, .arrival_group,
@@ -137,8 +138,8 @@ module host_switch
     );
     if (NDP) begin : ndp
       trim_queue #(.DATA_DEPTH(DATA_DEPTH), .CONTROL_DEPTH(CONTROL_DEPTH)) queue (
-          .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered), .arriving_loses,
-          .verdict(verdict[p]), .victim(victim[p]), .victim_cut(cut[p]), .coin_used(), .next(next[p]),
+          .clk, .rst, .cfg, .in_valid(enqueue[p]), .in_ready(enqueue_ready[p]), .in(offered), .in_fit(offered_fit),
+          .arriving_loses, .verdict(verdict[p]), .victim(victim[p]), .victim_cut(cut[p]), .coin_used(), .next(next[p]),
           .next_valid(taken[p]), .out(serving[p]), .done(done[p]), .held_data(held_data[p]),
           .held_control(held_control[p])
       );

@@ -80,14 +80,21 @@ module ingress
   logic busy, have_head, have_body, last_of_cell, starts, refused, body_used;
   logic [B-1:0] bank;
   logic [4:0] number;  // cell of the frame
-  cell_t head, body;
-  logic placed_ready, too_long, place;
+  cell_t head, spare, body;  // `spare`: the next frame's first cell, so that frames of one cell need not wait for theirs
+  logic have_spare, placed_ready, too_long, place, asks, next_cell;
+  logic [3:0] placed;
 
   assign too_long = number > 5'(BODY_CELLS);
   // The rest of a frame that is too long is read and thrown away.
   assign refused = !busy && too_long && waiting != 0 && beat_valid;
-  assign begin_request = !busy && !too_long && waiting != 0 && beat_valid && placed_ready
-      && (number == 0 ? have_head : have_body);
+  // Asked from a register, as grants come late in a cycle: for the cell that may begin in the next cycle.
+  always_comb begin
+    if (place) next_cell = have_spare;
+    else if (busy) next_cell = have_body && number != 5'(BODY_CELLS) && !too_long;
+    else if (number != 0) next_cell = have_body && !too_long;
+    else next_cell = have_head;
+  end
+  assign begin_request = asks;
   assign starts = begin_grant || refused;
   assign beat_pop = starts || busy;
   assign write = begin_grant || (busy && !too_long);
@@ -97,8 +104,8 @@ module ingress
   assign last_of_cell = beat_pop && (beat_last || (busy && bank == B'(BANKS - 1)));
   assign place = last_of_cell && beat_last;
   assign body_used = number != 0;
-  assign head_ready = !have_head || place;
-  assign body_ready = !have_body || (place && body_used);
+  assign head_ready = !have_spare;
+  assign body_ready = !have_body;
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -108,7 +115,9 @@ module ingress
       busy <= 1'b0;
       bank <= '0;
       number <= '0;
+      asks <= 1'b0;
       have_head <= 1'b0;
+      have_spare <= 1'b0;
       have_body <= 1'b0;
     end else begin
       tickets <= tickets + 6'(take && in_last) - 6'(ticket_pop);
@@ -118,12 +127,17 @@ module ingress
       bank <= starts ? B'(1) : bank + 1'b1;
       if (place) number <= '0;
       else if (last_of_cell && !too_long) number <= number + 1'b1;
-      have_head <= head_ready ? head_valid : 1'b1;
-      have_body <= body_ready ? body_valid : 1'b1;
+      // A cell waits whole, so its first beat is there behind that of the cell before.
+      asks <= !starts && (busy ? last_of_cell : beat_valid) && waiting != 0 && placed <= 4'd3 && next_cell;
+      if (place) have_head <= have_spare || head_valid;
+      else have_head <= have_head || head_valid;
+      have_spare <= have_head && !place && (have_spare || head_valid);
+      have_body <= have_body ? !(place && body_used) : body_valid;
     end
   end
   always_ff @(posedge clk) begin
-    if (head_ready) head <= head_cell;
+    if (place || !have_head) head <= have_spare ? spare : head_cell;
+    if (!have_spare) spare <= head_cell;
     if (body_ready) body <= body_cell;
   end
 
@@ -133,7 +147,7 @@ module ingress
   logic placed_has_body;
   fifo #(.WIDTH(21), .DEPTH(4)) placed_fifo (
       .clk, .rst, .in_valid(place), .in_ready(placed_ready), .in_data({head, body, body_used}),
-      .out_valid(placed_valid), .out_ready(ticket_pop), .out_data({placed_head, placed_body, placed_has_body}), .held()
+      .out_valid(placed_valid), .out_ready(ticket_pop), .out_data({placed_head, placed_body, placed_has_body}), .held(placed)
   );
 
   assign out_valid = placed_valid && ticket_valid;
@@ -146,6 +160,10 @@ module ingress
   end
 
 `ifdef CHECKS
-  always_ff @(posedge clk) if (!rst && parsed_valid) assert (parsed_ready);
+  always_ff @(posedge clk) begin
+    if (!rst && parsed_valid) assert (parsed_ready);
+    if (!rst && place) assert (placed_ready);
+    if (!rst && asks) assert (!busy && beat_valid && waiting != 0 && (number == 0 ? have_head : have_body));
+  end
 `endif
 endmodule

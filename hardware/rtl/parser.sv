@@ -1,4 +1,4 @@
-// Reads the headers of a frame while it passes. One ticket follows each frame, LATENCY cycles behind its last beat.
+// Reads the headers of a frame while it passes. One ticket follows each frame, six cycles behind its last beat.
 // Bytes that lie behind the end of a frame are never believed: every field counts only if it lies within the length.
 module parser
   import pullnet_pkg::*;
@@ -54,148 +54,180 @@ module parser
     end
   end
 
-  // What the first 32 bytes say.
-  logic vlan, v4, v6;
+  // Stage 2: what the first 32 bytes say.
+  logic vlan0, v4_0, v6_0;
   logic [15:0] ether, first_word;
-  logic [5:0] at, next;  // half-words at which IP and what it carries begin
-  logic [7:0] protocol;
+  logic [5:0] at0;
   always_comb begin
-    vlan = top[6] == 16'h8100;
-    ether = vlan ? top[8] : top[6];
-    first_word = vlan ? top[9] : top[7];
-    at = vlan ? 6'd9 : 6'd7;
-    v4 = ether == 16'h0800 && first_word[15:12] == 4'd4 && first_word[11:8] >= 4'd5;
-    v6 = ether == 16'h86dd && first_word[15:12] == 4'd6;
-    next = at + (v6 ? 6'd20 : {1'b0, first_word[11:8], 1'b0});
-    protocol = v6 ? (vlan ? top[12][15:8] : top[10][15:8]) : (vlan ? top[13][7:0] : top[11][7:0]);
+    vlan0 = top[6] == 16'h8100;
+    ether = vlan0 ? top[8] : top[6];
+    first_word = vlan0 ? top[9] : top[7];
+    at0 = vlan0 ? 6'd9 : 6'd7;
+    v4_0 = ether == 16'h0800 && first_word[15:12] == 4'd4 && first_word[11:8] >= 4'd5;
+    v6_0 = ether == 16'h86dd && first_word[15:12] == 4'd6;
   end
-
-  // Stage 2: fields, and the half-words that count for the checksum.
-  logic valid2, last2, wrong2, first2, vlan2, v4_2, v6_2, fragment2;
-  len_t len2;
-  logic [5:0] next2;
-  logic [3:0] ihl2;
-  logic [7:0] tos2, protocol2;
-  logic [15:0] ip_len2, from_port, to_port;
-  logic [3:0] version;  // of the header behind UDP
-  logic [7:0] words;    // its byte 14: in version 3, words behind it
-  mac_t to2, from2;
-  ip_t to_ip2, from_ip2;
+  // What is read of a frame until its ticket is made.
+  typedef struct packed {
+    len_t len;
+    logic wrong;
+    logic vlan;
+    logic v4;
+    logic v6;
+    logic fragment;
+    logic [5:0] next;  // half-word at which what IP carries begins
+    logic [3:0] ihl;
+    logic [7:0] tos;
+    logic [7:0] protocol;
+    logic [15:0] ip_len;
+    mac_t to;
+    mac_t from;
+  } top_t;
+  top_t top2, top3;
+  logic valid2, last2, first2;
+  logic [9:0] beat2;
+  logic [5:0] at2;
   logic [L-1:0][15:0] half2;
   always_ff @(posedge clk) begin
     valid2 <= valid1;
     last2 <= last1;
-    wrong2 <= wrong1;
     first2 <= beat1 == 0;
-    len2 <= len1;
-    vlan2 <= vlan;
-    v4_2 <= v4;
-    v6_2 <= v6;
-    next2 <= next;
-    ihl2 <= first_word[11:8];
-    tos2 <= v6 ? first_word[11:4] : first_word[7:0];
-    protocol2 <= protocol;
-    fragment2 <= v4 && (vlan ? top[12][13:0] : top[10][13:0]) != 0;
-    ip_len2 <= vlan ? top[10] : top[8];
-    to2 <= {top[0], top[1], top[2]};
-    from2 <= {top[3], top[4], top[5]};
-    for (int lane = 0; lane < L; lane++) begin
-      // IPv4 addresses: half-words 6 to 9 of the header.
-      for (int half = 0; half < 2; half++) begin
-        if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(at) + 14'(6 + half))
-          from_ip2[16*(1-half)+:16] <= half1[lane];
-        if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(at) + 14'(8 + half))
-          to_ip2[16*(1-half)+:16] <= half1[lane];
-      end
-      if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next)) from_port <= half1[lane];
-      if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next) + 14'd1) to_port <= half1[lane];
-      if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next) + 14'd4) version <= half1[lane][15:12];
-      if (valid1 && 14'(beat1) * 14'(L) + 14'(lane) == 14'(next) + 14'd11) words <= half1[lane][15:8];
-      half2[lane] <= valid1 && v4
-          && 14'(beat1) * 14'(L) + 14'(lane) > 14'(at)
-          && 14'(beat1) * 14'(L) + 14'(lane) < 14'(next)
-          && 14'(beat1) * 14'(L) + 14'(lane) != 14'(at) + 14'd5 ? half1[lane] : '0;
-    end
+    beat2 <= beat1;
+    half2 <= half1;
+    at2 <= at0;
+    top2.len <= len1;
+    top2.wrong <= wrong1;
+    top2.vlan <= vlan0;
+    top2.v4 <= v4_0;
+    top2.v6 <= v6_0;
+    top2.next <= at0 + (v6_0 ? 6'd20 : {1'b0, first_word[11:8], 1'b0});
+    top2.ihl <= first_word[11:8];
+    top2.tos <= v6_0 ? first_word[11:4] : first_word[7:0];
+    if (v6_0) top2.protocol <= vlan0 ? top[12][15:8] : top[10][15:8];
+    else top2.protocol <= vlan0 ? top[13][7:0] : top[11][7:0];
+    top2.fragment <= v4_0 && (vlan0 ? top[12][13:0] : top[10][13:0]) != 0;
+    top2.ip_len <= vlan0 ? top[10] : top[8];
+    top2.to <= {top[0], top[1], top[2]};
+    top2.from <= {top[3], top[4], top[5]};
   end
 
-  // What the frame is. A trim leaves at least the bytes before the UDP header, its 8 B, and the 32 B of NDP's header, or 64 B
-  // in version 4, which is encrypted. In version 3, that of other transports, up to 23 words follow the 32 B, if the frame
-  // has them. In the artifact's layout 20 B of NDP follow the IP header. Headers that do not fit the first cell of a frame
-  // (version 4 behind IPv6 with a VLAN tag, or behind long IPv4 options) make it foreign.
-  localparam logic [7:0] MOST_WORDS = 8'd23;
-  logic ip, ndp, has_words;
-  len_t least, least_words;
-  logic [5:0] dscp;
-  kind_t kind;
-  always_comb begin
-    dscp = tos2[7:2];
-    ip = (v4_2 || v6_2) && len_t'({next2, 1'b0}) <= len2;
-    least_words = len_t'({next2, 1'b0}) + len_t'(40) + len_t'({words, 2'b0});
-    has_words = !cfg.artifact && version == 4'd3 && words <= MOST_WORDS && least_words <= len2;
-    least = len_t'({next2, 1'b0}) + (cfg.artifact ? len_t'(20) : version == 4'd4 ? len_t'(72) : len_t'(40));
-    if (has_words) least = least_words;
-    ndp = ip && protocol2 == (cfg.artifact ? 8'd199 : 8'd17) && len2 >= least && least <= len_t'(CELL_BYTES);
-    kind = FOREIGN;
-    if (ndp && cfg.artifact) begin
-      kind = (from_port & 16'h000a) != 0 || ip_len2 == 16'd40 || len2 <= least ? CONTROL : DATA;
-    end else if (ndp) begin
-      if (dscp == cfg.dscp[DATA]) kind = len2 > least ? DATA : FOREIGN;
-      else if (dscp == cfg.dscp[CONTROL]) kind = CONTROL;
-      else if (dscp == cfg.dscp[HEADER]) kind = HEADER;
-      else if (dscp == cfg.dscp[RETURNED]) kind = RETURNED;
-      // Data with a priority, its class selector. All data waits in one queue.
-      else if (cfg.dscp[DATA][5:3] == 0 && dscp[2:0] == cfg.dscp[DATA][2:0]) kind = len2 > least ? DATA : FOREIGN;
-    end
-  end
-
-  // Stage 3: the sum of a beat. Stage 4: the sum of a header, and the ticket.
+  // Stage 3: fields further behind, and the half-words that count for the checksum.
   logic valid3, last3, first3;
-  logic [S-1:0] sum3;
-  logic [23:0] sum4, total;
-  ticket_t ticket3;
-  logic [S-1:0] beat_sum;
-  always_comb begin
-    beat_sum = '0;
-    for (int lane = 0; lane < L; lane++) beat_sum += S'(half2[lane]);
-    total = (first3 ? '0 : sum4) + 24'(sum3);
-  end
-
-  ticket_t ticket2;
-  len_t keep;
-  always_comb begin
-    keep = cfg.artifact || least > len_t'(cfg.trim_to) ? least : len_t'(cfg.trim_to);
-    ticket2 = '0;
-    ticket2.to = to2;
-    ticket2.from = from2;
-    ticket2.label = from_port - LABEL_BASE;
-    ticket2.labelled = !cfg.artifact && kind != FOREIGN && !fragment2 && from_port >= LABEL_BASE;
-    ticket2.to_port = to_port;
-    ticket2.to_ip = to_ip2;
-    ticket2.from_ip = from_ip2;
-    ticket2.v4 = ip && v4_2;
-    ticket2.fragment = fragment2;
-    ticket2.bad = wrong2 || len2 < 14 || len2 > len_t'(MAX_FRAME);
-    ticket2.frame.len = len2;
-    ticket2.frame.kind = kind;
-    ticket2.frame.keep = len2 < keep ? len2[7:0] : keep[7:0];
-    ticket2.frame.ip = ip;
-    ticket2.frame.ipv6 = v6_2;
-    ticket2.frame.vlan = vlan2;
-    ticket2.frame.ihl = ihl2;
-    ticket2.frame.tos = tos2;
-    ticket2.frame.ip_len = ip_len2;
-    ticket2.frame.group = to2[40];
-  end
-
+  logic [15:0] from_port, to_port;
+  logic [3:0] version;  // of the header behind UDP
+  logic [7:0] words;    // its byte 14: in version 3, words behind it
+  ip_t to_ip, from_ip;
+  logic [L-1:0][15:0] half3;
+  function automatic logic here(input int lane, input logic [9:0] in_beat, input logic [5:0] begins, input int half);
+    here = 14'(in_beat) * 14'(L) + 14'(lane) == 14'(begins) + 14'(half);
+  endfunction
   always_ff @(posedge clk) begin
     valid3 <= valid2;
     last3 <= last2;
     first3 <= first2;
-    sum3 <= beat_sum;
-    ticket3 <= ticket2;
-    if (valid3) sum4 <= total;
-    out_valid <= valid3 && last3 && !rst;
-    out <= ticket3;
-    out.frame.sum <= fold(total);
+    top3 <= top2;
+    for (int lane = 0; lane < L; lane++) begin
+      // IPv4 addresses: half-words 6 to 9 of the header.
+      for (int half = 0; half < 2; half++) begin
+        if (valid2 && here(lane, beat2, at2, 6 + half)) from_ip[16*(1-half)+:16] <= half2[lane];
+        if (valid2 && here(lane, beat2, at2, 8 + half)) to_ip[16*(1-half)+:16] <= half2[lane];
+      end
+      if (valid2 && here(lane, beat2, top2.next, 0)) from_port <= half2[lane];
+      if (valid2 && here(lane, beat2, top2.next, 1)) to_port <= half2[lane];
+      if (valid2 && here(lane, beat2, top2.next, 4)) version <= half2[lane][15:12];
+      if (valid2 && here(lane, beat2, top2.next, 11)) words <= half2[lane][15:8];
+      half3[lane] <= valid2 && top2.v4
+          && 14'(beat2) * 14'(L) + 14'(lane) > 14'(at2)
+          && 14'(beat2) * 14'(L) + 14'(lane) < 14'(top2.next)
+          && !here(lane, beat2, at2, 5) ? half2[lane] : '0;
+    end
+  end
+
+  // Stage 4: what a trim leaves, and the sum of a beat. A trim leaves at least the bytes before the UDP header, its 8 B, and
+  // the 32 B of NDP's header, or 64 B in version 4, which is encrypted. In version 3, that of other transports, up to 23 words
+  // follow the 32 B, if the frame has them. In the artifact's layout 20 B of NDP follow the IP header. Headers that do not
+  // fit the first cell of a frame (version 4 behind IPv6 with a VLAN tag, or behind long IPv4 options) make it foreign.
+  localparam logic [7:0] MOST_WORDS = 8'd23;
+  logic ip3, has_words;
+  len_t least3, least_words;
+  logic [S-1:0] beat_sum;
+  ticket_t ticket3;
+  always_comb begin
+    ip3 = (top3.v4 || top3.v6) && len_t'({top3.next, 1'b0}) <= top3.len;
+    least_words = len_t'({top3.next, 1'b0}) + len_t'(40) + len_t'({words, 2'b0});
+    has_words = !cfg.artifact && version == 4'd3 && words <= MOST_WORDS && least_words <= top3.len;
+    least3 = len_t'({top3.next, 1'b0}) + (cfg.artifact ? len_t'(20) : version == 4'd4 ? len_t'(72) : len_t'(40));
+    if (has_words) least3 = least_words;
+    beat_sum = '0;
+    for (int lane = 0; lane < L; lane++) beat_sum += S'(half3[lane]);
+    ticket3 = '0;
+    ticket3.to = top3.to;
+    ticket3.from = top3.from;
+    ticket3.label = from_port - LABEL_BASE;
+    ticket3.labelled = !top3.fragment && from_port >= LABEL_BASE;  // if the frame is of a kind that has labels
+    ticket3.to_port = to_port;
+    ticket3.to_ip = to_ip;
+    ticket3.from_ip = from_ip;
+    ticket3.v4 = ip3 && top3.v4;
+    ticket3.fragment = top3.fragment;
+    ticket3.bad = top3.wrong || top3.len < 14 || top3.len > len_t'(MAX_FRAME);
+    ticket3.frame.len = top3.len;
+    ticket3.frame.ip = ip3;
+    ticket3.frame.ipv6 = top3.v6;
+    ticket3.frame.vlan = top3.vlan;
+    ticket3.frame.ihl = top3.ihl;
+    ticket3.frame.tos = top3.tos;
+    ticket3.frame.ip_len = top3.ip_len;
+    ticket3.frame.group = top3.to[40];
+  end
+  logic valid4, last4, first4, ours4, flagged4;
+  len_t least4;
+  logic [S-1:0] sum4;
+  ticket_t ticket4;
+  always_ff @(posedge clk) begin
+    valid4 <= valid3;
+    last4 <= last3;
+    first4 <= first3;
+    least4 <= least3;
+    ours4 <= ip3 && top3.protocol == (cfg.artifact ? 8'd199 : 8'd17) && least3 <= len_t'(CELL_BYTES);
+    flagged4 <= (from_port & 16'h000a) != 0 || top3.ip_len == 16'd40;
+    sum4 <= beat_sum;
+    ticket4 <= ticket3;
+  end
+
+  // Stage 5: what the frame is, and the sum of its header. Stage 6: the ticket.
+  logic ndp, has_payload, valid5, last5;
+  logic [5:0] dscp;
+  kind_t kind;
+  len_t keep;
+  logic [23:0] sum5;
+  ticket_t ticket5;
+  always_comb begin
+    dscp = ticket4.frame.tos[7:2];
+    ndp = ours4 && ticket4.frame.len >= least4;
+    has_payload = ticket4.frame.len > least4;
+    kind = FOREIGN;
+    if (ndp && cfg.artifact) begin
+      kind = flagged4 || !has_payload ? CONTROL : DATA;
+    end else if (ndp) begin
+      if (dscp == cfg.dscp[DATA]) kind = has_payload ? DATA : FOREIGN;
+      else if (dscp == cfg.dscp[CONTROL]) kind = CONTROL;
+      else if (dscp == cfg.dscp[HEADER]) kind = HEADER;
+      else if (dscp == cfg.dscp[RETURNED]) kind = RETURNED;
+      // Data with a priority, its class selector. All data waits in one queue.
+      else if (cfg.dscp[DATA][5:3] == 0 && dscp[2:0] == cfg.dscp[DATA][2:0]) kind = has_payload ? DATA : FOREIGN;
+    end
+    keep = cfg.artifact || least4 > len_t'(cfg.trim_to) ? least4 : len_t'(cfg.trim_to);
+  end
+  always_ff @(posedge clk) begin
+    valid5 <= valid4 && !rst;
+    last5 <= last4;
+    ticket5 <= ticket4;
+    ticket5.labelled <= ticket4.labelled && !cfg.artifact && kind != FOREIGN;
+    ticket5.frame.kind <= kind;
+    ticket5.frame.keep <= ticket4.frame.len < keep ? ticket4.frame.len[7:0] : keep[7:0];
+    if (valid4) sum5 <= (first4 ? '0 : sum5) + 24'(sum4);
+    out_valid <= valid5 && last5 && !rst;
+    out <= ticket5;
+    out.frame.sum <= fold(sum5);
   end
 endmodule

@@ -141,6 +141,24 @@ package pullnet_pkg;
     share = in_bytes ? room_t'(len) : 20'd1;
   endfunction
 
+  // What limits leave for the frames that are held already, if a frame joins them: negative if it does not fit alone.
+  typedef logic [20:0] left_t;
+  typedef struct packed {
+    left_t data;     // among data
+    left_t control;  // among control frames
+    left_t trimmed;  // among control frames, for what a trim leaves of it
+  } fit_t;
+  function automatic fit_t fit_of(input config_t cfg, input frame_t frame);
+    fit_of.data = {1'b0, cfg.data_limit} - left_t'(share(cfg.data_in_bytes, frame.len));
+    fit_of.control = {1'b0, cfg.control_limit} - left_t'(share(cfg.control_in_bytes, frame.len));
+    fit_of.trimmed = {1'b0, cfg.control_limit} - left_t'(share(cfg.control_in_bytes, len_t'(frame.keep)));
+  endfunction
+
+  // Whether what is held leaves room for a frame.
+  function automatic logic leaves_room(input room_t held, input left_t left);
+    leaves_room = !left[20] && held <= left[19:0];
+  endfunction
+
   // Whether a frame goes with data or with control frames.
   function automatic logic is_control(input kind_t kind);
     is_control = kind == CONTROL || kind == HEADER || kind == RETURNED;

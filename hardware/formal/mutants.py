@@ -1,0 +1,97 @@
+"""Breaks the RTL in one place at a time and sees that a property fails from reset on: mutants.py OUT [MODULE...].
+
+A proof is worth only as much as the properties that it proves. Each change below is a mistake that somebody might make;
+if bounded model checking finds no property that fails, the properties are too weak.
+"""
+
+import sys
+from pathlib import Path
+
+from run import RTL, failed, run
+
+# Module, what is wrong, the text of the RTL, and what stands in its place.
+MUTANTS = [
+    ("fifo", "takes words when it is full", "assign in_ready = count != (A + 1)'(DEPTH);", "assign in_ready = 1'b1;"),
+    ("fifo", "forgets the word at its output", "load || (out_valid && !out_ready);", "load;"),
+    ("skid", "forgets the word that waits", "full ? spare : in_data", "in_data"),
+    ("round_robin", "grants two at once", "first & (~first + 1'b1)", "first"),
+    ("round_robin", "begins at the first in each turn", "~(grant | (grant - 1'b1))", "'1"),
+    (
+        "round_robin",
+        "drops the grant of the last",
+        "& (~first + 1'b1) : '0",
+        "& (~first + 1'b1) & {1'b0, {(N - 1) {1'b1}}} : '0",
+    ),
+    ("free_list", "gives a number out twice", "fresh <= fresh + WIDTH'(STEP);", "fresh <= fresh;"),
+    ("free_list", "throws numbers away that come back", "out_ready && fresh_left == 0", "out_ready"),
+    ("tail_queue", "takes frames without room", "in_valid && in_ready && fits;", "in_valid && in_ready;"),
+    (
+        "tail_queue",
+        "does not count the frame in service",
+        "- (done ? serving : '0)",
+        "- (next_valid ? first_share : '0)",
+    ),
+    ("trim_queue", "serves control first, always", "control_count != 0 && !data_first;", "control_count != 0;"),
+    ("trim_queue", "swaps the classes", "control = is_control(in.kind);", "control = !is_control(in.kind);"),
+    ("trim_queue", "loses the header of the tail", "takes && to_control;", "takes && to_control && !swap;"),
+    ("trim_queue", "leaves the length as it was", "header.len = len_t'(loser.keep);", "header.len = loser.len;"),
+    ("trim_queue", "trims other protocols", "!data_fits && loser.kind == DATA;", "!data_fits;"),
+    (
+        "trim_queue",
+        "overfills the control queue",
+        "to_control = (control || trims) && control_fits;",
+        "to_control = control || trims;",
+    ),
+    ("header_plan", "leaves the old length in the checksum", "{8'b0, ~frame.ip_len} + ", ""),
+    ("releaser", "gives a payload back too early", "count == 2'(COPIES - 1)", "count == 2'(COPIES - 2)"),
+    ("egress", "begins a cell without room for it", "room >= ($clog2(DEPTH) + 1)'(BANKS)", "room != 0"),
+    (
+        "egress",
+        "reads one beat too few",
+        "final_bank <= B'(cell_beats - 1'b1);",
+        "final_bank <= B'(cell_beats - 2'd2);",
+    ),
+    ("admission", "sends frames back to where they came from", "    to_mask &= others;\n", ""),
+    (
+        "admission",
+        "takes a frame from two ports",
+        "assign in_ready = grant;",
+        "assign in_ready = grant | (grant << 1);",
+    ),
+    (
+        "admission",
+        "forgets a frame that waits",
+        "assign move4 = !valid4 || (step && final_step);",
+        "assign move4 = 1'b1;",
+    ),
+]
+
+
+def main() -> None:
+    """Try every change to the modules that the command line names."""
+    if len(sys.argv) < 2:
+        sys.exit("usage: mutants.py OUT [MODULE...]")
+    out = Path(sys.argv[1])
+    chosen = sys.argv[2:] or sorted({module for module, *_ in MUTANTS})
+    unseen = []
+    for number, (module, wrong, text, instead) in enumerate(MUTANTS):
+        if module not in chosen:
+            continue
+        sound = (RTL / f"{module}.sv").read_text(encoding="utf-8")
+        if sound.count(text) != 1:
+            sys.exit(f"mutants.py: {module}.sv has {text!r} {sound.count(text)} times, which must be once")
+        place = out / f"mutant-{number}"
+        place.mkdir(parents=True, exist_ok=True)
+        broken = place / f"{module}.sv"
+        broken.write_text(sound.replace(text, instead), encoding="utf-8")
+        passed, seconds = run(place, module, "bmc", {f"{module}.sv": broken})
+        found = failed(place, module)
+        if passed or not found:
+            unseen.append(f"{module} {wrong}")
+        print(f"{module} {wrong}: {', '.join(found) or 'NOT SEEN'} ({seconds:.0f} s)", flush=True)
+    if unseen:
+        sys.exit(f"no property fails where {'; '.join(unseen)}")
+
+
+if __name__ == "__main__":
+    main()
