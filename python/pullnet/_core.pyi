@@ -45,6 +45,7 @@ __all__ = [
     "objects_put",
     "objects_store",
     "picoseconds",
+    "probes",
     "provoke_fault",
     "raptor_code_operations",
     "schema",
