@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PROBES = {table: line for table, line, _ in _core.probes()}
 """Line of a scenario that requests each of the optional tables."""
+ALWAYS = ("flows", "hosts", "ports")
+"""The tables of every run."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,11 @@ class Result(Shown):
     if not TYPE_CHECKING:  # a name that is no table stays an error for type checkers
 
         def __getattr__(self, name: str) -> "pl.DataFrame":
-            """Return the optional table `name`, if it has no property above."""
-            if name in PROBES:
+            """Return the optional table `name`, if it has no property above.
+
+            Python also asks here after a property above has raised a `NotRecordedError`, which is an `AttributeError`.
+            """
+            if name in (*ALWAYS, *PROBES):
                 return self.table(name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pullnet import _core, inputs
 from pullnet._core import __version__
 from pullnet.errors import InputError
-from pullnet.results.result import PROBES
+from pullnet.results.result import ALWAYS, PROBES
 from pullnet.runs.identity import core_identity
 from pullnet.runs.runner import MAX_THREADS
 from pullnet.runs.scenario import Overrides, ScenarioSource, override_pairs, read, silenced
@@ -28,9 +28,6 @@ _LETTERS = 32
 
 _MOST_ERRORS = 20
 """Distinct errors after which no more points are looked at."""
-
-_ALWAYS = ("flows", "hosts", "ports")
-"""Tables that every run has."""
 
 
 @dataclass(frozen=True)
@@ -196,8 +193,8 @@ def _kept(keep: Iterable[str], point: Point) -> tuple[str, ...]:
     errors = []
     for name in listed:
         ask = PROBES.get(name, "")
-        if name not in (*_ALWAYS, *PROBES):
-            errors.append(f"--keep {name}: there is no such table; there are {', '.join((*_ALWAYS, *PROBES))}")
+        if name not in (*ALWAYS, *PROBES):
+            errors.append(f"--keep {name}: there is no such table; there are {', '.join((*ALWAYS, *PROBES))}")
         elif ask and not probes.get(ask.split()[0]):
             errors.append(f"--keep {name}: the scenario does not record it; ask for it under [probes] with {ask}")
     if errors:
