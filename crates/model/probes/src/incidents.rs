@@ -2,7 +2,7 @@ use pullnet_config::Reader;
 use pullnet_settings::settings;
 use pullnet_units::Instant;
 
-use crate::{Facts, PortPacket, Probe, Seen, Table, Watches, rows};
+use crate::{Facts, Load, PortPacket, Probe, Seen, Table, Watches, rows};
 
 settings! {
     /// Whether incidents are recorded.
@@ -36,6 +36,9 @@ rows! {
     }
 }
 
+/// Memory of a row while columns are made of it.
+const BYTES_PER_ROW: f64 = 140.0;
+
 /// Packets that queues marked, trimmed, sent back or dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Incidents;
@@ -51,6 +54,11 @@ impl Probe for Incidents {
 
     fn new(settings: IncidentSettings, _: &Reader<'_>) -> Option<Self> {
         settings.incidents.then_some(Self)
+    }
+
+    fn memory(&self, load: &Load) -> f64 {
+        // At worst every data packet is marked or loses its payload.
+        load.packets * BYTES_PER_ROW
     }
 
     fn note(&self, seen: &Seen, rows: &mut Vec<IncidentRow>) {

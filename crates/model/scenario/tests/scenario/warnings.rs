@@ -179,8 +179,10 @@ fn memory_is_estimated_before_the_run() {
     let set = [("topology", "{ kind = \"fat-tree\", k = 16 }"), ("traffic.0.kind", "all-to-all")];
     let few = with(BASE, &set).warnings(Some(Bytes(300_000_000)));
     assert!(few[0].message.contains("about 0.4 GB"), "a million flows: {few:?}");
-    let packets = [("probes.packets", "true"), ("duration", "10 s")];
-    assert_eq!(with(BASE, &packets).warnings(Some(Bytes(1_000_000_000)))[0].name, "memory");
+    for probe in ["probes.packets", "probes.incidents"] {
+        let set = [(probe, "true"), ("duration", "10 s")];
+        assert_eq!(with(BASE, &set).warnings(Some(Bytes(700_000_000)))[0].name, "memory", "{probe}");
+    }
     assert_eq!(with(BASE, &[("warnings.memory", "false")]).warnings(Some(Bytes(1))), []);
 }
 
