@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use pullnet_probes::{Direction, PacketRow};
 use pullnet_record::RunRecord;
@@ -42,26 +43,41 @@ const ALL_PROBES: &[(&str, &str)] = &[
 ];
 const NO_PROBES: &[(&str, &str)] = &[("probes", "{}")];
 
+/// The fingerprint of an example, which is the same for any number of threads and any probes.
+fn fingerprint(file: &Path) -> u64 {
+    let record = run(file, 1, &[]);
+    assert!(record.complete, "{}: did not reach its stated end", file.display());
+    for (threads, set) in [(2, &[] as &[_]), (2, ALL_PROBES), (1, NO_PROBES)] {
+        let other = run(file, threads, set);
+        let place = || format!("{}: {threads} threads, {set:?}", file.display());
+        assert_eq!(other.fingerprint, record.fingerprint, "{}", place());
+        assert_eq!(other.flows, record.flows, "{}", place());
+    }
+    record.fingerprint
+}
+
+/// Fingerprints of all examples by the names of their files, with as many examples at a time as there are processors.
+fn fingerprints() -> BTreeMap<String, String> {
+    let (files, next, seen) = (examples(), AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let name = file.file_name().and_then(|name| name.to_str()).expect("a printable name").to_owned();
+            let found = format!("{:016x}", fingerprint(file));
+            seen.lock().unwrap().insert(name, found);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    seen.into_inner().unwrap()
+}
+
 #[test]
 fn examples_keep_their_fingerprints() {
     let path = root().join("vectors/fingerprints.json");
-    let mut seen = BTreeMap::new();
-    for file in examples() {
-        let record = run(&file, 1, &[]);
-        assert!(record.complete, "{}: did not reach its stated end", file.display());
-        for (threads, set) in [(2, &[] as &[_]), (2, ALL_PROBES), (1, NO_PROBES)] {
-            let other = run(&file, threads, set);
-            assert_eq!(
-                other.fingerprint,
-                record.fingerprint,
-                "{}: {threads} threads, {set:?}",
-                file.display()
-            );
-            assert_eq!(other.flows, record.flows, "{}: {threads} threads, {set:?}", file.display());
-        }
-        let name = file.file_name().and_then(|name| name.to_str()).expect("a printable name").to_owned();
-        seen.insert(name, format!("{:016x}", record.fingerprint));
-    }
+    let seen = fingerprints();
     if std::env::var_os("BLESS").is_some() {
         let text = serde_json::to_string_pretty(&seen).expect("plain text");
         std::fs::write(&path, text + "\n").expect("a writable vector");
