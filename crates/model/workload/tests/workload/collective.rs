@@ -92,7 +92,7 @@ fn operations_of_a_group_follow_each_other_after_the_pause() {
 fn a_broadcast_passes_pieces_on_while_others_come() {
     let flows = flows(collective(Operation::Broadcast, Algorithm::Ring), 4);
     let to = |dst: u32| flows.iter().filter(move |flow| flow.dst.0 == dst);
-    let (last_in, first_out) = (to(1).last().unwrap(), to(2).next().unwrap());
+    let (last_in, first_out) = (to(1).next_back().unwrap(), to(2).next().unwrap());
     assert!(first_out.at < last_in.at, "{first_out:?} {last_in:?}");
     assert_eq!(to(1).map(|flow| flow.size.unwrap().0).sum::<u64>(), 64_000);
 }
