@@ -140,7 +140,7 @@ def test_one_of_each_compiles_and_passes_the_tests_of_its_registry(scaffold: Mod
     packages = [word for crate in crates for word in ("-p", f"pullnet-{crate}")]
     for command in (
         ["cargo", "test", "--quiet", *packages, *own],
-        ["cargo", "test", "--quiet", "-p", "pullnet-protocols", "--test", "anything", "--test", "conformance"],
+        ["cargo", "test", "--quiet", "-p", "pullnet-protocols", "--test", "registry", "--", "anything", "conformance"],
         ["cargo", "test", "--quiet", "-p", "pullnet-probes"],
         ["cargo", "check", "--quiet", "-p", "pullnet-sim", "--tests"],
     ):
