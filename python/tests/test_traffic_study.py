@@ -46,9 +46,10 @@ def numbers_of(found: Study) -> dict[str, Any]:
     fittings = found.fittings
     return {
         "rows": [
-            {key: row[key] for key in ("alpha", "xmin_bps", "gamma", "capacity_bps", "exceeded", "against_power_law")}
+            {key: row[key] for key in ("alpha", "xmin_bps", "gamma", "capacity_bps", "exceeded")}
             for row in found.rows()
         ],
+        "against": [row["against_power_law"] for row in found.rows()],
         "criteria": [
             {name: [each.aic, each.bic, each.distance] for name, each in fitting.whole.criteria.items()}
             for fitting in fittings
@@ -68,10 +69,13 @@ def test_numbers_are_those_that_each_part_computed_by_itself() -> None:
     """The file was written when every rule and law still sorted, checked and estimated for itself."""
     silent = np.maximum(np.random.default_rng(1).normal(5.0, 4.0, 2000), 0.0)
     volumes = [*traces(), Volumes("silent", 1.0, 0.0, silent, np.zeros(2000, np.uint8))]
-    found = flat(numbers_of(study(volumes, Options(stationarity=False))))
-    wanted = flat(json.loads(HELD.read_text(encoding="utf-8")))
-    assert len(found) > 300
-    assert found == pytest.approx(wanted, rel=1e-12)
+    found = numbers_of(study(volumes, Options(stationarity=False)))
+    wanted = json.loads(HELD.read_text(encoding="utf-8"))
+    assert len(flat(found)) > 300
+    # A ratio is the difference of two sums of some 10^4, whose last digits depend on the processor's instructions.
+    for name in ("against", "ratios"):
+        assert flat(found.pop(name)) == pytest.approx(flat(wanted.pop(name)), rel=1e-12, abs=1e-9)
+    assert flat(found) == pytest.approx(flat(wanted), rel=1e-12)
 
 
 def test_a_law_is_estimated_once_for_all_shares_and_a_plot_computed_once_for_all_laws(
