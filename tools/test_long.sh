@@ -29,7 +29,7 @@ rust() {
 
 python() {
     step .venv/bin/python tools/results_doc.py --check
-    step .venv/bin/pytest -m long
+    step .venv/bin/pytest -m long --numprocesses 2 --dist loadgroup
 }
 
 # A few short runs of every paper; a command that fails, fails here, and verdicts are the papers' affair.

@@ -55,11 +55,27 @@ LONG_MODULES = {
 }
 
 
+# Modules whose tests make network namespaces and look at all that there are: never at the same time.
+NAMESPACE_MODULES = {
+    "test_docs",
+    "test_host",
+    "test_host_aio",
+    "test_host_bench",
+    "test_host_proxy",
+    "test_papers_linux",
+    "test_switch",
+    "test_switch_kernel",
+    "test_testbed",
+}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of long modules."""
+    """Marks the tests of long modules, and says which tests one process runs if there are several."""
     for item in items:
-        if item.path.stem in LONG_MODULES:
+        module = item.path.stem
+        if module in LONG_MODULES:
             item.add_marker(pytest.mark.long)
+        item.add_marker(pytest.mark.xdist_group("namespaces" if module in NAMESPACE_MODULES else module))
 
 
 WATCHDOG_S = 900.0
