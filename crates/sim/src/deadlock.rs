@@ -26,7 +26,7 @@ pub fn circle<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> Vec<PortId> {
     }
     let waits = stuck(waits(net, shards, &paused));
     let Some(mut place) = waits.keys().next().copied() else { return Vec::new() };
-    // Whoever waits for ever waits for another one that does: the way there must come back to itself.
+    // A place that waits for ever waits for another such place, so following them must lead to a circle.
     let mut way: Vec<Place> = Vec::new();
     loop {
         if let Some(begin) = way.iter().position(|seen| *seen == place) {
@@ -73,7 +73,7 @@ fn waits<W: Words>(net: &Network<W>, shards: &[Shard<W>], paused: &BTreeSet<Plac
     waits
 }
 
-/// Those that wait for nothing but others of them: they never end.
+/// Places that wait only for each other: they never end.
 fn stuck(mut waits: Waits) -> Waits {
     loop {
         let before = waits.len();

@@ -18,7 +18,7 @@ const CHUNK: usize = 1024;
 /// Most groups of a run: as many as there are addresses.
 pub const MOST: u32 = HostAddr::GROUPS;
 
-/// Places that fill when they are asked for.
+/// Places that are filled on first use.
 type Cells<T> = Box<[OnceLock<T>]>;
 /// Trees of one group, by their number.
 type Trees = Cells<MulticastTree>;

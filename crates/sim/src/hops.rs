@@ -21,7 +21,7 @@ fn key<W: Words>(net: &Network<W>, packet: &Packet<W>) -> Option<Key> {
     recorded.then(|| (conn.0, number, packet.from(), packet.packed().kind & 0x0f, packet.was_data()))
 }
 
-/// What a packet is at a port: `data`, `header` (trimmed), `returned` or `control`.
+/// Kind of a packet at a port: `data`, `header` (trimmed), `returned` or `control`.
 pub fn class<W: Words>(packet: &Packet<W>) -> &'static str {
     match packet.fate() {
         _ if !packet.was_data() => "control",

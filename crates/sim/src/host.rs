@@ -229,7 +229,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         GroupMember { addr, paths: net.topology().path_count(self.addr, addr) }
     }
 
-    /// `flow` and those that follow it, `of` in all, go to the receivers of one group.
+    /// `flow` and the next `of - 1` flows go to the receivers of one group.
     fn start_group(
         &mut self,
         cx: &mut HostContext<'_, W>,

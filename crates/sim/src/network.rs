@@ -178,7 +178,7 @@ pub struct Network<W> {
     pub measure: (u64, u64),
     /// Whether ports record how many packets they hold, or which.
     pub records_held: bool,
-    /// Events of which probes take notes.
+    /// Events that probes record.
     pub watches: Watches,
     /// Whether anything records payload as it arrives.
     pub records_delivery: bool,

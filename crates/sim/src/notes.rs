@@ -14,7 +14,7 @@ use crate::packet::Packet;
 pub struct PortNotes {
     /// Row of the port in the table of ports.
     row: u32,
-    /// What the probes have noted.
+    /// Rows that the probes have recorded.
     pub recorded: Recorded,
 }
 

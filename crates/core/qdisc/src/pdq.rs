@@ -39,7 +39,7 @@ settings! {
         /// Most packets of flows beyond the list in an interval: if there are more, these flows are told to probe less often.
         /// Source: none.
         turned_away: u32 = 16 in 1 => 100000,
-        /// A sending flow of which nothing was heard for this long is forgotten. Must be longer than a round trip. Source: none.
+        /// A sending flow that is silent for this long is forgotten. Must be longer than a round trip. Source: none.
         forget_sending: Picos = "5 ms" in "10 us" => "100 s",
         /// The same for a paused flow. Must be longer than the hosts' `most_probing`. Source: none.
         forget_paused: Picos = "50 ms" in "10 us" => "100 s",

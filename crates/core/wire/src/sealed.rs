@@ -112,7 +112,7 @@ fn word(bytes: &[u8; SEALED_HEADER], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// What the header says beyond that of version 2, and that one.
+/// Fields of the header beyond those of version 2, then the header of version 2.
 fn read(header: &[u8; SEALED_HEADER]) -> Result<(Packet, Seal), BadHeader> {
     if header[0] >> 4 != SEALED_VERSION {
         return Err(BadHeader::Version(header[0] >> 4));

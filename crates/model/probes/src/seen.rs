@@ -2,7 +2,7 @@
 
 use pullnet_units::{HostId, Instant, Picos};
 
-/// Kinds of events that a probe takes notes of. The engine shows an event only if a probe watches its kind, so that a run
+/// Kinds of events that a probe records. The engine shows an event only if a probe watches its kind, so that a run
 /// without probes does no more than ask.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Watches(u8);
@@ -130,7 +130,7 @@ pub enum Seen {
     Acked {
         /// The sender.
         host: HostId,
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// Flow number.
         flow: u32,
@@ -141,7 +141,7 @@ pub enum Seen {
     Delivered {
         /// The receiver.
         host: HostId,
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// Flow number.
         flow: u32,
@@ -152,7 +152,7 @@ pub enum Seen {
     TimedOut {
         /// The sender.
         host: HostId,
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// Flow number.
         flow: u32,
@@ -161,7 +161,7 @@ pub enum Seen {
     },
     /// The queue of a port does something to a packet.
     Incident {
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// The treatment.
         incident: Incident,

@@ -37,7 +37,7 @@ impl Deadlines {
     }
 }
 
-/// What is stated and has no effect.
+/// Settings that are stated and have no effect.
 pub(crate) fn problems(common: &Common) -> Vec<Problem> {
     let varies = common.deadline_spread == Spread::Exponential;
     let mut problems = Vec::new();

@@ -108,7 +108,7 @@ impl ReactionPoint {
         running.alpha_at = running.alpha_at.after(Picos(ended * rules.alpha_interval.0));
     }
 
-    /// Cuts the rate by half of alpha, and begins fast recovery anew.
+    /// Cuts the rate by half of alpha and restarts fast recovery.
     fn cut(&mut self, rules: &DcqcnRules, now: Instant) {
         let Some(running) = &mut self.running else { return };
         // The timer does not move the target before the first increase: two cuts in a row aim at the rate before both.

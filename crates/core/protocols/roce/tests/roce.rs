@@ -86,7 +86,7 @@ fn a_receiver_that_goes_back_names_the_missing_packet_once_in_a_while() {
     s.at(us(2)).receives(arrives(data(3))).sends_nothing();
     s.at(us(500)).receives(arrives(data(4))).sends_nothing();
     s.at(us(501)).receives(arrives(data(5))).sends([nack(5, 1)]);
-    // What came out of order was thrown away.
+    // Packets that arrived out of order were discarded.
     s.receives(arrives(data(1))).sends([ack(1, 2)]);
     // The ACK of a packet that comes again may have been lost.
     s.receives(arrives(data(0))).sends([ack(0, 2)]);

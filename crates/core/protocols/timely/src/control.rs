@@ -31,7 +31,7 @@ pub struct TimelyRules {
     pub low: Picos,
     /// Above it the rate only shrinks (T_high).
     pub high: Picos,
-    /// What gradients are divided by.
+    /// Divisor of gradients.
     pub min_rtt: Picos,
     /// Increases in a row after which they are larger.
     pub hyper_after: u32,

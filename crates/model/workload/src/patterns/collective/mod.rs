@@ -16,7 +16,7 @@ use crate::{Flow, Problem, Watch};
 use schedule::Schedule;
 
 choice! {
-    /// What a collective operation does with the buffers of its hosts.
+    /// Effect of a collective operation on the buffers of its hosts.
     pub enum Operation {
         /// Every host ends with the sum of all buffers.
         AllReduce = "all-reduce",
@@ -60,9 +60,9 @@ choice! {
 }
 
 settings! {
-    /// A collective operation. Hosts exchange pieces of a buffer in steps, each message a flow of its own; a host begins a step when it
-    /// has received everything of the one before and its own messages have arrived. An operation of a group is one coflow, so that its
-    /// duration is the coflow completion time. If a flow fails, its group stops.
+    /// A collective operation. Hosts exchange pieces of a buffer in steps; each message is a flow. A host begins a step as soon as the
+    /// messages of its previous step have arrived, received and sent. Each operation of a group is a coflow: its duration is the
+    /// coflow completion time. If a flow fails, its group stops.
     pub struct Collective {
         /// The operation.
         operation: Operation = "all-reduce",
@@ -75,8 +75,8 @@ settings! {
         group: Option<u32> = "" in 2 => 16777216,
         /// Order in which hosts form groups and, within a group, rings and trees.
         order: Order = "stated",
-        /// Time from the last message that a host receives in a step to its next step: software, and the reduction. Values below the
-        /// delay of the shortest link have the effect of about that delay.
+        /// Time from the last message of a step at a host to the host's next step: software and the reduction. Values below the
+        /// delay of the shortest link act like that delay.
         reaction: Picos = "1 us",
         /// Which end of its own messages a host waits for in a step.
         wait_for: WaitFor = "received",

@@ -1,4 +1,4 @@
-//! Who sends how much to whom in which step.
+//! Schedules of collective operations: the messages of every step, with sender, receiver and size.
 //!
 //! Hosts of a group are numbered from 0. The buffer has a piece for each of them; piece `p` is the bytes from `p` to `p + 1` of as many
 //! equal parts as there are hosts, so that pieces differ by at most one byte and add up to the buffer.
@@ -109,7 +109,7 @@ impl Schedule {
         (until(message.first + message.count) - until(message.first)) as u64
     }
 
-    /// Ring: in each step a host passes on the piece that it received in the one before. It begins with its own piece, and ends a
+    /// Ring: in each step a host passes on the piece that it received in the previous step. It begins with its own piece, and ends a
     /// reduce-scatter with that of the next host.
     fn around(self, step: u32, host: u32) -> Send {
         let to = (host + 1) % self.hosts;
@@ -119,7 +119,7 @@ impl Schedule {
         Send { to, first: piece, count: 1 }
     }
 
-    /// Broadcast in a chain: host 0 sends a piece in each step, the others what they received in the one before.
+    /// Broadcast in a chain: host 0 sends a piece in each step, the others the piece of the previous step.
     fn passed_on(self, step: u32, host: u32) -> Vec<Send> {
         let sends = host + 1 < self.hosts && (host..host + self.hosts).contains(&step);
         let send = || Send { to: host + 1, first: step - host, count: 1 };
@@ -199,7 +199,7 @@ mod tests {
         algorithms(operation).iter().flat_map(of).filter(possible)
     }
 
-    /// What is in the buffers at the end, if those of the start are `buffers`; all hosts take each step together.
+    /// Contents of the buffers after all steps, from `buffers` at the start; all hosts take each step together.
     fn carried_out(schedule: Schedule, mut buffers: Buffers) -> Buffers {
         let everyone = (1u64 << schedule.hosts) - 1;
         for step in 0..schedule.steps() {
