@@ -7,6 +7,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -269,9 +270,17 @@ def test_what_kills_its_process_every_time_is_given_up() -> None:
     assert "its process was killed 3 times" in str(found[3])
 
 
-def _dies_at_three(number: int) -> None:
+def test_what_runs_beside_it_is_not_given_up() -> None:
+    found = dict(local.side_by_side(_dies_at_three, [0.2, 3, 0.3, 0.4, 0.5], 2, local.NEVER, lambda: None))
+    assert [number for number, outcome in found.items() if outcome is not None] == [3]
+    assert len(found) == 5
+
+
+def _dies_at_three(number: float) -> None:
     if number == 3:
         os.kill(os.getpid(), signal.SIGKILL)
+    if number < 1:
+        time.sleep(number)
 
 
 def test_progress_tells_when_the_rest_will_be_done(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

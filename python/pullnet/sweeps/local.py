@@ -20,7 +20,7 @@ LOOK_EVERY_S = 0.2
 """How often who waits looks after signals and progress. Unit: seconds."""
 
 _TRIES = 3
-"""How often something is begun whose process is killed each time."""
+"""How often an item is begun alone whose process is killed each time."""
 
 
 class Stop(Protocol):
@@ -62,8 +62,9 @@ def side_by_side(
 ) -> Generator[tuple[Item, Outcome], None, None]:
     """Do everything in `workers` processes; yield each with its outcome.
 
-    After a request to stop, begins nothing new and finishes the items under way. A process that is killed is replaced,
-    and its item is begun again.
+    After a request to stop, begins nothing new and finishes the items under way. If a process is killed, the items
+    under way are begun again, one at a time: any of them may be the cause. An item whose process is killed three
+    times while no other item is under way is given up.
     """
     waiting, deaths = deque(items), Counter[int]()
     while waiting and not stop.asked:
@@ -91,12 +92,15 @@ def _through(
     stop: Stop,
     tick: Callable[[], None],
 ) -> Iterator[tuple[Item, Outcome]]:
-    """Work off `waiting` until it is empty, a process has died, or a stop is requested."""
+    """Work off `waiting` until it is empty, a process has died, or a stop is requested.
+
+    `deaths` has every item that was under way when a process died, with how often it was the only one.
+    """
     running: dict[Future[None], Item] = {}
     killed: list[Item] = []
     broken = False
     while running or (waiting and not broken and not stop.asked):
-        broken = broken or not _fill(pool, do, waiting, running, 0 if stop.asked else workers + 1)
+        broken = broken or not _fill(pool, do, waiting, running, 0 if stop.asked else workers + 1, deaths)
         if stop.asked:
             for future in [future for future in running if future.cancel()]:
                 waiting.appendleft(running.pop(future))
@@ -111,7 +115,7 @@ def _through(
                 raise error
         tick()
     for item in reversed(killed):
-        deaths[id(item)] += 1
+        deaths[id(item)] += len(killed) == 1
         if deaths[id(item)] < _TRIES:
             waiting.appendleft(item)
         else:
@@ -124,10 +128,16 @@ def _fill(
     waiting: "deque[Item]",
     running: "dict[Future[None], Item]",
     most: int,
+    deaths: "Counter[int]",
 ) -> bool:
-    """Hand out work until `most` is under way: one more than there are workers, so that none waits for us."""
+    """Hand out work until `most` is under way: one more than there are workers, so that none waits for us.
+
+    An item that may have killed its process is under way alone.
+    """
     try:
         while waiting and len(running) < most:
+            if running and any(id(item) in deaths for item in (waiting[0], *running.values())):
+                break
             running[pool.submit(do, waiting[0])] = waiting[0]
             waiting.popleft()
     except BrokenProcessPool:
