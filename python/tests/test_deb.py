@@ -139,6 +139,29 @@ def test_systemd_takes_the_units(root: Path, tmp_path: Path) -> None:
     assert ours == []
 
 
+@pytest.mark.skipif(shutil.which("systemd-nspawn") is None, reason="needs systemd-nspawn")
+def test_systemd_runs_the_daemon(package: Path, tmp_path: Path) -> None:
+    out = tmp_path / "facts"
+    run(ROOT / "python/tests/data/systemd.sh", package, out, timeout=WATCHDOG_S)
+    facts = dict(line.split("=", 1) for line in out.read_text().splitlines())
+    assert facts == {
+        "started": "0",
+        "state": "active",
+        # The daemon gives its capabilities up once its sockets are open.
+        "user": "pullnet",
+        "capabilities": "0000000000000000",
+        "seccomp": "2",
+        "socket": "pullnet:pullnet:660",
+        "reloaded": "0",
+        "kept": "yes",
+        "restarts": "1",
+        "again": "active",
+        "stopped": "0",
+        "result": "success",
+        "end": "inactive",
+    }, (tmp_path / "facts.log").read_text()
+
+
 @pytest.mark.skipif(shutil.which("groff") is None, reason="needs groff")
 def test_manual_pages_are_clean(root: Path, tmp_path: Path) -> None:
     from pullnet.cli.main import status

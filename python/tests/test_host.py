@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from pullnet import host
 from pullnet.cli.main import status
@@ -141,7 +142,10 @@ def test_the_command_calls_and_shows(served: tuple[Daemon, Daemon], capfd: pytes
     assert standing["address"] == here.address
     assert standing["host"]["totals"]["opened"] == 1
     assert status(["host", "status", "--prometheus", *socket]) == 0
-    assert "\npullnet_host_opened_total 1\n" in capfd.readouterr().out
+    families = {family.name: family for family in text_string_to_metric_families(capfd.readouterr().out)}
+    assert [each.value for each in families["pullnet_host_opened"].samples] == [1]
+    assert {each.labels["reason"] for each in families["pullnet_host_refused"].samples} >= {"malformed", "no_listener"}
+    assert all(family.documentation and family.type in ("counter", "gauge") for family in families.values())
     assert status(["host", "status", *socket]) == 0
     shown = capfd.readouterr().out
     assert f"{here.address}  streams" in shown
