@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from pullnet import _core
+from pullnet.arguments import typed
 from pullnet.errors import InputError
 
 Code = Literal["lt", "r10", "raptorq"]
@@ -119,6 +120,7 @@ def limits() -> list[Limits]:
     return [Limits(*row) for row in _core.code_limits()]
 
 
+@typed
 def failure(code: Code, *, symbols: int, lost: int, overhead: int, trials: int, seed: int = 1) -> Failure:
     """Count how many of random sets of K + overhead symbols do not determine the block.
 
@@ -135,16 +137,19 @@ def failure(code: Code, *, symbols: int, lost: int, overhead: int, trials: int, 
     return Failure(code, symbols, lost, overhead, trials, failures)
 
 
+@typed
 def lt_operations(symbols: int, seed: int = 1) -> Operations:
     """Operations of an LT code with the robust soliton (c 0.03, delta 0.5), until the block is complete."""
     return Operations(*_core.lt_code_operations(_whole("symbols", symbols), seed))
 
 
+@typed
 def raptor_operations(symbols: int, epsilon: float, seed: int = 1) -> Operations:
     """Operations of the outer code of a Raptor code at overhead `epsilon`; the rest of the block is the precode's."""
     return Operations(*_core.raptor_code_operations(_whole("symbols", symbols), epsilon, seed))
 
 
+@typed
 def speed(symbols: int, symbol_bytes: int = 1280, lost: int | None = None, seconds: float = 0.5) -> Speed:
     """Measure RaptorQ on one block: CPU time of this thread, at least five times and for at least so many seconds.
 
@@ -163,11 +168,13 @@ def speed(symbols: int, symbol_bytes: int = 1280, lost: int | None = None, secon
     return Speed(symbols, symbol_bytes, lost, _middle(encode), _middle(repair), _middle(decode), p90, len(decode))
 
 
+@typed
 def speeds(seconds: float = 0.5) -> list[Speed]:
     """Measure every K and symbol size of the table that the simulator reads."""
     return [speed(symbols, size, seconds=seconds) for size in SPEED_BYTES for symbols in SPEED_SYMBOLS]
 
 
+@typed
 def csv(rows: list[Speed]) -> str:
     """Write measurements as `crates/core/codes/data/speed.csv` has them, without its comments."""
     lines = [

@@ -15,11 +15,25 @@ def text_of(name: str, stream: BinaryIO | None = None) -> str:
     """Read the file `name`, or `stream` under that name. Raises `OSError`, and `InputError` for what is no text."""
     if stream is not None:
         return _text(name, stream)
+    refuse_named_pipe(name)
     with Path(name).open("rb") as file:
         kind = os.fstat(file.fileno()).st_mode
         if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
             raise InputError(f"{name}: is a device and has no end; name a file")
         return _text(name, file)
+
+
+def refuse_named_pipe(name: str) -> None:
+    """Raise `InputError` for a named pipe, which would be waited for without end if nobody writes to it.
+
+    Pipes without a name, such as /dev/stdin and those of a shell's `<(...)`, have a writer. Raises no `OSError`.
+    """
+    try:
+        named = stat.S_ISFIFO(Path(os.path.realpath(name)).stat().st_mode)
+    except (OSError, ValueError):
+        return  # for a pipe without a name, the real path is none
+    if named:
+        raise InputError(f"{name}: is a named pipe, which may have no writer; name a file, or use `- < {name}`")
 
 
 def _text(name: str, stream: BinaryIO) -> str:

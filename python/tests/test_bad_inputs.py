@@ -71,6 +71,7 @@ NET = '[[switch]]\nname = "s"\n[[host]]\nname = "a"\n[[host]]\nname = "b"\n'
 FILES: dict[str, str | bytes] = {
     "small.toml": SMALL,
     "empty.toml": "",
+    "star.toml": scenario(topology=f'{STAR}\nlink = {{ rate = "10 Gbps", delay = "1 us" }}'),
     "nul.toml": b'name = "a\0b"\n',
     "latin.toml": b'name = "caf\xe9"\n',
     "twice.toml": SMALL.replace("seed = 3", "seed = 3\nseed = 4"),
@@ -343,7 +344,7 @@ OTHERS = [
     ("host serve host-type.toml", "host-type.toml:1", "interface", "3", "quotes"),
     ("host serve host-address.toml", "host-address.toml:2", "300.1.1.1", "10.0.0.1"),
     ("host put small.toml 300.1.1.1", "300.1.1.1", "10.0.0.2"),
-    ("host store taken.txt --address 10.0.0.1", "taken.txt", "make it first"),
+    ("host store taken.txt --address 127.0.0.1", "taken.txt", "make it first"),
     ("tell none.sock fault", "fault", "loss=0.01"),
     ("list nothing", "nothing", "protocols"),
     ("new taken.txt/x", "taken.txt"),
@@ -406,6 +407,45 @@ OTHERS = [
     ("host proxy --listen nowhere --to 10.0.0.2:7 --socket none.sock", "nowhere", "127.0.0.1:8080"),
     ("host proxy --to 10.0.0.2:7 --socket none.sock", "--listen", "--serve"),
 ]
+
+COLLECTIVE = 'check star.toml --set \'traffic.0={kind="collective",size="1 MB"'
+
+LATER = [
+    (f'{COLLECTIVE},algorithm="rings"}}\'', "traffic.0.algorithm", '"rings"', '"ring"'),
+    (f'{COLLECTIVE},operation="reduce"}}\'', "traffic.0.operation", '"reduce"', '"all-reduce"'),
+    (f'{COLLECTIVE},operation="all-to-all",algorithm="ring"}}\'', "traffic.0.algorithm", '"ring"', '"pairwise"'),
+    (f'{COLLECTIVE},operation="all-gather",algorithm="tree"}}\'', "traffic.0.algorithm", '"tree"', '"direct"'),
+    (f"{COLLECTIVE},group=3}}'", "traffic.0.group", "3", "use a divisor of 4"),
+    (f"{COLLECTIVE},group=1}}'", "traffic.0.group", "1", "use 2"),
+    (f"{COLLECTIVE},rings=2}}'", "traffic.0.rings", '"operation"'),
+    (f"{COLLECTIVE},repeat=0}}'", "traffic.0.repeat", "0", "use 1"),
+    (f'{COLLECTIVE},pause="-1 us"}}\'', "traffic.0.pause", "-1 us", "from 0 ps"),
+    (f'{COLLECTIVE},wait_for="sent"}}\'', "traffic.0.wait_for", '"sent"', '"received"'),
+    (f'{COLLECTIVE},algorithm="halving-doubling"}}\' --set topology.hosts=6', "algorithm", "6", "use 2, 4, 8"),
+    ("check star.toml --set 'traffic.0={kind=\"collective\"}'", "traffic.0.size", "missing"),
+    ('check star.toml --set \'traffic.0={kind="collective",size="1 B"}\'', "traffic.0.size", "1 B", "use more bytes"),
+    ('check star.toml --set \'traffic.0={kind="collective",size="0 B"}\'', "traffic.0.size", "0 B", "use 1 B"),
+    ("check star.toml --set probes.incidents=3", "probes.incidents", "3", "incidents = false"),
+    ("check star.toml --set probes.incident=true", "probes.incident", "incidents"),
+    ("check star.toml --set 'probes.timeouts=\"often\"'", "probes.timeouts", "often", "timeouts = false"),
+    ("reproduce ./nowhere --quick", "./nowhere", "there are comparison", "paper.toml"),
+    ("host put small.toml 127.0.0.1 --interface nosuch0", "--interface nosuch0", "use one of lo"),
+    ("host get x 127.0.0.1 -o out.bin --interface nosuch0", "--interface nosuch0", "use one of lo"),
+    ("host store . --address 127.0.0.1 --interface nosuch0", "--interface nosuch0", "use one of lo"),
+    ("host put small.toml 127.0.0.1 --address 192.0.2.1", "--address 192.0.2.1", "no interface", "ip address"),
+    ("host store . --address 192.0.2.1", "--address 192.0.2.1", "no interface", "ip address"),
+    ("host store . --address 127.0.0.1 --most lots", "--most", "lots", "9000 B"),
+    ("host get x 127.0.0.1 -o none/out.bin", "none", "make it first"),
+    ("host get x 127.0.0.1:99999 -o out.bin", "127.0.0.1:99999", "10.0.0.2:61200"),
+    ("host put small.toml 127.0.0.1 --group 10.0.0.1", "--group 10.0.0.1", "224.0.0.0"),
+    ("host put small.toml 127.0.0.1 --rate fast", "--rate", "fast", "10 Gbps"),
+    ("host put . 127.0.0.1", ".", "one file"),
+    ("host bench 10.0.0.2 --socket none.sock --time -1s", "--time", "-1s", "from 0 ps"),
+    ("traffic bill day.csv day.csv --invoice x.docx", "x.docx", ".pdf or .csv"),
+    ("traffic bill day.csv none.csv --invoice x.pdf", "none.csv", "name one that is there"),
+    ("traffic bill day.csv --commit fast", "--commit", "fast", "1 Gbps"),
+]
+"""Commands and keys that came last."""
 
 TRAFFIC = [
     ("traffic volumes none.pcap", "none.pcap", "name one that is there"),
@@ -517,8 +557,8 @@ def test_there_are_over_a_hundred() -> None:
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [(command, words) for command, *words in [*RUN, *OTHERS, *TRAFFIC]],
-    ids=[command for command, *_ in [*RUN, *OTHERS, *TRAFFIC]],
+    [(command, words) for command, *words in [*RUN, *OTHERS, *LATER, *TRAFFIC]],
+    ids=[command for command, *_ in [*RUN, *OTHERS, *LATER, *TRAFFIC]],
 )
 def test_a_wrong_input_of_a_command(
     command: str, words: list[str], place: Path, capsys: pytest.CaptureFixture[str]
@@ -550,3 +590,20 @@ def test_a_table_that_is_not_whole_is_named(command: str, place: Path, capsys: p
     assert re.search(r"out/\w+\.parquet: is not a whole table: .*; run the scenario again", capsys.readouterr().err)
     with pytest.raises(InputError, match=r"ports\.parquet: is not a whole table"):
         _ = pullnet.load("out").ports
+
+
+REPLACED = ("out/flows.parquet", "so it is not the table `flows` of a run; run the scenario again")
+
+
+@pytest.mark.parametrize("command", ["diff", "export flows"])
+def test_another_table_in_the_place_of_one_is_named(
+    command: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status(["run", "small.toml", "--set", "probes.packets=true", "-o", "out", "--quiet"]) == 0
+    shutil.copy(place / "out" / "ports.parquet", place / "out" / "flows.parquet")
+    assert status([*command.split(), "out", "out" if command == "diff" else "flows.cm"]) == 2
+    text = capsys.readouterr().err
+    assert text.startswith(f"error: {REPLACED[0]}: has no column `flow` of numbers, {REPLACED[1]}\n"), text
+    with pytest.raises(InputError, match=r"hops\.parquet: has no column `flow`"):
+        shutil.copy(place / "out" / "ports.parquet", place / "out" / "hops.parquet")
+        pullnet.waits(pullnet.load("out"), 0)

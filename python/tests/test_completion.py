@@ -100,6 +100,20 @@ def test_fish_completes(tmp_path: Path) -> None:
         assert [candidate.split("\t")[0] for candidate in done.stdout.splitlines()] == [word], line
 
 
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+def test_zsh_shows_the_apostrophes_of_the_help(tmp_path: Path) -> None:
+    environment = home_of(tmp_path, ".zfunc/_pullnet", "zsh") | {"ZDOTDIR": str(tmp_path)}
+    start = "fpath+=~/.zfunc\nautoload -Uz compinit && compinit -u"
+    (tmp_path / ".zshrc").write_text(f"{start}\nPS1={PROMPT!r}\n")
+    shell = Terminal(["zsh", "-d", "-i"], tmp_path, environment)
+    try:
+        shell.read_until(PROMPT)
+        shell.type("pullnet run --se\t\t")
+        shell.read_until("Replace the scenario's seed.")
+    finally:
+        shell.close()
+
+
 def test_a_completion_that_is_interrupted_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt

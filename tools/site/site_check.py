@@ -44,6 +44,9 @@ def problems(folder: Path) -> Iterator[str]:
                 yield f"{path}: loads {address} from another host"
         for address in [*page.loaded, *page.linked]:
             yield from _missing(path, address, pages)
+    index = folder / "search" / "search_index.json"
+    if not index.is_file():
+        yield f"{index}: is not there, so a search finds nothing; keep the plugin `search` in tools/site/mkdocs.yml"
 
 
 def _missing(path: Path, address: str, pages: dict[Path, Page]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """`pullnet completion`: what a shell needs to complete commands, options and files."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,8 +22,16 @@ Shell = Literal["bash", "zsh", "fish"]
 
 def prepare() -> None:
     """Teach typer the shells: done only when one asks, since every other command does without."""
+    from typer._completion_classes import ZshComplete
     from typer.completion import completion_init  # type: ignore[attr-defined]
 
+    formatted = ZshComplete.format_completion
+
+    def with_apostrophes(self: ZshComplete, item: Any) -> str:
+        # typer writes each apostrophe twice, which ends the quotes of zsh and begins others: it shows none.
+        return formatted(self, item).replace("''", "'\\''")
+
+    ZshComplete.format_completion = with_apostrophes  # type: ignore[method-assign]
     completion_init()
 
 

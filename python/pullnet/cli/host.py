@@ -1,6 +1,8 @@
 """`pullnet host`: the daemon of a host, how it stands, and calls through it."""
 
+import errno
 import json
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +16,7 @@ from pullnet.cli.help import epilog
 from pullnet.cli.host_bench import bench
 from pullnet.cli.host_proxy import proxy
 from pullnet.errors import InputError
+from pullnet.files import refuse_named_pipe
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -135,7 +138,8 @@ def put(
     """Send a file to stores as RaptorQ symbols over SCDP: with a group each symbol once, else a copy to each host."""
     from pullnet import _core
 
-    attached = (address, interface, rate)
+    refuse_named_pipe(str(path))
+    attached = _attached(address, interface, rate)
     with _progress(path.name) as watch:
         report = _core.objects_put(path, name, hosts, group, attached, watch)
     _tell(report, as_json)
@@ -155,7 +159,7 @@ def get(
     from pullnet import _core
 
     with _progress(name) as watch:
-        report = _core.objects_get(name, out, hosts, (address, interface, rate), watch)
+        report = _core.objects_get(name, out, hosts, _attached(address, interface, rate), watch)
     _tell(report, as_json)
 
 
@@ -174,10 +178,35 @@ def store(
     def tell(line: str) -> None:
         typer.echo(line, err=True)
 
+    attached = _attached(address, interface, rate)
     try:
-        _core.objects_store(folder, port, most, (address, interface, rate), tell, lambda _done, _all: None)
+        _core.objects_store(folder, port, most, attached, tell, lambda _done, _all: None)
     except KeyboardInterrupt:
         return
+
+
+def _attached(address: str | None, interface: str | None, rate: str) -> tuple[str | None, str | None, str]:
+    """Return how the host is attached to its link. Raises `InputError` for an interface that is not there."""
+    if interface is not None:
+        there = [name for _, name in socket.if_nameindex()]
+        if interface not in there:
+            raise InputError(f"--interface {interface}: there is no such interface; use one of {', '.join(there)}")
+    elif address is not None:
+        _refuse_elsewhere(address)
+    return address, interface, rate
+
+
+def _refuse_elsewhere(address: str) -> None:
+    """Raise `InputError` for an address that no interface of this host has; text that is none is left to the core."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attempt:
+            attempt.bind((address, 0))
+    except socket.gaierror:
+        return
+    except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            what = "no interface of this host has the address"
+            raise InputError(f"--address {address}: {what}; use one that `ip address` shows") from None
 
 
 @contextmanager

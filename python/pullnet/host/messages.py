@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pullnet import _core
+from pullnet.arguments import typed
 from pullnet.errors import HostError
 from pullnet.host.daemon import SOCKET
 
@@ -25,11 +26,13 @@ class Request:
 Handler = Callable[[Request], bytes]
 
 
+@typed
 def connect(socket: Path = SOCKET) -> _core.HostStack:
     """Connect to the daemon of this machine; many calls may share one connection."""
     return _core.HostStack.connect(socket)
 
 
+@typed
 def call(
     to: str,
     service: int,
@@ -49,6 +52,7 @@ def call(
     return (stack or connect(socket)).call(to, service, request, priority, timeout_s)
 
 
+@typed
 def serve(
     service: int,
     handler: Handler,

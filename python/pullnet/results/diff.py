@@ -7,13 +7,11 @@ differ between two worlds, and so does the order between sent and received packe
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pullnet.errors import InputError
+from pullnet.results.columns import FLOWS, Kinds
 from pullnet.results.result import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _BEFORE = 5
 """Packets before a parting that are shown."""
@@ -107,15 +105,28 @@ def _name(result: Result) -> str:
     return result.summary.world if result.path is None else f"{result.path} ({result.summary.world})"
 
 
+_COLUMNS: Kinds = {
+    "host": int,
+    "flow": int,
+    "direction": str,
+    "at_ps": int,
+    "fate": str,
+    "kind": str,
+    "flags": int,
+    "number": int,
+    "extra": int,
+}
+"""Columns of the table `packets` that a comparison reads."""
+
+
 class _Run:
     """The packets of one run."""
 
     def __init__(self, result: Result) -> None:
-        frame: pl.DataFrame = result.packets
+        frame = result.needed("packets", _COLUMNS).select(list(_COLUMNS))
         self.count = frame.height
         self.sequences: dict[Place, list[Packet]] = {}
-        columns = ["host", "flow", "direction", "at_ps", "fate", "kind", "flags", "number", "extra"]
-        for host, flow, direction, at, *key in frame.select(columns).iter_rows():
+        for host, flow, direction, at, *key in frame.iter_rows():
             self.sequences.setdefault((host, flow, direction), []).append(Packet(at / 1e6, tuple(key)))
 
     def received(self, host: int, flow: int, until_us: float) -> list[Packet]:
@@ -215,7 +226,7 @@ def _few(texts: list[str]) -> str:
 
 def refuse_different(first: Result, second: Result) -> None:
     """Raise `InputError` for runs that have no flows in common."""
-    flows = [result.flows.select("src", "dst", "size_bytes").rows() for result in (first, second)]
+    flows = [result.needed("flows", FLOWS).select("src", "dst", "size_bytes").rows() for result in (first, second)]
     if flows[0] != flows[1]:
         raise InputError(
             f"{_name(first)} and {_name(second)}: have other flows; compare two runs of one scenario with one seed"

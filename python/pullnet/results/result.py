@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pullnet import _core
+from pullnet.arguments import typed
 from pullnet.errors import InputError, NotRecordedError
 from pullnet.html import Shown
 from pullnet.results.held import Held
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import os
 
     import polars as pl
+
+    from pullnet.results.columns import Kinds
 
 PROBES = {table: line for table, line, _ in _core.probes()}
 """Line of a scenario that requests each of the optional tables."""
@@ -123,6 +126,7 @@ class Result(Shown):
                 return self.table(name)
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    @typed
     def waits(self, flow: int) -> "pl.DataFrame":
         """Ports that packets of `flow` came to, the one where they waited longest first; needs the probe `hops`."""
         from pullnet.results.waiting import waits
@@ -135,6 +139,7 @@ class Result(Shown):
         on_disk = [file.stem for file in self.path.glob("*.parquet")] if self.path else []
         return sorted({*self._tables, *on_disk})
 
+    @typed
     def table(self, name: str) -> "pl.DataFrame":
         """Return the table `name` as a Polars data frame; its `to_pandas()` gives one of pandas."""
         import polars as pl
@@ -143,6 +148,13 @@ class Result(Shown):
         assert isinstance(frame, pl.DataFrame)
         return frame
 
+    def needed(self, name: str, kinds: "Kinds") -> "pl.DataFrame":
+        """Return the table `name`. Raises `InputError` if its file holds another table, which lacks these columns."""
+        from pullnet.results import columns
+
+        return columns.needed(self.table(name), name, self._file(name) or f"the table `{name}`", kinds)
+
+    @typed
     def arrow(self, name: str) -> Any:
         """Return the table `name` as a `pyarrow.Table`, units in the metadata of its fields."""
         return self._held(name).arrow()
@@ -160,20 +172,25 @@ class Result(Shown):
             self._tables[name] = self._read(name)
         return self._tables[name]
 
+    def _file(self, name: str) -> Path | None:
+        return self.path / f"{name}.parquet" if self.path else None
+
     def _read(self, name: str) -> Held:
         from pullnet.results import tables
 
-        file = self.path / f"{name}.parquet" if self.path else None
+        file = self._file(name)
         if file is None or not file.is_file():
             raise NotRecordedError(self._why_missing(name))
         return Held(tables.read(file))
 
+    @typed
     def columns(self, name: str) -> dict[str, ColumnInfo]:
         """Units and meanings of the columns of the table `name`."""
         text = {field.name: field.metadata or {} for field in self.arrow(name).schema}
         info = {column: (data.get(b"unit", b""), data.get(b"doc", b"")) for column, data in text.items()}
         return {column: ColumnInfo(unit.decode(), doc.decode()) for column, (unit, doc) in info.items()}
 
+    @typed
     def keep(self, names: "set[str]") -> "Result":
         """Return the same result with only these tables in memory."""
         kept = {name: table for name, table in self._tables.items() if name in names}
@@ -192,6 +209,7 @@ class Result(Shown):
         return f"there is no table `{name}`; there are {', '.join(self.table_names)}"
 
 
+@typed
 def load(path: "str | os.PathLike[str]") -> Result:
     """Load the result in the directory `path`. Tables are read on first use."""
     folder = Path(path)

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Protocol
 
+from pullnet.arguments import typed
 from pullnet.errors import NotRecordedError
+from pullnet.results.columns import HOPS, needed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,14 +22,17 @@ OUTCOMES = ("marked", "trimmed", "returned", "dropped", "lost")
 """Outcomes for a packet at a port other than being sent."""
 
 
+@typed
 def hops(result: Hops, flow: int) -> "pl.DataFrame":
     """Return the packets of `flow` at every port, in order of time; needs the probe `hops`."""
-    rows = result.hops.filter(flow=flow)
+    place = getattr(result, "path", None)
+    rows = needed(result.hops, "hops", f"{place or 'the result'}/hops.parquet", HOPS).filter(flow=flow)
     if rows.is_empty():
         raise NotRecordedError(f"no hop of a packet of flow {flow} was recorded; {_recorded(result)}")
     return rows.sort("at_ps", "row", maintain_order=True)
 
 
+@typed
 def waits(result: Hops, flow: int) -> "pl.DataFrame":
     """Return a row for each port that packets of `flow` came to, the one where they waited longest first.
 

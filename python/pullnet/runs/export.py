@@ -5,19 +5,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pullnet.arguments import typed
 from pullnet.errors import InputError
+from pullnet.results.columns import FLOWS
+from pullnet.results.result import Result
 from pullnet.runs.scenario import Overrides, ScenarioSource, compiled
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from pullnet.results.result import Result
 
 Row = dict[str, Any]
 PICOSECONDS = 12
 """Decimals of a second that are a picosecond."""
 
 
+@typed
 def export_topology(
     scenario: ScenarioSource, path: "str | os.PathLike[str]", *, set: Overrides = (), seed: int | None = None
 ) -> None:
@@ -26,7 +28,8 @@ def export_topology(
     _write(Path(path), core.topology_file(os.fspath(path)))
 
 
-def export_flows(result: "Result", path: "str | os.PathLike[str]") -> None:
+@typed
+def export_flows(result: Result, path: "str | os.PathLike[str]") -> None:
     """Write the flows of a run, with the times at which they started: .csv (flow list), .cm (htsim) or .txt (HPCC).
 
     A .cm file counts starts in picoseconds: read it with `start_unit = "ps"`. It keeps priorities, and no tags; a .txt
@@ -37,7 +40,7 @@ def export_flows(result: "Result", path: "str | os.PathLike[str]") -> None:
     if made is None:
         ending = f"ending `{file.suffix}`" if file.suffix else "a file name without ending"
         raise InputError(f"{path}: {ending} names no format; use {', '.join(_FORMATS)}")
-    flows = result.flows
+    flows = result.needed("flows", FLOWS)
     several = flows.filter(flows["senders"] > 1)
     if not several.is_empty():
         flow = several["flow"][0]

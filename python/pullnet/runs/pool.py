@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pullnet.arguments import typed
 from pullnet.errors import InputError, PullnetWarning
 from pullnet.results.result import Result
 from pullnet.runs.runner import run
@@ -33,6 +34,7 @@ class Job:
 JobLike = Job | tuple[ScenarioSource, Overrides, int | None]
 
 
+@typed
 def run_many(
     jobs: Iterable[JobLike],
     *,
@@ -59,10 +61,11 @@ def run_many(
             step()
     ordered = [results[number] for number in range(len(listed))]
     for message in unchanged_jobs(ordered):
-        warnings.warn(message, PullnetWarning, stacklevel=2)
+        warnings.warn(message, PullnetWarning, stacklevel=3)
     return ordered
 
 
+@typed
 def iter_many(
     jobs: Iterable[JobLike],
     *,

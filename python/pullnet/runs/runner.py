@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Protocol
 
 from pullnet import _core
+from pullnet.arguments import typed
 from pullnet.errors import InputError, PullnetWarning
 from pullnet.results.directory import staged
 from pullnet.results.result import Result
@@ -42,6 +43,7 @@ class Asked(Protocol):
         """Whether it is to stop."""
 
 
+@typed
 def run(
     scenario: ScenarioSource,
     *,
@@ -73,7 +75,7 @@ def run(
     if result.summary.interrupted:
         raise KeyboardInterrupt
     for warning in result.summary.warnings:
-        warnings.warn(str(warning), PullnetWarning, stacklevel=2)
+        warnings.warn(str(warning), PullnetWarning, stacklevel=3)
     return result
 
 

@@ -5,10 +5,12 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pullnet import _core, inputs
+from pullnet.arguments import typed
 from pullnet.errors import InputError
 from pullnet.files import text_of
 from pullnet.results.summary import Notice
@@ -41,6 +43,7 @@ class Checked:
     """Warnings for the author; the scenario can be run regardless."""
 
 
+@typed
 def check(
     scenario: ScenarioSource, *, set: Overrides = (), seed: int | None = None, silence: Iterable[str] = ()
 ) -> Checked:
@@ -53,6 +56,7 @@ def check(
     return Checked(core.name, core.seed, core.hosts, core.resolved, warnings)
 
 
+@typed
 def paths(
     scenario: ScenarioSource, src: int, dst: int, *, set: Overrides = (), seed: int | None = None
 ) -> "pl.DataFrame":
@@ -79,6 +83,7 @@ def schema() -> dict[str, Any]:
     return document
 
 
+@typed
 def catalogue(what: str) -> dict[str, str]:
     """Names and one line each, of one of `CATALOGUES`: `protocols`, `switches`, `probes` and others."""
     if what not in CATALOGUES:
@@ -158,8 +163,10 @@ def toml_value(value: object) -> str:
             return "true" if value else "false"
         case str():
             return value
-        case int() | float():
-            return repr(value)
+        case Integral():
+            return repr(int(value))
+        case Real():
+            return repr(float(value))
         case Mapping():
             return "{ " + ", ".join(f"{_quoted(key)} = {_inner(item)}" for key, item in value.items()) + " }"
         case list() | tuple():

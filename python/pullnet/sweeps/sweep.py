@@ -10,13 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pullnet.arguments import typed
 from pullnet.errors import InputError
 from pullnet.runs.scenario import Overrides, ScenarioSource
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from pullnet.sweeps.axes import Axis, Over
+    from pullnet.sweeps.axes import Axis
     from pullnet.sweeps.make import Outcomes, Where
     from pullnet.sweeps.plan import Plan
     from pullnet.sweeps.store import Store
@@ -95,9 +96,10 @@ def unknown(metric: str, known: list[str]) -> str:
     return f"--metric {metric}: no run has it; {remedy}"
 
 
+@typed
 def sweep(
     scenario: ScenarioSource,
-    over: "Over" = (),
+    over: Overrides = (),
     seeds: "Iterable[int] | str | None" = None,
     *,
     set: Overrides = (),
@@ -177,6 +179,7 @@ def gather(plan: "Plan", store: "Store", confidence: float) -> Sweep:
     return Sweep(runs, points, plan.axes, len(plan.points) * len(plan.seeds), store.root)
 
 
+@typed
 def load_sweep(path: "str | os.PathLike[str]") -> Sweep:
     """Load what a sweep has left in the folder `path`."""
     import polars as pl

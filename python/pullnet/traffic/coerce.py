@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pullnet.arguments import typed
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, bytes_per, seconds
 from pullnet.traffic.volumes import Missing, State, Volumes, refuse_values
 
 
+@typed
 def as_volumes(
     data: Any,
     *,

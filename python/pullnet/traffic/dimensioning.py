@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pullnet.arguments import typed
 from pullnet.html import Shown
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.models import Gaussian, LogNormal, Model, Weibull
@@ -206,6 +207,7 @@ def exceedance(sample: Floats, volume: float) -> float:
     return float(np.count_nonzero(np.asarray(sample) >= volume) / len(sample))
 
 
+@typed
 def dimension(
     volumes: Volumes, *, eps: Sequence[float] = EPSILONS, rules: Iterable[str] = tuple(RULES)
 ) -> Dimensioning:
@@ -243,6 +245,7 @@ class Score:
     """Traces with fewer than 1/eps samples, which cannot show whether eps is kept."""
 
 
+@typed
 def score(found: Iterable[Dimensioning]) -> list[Score]:
     """Join what rules did on many traces, by rule, timescale and eps."""
     groups: dict[tuple[str, float, float], list[tuple[float, int]]] = {}

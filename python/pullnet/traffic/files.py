@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from pullnet.arguments import typed
 from pullnet.traffic import anomalies, csv_table
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import bits_per_second, shown_time
@@ -34,6 +35,7 @@ _NEEDED = {"trace", "timescale_s", "bin", "start_s", "bytes", "state"}
 _STATES = {state.name.lower(): state for state in State}
 
 
+@typed
 def write(volumes: Volumes | Iterable[Volumes], path: PathLike) -> None:
     """Write volumes as Parquet or CSV, by the ending of `path`."""
     given = [volumes] if isinstance(volumes, Volumes) else list(volumes)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pullnet.arguments import typed
+from pullnet.files import refuse_named_pipe
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.quantities import Timescale, timescales
 from pullnet.traffic.source import Options, PathLike, Source
@@ -31,6 +33,7 @@ class DamagedInput(UserWarning):
     """A part of an input could not be read; the rest was."""
 
 
+@typed
 def read(path: PathLike, *, timescales: str | Iterable[Timescale] | None = None, **options: Any) -> list[Volumes]:
     """Read a capture, counters, or volumes. A damaged input gives what is readable, and a `DamagedInput` warning.
 
@@ -71,6 +74,7 @@ def options_of(path: PathLike) -> frozenset[str]:
     return captures.OPTIONS if is_capture(path) else counters.OPTIONS
 
 
+@typed
 def load(paths: Iterable[PathLike], options: Options | None = None) -> Reading:
     """Read files, with what was found out about each."""
     options = options or Options()
@@ -139,6 +143,7 @@ def _refuse_unreadable(path: str) -> None:
     file = Path(path)
     if file.is_dir():
         raise TrafficError("is a folder", where=path, remedy="name the files in it")
+    refuse_named_pipe(path)
     try:
         with file.open("rb"):
             return

@@ -10,6 +10,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from pullnet.arguments import typed
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.hurst import FEWEST as FEWEST_FOR_HURST
 from pullnet.traffic.hurst import Hurst, hurst
@@ -132,6 +133,7 @@ class Stationarity:
         return list(dict.fromkeys(window.length for window in self.windows))
 
 
+@typed
 def stationarity(
     volumes: Volumes, *, windows: Iterable[float] | None = None, significance: float = SIGNIFICANCE
 ) -> Stationarity:

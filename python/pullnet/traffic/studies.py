@@ -10,6 +10,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import TypeVar
 
+from pullnet.arguments import typed
 from pullnet.html import Shown
 from pullnet.traffic.billing.nrmse import Nrmse, Prediction, nrmse, predictions
 from pullnet.traffic.dimensioning import EPSILONS, Dimensioning, Score, dimension, score
@@ -106,6 +107,7 @@ Progress = Callable[[int, int], None]
 """Told how many of how many items are done."""
 
 
+@typed
 def study(
     volumes: Iterable[Volumes], options: Options | None = None, *, jobs: int = 1, progress: Progress | None = None
 ) -> Study:

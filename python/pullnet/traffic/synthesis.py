@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
+from pullnet.arguments import typed
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.further import FURTHER_MODELS
 from pullnet.traffic.model import Model
@@ -67,12 +68,14 @@ class Synthetic:
         return found
 
 
+@typed
 def long_memory(hurst: float) -> Memory:
     """Return the memory of fractional Gaussian noise."""
     fractional_autocorrelation(1, hurst)
     return Memory(f"hurst={hurst:g}", lambda count: fractional_autocorrelation(count, hurst))
 
 
+@typed
 def measured_memory(volumes: Volumes) -> Memory:
     """Return the memory of the ranks of a trace (of its longest stretch without a gap); none beyond its length.
 
@@ -88,6 +91,7 @@ def measured_memory(volumes: Volumes) -> Memory:
     return Memory("measured", lambda count: np.concatenate([known, np.zeros(max(1, count - len(known)))]))
 
 
+@typed
 def synthesise(
     law: Model,
     count: int,
@@ -141,6 +145,7 @@ def like(
     )
 
 
+@typed
 def law_of(name: str, mean: float, cv: float | None = None) -> Model:
     """Return the law of a mean and a coefficient of variation (standard deviation over mean)."""
     law = law_named(name)

@@ -18,6 +18,9 @@ impl Files for Disk {
         if std::fs::metadata(path).is_ok_and(|found| is_device(&found)) {
             return Err("it is a device and has no end; name a file".to_owned());
         }
+        if is_named_pipe(path) {
+            return Err("it is a named pipe, which may have no writer; name a file".to_owned());
+        }
         std::fs::read(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
             std::io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
@@ -41,6 +44,23 @@ fn is_device(found: &std::fs::Metadata) -> bool {
     }
 }
 
+/// Whether `path` names a pipe in a folder, which would be waited for without end if nobody writes to it.
+///
+/// Pipes without a name (/dev/stdin, `<(...)` of a shell) have a writer; their canonical path does not exist.
+fn is_named_pipe(path: &str) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let found = std::fs::canonicalize(path).and_then(std::fs::metadata);
+        found.is_ok_and(|found| found.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// Files held in memory, by path.
 impl Files for BTreeMap<String, Vec<u8>> {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
@@ -52,4 +72,35 @@ impl Files for BTreeMap<String, Vec<u8>> {
 pub(crate) fn beside(from: &str, file: &str) -> String {
     let folder = Path::new(from).parent().unwrap_or(Path::new(""));
     folder.join(file).to_string_lossy().into_owned()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{Disk, Files};
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    #[test]
+    fn a_named_pipe_without_a_writer_is_refused_at_once() {
+        let path = std::env::temp_dir().join(format!("pullnet-pipe-{}", std::process::id()));
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let (tell, told) = channel();
+        let name = path.to_string_lossy().into_owned();
+        std::thread::spawn(move || tell.send(Disk.read(&name)));
+        let answer = told.recv_timeout(Duration::from_secs(10));
+        std::fs::remove_file(&path).unwrap();
+        let error = answer.expect("reading waits for a writer").unwrap_err();
+        assert_eq!(error, "it is a named pipe, which may have no writer; name a file");
+    }
+
+    #[test]
+    fn a_pipe_without_a_name_is_read() {
+        use std::io::Write;
+        use std::os::fd::AsRawFd;
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"src,dst").unwrap();
+        drop(writer);
+        assert_eq!(Disk.read(&format!("/proc/self/fd/{}", reader.as_raw_fd())).unwrap(), b"src,dst");
+    }
 }

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from pullnet.arguments import typed
 from pullnet.html import Shown
 from pullnet.traffic.billing.money import Money, Price
 from pullnet.traffic.billing.percentile import Rank, percentile, position, share
@@ -123,6 +124,7 @@ class Bill(Shown):
         return self.period.count - max(each.come for each in self.directions.values())
 
 
+@typed
 def bill(link: Link, period: Period, terms: Terms | None = None) -> Bill:
     """Bill a link for a period."""
     return bill_slots(link.name, in_slots(link, period), terms or Terms())
@@ -209,6 +211,7 @@ class Row:
     """To the bill by the terms."""
 
 
+@typed
 def compare(chosen: Bill) -> list[Row]:
     """Bill by every rule that the directions allow: rules, ranks and, where there are gaps, what becomes of them."""
     directions = chosen.directions

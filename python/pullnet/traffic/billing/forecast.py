@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pullnet.arguments import typed
 from pullnet.traffic.billing.bill import Bill, Rule
 from pullnet.traffic.billing.percentile import fast_percentile
 from pullnet.traffic.error import TrafficError
@@ -47,6 +48,7 @@ class Forecast:
     """Slots in a block."""
 
 
+@typed
 def forecast(
     bill: Bill,
     *,

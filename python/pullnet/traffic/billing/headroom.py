@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from pullnet.arguments import typed
 from pullnet.traffic.billing.bill import Bill, Line
 from pullnet.traffic.billing.percentile import allowed_above
 
@@ -27,6 +28,7 @@ class Headroom:
         return self.allowed - self.above
 
 
+@typed
 def headroom(bill: Bill) -> list[Headroom]:
     """Return the distance of every line that the bill considers; empty without a commitment."""
     if not bill.terms.commitment:

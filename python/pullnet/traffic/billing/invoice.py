@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from pullnet.arguments import typed
 from pullnet.traffic.billing.bill import Bill
 from pullnet.traffic.billing.money import Money
 from pullnet.traffic.billing.words import explain, mbps
@@ -34,6 +35,7 @@ def check_place(path: PathLike) -> Path:
     return file
 
 
+@typed
 def write_invoice(bills: Sequence[Bill], path: PathLike, *, title: str = "Invoice") -> None:
     """Write the bills of one or many links as PDF or CSV, by the ending of `path`."""
     file = check_place(path)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from pullnet.arguments import typed
 from pullnet.traffic.billing.bill import Link
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.volumes import Volumes
@@ -15,6 +16,7 @@ _SIDES = re.compile(
 )
 
 
+@typed
 def pair(traces: Sequence[Volumes]) -> list[Link]:
     """Join traces by name: `x in` and `x out` (or rx/tx, ingress/egress, ifHCInOctets/ifHCOutOctets, ...) are a link.
 

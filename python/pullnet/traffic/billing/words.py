@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
+from pullnet.arguments import typed
 from pullnet.traffic.billing.bill import SUMMARIES, Bill, Line, Rule
 from pullnet.traffic.billing.headroom import Headroom, headroom
 from pullnet.traffic.billing.money import MEGABIT, Money, Price, rounded
@@ -11,6 +12,7 @@ from pullnet.traffic.billing.slots import Gaps, Slots, slot_times
 from pullnet.traffic.quantities import shown_time
 
 
+@typed
 def explain(bill: Bill) -> str:
     """Return one paragraph: how many slots, how many discarded, which one is billed, when it was, what it costs."""
     return " ".join(_sentences(bill))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from pullnet.arguments import typed
 from pullnet.traffic.fitting.correlation import variation
 from pullnet.traffic.fitting.result import Fitting, fit
 from pullnet.traffic.models import MODELS, Model
@@ -22,6 +23,7 @@ class Unfitted:
     reason: str
 
 
+@typed
 def fit_many(
     volumes: Iterable[Volumes | Callable[[], Volumes]],
     *,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pullnet._core import PowerSample
+from pullnet.arguments import typed
 from pullnet.errors import InputError
 from pullnet.traffic.models import PowerLaw
 from pullnet.traffic.sample import Floats, SampleError, checked, varied
@@ -159,6 +160,7 @@ def _count(repeats: int, seed: int) -> int:
     return repeats
 
 
+@typed
 def fit_power_law(
     sample: ArrayLike, *, xmin: float | None = None, discrete: bool = False, distance: Distance = "supremum"
 ) -> PowerLawFit:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pullnet.arguments import typed
 from pullnet.html import Shown
 from pullnet.traffic.fitting.anomalies import Anomaly, anomalies, marked
 from pullnet.traffic.fitting.correlation import STRONG, straightness
@@ -133,6 +134,7 @@ class Fitting(Shown):
         return found + "."
 
 
+@typed
 def fit(
     data: Volumes | ArrayLike,
     *,

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pullnet import json_text
+from pullnet.arguments import typed
 from pullnet.traffic.dimensioning import RULES
 from pullnet.traffic.quantities import shown_number, shown_rate, shown_time
 from pullnet.traffic.report import figures, pictures, summary
@@ -23,6 +24,7 @@ FEW_ROWS = 40
 """A longer table is folded up."""
 
 
+@typed
 def write(study: Study, folder: Path, sources: Sequence[Source] = ()) -> Path:
     """Write everything into `folder`; returns the page."""
     folder.mkdir(parents=True, exist_ok=True)
