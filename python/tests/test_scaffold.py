@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,6 @@ CHANGED = {
     "discipline": [
         "crates/core/qdisc/src/lib.rs",
         "crates/core/qdisc/src/switch.rs",
-        "crates/sim/tests/common/check.rs",
     ],
     "pattern": ["crates/model/workload/src/patterns/mod.rs"],
     "topology": ["crates/model/scenario/src/topology.rs", "crates/model/topology/src/lib.rs"],
@@ -78,6 +78,18 @@ def test_each_kind_changes_the_stated_files_and_names_the_new_part(scaffold: Mod
         for path in plan.new:
             text = (tree / path).read_text()
             assert "tencil" not in text and "tencil" not in path, path
+
+
+def test_the_section_that_each_kind_names_is_in_the_guide(scaffold: ModuleType) -> None:
+    headings = [line[3:] for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if line.startswith("## ")]
+    assert scaffold.HEADINGS.keys() == scaffold.KINDS.keys()
+    assert [heading for heading in scaffold.HEADINGS.values() if heading not in headings] == []
+
+
+def test_commands_of_the_guide_can_be_run_as_written() -> None:
+    named = set(re.findall(r"`(tools/[\w/-]+(?:\.sh|\.py)?)[ `]", (ROOT / "CONTRIBUTING.md").read_text()))
+    assert "tools/new" in named
+    assert [path for path in sorted(named) if not os.access(ROOT / path, os.X_OK)] == []
 
 
 def test_what_is_written_is_formatted(scaffold: ModuleType, tree: Path) -> None:

@@ -179,7 +179,7 @@ def protocol(plan: Plan) -> None:
 
 
 def discipline(plan: Plan) -> None:
-    """A module, its name in the crate and in the list, and its answer to the test of capacities."""
+    """A module, and its name in the crate and in the list."""
     name, crate = plan.name, "crates/core/qdisc"
     plan.write(f"{crate}/src/stencil_name.rs", "discipline/src.rs")
     plan.write(f"{crate}/tests/stencil_name.rs", "discipline/test.rs")
@@ -191,8 +191,6 @@ def discipline(plan: Plan) -> None:
     listed = f"{crate}/src/switch.rs"
     plan.edit(listed, behind("use crate::{\n", f"    {name.camel}Config,\n"))
     plan.edit(listed, last_in_list("\nswitches! {", f"\n{row}"))
-    arm = "\n" + name.fill((TEMPLATES / "discipline/check.rs").read_text()).rstrip()
-    plan.edit("crates/sim/tests/common/check.rs", last_in_list("match &scenario.switch {", arm, "\n    }\n    Ok(())"))
 
 
 def pattern(plan: Plan) -> None:
@@ -238,14 +236,16 @@ KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
         protocol,
         (
             "cargo test -p pullnet-{kebab} -p pullnet-protocols",
-            "BLESS=1 cargo test -p pullnet-scenario --test reference --test bad",
+            "cargo update --workspace --offline --manifest-path fuzz/Cargo.toml",
+            "cargo update --workspace --offline --manifest-path tools/no-std-check/Cargo.toml",
+            "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
         ),
     ),
     "discipline": (
         discipline,
         (
             "cargo test -p pullnet-qdisc --test {snake}",
-            "BLESS=1 cargo test -p pullnet-scenario --test reference --test bad",
+            "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
             "BLESS=1 cargo test -p pullnet-switch --test reference",
         ),
     ),
@@ -253,14 +253,14 @@ KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
         pattern,
         (
             "cargo test -p pullnet-workload --test {snake}",
-            "BLESS=1 cargo test -p pullnet-scenario --test reference --test bad",
+            "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
         ),
     ),
     "topology": (
         topology,
         (
             "cargo test -p pullnet-topology --test {snake}",
-            "BLESS=1 cargo test -p pullnet-scenario --test reference --test bad",
+            "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
         ),
     ),
     "probe": (
@@ -268,10 +268,20 @@ KINDS: dict[str, tuple[Callable[[Plan], None], tuple[str, ...]]] = {
         (
             "cargo test -p pullnet-probes",
             "cargo test -p pullnet-sim --test {snake}",
-            "BLESS=1 cargo test -p pullnet-scenario --test reference --test bad",
+            "BLESS=1 cargo test --no-fail-fast -p pullnet-scenario --test reference --test bad",
             "make setup && .venv/bin/python tools/results_doc.py",
         ),
     ),
+}
+
+
+# The section of CONTRIBUTING.md on each kind.
+HEADINGS = {
+    "protocol": "A protocol",
+    "discipline": "A queue discipline",
+    "pattern": "A traffic pattern",
+    "topology": "A topology",
+    "probe": "A probe",
 }
 
 
@@ -325,7 +335,7 @@ def main(arguments: list[str]) -> int:
     print("\nNext:")
     for command in KINDS[kind][1]:
         print("  " + command.format(kebab=plan.name.kebab, snake=plan.name.snake))
-    print(f'Then replace its rules by yours; CONTRIBUTING.md, "A {kind}" or its like, tells the rest.')
+    print(f'Then replace its rules by yours; CONTRIBUTING.md, "{HEADINGS[kind]}", tells the rest.')
     return 0
 
 

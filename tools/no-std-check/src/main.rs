@@ -13,36 +13,19 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use pullnet_connections::ReceivedSet;
-use pullnet_d2tcp::D2tcp;
-use pullnet_d3::{D3, Rcp};
-use pullnet_dcqcn::Dcqcn;
-use pullnet_dctcp::Dctcp;
-use pullnet_fastpass::Fastpass;
-use pullnet_go_back_n::GoBackN;
-use pullnet_homa::Homa;
-use pullnet_hpcc::Hpcc;
-use pullnet_mdtcp::Mdtcp;
-use pullnet_mptcp::Mptcp;
 use pullnet_ndp::wire::{Carriage, Label};
 use pullnet_ndp::{Ndp, NdpConfig};
-use pullnet_pdq::Pdq;
-use pullnet_pfabric::Pfabric;
-use pullnet_phost::Phost;
-use pullnet_protocols::PROTOCOLS;
+use pullnet_protocols::{PROTOCOLS, with_protocol};
 use pullnet_pull::PullQueue;
 use pullnet_qdisc::{
     Context, Discipline, DropTail, Item, Limit, Outcome, SWITCHES, Signal, Trim, TrimConfig,
 };
 use pullnet_rdma::Parameters;
-use pullnet_rdma_dctcp::RdmaDctcp;
 use pullnet_rng::Seed;
-use pullnet_roce::{Roce, RoceConfig};
+use pullnet_roce::RoceConfig;
 use pullnet_settings::{Settings, Value};
-use pullnet_tcp::Tcp;
-use pullnet_timely::Timely;
 use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, Protocol, Transport};
 use pullnet_units::{BitsPerSec, Bytes, Instant, QueueSize};
-use pullnet_unresponsive::Unresponsive;
 use pullnet_window::RoundTrip;
 use pullnet_wire::{Packet as Header, Shape};
 
@@ -205,25 +188,7 @@ fn on_the_wire() -> bool {
 /// 0 if everything is as it should be.
 #[unsafe(no_mangle)]
 extern "C" fn main(_: i32, _: *const *const u8) -> i32 {
-    let begins = begins::<Tcp>()
-        && begins::<Dctcp>()
-        && begins::<D2tcp>()
-        && begins::<D3>()
-        && begins::<Rcp>()
-        && begins::<Pdq>()
-        && begins::<GoBackN>()
-        && begins::<Mptcp>()
-        && begins::<Mdtcp>()
-        && begins::<Unresponsive>()
-        && begins::<Phost>()
-        && begins::<Pfabric>()
-        && begins::<Fastpass>()
-        && begins::<Homa>()
-        && begins::<Hpcc>()
-        && begins::<Roce>()
-        && begins::<Dcqcn>()
-        && begins::<Timely>()
-        && begins::<RdmaDctcp>();
+    let begins = PROTOCOLS.iter().all(|row| with_protocol!((row.default)(), |_config: P| begins::<P>()));
     let right = begins && first_window(100_000) == 12 && trims() == 2 && names() && on_the_wire();
     i32::from(!right)
 }

@@ -148,7 +148,7 @@ fn nic_of(record: &RunRecord, row: &PortRow) -> HostId {
     HostId(at.unwrap_or(0) as u32)
 }
 
-// Long: an arm for each discipline.
+// Long: an arm for each discipline of which more is known than its capacities.
 fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
     let held = u64::from(row.peak_data);
     let headers = scenario.transports.iter().map(|carried| carried.config.framing().header);
@@ -169,9 +169,6 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             );
             ensure!(row.returned == 0, "returns");
         }
-        SwitchConfig::DropTail(tail) => {
-            one_queue_holds(row, room(tail.queue, header))?;
-        }
         SwitchConfig::D3(d3) => {
             one_queue_holds(row, room(d3.queue, header))?;
             ensure!(row.marked == 0, "marks");
@@ -181,15 +178,9 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             ensure!(held.max(all.div_ceil(2)) <= room(pdq.queue, header), "holds {held} packets");
             ensure!(row.trimmed == 0 && row.returned == 0 && row.marked == 0, "trims or marks");
         }
-        SwitchConfig::Pfabric(pfabric) => {
-            one_queue_holds(row, room(pfabric.queue, header))?;
-        }
         SwitchConfig::Priority(priority) => {
             let classes = if priority.sharing == Sharing::Class { 8 } else { 1 };
             one_queue_holds(row, room(priority.queue, header) * classes)?;
-        }
-        SwitchConfig::Red(red) => {
-            one_queue_holds(row, room(red.queue, header))?;
         }
         SwitchConfig::Pfc(pfc) => {
             ensure!(held * (header + 1) <= pfc.buffer.0, "holds {held} data packets");
@@ -212,7 +203,21 @@ fn the_queue_keeps_its_capacity(scenario: &Scenario, row: &PortRow) -> Verdict {
             ensure!(held * (header + 1) <= shared.pool.0, "holds {held} data packets");
             ensure!(row.trimmed == 0 && row.returned == 0, "trims");
         }
+        other => of_any_discipline(other, row, header)?,
     }
+    Ok(())
+}
+
+/// What holds of every discipline: a port holds no more than its settings allow together, and trims only to a stated length.
+fn of_any_discipline(switch: &SwitchConfig, row: &PortRow, header: u64) -> Verdict {
+    let shortest = switch.trim_to().map_or(header, |trimmed| header.min(trimmed.0));
+    let most = switch.capacities().iter().map(|capacity| room(capacity.room, shortest)).sum();
+    if switch.trim_to().is_none() {
+        return one_queue_holds(row, most);
+    }
+    let (held, all) = (u64::from(row.peak_data), u64::from(row.peak_data) + u64::from(row.peak_control));
+    // The two peaks may lie at different times.
+    ensure!(held.max(all.div_ceil(2)) <= most, "holds {all} packets");
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use pullnet_protocols::{PROTOCOLS, ProtocolEntry};
+use pullnet_qdisc::SWITCHES;
 use pullnet_settings::Value;
 
 /// A topology: its text, the number of its hosts, and a place where something can go wrong.
@@ -195,7 +196,34 @@ fn switch(mtu: u32, header: u32) -> impl Strategy<Value = (String, bool)> {
         )
     });
     let kind = prop_oneof![5 => trim, 1 => tail, 1 => cut, 1 => pfabric, 1 => priority, 1 => red, 1 => shared, 1 => split, 2 => pfc(&[40, 65_535])];
-    forwarded(prop_oneof![12 => kind, 1 => d3(), 1 => pdq()])
+    let listed = prop_oneof![12 => kind, 1 => d3(), 1 => pdq()];
+    let others = others();
+    if others.is_empty() {
+        return forwarded(listed.boxed()).boxed();
+    }
+    let other = select(others).prop_map(|name| format!("kind = \"{name}\"\n"));
+    forwarded(prop_oneof![13 => listed, 1 => other].boxed()).boxed()
+}
+
+/// Disciplines of [`switch`] with random settings, and `scdp`, which serves one transport only.
+const WITH_SETTINGS: &[&str] = &[
+    "trim",
+    "cut-payload",
+    "d3",
+    "drop-tail",
+    "pdq",
+    "pfabric",
+    "priority",
+    "red",
+    "scdp",
+    "shared-buffer",
+    "pfc",
+    "split",
+];
+
+/// Every other discipline of the list; it runs with its defaults.
+fn others() -> Vec<&'static str> {
+    SWITCHES.iter().map(|row| row.name).filter(|name| !WITH_SETTINGS.contains(name)).collect()
 }
 
 /// D3 switches. Epochs are longer than the hosts' leases and shorter than most runs.
