@@ -23,6 +23,7 @@ use crate::network::Network;
 use crate::packet::{Packet, Sent};
 use crate::port::Env;
 use crate::prefetch::{Places, prefetch, prefetch_near};
+use crate::process::ProcessId;
 use crate::stack::Stack;
 
 mod events;
@@ -413,7 +414,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     }
 
     /// Cache lines that [`Host::expect`] touches, for each of `hosts`; the first host is process `first`.
-    pub fn inboxes(hosts: &[Self], first: u32) -> Places<3> {
+    pub fn inboxes(hosts: &[Self], first: ProcessId) -> Places<3> {
         Places::new(hosts, first, offset_of!(Self, armed))
     }
 
