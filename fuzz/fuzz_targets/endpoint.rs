@@ -104,7 +104,7 @@ where
         }
         for _ in 0..100 {
             let Some(due) = endpoint.poll_timeout().filter(|due| due.at <= now) else { break };
-            assert!(!due.why.is_empty());
+            assert!(!due.timer.as_str().is_empty());
             endpoint.handle_timeout(now);
         }
         delivered += drain(&mut endpoint, now);

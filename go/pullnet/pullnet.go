@@ -45,6 +45,7 @@ const (
 	Argument     Code = C.PULLNET_CODE_ARGUMENT
 	Fault        Code = C.PULLNET_CODE_FAULT
 	NoKey        Code = C.PULLNET_CODE_NO_KEY
+	Failed       Code = C.PULLNET_CODE_FAILED
 )
 
 // Error is a failure of a call: a net.Error.

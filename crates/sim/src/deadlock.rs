@@ -63,7 +63,7 @@ fn waits<W: Words>(net: &Network<W>, shards: &[Shard<W>], paused: &BTreeSet<Plac
     let mut waits = Waits::new();
     for shard in shards {
         shard.ports.waiting(&mut |process, ingress, priority| {
-            let at = net.numbering.port[process as usize];
+            let at = net.numbering.port[process];
             let from = before.get(&(topology.ports[at].node, ingress)).map(|port| (*port, priority));
             if let Some(from) = from.filter(|from| paused.contains(from)) {
                 waits.entry(from).or_default().insert((at, priority));

@@ -7,7 +7,7 @@ use pullnet_record::{FlowRow, PortRow, RunRecord, StuckFlow};
 use pullnet_session::{Director, RecordBuilder, Report, StuckFlows};
 use pullnet_topology::LinkRef;
 use pullnet_transport::{Side, Words};
-use pullnet_units::{HostId, Instant, Picos};
+use pullnet_units::{HostId, Id, Instant, Picos};
 
 use crate::deadlock;
 use crate::fingerprint::Fingerprint;
@@ -138,8 +138,8 @@ fn fingerprint<W: Words>(net: &Network<W>, shards: &[Shard<W>]) -> u64 {
     let (mut hosts, mut ports) = (Vec::new(), Vec::new());
     each_host(shards, |host| hosts.push(host.fingerprint));
     each_port(shards, |port| ports.push(port.fingerprint));
-    let hosts = net.numbering.of_host.iter().map(|process| hosts[*process as usize]);
-    Fingerprint::join(hosts.chain(net.numbering.of_port.iter().map(|process| ports[*process as usize])))
+    let hosts = net.numbering.of_host.iter().map(|process| hosts[process.index()]);
+    Fingerprint::join(hosts.chain(net.numbering.of_port.iter().map(|process| ports[process.index()])))
 }
 
 /// Adds totals that port rows do not contain.

@@ -1,20 +1,20 @@
 //! Next hops that arithmetic alone decides.
 
-use pullnet_topology::TreeHop;
+use crate::process::{ProcessHop, ProcessId};
 
 /// One of the two directions of a switch of a tree: a field of a number selects the process.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     /// Process of field 0.
-    first: u32,
+    first: ProcessId,
     shift: u32,
     mask: u32,
 }
 
 impl Way {
     #[inline(always)]
-    fn process(self, number: u32) -> u32 {
-        self.first + (number >> self.shift & self.mask)
+    fn process(self, number: u32) -> ProcessId {
+        self.first.plus(number >> self.shift & self.mask)
     }
 }
 
@@ -31,15 +31,16 @@ pub struct Fork {
 
 impl Fork {
     /// The switch that forwards like `hop`; `None` if it has several links to a child.
-    pub fn new(hop: &TreeHop) -> Option<Self> {
-        let up = Way { first: hop.up.0, shift: hop.digit_shift.into(), mask: hop.digit_mask.into() };
-        let down = Way { first: hop.down.0, shift: hop.shift.into(), mask: hop.index_mask };
+    pub fn new(hop: &ProcessHop) -> Option<Self> {
+        let ([down, up], hop) = (hop.firsts(), hop.tree());
+        let up = Way { first: up, shift: hop.digit_shift.into(), mask: hop.digit_mask.into() };
+        let down = Way { first: down, shift: hop.shift.into(), mask: hop.index_mask };
         (hop.lanes == 1).then_some(Self { mask: hop.mask, prefix: hop.prefix, ways: [up, down] })
     }
 
     /// The process that a packet to `addr` with `label` goes to.
     #[inline(always)]
-    pub fn process(&self, addr: u32, label: u16) -> u32 {
+    pub fn process(&self, addr: u32, label: u16) -> ProcessId {
         let below = addr & self.mask == self.prefix;
         self.ways[usize::from(below)].process(if below { addr } else { label.into() })
     }
@@ -47,8 +48,10 @@ impl Fork {
 
 #[cfg(test)]
 mod tests {
+    use pullnet_topology::TreeHop;
+    use pullnet_units::{Id, PortId};
+
     use super::*;
-    use pullnet_units::PortId;
 
     #[test]
     fn a_fork_forwards_like_its_hop() {
@@ -67,10 +70,11 @@ mod tests {
             digit_shift: 2,
             digit_mask: 3,
         };
-        let fork = Fork::new(&hop).expect("one link to each child");
+        let same = |hop| ProcessHop::new(hop, |port: PortId| ProcessId::from_index(port.index()));
+        let fork = Fork::new(&same(hop)).expect("one link to each child");
         for (addr, label) in (0..0x200).flat_map(|addr| (0..16).map(move |label| (addr, label))) {
-            assert_eq!(fork.process(addr, label), hop.port(addr, label).0);
+            assert_eq!(fork.process(addr, label).index(), hop.port(addr, label).index());
         }
-        assert!(Fork::new(&TreeHop { lanes: 2, ..hop }).is_none());
+        assert!(Fork::new(&same(TreeHop { lanes: 2, ..hop })).is_none());
     }
 }

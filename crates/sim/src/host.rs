@@ -8,8 +8,8 @@ use pullnet_probes::{Seen, Watches};
 use pullnet_qdisc::{Item, Ring};
 use pullnet_session::{HostCounts, HostLog, News, Report, packet_received, packet_sent};
 use pullnet_transport::{
-    Class, ConnId, Fate, FlowSpec, GroupMember, Header, HostAddr, Packed, Received, SendCounts, Source,
-    Transmit, Transport, Words,
+    Class, ConnId, FailureReason, Fate, FlowSpec, GroupMember, Header, HostAddr, Packed, Received,
+    SendCounts, Source, Transmit, Transport, Words,
 };
 use pullnet_units::{HostId, Instant};
 use pullnet_workload::{FlowStart, Join, Part};
@@ -23,6 +23,7 @@ use crate::network::Network;
 use crate::packet::{Packet, Sent};
 use crate::port::Env;
 use crate::prefetch::{Places, prefetch, prefetch_near};
+use crate::process::ProcessId;
 use crate::stack::Stack;
 
 mod events;
@@ -242,7 +243,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
         let net = cx.env.net;
         let Some((to, group)) = net.groups.as_ref().and_then(|groups| groups.of_flow(flow.conn.0)) else {
             for row in (flow.conn.0..).take(of) {
-                let news = News::Failed("no address is left for its group", SendCounts::default());
+                let news = News::Failed(FailureReason::NoGroupAddress, SendCounts::default());
                 cx.reports.push(Report { at: now, flow: row, news });
             }
             return;
@@ -413,7 +414,7 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
     }
 
     /// Cache lines that [`Host::expect`] touches, for each of `hosts`; the first host is process `first`.
-    pub fn inboxes(hosts: &[Self], first: u32) -> Places<3> {
+    pub fn inboxes(hosts: &[Self], first: ProcessId) -> Places<3> {
         Places::new(hosts, first, offset_of!(Self, armed))
     }
 

@@ -1,7 +1,5 @@
 //! The hosts of one shard, compiled for one transport, or for several behind virtual calls (`stack`).
 
-use std::ops::Range;
-
 use pullnet_probes::Recorded;
 use pullnet_rng::Seed;
 use pullnet_session::{HostCounts, HostLog, Report};
@@ -21,6 +19,7 @@ use crate::outbox::{Emission, Outbox};
 use crate::packet::Packet;
 use crate::port::Env;
 use crate::prefetch::Places;
+use crate::process::{ProcessId, Processes};
 use crate::side::Side;
 use crate::stack::Stack;
 
@@ -30,13 +29,13 @@ const AHEAD: usize = 6;
 /// Hosts of a shard, as the rest of the shard sees them.
 pub trait Hosts<W: Words>: Side<W> {
     /// An application will open a flow on the host of `process`, no earlier than in `window`.
-    fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart);
+    fn plan(&mut self, net: &Network<W>, window: Window, process: ProcessId, start: FlowStart);
     /// Sets whether any report of a flow may end the run. If so, a host is visited in the window of its next event
     /// rather than as late as its packets allow. `window` is the current one.
     fn set_prompt(&mut self, net: &Network<W>, window: Window, prompt: bool);
     /// Notes that the host of `process` has one more flow, or one less, that its traffic pattern watches. A host with
     /// watched flows is visited in the window of its next event.
-    fn watch(&mut self, process: u32, more: bool);
+    fn watch(&mut self, process: ProcessId, more: bool);
     /// Reports of flows since the last call.
     fn reports(&mut self) -> &mut Vec<Report>;
     /// Cache lines that an arriving packet touches first, for every host.
@@ -45,7 +44,7 @@ pub trait Hosts<W: Words>: Side<W> {
     fn packet_hops(&self) -> u64;
     /// Ends the run: reports the bytes that unfinished flows have delivered. Returns the records of probes.
     fn finish(&mut self, now: u64, reports: &mut Vec<Report>) -> HostLog;
-    /// Visits every host in the order of process numbers.
+    /// Visits every host in the order of processes.
     fn each(&self, visit: &mut dyn FnMut(HostView<'_>));
     /// Visits every open flow, once for each end that knows of it.
     fn open_flows(&self, visit: &mut dyn FnMut(HostId, FlowStatus));
@@ -68,7 +67,7 @@ pub struct HostView<'a> {
 
 /// The hosts of one shard.
 pub struct HostSide<W, T> {
-    range: Range<u32>,
+    range: Processes,
     hosts: Vec<Host<W, T>>,
     agenda: Agenda,
     /// Hosts of the current window, kept for its memory.
@@ -83,15 +82,15 @@ pub struct HostSide<W, T> {
 }
 
 impl<W: Words, T: Stack<W>> HostSide<W, T> {
-    /// The hosts with the process numbers `range`, each with the transports that `stack` makes.
+    /// The hosts with the processes `range`, each with the transports that `stack` makes.
     pub fn new(
         net: &Network<W>,
         stack: impl Fn(HostId, HostInfo) -> T,
-        range: Range<u32>,
+        range: Processes,
         large: bool,
     ) -> Self {
-        let ids = &net.numbering.host[range.start as usize..range.end as usize];
-        let hosts = huge::collect(ids.iter().map(|id| host(net, &stack, *id)));
+        let ids = range.ids().map(|process| net.numbering.host[process]);
+        let hosts = huge::collect(ids.map(|id| host(net, &stack, id)));
         Self {
             range,
             agenda: Agenda::new(hosts.len()),
@@ -159,7 +158,7 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
         abroad: &mut Vec<Emission<W>>,
     ) {
         for emission in mail {
-            let position = emission.process.wrapping_sub(self.range.start);
+            let position = self.range.position(emission.process);
             let Some(host) = self.hosts.get_mut(position as usize) else {
                 abroad.push(*emission);
                 continue;
@@ -183,8 +182,8 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
         self.agenda.next_busy(window)
     }
 
-    fn range(&self) -> Range<u32> {
-        self.range.clone()
+    fn range(&self) -> Processes {
+        self.range
     }
 
     fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
@@ -193,8 +192,8 @@ impl<W: Words, T: Stack<W>> Side<W> for HostSide<W, T> {
 }
 
 impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
-    fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart) {
-        let position = process - self.range.start;
+    fn plan(&mut self, net: &Network<W>, window: Window, process: ProcessId, start: FlowStart) {
+        let position = self.range.position(process);
         let host = &mut self.hosts[position as usize];
         let prompt = prompt(self.prompt, &self.watched, position);
         let due = host.plan(net, start, prompt).max(window.index);
@@ -217,8 +216,8 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
         self.prompt = prompt;
     }
 
-    fn watch(&mut self, process: u32, more: bool) {
-        let position = (process - self.range.start) as usize;
+    fn watch(&mut self, process: ProcessId, more: bool) {
+        let position = self.range.position(process) as usize;
         self.watched.resize(self.hosts.len(), 0);
         let count = &mut self.watched[position];
         *count = if more { *count + 1 } else { *count - 1 };
@@ -229,7 +228,7 @@ impl<W: Words, T: Stack<W>> Hosts<W> for HostSide<W, T> {
     }
 
     fn inboxes(&self) -> Places<3> {
-        Host::inboxes(&self.hosts, self.range.start)
+        Host::inboxes(&self.hosts, self.range.first())
     }
 
     fn packet_hops(&self) -> u64 {

@@ -30,6 +30,7 @@ mod port;
 mod ports;
 mod prefetch;
 mod probe;
+mod process;
 mod run;
 mod series;
 mod shard;

@@ -7,9 +7,9 @@ use pullnet_probes::{Probes, Watches};
 use pullnet_qdisc::{Discipline, Item, order};
 use pullnet_rng::SmallStream;
 use pullnet_scenario::{Forwarding, Scenario};
-use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology, TreeHop};
+use pullnet_topology::{Hop, HostPeer, LinkRef, LinkSchedule, NodeKind, Peer, Topology};
 use pullnet_transport::{Framing, Header, HopView, HostAddr, Packed, Words};
-use pullnet_units::{BitsPerSec, HostId, Id, Instant, NodeId, Picos, PortId};
+use pullnet_units::{BitsPerSec, HostId, Id, IdVec, Instant, NodeId, Picos, PortId};
 
 use crate::clock::Grid;
 use crate::fork::Fork;
@@ -17,19 +17,20 @@ use crate::groups::Groups;
 use crate::hop_count::HopCount;
 use crate::outbox::Target;
 use crate::packet::{PAUSE_FRAME, Packet};
+use crate::process::{ProcessHop, ProcessId};
 use crate::stack::{About, AtHop, Concern, Looks, View};
 
 /// Numbering of processes, part by part: neighbours are adjacent in memory, and a thread owns a range of processes.
 #[derive(Debug)]
 pub struct Numbering {
     /// Process of each port, by [`PortId`].
-    pub of_port: Vec<u32>,
+    pub of_port: IdVec<PortId, ProcessId>,
     /// Port of each process.
-    pub port: Vec<PortId>,
+    pub port: IdVec<ProcessId, PortId>,
     /// Process of each host, by [`HostId`].
-    pub of_host: Vec<u32>,
+    pub of_host: IdVec<HostId, ProcessId>,
     /// Host of each process.
-    pub host: Vec<HostId>,
+    pub host: IdVec<ProcessId, HostId>,
 }
 
 impl Numbering {
@@ -39,31 +40,36 @@ impl Numbering {
         port.sort_by_key(|port| part_of(topology.ports[*port].node));
         let mut host: Vec<HostId> = topology.hosts.ids().collect();
         host.sort_by_key(|host| part_of(topology.hosts[*host].node));
-        Self { of_port: inverse(&port), of_host: inverse(&host), port, host }
+        Self {
+            of_port: inverse(&port),
+            of_host: inverse(&host),
+            port: port.into_iter().collect(),
+            host: host.into_iter().collect(),
+        }
     }
 }
 
-/// Position of each id in `order`.
-fn inverse<I: Id>(order: &[I]) -> Vec<u32> {
-    let mut position = vec![0; order.len()];
-    for (process, id) in (0..).zip(order) {
-        position[id.index()] = process;
+/// The process of each id, where processes are numbered in this order.
+fn inverse<I: Id>(order: &[I]) -> IdVec<I, ProcessId> {
+    let mut process: IdVec<I, _> = order.iter().map(|_| ProcessId::from_index(0)).collect();
+    for (index, id) in order.iter().enumerate() {
+        process[*id] = ProcessId::from_index(index);
     }
-    position
+    process
 }
 
 /// Process at the other end of a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
     /// A host.
-    Host(u32),
+    Host(ProcessId),
     /// A switch of a tree that forwards by label.
     Fork(Fork),
     /// A switch of a tree that forwards by label, with several links to each child; `down` and `up` are process
     /// numbers.
-    Lanes(TreeHop),
+    Lanes(ProcessHop),
     /// A switch of a tree that chooses among equal ports itself; `down` and `up` are process numbers.
-    Choice(TreeHop),
+    Choice(ProcessHop),
     /// A switch whose paths are in tables.
     Table(NodeId),
 }
@@ -261,8 +267,8 @@ impl<W: Words> Network<W> {
     /// The process that sends in the opposite direction at the other end of `link`.
     pub fn other_end(&self, link: LinkRef) -> Target {
         let (topology, numbering) = (self.topology(), &self.numbering);
-        let host = |host: HostId| Target::Host(numbering.of_host[host.index()]);
-        let port = |port: PortId| Target::Port(numbering.of_port[port.index()]);
+        let host = |host: HostId| Target::Host(numbering.of_host[host]);
+        let port = |port: PortId| Target::Port(numbering.of_port[port]);
         match link {
             LinkRef::Port(id) => match (topology.ports[id].peer, topology.ports[id].reverse) {
                 (Peer::Host(id), _) => host(id),
@@ -317,15 +323,11 @@ impl<W: Words> Network<W> {
         self.scenario.faults.get(link)
     }
 
-    /// How switch `node` forwards, with process numbers.
+    /// How switch `node` forwards to processes.
     pub fn next_at(&self, node: NodeId) -> Next {
         match self.topology().hop(node) {
             Hop::Tree(hop) => {
-                let process = |port: PortId, used: bool| {
-                    if used { PortId(self.numbering.of_port[port.index()]) } else { port }
-                };
-                let (down, up) = (process(hop.down, true), process(hop.up, hop.ups > 0));
-                let hop = TreeHop { down, up, ..hop };
+                let hop = ProcessHop::new(hop, |port| self.numbering.of_port[port]);
                 if self.scenario.forwarding == Forwarding::Path {
                     Fork::new(&hop).map_or(Next::Lanes(hop), Next::Fork)
                 } else {
@@ -344,7 +346,7 @@ impl<W: Words> Network<W> {
     /// Process at the other end of port `port`.
     pub fn next_of_port(&self, port: PortId) -> Next {
         match self.topology().ports[port].peer {
-            Peer::Host(host) => Next::Host(self.numbering.of_host[host.index()]),
+            Peer::Host(host) => Next::Host(self.numbering.of_host[host]),
             Peer::Switch(node) => self.next_at(node),
         }
     }
@@ -353,7 +355,7 @@ impl<W: Words> Network<W> {
     pub fn next_of_host(&self, host: HostId) -> Next {
         match self.topology().hosts[host].peer {
             HostPeer::Switch { switch, .. } => self.next_at(switch),
-            HostPeer::Host(other) => Next::Host(self.numbering.of_host[other.index()]),
+            HostPeer::Host(other) => Next::Host(self.numbering.of_host[other]),
         }
     }
 
@@ -375,22 +377,22 @@ impl<W: Words> Network<W> {
         match next {
             Next::Host(host) => Target::Host(*host),
             Next::Fork(fork) => Target::Port(fork.process(to, label)),
-            Next::Lanes(hop) => Target::Port(hop.port(to, label).0),
+            Next::Lanes(hop) => Target::Port(hop.process(to, label)),
             Next::Choice(hop) => self.tree_choice(hop, &packet, chance, at),
             Next::Table(node) => self.table_choice(*node, &packet, chance, at),
         }
     }
 
     /// Next process of a switch of a tree that chooses itself.
-    fn tree_choice(&self, hop: &TreeHop, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
+    fn tree_choice(&self, hop: &ProcessHop, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         let (first, count) = Self::tree_ports(hop, packet);
-        self.choose(count, |n| first + n, first, packet, chance, at)
+        self.choose(count, |n| first.plus(n), first.index() as u32, packet, chance, at)
     }
 
     /// Next process of a switch whose paths are in tables.
     fn table_choice(&self, node: NodeId, packet: &Packet<W>, chance: &mut SmallStream, at: u64) -> Target {
         let topology = self.topology();
-        let process = |port: PortId| self.numbering.of_port[port.index()];
+        let process = |port: PortId| self.numbering.of_port[port];
         let labelled = topology.table_port(node, packet.from(), packet.to(), packet.label());
         if let (Forwarding::Path, Some(port)) = (self.scenario.forwarding, labelled) {
             return Target::Port(process(port));
@@ -400,29 +402,30 @@ impl<W: Words> Network<W> {
         self.choose(choices.len(), nth, node.0, packet, chance, at)
     }
 
-    /// Visits every port, by its process number, that a switch may choose for `packet` itself.
-    pub fn alternatives(&self, next: &Next, packet: &Packet<W>, visit: &mut dyn FnMut(u32)) {
+    /// Visits every port that a switch may choose for `packet` itself.
+    pub fn alternatives(&self, next: &Next, packet: &Packet<W>, visit: &mut dyn FnMut(ProcessId)) {
         match next {
             Next::Choice(hop) => {
                 let (first, count) = Self::tree_ports(hop, packet);
-                (first..first + count).for_each(visit);
+                (0..count).map(|by| first.plus(by)).for_each(visit);
             }
             Next::Table(node) => {
                 let choices = self.topology().choices(*node, packet.to());
-                let process = |n: u32| self.numbering.of_port[choices.get(n).index()];
+                let process = |n: u32| self.numbering.of_port[choices.get(n)];
                 (0..choices.len()).map(process).for_each(visit);
             }
             Next::Host(_) | Next::Fork(_) | Next::Lanes(_) => {}
         }
     }
 
-    /// The equal ports of a switch of a tree, as process numbers: the first one, and their number.
-    fn tree_ports(hop: &TreeHop, packet: &Packet<W>) -> (u32, u32) {
+    /// The equal ports of a switch of a tree: the first one, and their number.
+    fn tree_ports(hop: &ProcessHop, packet: &Packet<W>) -> (ProcessId, u32) {
+        let ([down, up], hop) = (hop.firsts(), hop.tree());
         if !hop.below(packet.to().0) {
-            return (hop.up.0, hop.ups.into());
+            return (up, hop.ups.into());
         }
         let child = (packet.to().0 >> hop.shift) & hop.index_mask;
-        (hop.down.0 + child * u32::from(hop.lanes), hop.lanes.into())
+        (down.plus(child * u32::from(hop.lanes)), hop.lanes.into())
     }
 
     /// One of `count` ports: at random, or by a hash of the flow that differs from switch to switch (`salt`). A port
@@ -430,7 +433,7 @@ impl<W: Words> Network<W> {
     fn choose(
         &self,
         count: u32,
-        nth: impl Fn(u32) -> u32,
+        nth: impl Fn(u32) -> ProcessId,
         salt: u32,
         packet: &Packet<W>,
         chance: &mut SmallStream,
@@ -446,15 +449,15 @@ impl<W: Words> Network<W> {
     }
 
     /// Whether the link of a port process is up at `at`.
-    pub fn works(&self, process: u32, at: u64) -> bool {
-        let port = LinkRef::Port(self.numbering.port[process as usize]);
+    pub fn works(&self, process: ProcessId, at: u64) -> bool {
+        let port = LinkRef::Port(self.numbering.port[process]);
         self.scenario.faults.is_empty()
             || self.schedule(port).is_none_or(|schedule| schedule.at(Instant(at)).up)
     }
 
     /// Rate of the link of a port process.
-    pub fn port_rate(&self, process: u32) -> BitsPerSec {
-        self.topology().ports[self.numbering.port[process as usize]].link.rate
+    pub fn port_rate(&self, process: ProcessId) -> BitsPerSec {
+        self.topology().ports[self.numbering.port[process]].link.rate
     }
 
     /// Rate of the link by which the switch behind `next` sends `packet` on from `target`. If the switch chooses the port when
@@ -468,12 +471,12 @@ impl<W: Words> Network<W> {
         fastest
     }
 
-    /// The ports, as process numbers, by which the switch that `link` leads to sends copies of `packet`, which arrives there at
+    /// The ports by which the switch that `link` leads to sends copies of `packet`, which arrives there at
     /// `at`.
-    pub fn copies(&self, link: LinkRef, packet: &Packet<W>, at: u64) -> impl Iterator<Item = u32> + '_ {
+    pub fn copies(&self, link: LinkRef, packet: &Packet<W>, at: u64) -> impl Iterator<Item = ProcessId> + '_ {
         let (to, node) = ((packet.to(), packet.label()), self.topology().link_ends(link).1);
         let ports = self.groups.iter().flat_map(move |groups| groups.branches(&self.scenario, to, node, at));
-        ports.map(|port| self.numbering.of_port[port.index()])
+        ports.map(|port| self.numbering.of_port[port])
     }
 
     /// Hop count between two hosts.

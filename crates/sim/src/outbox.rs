@@ -5,6 +5,7 @@ use pullnet_transport::Words;
 
 use crate::packet::Packet;
 use crate::prefetch::Places;
+use crate::process::ProcessId;
 
 /// Size at which a batch of packets is put into the inboxes of their next processes.
 const BATCH: usize = 64;
@@ -14,17 +15,17 @@ const FRESH: usize = 24;
 /// The process that a packet goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// A host, by its process number.
-    Host(u32),
-    /// A port, by its process number.
-    Port(u32),
+    /// A host.
+    Host(ProcessId),
+    /// A port.
+    Port(ProcessId),
 }
 
 /// A packet on its way to a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Emission<W> {
-    /// Number of the process, a port or a host.
-    pub process: u32,
+    /// The process, a port or a host.
+    pub process: ProcessId,
     /// The packet, with its arrival time.
     pub packet: Packet<W>,
 }

@@ -19,6 +19,7 @@ use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::prefetch::{Places, prefetch, prefetch_near};
 use crate::probe::{Held, Sample};
+use crate::process::ProcessId;
 
 /// Marks packets that arrive from another port of the same switch and not by a link.
 const RECIRCULATED: u16 = 1 << 15;
@@ -613,7 +614,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> Port<W, Q> {
     }
 
     /// Cache lines that [`Port::expect`] reads, for each of `ports`; the first port is process `first`.
-    pub fn inboxes(ports: &[Self], first: u32) -> Places<1> {
+    pub fn inboxes(ports: &[Self], first: ProcessId) -> Places<1> {
         Places::new(ports, first, offset_of!(Self, armed))
     }
 

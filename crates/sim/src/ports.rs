@@ -23,6 +23,7 @@ use crate::packet::Packet;
 use crate::port::{Env, Port, PortContext};
 use crate::prefetch::Places;
 use crate::probe::Held;
+use crate::process::{ProcessId, Processes};
 use crate::side::Side;
 
 /// Prefetch distance of visits: memory is prefetched this many visits before its use.
@@ -34,11 +35,11 @@ const BLOCK: usize = 12;
 pub trait Ports<W: Words>: Side<W> {
     /// Cache line that an arriving packet touches first, for every port.
     fn inboxes(&self) -> Places<1>;
-    /// Visits every port in the order of process numbers.
+    /// Visits every port in the order of processes.
     fn each(&self, visit: &mut dyn FnMut(PortView<'_>));
     /// Visits every packet that waits at a port: the port's process, the link that the packet came by, and its priority.
-    fn waiting(&self, visit: &mut dyn FnMut(u32, u16, u8));
-    /// Visits the recorded occupancy of every port that records it, in the order of process numbers.
+    fn waiting(&self, visit: &mut dyn FnMut(ProcessId, u16, u8));
+    /// Visits the recorded occupancy of every port that records it, in the order of processes.
     fn held(&mut self, visit: &mut dyn FnMut(&mut Held));
 }
 
@@ -96,7 +97,7 @@ impl<S> SharedSwitch<S> {
 
 /// The ports of one shard.
 pub struct PortSide<W: Words, Q: Discipline<Packet<W>>> {
-    range: Range<u32>,
+    range: Processes,
     ports: Vec<Port<W, Q>>,
     /// Switches, if they are the units of work; empty if ports are.
     switches: Vec<SharedSwitch<Q::Shared>>,
@@ -115,10 +116,10 @@ pub struct PortSide<W: Words, Q: Discipline<Packet<W>>> {
 }
 
 impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
-    /// The ports with the process numbers `range`.
-    pub fn new(net: &Network<W>, rules: &Q::Rules, range: Range<u32>, large: bool) -> Self {
-        let ids = &net.numbering.port[range.start as usize..range.end as usize];
-        let ports = huge::collect(ids.iter().map(|id| port::<W, Q>(net, rules, *id)));
+    /// The ports with the processes `range`.
+    pub fn new(net: &Network<W>, rules: &Q::Rules, range: Processes, large: bool) -> Self {
+        let ids = range.ids().map(|process| net.numbering.port[process]);
+        let ports = huge::collect(ids.map(|id| port::<W, Q>(net, rules, id)));
         const {
             assert!(
                 !Q::SIGNALS || Q::SHARES && !Q::IDLES,
@@ -157,7 +158,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
     #[inline]
     fn prefetch_slots(&self, mail: &[Emission<W>]) {
         if self.large {
-            let position = |emission: &Emission<W>| emission.process.wrapping_sub(self.range.start);
+            let position = |emission: &Emission<W>| self.range.position(emission.process);
             let ports = mail.iter().filter_map(|emission| self.ports.get(position(emission) as usize));
             ports.for_each(Port::prepare_slot);
         }
@@ -205,7 +206,7 @@ impl<W: Words, Q: Discipline<Packet<W>>> PortSide<W, Q> {
             let arrived = if switch.choice.is_some() { ports[first].take_arrival(window) } else { None };
             match (arrived, &mut switch.choice) {
                 (Some(packet), Some(choice)) => {
-                    let begin = self.range.start + switch.ports.start;
+                    let begin = self.range.first().plus(switch.ports.start);
                     let egress = (least_loaded(net, ports, begin, choice, &packet, at)).unwrap_or(first);
                     ports[egress].arrive(cx, packet);
                     switch.next[egress] = ports[egress].next_event(window);
@@ -290,7 +291,7 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
             let later = blocks.next().unwrap_or_default();
             self.prefetch_slots(later);
             for emission in soon {
-                let position = emission.process.wrapping_sub(self.range.start);
+                let position = self.range.position(emission.process);
                 if (position as usize) < self.ports.len() {
                     self.expect(net, window, position, &emission.packet);
                 } else {
@@ -317,8 +318,8 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
         self.agenda.next_busy(window)
     }
 
-    fn range(&self) -> Range<u32> {
-        self.range.clone()
+    fn range(&self) -> Processes {
+        self.range
     }
 
     fn packets(&self, visit: &mut dyn FnMut(&Packet<W>)) {
@@ -328,7 +329,7 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Side<W> for PortSide<W, Q> {
 
 impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
     fn inboxes(&self) -> Places<1> {
-        Port::inboxes(&self.ports, self.range.start)
+        Port::inboxes(&self.ports, self.range.first())
     }
 
     fn each(&self, visit: &mut dyn FnMut(PortView<'_>)) {
@@ -346,8 +347,8 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
         }
     }
 
-    fn waiting(&self, visit: &mut dyn FnMut(u32, u16, u8)) {
-        for (process, port) in self.range.clone().zip(&self.ports) {
+    fn waiting(&self, visit: &mut dyn FnMut(ProcessId, u16, u8)) {
+        for (process, port) in self.range.ids().zip(&self.ports) {
             port.waiting(&mut |packet| visit(process, packet.ingress(), packet.priority()));
         }
     }
@@ -358,18 +359,18 @@ impl<W: Words, Q: Discipline<Packet<W>> + Send> Ports<W> for PortSide<W, Q> {
 }
 
 /// Chooses the egress port of a packet that arrives at `at`: among the ports whose links work, that with the
-/// fewest packets. `begin` is the process number of the first of `ports`.
+/// fewest packets. `begin` is the process of the first of `ports`.
 fn least_loaded<W: Words, Q: Discipline<Packet<W>>>(
     net: &Network<W>,
     ports: &[Port<W, Q>],
-    begin: u32,
+    begin: ProcessId,
     (next, chance): &mut (Next, SmallStream),
     packet: &Packet<W>,
     at: u64,
 ) -> Option<usize> {
     let (mut best, mut equal) = (None, 0);
     net.alternatives(next, packet, &mut |process| {
-        let port = (process - begin) as usize;
+        let port = process.behind(begin) as usize;
         let cost = (!net.works(process, at), ports[port].load());
         match best {
             Some((_, least)) if cost > least => return,

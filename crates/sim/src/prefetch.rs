@@ -1,6 +1,10 @@
 //! Prefetch hints. Networks of a thousand hosts and more do not fit into the caches, and a simulator knows long before
 //! which memory it will touch.
 
+use pullnet_units::Id;
+
+use crate::process::ProcessId;
+
 /// Locality hints as the processor numbers them: into all cache levels, or from the second level on.
 const FIRST: i32 = 3;
 /// See [`FIRST`].
@@ -29,28 +33,28 @@ pub fn prefetch_near<T>(place: *const T) {
     hint::<FIRST>(place.cast());
 }
 
-/// The same `LINES` cache lines of every element of a slice. Indices beyond the slice are allowed.
+/// The same `LINES` cache lines of every process of a shard. Other processes are allowed.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Places<const LINES: usize> {
-    /// Address of the first of these lines in element 0.
+    /// Address of the first of these lines in process 0.
     zero: usize,
-    /// Distance between elements in bytes.
+    /// Distance between processes in bytes.
     stride: usize,
 }
 
 impl<const LINES: usize> Places<LINES> {
-    /// The lines from byte `offset` on, for elements at the addresses of `slice`, whose first element has number
+    /// The lines from byte `offset` on, for the processes in `slice`, the first of which is
     /// `first`.
-    pub fn new<T>(slice: &[T], first: u32, offset: usize) -> Self {
+    pub fn new<T>(slice: &[T], first: ProcessId, offset: usize) -> Self {
         let stride = size_of::<T>();
-        let before = stride.wrapping_mul(first as usize);
+        let before = stride.wrapping_mul(first.index());
         Self { zero: slice.as_ptr().addr().wrapping_sub(before).wrapping_add(offset), stride }
     }
 
-    /// Prefetches the cache lines of element `index`.
+    /// Prefetches the cache lines of `process`.
     #[inline(always)]
-    pub fn prefetch(&self, index: u32) {
-        let place = self.zero.wrapping_add(self.stride.wrapping_mul(index as usize));
+    pub fn prefetch(&self, process: ProcessId) {
+        let place = self.zero.wrapping_add(self.stride.wrapping_mul(process.index()));
         (0..LINES)
             .for_each(|line| prefetch(core::ptr::without_provenance::<u8>(place.wrapping_add(64 * line))));
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pullnet_record::{RunRecord, StuckFlow};
 use pullnet_session::{Director, Report};
 use pullnet_transport::Words;
-use pullnet_units::{HostId, Id, Instant, Picos};
+use pullnet_units::{HostId, Instant, Picos};
 use pullnet_workload::{FlowStart, Watch};
 
 use crate::barrier::Barrier;
@@ -14,6 +14,7 @@ use crate::clock::Window;
 use crate::finish;
 use crate::network::Network;
 use crate::outbox::Mail;
+use crate::process::ProcessId;
 use crate::series::HeldSum;
 use crate::shard::Shard;
 
@@ -56,9 +57,9 @@ struct Post<W> {
     /// Packets, by parity of the window and by receiving shard.
     packets: [Vec<Mutex<Mail<W>>>; 2],
     /// Flows that start, by shard.
-    starts: Vec<Mutex<Vec<(u32, FlowStart)>>>,
+    starts: Vec<Mutex<Vec<(ProcessId, FlowStart)>>>,
     /// Hosts with one more watched flow (true), or one less (false); by shard.
-    watched: Vec<Mutex<Vec<(u32, bool)>>>,
+    watched: Vec<Mutex<Vec<(ProcessId, bool)>>>,
     /// Reports of flows from all shards.
     reports: Mutex<Vec<Report>>,
     /// The earliest window in which any shard has an event.
@@ -95,8 +96,8 @@ struct Shared<W> {
     prompt: AtomicBool,
     /// Latest end of the run.
     end: u64,
-    /// First process number of hosts and of ports beyond each shard.
-    bounds: Vec<(u32, u32)>,
+    /// The first host and the first port beyond each shard.
+    bounds: Vec<(ProcessId, ProcessId)>,
 }
 
 impl<W: Words> Shared<W> {
@@ -120,7 +121,7 @@ impl<W: Words> Shared<W> {
             if let Some(groups) = &self.net.groups {
                 groups.note(&self.net.scenario, &start);
             }
-            let process = self.net.numbering.of_host[start.src.index()];
+            let process = self.net.numbering.of_host[start.src];
             let owner = self.owner(|bound| process < bound.0);
             if start.watch != Watch::Nothing {
                 self.tell_watched([start.src, start.dst], true);
@@ -140,14 +141,14 @@ impl<W: Words> Shared<W> {
     /// Tells the shards of `hosts` that the traffic pattern watches one more flow between them, or one less.
     fn tell_watched(&self, hosts: [HostId; 2], more: bool) {
         for host in hosts {
-            let process = self.net.numbering.of_host[host.index()];
+            let process = self.net.numbering.of_host[host];
             let owner = self.owner(|bound| process < bound.0);
             lock(&self.post.watched[owner]).push((process, more));
         }
     }
 
     /// The shard that owns the process that `before` compares with the bounds.
-    fn owner(&self, before: impl Fn(&(u32, u32)) -> bool) -> usize {
+    fn owner(&self, before: impl Fn(&(ProcessId, ProcessId)) -> bool) -> usize {
         self.bounds.iter().position(before).unwrap_or(0)
     }
 }
@@ -171,7 +172,10 @@ impl<W: Words> Engine<W> {
             next: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             prompt: AtomicBool::new(true),
-            bounds: shards.iter().map(|shard| (shard.hosts.range().end, shard.ports.range().end)).collect(),
+            bounds: shards
+                .iter()
+                .map(|shard| (shard.hosts.range().end(), shard.ports.range().end()))
+                .collect(),
             net,
         };
         shared.decide(0);

@@ -9,6 +9,7 @@ use crate::hosts::Hosts;
 use crate::network::Network;
 use crate::outbox::Outbox;
 use crate::ports::Ports;
+use crate::process::ProcessId;
 
 /// Processes of one thread: a range of hosts and a range of ports.
 pub struct Shard<W: Words> {
@@ -50,7 +51,7 @@ impl<W: Words> Shard<W> {
     }
 
     /// An application of this shard will open a flow, no earlier than in `window`.
-    pub fn plan(&mut self, net: &Network<W>, window: Window, process: u32, start: FlowStart) {
+    pub fn plan(&mut self, net: &Network<W>, window: Window, process: ProcessId, start: FlowStart) {
         self.hosts.plan(net, window, process, start);
     }
 

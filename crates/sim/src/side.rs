@@ -1,13 +1,12 @@
 //! The common interface of the hosts and the ports of a shard.
 
-use std::ops::Range;
-
 use pullnet_transport::Words;
 
 use crate::clock::Window;
 use crate::network::Network;
 use crate::outbox::{Emission, Outbox};
 use crate::packet::Packet;
+use crate::process::Processes;
 
 /// The processes of one kind in a shard, hosts or ports, as the other kind sees them.
 ///
@@ -36,8 +35,8 @@ pub trait Side<W: Words>: Send {
     fn catch_up(&mut self, net: &Network<W>, window: Window, out: &mut Outbox<W>);
     /// Returns the earliest busy window, `window` or later; `u64::MAX` if there is none.
     fn next_busy(&mut self, window: u64) -> u64;
-    /// Process numbers.
-    fn range(&self) -> Range<u32>;
+    /// Its processes.
+    fn range(&self) -> Processes;
     /// Visits every packet on its way to a process or waiting there.
     fn packets(&self, visit: &mut dyn FnMut(&Packet<W>));
 }

@@ -9,8 +9,8 @@ use core::cmp::Reverse;
 use core::ops::{Deref, DerefMut};
 
 use pullnet_transport::{
-    ConnId, Deadline, Event, FlowSpec, FlowStatus, Header, HostAddr, Received, SendCounts, Transmit,
-    Transport,
+    ConnId, Deadline, Event, FailureReason, FlowSpec, FlowStatus, Header, HostAddr, Received, SendCounts,
+    TimerKind, Transmit, Transport,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -25,9 +25,9 @@ pub trait Rules: Sized {
     /// The receiving half of a flow.
     type Receiver;
     /// Description of the event that a sender waits for while its timer runs.
-    const SENDER_WAITS: &'static str;
+    const SENDER_TIMER: TimerKind;
     /// Description of the event that a receiver waits for while its timer runs.
-    const RECEIVER_WAITS: &'static str;
+    const RECEIVER_TIMER: TimerKind;
 
     /// Payload of a full packet. Bytes.
     fn mtu(&self) -> u64;
@@ -45,7 +45,7 @@ pub trait Rules: Sized {
     /// Next tick of the host's own clock, which belongs to no flow.
     #[inline]
     fn clock(&self) -> Deadline {
-        Deadline { at: Instant::NEVER, why: "nothing" }
+        Deadline { at: Instant::NEVER, timer: TimerKind::Nothing }
     }
     /// The host's own clock is due.
     #[inline]
@@ -181,7 +181,7 @@ impl<R: Rules> Flows<R> {
         now: Instant,
         to: HostAddr,
         conn: ConnId,
-        reason: &'static str,
+        reason: FailureReason,
         counts: SendCounts,
     ) {
         self.close_sender(now, to, conn);
@@ -248,10 +248,10 @@ impl<R: Rules> Flows<R> {
 
     fn first_timer(&self) -> Deadline {
         let rest = self.sent.due().min(self.received.due()).min(self.dismissed.due());
-        let first = Deadline { at: rest, why: "time-wait" };
+        let first = Deadline { at: rest, timer: TimerKind::TimeWait };
         match self.timers.peek() {
-            Some(Reverse((at, Timer::Sender(_)))) => first.min_at(*at, R::SENDER_WAITS),
-            Some(Reverse((at, Timer::Receiver(_)))) => first.min_at(*at, R::RECEIVER_WAITS),
+            Some(Reverse((at, Timer::Sender(_)))) => first.min_at(*at, R::SENDER_TIMER),
+            Some(Reverse((at, Timer::Receiver(_)))) => first.min_at(*at, R::RECEIVER_TIMER),
             None => first,
         }
     }
@@ -283,12 +283,10 @@ impl<R: Rules> Transport for Endpoint<R> {
         let (to, conn) = (flow.to, flow.conn);
         let in_use = self.flows.senders.find(to, conn).is_some() || self.flows.sent.contains(to, conn);
         let packets = FlowPackets::of(&flow, self.rules.mtu());
-        let refused =
-            packets.err().or(in_use.then_some("the connection number is still in use or in time-wait"));
-        match (packets, refused) {
-            (Ok(packets), None) => self.rules.open(&mut self.flows, now, &flow, packets),
-            (_, reason) => {
-                let (reason, counts) = (reason.unwrap_or_default(), SendCounts::default());
+        match packets.and_then(|packets| if in_use { Err(FailureReason::NumberInUse) } else { Ok(packets) }) {
+            Ok(packets) => self.rules.open(&mut self.flows, now, &flow, packets),
+            Err(reason) => {
+                let counts = SendCounts::default();
                 self.flows.events.push(Event::Failed { to, conn, reason, counts });
             }
         }
@@ -330,7 +328,7 @@ impl<R: Rules> Transport for Endpoint<R> {
         if clock.at <= self.flows.due {
             return (clock.at != Instant::NEVER).then_some(clock);
         }
-        Some(Deadline { at: self.flows.due, why: self.flows.first_timer().why })
+        Some(Deadline { at: self.flows.due, timer: self.flows.first_timer().timer })
     }
 
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {

@@ -1,4 +1,4 @@
-use pullnet_transport::{ConnId, Event, FlowStatus, HostAddr, SendCounts, Side};
+use pullnet_transport::{Awaited, ConnId, Event, FlowStatus, HostAddr, SendCounts, Side};
 use pullnet_units::{Instant, Picos};
 
 use crate::{Flows, Known, Noted, ReceivedSet, Rules};
@@ -67,7 +67,7 @@ impl Incoming {
             conn: self.conn,
             bytes: self.bytes,
             last_progress: self.last_progress,
-            waiting_for: "data",
+            waiting_for: Awaited::Data,
             counts: SendCounts::default(),
         }
     }

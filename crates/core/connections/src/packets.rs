@@ -1,4 +1,4 @@
-use pullnet_transport::FlowSpec;
+use pullnet_transport::{FailureReason, FlowSpec};
 
 /// Most packets of a flow: numbers have 32 bits, and the largest one stands for an endless flow.
 const MOST: u64 = u32::MAX as u64 - 1;
@@ -15,16 +15,14 @@ pub struct FlowPackets {
 
 impl FlowPackets {
     /// Packets of a flow with `mtu` bytes of payload in a full packet. The error says why the flow cannot be sent.
-    pub fn of(flow: &FlowSpec, mtu: u64) -> Result<Self, &'static str> {
+    pub fn of(flow: &FlowSpec, mtu: u64) -> Result<Self, FailureReason> {
         let full = mtu as u32;
         let Some(size) = flow.size.map(|size| size.0) else {
             return Ok(Self { number: u32::MAX, full, last: full });
         };
         match size.div_ceil(mtu) {
-            0 => Err("a flow of zero bytes has nothing to send"),
-            number if number > MOST => {
-                Err("a flow has at most 2^32 - 2 packets: use a larger mtu or several flows")
-            }
+            0 => Err(FailureReason::EmptyFlow),
+            number if number > MOST => Err(FailureReason::TooManyPackets),
             number => Ok(Self { number: number as u32, full, last: (size - (number - 1) * mtu) as u32 }),
         }
     }

@@ -1,5 +1,6 @@
 use core::fmt::Debug;
 
+use pullnet_transport::FailureReason;
 use pullnet_units::{Instant, Picos};
 
 use crate::header::{Carrier, RdmaHeader};
@@ -42,7 +43,7 @@ pub trait Control: Clone + Debug {
     /// Handles what the packet that `ack` answers has collected at switches, before [`Control::on_ack`].
     fn on_collected(&mut self, _rules: &Self::Rules, _ack: &Acked, _collected: &CollectedOf<Self>) {}
     /// Why the flow cannot be controlled and has to fail; `None`: it can.
-    fn failure(&self) -> Option<&'static str> {
+    fn failure(&self) -> Option<FailureReason> {
         None
     }
     /// Handles a congestion notification (CNP).

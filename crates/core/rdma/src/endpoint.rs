@@ -5,8 +5,8 @@ use alloc::collections::BTreeSet;
 use pullnet_connections::{FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
-    Side, Transmit,
+    Awaited, Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo,
+    Received, SendCounts, Side, TimerKind, Transmit,
 };
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
@@ -89,9 +89,9 @@ impl<C: Control> RdmaRules<C> {
             self.forget(slot, next_at);
             return flows.complete(now, to, conn, counts);
         }
-        if let Some(why) = failure {
+        if let Some(reason) = failure {
             self.forget(slot, next_at);
-            return flows.fail(now, to, conn, why, counts);
+            return flows.fail(now, to, conn, reason, counts);
         }
         self.settle(flows, now, slot);
     }
@@ -183,8 +183,8 @@ impl<C: Control> Rules for RdmaRules<C> {
     type Header = C::Header;
     type Sender = Sender<C>;
     type Receiver = Receiver;
-    const SENDER_WAITS: &'static str = "retransmission";
-    const RECEIVER_WAITS: &'static str = "a silent sender";
+    const SENDER_TIMER: TimerKind = TimerKind::Retransmission;
+    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.parameters.mtu.into()
@@ -226,7 +226,7 @@ impl<C: Control> Rules for RdmaRules<C> {
         let (to, conn, counts, next_at) = (sender.to, sender.conn, sender.counts, sender.next_at);
         if sender.gives_up_at(&self.parameters) <= now {
             self.forget(slot, next_at);
-            return flows.fail(now, to, conn, "the receiver is silent", counts);
+            return flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);
         }
         if let Some(seq) = sender.on_timer(now, &self.parameters, &self.own) {
             flows.events.push(Event::TimedOut { to, conn, seq });
@@ -264,7 +264,7 @@ impl<C: Control> Rules for RdmaRules<C> {
 
     fn clock(&self) -> Deadline {
         let at = self.departures.first().map_or(Instant::NEVER, |(at, _)| *at);
-        Deadline { at, why: "pacing" }
+        Deadline { at, timer: TimerKind::Pacing }
     }
 
     fn tick(&mut self, flows: &mut Flows<Self>, now: Instant) {
@@ -276,13 +276,13 @@ impl<C: Control> Rules for RdmaRules<C> {
 
     fn sender_status(&self, sender: &Sender<C>) -> FlowStatus {
         let Sender { to: peer, conn, acked_bytes: bytes, last_progress, counts, .. } = *sender;
-        let waiting_for = if sender.queued { "its turn on the link" } else { "ACKs" };
+        let waiting_for = if sender.queued { Awaited::LinkTurn } else { Awaited::Acks };
         FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
     }
 
     fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
         let Receiver { peer, conn, bytes, last_progress, .. } = *receiver;
-        let (waiting_for, counts) = ("data", SendCounts::default());
+        let (waiting_for, counts) = (Awaited::Data, SendCounts::default());
         FlowStatus { side: Side::Receiver, peer, conn, bytes, last_progress, waiting_for, counts }
     }
 }

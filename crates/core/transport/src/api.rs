@@ -2,7 +2,7 @@ use pullnet_rng::Stream;
 use pullnet_settings::Settings;
 use pullnet_units::{BitsPerSec, Bytes, HostAddr, Instant, Picos, Side};
 
-use crate::Header;
+use crate::{Awaited, FailureReason, Header, TimerKind};
 
 /// A connection as its opener numbers it; unique together with the opener's address while it is remembered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -193,8 +193,8 @@ pub enum Event {
         to: HostAddr,
         /// Which connection.
         conn: ConnId,
-        /// Why, in words.
-        reason: &'static str,
+        /// Why.
+        reason: FailureReason,
         /// Packets sent and repeated until then.
         counts: SendCounts,
     },
@@ -236,16 +236,16 @@ impl Event {
 pub struct Deadline {
     /// Time of the deadline.
     pub at: Instant,
-    /// Name of the timer, for traces and the stall detector.
-    pub why: &'static str,
+    /// The timer that expires, for traces.
+    pub timer: TimerKind,
 }
 
 impl Deadline {
     /// The earlier of this deadline and one at `at`.
     #[inline]
     #[must_use]
-    pub fn min_at(self, at: Instant, why: &'static str) -> Self {
-        if at < self.at { Self { at, why } } else { self }
+    pub fn min_at(self, at: Instant, timer: TimerKind) -> Self {
+        if at < self.at { Self { at, timer } } else { self }
     }
 }
 
@@ -262,8 +262,8 @@ pub struct FlowStatus {
     pub bytes: u64,
     /// Time at which that number last grew, or at which the flow began.
     pub last_progress: Instant,
-    /// Description of the event that the flow waits for.
-    pub waiting_for: &'static str,
+    /// Event that the flow waits for.
+    pub waiting_for: Awaited,
     /// The sender's counters; zeros at the receiver.
     pub counts: SendCounts,
 }

@@ -13,6 +13,7 @@ mod hop;
 mod packed;
 pub mod script;
 mod streaming;
+mod texts;
 
 pub use api::{
     Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, Framing, GroupMember, HostInfo, Protocol,
@@ -22,3 +23,4 @@ pub use hop::{Grant, Hop, MOST_RATE, PortState, RATE_UNIT, RateAsk, RateUnits, T
 pub use packed::{Header, HopView, Large, Medium, Packed, Small, Words};
 pub use pullnet_units::{HostAddr, Side};
 pub use streaming::Streaming;
+pub use texts::{Awaited, FailureReason, ProtocolText, TimerKind};

@@ -2,7 +2,9 @@
 
 use pullnet_connections::SmallQueue;
 use pullnet_rng::Stream;
-use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{
+    Awaited, Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, SendCounts, Transmit,
+};
 use pullnet_units::{Instant, Picos};
 
 use crate::control::{Acked, Control, Plan};
@@ -64,7 +66,7 @@ pub(crate) enum Expiry {
     /// Packets are retransmitted.
     Retransmit,
     /// The flow fails.
-    GiveUp(&'static str),
+    GiveUp(FailureReason),
 }
 
 /// One connection as its sender knows it.
@@ -411,9 +413,9 @@ impl<C: Control> Sender<C> {
         if self.retries > cx.rules.retries {
             let opening = self.phase == Phase::Opening;
             return Expiry::GiveUp(if opening {
-                "the receiver does not answer the SYN"
+                FailureReason::SynUnanswered
             } else {
-                "the receiver is silent: too many timeouts in a row"
+                FailureReason::TimeoutsInARow
             });
         }
         self.round_trip.back_off();
@@ -545,13 +547,13 @@ impl<C: Control> Sender<C> {
     }
 
     /// Description of the event that the connection waits for.
-    pub fn waiting_for(&self) -> &'static str {
+    pub fn waiting_for(&self) -> Awaited {
         match self.phase {
-            Phase::Opening => "the SYN-ACK",
-            _ if self.queued => "its turn on the link",
-            Phase::Open => "ACKs",
-            Phase::Recovery => "ACKs of retransmitted packets",
-            Phase::Loss => "ACKs after a timeout",
+            Phase::Opening => Awaited::SynAck,
+            _ if self.queued => Awaited::LinkTurn,
+            Phase::Open => Awaited::Acks,
+            Phase::Recovery => Awaited::of_protocol(&"ACKs of retransmitted packets"),
+            Phase::Loss => Awaited::AcksAfterTimeout,
         }
     }
 

@@ -73,6 +73,10 @@ enum pullnet_code
    The daemon encrypts its streams, and has no key for the other host.
    */
   PULLNET_CODE_NO_KEY = -14,
+  /*
+   The transport gave up the stream, for instance because it has used up its packet numbers.
+   */
+  PULLNET_CODE_FAILED = -15,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -258,4 +262,4 @@ void pullnet_free(uint8_t *response, size_t size);
 #endif  // __cplusplus
 
 #endif  /* PULLNET_H */
-/* made from 81e8c3b23e97c809eb88902212a923edf88dd7092b1d1060805a09ad577e16ff */
+/* made from 2e705c07584ba66cf8000851900ae6b19ed2cfa3777cd695ccf546284588ac72 */

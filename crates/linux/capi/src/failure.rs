@@ -37,6 +37,8 @@ pub enum Code {
     Fault = -13,
     /// The daemon encrypts its streams, and has no key for the other host.
     NoKey = -14,
+    /// The transport gave up the stream, for instance because it has used up its packet numbers.
+    Failed = -15,
 }
 
 /// A code with its message.
@@ -49,6 +51,7 @@ impl From<StreamError> for Failure {
             StreamError::Refused(_) => Code::Refused,
             StreamError::Reset(_) => Code::Reset,
             StreamError::Silent => Code::Silent,
+            StreamError::Failed(_) => Code::Failed,
             StreamError::Full(_) => Code::Full,
             StreamError::Closed => Code::Closed,
             StreamError::ServiceTaken(_) => Code::ServiceTaken,

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use pullnet_host::StreamError;
+use pullnet_transport::FailureReason;
 use pullnet_wire::Reason;
 
 const REFUSED: u32 = 0x100;
@@ -16,6 +17,7 @@ const FAMILY: u32 = 0x800;
 const UNREACHABLE: u32 = 0x900;
 const STOPPED: u32 = 0xa00;
 const NO_KEY: u32 = 0xb00;
+const FAILED: u32 = 0xc00;
 
 /// Details that an error's number lacks and that the caller knows.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,7 @@ pub(crate) fn encode(error: &StreamError) -> u32 {
         StreamError::Refused(reason) => REFUSED | u32::from(reason.0),
         StreamError::Reset(reason) => RESET | u32::from(reason.0),
         StreamError::Silent => SILENT,
+        StreamError::Failed(reason) => FAILED | reason.code(),
         StreamError::Full(_) => FULL,
         StreamError::Closed => CLOSED,
         StreamError::ServiceTaken(_) => TAKEN,
@@ -53,6 +56,7 @@ pub(crate) fn decode(code: u32, text: &str, asked: &Asked) -> StreamError {
         (REFUSED, _) => StreamError::Refused(reason),
         (RESET, _) => StreamError::Reset(reason),
         (SILENT, _) => StreamError::Silent,
+        (FAILED, _) => FailureReason::from_code(code & 0xff).map_or_else(stopped, StreamError::Failed),
         (FULL, _) => StreamError::Full("of the daemon"),
         (CLOSED, _) => StreamError::Closed,
         (TAKEN, _) => StreamError::ServiceTaken(asked.service),
@@ -77,6 +81,8 @@ mod tests {
             StreamError::Refused(Reason::NO_LISTENER),
             StreamError::Reset(Reason::SHUTDOWN),
             StreamError::Silent,
+            StreamError::Failed(FailureReason::EmptyFlow),
+            StreamError::Failed(FailureReason::NumbersUsedUp),
             StreamError::Full("of the daemon"),
             StreamError::Closed,
             StreamError::ServiceTaken(80),
@@ -91,5 +97,7 @@ mod tests {
             assert_eq!(decode(code, "why", &asked), error);
         }
         assert!(matches!(decode(77, "", &asked), StreamError::Stopped(_)));
+        let own = StreamError::Failed(FailureReason::of_protocol(&"a reason of one protocol"));
+        assert!(matches!(decode(encode(&own), "", &asked), StreamError::Stopped(_)));
     }
 }

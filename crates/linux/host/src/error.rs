@@ -1,6 +1,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use pullnet_transport::FailureReason;
 use pullnet_wire::Reason;
 use thiserror::Error;
 
@@ -16,6 +17,9 @@ pub enum StreamError {
     /// Nothing was heard of the other host for as long as `give_up` says.
     #[error("the other host is silent")]
     Silent,
+    /// The transport gave up the stream for another reason, such as that the packet numbers are used up.
+    #[error("the stream failed: {0}")]
+    Failed(FailureReason),
     /// This host has as many streams as its limits allow.
     #[error("this host has as many streams as its limits allow ({0})")]
     Full(&'static str),
@@ -60,7 +64,7 @@ impl StreamError {
         match self {
             Self::Refused(_) => io::ErrorKind::ConnectionRefused,
             Self::Reset(_) => io::ErrorKind::ConnectionReset,
-            Self::Silent | Self::Stopped(_) => io::ErrorKind::ConnectionAborted,
+            Self::Silent | Self::Failed(_) | Self::Stopped(_) => io::ErrorKind::ConnectionAborted,
             Self::Full(_) => io::ErrorKind::ResourceBusy,
             Self::Closed => io::ErrorKind::NotConnected,
             Self::ServiceTaken(_) => io::ErrorKind::AddrInUse,

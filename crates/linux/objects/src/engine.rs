@@ -7,8 +7,8 @@ use pullnet_connections::Finished;
 use pullnet_rng::Seed;
 use pullnet_scdp::{Scdp, ScdpConfig, ScdpEndpoint, ScdpHeader, Shape, Symbol};
 use pullnet_transport::{
-    ConnId, Event, Fate, FlowSpec, FlowStatus, GroupMember, HostAddr, HostInfo, Protocol, SendCounts, Side,
-    Source, Transmit, Transport,
+    ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, GroupMember, HostAddr, HostInfo, Protocol,
+    SendCounts, Side, Source, Transmit, Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
 use pullnet_wire::{Framed, Mac, Marks, Refused, Route};
@@ -499,7 +499,7 @@ impl Engine {
     }
 
     /// An outgoing session, or that of one of its receivers, has ended.
-    fn sent(&mut self, to: HostAddr, row: ConnId, result: Result<SendCounts, &'static str>) {
+    fn sent(&mut self, to: HostAddr, row: ConnId, result: Result<SendCounts, FailureReason>) {
         let Some(conn) = self.reported.remove(&(to, row)) else { return };
         self.outgoing.remove(&(to, conn));
         let others = self.reported.values().any(|other| *other == conn);
@@ -512,7 +512,7 @@ impl Engine {
         let (to, session) = (address, row.0);
         self.notices.push_back(match result {
             Ok(counts) => Notice::Sent { to, session, counts },
-            Err(reason) => Notice::Failed { to, session, why: reason.to_owned() },
+            Err(reason) => Notice::Failed { to, session, why: reason.to_string() },
         });
     }
 

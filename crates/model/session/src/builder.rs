@@ -34,6 +34,7 @@ impl<'a> StuckFlows<'a> {
         let (Some(row), Some(dst)) = (flows.get(conn.0 as usize), self.topology.host(peer)) else { return };
         if last_progress < self.since {
             let size = row.size;
+            let waiting_for = waiting_for.as_str();
             self.found.push(StuckFlow { flow: conn.0, src, dst, bytes, size, last_progress, waiting_for });
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pullnet_record::FlowRow;
 use pullnet_scenario::{Scenario, Stop};
-use pullnet_transport::{Framing, SendCounts, Side};
+use pullnet_transport::{FailureReason, Framing, SendCounts, Side};
 use pullnet_units::{HostId, Instant, Picos};
 use pullnet_workload::{Completion, FlowStart, Workload};
 
@@ -35,7 +35,7 @@ pub enum News {
     /// The sender knows that the receiver has all data.
     Acknowledged(SendCounts),
     /// The sender gave up.
-    Failed(&'static str, SendCounts),
+    Failed(FailureReason, SendCounts),
     /// The receiver forgot the flow, or the run ended.
     Unfinished {
         /// Payload bytes.
@@ -280,7 +280,7 @@ impl Director {
                 self.failed_early = true;
                 // A flow whose data has all arrived is complete, even if the sender gave up waiting for the last ACK.
                 if row.received.is_none() {
-                    row.failed = Some(reason);
+                    row.failed = Some(reason.as_str());
                     self.failed += 1;
                 }
                 self.open -= u64::from(row.size.is_some());
@@ -316,7 +316,7 @@ mod tests {
             News::Received { delivered: 9, in_window: 9 },
             News::Unfinished { delivered: 9, in_window: 9 },
             News::Acknowledged(SendCounts::default()),
-            News::Failed("the receiver is silent", SendCounts::default()),
+            News::Failed(FailureReason::ReceiverSilent, SendCounts::default()),
         ];
         let reports = all.map(|news| Report { at: 7, flow: 1, news });
         for first in 0..4 {

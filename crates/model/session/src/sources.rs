@@ -72,6 +72,8 @@ impl Sources {
 
 #[cfg(test)]
 mod tests {
+    use pullnet_transport::FailureReason;
+
     use super::*;
 
     fn counts(sent: u32) -> SendCounts {
@@ -85,12 +87,15 @@ mod tests {
             sources.begin(flow, vec![HostId(1), HostId(2)]);
         }
         assert_eq!(sources.of(3), Some(&[HostId(1), HostId(2)][..]));
-        assert_eq!(sources.join(3, News::Failed("silent", counts(5))), None);
+        assert_eq!(sources.join(3, News::Failed(FailureReason::ReceiverSilent, counts(5))), None);
         assert_eq!(sources.so_far(3), counts(5));
         let both = SendCounts { sent: 12, again: 2, timeouts: 0 };
         assert_eq!(sources.join(3, News::Acknowledged(counts(7))), Some(News::Acknowledged(both)));
-        assert_eq!(sources.join(4, News::Failed("silent", counts(5))), None);
-        assert_eq!(sources.join(4, News::Failed("silent", counts(7))), Some(News::Failed("silent", both)));
+        assert_eq!(sources.join(4, News::Failed(FailureReason::ReceiverSilent, counts(5))), None);
+        assert_eq!(
+            sources.join(4, News::Failed(FailureReason::ReceiverSilent, counts(7))),
+            Some(News::Failed(FailureReason::ReceiverSilent, both))
+        );
         let received = News::Received { delivered: 1, in_window: 1 };
         assert_eq!(sources.join(4, received), Some(received), "the receiver is one");
         assert_eq!(sources.join(5, News::Acknowledged(counts(1))), Some(News::Acknowledged(counts(1))));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pullnet_scenario::{Scenario, compile};
 use pullnet_session::{Director, News, RecordBuilder, Report};
-use pullnet_transport::SendCounts;
+use pullnet_transport::{FailureReason, SendCounts};
 use pullnet_units::{HostId, Instant, Picos};
 use pullnet_workload::{FlowStart, Watch};
 
@@ -44,7 +44,7 @@ fn a_run_cannot_end_before_an_empty_network_would_be_done() {
     let ideal = director.flows[0].ideal.unwrap();
     assert!(ideal > Picos::from_micros(800));
     assert_eq!(director.may_end_from(), 3_000_000 + ideal.0);
-    let failed = News::Failed("gave up", SendCounts::default());
+    let failed = News::Failed(FailureReason::of_protocol(&"gave up"), SendCounts::default());
     starts(&mut director, 5_000_000, 6_000_000, vec![Report { at: 4_000_000, flow: 0, news: failed }]);
     assert_eq!(director.may_end_from(), 0, "a flow that fails may do so before its time");
 }

@@ -2,15 +2,12 @@
 
 use pullnet_probes::{Seen, Watches};
 use pullnet_session::{HostLog, News, Report, Share};
-use pullnet_transport::{Event, Words};
+use pullnet_transport::{Event, FailureReason, Words};
 use pullnet_units::{Instant, Picos};
 
 use super::{Host, HostContext};
 use crate::network::Network;
 use crate::stack::Stack;
-
-/// Why a flow to a receiver of a group failed to which no tree leads.
-const UNREACHABLE: &str = "no working path leads to this receiver of the group";
 
 /// Whether flow `flow` is one to a receiver of a group to whom no working path leads at `now`.
 fn unreachable<W: Words>(net: &Network<W>, now: u64, flow: u32) -> bool {
@@ -50,7 +47,8 @@ impl<W: Words, T: Stack<W>> Host<W, T> {
                 self.ended(cx, now, conn.0, 6, News::Acknowledged(counts));
             }
             Event::Failed { conn, reason, counts, .. } => {
-                let reason = if unreachable(cx.env.net, now, conn.0) { UNREACHABLE } else { reason };
+                let reason =
+                    if unreachable(cx.env.net, now, conn.0) { FailureReason::NoWorkingPath } else { reason };
                 self.ended(cx, now, conn.0, 7, News::Failed(reason, counts));
             }
             Event::TimedOut { conn, seq, .. } => {

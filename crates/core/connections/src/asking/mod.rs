@@ -6,7 +6,7 @@ mod receiving;
 mod rules;
 mod sending;
 
-use pullnet_transport::{ConnId, FlowSpec, Header, HostAddr, HostInfo};
+use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, Header, HostAddr, HostInfo};
 use pullnet_units::{Instant, Picos};
 
 use crate::SentPackets;
@@ -67,7 +67,7 @@ pub enum Expiry {
     /// This packet was not acknowledged in time.
     Timeout(u32),
     /// The flow fails.
-    Failed(&'static str),
+    Failed(FailureReason),
 }
 
 /// A packet to send.
@@ -173,5 +173,5 @@ pub trait Asking: Sized {
     fn farewell(&mut self, now: Instant, config: &Self::Config, given_up: bool) -> Option<Self::Header>;
 
     /// The flow's current wait, as text for its status.
-    fn waiting_for(&self) -> &'static str;
+    fn waiting_for(&self) -> Awaited;
 }

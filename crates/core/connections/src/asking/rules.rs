@@ -1,5 +1,7 @@
 use pullnet_rng::Stream;
-use pullnet_transport::{Class, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, Transmit};
+use pullnet_transport::{
+    Class, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind, Transmit,
+};
 use pullnet_units::{Instant, Picos};
 
 use super::{Asking, Limits, Message};
@@ -44,8 +46,8 @@ impl<S: Asking> Rules for AskingRules<S> {
     type Header = S::Header;
     type Sender = S;
     type Receiver = Incoming;
-    const SENDER_WAITS: &'static str = "pace or retransmission";
-    const RECEIVER_WAITS: &'static str = "a silent sender";
+    const SENDER_TIMER: TimerKind = TimerKind::PaceOrRetransmission;
+    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.limits.mtu.into()

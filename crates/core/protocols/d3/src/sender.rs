@@ -4,7 +4,7 @@ use pullnet_connections::{
     Ack, Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
     transmission_time, transmission_work,
 };
-use pullnet_transport::{ConnId, FlowSpec, HostInfo, RateUnits};
+use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, HostInfo, RateUnits};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::{Late, Parameters};
@@ -47,7 +47,7 @@ pub struct Sender {
     pace: Pace,
     rtt: Option<Picos>,
     /// Reason for which the flow fails, as soon as its rate request is answered or lost.
-    failure: Option<&'static str>,
+    failure: Option<FailureReason>,
 }
 
 impl Sender {
@@ -284,7 +284,8 @@ impl Asking for Sender {
         let measured = now.since(asked.at);
         self.rtt = Some(smoothed(self.rtt, measured));
         if grants.overflows() {
-            self.failure = Some("the path has more than 7 switches that allocate rates");
+            self.failure =
+                Some(FailureReason::of_protocol(&"the path has more than 7 switches that allocate rates"));
         }
         if self.rate == 0 {
             self.pace.resume(now);
@@ -297,10 +298,10 @@ impl Asking for Sender {
 
     fn on_timer(&mut self, now: Instant, rules: &Parameters) -> Expiry {
         if now.since(self.outlook.sent.last_heard.min(now)) >= rules.give_up {
-            return Expiry::Failed("the receiver is silent");
+            return Expiry::Failed(FailureReason::ReceiverSilent);
         }
         if self.is_quenched(now, rules) {
-            self.failure = Some("quenched: its deadline cannot be met");
+            self.failure = Some(FailureReason::of_protocol(&"quenched: its deadline cannot be met"));
         }
         let patience = self.patience(rules);
         if self.asking.is_some_and(|asking| asking.at.after(patience) <= now) {
@@ -316,12 +317,12 @@ impl Asking for Sender {
         self.outlook.sent.expire(now, patience).map_or(Expiry::Nothing, Expiry::Timeout)
     }
 
-    fn waiting_for(&self) -> &'static str {
+    fn waiting_for(&self) -> Awaited {
         match (self.asking.is_some(), self.has_data(), self.rate) {
-            (true, true, 0) => "the answer to its ask",
-            (_, true, 0) => "its next ask",
-            (_, true, _) => "its rate",
-            _ => "ACKs",
+            (true, true, 0) => Awaited::of_protocol(&"the answer to its ask"),
+            (_, true, 0) => Awaited::of_protocol(&"its next ask"),
+            (_, true, _) => Awaited::Rate,
+            _ => Awaited::Acks,
         }
     }
 }

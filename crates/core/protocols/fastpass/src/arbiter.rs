@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use hashbrown::HashMap;
 use pullnet_connections::Connections;
 use pullnet_pull::{FlowOrder, Standing};
-use pullnet_transport::{ConnId, HostAddr};
+use pullnet_transport::{ConnId, Deadline, HostAddr, TimerKind};
 use pullnet_units::Instant;
 use rustc_hash::FxBuildHasher;
 
@@ -171,11 +171,15 @@ impl Arbiter {
         }
     }
 
-    /// The next deadline, and its reason.
-    pub fn due(&self) -> (Instant, &'static str) {
+    /// The next deadline.
+    pub fn due(&self) -> Deadline {
+        let epoch = TimerKind::of_protocol(&"the arbiter's next epoch");
+        let first = Deadline { at: self.epoch_due, timer: epoch };
         match self.idle.peek() {
-            Some(Reverse((at, _))) if *at < self.epoch_due => (*at, "silent sources of the arbiter"),
-            _ => (self.epoch_due, "the arbiter's next epoch"),
+            Some(Reverse((at, _))) => {
+                first.min_at(*at, TimerKind::of_protocol(&"silent sources of the arbiter"))
+            }
+            None => first,
         }
     }
 
@@ -304,7 +308,7 @@ mod tests {
     }
 
     fn run(arbiter: &mut Arbiter, rules: &Parameters, now: Instant) -> Vec<Schedule> {
-        assert_eq!(arbiter.due().0, now);
+        assert_eq!(arbiter.due().at, now);
         arbiter.on_timeout(now, rules).expect("an epoch").1
     }
 
@@ -346,7 +350,7 @@ mod tests {
         for round in 1..=64 {
             let now = Instant::ZERO.after(rules.epoch().saturating_mul(2 * u64::from(round)));
             arbiter.on_request(now, &rules, (HostAddr(1), 4), (10, round), demand(9, 1));
-            let due = arbiter.due().0;
+            let due = arbiter.due().at;
             let schedules = run(&mut arbiter, &rules, due);
             used[usize::from(schedules[0].slots[0].unwrap().path.unwrap())] += 1;
         }
@@ -373,8 +377,8 @@ mod tests {
         let rules = rules(&config);
         let mut arbiter = Arbiter::new(Matching::Srpt);
         arbiter.on_request(Instant::ZERO, &rules, (HostAddr(1), 1), (1, 1), demand(9, 1));
-        while arbiter.due().0 < Instant::NEVER {
-            let due = arbiter.due().0;
+        while arbiter.due().at < Instant::NEVER {
+            let due = arbiter.due().at;
             assert!(due <= Instant::ZERO.after(Picos::from_millis(2)));
             arbiter.on_timeout(due, &rules);
         }

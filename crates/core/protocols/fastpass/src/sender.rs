@@ -2,6 +2,7 @@
 
 use pullnet_connections::{Departure, FlowPackets, ScatteredPackets};
 use pullnet_pull::{Outbound, Queued, Standing};
+use pullnet_transport::Awaited;
 use pullnet_units::{Instant, Picos};
 
 use crate::config::Parameters;
@@ -231,12 +232,12 @@ impl Sender {
     }
 
     /// The event that it waits for, in words.
-    pub fn waiting_for(&self) -> &'static str {
+    pub fn waiting_for(&self) -> Awaited {
         match self.fallback {
-            Some(_) if self.can_send() => "its turn on the link",
-            None if self.request.outstanding > 0 => "the arbiter",
-            None if self.request.unused > 0 => "its timeslot",
-            _ => "ACKs",
+            Some(_) if self.can_send() => Awaited::LinkTurn,
+            None if self.request.outstanding > 0 => Awaited::of_protocol(&"the arbiter"),
+            None if self.request.unused > 0 => Awaited::of_protocol(&"its timeslot"),
+            _ => Awaited::Acks,
         }
     }
 }

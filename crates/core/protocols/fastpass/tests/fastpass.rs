@@ -9,7 +9,7 @@ use pullnet_rng::Seed;
 use pullnet_transport::channel::Channel;
 use pullnet_transport::script::{Arriving, Script, Sent};
 use pullnet_transport::{
-    ConnId, Event, FlowSpec, Header, HostAddr, HostInfo, Protocol, SendCounts, Transport,
+    ConnId, Event, FailureReason, FlowSpec, Header, HostAddr, HostInfo, Protocol, SendCounts, Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
 
@@ -177,7 +177,7 @@ fn where_nothing_is_answered_one_slot_is_enough_to_try() {
         now += 20;
         assert!(now < 30_000, "it never ends");
     };
-    assert!(matches!(failed, Event::Failed { reason: "the receiver is silent", .. }));
+    assert!(matches!(failed, Event::Failed { reason: FailureReason::ReceiverSilent, .. }));
     assert!(now >= 20_000 && s.open_flows().is_empty());
 }
 

@@ -3,7 +3,8 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Side, Transmit,
+    Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts,
+    Side, TimerKind, Transmit,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -133,8 +134,8 @@ impl Rules for GoBackNRules {
     type Header = GoBackNHeader;
     type Sender = Sender;
     type Receiver = Receiver;
-    const SENDER_WAITS: &'static str = "retransmission";
-    const RECEIVER_WAITS: &'static str = "a silent sender";
+    const SENDER_TIMER: TimerKind = TimerKind::Retransmission;
+    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.config.mtu.0
@@ -165,7 +166,7 @@ impl Rules for GoBackNRules {
             flows.events.push(Event::TimedOut { to, conn, seq });
             if !goes_on {
                 self.ready.remove(slot);
-                return flows.fail(now, to, conn, "the receiver is silent", counts);
+                return flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);
             }
         }
         self.settle(flows, slot);
@@ -202,13 +203,13 @@ impl Rules for GoBackNRules {
 
     fn sender_status(&self, sender: &Sender) -> FlowStatus {
         let Sender { to: peer, conn, acked_bytes: bytes, last_progress, counts, .. } = *sender;
-        let waiting_for = if sender.queued { "its turn on the link" } else { "ACKs" };
+        let waiting_for = if sender.queued { Awaited::LinkTurn } else { Awaited::Acks };
         FlowStatus { side: Side::Sender, peer, conn, bytes, last_progress, waiting_for, counts }
     }
 
     fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
         let Receiver { peer, conn, bytes, last_progress, .. } = *receiver;
-        let (waiting_for, counts) = ("data", SendCounts::default());
+        let (waiting_for, counts) = (Awaited::Data, SendCounts::default());
         FlowStatus { side: Side::Receiver, peer, conn, bytes, last_progress, waiting_for, counts }
     }
 }

@@ -3,7 +3,7 @@
 use pullnet_go_back_n::{GoBackN, GoBackNConfig, GoBackNEndpoint, GoBackNHeader};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
+use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
@@ -110,7 +110,7 @@ fn a_flow_to_a_dead_host_fails_and_its_receiver_forgets_it() {
     let mut s = host();
     s.opens(flow(1)).at(us(3000));
     let counts = SendCounts { sent: 3, again: 2, timeouts: 3 };
-    let failed = Event::Failed { to: THERE, conn: CONN, reason: "the receiver is silent", counts };
+    let failed = Event::Failed { to: THERE, conn: CONN, reason: FailureReason::ReceiverSilent, counts };
     assert_eq!(s.reported().last(), Some(&failed));
 
     let mut s = host();

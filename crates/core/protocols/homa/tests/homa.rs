@@ -4,7 +4,9 @@ use pullnet_homa::{Homa, HomaConfig, HomaEndpoint, HomaHeader};
 use pullnet_rng::Seed;
 use pullnet_transport::channel::Channel;
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts, Transport};
+use pullnet_transport::{
+    ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts, Transport,
+};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
 
 const THERE: HostAddr = HostAddr(2);
@@ -114,7 +116,7 @@ fn a_sender_that_hears_nothing_asks_until_the_message_fails() {
     s.at(us(3999)).sends([query; 2]).reports([]);
     s.at(us(4000));
     let counts = SendCounts { sent: 3, again: 0, timeouts: 0 };
-    s.reports([Event::Failed { to: THERE, conn: CONN, reason: "the receiver is silent", counts }]);
+    s.reports([Event::Failed { to: THERE, conn: CONN, reason: FailureReason::ReceiverSilent, counts }]);
 }
 
 /// A path may pass requests, and never the packets.

@@ -1,4 +1,5 @@
 use pullnet_rdma::{Acked, Control};
+use pullnet_transport::FailureReason;
 use pullnet_units::{Instant, Picos};
 
 use crate::header::{HpccHeader, Record, Records};
@@ -98,8 +99,11 @@ impl Control for Inflight {
         self.rate
     }
 
-    fn failure(&self) -> Option<&'static str> {
-        self.records.get().is_none().then_some("the path has more switches than a header can record")
+    fn failure(&self) -> Option<FailureReason> {
+        self.records
+            .get()
+            .is_none()
+            .then_some(FailureReason::of_protocol(&"the path has more switches than a header can record"))
     }
 
     fn on_collected(&mut self, rules: &HpccRules, ack: &Acked, collected: &Records) {

@@ -150,5 +150,5 @@ fn a_path_that_is_too_long_fails_the_flow() {
     flow.ack(0, &[port(0, 0, 0); MOST_HOPS]);
     assert_eq!(flow.control.failure(), None);
     flow.ack(0, &[port(0, 0, 0); MOST_HOPS + 1]);
-    assert!(flow.control.failure().is_some_and(|why| why.contains("more switches")));
+    assert!(flow.control.failure().is_some_and(|reason| reason.as_str().contains("more switches")));
 }

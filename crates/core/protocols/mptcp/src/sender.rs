@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use pullnet_rng::Stream;
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Instant, Picos};
 use pullnet_window::Subflow;
 
@@ -82,7 +82,7 @@ pub(crate) enum Expiry {
     /// The subflow is given up.
     SubflowDies,
     /// The subflow is given up, and none is left that could carry data.
-    Fails(&'static str),
+    Fails(FailureReason),
 }
 
 /// One connection as its sender knows it.
@@ -308,8 +308,10 @@ impl Sender {
         let alive = |carrier: &Carrier| matches!(carrier.phase, Phase::Opening | Phase::Established);
         let expiry = match self.carriers.iter().any(alive) {
             true => Expiry::SubflowDies,
-            false if opening => Expiry::Fails("the receiver does not answer the SYN"),
-            false => Expiry::Fails("the receiver is silent: too many timeouts in a row on every subflow"),
+            false if opening => Expiry::Fails(FailureReason::SynUnanswered),
+            false => Expiry::Fails(FailureReason::of_protocol(
+                &"the receiver is silent: too many timeouts in a row on every subflow",
+            )),
         };
         (data, expiry)
     }
@@ -348,13 +350,13 @@ impl Sender {
     }
 
     /// Description of the event that the connection waits for.
-    pub fn waiting_for(&self) -> &'static str {
+    pub fn waiting_for(&self) -> Awaited {
         let is = |phase: Phase| self.carriers.iter().any(|carrier| carrier.phase == phase);
         let timed_out = self.carriers.iter().any(|carrier| carrier.carries_new() && carrier.timeouts > 0);
         match () {
-            () if !is(Phase::Established) => "the SYN-ACK",
-            () if timed_out => "ACKs after a timeout",
-            () => "ACKs",
+            () if !is(Phase::Established) => Awaited::SynAck,
+            () if timed_out => Awaited::AcksAfterTimeout,
+            () => Awaited::Acks,
         }
     }
 }

@@ -4,7 +4,7 @@ use pullnet_connections::{
     Ack, Asking, Departure, Expiry, Limits, Message, Outgoing, Outlook, Pace, link_rate, smoothed,
     transmission_time,
 };
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, HostInfo, RateUnits};
+use pullnet_transport::{Awaited, ConnId, FailureReason, FlowSpec, HostAddr, HostInfo, RateUnits};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::PdqConfig;
@@ -289,10 +289,12 @@ impl Asking for Sender {
 
     fn on_timer(&mut self, now: Instant, config: &PdqConfig) -> Expiry {
         if now.since(self.outlook.sent.last_heard.min(now)) >= config.give_up {
-            return Expiry::Failed("the receiver is silent");
+            return Expiry::Failed(FailureReason::ReceiverSilent);
         }
         if self.too_late(config) <= now {
-            return Expiry::Failed("terminated early: its deadline cannot be met");
+            return Expiry::Failed(FailureReason::of_protocol(
+                &"terminated early: its deadline cannot be met",
+            ));
         }
         if self.unanswered_at(config) <= now {
             self.stop();
@@ -300,12 +302,12 @@ impl Asking for Sender {
         self.outlook.sent.expire(now, self.patience(config)).map_or(Expiry::Nothing, Expiry::Timeout)
     }
 
-    fn waiting_for(&self) -> &'static str {
+    fn waiting_for(&self) -> Awaited {
         match (self.outlook.sent.has_data(), self.rate, self.paused_by) {
-            (false, ..) => "ACKs",
-            (_, 0, Some(_)) => "its turn",
-            (_, 0, None) => "the answer to its probe",
-            _ => "its rate",
+            (false, ..) => Awaited::Acks,
+            (_, 0, Some(_)) => Awaited::of_protocol(&"its turn"),
+            (_, 0, None) => Awaited::of_protocol(&"the answer to its probe"),
+            _ => Awaited::Rate,
         }
     }
 }

@@ -6,7 +6,8 @@ use pullnet_rng::Seed;
 use pullnet_transport::channel::Channel;
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{
-    ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts, Transport,
+    ConnId, Event, FailureReason, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts,
+    Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Packets, Picos};
 
@@ -156,7 +157,7 @@ fn an_rts_without_an_answer_is_repeated_until_the_flow_fails() {
     s.at(ns(1_199_999)).sends([again; 4]).reports([]);
     s.at(ns(1_200_000)).sends_nothing();
     let counts = SendCounts::default();
-    s.reports([Event::Failed { to: THERE, conn: CONN, reason: "the receiver is silent", counts }]);
+    s.reports([Event::Failed { to: THERE, conn: CONN, reason: FailureReason::ReceiverSilent, counts }]);
 }
 
 // The destination.

@@ -5,7 +5,8 @@ use pullnet_rng::Seed;
 use pullnet_roce::{RdmaHeader, Recovery, Roce, RoceConfig};
 use pullnet_transport::script::{Arriving, Script};
 use pullnet_transport::{
-    ConnId, Event, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts, Transport,
+    ConnId, Event, FailureReason, Fate, FlowSpec, HostAddr, HostInfo, Protocol, Received, SendCounts,
+    Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
@@ -162,7 +163,7 @@ fn a_flow_ends_when_all_is_acknowledged_or_nobody_answers() {
     let quick = RoceConfig { give_up: Picos::from_millis(10), ..config(Recovery::GoBackN) };
     let mut s = host(&quick);
     s.opens(flow(1)).at(us(10_001));
-    let failed = |event: &Event| matches!(event, Event::Failed { reason: "the receiver is silent", .. });
+    let failed = |event: &Event| matches!(event, Event::Failed { reason: FailureReason::ReceiverSilent, .. });
     assert!(s.reported().iter().any(failed));
     assert_eq!(s.sent().len(), 3, "the first packet and two timeouts");
 }
@@ -186,7 +187,7 @@ fn a_paused_flow_fails_while_it_waits_for_its_turn() {
     while let Some(deadline) = host.poll_timeout().filter(|deadline| deadline.at <= end) {
         host.handle_timeout(deadline.at);
     }
-    let (reason, counts) = ("the receiver is silent", SendCounts { sent: 2, again: 0, timeouts: 0 });
+    let (reason, counts) = (FailureReason::ReceiverSilent, SendCounts { sent: 2, again: 0, timeouts: 0 });
     let acked = Event::Acked { to: THERE, conn: CONN, latency: us(2) };
     assert_eq!(host.poll_event(), Some(acked));
     assert_eq!(host.poll_event(), Some(Event::Failed { to: THERE, conn: CONN, reason, counts }));

@@ -9,8 +9,8 @@ use pullnet_connections::{Connections, Finished, RoundRobin};
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, GroupMember, HostAddr, Received, SendCounts,
-    Side, Source, Transmit, Transport,
+    Awaited, Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, GroupMember,
+    HostAddr, Received, SendCounts, Side, Source, TimerKind, Transmit, Transport,
 };
 use pullnet_units::Instant;
 
@@ -101,7 +101,7 @@ impl ScdpEndpoint {
         }
     }
 
-    fn refuse(&mut self, flow: &FlowSpec, reason: &'static str) {
+    fn refuse(&mut self, flow: &FlowSpec, reason: FailureReason) {
         let (to, conn, counts) = (flow.to, flow.conn, SendCounts::default());
         self.events.push_back(Event::Failed { to, conn, reason, counts });
     }
@@ -110,9 +110,9 @@ impl ScdpEndpoint {
     fn admits(&mut self, flow: &FlowSpec) -> bool {
         let reason =
             if self.senders.find(flow.to, flow.conn).is_some() || self.sent.contains(flow.to, flow.conn) {
-                "the connection number is still in use or in time-wait"
+                FailureReason::NumberInUse
             } else if flow.size.is_some_and(|size| size.0 == 0) {
-                "a flow of zero bytes has nothing to send"
+                FailureReason::EmptyFlow
             } else {
                 return true;
             };
@@ -126,7 +126,7 @@ impl ScdpEndpoint {
             return false;
         }
         let Some(sender) = Sender::open(now, &self.rules, flow, share, &mut self.chance) else {
-            self.refuse(flow, "a flow has at most 2^32 - 2 symbols");
+            self.refuse(flow, FailureReason::of_protocol(&"a flow has at most 2^32 - 2 symbols"));
             return false;
         };
         let sender = if members.is_empty() { sender } else { sender.with_group(members) };
@@ -195,14 +195,14 @@ impl ScdpEndpoint {
             self.events.push_back(Event::Failed {
                 to: member.addr,
                 conn: ConnId(conn.0 + member.row),
-                reason: "the receiver keeps its group waiting",
+                reason: FailureReason::of_protocol(&"the receiver keeps its group waiting"),
                 counts: core::mem::take(&mut counts),
             });
         }
     }
 
     /// Fails the flows of a group whose receivers are all silent.
-    fn fail_group(&mut self, now: Instant, conn: ConnId, reason: &'static str) {
+    fn fail_group(&mut self, now: Instant, conn: ConnId, reason: FailureReason) {
         let Some((key, slot)) = self.group_slot(conn) else { return };
         let members: Vec<_> = self.senders.get_mut(slot).map_or_else(Vec::new, |sender| {
             sender
@@ -443,19 +443,18 @@ impl ScdpEndpoint {
 
     /// Handles the timeout of a sender.
     fn ask(&mut self, now: Instant, slot: u32) {
-        const SILENT: &str = "the receiver is silent";
         let asked = self.with_sender(slot, |sender, rules, _| {
             let (to, conn, row) = (sender.to, sender.conn, sender.row);
             (to, conn, row, sender.group.is_some(), sender.on_timeout(now, rules))
         });
         match asked {
-            Some((_, conn, _, true, Err(()))) => self.fail_group(now, conn, SILENT),
+            Some((_, conn, _, true, Err(()))) => self.fail_group(now, conn, FailureReason::ReceiverSilent),
             Some((to, conn, row, false, Err(()))) => {
                 let counts = self.close_sender(now, to, conn, slot);
                 self.events.push_back(Event::Failed {
                     to,
                     conn: ConnId(conn.0 + row),
-                    reason: SILENT,
+                    reason: FailureReason::ReceiverSilent,
                     counts,
                 });
             }
@@ -481,10 +480,14 @@ impl ScdpEndpoint {
 
     /// Earliest of the timers and time-waits.
     fn first_timer(&self) -> Deadline {
-        let first = Deadline { at: self.sent.due().min(self.received.due()), why: "time-wait" };
+        let first = Deadline { at: self.sent.due().min(self.received.due()), timer: TimerKind::TimeWait };
         match self.timers.peek() {
-            Some(Reverse((at, Timer::Sender(_)))) => first.min_at(*at, "a silent receiver"),
-            Some(Reverse((at, Timer::Receiver(_)))) => first.min_at(*at, "lost symbols or decoding"),
+            Some(Reverse((at, Timer::Sender(_)))) => {
+                first.min_at(*at, TimerKind::of_protocol(&"a silent receiver"))
+            }
+            Some(Reverse((at, Timer::Receiver(_)))) => {
+                first.min_at(*at, TimerKind::of_protocol(&"lost symbols or decoding"))
+            }
             None => first,
         }
     }
@@ -517,7 +520,10 @@ impl Transport for ScdpEndpoint {
     fn open_source(&mut self, now: Instant, flow: FlowSpec, source: Source) {
         match Share::new(source.index, source.of) {
             Ok(share) => drop(self.open_any(now, &flow, share, &[])),
-            Err(_) => self.refuse(&flow, "a sender's number is below the number of senders"),
+            Err(_) => self.refuse(
+                &flow,
+                FailureReason::of_protocol(&"a sender's number is below the number of senders"),
+            ),
         }
     }
 
@@ -542,7 +548,7 @@ impl Transport for ScdpEndpoint {
     fn poll_timeout(&self) -> Option<Deadline> {
         let mut first = self.first_timer();
         if !self.pulls.is_empty() {
-            first = first.min_at(self.pacer.free_at(), "pull pacer");
+            first = first.min_at(self.pacer.free_at(), TimerKind::PullPacer);
         }
         (first.at != Instant::NEVER).then_some(first)
     }
@@ -576,7 +582,11 @@ impl Transport for ScdpEndpoint {
                 conn: receiver.conn,
                 bytes: receiver.bytes,
                 last_progress: receiver.last_progress,
-                waiting_for: if receiver.complete() { "decoding" } else { "symbols" },
+                waiting_for: if receiver.complete() {
+                    Awaited::of_protocol(&"decoding")
+                } else {
+                    Awaited::of_protocol(&"symbols")
+                },
                 counts: SendCounts::default(),
             });
         }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use pullnet_codes::{MAX_ENCODING_SYMBOLS, Share};
 use pullnet_pull::PathSet;
 use pullnet_rng::Stream;
-use pullnet_transport::{Class, ConnId, FlowSpec, GroupMember, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{Awaited, Class, ConnId, FlowSpec, GroupMember, HostAddr, SendCounts, Transmit};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::{Rules, TOP};
@@ -268,8 +268,8 @@ impl Sender {
         self.ask || self.push > 0 || self.credit > 0
     }
 
-    pub fn waiting_for(&self) -> &'static str {
-        if self.can_send() { "its turn on the link" } else { "pulls" }
+    pub fn waiting_for(&self) -> Awaited {
+        if self.can_send() { Awaited::LinkTurn } else { Awaited::of_protocol(&"pulls") }
     }
 
     /// Handles a pull: the advance of its number is the credit it grants. From an old pull, only the block fields count.

@@ -2,7 +2,7 @@
 
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
+use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 use pullnet_unresponsive::{Unresponsive, UnresponsiveConfig, UnresponsiveEndpoint, UnresponsiveHeader};
 
@@ -98,7 +98,7 @@ fn what_is_missing_is_repeated_after_the_last_new_packet_in_the_order_of_departu
 fn a_flow_without_any_ack_fails() {
     let mut s = host(&config());
     s.opens(flow(1)).at(us(49_999));
-    let failed = |event: &Event| matches!(event, Event::Failed { reason: "the receiver is silent", .. });
+    let failed = |event: &Event| matches!(event, Event::Failed { reason: FailureReason::ReceiverSilent, .. });
     assert!(!s.reported().iter().any(failed));
     assert!(s.at(us(50_000)).reported().iter().any(failed));
     assert!(s.open_flows().is_empty());

@@ -7,8 +7,8 @@ use core::hash::BuildHasher;
 use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
-    Side, Transmit, Transport,
+    Awaited, Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received,
+    SendCounts, Side, TimerKind, Transmit, Transport,
 };
 use pullnet_units::{Instant, Picos};
 use rustc_hash::FxBuildHasher;
@@ -136,11 +136,11 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     }
 
     fn first_timer(&self) -> Deadline {
-        let mut first = Deadline { at: self.sent.due(), why: "sender's time-wait" };
-        first = first.min_at(self.received.due(), "receiver's time-wait");
+        let mut first = Deadline { at: self.sent.due(), timer: TimerKind::SenderTimeWait };
+        first = first.min_at(self.received.due(), TimerKind::ReceiverTimeWait);
         match self.timers.peek() {
-            Some(Reverse((at, Timer::Sender(_)))) => first.min_at(*at, "retransmission"),
-            Some(Reverse((at, Timer::Receiver(_)))) => first.min_at(*at, "delayed ACK or silent sender"),
+            Some(Reverse((at, Timer::Sender(_)))) => first.min_at(*at, TimerKind::Retransmission),
+            Some(Reverse((at, Timer::Receiver(_)))) => first.min_at(*at, TimerKind::DelayedAckOrSilentSender),
             None => first,
         }
     }
@@ -211,7 +211,7 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
 
     #[inline]
     fn poll_timeout(&self) -> Option<Deadline> {
-        (self.due != Instant::NEVER).then(|| Deadline { at: self.due, why: self.first_timer().why })
+        (self.due != Instant::NEVER).then(|| Deadline { at: self.due, timer: self.first_timer().timer })
     }
 
     fn open_flows(&self, visit: &mut dyn FnMut(FlowStatus)) {
@@ -233,7 +233,7 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
                 conn: receiver.conn,
                 bytes: receiver.bytes,
                 last_progress: receiver.last_progress,
-                waiting_for: "data",
+                waiting_for: Awaited::Data,
                 counts: SendCounts::default(),
             });
         }

@@ -2,7 +2,7 @@
 
 use core::hash::BuildHasher;
 
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, SendCounts, Transmit};
 use pullnet_units::Instant;
 
 use super::{Endpoint, Timer};
@@ -17,14 +17,13 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
     pub(super) fn open_flow(&mut self, now: Instant, flow: &FlowSpec) {
         let packets = flow.size.map_or(0, |size| size.0.div_ceil(u64::from(self.rules.mtu)));
         if flow.size.is_some() && packets == 0 {
-            return self.refuse(flow, "a flow of zero bytes has nothing to send");
+            return self.refuse(flow, FailureReason::EmptyFlow);
         }
         if packets > MOST_PACKETS {
-            return self
-                .refuse(flow, "a flow has at most 2^32 - 2 packets: use a larger mtu or several flows");
+            return self.refuse(flow, FailureReason::TooManyPackets);
         }
         if self.sent.contains(flow.to, flow.conn) || self.senders.find(flow.to, flow.conn).is_some() {
-            return self.refuse(flow, "the connection number is still in use or in time-wait");
+            return self.refuse(flow, FailureReason::NumberInUse);
         }
         let Self { rules, control, chance, events, .. } = self;
         let mut cx = Context { now, rules, control, chance, events };
@@ -38,7 +37,7 @@ impl<C: Control, S: BuildHasher + Default> Endpoint<C, S> {
         self.with_sender(now, slot, |_, _| ());
     }
 
-    fn refuse(&mut self, flow: &FlowSpec, reason: &'static str) {
+    fn refuse(&mut self, flow: &FlowSpec, reason: FailureReason) {
         let counts = SendCounts::default();
         self.events.push(Event::Failed { to: flow.to, conn: flow.conn, reason, counts });
     }

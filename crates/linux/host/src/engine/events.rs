@@ -1,6 +1,6 @@
 //! Events reported by the transport.
 
-use pullnet_transport::{ConnId, Event, HostAddr, Streaming, Transport};
+use pullnet_transport::{ConnId, Event, FailureReason, HostAddr, Streaming, Transport};
 use pullnet_units::Instant;
 use pullnet_wire::{Reason, Shape};
 
@@ -112,12 +112,44 @@ impl<C: Carrier> Engine<C> {
         self.release_if_over(now, index);
     }
 
-    fn sending_failed(&mut self, now: Instant, to: HostAddr, conn: ConnId, reason: &'static str) {
+    fn sending_failed(&mut self, now: Instant, to: HostAddr, conn: ConnId, reason: FailureReason) {
         let Some(index) = self.streams.find(&Name::of(to, conn, false)) else { return };
-        tracing::debug!(conn = conn.0, reason, "the transport gave up");
+        tracing::debug!(conn = conn.0, %reason, "the transport gave up");
+        let error = match reason {
+            FailureReason::ReceiverSilent => StreamError::Silent,
+            reason => StreamError::Failed(reason),
+        };
         if let Some(stream) = self.streams.get_mut(index) {
-            stream.sending = Sending::Failed(StreamError::Silent);
+            stream.sending = Sending::Failed(error.clone());
         }
-        self.fail(now, index, &StreamError::Silent);
+        self.fail(now, index, &error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EngineOptions, StreamOptions};
+
+    /// The error of a write and of a read after the transport gave up a stream for `reason`.
+    fn errors(reason: FailureReason) -> [Option<StreamError>; 2] {
+        let mut engine = Engine::new(EngineOptions::new([10, 0, 0, 1].into())).unwrap();
+        let now = Instant::ZERO;
+        let id = engine.connect(now, ([10, 0, 0, 2], 61199).into(), 7, StreamOptions::default()).unwrap();
+        engine.write(now, id, &[1; 100]).unwrap();
+        let stream = engine.streams.get(id.index).unwrap();
+        let (to, conn) = (stream.peer, stream.sending_conn());
+        engine.sending_failed(now, to, conn, reason);
+        [engine.write(now, id, &[1]).err(), engine.read(now, id, &mut [0]).err()]
+    }
+
+    #[test]
+    fn applications_are_told_why_the_transport_gave_up() {
+        let silent = Some(StreamError::Silent);
+        assert_eq!(errors(FailureReason::ReceiverSilent), [silent.clone(), silent]);
+        let [written, read] = errors(FailureReason::NumbersUsedUp);
+        assert_eq!(written, Some(StreamError::Failed(FailureReason::NumbersUsedUp)));
+        assert_eq!(read, written);
+        assert_eq!(written.unwrap().to_string(), "the stream failed: the packet numbers are used up");
     }
 }

@@ -3,7 +3,7 @@
 use pullnet_rng::Seed;
 use pullnet_stencil_name::{StencilName, StencilNameConfig, StencilNameEndpoint, StencilNameHeader};
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
+use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
 use pullnet_units::{BitsPerSec, Bytes, Picos};
 
 const THERE: HostAddr = HostAddr(2);
@@ -44,7 +44,7 @@ fn a_timeout_retransmits_and_the_last_one_fails_the_flow() {
     sender.at(Picos::from_millis(1)).sends([data(0, true)]);
     sender.at(Picos::from_millis(2)).sends([data(0, true)]);
     sender.at(Picos::from_millis(3)).sends_nothing();
-    let (reason, counts) = ("the receiver is silent", SendCounts { sent: 3, again: 2, timeouts: 3 });
+    let (reason, counts) = (FailureReason::ReceiverSilent, SendCounts { sent: 3, again: 2, timeouts: 3 });
     assert_eq!(sender.reported().last(), Some(&Event::Failed { to: THERE, conn: CONN, reason, counts }));
 }
 

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use pullnet_qdisc::{ClassRule, Classes, Context, Discipline, Item, Outcome, Signal};
 use pullnet_rng::{Seed, SmallStream};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, FlowStatus, Header, Hop, HostAddr, HostInfo, Medium, Packed,
-    Protocol, Received, Transport,
+    Awaited, Class, ConnId, Event, Fate, FlowSpec, FlowStatus, Header, Hop, HostAddr, HostInfo, Medium,
+    Packed, Protocol, Received, Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
@@ -208,7 +208,7 @@ impl<T: Transport<Header: Header<Words = Medium>>, R: Watched> Net<T, R> {
 
     /// Open flows of a host: data packets sent, bytes acknowledged, and what each one waits for.
     #[allow(dead_code, reason = "not every transport's tests need it")]
-    pub fn statuses(&self, host: usize) -> Vec<(u32, u64, &'static str)> {
+    pub fn statuses(&self, host: usize) -> Vec<(u32, u64, Awaited)> {
         let mut statuses = Vec::new();
         let mut note =
             |status: FlowStatus| statuses.push((status.counts.sent, status.bytes, status.waiting_for));

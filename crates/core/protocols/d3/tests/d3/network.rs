@@ -115,7 +115,7 @@ fn quenched_flows_leave_their_rate_to_others() {
         net.run(at(100_000));
         net.events
     };
-    let quenched = |(.., event): &(Instant, usize, Event)| matches!(event, Event::Failed { conn: ConnId(1), reason, .. } if reason.starts_with("quenched"));
+    let quenched = |(.., event): &(Instant, usize, Event)| matches!(event, Event::Failed { conn: ConnId(1), reason, .. } if reason.as_str().starts_with("quenched"));
     let met = |(when, _, event): &(Instant, usize, Event)| {
         matches!(event, Event::Completed { conn: ConnId(2), .. }) && *when <= at(8_000)
     };

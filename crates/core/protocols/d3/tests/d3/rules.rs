@@ -148,8 +148,7 @@ fn late_flows_are_quenched_as_soon_as_their_link_is_too_slow() {
     s.at(us(810)).receives(granted(4, 20)).at(us(811));
     let ask = Ask { ends: true, ..ask(5, 0, Some((8_000, 20))) };
     s.sends([D3Header::Request { conn: CONN, quenched: true, ask }]);
-    let quenched =
-        |event: &Event| matches!(event, Event::Failed { reason, .. } if reason.starts_with("quenched"));
+    let quenched = |event: &Event| matches!(event, Event::Failed { reason, .. } if reason.as_str().starts_with("quenched"));
     assert!(s.reported().iter().any(quenched));
 }
 

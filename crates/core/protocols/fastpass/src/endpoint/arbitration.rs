@@ -69,7 +69,7 @@ impl FastpassRules {
 
     /// The arbiter's epochs.
     pub(super) fn arbitrate(&mut self, flows: &mut Flows<Self>, now: Instant) {
-        while let Some(arbiter) = self.arbiter.as_mut().filter(|arbiter| arbiter.due().0 <= now) {
+        while let Some(arbiter) = self.arbiter.as_mut().filter(|arbiter| arbiter.due().at <= now) {
             let Some((epoch, schedules)) = arbiter.on_timeout(now, &self.rules) else { continue };
             for Schedule { source, ways, slots } in schedules {
                 let paths = self.link.paths_to(ways);

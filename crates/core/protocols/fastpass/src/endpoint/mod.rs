@@ -8,7 +8,8 @@ use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules, SmallQu
 use pullnet_pull::HostLink;
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, Transmit,
+    Class, ConnId, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind,
+    Transmit,
 };
 use pullnet_units::Instant;
 
@@ -142,8 +143,8 @@ impl Rules for FastpassRules {
     type Header = FastpassHeader;
     type Sender = Sender;
     type Receiver = Incoming;
-    const SENDER_WAITS: &'static str = "the arbiter or ACKs";
-    const RECEIVER_WAITS: &'static str = "a silent sender";
+    const SENDER_TIMER: TimerKind = TimerKind::of_protocol(&"the arbiter or ACKs");
+    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.rules.mtu.into()
@@ -182,11 +183,16 @@ impl Rules for FastpassRules {
     fn clock(&self) -> Deadline {
         if !self.local.is_empty() {
             // The timer of a flow has told the arbiter on this host something, which it hears before the next input.
-            return Deadline { at: Instant::ZERO, why: "the arbiter on this host" };
+            return Deadline {
+                at: Instant::ZERO,
+                timer: TimerKind::of_protocol(&"the arbiter on this host"),
+            };
         }
-        let (arbiter, why) = self.arbiter.as_ref().map_or((Instant::NEVER, ""), |arbiter| arbiter.due());
-        let first = Deadline { at: self.next_slot(), why: "a timeslot" };
-        first.min_at(arbiter, why).min_at(self.liaison.probe_at, "a silent arbiter")
+        let mut first = Deadline { at: self.next_slot(), timer: TimerKind::of_protocol(&"a timeslot") };
+        if let Some(Deadline { at, timer }) = self.arbiter.as_ref().map(|arbiter| arbiter.due()) {
+            first = first.min_at(at, timer);
+        }
+        first.min_at(self.liaison.probe_at, TimerKind::of_protocol(&"a silent arbiter"))
     }
 
     /// Requests by timers of flows at the instant of an arbitration come too late for it.

@@ -1,7 +1,7 @@
 //! The sources of a host.
 
 use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, Transmit};
+use pullnet_transport::{Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, Transmit};
 use pullnet_units::Instant;
 
 use super::{FastpassRules, SCHEDULED, UNSCHEDULED};
@@ -71,7 +71,7 @@ impl FastpassRules {
                 let counts = sender.packets.counts;
                 flows.events.push(Event::TimedOut { to, conn, seq });
                 self.part(flows, now, handle);
-                flows.fail(now, to, conn, "the receiver is silent", counts);
+                flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);
             }
         }
     }

@@ -3,7 +3,9 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink, Policy, Queued};
 use pullnet_rng::Stream;
-use pullnet_transport::{Class, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Side, Transmit};
+use pullnet_transport::{
+    Awaited, Class, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Side, TimerKind, Transmit,
+};
 use pullnet_units::Instant;
 
 use crate::config::{HomaConfig, LEVELS};
@@ -50,8 +52,8 @@ impl Rules for HomaRules {
     type Header = HomaHeader;
     type Sender = Sender;
     type Receiver = Receiver;
-    const SENDER_WAITS: &'static str = "a word from the receiver";
-    const RECEIVER_WAITS: &'static str = "missing packets";
+    const SENDER_TIMER: TimerKind = TimerKind::of_protocol(&"a word from the receiver");
+    const RECEIVER_TIMER: TimerKind = TimerKind::of_protocol(&"missing packets");
 
     fn mtu(&self) -> u64 {
         self.config.mtu.0
@@ -113,7 +115,7 @@ impl Rules for HomaRules {
             conn: sender.flow.conn,
             bytes: sender.acknowledged(&self.config),
             last_progress: sender.last_progress,
-            waiting_for: if sender.can_send() { "its turn on the link" } else { "grants" },
+            waiting_for: if sender.can_send() { Awaited::LinkTurn } else { Awaited::of_protocol(&"grants") },
             counts: sender.counts,
         }
     }
@@ -125,7 +127,7 @@ impl Rules for HomaRules {
             conn: receiver.conn,
             bytes: receiver.bytes,
             last_progress: receiver.last_progress,
-            waiting_for: "data",
+            waiting_for: Awaited::Data,
             counts: SendCounts::default(),
         }
     }

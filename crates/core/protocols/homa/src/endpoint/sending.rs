@@ -1,7 +1,7 @@
 //! The sending side of a host.
 
 use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{Class, ConnId, FlowSpec, HostAddr, Transmit};
+use pullnet_transport::{Class, ConnId, FailureReason, FlowSpec, HostAddr, Transmit};
 use pullnet_units::Instant;
 
 use super::HomaRules;
@@ -76,7 +76,7 @@ impl HomaRules {
             Check::GiveUp => {
                 let counts = sender.counts;
                 self.link.ready.forget(slot);
-                return flows.fail(now, to, conn, "the receiver is silent", counts);
+                return flows.fail(now, to, conn, FailureReason::ReceiverSilent, counts);
             }
         }
         self.link.line_up(flows, slot);

@@ -6,8 +6,8 @@ use alloc::collections::BTreeSet;
 use pullnet_connections::{Connections, Finished, SmallQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side,
-    Transmit, Transport,
+    Awaited, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
+    Side, TimerKind, Transmit, Transport,
 };
 use pullnet_units::{Instant, Picos};
 use pullnet_window::{Control, Endpoint, Insight, Rules, Segment};
@@ -206,13 +206,13 @@ impl<C: Control> Transport for MultipathEndpoint<C> {
     }
 
     fn poll_timeout(&self) -> Option<Deadline> {
-        let mut first = Deadline { at: self.sent.due(), why: "sender's time-wait" };
-        first = first.min_at(self.received.due(), "receiver's time-wait");
+        let mut first = Deadline { at: self.sent.due(), timer: TimerKind::SenderTimeWait };
+        first = first.min_at(self.received.due(), TimerKind::ReceiverTimeWait);
         if let Some((at, _)) = self.silences.first() {
-            first = first.min_at(*at, "silent sender");
+            first = first.min_at(*at, TimerKind::SilentSender);
         }
         if let Some(deadline) = self.subflows.poll_timeout() {
-            first = first.min_at(deadline.at, deadline.why);
+            first = first.min_at(deadline.at, deadline.timer);
         }
         (first.at != Instant::NEVER).then_some(first)
     }
@@ -236,7 +236,7 @@ impl<C: Control> Transport for MultipathEndpoint<C> {
                 conn: receiver.conn,
                 bytes: receiver.bytes,
                 last_progress: receiver.last_progress,
-                waiting_for: "data",
+                waiting_for: Awaited::Data,
                 counts: SendCounts::default(),
             });
         }

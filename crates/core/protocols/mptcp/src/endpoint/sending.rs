@@ -1,7 +1,9 @@
 //! The sending side of a host.
 
 use pullnet_rng::Stream;
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, Received, SendCounts, Transmit, Transport};
+use pullnet_transport::{
+    ConnId, Event, FailureReason, FlowSpec, HostAddr, Received, SendCounts, Transmit, Transport,
+};
 use pullnet_units::Instant;
 use pullnet_window::{Control, Paths, Segment};
 
@@ -17,14 +19,13 @@ impl<C: Control> MultipathEndpoint<C> {
         let packets =
             flow.size.map_or(u64::from(u32::MAX), |size| size.0.div_ceil(u64::from(self.rules.mtu)));
         if packets == 0 {
-            return self.refuse(flow, "a flow of zero bytes has nothing to send");
+            return self.refuse(flow, FailureReason::EmptyFlow);
         }
         if flow.size.is_some() && packets > MOST_PACKETS {
-            return self
-                .refuse(flow, "a flow has at most 2^32 - 2 packets: use a larger mtu or several flows");
+            return self.refuse(flow, FailureReason::TooManyPackets);
         }
         if self.sent.contains(flow.to, flow.conn) || self.senders.find(flow.to, flow.conn).is_some() {
-            return self.refuse(flow, "the connection number is still in use or in time-wait");
+            return self.refuse(flow, FailureReason::NumberInUse);
         }
         let sizes = (self.rules.mtu, packets as u32, self.rules.receive_window);
         let mut sender = Sender::open(now, flow, sizes, &self.multipath, &mut self.chance);
@@ -32,7 +33,8 @@ impl<C: Control> MultipathEndpoint<C> {
         let slot = self.senders.insert(flow.to, flow.conn, sender);
         if slot >= MOST_CONNECTIONS {
             self.senders.remove(flow.to, flow.conn);
-            return self.refuse(flow, "the host has 2^20 open connections already");
+            return self
+                .refuse(flow, FailureReason::of_protocol(&"the host has 2^20 open connections already"));
         }
         self.open_subflow(now, slot, 0);
         if !self.rules.handshake {
@@ -40,7 +42,7 @@ impl<C: Control> MultipathEndpoint<C> {
         }
     }
 
-    fn refuse(&mut self, flow: &FlowSpec, reason: &'static str) {
+    fn refuse(&mut self, flow: &FlowSpec, reason: FailureReason) {
         let counts = SendCounts::default();
         self.events.push(Event::Failed { to: flow.to, conn: flow.conn, reason, counts });
     }

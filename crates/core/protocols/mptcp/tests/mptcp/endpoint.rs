@@ -3,7 +3,7 @@
 use pullnet_mptcp::{Coupling, Mptcp, MptcpConfig, MptcpEndpoint, MultipathHeader, SubflowPaths};
 use pullnet_rng::Seed;
 use pullnet_transport::script::{Arriving, Script};
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
+use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, HostInfo, Protocol, SendCounts};
 use pullnet_units::{BitsPerSec, Bytes, Packets, Picos};
 use pullnet_window::NewReno;
 
@@ -273,7 +273,8 @@ fn a_subflow_that_is_given_up_does_not_end_the_flow() {
         sent.iter().filter(|header| matches!(header, MultipathHeader::Data { subflow: 1, .. })).count(),
         1
     );
-    let reason = "the receiver is silent: too many timeouts in a row on every subflow";
+    let reason =
+        FailureReason::of_protocol(&"the receiver is silent: too many timeouts in a row on every subflow");
     let failed = |event: &Event| matches!(event, Event::Failed { reason: why, .. } if *why == reason);
     assert!(s.reported().iter().any(failed));
 }
@@ -283,8 +284,7 @@ fn a_flow_whose_syn_nobody_answers_fails() {
     let mut s = host(&MptcpConfig { retries: 2, ..plain() });
     s.opens(flow(4)).at(ms(60_000));
     assert_eq!(s.sent().len(), 3);
-    let failed =
-        |event: &Event| matches!(event, Event::Failed { reason: "the receiver does not answer the SYN", .. });
+    let failed = |event: &Event| matches!(event, Event::Failed { reason: FailureReason::SynUnanswered, .. });
     assert!(s.reported().iter().any(failed));
 }
 

@@ -9,8 +9,8 @@ use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
-    Side, Transmit, Transport,
+    Awaited, Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo,
+    Received, SendCounts, Side, TimerKind, Transmit, Transport,
 };
 use pullnet_units::Instant;
 use rustc_hash::FxBuildHasher;
@@ -132,11 +132,12 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
     /// Earliest deadline of the timers and time-waits.
     #[inline]
     fn first_timer(&self) -> Deadline {
-        let mut first = Deadline { at: self.sent.due(), why: "sender's time-wait" };
-        first = first.min_at(self.received.due(), "receiver's time-wait");
-        first = first.min_at(self.dismissed.due(), "time-wait of a dismissed connection");
+        let mut first = Deadline { at: self.sent.due(), timer: TimerKind::SenderTimeWait };
+        first = first.min_at(self.received.due(), TimerKind::ReceiverTimeWait);
+        first = first
+            .min_at(self.dismissed.due(), TimerKind::of_protocol(&"time-wait of a dismissed connection"));
         match self.timers.peek() {
-            Some(Reverse((at, timer))) if *at <= first.at => Deadline { at: *at, why: name(timer) },
+            Some(Reverse((at, timer))) if *at <= first.at => Deadline { at: *at, timer: name(timer) },
             _ => first,
         }
     }
@@ -177,11 +178,10 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
 
     fn open(&mut self, now: Instant, flow: FlowSpec) {
         if flow.size.is_some_and(|size| size.0 == 0) {
-            return self.refuse(&flow, "a flow of zero bytes has nothing to send");
+            return self.refuse(&flow, FailureReason::EmptyFlow);
         }
         if flow.size.is_some_and(|size| size.0.div_ceil(self.rules.mtu.into()) > MOST_PACKETS) {
-            return self
-                .refuse(&flow, "a flow has at most 2^32 - 2 packets: use a larger mtu or several flows");
+            return self.refuse(&flow, FailureReason::TooManyPackets);
         }
         if let Some(slot) = self.add_sender(now, &flow, Sender::open) {
             self.arm_check(slot, now + self.rules.timeout);
@@ -240,8 +240,8 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
     fn poll_timeout(&self) -> Option<Deadline> {
         let pull = if self.pulls.is_empty() { Instant::NEVER } else { self.pacer.free_at() };
         let at = pull.min(self.due);
-        let why = if pull <= self.due { "pull pacer" } else { self.first_timer().why };
-        (at != Instant::NEVER).then_some(Deadline { at, why })
+        let timer = if pull <= self.due { TimerKind::PullPacer } else { self.first_timer().timer };
+        (at != Instant::NEVER).then_some(Deadline { at, timer })
     }
 
     fn places(&self, step: u8, visit: &mut impl FnMut(*const u8)) {
@@ -275,16 +275,16 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
                 conn: receiver.conn,
                 bytes: receiver.bytes,
                 last_progress: receiver.last_progress,
-                waiting_for: "data",
+                waiting_for: Awaited::Data,
                 counts: SendCounts::default(),
             });
         }
     }
 }
 
-fn name(timer: &Timer) -> &'static str {
+fn name(timer: &Timer) -> TimerKind {
     match timer {
-        Timer::Retransmission(_) => "retransmission",
-        Timer::Silence(..) => "a silent sender",
+        Timer::Retransmission(_) => TimerKind::Retransmission,
+        Timer::Silence(..) => TimerKind::SilentSender,
     }
 }

@@ -3,7 +3,7 @@
 use core::hash::BuildHasher;
 
 use pullnet_connections::RoundRobin;
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, SendCounts, Transmit};
+use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, SendCounts, Transmit};
 use pullnet_units::Instant;
 
 use super::{NdpEndpoint, Timer};
@@ -21,7 +21,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
     ) -> Option<u32> {
         let in_time_wait = self.sent.contains(flow.to, flow.conn);
         if in_time_wait || self.senders.find(flow.to, flow.conn).is_some() {
-            self.refuse(flow, "the connection number is still in use or in time-wait");
+            self.refuse(flow, FailureReason::NumberInUse);
             return None;
         }
         let mut cx = Context { now, rules: &self.rules, chance: &mut self.chance };
@@ -32,7 +32,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         Some(slot)
     }
 
-    pub(super) fn refuse(&mut self, flow: &FlowSpec, reason: &'static str) {
+    pub(super) fn refuse(&mut self, flow: &FlowSpec, reason: FailureReason) {
         let counts = SendCounts::default();
         self.events.push(Event::Failed { to: flow.to, conn: flow.conn, reason, counts });
     }
@@ -127,7 +127,7 @@ impl<S: BuildHasher + Default> NdpEndpoint<S> {
         match check {
             Check::GiveUp => {
                 let counts = self.close_sender(now, to, conn, slot);
-                self.events.push(Event::Failed { to, conn, reason: "the receiver is silent", counts });
+                self.events.push(Event::Failed { to, conn, reason: FailureReason::ReceiverSilent, counts });
             }
             Check::Again { at, timed_out, probe } => {
                 let events = timed_out.into_iter().map(|seq| Event::TimedOut { to, conn, seq });

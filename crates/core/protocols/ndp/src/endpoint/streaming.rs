@@ -2,7 +2,7 @@
 
 use core::hash::BuildHasher;
 
-use pullnet_transport::{ConnId, Event, FlowSpec, HostAddr, Streaming};
+use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, HostAddr, Streaming};
 use pullnet_units::Instant;
 
 use super::NdpEndpoint;
@@ -19,7 +19,7 @@ impl<S: BuildHasher + Default> Streaming for NdpEndpoint<S> {
         let numbered = self.with_sender(now, slot, |sender, cx| sender.offer(cx, payload, last));
         if numbered == Some(false) {
             let counts = self.close_sender(now, to, conn, slot);
-            self.events.push(Event::Failed { to, conn, reason: "the packet numbers are used up", counts });
+            self.events.push(Event::Failed { to, conn, reason: FailureReason::NumbersUsedUp, counts });
         }
     }
 

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 
 use pullnet_pull::PathSet;
 use pullnet_rng::Stream;
-use pullnet_transport::{ConnId, FlowSpec, HostAddr, SendCounts};
+use pullnet_transport::{Awaited, ConnId, FlowSpec, HostAddr, SendCounts};
 use pullnet_units::{Instant, Picos};
 
 use crate::config::Rules;
@@ -148,18 +148,18 @@ impl Sender {
     }
 
     /// Description of the event that the connection waits for.
-    pub fn waiting_for(&self) -> &'static str {
+    pub fn waiting_for(&self) -> Awaited {
         let new_may_leave = self.window.next() < self.offered && (self.push > 0 || self.credit > 0);
         if self.idle() {
-            "data from the application"
+            Awaited::ApplicationData
         } else if new_may_leave || !self.urgent.is_empty() {
-            "its turn on the link"
+            Awaited::LinkTurn
         } else if !self.again.is_empty() {
-            "a pull to send trimmed packets again"
+            Awaited::of_protocol(&"a pull to send trimmed packets again")
         } else if self.window.is_empty() {
-            "a pull for new data"
+            Awaited::of_protocol(&"a pull for new data")
         } else {
-            "ACKs or NACKs of packets in flight"
+            Awaited::of_protocol(&"ACKs or NACKs of packets in flight")
         }
     }
 }

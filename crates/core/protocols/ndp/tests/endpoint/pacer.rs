@@ -4,7 +4,7 @@ use crate::common::*;
 use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
 use pullnet_settings::{Settings, Value};
 use pullnet_transport::script::{Arriving, Script, Sent};
-use pullnet_transport::{ConnId, HostAddr};
+use pullnet_transport::{ConnId, HostAddr, TimerKind};
 use pullnet_units::{Bytes, Picos};
 
 fn plain() -> NdpConfig {
@@ -157,5 +157,5 @@ fn the_deadline_of_the_next_pull_is_known_by_name() {
     s.receives_all([full(data(0)), full(data(1))]);
     s.at(Picos(0));
     let deadline = s.deadline().unwrap();
-    assert_eq!((deadline.at.0, deadline.why), (PACE.0, "pull pacer"));
+    assert_eq!((deadline.at.0, deadline.timer), (PACE.0, TimerKind::PullPacer));
 }

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use pullnet_ndp::{NdpConfig, NdpHeader, Nic};
-use pullnet_transport::{Class, ConnId, Event, FlowSpec, SendCounts, Transport};
+use pullnet_transport::{Class, ConnId, Event, FailureReason, FlowSpec, SendCounts, Transport};
 use pullnet_units::{Bytes, Instant, Packets};
 
 fn counts(sent: u32, again: u32, timeouts: u32) -> SendCounts {
@@ -485,7 +485,10 @@ fn a_silent_receiver_fails_the_flow_with_a_reason() {
     s.at(ms(5_200));
     let failed = s.reported();
     assert!(
-        matches!(failed.last(), Some(Event::Failed { conn: CONN, reason: "the receiver is silent", .. })),
+        matches!(
+            failed.last(),
+            Some(Event::Failed { conn: CONN, reason: FailureReason::ReceiverSilent, .. })
+        ),
         "{failed:?}"
     );
     assert!(s.open_flows().is_empty());
@@ -504,7 +507,7 @@ fn a_receiver_of_which_only_returned_headers_come_is_silent() {
     }
     let failed = s.reported();
     assert!(
-        matches!(failed.last(), Some(Event::Failed { reason: "the receiver is silent", .. })),
+        matches!(failed.last(), Some(Event::Failed { reason: FailureReason::ReceiverSilent, .. })),
         "{failed:?}"
     );
     assert!(s.open_flows().is_empty());
@@ -640,7 +643,7 @@ fn in_one_line_everything_leaves_once_as_it_is_allowed() {
 fn a_flow_with_more_packets_than_numbers_is_refused() {
     let mut s = host();
     s.opens(flow((1 << 32) - 1)).sends_nothing();
-    let reason = "a flow has at most 2^32 - 2 packets: use a larger mtu or several flows";
+    let reason = FailureReason::TooManyPackets;
     s.reports([Event::Failed { to: THERE, conn: CONN, reason, counts: counts(0, 0, 0) }]);
     s.opens(FlowSpec { conn: ConnId(8), ..flow((1 << 32) - 2) });
     assert_eq!(s.sent().len(), WINDOW as usize);

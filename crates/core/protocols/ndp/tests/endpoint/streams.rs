@@ -3,7 +3,7 @@
 use crate::common::*;
 use pullnet_ndp::{NdpConfig, NdpEndpoint, NdpHeader};
 use pullnet_transport::script::{Script, Sent};
-use pullnet_transport::{ConnId, Event, FlowSpec, SendCounts, Streaming};
+use pullnet_transport::{ConnId, Event, FailureReason, FlowSpec, SendCounts, Streaming, TimerKind};
 use pullnet_units::Picos;
 
 const OPENED: Event = Event::Opened { slot: 0, peer: THERE, conn: CONN };
@@ -347,7 +347,7 @@ fn an_idle_stream_finds_out_that_its_receiver_is_dead() {
     assert!(
         matches!(
             reported[..],
-            [Event::Failed { to: THERE, conn: CONN, reason: "the receiver is silent", .. }]
+            [Event::Failed { to: THERE, conn: CONN, reason: FailureReason::ReceiverSilent, .. }]
         ),
         "{reported:?}"
     );
@@ -446,7 +446,7 @@ fn holding_and_releasing_twice_is_doing_so_once() {
     s.at(ms(1)).sends_nothing();
     s.releases().releases();
     s.at(ms(2)).sends([pull(1), pull(2)]);
-    assert!(s.deadline().is_some_and(|deadline| deadline.why != "pull pacer"));
+    assert!(s.deadline().is_some_and(|deadline| deadline.timer != TimerKind::PullPacer));
 }
 
 #[test]

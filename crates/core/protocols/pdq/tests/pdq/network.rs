@@ -4,7 +4,7 @@ use crate::common::{RATE, Watched, at, flow, plan, run_plan};
 use proptest::prelude::*;
 use pullnet_pdq::{Pdq, PdqConfig, PdqEndpoint};
 use pullnet_qdisc::{PdqConfig as SwitchConfig, PdqRule, PdqRules};
-use pullnet_transport::{ConnId, Event};
+use pullnet_transport::{Awaited, ConnId, Event};
 use pullnet_units::{Instant, Picos};
 
 type Net = crate::common::Net<PdqEndpoint, PdqRule>;
@@ -124,7 +124,11 @@ fn a_paused_flow_sends_probes_only() {
     net.open(1, flow(1, 2, 5_000 * PACKETS, None));
     net.run(at(5_000));
     let status = net.statuses(1);
-    assert_eq!(status, [(0, 0, "its turn")], "no byte was acknowledged, and no data packet was sent");
+    assert_eq!(
+        status,
+        [(0, 0, Awaited::of_protocol(&"its turn"))],
+        "no byte was acknowledged, and no data packet was sent"
+    );
     let share = delivered(&net, at(1_500), at(5_000)) as f64 * 8.0 / (RATE.get() as f64 * 0.0035);
     // Headers take 0.037 of the link, and probes less than 0.02.
     assert!((0.94..0.963).contains(&share), "the other flow has {share} of the link");
@@ -142,7 +146,7 @@ fn a_flow_that_cannot_meet_its_deadline_ends_early() {
         net
     };
     let with = run(true);
-    let given_up = |(.., event): &(Instant, usize, Event)| matches!(event, Event::Failed { conn: ConnId(0), reason, .. } if reason.starts_with("terminated early"));
+    let given_up = |(.., event): &(Instant, usize, Event)| matches!(event, Event::Failed { conn: ConnId(0), reason, .. } if reason.as_str().starts_with("terminated early"));
     assert!(with.events.iter().any(given_up));
     assert!(matches!(ends(&with)[..], [(1, end)] if end < 6_000), "{:?}", ends(&with));
     let without = ends(&run(false));

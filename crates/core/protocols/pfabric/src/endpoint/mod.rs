@@ -3,7 +3,7 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Incoming, Rules};
 use pullnet_pull::{HostLink, Policy, Queued};
 use pullnet_rng::Stream;
-use pullnet_transport::{Fate, FlowSpec, FlowStatus, Received, Side, Transmit};
+use pullnet_transport::{Awaited, Fate, FlowSpec, FlowStatus, Received, Side, TimerKind, Transmit};
 use pullnet_units::Instant;
 
 use crate::config::{PfabricConfig, RankBy};
@@ -37,8 +37,8 @@ impl Rules for PfabricRules {
     type Header = PfabricHeader;
     type Sender = Sender;
     type Receiver = Incoming;
-    const SENDER_WAITS: &'static str = "retransmission";
-    const RECEIVER_WAITS: &'static str = "a silent sender";
+    const SENDER_TIMER: TimerKind = TimerKind::Retransmission;
+    const RECEIVER_TIMER: TimerKind = TimerKind::SilentSender;
 
     fn mtu(&self) -> u64 {
         self.config.mtu.0
@@ -86,7 +86,7 @@ impl Rules for PfabricRules {
             conn: sender.flow.conn,
             bytes: u64::from(sender.packets.acknowledged()) * self.config.mtu.0,
             last_progress: sender.packets.last_progress,
-            waiting_for: if sender.can_send() { "its turn on the link" } else { "ACKs" },
+            waiting_for: if sender.can_send() { Awaited::LinkTurn } else { Awaited::Acks },
             counts: sender.packets.counts,
         }
     }

@@ -1,7 +1,7 @@
 //! The sending side of a host.
 
 use pullnet_connections::{FlowPackets, Flows};
-use pullnet_transport::{Class, ConnId, Event, FlowSpec, HostAddr, Transmit};
+use pullnet_transport::{Class, ConnId, Event, FailureReason, FlowSpec, HostAddr, Transmit};
 use pullnet_units::Instant;
 
 use super::PfabricRules;
@@ -52,7 +52,13 @@ impl PfabricRules {
                 let counts = sender.packets.counts;
                 flows.events.push(Event::TimedOut { to, conn, seq });
                 self.link.ready.forget(slot);
-                return flows.fail(now, to, conn, "no data packet is acknowledged", counts);
+                return flows.fail(
+                    now,
+                    to,
+                    conn,
+                    FailureReason::of_protocol(&"no data packet is acknowledged"),
+                    counts,
+                );
             }
         }
         self.link.line_up(flows, slot);

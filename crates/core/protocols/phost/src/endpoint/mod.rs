@@ -4,7 +4,8 @@ use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Class, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side, Transmit,
+    Awaited, Class, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side,
+    TimerKind, Transmit,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -91,8 +92,8 @@ impl Rules for PhostRules {
     type Header = PhostHeader;
     type Sender = Sender;
     type Receiver = Receiver;
-    const SENDER_WAITS: &'static str = "a token";
-    const RECEIVER_WAITS: &'static str = "unanswered tokens";
+    const SENDER_TIMER: TimerKind = TimerKind::of_protocol(&"a token");
+    const RECEIVER_TIMER: TimerKind = TimerKind::of_protocol(&"unanswered tokens");
 
     fn mtu(&self) -> u64 {
         self.rules.mtu.into()
@@ -143,7 +144,7 @@ impl Rules for PhostRules {
 
     #[inline]
     fn clock(&self) -> Deadline {
-        Deadline { at: self.clock.due, why: "the token clock" }
+        Deadline { at: self.clock.due, timer: TimerKind::of_protocol(&"the token clock") }
     }
 
     fn tick(&mut self, flows: &mut Flows<Self>, now: Instant) {
@@ -157,7 +158,7 @@ impl Rules for PhostRules {
             conn: sender.flow.conn,
             bytes: sender.acknowledged(&self.rules),
             last_progress: sender.last_progress,
-            waiting_for: "tokens",
+            waiting_for: Awaited::of_protocol(&"tokens"),
             counts: sender.counts,
         }
     }
@@ -169,7 +170,7 @@ impl Rules for PhostRules {
             conn: receiver.conn,
             bytes: receiver.bytes,
             last_progress: receiver.last_progress,
-            waiting_for: "data",
+            waiting_for: Awaited::Data,
             counts: SendCounts::default(),
         }
     }

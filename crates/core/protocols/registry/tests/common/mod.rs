@@ -8,8 +8,8 @@ use pullnet_rng::{Seed, Stream};
 use pullnet_settings::{Field, Value};
 use pullnet_transport::channel::{Channel, Passage};
 use pullnet_transport::{
-    Class, ConnId, Event, Fate, FlowSpec, Framing, Header, HostAddr, HostInfo, Protocol, SendCounts,
-    Transmit, Transport,
+    Class, ConnId, Event, FailureReason, Fate, FlowSpec, Framing, Header, HostAddr, HostInfo, Protocol,
+    SendCounts, Transmit, Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
@@ -108,7 +108,7 @@ pub struct Flow {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     Completed(SendCounts),
-    Failed(&'static str),
+    Failed(FailureReason),
 }
 
 /// Observations of one flow.
@@ -195,7 +195,7 @@ fn note_events(seen: &mut BTreeMap<u32, Seen>, events: &[(Instant, usize, Event)
                 seen.entry(conn.0).or_default().ends.push((End::Completed(*counts), *counts));
             }
             Event::Failed { conn, reason, counts, .. } => {
-                seen.entry(conn.0).or_default().ends.push((End::Failed(reason), *counts));
+                seen.entry(conn.0).or_default().ends.push((End::Failed(*reason), *counts));
             }
             Event::TimedOut { conn, .. } => seen.entry(conn.0).or_default().timed_out += 1,
             Event::Acked { .. } | Event::Stray { .. } => {}
@@ -216,7 +216,7 @@ fn judge(seen: &Seen, flow: &Flow) -> End {
         End::Completed(_) => {
             assert_eq!((seen.received, counts.sent - counts.again), (1, packets), "{flow:?}: {counts:?}");
         }
-        End::Failed(reason) => assert!(!reason.is_empty()),
+        End::Failed(reason) => assert!(!reason.as_str().is_empty()),
     }
     end
 }
@@ -231,7 +231,7 @@ pub fn endpoint<P: Protocol>(config: &P::Config) -> P::Endpoint {
 pub fn drain<T: Transport>(endpoint: &mut T, now: Instant) -> u64 {
     for _ in 0..100 {
         let Some(due) = endpoint.poll_timeout().filter(|due| due.at <= now) else { break };
-        assert!(!due.why.is_empty());
+        assert!(!due.timer.as_str().is_empty());
         endpoint.handle_timeout(now);
     }
     let sent = (0..64).map_while(|_| endpoint.poll_transmit(now));

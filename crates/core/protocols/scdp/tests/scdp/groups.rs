@@ -4,8 +4,8 @@ use pullnet_codes::Share;
 use pullnet_rng::Seed;
 use pullnet_scdp::{Scdp, ScdpConfig, ScdpEndpoint, ScdpHeader, Shape, Symbol};
 use pullnet_transport::{
-    ConnId, Event, Fate, FlowSpec, GroupMember, HostAddr, HostInfo, Protocol, Received, Source, Transmit,
-    Transport,
+    ConnId, Event, FailureReason, Fate, FlowSpec, GroupMember, HostAddr, HostInfo, Protocol, Received,
+    Source, Transmit, Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
@@ -199,7 +199,7 @@ fn silent_receivers_fail_each_by_itself() {
     let mut host = sender(60);
     host.waits(Instant(20_000_000_000_000));
     let failed = host.events.iter().filter_map(|event| match event {
-        Event::Failed { to, conn, reason: "the receiver is silent", .. } => Some((*to, conn.0)),
+        Event::Failed { to, conn, reason: FailureReason::ReceiverSilent, .. } => Some((*to, conn.0)),
         _ => None,
     });
     assert_eq!(failed.collect::<Vec<_>>(), [(MEMBERS[0], 40), (MEMBERS[1], 41), (MEMBERS[2], 42)]);

@@ -6,8 +6,8 @@ use pullnet_rng::Seed;
 use pullnet_scdp::{Polyraptor, PolyraptorConfig, ScdpEndpoint, ScdpHeader};
 use pullnet_transport::channel::{Channel, Log, Passage};
 use pullnet_transport::{
-    ConnId, Event, Fate, FlowSpec, GroupMember, HostAddr, HostInfo, Protocol, Received, Source, Transmit,
-    Transport,
+    ConnId, Event, FailureReason, Fate, FlowSpec, GroupMember, HostAddr, HostInfo, Protocol, Received,
+    Source, Transmit, Transport,
 };
 use pullnet_units::{BitsPerSec, Bytes, Instant, Picos};
 
@@ -192,7 +192,10 @@ fn a_dead_receiver_fails_and_the_others_go_on() {
             _ => None,
         })
         .collect();
-    assert_eq!(failed, [(MEMBERS[2], 42, "the receiver keeps its group waiting")]);
+    assert_eq!(
+        failed,
+        [(MEMBERS[2], 42, FailureReason::of_protocol(&"the receiver keeps its group waiting"))]
+    );
     assert!(sent.iter().all(|packet| packet.to == flow.to), "no session of its own");
     let pulled = symbols(&sent).len();
     assert!(pulled > 21 + 20, "the others go on: {pulled} symbols");

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use pullnet_tcp::{Segment, TcpConfig};
-use pullnet_transport::{Class, Event, FlowSpec, Transport};
+use pullnet_transport::{Awaited, Class, Event, FailureReason, FlowSpec, TimerKind, Transport};
 use pullnet_units::{Bytes, Instant, Packets, Picos};
 
 /// Timeouts without a lower bound that hides them; the first is 1 s.
@@ -152,7 +152,7 @@ fn a_flow_to_a_dead_host_fails_after_the_last_of_its_retries() {
     let Some(Event::Failed { reason, counts: tried, .. }) = s.reported().last().copied() else {
         panic!("the flow has not failed");
     };
-    assert_eq!((reason, tried), ("the receiver is silent: too many timeouts in a row", counts(4, 3, 4)));
+    assert_eq!((reason, tried), (FailureReason::TimeoutsInARow, counts(4, 3, 4)));
     assert!(s.open_flows().is_empty());
 }
 
@@ -166,7 +166,7 @@ fn greeting() -> TcpConfig {
 fn data_waits_for_the_syn_ack() {
     let mut s = host(&greeting());
     s.opens(flow(100)).sends([Segment::Syn { conn: CONN }]);
-    assert_eq!(s.open_flows()[0].waiting_for, "the SYN-ACK");
+    assert_eq!(s.open_flows()[0].waiting_for, Awaited::SynAck);
     s.at(us(50)).receives(word(Segment::SynAck { conn: CONN })).sends([data(0), data(1)]);
     // The handshake was the first sample: the least timeout holds.
     s.at(ms(200)).sends_nothing();
@@ -212,7 +212,7 @@ fn a_flow_to_a_host_that_never_was_fails_without_data() {
     let expected = Event::Failed {
         to: THERE,
         conn: CONN,
-        reason: "the receiver does not answer the SYN",
+        reason: FailureReason::SynUnanswered,
         counts: counts(0, 0, 3),
     };
     assert_eq!(s.reported().last(), Some(&expected));
@@ -239,15 +239,15 @@ fn flows_that_cannot_be_sent_fail_at_once_and_say_why() {
     let mut s = host(&plain());
     let fails = |reason| [Event::Failed { to: THERE, conn: CONN, reason, counts: counts(0, 0, 0) }];
     s.opens(FlowSpec { size: Some(Bytes(0)), ..flow(1) });
-    s.reports(fails("a flow of zero bytes has nothing to send"));
+    s.reports(fails(FailureReason::EmptyFlow));
     s.opens(FlowSpec { size: Some(Bytes(u64::MAX)), ..flow(1) });
-    s.reports(fails("a flow has at most 2^32 - 2 packets: use a larger mtu or several flows"));
+    s.reports(fails(FailureReason::TooManyPackets));
     s.opens(flow(1)).sent();
     s.opens(flow(1)).sends_nothing();
-    s.reports(fails("the connection number is still in use or in time-wait"));
+    s.reports(fails(FailureReason::NumberInUse));
     s.receives(word(finished(1, 0))).reported();
     s.opens(flow(1)).sends_nothing();
-    s.reports(fails("the connection number is still in use or in time-wait"));
+    s.reports(fails(FailureReason::NumberInUse));
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn an_ended_connection_leaves_no_timer_for_long() {
     // Only the memory of the ended connection is left. It lasts for sixteen timeouts of 60 s and a time-wait; its note
     // may be a sixty-fourth older.
     let deadline = s.deadline().expect("a time-wait");
-    assert_eq!(deadline.why, "receiver's time-wait");
+    assert_eq!(deadline.timer, TimerKind::ReceiverTimeWait);
     assert!(deadline.at >= Instant::ZERO.after(ms(960_050)));
 }
 
