@@ -117,7 +117,11 @@ impl<C: Carrier> Engine<C> {
         tracing::debug!(conn = conn.0, %reason, "the transport gave up");
         let error = match reason {
             FailureReason::ReceiverSilent => StreamError::Silent,
-            reason => StreamError::Failed(reason),
+            reason => {
+                // The peer can be reached, and would wait for the rest.
+                self.say(to, conn, Shape::Reset { by_sender: true, reason: Reason::ABORTED });
+                StreamError::Failed(reason)
+            }
         };
         if let Some(stream) = self.streams.get_mut(index) {
             stream.sending = Sending::Failed(error.clone());
@@ -128,26 +132,30 @@ impl<C: Carrier> Engine<C> {
 
 #[cfg(test)]
 mod tests {
+    use pullnet_wire::Mac;
+
     use super::*;
     use crate::{EngineOptions, StreamOptions};
 
-    /// The error of a write and of a read after the transport gave up a stream for `reason`.
-    fn errors(reason: FailureReason) -> [Option<StreamError>; 2] {
+    /// The error of a write and of a read after the transport gave up a stream for `reason`, and the RESETs sent.
+    fn given_up(reason: FailureReason) -> ([Option<StreamError>; 2], u64) {
         let mut engine = Engine::new(EngineOptions::new([10, 0, 0, 1].into())).unwrap();
         let now = Instant::ZERO;
         let id = engine.connect(now, ([10, 0, 0, 2], 61199).into(), 7, StreamOptions::default()).unwrap();
         engine.write(now, id, &[1; 100]).unwrap();
+        engine.resolved(now, [10, 0, 0, 2].into(), Some(Mac([2, 0, 0, 0, 0, 2])));
         let stream = engine.streams.get(id.index).unwrap();
         let (to, conn) = (stream.peer, stream.sending_conn());
         engine.sending_failed(now, to, conn, reason);
-        [engine.write(now, id, &[1]).err(), engine.read(now, id, &mut [0]).err()]
+        ([engine.write(now, id, &[1]).err(), engine.read(now, id, &mut [0]).err()], engine.totals.resets_sent)
     }
 
     #[test]
-    fn applications_are_told_why_the_transport_gave_up() {
+    fn applications_are_told_why_the_transport_gave_up_and_so_is_a_peer_that_can_hear_it() {
         let silent = Some(StreamError::Silent);
-        assert_eq!(errors(FailureReason::ReceiverSilent), [silent.clone(), silent]);
-        let [written, read] = errors(FailureReason::NumbersUsedUp);
+        assert_eq!(given_up(FailureReason::ReceiverSilent), ([silent.clone(), silent], 0));
+        let ([written, read], resets) = given_up(FailureReason::NumbersUsedUp);
+        assert_eq!(resets, 1);
         assert_eq!(written, Some(StreamError::Failed(FailureReason::NumbersUsedUp)));
         assert_eq!(read, written);
         assert_eq!(written.unwrap().to_string(), "the stream failed: the packet numbers are used up");
