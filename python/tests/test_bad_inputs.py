@@ -429,6 +429,7 @@ LATER = [
     ("check star.toml --set probes.incident=true", "probes.incident", "incidents"),
     ("check star.toml --set 'probes.timeouts=\"often\"'", "probes.timeouts", "often", "timeouts = false"),
     ("reproduce ./nowhere --quick", "./nowhere", "there are comparison", "paper.toml"),
+    ("host put none.bin 127.0.0.1 --address 127.0.0.1", "none.bin", "no such file", "name the file to send"),
     ("host put small.toml 127.0.0.1 --interface nosuch0", "--interface nosuch0", "use one of lo"),
     ("host get x 127.0.0.1 -o out.bin --interface nosuch0", "--interface nosuch0", "use one of lo"),
     ("host store . --address 127.0.0.1 --interface nosuch0", "--interface nosuch0", "use one of lo"),

@@ -129,6 +129,13 @@ def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(
     assert state() == before
 
 
+def test_the_command_ends_with_2_for_a_name_that_cannot_be() -> None:
+    command = [ROOT / "tools" / "new", "probe", "Bad Name"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("new: 'Bad Name' is not a valid name: use ")
+
+
 def test_a_list_that_has_changed_its_shape_is_named(scaffold: ModuleType, tree: Path) -> None:
     listed = tree / CHANGED["pattern"][0]
     listed.write_text(listed.read_text().replace("patterns! {", "all_patterns! {"))

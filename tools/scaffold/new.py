@@ -327,7 +327,7 @@ def main(arguments: list[str]) -> int:
         plan = generate(ROOT, kind, text)
     except ScaffoldError as error:
         print(f"new: {error}", file=sys.stderr)
-        return 1
+        return 2
     for path in plan.new:
         print(f"new      {path}")
     for path in plan.changed:

@@ -68,7 +68,7 @@ fn check_hosts(hosts: &[SocketAddr], link: &LinkOptions) -> Result<(), CommandEr
 fn object(path: &Path, name: Option<String>) -> Result<Object, CommandError> {
     let wrong = |what: String| CommandError::Input(format!("{}: {what}", path.display()));
     let file = File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => wrong("there is no such file".to_owned()),
+        io::ErrorKind::NotFound => wrong("there is no such file; name the file to send".to_owned()),
         _ => wrong(format!("cannot be read: {error}")),
     })?;
     if !file.metadata().is_ok_and(|found| found.is_file()) {
