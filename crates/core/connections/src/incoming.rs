@@ -1,4 +1,4 @@
-use pullnet_transport::{Awaited, ConnId, Event, FlowStatus, HostAddr, SendCounts, Side};
+use pullnet_transport::{ConnId, Event, FlowStatus, HostAddr};
 use pullnet_units::{Instant, Picos};
 
 use crate::{Flows, Known, Noted, ReceivedSet, Rules};
@@ -61,15 +61,7 @@ impl Incoming {
 
     /// State of the flow.
     pub fn status(&self) -> FlowStatus {
-        FlowStatus {
-            side: Side::Receiver,
-            peer: self.peer,
-            conn: self.conn,
-            bytes: self.bytes,
-            last_progress: self.last_progress,
-            waiting_for: Awaited::Data,
-            counts: SendCounts::default(),
-        }
+        FlowStatus::of_receiver(self.peer, self.conn, self.bytes, self.last_progress)
     }
 }
 

@@ -6,7 +6,7 @@ use pullnet_connections::{FlowPackets, Flows, Known, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
     Awaited, Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo,
-    Received, SendCounts, Side, TimerKind, Transmit,
+    Received, Side, TimerKind, Transmit,
 };
 use pullnet_units::{BitsPerSec, Instant, Picos};
 
@@ -281,8 +281,6 @@ impl<C: Control> Rules for RdmaRules<C> {
     }
 
     fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        let Receiver { peer, conn, bytes, last_progress, .. } = *receiver;
-        let (waiting_for, counts) = (Awaited::Data, SendCounts::default());
-        FlowStatus { side: Side::Receiver, peer, conn, bytes, last_progress, waiting_for, counts }
+        FlowStatus::of_receiver(receiver.peer, receiver.conn, receiver.bytes, receiver.last_progress)
     }
 }

@@ -268,6 +268,14 @@ pub struct FlowStatus {
     pub counts: SendCounts,
 }
 
+impl FlowStatus {
+    /// State of a flow at its receiver, which waits for data and has received `bytes` of payload.
+    pub fn of_receiver(peer: HostAddr, conn: ConnId, bytes: u64, last_progress: Instant) -> Self {
+        let (waiting_for, counts) = (Awaited::Data, SendCounts::default());
+        Self { side: Side::Receiver, peer, conn, bytes, last_progress, waiting_for, counts }
+    }
+}
+
 /// A transport's endpoint on one host: all its flows, both directions.
 pub trait Transport: Sized {
     /// The protocol's header.

@@ -3,8 +3,8 @@
 use pullnet_connections::{Endpoint, FlowPackets, Flows, Known, Noted, ReceivedSet, RoundRobin, Rules};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts,
-    Side, TimerKind, Transmit,
+    Awaited, Class, ConnId, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side,
+    TimerKind, Transmit,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -261,8 +261,6 @@ impl Rules for UnresponsiveRules {
     }
 
     fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        let Receiver { peer, conn, bytes, last_progress, .. } = *receiver;
-        let (waiting_for, counts) = (Awaited::Data, SendCounts::default());
-        FlowStatus { side: Side::Receiver, peer, conn, bytes, last_progress, waiting_for, counts }
+        FlowStatus::of_receiver(receiver.peer, receiver.conn, receiver.bytes, receiver.last_progress)
     }
 }

@@ -7,8 +7,8 @@ use core::hash::BuildHasher;
 use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received,
-    SendCounts, Side, TimerKind, Transmit, Transport,
+    Class, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side,
+    TimerKind, Transmit, Transport,
 };
 use pullnet_units::{Instant, Picos};
 use rustc_hash::FxBuildHasher;
@@ -227,15 +227,12 @@ impl<C: Control, S: BuildHasher + Default> Transport for Endpoint<C, S> {
             });
         }
         for receiver in self.receivers.iter() {
-            visit(FlowStatus {
-                side: Side::Receiver,
-                peer: receiver.peer,
-                conn: receiver.conn,
-                bytes: receiver.bytes,
-                last_progress: receiver.last_progress,
-                waiting_for: Awaited::Data,
-                counts: SendCounts::default(),
-            });
+            visit(FlowStatus::of_receiver(
+                receiver.peer,
+                receiver.conn,
+                receiver.bytes,
+                receiver.last_progress,
+            ));
         }
     }
 }

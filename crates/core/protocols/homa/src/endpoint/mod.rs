@@ -4,7 +4,7 @@ use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink, Policy, Queued};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, Fate, FlowSpec, FlowStatus, HostAddr, Received, SendCounts, Side, TimerKind, Transmit,
+    Awaited, Class, Fate, FlowSpec, FlowStatus, HostAddr, Received, Side, TimerKind, Transmit,
 };
 use pullnet_units::Instant;
 
@@ -121,14 +121,6 @@ impl Rules for HomaRules {
     }
 
     fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        FlowStatus {
-            side: Side::Receiver,
-            peer: receiver.peer,
-            conn: receiver.conn,
-            bytes: receiver.bytes,
-            last_progress: receiver.last_progress,
-            waiting_for: Awaited::Data,
-            counts: SendCounts::default(),
-        }
+        FlowStatus::of_receiver(receiver.peer, receiver.conn, receiver.bytes, receiver.last_progress)
     }
 }

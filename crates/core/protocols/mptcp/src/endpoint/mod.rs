@@ -6,8 +6,8 @@ use alloc::collections::BTreeSet;
 use pullnet_connections::{Connections, Finished, SmallQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts,
-    Side, TimerKind, Transmit, Transport,
+    ConnId, Deadline, Event, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind,
+    Transmit, Transport,
 };
 use pullnet_units::{Instant, Picos};
 use pullnet_window::{Control, Endpoint, Insight, Rules, Segment};
@@ -230,15 +230,12 @@ impl<C: Control> Transport for MultipathEndpoint<C> {
             });
         }
         for receiver in self.receivers.iter() {
-            visit(FlowStatus {
-                side: Side::Receiver,
-                peer: receiver.peer,
-                conn: receiver.conn,
-                bytes: receiver.bytes,
-                last_progress: receiver.last_progress,
-                waiting_for: Awaited::Data,
-                counts: SendCounts::default(),
-            });
+            visit(FlowStatus::of_receiver(
+                receiver.peer,
+                receiver.conn,
+                receiver.bytes,
+                receiver.last_progress,
+            ));
         }
     }
 }

@@ -9,8 +9,8 @@ use pullnet_connections::{Connections, Finished, RoundRobin, SmallQueue};
 use pullnet_pull::{Pacer, PullQueue};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo,
-    Received, SendCounts, Side, TimerKind, Transmit, Transport,
+    Class, ConnId, Deadline, Event, FailureReason, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received,
+    Side, TimerKind, Transmit, Transport,
 };
 use pullnet_units::Instant;
 use rustc_hash::FxBuildHasher;
@@ -269,15 +269,12 @@ impl<S: BuildHasher + Default> Transport for NdpEndpoint<S> {
             });
         }
         for receiver in self.receivers.iter() {
-            visit(FlowStatus {
-                side: Side::Receiver,
-                peer: receiver.peer,
-                conn: receiver.conn,
-                bytes: receiver.bytes,
-                last_progress: receiver.last_progress,
-                waiting_for: Awaited::Data,
-                counts: SendCounts::default(),
-            });
+            visit(FlowStatus::of_receiver(
+                receiver.peer,
+                receiver.conn,
+                receiver.bytes,
+                receiver.last_progress,
+            ));
         }
     }
 }

@@ -4,8 +4,8 @@ use pullnet_connections::{Endpoint, FlowPackets, Flows, Rules};
 use pullnet_pull::{FlowOrder, HostLink};
 use pullnet_rng::Stream;
 use pullnet_transport::{
-    Awaited, Class, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, SendCounts, Side,
-    TimerKind, Transmit,
+    Awaited, Class, Deadline, Fate, FlowSpec, FlowStatus, HostAddr, HostInfo, Received, Side, TimerKind,
+    Transmit,
 };
 use pullnet_units::{Instant, Picos};
 
@@ -164,14 +164,6 @@ impl Rules for PhostRules {
     }
 
     fn receiver_status(&self, receiver: &Receiver) -> FlowStatus {
-        FlowStatus {
-            side: Side::Receiver,
-            peer: receiver.peer,
-            conn: receiver.conn,
-            bytes: receiver.bytes,
-            last_progress: receiver.last_progress,
-            waiting_for: Awaited::Data,
-            counts: SendCounts::default(),
-        }
+        FlowStatus::of_receiver(receiver.peer, receiver.conn, receiver.bytes, receiver.last_progress)
     }
 }
