@@ -49,6 +49,13 @@ def test_of_equal_samples_every_quantile_is_that_sample() -> None:
         assert capacity(rule, sample, 0.1) == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_samples_that_differ_by_rounding_count_as_equal(rule: str) -> None:
+    sample = np.array([1e9, np.nextafter(1e9, 2e9)])
+    wanted = 1.3e9 if rule == "mean + 30 %" else 1e9
+    assert capacity(rule, sample, 0.1) == pytest.approx(wanted)
+
+
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in WITHOUT_EPS])
 @given(sample=samples, eps=shares, other=shares)
 def test_a_stricter_eps_never_asks_for_less(rule: str, sample: np.ndarray, eps: float, other: float) -> None:

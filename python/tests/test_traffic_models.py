@@ -162,6 +162,10 @@ def test_zeros_are_left_out_and_counted_where_the_model_has_none() -> None:
 BAD: dict[str, tuple[Any, str]] = {
     "empty": ([], "sample: is empty; give at least 2 different values"),
     "one": ([4.0], "sample: has one value, 4; a log-normal model needs at least 2 different values"),
+    "constant but for rounding": (
+        [1e9, np.nextafter(1e9, 2e9)],
+        "sample: all 2 values are 1e+09 but for rounding; a log-normal model needs at least 2 different values",
+    ),
     "constant": ([7.0] * 5, "sample: all 5 values are 7; a log-normal model needs at least 2 different values"),
     "zeros": ([0.0, 0.0], "sample: no value is left; a log-normal model needs at least 2 different values"),
     "nan": (

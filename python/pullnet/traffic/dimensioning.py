@@ -21,6 +21,7 @@ from pullnet.arguments import typed
 from pullnet.html import Shown
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.models import Gaussian, LogNormal, Model, Weibull
+from pullnet.traffic.sample import constant
 from pullnet.traffic.volumes import Volumes
 
 Floats = NDArray[np.float64]
@@ -297,7 +298,7 @@ def _of_positive(kind: type[Model], sample: Sample) -> Quantile:
     if not len(positive):
         return lambda _eps: 0.0
     least = float(positive.min())
-    law = None if least == float(positive.max()) else kind.estimate(positive)
+    law = None if constant(positive) else kind.estimate(positive)
 
     def quantile(eps: float) -> float:
         if eps * count >= len(positive):
@@ -310,7 +311,7 @@ def _of_positive(kind: type[Model], sample: Sample) -> Quantile:
 def _by_scipy(law: str, sample: Sample) -> Quantile:
     from scipy import stats  # takes half a second
 
-    if sample.ordered[0] == sample.ordered[-1]:
+    if constant(sample.ordered):
         return lambda _eps: sample.mean
     scaled = sample.values / sample.mean
     fixed = {"floc": float(scaled.min()) * (1 - 1e-9)} if law == "genpareto" else {}

@@ -9,6 +9,8 @@ from pullnet.traffic.error import TrafficError
 
 Floats = NDArray[np.float64]
 
+_ROUNDING = 1e-12
+
 
 class SampleError(TrafficError):
     """Numbers that nothing can be estimated from."""
@@ -61,6 +63,12 @@ def checked(sample: ArrayLike, where: str = "sample") -> Floats:
     return values
 
 
+def constant(values: Floats) -> bool:
+    """Whether all of `values` are equal but for rounding: no logarithm or variance can tell them apart."""
+    top = float(values.max())
+    return top - float(values.min()) <= _ROUNDING * top
+
+
 def varied(values: Floats, where: str, needed_by: str) -> Floats:
     """`values`, if they have the spread that a fit needs; an error if there is one value or all are equal."""
     remedy = f"{needed_by} needs at least 2 different values"
@@ -68,7 +76,8 @@ def varied(values: Floats, where: str, needed_by: str) -> Floats:
         raise SampleError("no value is left", where=where, remedy=remedy)
     if values.size == 1:
         raise SampleError(f"has one value, {values[0]:g}", where=where, value=float(values[0]), remedy=remedy)
-    if values.min() == values.max():
-        what = f"all {values.size} values are {values[0]:g}"
+    if constant(values):
+        rounded = "" if values.min() == values.max() else " but for rounding"
+        what = f"all {values.size} values are {values[0]:g}{rounded}"
         raise SampleError(what, where=where, value=float(values[0]), remedy=remedy)
     return values

@@ -18,6 +18,7 @@ from pullnet.traffic.billing.bill import Bill, Rule
 from pullnet.traffic.billing.percentile import fast_percentile
 from pullnet.traffic.error import TrafficError
 from pullnet.traffic.models import Gaussian, LogNormal, Model, Weibull
+from pullnet.traffic.sample import constant
 
 Floats = NDArray[np.float64]
 
@@ -130,7 +131,7 @@ def _quantiles(law: str, values: Floats, shares: Floats) -> Floats:
     if law == AS_SO_FAR:
         return np.asarray(np.quantile(values, shares), dtype=np.float64)
     used = values if LAWS[law].keeps_zeros else values[values > 0]
-    if len(used) == 0 or used.min() == used.max():
+    if len(used) == 0 or constant(used):
         return np.where(shares < 1 - len(used) / len(values), 0.0, used.max() if len(used) else 0.0)
     zeros = 1 - len(used) / len(values)
     rest = np.clip((shares - zeros) / (1 - zeros), 0.0, 1.0)

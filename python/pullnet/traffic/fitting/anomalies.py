@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from pullnet.traffic.sample import Floats
+from pullnet.traffic.sample import Floats, constant
 
 Bools = NDArray[np.bool_]
 Place = Literal["near zero", "at capacity"]
@@ -50,7 +50,7 @@ class Anomaly:
 def anomalies(sample: Floats, capacity: float | None = None) -> tuple[Anomaly, ...]:
     """Masses near zero and at the top of `sample`. `capacity` is in the unit of the sample."""
     positive = sample[sample > 0]
-    if positive.size < 2 or positive.min() == positive.max():
+    if positive.size < 2 or constant(positive):
         return ()
     low, middle, high = (float(q) for q in np.quantile(np.log(positive), [0.25, 0.5, 0.75]))
     # A mass widens its own half of the distribution; the other half shows the width of the rest.
