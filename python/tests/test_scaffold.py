@@ -130,7 +130,7 @@ def test_a_name_that_cannot_be_is_refused_and_nothing_is_written(
 
 
 def test_the_command_ends_with_2_for_a_name_that_cannot_be() -> None:
-    command = [ROOT / "tools" / "new", "probe", "Bad Name"]
+    command = [str(ROOT / "tools" / "new"), "probe", "Bad Name"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("new: 'Bad Name' is not a valid name: use ")
